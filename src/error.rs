@@ -1,0 +1,156 @@
+//! The one error type of the library and the exit codes of the program.
+//!
+//! Every message is a lowercase fragment that names the object (file, field, rank) and, where there is one, carries a
+//! remedy that the command line prints as a `hint:` line.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// What can go wrong anywhere in the library.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// Something the user gave is wrong: a file of a partition, a key, a flag's value.
+    #[error("{}{}{problem}", place(path.as_deref()), place(field.as_deref().map(Path::new)))]
+    Input {
+        /// The file or folder that is wrong, if it is one.
+        path: Option<PathBuf>,
+        /// The field inside the file, or the flag.
+        field: Option<String>,
+        /// What is wrong with it.
+        problem: String,
+        /// What to do about it.
+        hint: Option<String>,
+    },
+    /// The operating system refused a file operation of ours (spill, exchange, output files).
+    #[error("cannot {action} {}: {source}", path.display())]
+    Io {
+        /// A verb: "write", "create", ...
+        action: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A file of ours does not hold what was written to it.
+    #[error("{}: {problem}", path.display())]
+    Corrupt {
+        /// The spill or exchange file.
+        path: PathBuf,
+        /// What does not match.
+        problem: String,
+    },
+    /// libtorch refused an operation.
+    #[error("libtorch: {0}")]
+    Tensor(#[from] tch::TchError),
+    /// A worker process ended before its work was done. The text names rank, epoch, phase and cause.
+    #[error("{problem}")]
+    Worker {
+        /// One sentence with rank, epoch, phase and cause.
+        problem: String,
+        /// What to do about it.
+        hint: Option<String>,
+        /// The exit code the cause calls for.
+        exit: u8,
+    },
+    /// The user asked to stop (Ctrl-C, SIGTERM).
+    #[error("interrupted")]
+    Interrupted,
+    /// Another rank failed or the launcher asked to stop; this rank has nothing to add.
+    #[error("stopped because another worker failed")]
+    Aborted,
+    /// An invariant of this program does not hold. Always a bug here, never the user's.
+    #[error("internal error: {0}")]
+    Internal(String),
+}
+
+/// The result of everything in this library that can fail.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+fn place(part: Option<&Path>) -> String {
+    part.map(|p| format!("{}: ", p.display())).unwrap_or_default()
+}
+
+impl Error {
+    /// Bad input in `path`, at `field` (empty: the file as a whole).
+    pub fn input(path: &Path, field: &str, problem: impl Into<String>) -> Self {
+        let field = (!field.is_empty()).then(|| field.to_owned());
+        Error::Input { path: Some(path.to_owned()), field, problem: problem.into(), hint: None }
+    }
+
+    /// A bad value of a flag or of a configuration field.
+    pub fn config(field: &str, problem: impl Into<String>) -> Self {
+        Error::Input {
+            path: None,
+            field: Some(field.to_owned()),
+            problem: problem.into(),
+            hint: None,
+        }
+    }
+
+    /// A file operation of ours that the system refused.
+    pub fn io(action: &'static str, path: &Path, source: io::Error) -> Self {
+        Error::Io { action, path: path.to_owned(), source }
+    }
+
+    /// A file of ours that is not what was written.
+    pub fn corrupt(path: &Path, problem: impl Into<String>) -> Self {
+        Error::Corrupt { path: path.to_owned(), problem: problem.into() }
+    }
+
+    /// An input file that cannot be opened or read.
+    pub fn unreadable(path: &Path, source: &io::Error) -> Self {
+        Error::input(path, "", format!("cannot be read: {source}"))
+    }
+
+    /// Adds a remedy to an input error; other errors stay as they are.
+    #[must_use]
+    pub fn with_hint(mut self, text: impl Into<String>) -> Self {
+        if let Error::Input { hint, .. } = &mut self {
+            *hint = Some(text.into());
+        }
+        self
+    }
+
+    /// The remedy, where there is one.
+    pub fn hint(&self) -> Option<&str> {
+        match self {
+            Error::Input { hint, .. } | Error::Worker { hint, .. } => hint.as_deref(),
+            Error::Io { source, .. } if is_disk_full(source) => {
+                Some("free space there, or name a folder on a larger disk with --spill-dir")
+            }
+            _ => None,
+        }
+    }
+
+    /// The exit code that tells a caller what kind of failure this is.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Error::Input { .. } => exit::BAD_INPUT,
+            Error::Io { source, .. } if is_disk_full(source) => exit::OUT_OF_RESOURCES,
+            Error::Worker { exit, .. } => *exit,
+            Error::Interrupted => exit::INTERRUPTED,
+            _ => exit::WORKER_FAILED,
+        }
+    }
+}
+
+fn is_disk_full(source: &io::Error) -> bool {
+    matches!(source.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
+}
+
+/// The exit codes of `sar-single`.
+pub mod exit {
+    /// The command did what was asked.
+    pub const DONE: u8 = 0;
+    /// A file, a key or a value that the user gave is wrong.
+    pub const BAD_INPUT: u8 = 1;
+    /// The command line cannot be parsed (clap's own code).
+    pub const BAD_USAGE: u8 = 2;
+    /// A worker process died or met an error that is not the input's.
+    pub const WORKER_FAILED: u8 = 3;
+    /// The disk is full or a budget cannot be kept.
+    pub const OUT_OF_RESOURCES: u8 = 4;
+    /// Ctrl-C or SIGTERM.
+    pub const INTERRUPTED: u8 = 130;
+}

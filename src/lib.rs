@@ -1,0 +1,6 @@
+#![deny(unsafe_code)]
+//! Out-of-core training of graph neural networks on one machine.
+
+pub mod error;
+
+pub use error::{Error, Result};

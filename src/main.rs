@@ -1,0 +1,3 @@
+//! The `sar-single` program.
+
+fn main() {}
