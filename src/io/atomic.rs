@@ -1,0 +1,66 @@
+//! Output files that appear whole or not at all.
+
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use tempfile::NamedTempFile;
+
+use crate::error::{Error, Result};
+
+/// A file written beside its final place and renamed to it by [`commit`](AtomicFile::commit).
+///
+/// Dropped without a commit, it leaves nothing behind and what was there before stays.
+#[derive(Debug)]
+pub struct AtomicFile {
+    temporary: NamedTempFile,
+    path: PathBuf,
+}
+
+impl AtomicFile {
+    /// Starts a file that will be `path`; the folder must exist.
+    pub fn create(path: &Path) -> Result<Self> {
+        let folder = match path.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent,
+            _ => Path::new("."),
+        };
+        let temporary = tempfile::Builder::new()
+            .prefix(".partial-")
+            .tempfile_in(folder)
+            .map_err(|e| Error::io("create", path, e))?;
+        Ok(AtomicFile { temporary, path: path.to_owned() })
+    }
+
+    /// The file being written.
+    pub fn file(&self) -> &File {
+        self.temporary.as_file()
+    }
+
+    /// Makes the content durable and gives it its name.
+    pub fn commit(self) -> Result<()> {
+        let Self { temporary, path } = self;
+        let finish = || -> io::Result<()> {
+            temporary.as_file().sync_all()?;
+            let file = temporary.persist(&path).map_err(|e| e.error)?;
+            // tempfile creates with mode 0600; outputs follow the usual mode of the user's files.
+            let mode = 0o666 & !current_umask();
+            file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(mode))?;
+            sync_folder(&path)
+        };
+        finish().map_err(|e| Error::io("write", &path, e))
+    }
+}
+
+/// The process's umask. Linux shows it without changing it; elsewhere the common value is taken.
+fn current_umask() -> u32 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("Umask:"));
+    line.and_then(|text| u32::from_str_radix(text.trim(), 8).ok()).unwrap_or(0o022)
+}
+
+fn sync_folder(path: &Path) -> io::Result<()> {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => File::open(parent)?.sync_all(),
+        _ => File::open(".")?.sync_all(),
+    }
+}

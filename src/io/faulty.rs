@@ -1,0 +1,88 @@
+//! A storage that fails on purpose, for tests: the n-th call meets a full disk, an I/O error or a flipped bit.
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::storage::{DiskStorage, Storage, StorageFile};
+
+/// What the chosen call meets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// `ENOSPC`, as a full disk answers a write.
+    DiskFull,
+    /// `EIO`, as a failing disk answers a read or a write.
+    InputOutput,
+    /// A read that succeeds with one bit wrong.
+    FlippedBit,
+}
+
+/// Real files, with one fault at the n-th call of a kind that can meet it.
+#[derive(Debug, Clone)]
+pub struct FaultyStorage {
+    fault: Fault,
+    remaining: Arc<AtomicU64>,
+}
+
+impl FaultyStorage {
+    /// The `nth` (from 0) call that can meet `fault` meets it; every later one works again.
+    pub fn new(fault: Fault, nth: u64) -> Self {
+        FaultyStorage { fault, remaining: Arc::new(AtomicU64::new(nth)) }
+    }
+
+    fn strikes(&self, can_meet: bool) -> bool {
+        // After the strike the counter wraps to u64::MAX, which no test counts down.
+        can_meet && self.remaining.fetch_sub(1, Ordering::SeqCst) == 0
+    }
+
+    fn write_fault(&self) -> io::Result<()> {
+        let kind = match self.fault {
+            Fault::DiskFull => io::ErrorKind::StorageFull,
+            Fault::InputOutput => io::ErrorKind::Other,
+            Fault::FlippedBit => return Ok(()),
+        };
+        if self.strikes(true) { Err(kind.into()) } else { Ok(()) }
+    }
+}
+
+impl Storage for FaultyStorage {
+    fn create(&self, path: &Path) -> io::Result<Box<dyn StorageFile>> {
+        self.write_fault()?;
+        Ok(Box::new(FaultyFile { storage: self.clone(), inner: DiskStorage.create(path)? }))
+    }
+
+    fn open(&self, path: &Path) -> io::Result<Box<dyn StorageFile>> {
+        Ok(Box::new(FaultyFile { storage: self.clone(), inner: DiskStorage.open(path)? }))
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        DiskStorage.remove(path)
+    }
+}
+
+struct FaultyFile {
+    storage: FaultyStorage,
+    inner: Box<dyn StorageFile>,
+}
+
+impl StorageFile for FaultyFile {
+    fn write_all_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
+        self.storage.write_fault()?;
+        self.inner.write_all_at(bytes, offset)
+    }
+
+    fn read_exact_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<()> {
+        if self.storage.strikes(self.storage.fault == Fault::InputOutput) {
+            return Err(io::ErrorKind::Other.into());
+        }
+        self.inner.read_exact_at(bytes, offset)?;
+        if let Some(middle) = bytes.len().checked_div(2)
+            && !bytes.is_empty()
+            && self.storage.strikes(self.storage.fault == Fault::FlippedBit)
+        {
+            bytes[middle] ^= 1;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,210 @@
+//! The control block that all ranks of a run share: a mapped file between processes, plain memory between threads.
+#![allow(unsafe_code)] // one cast of mapped memory to the shared structs
+#![allow(clippy::cast_ptr_alignment)] // a map begins on a page and every part of it is a multiple of 64 bytes
+
+use std::fs::{File, OpenOptions};
+use std::path::Path;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use memmap2::{MmapMut, MmapRaw};
+
+use super::futex::FutexWord;
+use super::protocol::{Protocol, Stop};
+use super::status::RankStatus;
+use crate::error::{Error, Result};
+
+const MAGIC: u32 = u32::from_le_bytes(*b"SARC");
+const VERSION: u32 = 1;
+/// More workers than this on one machine is a mistake in a flag.
+const MAX_WORLD_SIZE: u32 = 4096;
+
+/// The first part of the block; one [`RankStatus`] per rank follows. `README.md` has the byte table.
+#[repr(C, align(64))]
+struct Header {
+    magic: AtomicU32,
+    version: AtomicU32,
+    world_size: AtomicU32,
+    slots: AtomicU32,
+    protocol: Protocol<FutexWord>,
+}
+
+/// The shared state of a run: the protocol's words and what each rank is doing.
+#[derive(Debug)]
+pub struct Control {
+    map: MmapRaw,
+    world_size: u32,
+    slots: u32,
+}
+
+impl Control {
+    /// Makes the control file of a run of `world_size` ranks of which `slots` may be resident at a time.
+    pub fn create(path: &Path, world_size: usize, slots: usize) -> Result<Self> {
+        let (world_size, slots) = checked(world_size, slots)?;
+        let refused = |e| Error::io("create", path, e);
+        let file = OpenOptions::new().read(true).write(true).create_new(true).open(path);
+        let file = file.map_err(refused)?;
+        file.set_len(size_for(world_size) as u64).map_err(refused)?;
+        let map = MmapRaw::map_raw(&file).map_err(refused)?;
+        Ok(Self::initialise(map, world_size, slots))
+    }
+
+    /// The same block in memory, for ranks that are threads of one process.
+    pub fn in_memory(world_size: usize, slots: usize) -> Result<Self> {
+        let (world_size, slots) = checked(world_size, slots)?;
+        let map = MmapMut::map_anon(size_for(world_size))
+            .map_err(|e| Error::Internal(format!("no memory for the control block: {e}")))?;
+        Ok(Self::initialise(map.into(), world_size, slots))
+    }
+
+    /// Maps the control file of a running run.
+    pub fn open(path: &Path) -> Result<Self> {
+        let not_ours = || Error::input(path, "", "is not a control file of this version");
+        let file = OpenOptions::new().read(true).write(true).open(path);
+        let file: File = file.map_err(|e| Error::unreadable(path, &e))?;
+        let map = MmapRaw::map_raw(&file).map_err(|e| Error::unreadable(path, &e))?;
+        if map.len() < size_for(0) {
+            return Err(not_ours());
+        }
+        let mut control = Control { map, world_size: 0, slots: 0 };
+        let header = control.header();
+        let magic = header.magic.load(Ordering::SeqCst);
+        let version = header.version.load(Ordering::SeqCst);
+        let world_size = header.world_size.load(Ordering::SeqCst);
+        let slots = header.slots.load(Ordering::SeqCst);
+        let fits = world_size <= MAX_WORLD_SIZE && control.map.len() >= size_for(world_size);
+        if magic != MAGIC || version != VERSION || !fits {
+            return Err(not_ours());
+        }
+        (control.world_size, control.slots) = (world_size, slots);
+        Ok(control)
+    }
+
+    fn initialise(map: MmapRaw, world_size: u32, slots: u32) -> Self {
+        let control = Control { map, world_size, slots };
+        let header = control.header();
+        header.version.store(VERSION, Ordering::SeqCst);
+        header.world_size.store(world_size, Ordering::SeqCst);
+        header.slots.store(slots, Ordering::SeqCst);
+        // Last, so that a reader that sees the magic sees the rest.
+        header.magic.store(MAGIC, Ordering::SeqCst);
+        control
+    }
+
+    /// How many ranks the run has.
+    pub fn world_size(&self) -> usize {
+        self.world_size as usize
+    }
+
+    /// How many ranks may be resident at a time.
+    pub fn slots(&self) -> usize {
+        self.slots as usize
+    }
+
+    /// Waits for turn number `ticket`.
+    pub fn acquire(&self, ticket: u32) -> Result<()> {
+        self.header().protocol.acquire(ticket, self.slots).map_err(Error::from)
+    }
+
+    /// Ends a turn.
+    pub fn release(&self) {
+        self.header().protocol.release(self.slots);
+    }
+
+    /// Says that this rank has done its part of the current collective.
+    pub fn arrive(&self) -> u32 {
+        self.header().protocol.arrive(self.world_size)
+    }
+
+    /// Waits until all ranks have done their part of the collective that [`arrive`](Control::arrive) named.
+    pub fn wait(&self, generation: u32) -> Result<()> {
+        self.header().protocol.wait(generation).map_err(Error::from)
+    }
+
+    /// Makes every wait of every rank end.
+    pub fn stop(&self, stop: Stop) {
+        self.header().protocol.stop(stop);
+    }
+
+    /// Whether and why the run is being stopped.
+    pub fn stopped(&self) -> Option<Stop> {
+        self.header().protocol.stopped()
+    }
+
+    /// The slot of `rank`.
+    pub fn rank(&self, rank: usize) -> &RankStatus {
+        assert!(rank < self.world_size(), "rank {rank} of {}", self.world_size);
+        let offset = size_for(rank as u32);
+        // SAFETY: the map holds `size_for(world_size)` bytes, page-aligned, and lives as long as `self`; a RankStatus is
+        // made of atomics, for which every bit pattern is valid and shared change is allowed.
+        unsafe { &*self.map.as_ptr().add(offset).cast::<RankStatus>() }
+    }
+
+    fn header(&self) -> &Header {
+        // SAFETY: as in `rank`; the header lies at the start and every map is at least `size_for(0)` bytes long.
+        unsafe { &*self.map.as_ptr().cast::<Header>() }
+    }
+}
+
+fn size_for(world_size: u32) -> usize {
+    size_of::<Header>() + world_size as usize * size_of::<RankStatus>()
+}
+
+fn checked(world_size: usize, slots: usize) -> Result<(u32, u32)> {
+    let world = u32::try_from(world_size).ok().filter(|n| (1..=MAX_WORLD_SIZE).contains(n));
+    let world = world.ok_or_else(|| {
+        Error::config("world size", format!("must be between 1 and {MAX_WORLD_SIZE}, not {world_size}"))
+    })?;
+    if slots == 0 {
+        return Err(Error::config("resident", "at least one worker must be allowed in memory"));
+    }
+    // More slots than ranks means that nobody ever waits.
+    Ok((world, slots.min(world_size) as u32))
+}
+
+impl From<Stop> for Error {
+    fn from(stop: Stop) -> Self {
+        match stop {
+            Stop::Interrupted => Error::Interrupted,
+            Stop::Aborted => Error::Aborted,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_layout_is_the_one_the_readme_states() {
+        assert_eq!(size_for(0), 320);
+        assert_eq!(size_of::<RankStatus>(), 64);
+        assert_eq!(std::mem::offset_of!(Header, protocol.released), 64);
+        assert_eq!(std::mem::offset_of!(Header, protocol.arrived), 128);
+        assert_eq!(std::mem::offset_of!(Header, protocol.generation), 192);
+        assert_eq!(std::mem::offset_of!(Header, protocol.reason), 256);
+    }
+
+    #[test]
+    fn a_second_mapping_sees_the_first() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("control");
+        let ours = Control::create(&path, 3, 2).unwrap();
+        let theirs = Control::open(&path).unwrap();
+        ours.rank(2).set_epoch(7);
+        ours.stop(Stop::Interrupted);
+        assert_eq!((theirs.world_size(), theirs.slots(), theirs.rank(2).epoch()), (3, 2, 7));
+        assert_eq!(theirs.stopped(), Some(Stop::Interrupted));
+        assert!(matches!(theirs.acquire(0), Err(Error::Interrupted)));
+    }
+
+    #[test]
+    fn a_file_that_is_no_control_file_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("control");
+        for content in [vec![], vec![0; 10], vec![0; 4096]] {
+            std::fs::write(&path, content).unwrap();
+            let error = Control::open(&path).unwrap_err();
+            assert_eq!(error.exit_code(), 1, "{error}");
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! The turn lock, the barrier and the stop signal, over four shared words. See the README of this folder.
+
+use super::word::Word;
+
+/// Set in a word that sleepers wait on once everybody has to stop; the value below it stays as it is.
+const STOPPED: u32 = 1 << 31;
+/// The counting part of a word.
+const COUNT: u32 = STOPPED - 1;
+/// A wake for every sleeper.
+const EVERYBODY: u32 = u32::MAX;
+
+/// Why a wait ended before what it waited for came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stop {
+    /// The user asked to stop.
+    Interrupted,
+    /// A rank failed.
+    Aborted,
+}
+
+/// The shared state of a run: who may be resident, who has arrived at the collective, and whether to stop.
+///
+/// All methods may be called by all ranks at any time. Nothing here blocks a process that holds nothing: a rank that
+/// dies leaves the others waiting until the launcher calls [`stop`](Protocol::stop).
+#[derive(Debug)]
+pub struct Protocol<W> {
+    /// Turns given back since the start, modulo 2^31.
+    pub released: W,
+    /// Ranks that have arrived at the current collective.
+    pub arrived: W,
+    /// Collectives completed since the start, modulo 2^31.
+    pub generation: W,
+    /// 0, or why everybody has to stop.
+    pub reason: W,
+}
+
+impl<W: Word> Protocol<W> {
+    /// Waits until turn number `ticket` may begin: all but `slots - 1` of the turns before it have ended.
+    ///
+    /// Tickets are given by the caller, each number once, so the order of turns is the same in every run.
+    pub fn acquire(&self, ticket: u32, slots: u32) -> Result<(), Stop> {
+        loop {
+            let word = self.released.load();
+            self.check(word)?;
+            if turns_ahead(ticket, word & COUNT) < slots as i32 {
+                return Ok(());
+            }
+            self.released.wait(word, 1 << (ticket % 32));
+        }
+    }
+
+    /// Ends a turn and wakes the rank whose turn can begin.
+    pub fn release(&self, slots: u32) {
+        let (_, word) = self.released.update(next);
+        let admitted = (word & COUNT).wrapping_add(slots - 1) & COUNT;
+        self.released.wake(1 << (admitted % 32));
+    }
+
+    /// Says that this rank has done its part of the current collective; the result is what [`wait`](Protocol::wait)
+    /// takes. Does not wait.
+    pub fn arrive(&self, world_size: u32) -> u32 {
+        // Stable until this rank has arrived: the collective cannot complete without it.
+        let generation = self.generation.load() & COUNT;
+        let (_, arrived) = self.arrived.update(|count| count + 1);
+        if arrived == world_size {
+            // Nobody arrives at the next collective before the new generation shows.
+            self.arrived.update(|_| 0);
+            self.generation.update(next);
+            self.generation.wake(EVERYBODY);
+        }
+        generation
+    }
+
+    /// Waits until every rank has arrived at the collective that `generation` names.
+    pub fn wait(&self, generation: u32) -> Result<(), Stop> {
+        loop {
+            let word = self.generation.load();
+            self.check(word)?;
+            if word & COUNT != generation {
+                return Ok(());
+            }
+            self.generation.wait(word, EVERYBODY);
+        }
+    }
+
+    /// Makes every wait, present and future, end with `stop`. The first reason stays.
+    pub fn stop(&self, stop: Stop) {
+        self.reason.compare_exchange(0, code(stop));
+        for word in [&self.released, &self.generation] {
+            word.update(|value| value | STOPPED);
+            word.wake(EVERYBODY);
+        }
+    }
+
+    /// Whether everybody has to stop, and why.
+    pub fn stopped(&self) -> Option<Stop> {
+        match self.reason.load() {
+            0 => None,
+            reason if reason == code(Stop::Interrupted) => Some(Stop::Interrupted),
+            _ => Some(Stop::Aborted),
+        }
+    }
+
+    fn check(&self, word: u32) -> Result<(), Stop> {
+        if word & STOPPED == 0 { Ok(()) } else { Err(self.stopped().unwrap_or(Stop::Aborted)) }
+    }
+}
+
+fn code(stop: Stop) -> u32 {
+    match stop {
+        Stop::Interrupted => 1,
+        Stop::Aborted => 2,
+    }
+}
+
+/// One more in the counting part; the stop bit stays.
+fn next(word: u32) -> u32 {
+    (word & STOPPED) | (word.wrapping_add(1) & COUNT)
+}
+
+/// How many more turns than `released` come before `ticket`; negative when it is overdue. Counts wrap at 2^31.
+fn turns_ahead(ticket: u32, released: u32) -> i32 {
+    // Shifting the 31-bit difference to the top makes its sign the sign of an i32.
+    ((ticket.wrapping_sub(released) << 1) as i32) >> 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn turns_are_counted_across_the_wrap_of_the_counter() {
+        assert_eq!(turns_ahead(5, 3), 2);
+        assert_eq!(turns_ahead(3, 5), -2);
+        assert_eq!(turns_ahead(1, COUNT), 2);
+        assert_eq!(turns_ahead(COUNT, 1), -2);
+        assert_eq!(next(COUNT), 0);
+        assert_eq!(next(STOPPED | COUNT), STOPPED);
+    }
+}

@@ -1,0 +1,107 @@
+//! What each rank is doing, written by the rank and read by the launcher (and by tests).
+
+use std::fmt;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// Whether a rank holds data in memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Activity {
+    /// Forked, not yet in its first turn.
+    Starting = 0,
+    /// In its turn: the rank may keep tensors in memory.
+    Resident = 1,
+    /// Between turns: everything is spilled.
+    Parked = 2,
+    /// Done; the process is about to end.
+    Finished = 3,
+}
+
+/// The part of the work a rank is in, for messages such as "epoch 3, backward layer 1".
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Phase {
+    /// Reading the partition and building the graph shards.
+    Loading,
+    /// Forward pass of a layer (from 0).
+    Forward(u32),
+    /// Backward pass of a layer (from 0).
+    Backward(u32),
+    /// Summing gradients over the ranks and updating the parameters.
+    GatherGrads,
+    /// The last evaluation and writing of results.
+    Finishing,
+}
+
+impl fmt::Display for Phase {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Phase::Loading => write!(f, "loading"),
+            Phase::Forward(layer) => write!(f, "forward of layer {layer}"),
+            Phase::Backward(layer) => write!(f, "backward of layer {layer}"),
+            Phase::GatherGrads => write!(f, "gathering gradients"),
+            Phase::Finishing => write!(f, "finishing"),
+        }
+    }
+}
+
+/// A rank's slot in the control file.
+#[derive(Debug, Default)]
+#[repr(C, align(64))]
+pub struct RankStatus {
+    activity: AtomicU32,
+    epoch: AtomicU32,
+    phase: AtomicU32,
+    layer: AtomicU32,
+}
+
+impl RankStatus {
+    /// Says what the rank is doing.
+    pub fn set_activity(&self, activity: Activity) {
+        self.activity.store(activity as u32, Ordering::SeqCst);
+    }
+
+    /// What the rank is doing.
+    pub fn activity(&self) -> Activity {
+        match self.activity.load(Ordering::SeqCst) {
+            0 => Activity::Starting,
+            1 => Activity::Resident,
+            2 => Activity::Parked,
+            _ => Activity::Finished,
+        }
+    }
+
+    /// Says which epoch (from 1; 0 = before the first) the rank is in.
+    pub fn set_epoch(&self, epoch: u32) {
+        self.epoch.store(epoch, Ordering::SeqCst);
+    }
+
+    /// The epoch the rank is in.
+    pub fn epoch(&self) -> u32 {
+        self.epoch.load(Ordering::SeqCst)
+    }
+
+    /// Says which phase the rank is in.
+    pub fn set_phase(&self, phase: Phase) {
+        let (code, layer) = match phase {
+            Phase::Loading => (0, 0),
+            Phase::Forward(layer) => (1, layer),
+            Phase::Backward(layer) => (2, layer),
+            Phase::GatherGrads => (3, 0),
+            Phase::Finishing => (4, 0),
+        };
+        self.layer.store(layer, Ordering::SeqCst);
+        self.phase.store(code, Ordering::SeqCst);
+    }
+
+    /// The phase the rank is in.
+    pub fn phase(&self) -> Phase {
+        let layer = self.layer.load(Ordering::SeqCst);
+        match self.phase.load(Ordering::SeqCst) {
+            0 => Phase::Loading,
+            1 => Phase::Forward(layer),
+            2 => Phase::Backward(layer),
+            3 => Phase::GatherGrads,
+            _ => Phase::Finishing,
+        }
+    }
+}

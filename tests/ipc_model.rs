@@ -1,0 +1,193 @@
+//! The lock, barrier and stop protocol under a model checker: the same code as in production, over words that the
+//! checker schedules. Guards against lost wakes, deadlocks, more residents than slots, and waits that outlive a stop.
+#![allow(clippy::unwrap_used)]
+
+use std::sync::Mutex;
+
+use sar::ipc::{Protocol, Stop, Word};
+use shuttle::sync::atomic::{AtomicUsize, Ordering};
+use shuttle::sync::{Arc, mpsc};
+use shuttle::thread;
+
+/// A futex without a kernel: the value, and who sleeps on it with which mask. Every operation is one step that the
+/// checker schedules; inside a step nothing else runs.
+#[derive(Default)]
+struct ModelWord {
+    step: AtomicUsize,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    value: u32,
+    sleepers: Vec<(mpsc::Sender<()>, u32)>,
+}
+
+impl ModelWord {
+    fn step<T>(&self, action: impl FnOnce(&mut State) -> T) -> T {
+        self.step.load(Ordering::SeqCst);
+        action(&mut self.state.lock().unwrap())
+    }
+}
+
+impl Word for ModelWord {
+    fn load(&self) -> u32 {
+        self.step(|state| state.value)
+    }
+
+    fn compare_exchange(&self, expected: u32, new: u32) -> bool {
+        self.step(|state| {
+            let equal = state.value == expected;
+            if equal {
+                state.value = new;
+            }
+            equal
+        })
+    }
+
+    /// No timeout here: a wake that is lost shows as a deadlock.
+    fn wait(&self, expected: u32, mask: u32) {
+        let (alarm, bell) = mpsc::channel();
+        let asleep = self.step(|state| {
+            let equal = state.value == expected;
+            if equal {
+                state.sleepers.push((alarm, mask));
+            }
+            equal
+        });
+        if asleep {
+            bell.recv().unwrap();
+        }
+    }
+
+    fn wake(&self, mask: u32) {
+        let woken: Vec<_> = self.step(|state| {
+            let (woken, asleep) = std::mem::take(&mut state.sleepers)
+                .into_iter()
+                .partition(|(_, sleeper)| sleeper & mask != 0);
+            state.sleepers = asleep;
+            woken
+        });
+        for (alarm, _) in woken {
+            alarm.send(()).unwrap();
+        }
+    }
+}
+
+fn protocol() -> Arc<Protocol<ModelWord>> {
+    let word = ModelWord::default;
+    Arc::new(Protocol { released: word(), arrived: word(), generation: word(), reason: word() })
+}
+
+/// What every rank does: take the turn, do the work, arrive, give the turn back, wait for the others.
+fn run(world: u32, slots: u32, phases: u32) {
+    let shared = protocol();
+    let resident = Arc::new(AtomicUsize::new(0));
+    let arrived = Arc::new(AtomicUsize::new(0));
+    let ranks: Vec<_> = (0..world)
+        .map(|rank| {
+            let (shared, resident, arrived) = (shared.clone(), resident.clone(), arrived.clone());
+            thread::spawn(move || {
+                for phase in 0..phases {
+                    let position = if phase % 2 == 0 { rank } else { world - 1 - rank };
+                    shared.acquire(phase * world + position, slots).unwrap();
+                    assert!(resident.fetch_add(1, Ordering::SeqCst) < slots as usize);
+                    arrived.fetch_add(1, Ordering::SeqCst);
+                    let generation = shared.arrive(world);
+                    resident.fetch_sub(1, Ordering::SeqCst);
+                    shared.release(slots);
+                    shared.wait(generation).unwrap();
+                    let all = (phase + 1) * world;
+                    assert!(arrived.load(Ordering::SeqCst) >= all as usize, "left a collective early");
+                }
+            })
+        })
+        .collect();
+    for rank in ranks {
+        rank.join().unwrap();
+    }
+}
+
+/// Ranks that work while somebody stops the run: every one of them must come back.
+fn run_with_stop(world: u32, slots: u32) {
+    let shared = protocol();
+    let ranks: Vec<_> = (0..world)
+        .map(|rank| {
+            let shared = shared.clone();
+            thread::spawn(move || {
+                for phase in 0..2 {
+                    // The last rank dies in the second phase: it never arrives and never gives its turn back.
+                    if phase == 1 && rank == world - 1 {
+                        return;
+                    }
+                    let position = if phase % 2 == 0 { rank } else { world - 1 - rank };
+                    if let Err(stop) = shared.acquire(phase * world + position, slots) {
+                        assert_eq!(stop, Stop::Aborted);
+                        return;
+                    }
+                    let generation = shared.arrive(world);
+                    shared.release(slots);
+                    if shared.wait(generation).is_err() {
+                        return;
+                    }
+                }
+                panic!("phase 1 completed without the dead rank");
+            })
+        })
+        .collect();
+    shared.stop(Stop::Aborted);
+    shared.stop(Stop::Interrupted); // the first reason stays
+    for rank in ranks {
+        rank.join().unwrap();
+    }
+    assert_eq!(shared.stopped(), Some(Stop::Aborted));
+}
+
+#[test]
+fn every_schedule_of_two_ranks_at_the_lock() {
+    // Depth first: all schedules, not a sample.
+    shuttle::check_dfs(
+        || {
+            let shared = protocol();
+            let other = shared.clone();
+            let second = thread::spawn(move || {
+                other.acquire(1, 1).unwrap();
+                other.release(1);
+            });
+            shared.acquire(0, 1).unwrap();
+            shared.release(1);
+            second.join().unwrap();
+        },
+        None,
+    );
+}
+
+#[test]
+fn every_schedule_of_two_ranks_at_the_barrier() {
+    shuttle::check_dfs(
+        || {
+            let shared = protocol();
+            let other = shared.clone();
+            let second = thread::spawn(move || other.wait(other.arrive(2)).unwrap());
+            shared.wait(shared.arrive(2)).unwrap();
+            second.join().unwrap();
+        },
+        None,
+    );
+}
+
+#[test]
+fn random_schedules_never_deadlock_or_exceed_the_slots() {
+    for (world, slots) in [(2, 1), (3, 1), (3, 2), (4, 2), (4, 4)] {
+        shuttle::check_random(move || run(world, slots, 3), 20_000);
+        shuttle::check_pct(move || run(world, slots, 3), 20_000, 3);
+    }
+}
+
+#[test]
+fn a_stop_ends_every_wait() {
+    for (world, slots) in [(2, 1), (3, 2), (4, 1)] {
+        shuttle::check_random(move || run_with_stop(world, slots), 20_000);
+        shuttle::check_pct(move || run_with_stop(world, slots), 20_000, 3);
+    }
+}
