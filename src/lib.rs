@@ -1,8 +1,16 @@
 #![deny(unsafe_code)]
 //! Out-of-core training of graph neural networks on one machine.
 
+pub mod comm;
 pub mod error;
+pub mod graph;
 pub mod io;
 pub mod ipc;
+pub mod kernels;
+pub mod nn;
+pub mod spill;
+pub mod tape;
+mod tensor;
+pub mod testing;
 
 pub use error::{Error, Result};

@@ -98,7 +98,10 @@ fn run(world: u32, slots: u32, phases: u32) {
                     shared.release(slots);
                     shared.wait(generation).unwrap();
                     let all = (phase + 1) * world;
-                    assert!(arrived.load(Ordering::SeqCst) >= all as usize, "left a collective early");
+                    assert!(
+                        arrived.load(Ordering::SeqCst) >= all as usize,
+                        "left a collective early"
+                    );
                 }
             })
         })

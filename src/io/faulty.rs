@@ -85,4 +85,7 @@ impl StorageFile for FaultyFile {
         }
         Ok(())
     }
+    fn byte_len(&self) -> io::Result<u64> {
+        self.inner.byte_len()
+    }
 }

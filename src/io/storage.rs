@@ -24,6 +24,8 @@ pub trait StorageFile: Send + Sync {
     fn write_all_at(&self, bytes: &[u8], offset: u64) -> io::Result<()>;
     /// Fills `bytes` from `offset`; a file that ends too early is an error.
     fn read_exact_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<()>;
+    /// The file's length in bytes.
+    fn byte_len(&self) -> io::Result<u64>;
 }
 
 /// The file system.
@@ -52,5 +54,9 @@ impl StorageFile for File {
 
     fn read_exact_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<()> {
         FileExt::read_exact_at(self, bytes, offset)
+    }
+
+    fn byte_len(&self) -> io::Result<u64> {
+        Ok(self.metadata()?.len())
     }
 }

@@ -152,7 +152,10 @@ fn size_for(world_size: u32) -> usize {
 fn checked(world_size: usize, slots: usize) -> Result<(u32, u32)> {
     let world = u32::try_from(world_size).ok().filter(|n| (1..=MAX_WORLD_SIZE).contains(n));
     let world = world.ok_or_else(|| {
-        Error::config("world size", format!("must be between 1 and {MAX_WORLD_SIZE}, not {world_size}"))
+        Error::config(
+            "world size",
+            format!("must be between 1 and {MAX_WORLD_SIZE}, not {world_size}"),
+        )
     })?;
     if slots == 0 {
         return Err(Error::config("resident", "at least one worker must be allowed in memory"));

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::sync::Arc;
 
 use super::control::Control;
-use super::status::Activity;
+use super::status::{Activity, RankStatus};
 use crate::error::Result;
 
 /// A rank's side of the lock with K slots. Turns are taken in a fixed order, 0..N-1 and then N-1..0 in alternation, so
@@ -32,13 +32,13 @@ impl TurnLock {
         let position = if turn.is_multiple_of(2) { rank } else { world - 1 - rank };
         self.control.acquire((turn * world + position) as u32 & (u32::MAX >> 1))?;
         self.turns.set(turn + 1);
-        self.control.rank(self.rank).set_activity(Activity::Resident);
+        self.status().set_activity(Activity::Resident);
         Ok(())
     }
 
     /// Gives the turn back.
     pub fn release(&self) {
-        self.control.rank(self.rank).set_activity(Activity::Parked);
+        self.status().set_activity(Activity::Parked);
         self.control.release();
     }
 
@@ -47,8 +47,8 @@ impl TurnLock {
         self.turns.get()
     }
 
-    /// The control block the lock lives in.
-    pub fn control(&self) -> &Arc<Control> {
-        &self.control
+    /// This rank's slot in the control block.
+    pub fn status(&self) -> &RankStatus {
+        self.control.rank(self.rank)
     }
 }

@@ -1,0 +1,190 @@
+//! The process group of worker processes: messages are files, arrival is a word in the control file.
+//!
+//! One file per collective and sender, removed by the sender when the next collective is complete. Layout, in native byte
+//! order (files never leave the machine): the messages back to back, then the index (one entry per recipient: offset u64,
+//! length u64, crc32 u64), then the index's crc32 (u64). The index comes last because lengths are known last; its place
+//! follows from the file's length.
+
+use std::cell::Cell;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::group::{Collective, Inbox, Outbox, Posted, ProcessGroup, Recipient};
+use crate::error::{Error, Result};
+use crate::io::{IoCounters, Storage, StorageFile};
+use crate::ipc::Control;
+
+/// Where a message lies in its file: offset, length, crc32.
+type Entry = [u64; 3];
+
+/// A rank's view of the worker processes.
+pub struct FileGroup {
+    control: Arc<Control>,
+    rank: usize,
+    folder: PathBuf,
+    storage: Arc<dyn Storage>,
+    counters: IoCounters,
+    next: Cell<u64>,
+}
+
+impl FileGroup {
+    /// The group of the run that `control` belongs to; `folder` is shared by all ranks.
+    pub fn new(
+        control: Arc<Control>,
+        rank: usize,
+        folder: &Path,
+        storage: Arc<dyn Storage>,
+        counters: IoCounters,
+    ) -> Self {
+        let folder = folder.to_owned();
+        FileGroup { control, rank, folder, storage, counters, next: Cell::new(0) }
+    }
+
+    fn path(&self, sequence: u64, sender: usize) -> PathBuf {
+        self.folder.join(format!("outbox-{sequence}-{sender}"))
+    }
+}
+
+impl ProcessGroup for FileGroup {
+    fn rank(&self) -> usize {
+        self.rank
+    }
+
+    fn world_size(&self) -> usize {
+        self.control.world_size()
+    }
+
+    fn outbox(&self) -> Result<Box<dyn Outbox + '_>> {
+        let sequence = self.next.replace(self.next.get() + 1);
+        let path = self.path(sequence, self.rank);
+        let file = self.storage.create(&path).map_err(|e| Error::io("create", &path, e))?;
+        let entries = vec![[0; 3]; self.world_size()];
+        let message = Message { recipient: None, begin: 0, checksum: crc32fast::Hasher::new() };
+        Ok(Box::new(FileOutbox { group: self, sequence, path, file, len: 0, entries, message }))
+    }
+
+    fn wait(&self, posted: Posted) -> Result<Collective> {
+        self.control.wait(posted.generation)?;
+        if let Some(read_by_all) = posted.sequence.checked_sub(1) {
+            let path = self.path(read_by_all, self.rank);
+            self.storage.remove(&path).map_err(|e| Error::io("remove", &path, e))?;
+        }
+        Ok(Collective { sequence: posted.sequence })
+    }
+
+    fn inbox(&self, collective: &Collective, from: usize) -> Result<Box<dyn Inbox>> {
+        let path = self.path(collective.sequence, from);
+        let failed = |e| Error::io("read", &path, e);
+        let file = self.storage.open(&path).map_err(failed)?;
+        let index_len = (self.world_size() * size_of::<Entry>() + 8) as u64;
+        let index_at = file.byte_len().map_err(failed)?.checked_sub(index_len);
+        let index_at =
+            index_at.ok_or_else(|| Error::corrupt(&path, "is too short for its index"))?;
+        let mut index = vec![0_u64; index_len as usize / 8];
+        file.read_exact_at(bytemuck::cast_slice_mut(&mut index), index_at).map_err(failed)?;
+        let (entries, checksum) = index.split_at(index.len() - 1);
+        if u64::from(crc32fast::hash(bytemuck::cast_slice(entries))) != checksum[0] {
+            return Err(Error::corrupt(&path, "the checksum of the index does not match"));
+        }
+        let [offset, len, checksum] = bytemuck::cast_slice::<u64, Entry>(entries)[self.rank];
+        let counters = self.counters.clone();
+        let hasher = crc32fast::Hasher::new();
+        Ok(Box::new(FileInbox { path, file, offset, remaining: len, checksum, hasher, counters }))
+    }
+}
+
+struct FileOutbox<'a> {
+    group: &'a FileGroup,
+    sequence: u64,
+    path: PathBuf,
+    file: Box<dyn StorageFile>,
+    len: u64,
+    entries: Vec<Entry>,
+    message: Message,
+}
+
+/// The message being written.
+struct Message {
+    recipient: Option<Recipient>,
+    begin: u64,
+    checksum: crc32fast::Hasher,
+}
+
+impl FileOutbox<'_> {
+    fn append(&mut self, bytes: &[u8]) -> Result<()> {
+        let written = self.file.write_all_at(bytes, self.len);
+        written.map_err(|e| Error::io("write", &self.path, e))?;
+        self.len += bytes.len() as u64;
+        self.group.counters.wrote(bytes.len() as u64);
+        Ok(())
+    }
+
+    /// Enters the message being written into the index.
+    fn end_message(&mut self) {
+        let hasher = std::mem::take(&mut self.message.checksum);
+        let entry =
+            [self.message.begin, self.len - self.message.begin, u64::from(hasher.finalize())];
+        match self.message.recipient.take() {
+            Some(Recipient::Rank(rank)) => self.entries[rank] = entry,
+            Some(Recipient::Everyone) => self.entries.fill(entry),
+            None => {}
+        }
+        self.message.begin = self.len;
+    }
+}
+
+impl Outbox for FileOutbox<'_> {
+    fn begin(&mut self, recipient: Recipient) {
+        self.end_message();
+        self.message.recipient = Some(recipient);
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        self.message.checksum.update(bytes);
+        self.append(bytes)
+    }
+
+    fn post(mut self: Box<Self>) -> Result<Posted> {
+        self.end_message();
+        let entries = std::mem::take(&mut self.entries);
+        let index: &[u8] = bytemuck::cast_slice(&entries);
+        self.append(index)?;
+        self.append(bytemuck::bytes_of(&u64::from(crc32fast::hash(index))))?;
+        let generation = self.group.control.arrive();
+        Ok(Posted { sequence: self.sequence, generation })
+    }
+}
+
+struct FileInbox {
+    path: PathBuf,
+    file: Box<dyn StorageFile>,
+    offset: u64,
+    remaining: u64,
+    checksum: u64,
+    hasher: crc32fast::Hasher,
+    counters: IoCounters,
+}
+
+impl Inbox for FileInbox {
+    fn remaining(&self) -> u64 {
+        self.remaining
+    }
+
+    fn read(&mut self, bytes: &mut [u8]) -> Result<()> {
+        let len = bytes.len() as u64;
+        if len > self.remaining {
+            let problem = format!("a message has {} bytes left, not {len}", self.remaining);
+            return Err(Error::corrupt(&self.path, problem));
+        }
+        let read = self.file.read_exact_at(bytes, self.offset);
+        read.map_err(|e| Error::io("read", &self.path, e))?;
+        self.hasher.update(bytes);
+        self.offset += len;
+        self.remaining -= len;
+        self.counters.read(len);
+        if self.remaining == 0 && u64::from(self.hasher.clone().finalize()) != self.checksum {
+            return Err(Error::corrupt(&self.path, "the checksum of a message does not match"));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,22 @@
+//! Collectives: what ranks tell each other, and when they pause for it.
+//!
+//! A [`ProcessGroup`] moves bytes: [`FileGroup`] between processes through files, [`LocalGroup`] between threads of one
+//! process through memory. The collectives are written once, over that trait. Every one of them is one phase: the rank
+//! posts its messages, calls `precall` (spill, give the turn up), waits until all ranks have posted, and calls `callback`
+//! (take the next turn) before it reads what the others sent.
+
+mod collectives;
+mod file;
+mod group;
+mod hooks;
+mod local;
+mod message;
+
+pub use collectives::{
+    ReduceOp, all_reduce, all_to_all, barrier, broadcast, exchange_single_tensor, exchange_tensors,
+    gather_grads, sync_params,
+};
+pub use file::FileGroup;
+pub use group::{Collective, Inbox, Outbox, Posted, ProcessGroup, Recipient, complete};
+pub use hooks::{Hooks, NoHooks};
+pub use local::LocalGroup;

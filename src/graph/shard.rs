@@ -1,0 +1,114 @@
+//! The edges from one partition into another.
+
+use super::csr::Csr;
+
+/// One weight per edge of a shard, in both orders that kernels walk it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EdgeWeights {
+    /// In the order of [`GraphShard::by_dst`].
+    pub by_dst: Vec<f32>,
+    /// In the order of [`GraphShard::by_src`].
+    pub by_src: Vec<f32>,
+}
+
+/// The edges from the nodes of rank `source` to this rank's own nodes: SAR's `GraphShard`.
+///
+/// Columns of `by_dst` number the sources densely: for the rank's own shard they are its nodes themselves, for another
+/// rank's shard the nodes of that rank that have an edge into this partition, in ascending order.
+#[derive(Debug, Clone, PartialEq)]
+pub struct GraphShard {
+    /// The rank that owns the sources.
+    pub source: usize,
+    /// Rows: own nodes; columns: sources. What the forward pass walks.
+    pub by_dst: Csr,
+    /// The transpose. What the backward pass walks.
+    pub by_src: Csr,
+    /// Edge weights, if the run uses them.
+    pub weights: Option<EdgeWeights>,
+}
+
+/// Collects the edges from one rank and makes a shard of them.
+#[derive(Debug, Default)]
+pub struct ShardBuilder {
+    src: Vec<u32>,
+    dst: Vec<u32>,
+    weights: Vec<f32>,
+}
+
+impl ShardBuilder {
+    /// Adds an edge from row `src` of the source rank to own row `dst`.
+    pub fn push(&mut self, src: u32, dst: u32) {
+        self.src.push(src);
+        self.dst.push(dst);
+    }
+
+    /// Adds the weight of the edge pushed last.
+    pub fn push_weight(&mut self, weight: f32) {
+        self.weights.push(weight);
+    }
+
+    /// Makes the shard. With `dense` the columns are the source rank's rows, of which it has `num_src`; otherwise only
+    /// those with an edge get a column, and the second result tells which rows they are.
+    pub fn build(
+        self,
+        source: usize,
+        num_dst: usize,
+        num_src: usize,
+        dense: bool,
+    ) -> (GraphShard, Vec<u32>) {
+        let ShardBuilder { mut src, dst, weights } = self;
+        let mut sources = Vec::new();
+        let mut num_cols = num_src;
+        if !dense {
+            let mut column = vec![u32::MAX; num_src];
+            for &s in &src {
+                column[s as usize] = 0;
+            }
+            for (row, column) in column.iter_mut().enumerate().filter(|(_, c)| **c == 0) {
+                *column = sources.len() as u32;
+                sources.push(row as u32);
+            }
+            for s in &mut src {
+                *s = column[*s as usize];
+            }
+            num_cols = sources.len();
+        }
+        let (by_dst, from_pushed) = Csr::from_entries(num_dst, num_cols, &dst, &src);
+        let (by_src, from_dst) = by_dst.transpose();
+        let weights = (!weights.is_empty()).then(|| {
+            let in_dst_order: Vec<f32> = from_pushed.iter().map(|&i| weights[i as usize]).collect();
+            let in_src_order = from_dst.iter().map(|&i| in_dst_order[i as usize]).collect();
+            EdgeWeights { by_dst: in_dst_order, by_src: in_src_order }
+        });
+        (GraphShard { source, by_dst, by_src, weights }, sources)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_the_sources_that_have_edges() {
+        let mut builder = ShardBuilder::default();
+        for (src, dst, weight) in [(7, 1, 0.5), (2, 0, 1.5), (7, 0, 2.5)] {
+            builder.push(src, dst);
+            builder.push_weight(weight);
+        }
+        let (shard, sources) = builder.build(3, 2, 9, false);
+        assert_eq!(sources, [2, 7]);
+        assert_eq!(shard.by_dst.indices(), [0, 1, 1]);
+        assert_eq!(shard.by_src.indices(), [0, 0, 1]);
+        let weights = shard.weights.unwrap();
+        assert_eq!(weights.by_dst, [1.5, 2.5, 0.5]);
+        assert_eq!(weights.by_src, [1.5, 2.5, 0.5]);
+    }
+
+    #[test]
+    fn the_own_shard_has_every_node_as_a_column() {
+        let mut builder = ShardBuilder::default();
+        builder.push(4, 4);
+        let (shard, sources) = builder.build(0, 5, 5, true);
+        assert_eq!((shard.by_dst.num_cols(), sources.len()), (5, 0));
+    }
+}

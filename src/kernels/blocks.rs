@@ -1,0 +1,63 @@
+//! Work on the rows of a sparse matrix, spread over threads in blocks of equal weight.
+
+use std::ops::Range;
+
+use crate::graph::Csr;
+
+/// A block smaller than this (in touched elements) is not worth a thread.
+const GRAIN: usize = 1 << 16;
+
+/// What a kernel writes: one slice or two, row by row.
+pub(super) trait Split: Send + Sized {
+    /// The first `elements` elements, and the rest.
+    fn split(self, elements: usize) -> (Self, Self);
+}
+
+impl<T: Send> Split for &mut [T] {
+    fn split(self, elements: usize) -> (Self, Self) {
+        self.split_at_mut(elements)
+    }
+}
+
+impl<A: Split, B: Split> Split for (A, B) {
+    fn split(self, elements: usize) -> (Self, Self) {
+        let (a, b) = (self.0.split(elements), self.1.split(elements));
+        ((a.0, b.0), (a.1, b.1))
+    }
+}
+
+/// The stored rows `rows` of a matrix and the part of the result that begins at result row `first`.
+pub(super) struct Block<R> {
+    pub(super) rows: Range<usize>,
+    pub(super) first: usize,
+    pub(super) result: R,
+}
+
+/// Runs `work` on blocks of stored rows that together are all of them. `result` has `width` elements for every row of
+/// the matrix; a block gets the part from its first stored row on.
+pub(super) fn for_row_blocks<R: Split>(
+    graph: &Csr,
+    result: R,
+    width: usize,
+    work: &(impl Fn(Block<R>) + Sync),
+) {
+    divide(graph, width, Block { rows: 0..graph.rows().len(), first: 0, result }, work);
+}
+
+fn divide<R: Split>(graph: &Csr, width: usize, block: Block<R>, work: &(impl Fn(Block<R>) + Sync)) {
+    let rows = block.rows.clone();
+    let indptr = graph.indptr();
+    let (begin, end) = (indptr[rows.start], indptr[rows.end]);
+    let touched = (end - begin) as usize + rows.len();
+    if rows.len() < 2 || touched * width < GRAIN {
+        return work(block);
+    }
+    let half = begin + (end - begin) / 2;
+    let middle = rows.start + indptr[rows.clone()].partition_point(|&p| p < half);
+    let middle = middle.clamp(rows.start + 1, rows.end - 1);
+    let boundary = graph.rows()[middle] as usize;
+    let (low, high) = block.result.split((boundary - block.first) * width);
+    let low = Block { rows: rows.start..middle, first: block.first, result: low };
+    let high = Block { rows: middle..rows.end, first: boundary, result: high };
+    rayon::join(|| divide(graph, width, low, work), || divide(graph, width, high, work));
+}

@@ -1,0 +1,16 @@
+//! Sparse kernels over slices: each forward pass beside its adjoint, generic over the element type.
+//!
+//! All of them are deterministic: threads get blocks of destination rows, and a row is summed in one fixed order.
+
+mod blocks;
+mod dropout;
+mod real;
+mod reduce;
+mod rows;
+mod spmm;
+
+pub use dropout::{DropoutKey, dropout};
+pub use real::Real;
+pub use reduce::{NO_SOURCE, Selection, select, select_adjoint};
+pub use rows::{gather_rows, scatter_add_rows};
+pub use spmm::Spmm;

@@ -1,0 +1,91 @@
+//! Maximum and minimum over neighbours.
+
+use super::blocks::{Block, for_row_blocks};
+use super::real::Real;
+use crate::graph::Csr;
+
+/// In an argument tensor: no neighbour has been seen.
+pub const NO_SOURCE: u32 = u32::MAX;
+
+/// Which neighbour a column takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Selection {
+    /// The largest value.
+    Max,
+    /// The smallest value.
+    Min,
+}
+
+/// For every row r and column j, lets `value[r, j]` be the largest (smallest) of itself and of `x[c, j]` over the
+/// entries (r, c), and `argument[r, j]` be `base + c` for the entry it came from. The first of equal values stays.
+///
+/// `x` is `[num_cols, width]`, `value` and `argument` are `[num_rows, width]`. Where an argument is [`NO_SOURCE`] the
+/// value is not set yet.
+pub fn select<T: Real>(
+    graph: &Csr,
+    selection: Selection,
+    x: &[T],
+    (width, base): (usize, u32),
+    value: &mut [T],
+    argument: &mut [u32],
+) {
+    assert_eq!(x.len(), graph.num_cols() * width);
+    assert_eq!(value.len(), graph.num_rows() * width);
+    assert_eq!(argument.len(), value.len());
+    for_row_blocks(graph, (value, argument), width, &|block: Block<(&mut [T], &mut [u32])>| {
+        let (values, arguments) = block.result;
+        for i in block.rows {
+            let place = (graph.rows()[i] as usize - block.first) * width;
+            let row = values[place..][..width].iter_mut().zip(&mut arguments[place..][..width]);
+            let mut row: Vec<_> = row.collect();
+            for &col in graph.columns(i) {
+                let source = &x[col as usize * width..][..width];
+                for ((value, argument), candidate) in row.iter_mut().zip(source) {
+                    let better = match selection {
+                        Selection::Max => *candidate > **value,
+                        Selection::Min => *candidate < **value,
+                    };
+                    if better || **argument == NO_SOURCE {
+                        (**value, **argument) = (*candidate, base + col);
+                    }
+                }
+            }
+        }
+    });
+}
+
+/// The adjoint of [`select`]: `gx[c, j] += gy[r, j]` for every (r, j) whose argument is `base + c`.
+///
+/// `transpose` is the transpose of the matrix that `select` walked: each source looks at its destinations, so that no
+/// two threads write one row.
+pub fn select_adjoint<T: Real>(
+    transpose: &Csr,
+    argument: &[u32],
+    gy: &[T],
+    (width, base): (usize, u32),
+    gx: &mut [T],
+) {
+    assert_eq!(argument.len(), transpose.num_cols() * width);
+    assert_eq!(gy.len(), argument.len());
+    assert_eq!(gx.len(), transpose.num_rows() * width);
+    for_row_blocks(transpose, gx, width, &|block: Block<&mut [T]>| {
+        for i in block.rows {
+            let row = transpose.rows()[i];
+            let sum = &mut block.result[(row as usize - block.first) * width..][..width];
+            let mut previous = None;
+            for &col in transpose.columns(i) {
+                // Parallel edges lie side by side and carry the gradient once.
+                if previous.replace(col) == Some(col) {
+                    continue;
+                }
+                let place = col as usize * width;
+                let taken = argument[place..][..width].iter().zip(&gy[place..][..width]);
+                for (sum, (argument, g)) in sum.iter_mut().zip(taken) {
+                    if *argument == base + row {
+                        *sum += *g;
+                    }
+                }
+            }
+        }
+    });
+}

@@ -1,0 +1,65 @@
+//! Sparse times dense: the sum over neighbours.
+
+use super::blocks::{Block, for_row_blocks};
+use super::real::Real;
+use crate::graph::Csr;
+
+/// `y[r] += row_scale[r] * sum over entries (r, c) of weight * col_scale[c] * x[c]`, with every factor optional.
+///
+/// The adjoint with respect to `x` is the same product with the transposed matrix (its weights in that order) and the
+/// two scales exchanged: [`GraphShard`](crate::graph::GraphShard) keeps both orders.
+pub struct Spmm<'a, T> {
+    /// The matrix.
+    pub graph: &'a Csr,
+    /// One factor per entry, in the order of the matrix.
+    pub weights: Option<&'a [f32]>,
+    /// One factor per row.
+    pub row_scale: Option<&'a [T]>,
+    /// One factor per column.
+    pub col_scale: Option<&'a [T]>,
+}
+
+impl<T: Real> Spmm<'_, T> {
+    /// Adds the product with `x` (`[num_cols, width]`) to `y` (`[num_rows, width]`).
+    pub fn add_to(&self, x: &[T], width: usize, y: &mut [T]) {
+        assert_eq!(x.len(), self.graph.num_cols() * width);
+        assert_eq!(y.len(), self.graph.num_rows() * width);
+        for_row_blocks(self.graph, y, width, &|block| self.rows(block, x, width));
+    }
+
+    fn rows(&self, block: Block<&mut [T]>, x: &[T], width: usize) {
+        let mut sum = vec![T::default(); width];
+        for i in block.rows {
+            let row = self.graph.rows()[i] as usize;
+            self.row(i, x, &mut sum);
+            let scale = self.row_scale.map_or(T::ONE, |s| s[row]);
+            let y = &mut block.result[(row - block.first) * width..][..width];
+            for (y, s) in y.iter_mut().zip(&sum) {
+                *y += scale * *s;
+            }
+        }
+    }
+
+    fn row(&self, i: usize, x: &[T], sum: &mut [T]) {
+        let width = sum.len();
+        sum.fill(T::default());
+        let begin = self.graph.indptr()[i] as usize;
+        for (entry, &col) in self.graph.columns(i).iter().enumerate() {
+            let source = &x[col as usize * width..][..width];
+            let factor = match (self.weights, self.col_scale) {
+                (None, None) => {
+                    for (s, x) in sum.iter_mut().zip(source) {
+                        *s += *x;
+                    }
+                    continue;
+                }
+                (Some(w), None) => T::from(w[begin + entry]),
+                (None, Some(c)) => c[col as usize],
+                (Some(w), Some(c)) => T::from(w[begin + entry]) * c[col as usize],
+            };
+            for (s, x) in sum.iter_mut().zip(source) {
+                *s += factor * *x;
+            }
+        }
+    }
+}

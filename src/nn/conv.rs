@@ -1,0 +1,27 @@
+//! What layers and models are.
+
+use crate::error::Result;
+use crate::tape::{Graph, Tape, Var};
+
+/// A graph layer.
+pub trait Conv {
+    /// From `[num_nodes, in]` to `[num_nodes, out]`; row i belongs to own node i of `graph`.
+    fn forward<'a>(&self, tape: &mut Tape<'a>, graph: &'a dyn Graph, x: Var) -> Result<Var>;
+}
+
+/// A model: ordinary code over a tape.
+pub trait Model {
+    /// From input features to the last layer's output. `graphs` holds one graph per layer; for full-graph training all
+    /// are the same.
+    fn forward<'a>(&self, tape: &mut Tape<'a>, graphs: &[&'a dyn Graph], x: Var) -> Result<Var>;
+}
+
+/// Whether a layer with a linear aggregator should aggregate before it multiplies by its weight.
+///
+/// Rows that cross partitions are `in` or `out` wide. Multiplying first lets the gradient of the weight come from the
+/// pushed gradient, so no aggregate is kept; but it needs a push in the backward pass, which constant inputs
+/// (`needs_grad` false) do without when they are aggregated first.
+pub(super) fn aggregates_first(x: &Var, in_feats: i64, out_feats: i64) -> bool {
+    let columns_if_multiplied_first = if x.needs_grad() { out_feats } else { 2 * out_feats };
+    in_feats < columns_if_multiplied_first
+}

@@ -1,0 +1,111 @@
+//! Weights to and from safetensors files under the keys of a PyTorch state dict.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::Path;
+
+use safetensors::tensor::{Dtype, SafeTensors, TensorView};
+use tch::{Kind, Tensor};
+
+use crate::error::{Error, Result};
+use crate::io::AtomicFile;
+use crate::tape::ParameterSet;
+use crate::tensor;
+
+/// Writes all parameters as float32. `metadata` goes into the file's header.
+pub fn save_state_dict(
+    path: &Path,
+    parameters: &ParameterSet,
+    metadata: BTreeMap<String, String>,
+) -> Result<()> {
+    let mut values = Vec::new();
+    for parameter in parameters.iter() {
+        let value = parameters.value(parameter)?.f_to_kind(Kind::Float)?.f_contiguous()?;
+        values.push((parameters.name(parameter).to_owned(), value));
+    }
+    save_tensors(path, &values, metadata)
+}
+
+/// Writes float32 tensors into a safetensors file.
+pub(crate) fn save_tensors(
+    path: &Path,
+    values: &[(String, Tensor)],
+    metadata: BTreeMap<String, String>,
+) -> Result<()> {
+    let views = values.iter().map(|(name, value)| {
+        let shape = value.size().iter().map(|d| *d as usize).collect();
+        let view = TensorView::new(Dtype::F32, shape, tensor::bytes(value))
+            .map_err(|e| Error::Internal(format!("{name} cannot be saved: {e}")))?;
+        Ok((name.clone(), view))
+    });
+    let views = views.collect::<Result<Vec<_>>>()?;
+    let metadata = (!metadata.is_empty()).then(|| metadata.into_iter().collect());
+    let bytes = safetensors::serialize(views, metadata)
+        .map_err(|e| Error::Internal(format!("the state dict cannot be saved: {e}")))?;
+    let output = AtomicFile::create(path)?;
+    output.file().write_all(&bytes).map_err(|e| Error::io("write", path, e))?;
+    output.commit()
+}
+
+/// Replaces the parameters by those of a safetensors file. Any floating-point type is accepted.
+///
+/// # Errors
+/// If a key is missing, or one is left over, or a shape differs: the message lists them.
+pub fn load_state_dict(path: &Path, parameters: &ParameterSet) -> Result<()> {
+    let bytes = std::fs::read(path).map_err(|e| Error::unreadable(path, &e))?;
+    let file = SafeTensors::deserialize(&bytes)
+        .map_err(|e| Error::input(path, "", format!("is not a safetensors file: {e}")))?;
+    check_keys(path, &file, parameters)?;
+    let flat = tensor::copy(&*parameters.flat().pin()?)?;
+    for parameter in parameters.iter() {
+        let name = parameters.name(parameter);
+        let stored = file.tensor(name).map_err(|e| Error::input(path, name, e.to_string()))?;
+        let value = to_tensor(path, name, &stored)?;
+        if value.size() != parameters.shape(parameter) {
+            let (found, expected) = (value.size(), parameters.shape(parameter));
+            let problem = format!("has shape {found:?}, but the model has {expected:?}");
+            return Err(Error::input(path, name, problem).with_hint(
+                "give the flags (--model, --layers, --hidden, ...) the weights were made with",
+            ));
+        }
+        parameters.view(&flat, parameter)?.f_copy_(&value)?;
+    }
+    parameters.set_flat(flat)
+}
+
+fn check_keys(path: &Path, file: &SafeTensors<'_>, parameters: &ParameterSet) -> Result<()> {
+    let expected: Vec<&str> = parameters.iter().map(|p| parameters.name(p)).collect();
+    let found = file.names();
+    let missing: Vec<_> = expected.iter().filter(|e| !found.contains(e)).copied().collect();
+    let unknown: Vec<_> = found.iter().filter(|f| !expected.contains(f)).copied().collect();
+    if missing.is_empty() && unknown.is_empty() {
+        return Ok(());
+    }
+    let problem = format!(
+        "does not hold this model's weights; missing: [{}]; not in the model: [{}]",
+        missing.join(", "),
+        unknown.join(", ")
+    );
+    Err(Error::input(path, "", problem)
+        .with_hint("give the flags (--model, --layers, --hidden, ...) the weights were made with"))
+}
+
+fn to_tensor(path: &Path, name: &str, stored: &TensorView<'_>) -> Result<Tensor> {
+    let kind = match stored.dtype() {
+        Dtype::F16 => Kind::Half,
+        Dtype::BF16 => Kind::BFloat16,
+        Dtype::F32 => Kind::Float,
+        Dtype::F64 => Kind::Double,
+        other => {
+            return Err(Error::input(
+                path,
+                name,
+                format!("has type {other:?}, not floating point"),
+            ));
+        }
+    };
+    let shape: Vec<i64> = stored.shape().iter().map(|d| *d as i64).collect();
+    let mut value = tensor::empty(&shape, kind)?;
+    tensor::bytes_mut(&mut value).copy_from_slice(stored.data());
+    Ok(value)
+}

@@ -1,0 +1,134 @@
+//! Everything a rank keeps, and what happens to it around a pause.
+
+use std::cell::{OnceCell, RefCell};
+use std::rc::{Rc, Weak};
+
+use tch::{Kind, Tensor};
+
+use super::heap::give_memory_back;
+use super::pointer::{Pointer, PointerTensor, Spillable};
+use super::store::SpillStore;
+use super::value::Spill;
+use crate::error::Result;
+use crate::graph::GraphShard;
+use crate::ipc::{Phase, TurnLock};
+
+/// Which of a rank's nodes a loss or an accuracy is taken over: `bool` tensors `[num_inner_nodes]`.
+pub struct Masks {
+    /// The nodes that are trained on.
+    pub train: PointerTensor,
+    /// The nodes of the validation accuracy.
+    pub val: PointerTensor,
+    /// The nodes of the test accuracy.
+    pub test: PointerTensor,
+}
+
+/// What one rank keeps: its partition data, features, labels, masks, and all tensors of the epoch. SAR's class of the
+/// same name.
+///
+/// Tensors reach it through [`track`](PartitionDataManager::track). At a pause ([`precall_func`]) all of them leave
+/// memory, each written to disk at most once in its life, and the turn is given up; [`callback_func`] takes the next turn. A
+/// tensor comes back when it is first used.
+///
+/// [`precall_func`]: PartitionDataManager::precall_func
+/// [`callback_func`]: PartitionDataManager::callback_func
+pub struct PartitionDataManager {
+    lock: TurnLock,
+    store: Rc<SpillStore>,
+    tracked: RefCell<Vec<Weak<dyn Spillable>>>,
+    /// The graph shards of the partition, by source rank.
+    pub partition_data: OnceCell<Vec<Pointer<GraphShard>>>,
+    /// Input features, `[num_inner_nodes, width]`.
+    pub features: OnceCell<PointerTensor>,
+    /// Class of each node, `int64 [num_inner_nodes]`.
+    pub labels: OnceCell<PointerTensor>,
+    /// Train, validation and test nodes.
+    pub masks: OnceCell<Masks>,
+}
+
+impl PartitionDataManager {
+    /// A manager that keeps nothing yet.
+    pub fn new(lock: TurnLock, store: Rc<SpillStore>) -> Rc<Self> {
+        Rc::new(PartitionDataManager {
+            lock,
+            store,
+            tracked: RefCell::default(),
+            partition_data: OnceCell::new(),
+            features: OnceCell::new(),
+            labels: OnceCell::new(),
+            masks: OnceCell::new(),
+        })
+    }
+
+    /// Takes a value into care. `label` shows in the names of spill files.
+    pub fn track<T: Spill>(&self, label: &str, value: T) -> Pointer<T> {
+        self.register(Pointer::resident(label, value, self.store.clone()))
+    }
+
+    /// Takes a tensor into care that never needs a file: `recipe` makes it again, always the same.
+    pub fn track_recipe(
+        &self,
+        label: &str,
+        (shape, kind): (&[i64], Kind),
+        value: Option<Tensor>,
+        recipe: Rc<dyn Fn() -> Result<Tensor>>,
+    ) -> PointerTensor {
+        let layout = (shape.to_vec(), kind);
+        self.register(Pointer::from_recipe(label, layout, value, recipe, self.store.clone()))
+    }
+
+    fn register<T: Spill>(&self, pointer: Pointer<T>) -> Pointer<T> {
+        let slot: Rc<dyn Spillable> = pointer.slot().clone();
+        self.tracked.borrow_mut().push(Rc::downgrade(&slot));
+        pointer
+    }
+
+    /// Before a collective waits: everything leaves memory, then the turn is given up.
+    pub fn precall_func(&self) -> Result<()> {
+        self.spill_all()?;
+        self.lock.release();
+        Ok(())
+    }
+
+    /// After a collective is complete: takes the next turn. Nothing is read before it is used.
+    pub fn callback_func(&self) -> Result<()> {
+        self.lock.acquire()
+    }
+
+    /// How many bytes of tracked values are in memory.
+    pub fn resident_bytes(&self) -> u64 {
+        self.tracked.borrow().iter().filter_map(Weak::upgrade).map(|s| s.resident_bytes()).sum()
+    }
+
+    /// Says which phase this rank is in, for messages about it.
+    pub fn set_phase(&self, phase: Phase) {
+        self.lock.status().set_phase(phase);
+    }
+
+    /// The turn lock of this rank.
+    pub fn lock(&self) -> &TurnLock {
+        &self.lock
+    }
+
+    /// The store of this rank's spill files.
+    pub fn store(&self) -> &SpillStore {
+        &self.store
+    }
+
+    /// Removes every file of this rank. For the end of its work: what was only on disk is gone.
+    pub fn remove_files(&self) -> Result<()> {
+        self.tracked.borrow_mut().clear();
+        self.store.remove_files()
+    }
+
+    fn spill_all(&self) -> Result<()> {
+        self.tracked.borrow_mut().retain(|slot| slot.strong_count() > 0);
+        // A copy of the list: nothing below may track, but a borrow held over file writes would only hide it if it did.
+        let slots: Vec<_> = self.tracked.borrow().iter().filter_map(Weak::upgrade).collect();
+        for slot in slots {
+            slot.spill()?;
+        }
+        give_memory_back();
+        Ok(())
+    }
+}

@@ -1,0 +1,20 @@
+//! Values that are in memory or on disk, and the manager that moves them.
+//!
+//! * [`SpillStore`] writes and reads files and knows nothing of their meaning.
+//! * [`Pointer`] is a handle on one value that is resident, spilled, or both; [`PointerTensor`] is the one for tensors.
+//! * [`PartitionDataManager`] knows every pointer of its rank and spills them around a pause.
+//!
+//! Files disappear in three ways: with the last handle of their value, with the rank's store, and with the run's
+//! folder, which the launcher removes (or the next start, if the launcher was killed).
+
+mod heap;
+mod manager;
+mod pointer;
+mod store;
+mod value;
+
+pub use heap::{give_memory_back, prepare_allocator};
+pub use manager::{Masks, PartitionDataManager};
+pub use pointer::{Pinned, Pointer, PointerTensor};
+pub use store::{SpillFile, SpillReader, SpillStore, SpillWriter};
+pub use value::Spill;

@@ -1,0 +1,197 @@
+//! A handle on a value that is in memory, on disk, or both.
+
+use std::cell::RefCell;
+use std::ops::Deref;
+use std::rc::Rc;
+
+use tch::{Kind, Tensor};
+
+use super::store::{SpillFile, SpillStore};
+use super::value::Spill;
+use crate::error::{Error, Result};
+
+/// A handle on an immutable value. Clones share it; the value and its file go with the last one.
+///
+/// Made by [`PartitionDataManager::track`](super::PartitionDataManager::track) and
+/// [`track_recipe`](super::PartitionDataManager::track_recipe).
+pub struct Pointer<T: Spill>(Rc<Slot<T>>);
+
+/// A tensor that is resident or spilled. Contiguous, on the CPU.
+pub type PointerTensor = Pointer<Tensor>;
+
+/// One value and where it is.
+pub(super) struct Slot<T: Spill> {
+    label: String,
+    layout: T::Layout,
+    store: Rc<SpillStore>,
+    state: RefCell<State<T>>,
+}
+
+struct State<T> {
+    resident: Option<Rc<T>>,
+    backing: Backing<T>,
+}
+
+/// How a value comes back once it has left memory.
+enum Backing<T> {
+    /// Not at all yet: it must be written before it may leave.
+    None,
+    /// From its spill file.
+    File(SpillFile),
+    /// By a function: read again from the user's data, or computed again from other pointers.
+    Recipe(Rc<dyn Fn() -> Result<T>>),
+}
+
+/// A value held in memory for as long as this lives.
+pub struct Pinned<T>(Rc<T>);
+
+impl<T> Deref for Pinned<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+impl<T: Spill> Clone for Pointer<T> {
+    fn clone(&self) -> Self {
+        Pointer(self.0.clone())
+    }
+}
+
+impl<T: Spill> Pointer<T> {
+    pub(super) fn resident(label: &str, value: T, store: Rc<SpillStore>) -> Self {
+        let layout = value.layout();
+        let state = State { resident: Some(Rc::new(value)), backing: Backing::None };
+        Pointer(Rc::new(Slot {
+            label: label.to_owned(),
+            layout,
+            store,
+            state: RefCell::new(state),
+        }))
+    }
+
+    pub(super) fn from_recipe(
+        label: &str,
+        layout: T::Layout,
+        value: Option<T>,
+        recipe: Rc<dyn Fn() -> Result<T>>,
+        store: Rc<SpillStore>,
+    ) -> Self {
+        let state = State { resident: value.map(Rc::new), backing: Backing::Recipe(recipe) };
+        Pointer(Rc::new(Slot {
+            label: label.to_owned(),
+            layout,
+            store,
+            state: RefCell::new(state),
+        }))
+    }
+
+    pub(super) fn slot(&self) -> &Rc<Slot<T>> {
+        &self.0
+    }
+
+    /// Brings the value into memory, if it is not there, and keeps it there while the result lives.
+    pub fn pin(&self) -> Result<Pinned<T>> {
+        if let Some(value) = &self.0.state.borrow().resident {
+            return Ok(Pinned(value.clone()));
+        }
+        let value = Rc::new(self.0.bring_back()?);
+        self.0.state.borrow_mut().resident = Some(value.clone());
+        Ok(Pinned(value))
+    }
+
+    /// Takes the value out, for a change in place; its file is removed.
+    ///
+    /// Fails if there is another handle on it or if it is pinned.
+    pub fn take(self) -> Result<T> {
+        let pinned = self.pin()?;
+        let slot = Rc::try_unwrap(self.0).map_err(|slot| {
+            Error::Internal(format!("{} is taken while it is shared", slot.label))
+        })?;
+        drop(pinned);
+        let value = slot.state.into_inner().resident.map(Rc::try_unwrap);
+        match value {
+            Some(Ok(value)) => Ok(value),
+            _ => Err(Error::Internal(format!("{} is taken while it is pinned", slot.label))),
+        }
+    }
+
+    /// Whether this is the only handle on the value.
+    pub fn is_unique(&self) -> bool {
+        Rc::strong_count(&self.0) == 1
+    }
+
+    /// What the value is called in file names and messages.
+    pub fn label(&self) -> &str {
+        &self.0.label
+    }
+
+    /// Whether the value is in memory now.
+    pub fn is_resident(&self) -> bool {
+        self.0.state.borrow().resident.is_some()
+    }
+}
+
+impl PointerTensor {
+    /// The tensor's shape.
+    pub fn size(&self) -> &[i64] {
+        &self.0.layout.0
+    }
+
+    /// The tensor's element type.
+    pub fn kind(&self) -> Kind {
+        self.0.layout.1
+    }
+}
+
+impl<T: Spill> Slot<T> {
+    fn bring_back(&self) -> Result<T> {
+        // The recipe may pin other pointers; the state must not stay borrowed meanwhile.
+        let recipe = match &self.state.borrow().backing {
+            Backing::File(file) => {
+                let mut reader = file.reader();
+                let value = T::load(&self.layout, &mut reader)?;
+                reader.finish()?;
+                return Ok(value);
+            }
+            Backing::Recipe(recipe) => recipe.clone(),
+            Backing::None => {
+                return Err(Error::Internal(format!(
+                    "{} is neither in memory nor on disk",
+                    self.label
+                )));
+            }
+        };
+        recipe()
+    }
+}
+
+/// What the manager does with a pointer without knowing its type.
+pub(super) trait Spillable {
+    /// Lets the value leave memory, writing it first if it has never been written.
+    fn spill(&self) -> Result<()>;
+    /// How many bytes of memory the value takes now.
+    fn resident_bytes(&self) -> u64;
+}
+
+impl<T: Spill> Spillable for Slot<T> {
+    fn spill(&self) -> Result<()> {
+        let mut state = self.state.borrow_mut();
+        let Some(value) = &state.resident else { return Ok(()) };
+        if Rc::strong_count(value) > 1 {
+            return Err(Error::Internal(format!("{} is pinned during a pause", self.label)));
+        }
+        if matches!(state.backing, Backing::None) {
+            let mut writer = self.store.writer(&self.label)?;
+            value.save(&mut writer)?;
+            state.backing = Backing::File(writer.finish());
+        }
+        state.resident = None;
+        Ok(())
+    }
+
+    fn resident_bytes(&self) -> u64 {
+        if self.state.borrow().resident.is_some() { T::byte_len(&self.layout) } else { 0 }
+    }
+}

@@ -1,0 +1,151 @@
+//! Spill files of one rank: written once, checked when read, gone with their handle.
+
+use std::cell::Cell;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use crate::error::{Error, Result};
+use crate::io::{IoCounters, Storage, StorageFile};
+
+/// The folder of a rank's spill files.
+pub struct SpillStore {
+    folder: PathBuf,
+    storage: Arc<dyn Storage>,
+    counters: IoCounters,
+    next: Cell<u64>,
+}
+
+impl SpillStore {
+    /// A store in `folder`, which must exist.
+    pub fn new(folder: &Path, storage: Arc<dyn Storage>, counters: IoCounters) -> Rc<Self> {
+        Rc::new(SpillStore { folder: folder.to_owned(), storage, counters, next: Cell::new(0) })
+    }
+
+    /// Starts a file; `label` becomes part of its name, so that a listing of the folder can be read.
+    pub fn writer(&self, label: &str) -> Result<SpillWriter> {
+        let number = self.next.replace(self.next.get() + 1);
+        let path = self.folder.join(format!("{label}-{number}.spill"));
+        let file = self.storage.create(&path).map_err(|e| Error::io("create", &path, e))?;
+        let guard = Removal { path, storage: self.storage.clone() };
+        Ok(SpillWriter {
+            file,
+            guard,
+            counters: self.counters.clone(),
+            len: 0,
+            checksum: crc32fast::Hasher::new(),
+        })
+    }
+
+    /// Removes the folder with everything in it.
+    pub(super) fn remove_files(&self) -> Result<()> {
+        std::fs::remove_dir_all(&self.folder).map_err(|e| Error::io("remove", &self.folder, e))
+    }
+
+    /// What this rank has written and read.
+    pub fn counters(&self) -> &IoCounters {
+        &self.counters
+    }
+}
+
+/// A file being written. Dropped before [`finish`](SpillWriter::finish), it is removed.
+pub struct SpillWriter {
+    file: Box<dyn StorageFile>,
+    guard: Removal,
+    counters: IoCounters,
+    len: u64,
+    checksum: crc32fast::Hasher,
+}
+
+impl SpillWriter {
+    /// Appends bytes.
+    pub fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        self.file
+            .write_all_at(bytes, self.len)
+            .map_err(|e| Error::io("write", &self.guard.path, e))?;
+        self.checksum.update(bytes);
+        self.len += bytes.len() as u64;
+        self.counters.wrote(bytes.len() as u64);
+        Ok(())
+    }
+
+    /// Ends the file.
+    pub fn finish(self) -> SpillFile {
+        SpillFile {
+            file: self.file,
+            guard: self.guard,
+            counters: self.counters,
+            len: self.len,
+            checksum: self.checksum.finalize(),
+        }
+    }
+}
+
+/// A finished file; removed when dropped.
+pub struct SpillFile {
+    file: Box<dyn StorageFile>,
+    guard: Removal,
+    counters: IoCounters,
+    len: u64,
+    checksum: u32,
+}
+
+impl SpillFile {
+    /// Reads the file from its beginning.
+    pub fn reader(&self) -> SpillReader<'_> {
+        SpillReader { file: self, position: 0, checksum: crc32fast::Hasher::new() }
+    }
+
+    /// Its length in bytes.
+    pub fn byte_len(&self) -> u64 {
+        self.len
+    }
+}
+
+/// A pass over a spill file, front to back.
+pub struct SpillReader<'a> {
+    file: &'a SpillFile,
+    position: u64,
+    checksum: crc32fast::Hasher,
+}
+
+impl SpillReader<'_> {
+    /// Fills `bytes` from the file.
+    pub fn read(&mut self, bytes: &mut [u8]) -> Result<()> {
+        let SpillFile { file, guard, counters, .. } = self.file;
+        file.read_exact_at(bytes, self.position).map_err(|e| Error::io("read", &guard.path, e))?;
+        self.checksum.update(bytes);
+        self.position += bytes.len() as u64;
+        counters.read(bytes.len() as u64);
+        Ok(())
+    }
+
+    /// Ends the pass: everything must have been read, and be what was written.
+    pub fn finish(self) -> Result<()> {
+        let SpillFile { len, checksum, guard, .. } = self.file;
+        if self.position != *len {
+            let problem = format!("{} of {len} bytes were read", self.position);
+            return Err(Error::corrupt(&guard.path, problem));
+        }
+        if self.checksum.finalize() != *checksum {
+            return Err(Error::corrupt(
+                &guard.path,
+                "the checksum does not match what was written",
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// Removes a file when dropped.
+struct Removal {
+    path: PathBuf,
+    storage: Arc<dyn Storage>,
+}
+
+impl Drop for Removal {
+    fn drop(&mut self) {
+        // Nobody is left to tell; what cannot be removed goes with the run's folder.
+        let _ = self.storage.remove(&self.path);
+    }
+}

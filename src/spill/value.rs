@@ -1,0 +1,146 @@
+//! What can be spilled.
+
+use bytemuck::Pod;
+use tch::{Kind, Tensor};
+
+use super::store::{SpillReader, SpillWriter};
+use crate::error::Result;
+use crate::graph::{Csr, EdgeWeights, GraphShard};
+use crate::tensor;
+
+/// A value that can be written to a file and read back the same.
+pub trait Spill: Sized + 'static {
+    /// What stays in memory so that the value can be brought back: small.
+    type Layout: Clone;
+
+    /// How the value lies in its file.
+    fn layout(&self) -> Self::Layout;
+
+    /// How many bytes the value takes in memory.
+    fn byte_len(layout: &Self::Layout) -> u64;
+
+    /// Writes the value.
+    fn save(&self, sink: &mut SpillWriter) -> Result<()>;
+
+    /// Reads the value.
+    fn load(layout: &Self::Layout, source: &mut SpillReader<'_>) -> Result<Self>;
+}
+
+/// Contiguous CPU tensors of any element type.
+impl Spill for Tensor {
+    type Layout = (Vec<i64>, Kind);
+
+    fn layout(&self) -> Self::Layout {
+        (self.size(), self.kind())
+    }
+
+    fn byte_len((shape, kind): &Self::Layout) -> u64 {
+        tensor::byte_len(shape, *kind) as u64
+    }
+
+    fn save(&self, sink: &mut SpillWriter) -> Result<()> {
+        sink.write(tensor::bytes(self))
+    }
+
+    fn load((shape, kind): &Self::Layout, source: &mut SpillReader<'_>) -> Result<Self> {
+        let mut value = tensor::empty(shape, *kind)?;
+        source.read(tensor::bytes_mut(&mut value))?;
+        Ok(value)
+    }
+}
+
+/// How a [`Csr`] lies in its file: rows and columns of the matrix, stored rows, entries.
+type CsrLayout = (usize, usize, usize, usize);
+
+fn csr_layout(csr: &Csr) -> CsrLayout {
+    (csr.num_rows(), csr.num_cols(), csr.rows().len(), csr.num_entries())
+}
+
+fn csr_bytes((_, _, rows, entries): CsrLayout) -> u64 {
+    (rows * 12 + 8 + entries * 4) as u64
+}
+
+fn save_csr(csr: &Csr, sink: &mut SpillWriter) -> Result<()> {
+    sink.write(bytemuck::cast_slice(csr.rows()))?;
+    sink.write(bytemuck::cast_slice(csr.indptr()))?;
+    sink.write(bytemuck::cast_slice(csr.indices()))
+}
+
+fn load_csr(
+    (num_rows, num_cols, rows, entries): CsrLayout,
+    source: &mut SpillReader<'_>,
+) -> Result<Csr> {
+    let rows_part = load_vec::<u32>(rows, source)?;
+    let indptr = load_vec::<u64>(rows + 1, source)?;
+    let indices = load_vec::<u32>(entries, source)?;
+    Ok(Csr::from_parts((num_rows, num_cols), rows_part, indptr, indices))
+}
+
+fn load_vec<T: Pod>(len: usize, source: &mut SpillReader<'_>) -> Result<Vec<T>> {
+    let mut values = vec![T::zeroed(); len];
+    source.read(bytemuck::cast_slice_mut(&mut values))?;
+    Ok(values)
+}
+
+impl Spill for GraphShard {
+    /// Source rank, both orders of the structure, whether there are weights.
+    type Layout = (usize, CsrLayout, CsrLayout, bool);
+
+    fn layout(&self) -> Self::Layout {
+        (self.source, csr_layout(&self.by_dst), csr_layout(&self.by_src), self.weights.is_some())
+    }
+
+    fn byte_len((_, by_dst, by_src, weighted): &Self::Layout) -> u64 {
+        let weights = if *weighted { 8 * by_dst.3 as u64 } else { 0 };
+        csr_bytes(*by_dst) + csr_bytes(*by_src) + weights
+    }
+
+    fn save(&self, sink: &mut SpillWriter) -> Result<()> {
+        save_csr(&self.by_dst, sink)?;
+        save_csr(&self.by_src, sink)?;
+        if let Some(EdgeWeights { by_dst, by_src }) = &self.weights {
+            sink.write(bytemuck::cast_slice(by_dst))?;
+            sink.write(bytemuck::cast_slice(by_src))?;
+        }
+        Ok(())
+    }
+
+    fn load(
+        (shard, by_dst, by_src, weighted): &Self::Layout,
+        source: &mut SpillReader<'_>,
+    ) -> Result<Self> {
+        Ok(GraphShard {
+            source: *shard,
+            by_dst: load_csr(*by_dst, source)?,
+            by_src: load_csr(*by_src, source)?,
+            weights: match weighted {
+                true => Some(EdgeWeights {
+                    by_dst: load_vec(by_dst.3, source)?,
+                    by_src: load_vec(by_src.3, source)?,
+                }),
+                false => None,
+            },
+        })
+    }
+}
+
+/// A list of rows.
+impl Spill for Vec<u32> {
+    type Layout = usize;
+
+    fn layout(&self) -> usize {
+        self.len()
+    }
+
+    fn byte_len(layout: &usize) -> u64 {
+        4 * *layout as u64
+    }
+
+    fn save(&self, sink: &mut SpillWriter) -> Result<()> {
+        sink.write(bytemuck::cast_slice(self))
+    }
+
+    fn load(layout: &usize, source: &mut SpillReader<'_>) -> Result<Self> {
+        load_vec(*layout, source)
+    }
+}

@@ -1,0 +1,229 @@
+//! Aggregation over in-edges: the one operation in which partitions meet.
+
+use std::rc::Rc;
+
+use tch::{Kind, Tensor};
+
+use super::graph::Graph;
+use super::parameters::Parameter;
+use super::record::{Adjoint, Tape};
+use super::var::{Target, Var};
+use crate::error::{Error, Result};
+use crate::graph::{Csr, GraphShard};
+use crate::kernels::{Spmm, scatter_add_rows};
+use crate::spill::PointerTensor;
+use crate::tensor::{self, with_real};
+
+/// How the messages along the in-edges of a node become one row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reduce {
+    /// Their sum.
+    Sum,
+    /// Their sum over the in-degree; 0 without in-edges.
+    Mean,
+    /// Their largest value, column by column; 0 without in-edges.
+    Max,
+    /// Their smallest value, column by column; 0 without in-edges.
+    Min,
+}
+
+/// What [`Tape::aggregate`] computes: y = `onto` + `bias` + scale ∘ reduce(w · x).
+pub struct Aggregation {
+    pub(super) reduce: Reduce,
+    pub(super) weighted: bool,
+    pub(super) scale: Option<PointerTensor>,
+    pub(super) onto: Option<Var>,
+    pub(super) bias: Option<Parameter>,
+}
+
+impl Aggregation {
+    /// The plain reduction.
+    pub fn new(reduce: Reduce) -> Self {
+        Aggregation { reduce, weighted: false, scale: None, onto: None, bias: None }
+    }
+
+    /// Multiplies each message by its edge's weight.
+    #[must_use]
+    pub fn weighted(self, weighted: bool) -> Self {
+        Aggregation { weighted, ..self }
+    }
+
+    /// Multiplies each row of the result of a sum by a factor, `[num_nodes]`.
+    #[must_use]
+    pub fn scaled(self, scale: Option<PointerTensor>) -> Self {
+        Aggregation { scale, ..self }
+    }
+
+    /// Adds the result to a value of the same shape, in place if the caller moves in the only handle on it.
+    #[must_use]
+    pub fn onto(self, onto: Var) -> Self {
+        Aggregation { onto: Some(onto), ..self }
+    }
+
+    /// Adds a bias, `[width]`, to every row.
+    #[must_use]
+    pub fn bias(self, bias: Option<Parameter>) -> Self {
+        Aggregation { bias, ..self }
+    }
+}
+
+impl<'a> Tape<'a> {
+    /// Aggregates the rows of `x` (`[num_nodes, width]`) along the in-edges of each node. One collective; move `x` in if
+    /// it is not used again, so that it need not survive the pause.
+    ///
+    /// Source rows of other ranks are added rank by rank as they are read (sequential aggregation). The sum over a row's
+    /// edges has a fixed order, so the result does not depend on which ranks are resident when.
+    ///
+    /// # Errors
+    /// If weights, a scale, `onto` or a bias are combined with a maximum or minimum, or weights are asked of a graph
+    /// without.
+    pub fn aggregate(&mut self, graph: &'a dyn Graph, x: Var, how: Aggregation) -> Result<Var> {
+        match how.reduce {
+            Reduce::Sum => self.aggregate_sum(graph, x, how),
+            Reduce::Mean => {
+                let mean = |degrees: &Tensor| Ok(degrees.f_clamp_min(1)?.f_reciprocal()?);
+                let scale = self.degree_scale(graph.in_degrees(), x.kind(), mean);
+                self.aggregate_sum(graph, x, how.scaled(Some(scale)))
+            }
+            Reduce::Max | Reduce::Min => self.aggregate_select(graph, x, &how),
+        }
+    }
+
+    /// A factor per node computed from its degree, for [`Aggregation::scaled`] and the like: `[num_nodes]` of `kind`.
+    /// `formula` gets degrees of that kind.
+    pub fn degree_scale(
+        &self,
+        degrees: &PointerTensor,
+        kind: Kind,
+        formula: impl Fn(&Tensor) -> Result<Tensor> + 'static,
+    ) -> PointerTensor {
+        let shape = degrees.size().to_vec();
+        let degrees = degrees.clone();
+        let recipe = Rc::new(move || formula(&degrees.pin()?.f_to_kind(kind)?));
+        self.manager().track_recipe("degree-scale", (&shape, kind), None, recipe)
+    }
+
+    fn aggregate_sum(&mut self, graph: &'a dyn Graph, x: Var, how: Aggregation) -> Result<Var> {
+        let Aggregation { weighted, scale, onto, bias, .. } = how;
+        let layout = (x.width() as usize, x.kind());
+        let adjoint = SumAdjoint {
+            graph,
+            weighted,
+            x: x.target(),
+            scale: scale.clone(),
+            onto: onto.as_ref().and_then(Var::target),
+            bias,
+        };
+        let needs_grad = adjoint.x.is_some() || adjoint.onto.is_some() || bias.is_some();
+        let product = |shard: &GraphShard, x: &Tensor, y: &mut Tensor| {
+            let scale = scale.as_ref().map(PointerTensor::pin).transpose()?;
+            let weights = edge_weights(shard, weighted)?.map(|w| &*w.by_dst);
+            spmm(&shard.by_dst, (weights, scale.as_deref(), None), x, y)
+        };
+        let mut sum = match onto {
+            Some(onto) => onto.into_tensor()?,
+            None => tensor::zeros(x.size(), x.kind())?,
+        };
+        if let Some(bias) = bias {
+            sum = sum.f_add_(&self.parameters().value(bias)?)?;
+        }
+        let transfer = {
+            let rows = x.pin()?;
+            let transfer = graph.pull(&rows)?;
+            product(&*graph.local_shard()?, &rows, &mut sum)?;
+            transfer
+        };
+        drop(x);
+        let partial = self.manager().track("partial-sum", sum);
+        let collective = graph.complete(transfer)?;
+        let mut sum = partial.take()?;
+        graph.pulled(collective.as_ref(), layout, &mut |shard, rows| {
+            product(shard, rows, &mut sum)
+        })?;
+        let value = self.manager().track("aggregate", sum);
+        let y = self.var(value, needs_grad);
+        self.record(&y, adjoint);
+        Ok(y)
+    }
+}
+
+struct SumAdjoint<'a> {
+    graph: &'a dyn Graph,
+    weighted: bool,
+    x: Option<Target>,
+    scale: Option<PointerTensor>,
+    onto: Option<Target>,
+    bias: Option<Parameter>,
+}
+
+/// gx = Aᵀ (scale ∘ gy): each rank computes what its edges contribute to the sources of every rank and pushes it there.
+impl Adjoint for SumAdjoint<'_> {
+    fn adjoint(self: Box<Self>, tape: &mut Tape<'_>, gradient: PointerTensor) -> Result<()> {
+        let SumAdjoint { graph, weighted, x, scale, onto, bias } = *self;
+        if let Some(bias) = bias {
+            let total = gradient.pin()?.f_sum_dim_intlist([0_i64].as_slice(), false, None)?;
+            tape.add_parameter_grad(bias, total)?;
+        }
+        let Some(x) = x else { return tape.add_grad(onto.as_ref(), gradient) };
+        let (width, kind) = (gradient.size()[1], gradient.kind());
+        let (transfer, partial) = {
+            let gy = gradient.pin()?;
+            let scale = scale.as_ref().map(PointerTensor::pin).transpose()?;
+            let product = |shard: &GraphShard| {
+                let mut gx = tensor::zeros(&[shard.by_src.num_rows() as i64, width], kind)?;
+                let weights = edge_weights(shard, weighted)?.map(|w| &*w.by_src);
+                spmm(&shard.by_src, (weights, None, scale.as_deref()), &gy, &mut gx)?;
+                Ok(gx)
+            };
+            let transfer = graph.push(&mut |shard| product(shard))?;
+            (transfer, product(&*graph.local_shard()?)?)
+        };
+        let partial = tape.manager().track("partial-gradient", partial);
+        tape.add_grad(onto.as_ref(), gradient)?;
+        let collective = graph.complete(transfer)?;
+        let mut gx = partial.take()?;
+        add_pushed(graph, collective.as_ref(), &mut gx)?;
+        let gx = tape.manager().track("gradient", gx);
+        tape.add_grad(Some(&x), gx)
+    }
+}
+
+/// Adds what other ranks computed for own rows.
+pub(super) fn add_pushed(
+    graph: &dyn Graph,
+    collective: Option<&crate::comm::Collective>,
+    gx: &mut Tensor,
+) -> Result<()> {
+    let (width, kind) = (gx.size()[1] as usize, gx.kind());
+    graph.pushed(collective, (width, kind), &mut |rows, values| {
+        with_real!(kind, T => {
+            let gx = tensor::slice_mut::<T>(gx);
+            scatter_add_rows(tensor::slice::<T>(values), width, rows, gx);
+            Ok(())
+        })
+    })
+}
+
+fn edge_weights(shard: &GraphShard, weighted: bool) -> Result<Option<&crate::graph::EdgeWeights>> {
+    // A shard without edges has no weights either.
+    if !weighted || shard.by_dst.num_entries() == 0 {
+        return Ok(None);
+    }
+    let missing =
+        || Error::config("edge weights", "the model uses edge weights, but none are loaded");
+    shard.weights.as_ref().ok_or_else(missing).map(Some)
+}
+
+/// Weights, factor per row, factor per column.
+type Factors<'a> = (Option<&'a [f32]>, Option<&'a Tensor>, Option<&'a Tensor>);
+
+fn spmm(graph: &Csr, (weights, rows, cols): Factors<'_>, x: &Tensor, y: &mut Tensor) -> Result<()> {
+    let width = x.size()[1] as usize;
+    with_real!(x.kind(), T => {
+        let row_scale = rows.map(tensor::slice::<T>);
+        let col_scale = cols.map(tensor::slice::<T>);
+        let product = Spmm { graph, weights, row_scale, col_scale };
+        product.add_to(tensor::slice::<T>(x), width, tensor::slice_mut::<T>(y));
+        Ok(())
+    })
+}

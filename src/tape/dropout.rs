@@ -1,0 +1,79 @@
+//! Dropout.
+
+use std::rc::Rc;
+
+use tch::Tensor;
+
+use super::graph::Graph;
+use super::record::{Adjoint, Tape};
+use super::var::Var;
+use crate::error::{Error, Result};
+use crate::kernels::{DropoutKey, dropout};
+use crate::spill::PointerTensor;
+use crate::tensor::{self, with_real};
+
+/// One application of dropout. Its own adjoint: the same mask, the same factor.
+#[derive(Clone, Copy)]
+struct Mask {
+    key: DropoutKey,
+    probability: f64,
+    first_node: u64,
+}
+
+impl Mask {
+    fn apply(self, x: &Tensor) -> Result<Tensor> {
+        let (size, kind) = (x.size(), x.kind());
+        let mut y = tensor::empty(&size, kind)?;
+        let shape = (self.first_node, size[1] as usize);
+        with_real!(kind, T => {
+            let y = tensor::slice_mut::<T>(&mut y);
+            dropout(self.key, self.probability, shape, tensor::slice::<T>(x), y);
+            Ok(())
+        })?;
+        Ok(y)
+    }
+}
+
+impl Tape<'_> {
+    /// Sets each element to 0 with the given probability and scales the others by 1 / (1 - probability); in an
+    /// evaluation, does nothing. Rows of `x` are the sources of `graph`. At most one dropout per layer.
+    ///
+    /// The mask is a function of (seed, epoch, layer, global node id, column), so it is the same whatever the memory
+    /// budget, and it is computed again rather than stored.
+    ///
+    /// # Errors
+    /// If the probability is not in [0, 1).
+    pub fn dropout(&mut self, graph: &dyn Graph, x: &Var, probability: f64) -> Result<Var> {
+        if !(0.0..1.0).contains(&probability) {
+            let problem = format!("must be at least 0 and below 1, not {probability}");
+            return Err(Error::config("dropout", problem));
+        }
+        let key = match self.dropout_key() {
+            Some(key) if probability > 0.0 => key,
+            _ => return Ok(x.clone()),
+        };
+        let mask = Mask { key, probability, first_node: graph.first_node() };
+        let recipe = {
+            let x = x.clone();
+            Rc::new(move || mask.apply(&*x.pin()?))
+        };
+        let layout = (x.size().to_vec(), x.kind());
+        let value = self.manager().track_recipe("dropout", (&layout.0, layout.1), None, recipe);
+        let y = self.var(value, x.needs_grad());
+        self.record(&y, DropoutAdjoint { x: x.clone(), mask });
+        Ok(y)
+    }
+}
+
+struct DropoutAdjoint {
+    x: Var,
+    mask: Mask,
+}
+
+impl Adjoint for DropoutAdjoint {
+    fn adjoint(self: Box<Self>, tape: &mut Tape<'_>, gy: PointerTensor) -> Result<()> {
+        let gx = self.mask.apply(&*gy.pin()?)?;
+        let gx = tape.manager().track("gradient", gx);
+        tape.add_grad(self.x.target().as_ref(), gx)
+    }
+}

@@ -1,0 +1,27 @@
+//! What a model's forward pass writes to, and how it is played backwards.
+//!
+//! libtorch's autograd never sees the graph: it works inside one [segment](Tape::segment) at a time. Everything else
+//! (linear maps, aggregation, dropout) has an adjoint of its own, written beside its forward pass.
+//!
+//! Values are [`PointerTensor`](crate::spill::PointerTensor)s, so nothing a model computes outlives a pause in memory.
+//! What is cheap to compute again (segments, dropout) is never written to disk: it is rematerialised from its inputs when
+//! it is next used.
+
+mod aggregate;
+mod dropout;
+mod graph;
+mod linear;
+mod manager;
+mod parameters;
+mod record;
+mod segment;
+mod select;
+mod var;
+
+pub use aggregate::{Aggregation, Reduce};
+pub use graph::{Graph, Transfer};
+pub use linear::Weight;
+pub use manager::GraphShardManager;
+pub use parameters::{Init, Parameter, ParameterBuilder, ParameterSet};
+pub use record::{Gradients, Policy, Tape};
+pub use var::Var;

@@ -1,0 +1,184 @@
+//! The tape itself: operations in the order they were made, and the backward pass over them.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use tch::Tensor;
+
+use super::parameters::{Parameter, ParameterSet};
+use super::var::{Target, Var};
+use crate::error::{Error, Result};
+use crate::ipc::Phase;
+use crate::kernels::DropoutKey;
+use crate::spill::{PartitionDataManager, PointerTensor};
+
+/// What happens to the inside of a segment between its forward and its backward pass.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Policy {
+    /// It is computed again, and so is its output wherever that is needed. Nothing but inputs is kept.
+    #[default]
+    Rematerialise,
+    /// libtorch's local graph is kept in memory, also through pauses (SAR's `disable_sr`).
+    Retain,
+}
+
+/// The backward half of an operation.
+pub(super) trait Adjoint {
+    /// Takes the gradient of the operation's output and adds those of its inputs and parameters to the tape.
+    fn adjoint(self: Box<Self>, tape: &mut Tape<'_>, gy: PointerTensor) -> Result<()>;
+}
+
+struct Entry<'a> {
+    output: usize,
+    layer: u32,
+    operation: Box<dyn Adjoint + 'a>,
+}
+
+/// The record of one forward pass.
+pub struct Tape<'a> {
+    manager: &'a Rc<PartitionDataManager>,
+    parameters: &'a Rc<ParameterSet>,
+    policy: Policy,
+    /// Seed and epoch of dropout; `None` in an evaluation: nothing is recorded and nothing is dropped.
+    training: Option<DropoutKey>,
+    entries: Vec<Entry<'a>>,
+    values: usize,
+    layer: u32,
+    grads: HashMap<usize, PointerTensor>,
+    parameter_grads: HashMap<Parameter, PointerTensor>,
+}
+
+impl<'a> Tape<'a> {
+    /// A tape for a training step: operations are recorded, dropout is drawn for (`seed`, `epoch`).
+    pub fn training(
+        manager: &'a Rc<PartitionDataManager>,
+        parameters: &'a Rc<ParameterSet>,
+        policy: Policy,
+        (seed, epoch): (u64, u32),
+    ) -> Self {
+        let key = DropoutKey { seed, epoch, layer: 0 };
+        Tape { training: Some(key), policy, ..Tape::evaluation(manager, parameters) }
+    }
+
+    /// A tape for a forward pass alone: nothing is recorded, dropout does nothing.
+    pub fn evaluation(
+        manager: &'a Rc<PartitionDataManager>,
+        parameters: &'a Rc<ParameterSet>,
+    ) -> Self {
+        Tape {
+            manager,
+            parameters,
+            policy: Policy::Rematerialise,
+            training: None,
+            entries: Vec::new(),
+            values: 0,
+            layer: 0,
+            grads: HashMap::new(),
+            parameter_grads: HashMap::new(),
+        }
+    }
+
+    /// A constant of the model: features, degrees. One row per node.
+    pub fn input(&mut self, value: &PointerTensor) -> Var {
+        self.var(value.clone(), false)
+    }
+
+    /// Says which layer (from 0) the following operations belong to. Messages name it, and dropout tells layers apart
+    /// by it.
+    pub fn enter_layer(&mut self, layer: usize) {
+        self.layer = layer as u32;
+        self.manager.set_phase(Phase::Forward(self.layer));
+    }
+
+    /// Plays the tape backwards from `gradient`, the derivative of the loss with respect to `output`.
+    pub fn backward(mut self, output: Var, gradient: Tensor) -> Result<Gradients> {
+        let gradient = self.manager.track("gradient", gradient);
+        self.add_grad(output.target().as_ref(), gradient)?;
+        drop(output);
+        while let Some(Entry { output, layer, operation }) = self.entries.pop() {
+            if let Some(gy) = self.grads.remove(&output) {
+                self.manager.set_phase(Phase::Backward(layer));
+                operation.adjoint(&mut self, gy)?;
+            }
+        }
+        Ok(Gradients { by_parameter: self.parameter_grads })
+    }
+
+    pub(super) fn manager(&self) -> &'a Rc<PartitionDataManager> {
+        self.manager
+    }
+
+    pub(super) fn parameters(&self) -> &'a Rc<ParameterSet> {
+        self.parameters
+    }
+
+    pub(super) fn dropout_key(&self) -> Option<DropoutKey> {
+        self.training.map(|key| DropoutKey { layer: self.layer, ..key })
+    }
+
+    pub(super) fn retains(&self) -> bool {
+        self.training.is_some() && self.policy == Policy::Retain
+    }
+
+    /// A new value of this tape.
+    pub(super) fn var(&mut self, value: PointerTensor, needs_grad: bool) -> Var {
+        self.values += 1;
+        Var::new(self.values, needs_grad && self.training.is_some(), value)
+    }
+
+    /// Records how the gradient of `output` is passed on; not done for values that need none.
+    pub(super) fn record(&mut self, output: &Var, operation: impl Adjoint + 'a) {
+        if let Some(output) = output.target() {
+            let operation = Box::new(operation);
+            self.entries.push(Entry { output: output.id, layer: self.layer, operation });
+        }
+    }
+
+    /// Adds to the gradient of a value, if it needs one.
+    pub(super) fn add_grad(&mut self, to: Option<&Target>, gradient: PointerTensor) -> Result<()> {
+        let Some(Target { id, size }) = to else { return Ok(()) };
+        if gradient.size() != size {
+            let got = gradient.size();
+            return Err(Error::Internal(format!("a gradient {got:?} of a value {size:?}")));
+        }
+        let old = self.grads.remove(id);
+        let sum = self.sum(old, gradient)?;
+        self.grads.insert(*id, sum);
+        Ok(())
+    }
+
+    /// Adds to the gradient of a parameter.
+    pub(super) fn add_parameter_grad(
+        &mut self,
+        parameter: Parameter,
+        gradient: Tensor,
+    ) -> Result<()> {
+        let gradient = self.manager.track("parameter-gradient", gradient);
+        let old = self.parameter_grads.remove(&parameter);
+        let sum = self.sum(old, gradient)?;
+        self.parameter_grads.insert(parameter, sum);
+        Ok(())
+    }
+
+    fn sum(&self, old: Option<PointerTensor>, new: PointerTensor) -> Result<PointerTensor> {
+        match old {
+            None => Ok(new),
+            Some(old) => {
+                let sum = old.pin()?.f_add(&*new.pin()?)?;
+                Ok(self.manager.track("gradient", sum))
+            }
+        }
+    }
+}
+
+/// The gradients of a step, by parameter. Parameters that the loss does not depend on have none.
+pub struct Gradients {
+    by_parameter: HashMap<Parameter, PointerTensor>,
+}
+
+impl Gradients {
+    /// The gradient of one parameter, in its shape.
+    pub fn get(&self, parameter: Parameter) -> Option<&PointerTensor> {
+        self.by_parameter.get(&parameter)
+    }
+}

@@ -1,0 +1,138 @@
+//! Aggregation by maximum or minimum.
+
+use tch::{Kind, Tensor};
+
+use super::aggregate::{Aggregation, Reduce, add_pushed};
+use super::graph::Graph;
+use super::record::{Adjoint, Tape};
+use super::var::{Target, Var};
+use crate::error::{Error, Result};
+use crate::graph::GraphShard;
+use crate::kernels::{NO_SOURCE, Selection, select, select_adjoint};
+use crate::spill::PointerTensor;
+use crate::tensor::{self, with_real};
+
+impl<'a> Tape<'a> {
+    /// y[v, j] = the largest (smallest) x[u, j] over the in-edges u -> v, 0 without any. The gradient goes to one edge,
+    /// the first of the winning value.
+    pub(super) fn aggregate_select(
+        &mut self,
+        graph: &'a dyn Graph,
+        x: Var,
+        how: &Aggregation,
+    ) -> Result<Var> {
+        if how.weighted || how.scale.is_some() || how.onto.is_some() || how.bias.is_some() {
+            let problem = "edge weights, scales and sums do not combine with a maximum or minimum";
+            return Err(Error::config("aggregator", problem));
+        }
+        let selection = match how.reduce {
+            Reduce::Min => Selection::Min,
+            _ => Selection::Max,
+        };
+        let (target, kind) = (x.target(), x.kind());
+        let width = x.width() as usize;
+        let mut state = Selected::new(selection, x.size(), kind)?;
+        let transfer = {
+            let rows = x.pin()?;
+            state.take_from(&*graph.local_shard()?, &rows)?;
+            graph.pull(&rows)?
+        };
+        drop(x);
+        let Selected { value, source, base, .. } = state;
+        let value = self.manager().track("partial-maximum", value);
+        let source = self.manager().track("partial-source", source);
+        let collective = graph.complete(transfer)?;
+        let mut state = Selected { selection, value: value.take()?, source: source.take()?, base };
+        graph.pulled(collective.as_ref(), (width, kind), &mut |shard, rows| {
+            state.take_from(shard, rows)
+        })?;
+        let value = self.manager().track("maximum", state.value);
+        let y = self.var(value, target.is_some());
+        if let Some(x) = target {
+            let source = self.manager().track("source", state.source);
+            self.record(&y, SelectAdjoint { graph, x, source });
+        }
+        Ok(y)
+    }
+}
+
+/// The winning value of each element so far, and the number of the source it came from: sources are counted through
+/// the own shard and then the shards of the other ranks in order.
+struct Selected {
+    selection: Selection,
+    value: Tensor,
+    source: Tensor,
+    base: u32,
+}
+
+impl Selected {
+    fn new(selection: Selection, size: &[i64], kind: Kind) -> Result<Self> {
+        let mut source = tensor::empty(size, Kind::Int)?;
+        sources_mut(&mut source).fill(NO_SOURCE);
+        Ok(Selected { selection, value: tensor::zeros(size, kind)?, source, base: 0 })
+    }
+
+    fn take_from(&mut self, shard: &GraphShard, x: &Tensor) -> Result<()> {
+        let layout = (x.size()[1] as usize, self.base);
+        with_real!(x.kind(), T => {
+            let value = tensor::slice_mut::<T>(&mut self.value);
+            let source = sources_mut(&mut self.source);
+            select(&shard.by_dst, self.selection, tensor::slice::<T>(x), layout, value, source);
+            Ok(())
+        })?;
+        self.base = next_base(self.base, shard)?;
+        Ok(())
+    }
+}
+
+fn next_base(base: u32, shard: &GraphShard) -> Result<u32> {
+    u32::try_from(shard.by_dst.num_cols())
+        .ok()
+        .and_then(|columns| base.checked_add(columns))
+        .filter(|base| *base != NO_SOURCE)
+        .ok_or_else(|| Error::Internal("more than 2^32 sources of one partition".to_owned()))
+}
+
+/// libtorch has no full set of operations on uint32; the bits are kept in an int32 tensor.
+fn sources_mut(source: &mut Tensor) -> &mut [u32] {
+    bytemuck::cast_slice_mut(tensor::slice_mut::<i32>(source))
+}
+
+struct SelectAdjoint<'a> {
+    graph: &'a dyn Graph,
+    x: Target,
+    source: PointerTensor,
+}
+
+impl Adjoint for SelectAdjoint<'_> {
+    fn adjoint(self: Box<Self>, tape: &mut Tape<'_>, gradient: PointerTensor) -> Result<()> {
+        let SelectAdjoint { graph, x, source } = *self;
+        let (width, kind) = (gradient.size()[1], gradient.kind());
+        let (transfer, partial) = {
+            let (gy, source) = (gradient.pin()?, source.pin()?);
+            let source: &[u32] = bytemuck::cast_slice(tensor::slice::<i32>(&source));
+            let mut base = 0;
+            let mut gradient_of = |shard: &GraphShard| {
+                let mut gx = tensor::zeros(&[shard.by_src.num_rows() as i64, width], kind)?;
+                let layout = (width as usize, base);
+                with_real!(kind, T => {
+                    let gx = tensor::slice_mut::<T>(&mut gx);
+                    select_adjoint(&shard.by_src, source, tensor::slice::<T>(&gy), layout, gx);
+                    Ok(())
+                })?;
+                base = next_base(base, shard)?;
+                Ok(gx)
+            };
+            // In the order of the forward pass: the own shard first.
+            let partial = gradient_of(&*graph.local_shard()?)?;
+            (graph.push(&mut gradient_of)?, partial)
+        };
+        drop((gradient, source));
+        let partial = tape.manager().track("partial-gradient", partial);
+        let collective = graph.complete(transfer)?;
+        let mut gx = partial.take()?;
+        add_pushed(graph, collective.as_ref(), &mut gx)?;
+        let gx = tape.manager().track("gradient", gx);
+        tape.add_grad(Some(&x), gx)
+    }
+}

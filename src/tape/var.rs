@@ -1,0 +1,75 @@
+//! A value on the tape.
+
+use std::rc::Rc;
+
+use tch::{Kind, Tensor};
+
+use crate::error::Result;
+use crate::spill::{Pinned, PointerTensor};
+use crate::tensor;
+
+/// A handle on a value of the forward pass: a matrix with one row per node.
+///
+/// Clones are cheap and share the value. A value is freed, in memory and on disk, when the model has dropped its handles
+/// and no adjoint needs it; so a model that moves its handles into the next operation keeps nothing too long.
+#[derive(Clone)]
+pub struct Var(Rc<Node>);
+
+struct Node {
+    id: usize,
+    needs_grad: bool,
+    value: PointerTensor,
+}
+
+/// The address of a value's gradient.
+#[derive(Debug, Clone)]
+pub(super) struct Target {
+    pub(super) id: usize,
+    pub(super) size: Vec<i64>,
+}
+
+impl Var {
+    pub(super) fn new(id: usize, needs_grad: bool, value: PointerTensor) -> Self {
+        Var(Rc::new(Node { id, needs_grad, value }))
+    }
+
+    /// Where a gradient of this value goes; `None` if it needs none. Does not keep the value.
+    pub(super) fn target(&self) -> Option<Target> {
+        let Node { id, needs_grad, value } = &*self.0;
+        needs_grad.then(|| Target { id: *id, size: value.size().to_vec() })
+    }
+
+    /// Whether a gradient has to reach this value: it depends on a parameter.
+    pub fn needs_grad(&self) -> bool {
+        self.0.needs_grad
+    }
+
+    /// Rows and columns.
+    pub fn size(&self) -> &[i64] {
+        self.0.value.size()
+    }
+
+    /// Columns.
+    pub fn width(&self) -> i64 {
+        self.0.value.size()[1]
+    }
+
+    /// Element type.
+    pub fn kind(&self) -> Kind {
+        self.0.value.kind()
+    }
+
+    /// The value, held in memory while the result lives.
+    pub fn pin(&self) -> Result<Pinned<Tensor>> {
+        self.0.value.pin()
+    }
+
+    /// The value for a change in place: the tensor itself if nobody else has a handle on it, else a copy.
+    pub(super) fn into_tensor(self) -> Result<Tensor> {
+        match Rc::try_unwrap(self.0) {
+            Ok(node) if node.value.is_unique() => node.value.take(),
+            Ok(node) => tensor::copy(&*node.value.pin()?),
+            Err(shared) => tensor::copy(&*shared.value.pin()?),
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! The bridge between libtorch tensors and slices.
+//!
+//! Kernels, spill files and messages work on slices; libtorch works on tensors. Everything that looks at a tensor's
+//! memory goes through this file.
+#![allow(unsafe_code)] // the two casts of a tensor's memory to a slice
+
+use bytemuck::Pod;
+use tch::kind::Element;
+use tch::{Device, Kind, Tensor};
+
+use crate::error::Result;
+
+/// Runs an expression with a type alias for the element type of a tensor kind that models compute in.
+macro_rules! with_real {
+    ($kind:expr, $T:ident => $body:expr) => {
+        match $kind {
+            tch::Kind::Float => {
+                type $T = f32;
+                $body
+            }
+            tch::Kind::Double => {
+                type $T = f64;
+                $body
+            }
+            other => Err($crate::Error::Internal(format!("no kernel computes in {other:?}"))),
+        }
+    };
+}
+pub(crate) use with_real;
+
+/// An uninitialised CPU tensor.
+pub(crate) fn empty(shape: &[i64], kind: Kind) -> Result<Tensor> {
+    Ok(Tensor::f_empty(shape, (kind, Device::Cpu))?)
+}
+
+/// A CPU tensor of zeros.
+pub(crate) fn zeros(shape: &[i64], kind: Kind) -> Result<Tensor> {
+    Ok(Tensor::f_zeros(shape, (kind, Device::Cpu))?)
+}
+
+/// A copy with memory of its own.
+pub(crate) fn copy(tensor: &Tensor) -> Result<Tensor> {
+    let mut copy = empty(&tensor.size(), tensor.kind())?;
+    copy.f_copy_(tensor)?;
+    Ok(copy)
+}
+
+/// How many bytes a tensor's elements take.
+pub(crate) fn byte_len(shape: &[i64], kind: Kind) -> usize {
+    shape.iter().product::<i64>() as usize * kind.elt_size_in_bytes()
+}
+
+/// The elements of a contiguous CPU tensor as bytes.
+pub(crate) fn bytes(tensor: &Tensor) -> &[u8] {
+    let len = check(tensor);
+    if len == 0 {
+        return &[];
+    }
+    // SAFETY: `check` holds the tensor to be contiguous on the CPU, so `len` bytes lie at `data_ptr`; they live as long
+    // as the tensor, which the result borrows; every byte pattern is a valid u8.
+    unsafe { std::slice::from_raw_parts(tensor.data_ptr().cast(), len) }
+}
+
+/// The elements of a contiguous CPU tensor as bytes to be written.
+///
+/// The tensor must be the only handle on its memory. In this crate that holds because only tensors made in the same
+/// function, or taken out of their `PointerTensor`, are written to.
+pub(crate) fn bytes_mut(tensor: &mut Tensor) -> &mut [u8] {
+    let len = check(tensor);
+    if len == 0 {
+        return &mut [];
+    }
+    // SAFETY: as in `bytes`; the exclusive borrow of the only handle makes the slice exclusive.
+    unsafe { std::slice::from_raw_parts_mut(tensor.data_ptr().cast(), len) }
+}
+
+/// The elements of a contiguous CPU tensor of `T`.
+pub(crate) fn slice<T: Pod + Element>(tensor: &Tensor) -> &[T] {
+    assert_eq!(tensor.kind(), T::KIND, "a tensor of another element type");
+    bytemuck::cast_slice(bytes(tensor))
+}
+
+/// The elements of a contiguous CPU tensor of `T`, to be written; see [`bytes_mut`].
+pub(crate) fn slice_mut<T: Pod + Element>(tensor: &mut Tensor) -> &mut [T] {
+    assert_eq!(tensor.kind(), T::KIND, "a tensor of another element type");
+    bytemuck::cast_slice_mut(bytes_mut(tensor))
+}
+
+fn check(tensor: &Tensor) -> usize {
+    assert!(tensor.device() == Device::Cpu, "a tensor that is not in main memory");
+    assert!(tensor.is_contiguous(), "a tensor that is not contiguous");
+    tensor.numel() * tensor.kind().elt_size_in_bytes()
+}

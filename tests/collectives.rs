@@ -1,0 +1,182 @@
+//! One suite for both backends: what each collective delivers, and that it pauses exactly once.
+#![allow(clippy::unwrap_used)]
+
+use std::cell::Cell;
+use std::sync::Arc;
+
+use sar::comm::{
+    FileGroup, Hooks, LocalGroup, ProcessGroup, ReduceOp, all_reduce, all_to_all, barrier,
+    broadcast, exchange_single_tensor, exchange_tensors, gather_grads, sync_params,
+};
+use sar::io::{DiskStorage, IoCounters};
+use sar::ipc::Control;
+use sar::{Error, Result};
+use tch::{Kind, Tensor};
+
+const WORLD_SIZES: [usize; 5] = [1, 2, 4, 8, 16];
+
+/// Counts pauses, and holds that precall and callback alternate.
+#[derive(Default)]
+struct CountingHooks {
+    paused: Cell<bool>,
+    pauses: Cell<usize>,
+}
+
+impl Hooks for CountingHooks {
+    fn precall(&self) -> Result<()> {
+        assert!(!self.paused.replace(true));
+        Ok(())
+    }
+
+    fn callback(&self) -> Result<()> {
+        assert!(self.paused.replace(false));
+        self.pauses.set(self.pauses.get() + 1);
+        Ok(())
+    }
+}
+
+/// Runs `work` on every rank of both backends and all world sizes; each call must pause `pauses` times.
+fn on_every_backend(pauses: usize, work: impl Fn(&dyn ProcessGroup, &CountingHooks) + Sync) {
+    for world in WORLD_SIZES {
+        let control = Arc::new(Control::in_memory(world, world).unwrap());
+        run_ranks(LocalGroup::all(&control), pauses, &work);
+
+        let folder = tempfile::tempdir().unwrap();
+        let control = Control::create(&folder.path().join("control"), world, world).unwrap();
+        let control = Arc::new(control);
+        let group = |rank| {
+            let storage = Arc::new(DiskStorage);
+            FileGroup::new(control.clone(), rank, folder.path(), storage, IoCounters::default())
+        };
+        run_ranks((0..world).map(group).collect(), pauses, &work);
+    }
+}
+
+fn run_ranks<G: ProcessGroup + Send>(
+    groups: Vec<G>,
+    pauses: usize,
+    work: &(impl Fn(&dyn ProcessGroup, &CountingHooks) + Sync),
+) {
+    std::thread::scope(|scope| {
+        for group in groups {
+            scope.spawn(move || {
+                let hooks = CountingHooks::default();
+                work(&group, &hooks);
+                assert_eq!(hooks.pauses.get(), pauses, "pauses of one call");
+            });
+        }
+    });
+}
+
+fn numbers(values: &[f32]) -> Tensor {
+    Tensor::from_slice(values)
+}
+
+fn list(tensor: &Tensor) -> Vec<f64> {
+    Vec::try_from(tensor.to_kind(Kind::Double).flatten(0, -1)).unwrap()
+}
+
+#[test]
+fn exchange_tensors_delivers_any_shape_and_type() {
+    on_every_backend(1, |group, hooks| {
+        let rank = group.rank() as i64;
+        let send =
+            |to: i64| Tensor::full([to, 2], rank * 100 + to, (Kind::Int64, tch::Device::Cpu));
+        let send = (0..group.world_size() as i64).map(send).collect();
+        let received = exchange_tensors(group, send, hooks).unwrap();
+        for (from, tensor) in received.iter().enumerate() {
+            assert_eq!((tensor.size(), tensor.kind()), (vec![rank, 2], Kind::Int64));
+            assert!(list(tensor).iter().all(|v| *v == (from as i64 * 100 + rank) as f64));
+        }
+    });
+}
+
+#[test]
+fn all_to_all_refuses_what_was_not_expected() {
+    on_every_backend(2, |group, hooks| {
+        let world = group.world_size();
+        let send = || (0..world).map(|to| numbers(&[to as f32])).collect();
+        let expected = vec![(vec![1], Kind::Float); world];
+        let received = all_to_all(group, send(), &expected, hooks).unwrap();
+        assert!(received.iter().all(|t| list(t) == [group.rank() as f64]));
+        let wrong = vec![(vec![2], Kind::Float); world];
+        assert!(matches!(all_to_all(group, send(), &wrong, hooks), Err(Error::Internal(_))));
+    });
+}
+
+#[test]
+fn exchange_single_tensor_shifts_around_the_ring() {
+    on_every_backend(1, |group, hooks| {
+        let (rank, world) = (group.rank(), group.world_size());
+        let (from, to) = ((rank + world - 1) % world, (rank + 1) % world);
+        let sent = numbers(&[rank as f32; 3]);
+        let received = exchange_single_tensor(group, from, to, sent, hooks).unwrap();
+        assert_eq!(list(&received), [from as f64; 3]);
+    });
+}
+
+#[test]
+fn all_reduce_sums_and_selects_in_one_pause() {
+    on_every_backend(3, |group, hooks| {
+        let (rank, world) = (group.rank() as f32, group.world_size() as f64);
+        let bring = || vec![numbers(&[rank, -rank]), Tensor::from_slice(&[group.rank() as i64])];
+        let sum = all_reduce(group, bring(), ReduceOp::Sum, hooks).unwrap();
+        let total = world * (world - 1.0) / 2.0;
+        assert_eq!(list(&sum[0]), [total, -total]);
+        assert_eq!((sum[1].kind(), list(&sum[1])), (Kind::Int64, vec![total]));
+        let max = all_reduce(group, bring(), ReduceOp::Max, hooks).unwrap();
+        assert_eq!(list(&max[0]), [world - 1.0, 0.0]);
+        let min = all_reduce(group, bring(), ReduceOp::Min, hooks).unwrap();
+        assert_eq!(list(&min[0]), [0.0, 1.0 - world]);
+    });
+}
+
+#[test]
+fn all_reduce_gives_the_same_bits_everywhere() {
+    let first = parking_lot::Mutex::new(std::collections::HashMap::new());
+    on_every_backend(1, |group, hooks| {
+        let value = numbers(&[0.1 + group.rank() as f32 * 0.37, 1e-9]);
+        let sum = list(&all_reduce(group, vec![value], ReduceOp::Sum, hooks).unwrap()[0]);
+        let mut first = first.lock();
+        assert_eq!(*first.entry(group.world_size()).or_insert(sum.clone()), sum);
+    });
+}
+
+#[test]
+fn broadcast_gives_what_the_root_brings() {
+    on_every_backend(1, |group, hooks| {
+        let root = group.world_size() - 1;
+        let received = broadcast(group, vec![numbers(&[group.rank() as f32])], root, hooks);
+        assert_eq!(list(&received.unwrap()[0]), [root as f64]);
+    });
+}
+
+#[test]
+fn sync_params_and_gather_grads_take_one_pause_for_all_tensors() {
+    on_every_backend(2, |group, hooks| {
+        let mine = || vec![numbers(&[group.rank() as f32; 4]), numbers(&[1.0])];
+        let synced = sync_params(group, mine(), hooks).unwrap();
+        assert_eq!((list(&synced[0]), list(&synced[1])), (vec![0.0; 4], vec![1.0]));
+        let summed = gather_grads(group, mine(), hooks).unwrap();
+        assert_eq!(list(&summed[1]), [group.world_size() as f64]);
+    });
+}
+
+#[test]
+fn many_collectives_in_a_row_leave_no_files_but_the_last() {
+    let folder = tempfile::tempdir().unwrap();
+    let control = Arc::new(Control::create(&folder.path().join("control"), 3, 3).unwrap());
+    let group = |rank| {
+        let storage = Arc::new(DiskStorage);
+        FileGroup::new(control.clone(), rank, folder.path(), storage, IoCounters::default())
+    };
+    run_ranks((0..3).map(group).collect(), 40, &|group, hooks| {
+        for _ in 0..40 {
+            barrier(group, hooks).unwrap();
+        }
+    });
+    let names = std::fs::read_dir(folder.path()).unwrap().map(|e| e.unwrap().file_name());
+    let mut names: Vec<_> = names.map(|n| n.into_string().unwrap()).collect();
+    names.sort();
+    assert_eq!(names, ["control", "outbox-39-0", "outbox-39-1", "outbox-39-2"]);
+}
