@@ -77,13 +77,14 @@ pub(crate) fn bytes_mut(tensor: &mut Tensor) -> &mut [u8] {
 /// The elements of a contiguous CPU tensor of `T`.
 pub(crate) fn slice<T: Pod + Element>(tensor: &Tensor) -> &[T] {
     assert_eq!(tensor.kind(), T::KIND, "a tensor of another element type");
-    bytemuck::cast_slice(bytes(tensor))
+    // An empty tensor's bytes lie nowhere in particular, so they may not be aligned for T.
+    if tensor.numel() == 0 { &[] } else { bytemuck::cast_slice(bytes(tensor)) }
 }
 
 /// The elements of a contiguous CPU tensor of `T`, to be written; see [`bytes_mut`].
 pub(crate) fn slice_mut<T: Pod + Element>(tensor: &mut Tensor) -> &mut [T] {
     assert_eq!(tensor.kind(), T::KIND, "a tensor of another element type");
-    bytemuck::cast_slice_mut(bytes_mut(tensor))
+    if tensor.numel() == 0 { &mut [] } else { bytemuck::cast_slice_mut(bytes_mut(tensor)) }
 }
 
 fn check(tensor: &Tensor) -> usize {

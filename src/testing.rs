@@ -37,13 +37,13 @@ pub fn on_ranks<T: Send>(
         std::fs::create_dir(&spill).map_err(|e| Error::io("create", &spill, e))?;
         let store = SpillStore::new(&spill, Arc::new(DiskStorage), IoCounters::default());
         let manager = PartitionDataManager::new(TurnLock::new(control.clone(), rank), store);
+        // Also on a panic: the other ranks must not wait for this one.
+        let alarm = Alarm(&control);
         manager.callback_func()?;
-        let result = work(RankContext { rank, group: Rc::new(group), manager: manager.clone() });
-        match &result {
-            Ok(_) => manager.lock().release(),
-            Err(_) => control.stop(Stop::Aborted),
-        }
-        result
+        let result = work(RankContext { rank, group: Rc::new(group), manager: manager.clone() })?;
+        manager.lock().release();
+        std::mem::forget(alarm);
+        Ok(result)
     };
     let run = &run;
     let results: Vec<Result<T>> = std::thread::scope(|scope| {
@@ -57,6 +57,15 @@ pub fn on_ranks<T: Send>(
     let (own, stopped): (Vec<_>, Vec<_>) =
         results.into_iter().partition(|r| !matches!(r, Err(Error::Aborted)));
     own.into_iter().chain(stopped).collect()
+}
+
+/// Stops all ranks when dropped.
+struct Alarm<'a>(&'a Control);
+
+impl Drop for Alarm<'_> {
+    fn drop(&mut self) {
+        self.0.stop(Stop::Aborted);
+    }
 }
 
 /// A graph cut into partitions of consecutive nodes.

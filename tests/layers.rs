@@ -1,0 +1,222 @@
+//! Every layer at once: the same numbers for any partitioning, and gradients that are derivatives.
+//!
+//! The graph has what partitioned data has and tests forget: isolated nodes, self loops, parallel edges, nodes without
+//! in-edges, a partition without nodes and one with a single node.
+#![allow(clippy::unwrap_used)]
+
+use rand::{Rng, RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use sar::Result;
+use sar::nn::{
+    Model, ModelConfig, ModelKind, Norm, SageAggregator, Stack, accuracy_counts, cross_entropy,
+};
+use sar::tape::{Graph, ParameterBuilder, Policy, Tape};
+use sar::testing::{RankContext, TestGraph, on_ranks};
+use tch::{Kind, Tensor};
+
+const NODES: u32 = 40;
+const FEATURES: i64 = 5;
+const CLASSES: i64 = 3;
+
+const PARTITIONINGS: [&[u32]; 6] = [
+    &[0, 40],
+    &[0, 23, 40],
+    &[0, 10, 11, 40],
+    &[0, 10, 10, 25, 33, 40],
+    &[0, 5, 10, 15, 20, 25, 30, 35, 40],
+    &[0, 0, 40],
+];
+
+fn kinds() -> Vec<ModelKind> {
+    let mut kinds: Vec<_> = [SageAggregator::Mean, SageAggregator::Gcn, SageAggregator::Pool]
+        .map(|aggregator| ModelKind::Sage { aggregator })
+        .into();
+    for norm in [Norm::Both, Norm::Left, Norm::Right, Norm::None] {
+        kinds.extend([false, true].map(|edge_weights| ModelKind::Gcn { norm, edge_weights }));
+    }
+    kinds
+}
+
+fn config(kind: ModelKind, hidden: i64) -> ModelConfig {
+    ModelConfig { kind, layers: 3, hidden, dropout: 0.3 }
+}
+
+fn edges() -> Vec<(u32, u32, f32)> {
+    let mut rng = ChaCha8Rng::seed_from_u64(5);
+    let mut edges = Vec::new();
+    for _ in 0..150 {
+        // Nodes 36.. are isolated, nodes 30..36 have no in-edges.
+        let edge = (rng.random_range(0..36), rng.random_range(0..30), rng.random_range(0.1..2.0));
+        edges.push(edge);
+        if rng.next_u32() % 5 == 0 {
+            edges.push((edge.0, edge.1, 1.5));
+        }
+    }
+    edges.extend([(3, 3, 0.5), (12, 12, 1.0), (12, 12, 2.0)]);
+    edges
+}
+
+fn features(kind: Kind) -> Tensor {
+    let mut rng = ChaCha8Rng::seed_from_u64(6);
+    let values: Vec<f64> =
+        (0..i64::from(NODES) * FEATURES).map(|_| rng.random_range(-1.0..1.0)).collect();
+    Tensor::from_slice(&values).view([i64::from(NODES), FEATURES]).to_kind(kind)
+}
+
+#[derive(Debug)]
+struct Step {
+    logits: Vec<f64>,
+    loss: f64,
+    gradient: Vec<f64>,
+}
+
+/// One training step on one rank. `nudge` is added to one element of the flat parameters.
+fn step(
+    context: &RankContext,
+    graph: &TestGraph,
+    (model, kind, policy): (&ModelConfig, Kind, Policy),
+    nudge: Option<(usize, f64)>,
+) -> Result<Step> {
+    let manager = &context.manager;
+    let nodes = graph.nodes(context.rank);
+    let (start, len) = (i64::from(nodes.start), nodes.len() as i64);
+    let full = graph.on(context)?;
+    let mut builder = ParameterBuilder::new(11);
+    let stack = Stack::new(&mut builder, model, FEATURES, CLASSES)?;
+    let parameters = std::rc::Rc::new(builder.finish(manager, kind)?);
+    // Biases that start at 0 would put nodes without in-edges on the kink of the ReLU.
+    let mut flat: Vec<f64> = Vec::try_from(parameters.flat().pin()?.to_kind(Kind::Double))?;
+    flat.iter_mut().enumerate().for_each(|(i, v)| *v += 0.05 * (i as f64).cos());
+    if let Some((index, by)) = nudge {
+        flat[index] += by;
+    }
+    parameters.set_flat(Tensor::from_slice(&flat).to_kind(kind))?;
+    let x = manager.track("features", features(kind).narrow(0, start, len).copy());
+    let labels: Vec<i64> = nodes.clone().map(|v| i64::from(v % 3)).collect();
+    let labels = Tensor::from_slice(&labels);
+    let mask: Vec<bool> = nodes.map(|v| v % 4 != 1).collect();
+    let mask = Tensor::from_slice(&mask);
+
+    let mut tape = Tape::training(manager, &parameters, policy, (3, 1));
+    let x = tape.input(&x);
+    let graphs = vec![&full as &dyn Graph; model.layers];
+    let logits = stack.forward(&mut tape, &graphs, x)?;
+    let values = logits.pin()?.copy();
+    let (loss, gradient) = cross_entropy(&values, &labels, &mask, 30)?;
+    let gradients = tape.backward(logits, gradient)?;
+    let gradient = parameters.flat_gradients(&gradients)?;
+    Ok(Step {
+        logits: Vec::try_from(values.to_kind(Kind::Double).flatten(0, -1))?,
+        loss,
+        gradient: Vec::try_from(gradient.to_kind(Kind::Double))?,
+    })
+}
+
+/// The step on all ranks, put together.
+fn whole_step(
+    boundaries: &[u32],
+    slots: usize,
+    how: (&ModelConfig, Kind, Policy),
+    nudge: Option<(usize, f64)>,
+) -> Step {
+    let graph = TestGraph { edges: edges(), boundaries: boundaries.to_vec() };
+    let world = boundaries.len() - 1;
+    let steps = on_ranks(world, slots, |context| step(&context, &graph, how, nudge)).unwrap();
+    let mut whole =
+        Step { logits: vec![], loss: 0.0, gradient: vec![0.0; steps[0].gradient.len()] };
+    for part in steps {
+        whole.logits.extend(part.logits);
+        whole.loss += part.loss;
+        whole.gradient.iter_mut().zip(part.gradient).for_each(|(sum, g)| *sum += g);
+    }
+    whole
+}
+
+fn assert_close(what: &str, ours: &[f64], expected: &[f64], tolerance: f64) {
+    assert_eq!(ours.len(), expected.len(), "{what}");
+    let scale = expected.iter().fold(1.0, |m: f64, v| m.max(v.abs()));
+    for (i, (a, b)) in ours.iter().zip(expected).enumerate() {
+        assert!((a - b).abs() <= tolerance * scale, "{what}[{i}]: {a} instead of {b}");
+    }
+}
+
+#[test]
+fn the_numbers_do_not_depend_on_the_partitioning() {
+    for kind in kinds() {
+        // Widths that grow and that shrink take the two orders of multiplying and aggregating.
+        for hidden in [4, 8] {
+            let config = config(kind, hidden);
+            for (precision, tolerance) in [(Kind::Double, 1e-10), (Kind::Float, 1e-5)] {
+                let how = (&config, precision, Policy::Rematerialise);
+                let one = whole_step(PARTITIONINGS[0], 1, how, None);
+                for boundaries in &PARTITIONINGS[1..] {
+                    let many = whole_step(boundaries, 1, how, None);
+                    let what = format!("{kind:?} {hidden} {precision:?} {boundaries:?}");
+                    assert_close(&what, &many.logits, &one.logits, tolerance);
+                    assert_close(&what, &many.gradient, &one.gradient, tolerance);
+                    assert_close(&what, &[many.loss], &[one.loss], tolerance);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_bits_do_not_depend_on_how_many_are_resident() {
+    for kind in kinds() {
+        let config = config(kind, 8);
+        let how = (&config, Kind::Float, Policy::Rematerialise);
+        let alone = whole_step(PARTITIONINGS[3], 1, how, None);
+        let together = whole_step(PARTITIONINGS[3], 5, how, None);
+        assert_eq!(alone.logits, together.logits);
+        assert_eq!(alone.gradient, together.gradient);
+    }
+}
+
+#[test]
+fn retaining_local_graphs_gives_the_same_numbers() {
+    for kind in kinds() {
+        let config = config(kind, 8);
+        let remat = (&config, Kind::Double, Policy::Rematerialise);
+        let retain = (&config, Kind::Double, Policy::Retain);
+        let a = whole_step(PARTITIONINGS[2], 1, remat, None);
+        let b = whole_step(PARTITIONINGS[2], 1, retain, None);
+        assert_close("logits", &b.logits, &a.logits, 1e-12);
+        assert_close("gradient", &b.gradient, &a.gradient, 1e-12);
+    }
+}
+
+#[test]
+fn gradients_are_derivatives() {
+    let step_size = 1e-6;
+    for kind in kinds() {
+        for (hidden, boundaries) in [(4, PARTITIONINGS[0]), (8, PARTITIONINGS[2])] {
+            let config = config(kind, hidden);
+            let how = (&config, Kind::Double, Policy::Rematerialise);
+            let gradient = whole_step(boundaries, 1, how, None).gradient;
+            let mut rng = ChaCha8Rng::seed_from_u64(8);
+            for _ in 0..25 {
+                let i = rng.random_range(0..gradient.len());
+                let loss = |by| whole_step(boundaries, 1, how, Some((i, by))).loss;
+                let numeric = (loss(step_size) - loss(-step_size)) / (2.0 * step_size);
+                let difference = (numeric - gradient[i]).abs();
+                assert!(
+                    difference < 1e-7 + 1e-5 * numeric.abs(),
+                    "{kind:?} hidden {hidden}, parameter {i}: {} instead of {numeric}",
+                    gradient[i]
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn accuracy_counts_rows_of_the_mask_only() {
+    let logits = Tensor::from_slice2(&[[0.1_f32, 0.9], [0.8, 0.2], [0.3, 0.7]]);
+    let labels = Tensor::from_slice(&[1_i64, 1, 0]);
+    let counts =
+        |mask: [bool; 3]| accuracy_counts(&logits, &labels, &Tensor::from_slice(&mask)).unwrap();
+    assert_eq!(counts([true, true, true]), (1, 3));
+    assert_eq!(counts([true, false, false]), (1, 1));
+    assert_eq!(counts([false, false, false]), (0, 0));
+}
