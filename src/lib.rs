@@ -3,10 +3,12 @@
 
 pub mod comm;
 pub mod error;
+pub mod event;
 pub mod graph;
 pub mod io;
 pub mod ipc;
 pub mod kernels;
+pub mod launcher;
 pub mod nn;
 pub mod spill;
 pub mod tape;

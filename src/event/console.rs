@@ -1,0 +1,107 @@
+//! Progress for people: a bar on a terminal, plain lines elsewhere.
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::io::IsTerminal;
+
+use super::kinds::{EpochReport, Evaluation};
+
+/// Where a run's progress is shown: on standard error.
+pub struct Console {
+    bar: Option<ProgressBar>,
+    epochs: u32,
+}
+
+impl Console {
+    /// For a run of `epochs` epochs.
+    pub fn new(epochs: u32) -> Self {
+        let bar = std::io::stderr().is_terminal().then(|| {
+            let bar = ProgressBar::with_draw_target(
+                Some(u64::from(epochs)),
+                ProgressDrawTarget::stderr(),
+            );
+            let template = "epoch {pos}/{len} [{bar:30}] {elapsed} (left: {eta}) {msg}";
+            bar.with_style(
+                ProgressStyle::with_template(template)
+                    .unwrap_or_else(|_| ProgressStyle::default_bar()),
+            )
+        });
+        Console { bar, epochs }
+    }
+
+    /// Shows a remark.
+    pub fn note(&self, text: &str) {
+        match &self.bar {
+            Some(bar) => bar.suspend(|| eprintln!("note: {text}")),
+            None => eprintln!("note: {text}"),
+        }
+    }
+
+    /// Shows a completed epoch.
+    pub fn epoch(&self, report: &EpochReport) {
+        let numbers = format!(
+            "loss {:.4}{}",
+            report.loss,
+            accuracies(report.train_acc, report.val_acc, report.test_acc)
+        );
+        match &self.bar {
+            Some(bar) => {
+                bar.set_position(u64::from(report.epoch));
+                bar.set_message(numbers);
+            }
+            None => eprintln!(
+                "epoch {}/{}: {numbers}, {:.2} s, {} turns, {} written, {} read",
+                report.epoch,
+                self.epochs,
+                report.epoch_s,
+                report.lock_turns,
+                size(report.bytes_written),
+                size(report.bytes_read),
+            ),
+        }
+    }
+
+    /// Shows the last evaluation.
+    pub fn evaluation(&self, report: &Evaluation) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+        let accuracies = accuracies(report.train_acc, report.val_acc, report.test_acc);
+        eprintln!("trained: loss {:.4}{accuracies}", report.loss);
+    }
+}
+
+fn accuracies(train: Option<f64>, val: Option<f64>, test: Option<f64>) -> String {
+    let known = [("train", train), ("val", val), ("test", test)].into_iter();
+    let known = known.filter_map(|(name, acc)| Some(format!(", {name} {:.2} %", 100.0 * acc?)));
+    known.collect()
+}
+
+/// Bytes for reading: three digits and a unit of 1024.
+fn size(bytes: u64) -> String {
+    let units = ["B", "KiB", "MiB", "GiB", "TiB"];
+    let mut value = bytes as f64;
+    let mut unit = 0;
+    while value >= 1000.0 && unit + 1 < units.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    let digits = if unit == 0 || value >= 100.0 {
+        0
+    } else if value >= 10.0 {
+        1
+    } else {
+        2
+    };
+    format!("{value:.digits$} {}", units[unit])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::size;
+
+    #[test]
+    fn sizes_have_three_digits() {
+        let shown = [0, 999, 1024, 1 << 20, 123_456_789, 5 << 40].map(size);
+        assert_eq!(shown, ["0 B", "999 B", "1.00 KiB", "1.00 MiB", "118 MiB", "5.00 TiB"]);
+    }
+}

@@ -1,0 +1,11 @@
+//! What a run tells the outside: typed events, from ranks to the launcher, and on to the console and a file.
+
+mod console;
+mod kinds;
+mod metrics;
+mod pipe;
+
+pub use console::Console;
+pub use kinds::{EpochReport, Evaluation, Event, Failure};
+pub use metrics::MetricsFile;
+pub use pipe::{EventReceiver, EventSender, event_pipe};

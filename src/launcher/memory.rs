@@ -1,0 +1,66 @@
+//! How much memory the process tree takes: private memory of all processes plus shared memory once.
+//!
+//! Measured as the sum of proportional set sizes: of a page that n processes share, each counts the n-th part.
+
+use std::fs;
+use std::sync::Arc;
+
+use super::worker::Worker;
+use crate::ipc::{Activity, Control};
+
+/// Samples the tree and keeps the largest sum seen.
+///
+/// Reading a process's set size walks its page tables, so a parked worker, whose memory does not change, is read once
+/// after it has been resident and then only now and then.
+pub(super) struct MemorySampler {
+    control: Arc<Control>,
+    launcher: u64,
+    workers: Vec<Sample>,
+    ticks: usize,
+    peak: u64,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Sample {
+    bytes: u64,
+    parked: bool,
+}
+
+impl MemorySampler {
+    pub(super) fn new(control: Arc<Control>) -> Self {
+        let workers = vec![Sample::default(); control.world_size()];
+        MemorySampler { control, launcher: 0, workers, ticks: 0, peak: 0 }
+    }
+
+    /// Takes a sample; to be called often.
+    pub(super) fn sample(&mut self, workers: &[Worker]) {
+        self.ticks += 1;
+        let due = self.ticks % self.workers.len().max(1);
+        if due == 0 {
+            self.launcher = proportional_set_size("self");
+        }
+        for worker in workers {
+            let sample = &mut self.workers[worker.rank()];
+            let parked = self.control.rank(worker.rank()).activity() == Activity::Parked;
+            if !parked || !sample.parked || due == worker.rank() {
+                let bytes = proportional_set_size(&worker.pid().to_string());
+                *sample = Sample { bytes: if worker.is_alive() { bytes } else { 0 }, parked };
+            }
+        }
+        let sum = self.launcher + self.workers.iter().map(|sample| sample.bytes).sum::<u64>();
+        self.peak = self.peak.max(sum);
+    }
+
+    /// The largest sum of a sample, in bytes.
+    pub(super) fn peak(&self) -> u64 {
+        self.peak
+    }
+}
+
+/// In bytes; 0 for a process that is gone.
+fn proportional_set_size(pid: &str) -> u64 {
+    let rollup = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).unwrap_or_default();
+    let line = rollup.lines().find_map(|line| line.strip_prefix("Pss:"));
+    let kib = line.and_then(|text| text.trim().strip_suffix("kB")?.trim().parse::<u64>().ok());
+    kib.unwrap_or(0) << 10
+}

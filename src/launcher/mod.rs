@@ -1,0 +1,14 @@
+//! The parent process: it forks the workers, watches them, and cleans up after them.
+//!
+//! It never does a rank's work. Workers are forked before the launcher has a second thread; each is told by the kernel
+//! to die with the launcher. The first worker that fails ends the run: the others are asked to stop at their next wait
+//! and, after a grace period, killed.
+
+mod fork;
+mod memory;
+mod run_folder;
+mod supervise;
+mod worker;
+
+pub use run_folder::{RunFolder, sweep};
+pub use supervise::supervise;

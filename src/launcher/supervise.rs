@@ -1,0 +1,229 @@
+//! The launcher's loop: signals, events and deaths, one after the other.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crossbeam::channel::{Receiver, RecvTimeoutError, unbounded};
+use parking_lot::Mutex;
+use rustix::process::{Signal, WaitOptions, WaitStatus, kill_process, waitpid};
+use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::{Handle, Signals};
+
+use super::fork::{fork, has_one_thread};
+use super::memory::MemorySampler;
+use super::worker::Worker;
+use crate::error::{Error, Result, exit};
+use crate::event::{Event, EventReceiver, EventSender, Failure, event_pipe};
+use crate::ipc::{Control, Stop};
+
+/// How long workers have to stop by themselves after one has failed.
+const GRACE: Duration = Duration::from_millis(1000);
+/// How often deaths and memory are looked at when nothing happens.
+const TICK: Duration = Duration::from_millis(50);
+
+/// Forks one worker per rank of `control`, each running `work`, and waits for all of them. `on_event` gets what they
+/// tell, with the largest memory of the process tree so far.
+///
+/// # Errors
+/// The first failure of a worker, with rank, epoch and phase; [`Error::Interrupted`] after Ctrl-C or SIGTERM; an error of
+/// `on_event`. In every case all workers have ended when this returns.
+pub fn supervise(
+    control: &Arc<Control>,
+    work: &dyn Fn(usize, &EventSender) -> Result<()>,
+    on_event: &mut dyn FnMut(Event, u64) -> Result<()>,
+) -> Result<()> {
+    if !has_one_thread() {
+        let problem = "workers can only be forked while the program has one thread";
+        return Err(Error::config("launcher", problem).with_hint(
+            "start training before threads, or run `sar-single` as a process of its own",
+        ));
+    }
+    let (sender, receiver) = event_pipe()?;
+    let mut supervisor = Supervisor::new(control.clone());
+    for rank in 0..control.world_size() {
+        match fork(|| run_worker(rank, control, &sender, work)) {
+            Ok(pid) => supervisor.workers.push(Worker::new(rank, pid)),
+            Err(error) => {
+                supervisor.kill_all();
+                supervisor.failure = Some(error);
+                break;
+            }
+        }
+    }
+    drop(sender);
+    let (inputs, signals) = listen(receiver)?;
+    let result = supervisor.run(&inputs, on_event);
+    signals.close();
+    result
+}
+
+/// The life of a worker process; gives its exit code.
+fn run_worker(
+    rank: usize,
+    control: &Control,
+    events: &EventSender,
+    work: &dyn Fn(usize, &EventSender) -> Result<()>,
+) -> u8 {
+    static PANIC: Mutex<Option<String>> = Mutex::new(None);
+    // The launcher tells the user, once; a worker's own trace would only mix into its output.
+    std::panic::set_hook(Box::new(|info| *PANIC.lock() = Some(info.to_string())));
+    let result = catch_unwind(AssertUnwindSafe(|| work(rank, events))).unwrap_or_else(|_| {
+        let text = PANIC.lock().take().unwrap_or_else(|| "panicked".to_owned());
+        Err(Error::Internal(text.replace('\n', " ")))
+    });
+    let Err(error) = result else { return exit::DONE };
+    if !matches!(error, Error::Aborted | Error::Interrupted) {
+        let hint = error.hint().map(str::to_owned);
+        let exit = error.exit_code();
+        let failure = Failure { rank, problem: error.to_string(), hint, exit };
+        // If the pipe is gone the launcher is too, and nobody is left to tell.
+        let _ = events.send(Event::Failed(failure));
+    }
+    control.stop(Stop::Aborted);
+    error.exit_code()
+}
+
+/// What the loop waits for.
+enum Input {
+    Signal(i32),
+    Event(Event),
+    /// No worker is left that could send events.
+    EndOfEvents,
+}
+
+/// Starts the threads that turn signals and events into inputs.
+fn listen(mut events: EventReceiver) -> Result<(Receiver<Input>, Handle)> {
+    let (sender, inputs) = unbounded();
+    let mut signals = Signals::new([SIGCHLD, SIGINT, SIGTERM, SIGHUP])
+        .map_err(|e| Error::io("watch", std::path::Path::new("signals"), e))?;
+    let handle = signals.handle();
+    let from_signals = sender.clone();
+    std::thread::spawn(move || {
+        for signal in signals.forever() {
+            if from_signals.send(Input::Signal(signal)).is_err() {
+                break;
+            }
+        }
+    });
+    std::thread::spawn(move || {
+        // A frame that cannot be read means that the pipe is broken for good.
+        while let Ok(Some(event)) = events.receive() {
+            if sender.send(Input::Event(event)).is_err() {
+                return;
+            }
+        }
+        let _ = sender.send(Input::EndOfEvents);
+    });
+    Ok((inputs, handle))
+}
+
+struct Supervisor {
+    control: Arc<Control>,
+    workers: Vec<Worker>,
+    memory: MemorySampler,
+    failure: Option<Error>,
+    /// The first worker that ended badly without saying why.
+    silent_death: Option<Error>,
+    interrupts: u32,
+    kill_at: Option<Instant>,
+}
+
+impl Supervisor {
+    fn new(control: Arc<Control>) -> Self {
+        let memory = MemorySampler::new(control.clone());
+        Supervisor {
+            control,
+            workers: Vec::new(),
+            memory,
+            failure: None,
+            silent_death: None,
+            interrupts: 0,
+            kill_at: None,
+        }
+    }
+
+    fn run(
+        mut self,
+        inputs: &Receiver<Input>,
+        on_event: &mut dyn FnMut(Event, u64) -> Result<()>,
+    ) -> Result<()> {
+        let mut events_ended = false;
+        while !events_ended || self.workers.iter().any(Worker::is_alive) {
+            match inputs.recv_timeout(TICK) {
+                Ok(Input::Signal(SIGCHLD)) | Err(RecvTimeoutError::Timeout) => {}
+                Ok(Input::Signal(_)) => self.interrupt(),
+                Ok(Input::Event(Event::Failed(failure))) => {
+                    let worker = self.workers.get(failure.rank);
+                    let error = worker.map(|worker| worker.failed(&self.control, failure));
+                    self.fail(
+                        error.unwrap_or_else(|| {
+                            Error::Internal("an unknown rank failed".to_owned())
+                        }),
+                    );
+                }
+                Ok(Input::Event(event)) => {
+                    if let Err(error) = on_event(event, self.memory.peak()) {
+                        self.fail(error);
+                    }
+                }
+                Ok(Input::EndOfEvents) | Err(RecvTimeoutError::Disconnected) => events_ended = true,
+            }
+            self.memory.sample(&self.workers);
+            self.reap()?;
+            if self.kill_at.is_some_and(|at| Instant::now() >= at) {
+                self.kill_all();
+            }
+        }
+        match self.failure.or(self.silent_death) {
+            _ if self.interrupts > 0 => Err(Error::Interrupted),
+            Some(error) => Err(error),
+            None => Ok(()),
+        }
+    }
+
+    /// Ctrl-C: once, workers stop at their next wait; twice, they are killed.
+    fn interrupt(&mut self) {
+        self.interrupts += 1;
+        self.control.stop(Stop::Interrupted);
+        if self.interrupts == 1 {
+            eprintln!("stopping at the next phase (once more to stop at once)");
+        } else {
+            self.kill_all();
+        }
+    }
+
+    /// The first failure is the one that is told.
+    fn fail(&mut self, error: Error) {
+        self.failure.get_or_insert(error);
+        self.stop_others();
+    }
+
+    fn stop_others(&mut self) {
+        self.control.stop(Stop::Aborted);
+        self.kill_at.get_or_insert_with(|| Instant::now() + GRACE);
+    }
+
+    fn kill_all(&mut self) {
+        self.control.stop(Stop::Aborted);
+        for worker in self.workers.iter().filter(|worker| worker.is_alive()) {
+            // Fails only if the worker has just died by itself; it is reaped below.
+            let _ = kill_process(worker.pid(), Signal::KILL);
+        }
+    }
+
+    fn reap(&mut self) -> Result<()> {
+        let mut deaths: Vec<Error> = Vec::new();
+        for worker in self.workers.iter_mut().filter(|worker| worker.is_alive()) {
+            let status: Option<WaitStatus> = waitpid(Some(worker.pid()), WaitOptions::NOHANG)
+                .map_err(|e| Error::io("wait for", std::path::Path::new("a worker"), e.into()))?
+                .map(|(_, status)| status);
+            deaths.extend(status.and_then(|status| worker.ended(&self.control, status)));
+        }
+        if let Some(death) = deaths.into_iter().next() {
+            self.silent_death.get_or_insert(death);
+            self.stop_others();
+        }
+        Ok(())
+    }
+}
