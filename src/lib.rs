@@ -2,5 +2,7 @@
 //! Out-of-core training of graph neural networks on one machine.
 
 pub mod error;
+pub mod graph;
+pub mod io;
 
 pub use error::{Error, Result};

@@ -1,0 +1,5 @@
+//! Bytes on disk: element types.
+
+pub mod dtype;
+
+pub use dtype::Dtype;
