@@ -5,5 +5,11 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod manifest;
+mod support;
 
+mod golden_partitions;
+mod graphbolt_partitions;
+mod original_ids;
 mod sample_files;
+mod sample_partitions;
+mod unshuffled_partitions;
