@@ -13,3 +13,4 @@ mod original_ids;
 mod sample_files;
 mod sample_partitions;
 mod unshuffled_partitions;
+mod written_bytes;

@@ -17,10 +17,12 @@ pub(crate) struct EdgeNumbers {
     order: Order,
 }
 
+// There is one of these per reader: its size does not matter.
+#[allow(clippy::large_enum_variant)]
 #[derive(Debug)]
 enum Order {
     /// Entry `i` is local edge `i`: columns are read along with the entries.
-    SameAsEntries(Box<EdgeColumnReader>),
+    SameAsEntries(EdgeColumnReader),
     /// Entry `i` is some local edge, which is looked up.
     Listed { edge_of_entry: ArrayRef, edges: Lookup, buffer: Vec<u64> },
 }
@@ -40,7 +42,7 @@ const HALO: u64 = u64::MAX;
 impl EdgeNumbers {
     pub(crate) fn new(graph: &LocalGraph, ids: EdgeIds) -> Result<Self> {
         let order = match graph.edge_of_entry.clone() {
-            None => Order::SameAsEntries(Box::new(EdgeColumnReader::new(graph, ids)?)),
+            None => Order::SameAsEntries(EdgeColumnReader::new(graph, ids)?),
             Some(edge_of_entry) => {
                 let edges = Lookup::new(graph, ids)?;
                 Order::Listed { edge_of_entry, edges, buffer: Vec::new() }
