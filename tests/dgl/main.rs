@@ -7,10 +7,15 @@ mod common;
 mod manifest;
 mod support;
 
+mod contradictions;
+mod feature_lookup;
+mod fixtures;
 mod golden_partitions;
 mod graphbolt_partitions;
 mod original_ids;
+mod other_orders;
 mod sample_files;
 mod sample_partitions;
 mod unshuffled_partitions;
 mod written_bytes;
+mod wrong_files;

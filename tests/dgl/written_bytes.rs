@@ -4,7 +4,7 @@ use crate::manifest::{Manifest, all_u64};
 use sar::data::dgl::graph_file::GraphFile;
 use sar::data::dgl::tensor_file::TensorFile;
 use sar::data::dgl::writer::{FeatureSpec, PartitionWriter, TensorSpec, TensorWriter};
-use sar::data::dgl::{ArrayRef, FeatureSet, Partition, PartitionConfig};
+use sar::data::dgl::{ArrayRef, Feature, FeatureSet, Partition, PartitionConfig};
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
@@ -122,5 +122,5 @@ fn features(set: &FeatureSet) -> (Vec<FeatureSpec>, Vec<&ArrayRef>) {
         dtype: feature.array().dtype(),
         row_shape: feature.array().row_shape().to_vec(),
     });
-    (specs.collect(), set.features().iter().map(|feature| feature.array()).collect())
+    (specs.collect(), set.features().iter().map(Feature::array).collect())
 }

@@ -4,7 +4,7 @@ use crate::data::dgl::array::ArrayRef;
 use crate::data::dgl::file::InputFile;
 use crate::data::dgl::pickle::Pickle;
 use crate::data::dgl::pickle_value::{Class, Value};
-use crate::data::dgl::torch_archive::TorchArchive;
+use crate::data::dgl::torch_archive::{self, TorchArchive};
 use crate::error::Result;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -55,6 +55,14 @@ impl FusedCsc {
         let graph = state.graph()?;
         graph.check(archive.file())?;
         Ok(graph)
+    }
+
+    /// Compares every array and the directory's other members with their checksums, reading the whole file.
+    ///
+    /// # Errors
+    /// A member differs from its checksum.
+    pub fn verify_checksums(&self) -> Result<()> {
+        torch_archive::verify_checksums(&self.path)
     }
 
     /// Where the file is.

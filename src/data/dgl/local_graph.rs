@@ -1,9 +1,10 @@
 //! The structure of one partition in local ids, whatever file it comes from.
 
 use crate::data::dgl::array::ArrayRef;
-use crate::data::dgl::fused_csc::FusedCsc;
+use crate::data::dgl::fused_csc::{Arrays, FusedCsc};
 use crate::data::dgl::graph_file::GraphFile;
 use crate::data::dgl::graph_record::Frame;
+use crate::data::dgl::relation::Relation;
 use crate::error::{Error, Result};
 use crate::graph::PartitionBook;
 use std::path::{Path, PathBuf};
@@ -79,28 +80,13 @@ impl LocalGraph {
             let problem = "holds a graph of several types, a partition has a homogeneous one";
             return Err(Error::input(path, "", problem));
         };
-        let (coo, csc, csr) = (relation.coo.as_ref(), relation.csc.as_ref(), relation.csr.as_ref());
-        let in_order = coo.filter(|coo| coo.edge_ids.is_none());
-        // Entries in edge order need no random access; entries by destination need least of it.
-        let (entries, edge_of_entry) = match (in_order, csc, csr, coo) {
-            (None, Some(csc), _, _) => {
-                let (indptr, src) = (csc.indptr.clone(), csc.indices.clone());
-                (Entries::ByDestination { indptr, src }, csc.edge_ids.clone())
-            }
-            (None, None, Some(csr), _) => {
-                let (indptr, dst) = (csr.indptr.clone(), csr.indices.clone());
-                (Entries::BySource { indptr, dst }, csr.edge_ids.clone())
-            }
-            (Some(coo), ..) | (None, None, None, Some(coo)) => {
-                let (src, dst) = (coo.row.clone(), coo.col.clone());
-                (Entries::Pairs { src, dst }, coo.edge_ids.clone())
-            }
-            (None, None, None, None) => return Err(Error::input(path, "", "holds no edges' ends")),
-        };
-        let id = column(node_frame, "_ID")?;
-        let Some(id) = id else {
-            return Err(Error::input(path, "ndata _ID", "is missing")
-                .with_hint("this is a graph, but no partition that DGL wrote"));
+        let (entries, edge_of_entry) =
+            entries_of(relation).ok_or_else(|| Error::input(path, "", "holds no ends of edges"))?;
+        let required = |frame: &Frame, field: &str| {
+            column(frame, "_ID")?.ok_or_else(|| {
+                Error::input(path, field, "is missing")
+                    .with_hint("this is a graph, but no partition that DGL wrote")
+            })
         };
         Ok(LocalGraph {
             path: path.to_owned(),
@@ -110,17 +96,14 @@ impl LocalGraph {
             edge_of_entry,
             is_graphbolt: false,
             nodes: NodeColumns {
-                id,
+                id: required(node_frame, "ndata _ID")?,
                 inner: column(node_frame, "inner_node")?,
                 ty: column(node_frame, "_TYPE")?,
                 part: column(node_frame, "part_id")?,
                 orig: column(node_frame, "orig_id")?,
             },
             edges: EdgeColumns {
-                id: Some(column(edge_frame, "_ID")?.ok_or_else(|| {
-                    Error::input(path, "edata _ID", "is missing")
-                        .with_hint("this is a graph, but no partition that DGL wrote")
-                })?),
+                id: Some(required(edge_frame, "edata _ID")?),
                 inner: column(edge_frame, "inner_edge")?,
                 ty: column(edge_frame, "_TYPE")?,
                 orig: column(edge_frame, "orig_id")?,
@@ -132,9 +115,7 @@ impl LocalGraph {
     pub(crate) fn from_graphbolt(path: &Path, book: &PartitionBook) -> Result<Self> {
         let graph = FusedCsc::open(path)?;
         check_type_ids(&graph, book)?;
-        let attribute = |map: &crate::data::dgl::fused_csc::Arrays, name: &str| {
-            map.get(name).map(integers).transpose()
-        };
+        let attribute = |map: &Arrays, name: &str| map.get(name).map(integers).transpose();
         let Some(id) = attribute(&graph.node_attributes, "_ID")? else {
             return Err(Error::input(path, "node_attributes _ID", "is missing").with_hint(
                 "DGL 2.0 wrote such files; convert the partition again with DGL 2.1 or later, or restore graph.dgl",
@@ -162,6 +143,22 @@ impl LocalGraph {
             is_graphbolt: true,
         })
     }
+}
+
+/// The encoding that is cheapest to read in edge order: COO in that order needs no random access, CSC next to none.
+fn entries_of(relation: &Relation) -> Option<(Entries, Option<ArrayRef>)> {
+    let coo = relation.coo.as_ref();
+    if let (Some(csc), None) = (&relation.csc, coo.filter(|coo| coo.edge_ids.is_none())) {
+        let (indptr, src) = (csc.indptr.clone(), csc.indices.clone());
+        return Some((Entries::ByDestination { indptr, src }, csc.edge_ids.clone()));
+    }
+    if let Some(coo) = coo {
+        let (src, dst) = (coo.row.clone(), coo.col.clone());
+        return Some((Entries::Pairs { src, dst }, coo.edge_ids.clone()));
+    }
+    let csr = relation.csr.as_ref()?;
+    let (indptr, dst) = (csr.indptr.clone(), csr.indices.clone());
+    Some((Entries::BySource { indptr, dst }, csr.edge_ids.clone()))
 }
 
 fn column(frame: &Frame, name: &str) -> Result<Option<ArrayRef>> {

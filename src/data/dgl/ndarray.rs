@@ -9,6 +9,9 @@ use crate::io::Dtype;
 /// Bytes of the smallest record: no dimensions and one element of one byte.
 pub(crate) const MIN_BYTES: u64 = 41;
 
+/// torch's limit.
+const MAX_DIMS: i32 = 64;
+
 /// DLPack's type codes.
 const SIGNED: u8 = 0;
 const UNSIGNED: u8 = 1;
@@ -22,10 +25,9 @@ pub(crate) fn read(reader: &mut HeaderReader<'_>) -> Result<ArrayRef> {
     reader.skip(8)?; // reserved
     reader.skip(8)?; // device: DGL copies to the CPU before it saves
     let dims = reader.i32()?;
-    let dims = usize::try_from(dims).ok().filter(|&n| n as u64 <= reader.remaining() / 8);
-    let Some(dims) = dims else {
-        return Err(reader.fail("an array has an impossible number of dimensions"));
-    };
+    if !(0..=MAX_DIMS).contains(&dims) {
+        return Err(reader.fail(format!("an array has {dims} dimensions")));
+    }
     let (code, bits, lanes) = (reader.u8()?, reader.u8()?, reader.u16()?);
     let Some(dtype) = dtype_of(code, bits, lanes) else {
         return Err(reader.fail(format!(
@@ -33,7 +35,7 @@ pub(crate) fn read(reader: &mut HeaderReader<'_>) -> Result<ArrayRef> {
              bfloat16, float32 and float64 are"
         )));
     };
-    let mut shape = Vec::with_capacity(dims);
+    let mut shape = Vec::with_capacity(dims as usize);
     for _ in 0..dims {
         shape.push(reader.size()?);
     }

@@ -120,7 +120,7 @@ impl TorchArchive {
 pub(crate) fn verify_checksums(path: &Path) -> Result<()> {
     let file = InputFile::open(path)?;
     let mut zip = open_zip(&file)?;
-    let mut buffer = vec![0; 64 << 10];
+    let mut buffer = vec![0; 16 << 10];
     for index in 0..zip.len() {
         let mut member = zip.by_index(index).map_err(|e| unreadable(&file, &e.to_string()))?;
         loop {

@@ -34,21 +34,20 @@ pub(super) fn check_columns(topology: &Topology) -> Result<Option<Bitmap>> {
                 None => global.is_some(),
             };
             if let (Some(id), Some(column)) = (id, &columns.id) {
-                let fresh = global.is_some_and(|global| seen.insert(global - own.start));
-                if inner != fresh || id >= book.num_edges() {
+                let sound = match (inner, global) {
+                    (true, Some(global)) => seen.insert(global - own.start),
+                    (false, None) => id < book.num_edges(),
+                    _ => false,
+                };
+                if !sound {
                     return Err(wrong_id(column, row, id, inner));
                 }
             }
             if let (Some(&ty), Some(column)) = (types.get(at), &columns.ty) {
-                let due = if config.keeps_original_ids() {
-                    Some(0)
-                } else {
-                    id.map(|id| book.edge_type(id).unwrap_or(0))
-                };
-                if due.is_some_and(|due| due as u64 != ty) || ty >= book.etypes().len() as u64 {
-                    return Err(
-                        column.fail(format!("row {row} is edge type {ty}, not that of its id"))
-                    );
+                let due = id.and_then(|id| book.edge_type(id)).map_or(ty, |due| due as u64);
+                if due != ty || ty >= book.etypes().len() as u64 {
+                    let problem = format!("row {row} is edge type {ty}, not that of its id");
+                    return Err(column.fail(problem));
                 }
             }
             if inner {
