@@ -17,5 +17,7 @@ mod other_orders;
 mod sample_files;
 mod sample_partitions;
 mod unshuffled_partitions;
+mod writer_discipline;
 mod written_bytes;
+mod written_directories;
 mod wrong_files;

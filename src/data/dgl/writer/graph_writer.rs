@@ -106,12 +106,12 @@ impl GraphWriter {
     /// cannot be written.
     pub fn append_inner_edges(&mut self, src: &[u64], dst: &[u64]) -> Result<()> {
         let (own, inner) = (self.book.edge_range(self.part), self.num_inner_nodes());
+        let first = own.start + self.edges.rows;
+        if first + src.len() as u64 > own.end {
+            return Err(self.misused("more inner edges than the partition owns"));
+        }
         self.append_ends(src, dst, |end| end < inner)?;
-        for _ in src {
-            let id = own.start + self.edges.rows;
-            if id >= own.end {
-                return Err(self.misused("more inner edges than the partition owns"));
-            }
+        for id in first..first + src.len() as u64 {
             self.edges.push(id, true, self.part, self.book.edge_type(id))?;
         }
         Ok(())
@@ -127,11 +127,13 @@ impl GraphWriter {
         if self.edges.rows < own.end - own.start || ids.len() != src.len() {
             return Err(self.misused("halo edges before all inner edges, or without ids"));
         }
+        let foreign = |id: &u64| *id < self.book.num_edges() && !own.contains(id);
+        if !ids.iter().all(foreign) {
+            return Err(self.misused("a halo edge that is this partition's or none"));
+        }
         self.append_ends(src, dst, |end| end >= inner)?;
         for &id in ids {
-            let owner = self.book.part_of_edge(id).filter(|&owner| owner != self.part);
-            let owner = owner.ok_or_else(|| self.misused(&format!("halo edge {id}")))?;
-            self.edges.push(id, false, owner, self.book.edge_type(id))?;
+            self.edges.push(id, false, self.part, self.book.edge_type(id))?;
         }
         Ok(())
     }
