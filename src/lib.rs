@@ -2,6 +2,7 @@
 //! Out-of-core training of graph neural networks on one machine.
 
 pub mod comm;
+pub mod data;
 pub mod error;
 pub mod event;
 pub mod graph;

@@ -1,7 +1,14 @@
-//! Graph structure: adjacency in compressed rows, and the part of it that connects two partitions.
+//! Graphs as index arrays: adjacency in compressed rows, the part of it that connects two partitions, and who owns which
+//! node and edge. Nothing here knows libtorch.
 
+mod canonical_etype;
 mod csr;
+mod id_ranges;
+mod partition_book;
 mod shard;
 
+pub use canonical_etype::CanonicalEtype;
 pub use csr::Csr;
+pub use id_ranges::IdRanges;
+pub use partition_book::PartitionBook;
 pub use shard::{EdgeWeights, GraphShard, ShardBuilder};

@@ -1,13 +1,15 @@
-//! Files: the storage trait (real and faulty), atomic replacement, the codec of small records.
+//! Files: the storage trait (real and faulty), atomic replacement, element types, the codec of small records.
 
 mod atomic;
 mod codec;
 mod counters;
+mod dtype;
 mod faulty;
 mod storage;
 
 pub use atomic::AtomicFile;
 pub use codec::{decode, encode};
 pub use counters::{IoCounters, IoTotals};
+pub use dtype::Dtype;
 pub use faulty::{Fault, FaultyStorage};
 pub use storage::{DiskStorage, Storage, StorageFile};

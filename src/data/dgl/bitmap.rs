@@ -1,0 +1,101 @@
+//! Sets of small integers, one bit each.
+
+const BITS: u64 = 64;
+/// Words per counted block.
+const BLOCK: usize = 8;
+
+/// A subset of `0..len`.
+#[derive(Clone, Debug)]
+pub(crate) struct Bitmap {
+    words: Vec<u64>,
+    len: u64,
+}
+
+impl Bitmap {
+    /// The empty set.
+    pub(crate) fn new(len: u64) -> Self {
+        Bitmap { words: vec![0; len.div_ceil(BITS) as usize], len }
+    }
+
+    /// Adds a member. False if it is there already or out of range.
+    pub(crate) fn insert(&mut self, index: u64) -> bool {
+        if index >= self.len {
+            return false;
+        }
+        let (word, bit) = (&mut self.words[(index / BITS) as usize], 1 << (index % BITS));
+        let fresh = *word & bit == 0;
+        *word |= bit;
+        fresh
+    }
+
+    /// Whether it is a member.
+    pub(crate) fn contains(&self, index: u64) -> bool {
+        index < self.len && self.words[(index / BITS) as usize] >> (index % BITS) & 1 == 1
+    }
+}
+
+/// A subset that knows how many members lie below a member.
+#[derive(Clone, Debug)]
+pub(crate) struct RankedBitmap {
+    set: Bitmap,
+    /// Members before each block of words.
+    before: Vec<u64>,
+}
+
+impl RankedBitmap {
+    pub(crate) fn new(set: Bitmap) -> Self {
+        let mut before = Vec::with_capacity(set.words.len().div_ceil(BLOCK));
+        let mut count = 0;
+        for block in set.words.chunks(BLOCK) {
+            before.push(count);
+            count += ones(block);
+        }
+        RankedBitmap { set, before }
+    }
+
+    /// The number of members below `index`, if it is one itself.
+    pub(crate) fn rank(&self, index: u64) -> Option<u64> {
+        if !self.set.contains(index) {
+            return None;
+        }
+        let word = (index / BITS) as usize;
+        let block = word / BLOCK;
+        let below = self.set.words[word] & ((1 << (index % BITS)) - 1);
+        let whole = &self.set.words[block * BLOCK..word];
+        Some(self.before[block] + ones(whole) + u64::from(below.count_ones()))
+    }
+}
+
+fn ones(words: &[u64]) -> u64 {
+    words.iter().map(|word| u64::from(word.count_ones())).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn a_member_counts_once() {
+        let mut set = Bitmap::new(65);
+        assert!(set.insert(64) && !set.insert(64) && !set.insert(65));
+        assert!(set.contains(64) && !set.contains(63) && !set.contains(1000));
+    }
+
+    proptest! {
+        #[test]
+        fn ranks_are_positions_in_sorted_order(members in prop::collection::btree_set(0u64..3000, 0..300)) {
+            let mut set = Bitmap::new(3000);
+            for &member in &members {
+                prop_assert!(set.insert(member));
+            }
+            let ranked = RankedBitmap::new(set);
+            let sorted: BTreeSet<u64> = members;
+            for (rank, &member) in sorted.iter().enumerate() {
+                prop_assert_eq!(ranked.rank(member), Some(rank as u64));
+            }
+            prop_assert_eq!(ranked.rank(3000), None);
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! Some edges of a partition.
+
+/// Inner edges, one per index of the five vectors. A block is filled again and again, so that its memory is kept.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct EdgeBlock {
+    /// Global id of the source node.
+    pub src: Vec<u64>,
+    /// Destination node, counted among the inner nodes: its global id less the start of the partition's range.
+    pub dst: Vec<u64>,
+    /// Edge type.
+    pub etype: Vec<u32>,
+    /// Row in the feature tables of the edge's type.
+    pub row: Vec<u64>,
+    /// Global id of the edge.
+    pub id: Vec<u64>,
+}
+
+impl EdgeBlock {
+    /// Number of edges.
+    pub fn len(&self) -> usize {
+        self.src.len()
+    }
+
+    /// Whether there are no edges.
+    pub fn is_empty(&self) -> bool {
+        self.src.is_empty()
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.src.clear();
+        self.dst.clear();
+        self.etype.clear();
+        self.row.clear();
+        self.id.clear();
+    }
+
+    pub(crate) fn push(&mut self, src: u64, dst: u64, edge: Edge) {
+        self.src.push(src);
+        self.dst.push(dst);
+        self.etype.push(edge.etype);
+        self.row.push(edge.row);
+        self.id.push(edge.id);
+    }
+}
+
+/// What an inner edge is called.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Edge {
+    pub(crate) etype: u32,
+    pub(crate) row: u64,
+    pub(crate) id: u64,
+}

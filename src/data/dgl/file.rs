@@ -1,0 +1,63 @@
+//! A file that is only read, at any offset, by several readers at once.
+
+use crate::error::{Error, Result};
+use std::fs::File;
+use std::io::ErrorKind;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// An open input file and the length it had when it was opened.
+#[derive(Debug)]
+pub struct InputFile {
+    path: PathBuf,
+    file: File,
+    len: u64,
+}
+
+impl InputFile {
+    /// Opens `path`.
+    ///
+    /// # Errors
+    /// The file is missing, cannot be read, or is not a plain file.
+    pub fn open(path: &Path) -> Result<Arc<Self>> {
+        let file = File::open(path).map_err(|e| Error::unreadable(path, &e))?;
+        let info = file.metadata().map_err(|e| Error::unreadable(path, &e))?;
+        if !info.is_file() {
+            return Err(Error::input(path, "", "is not a file"));
+        }
+        Ok(Arc::new(InputFile { path: path.to_owned(), file, len: info.len() }))
+    }
+
+    /// Where the file is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Bytes in the file.
+    #[allow(clippy::len_without_is_empty)]
+    pub fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Fills `out` with the bytes from `offset` on; `field` names them in errors.
+    ///
+    /// # Errors
+    /// The system cannot read them, or the file has become shorter.
+    pub fn read_at(&self, field: &str, offset: u64, out: &mut [u8]) -> Result<()> {
+        self.file.read_exact_at(out, offset).map_err(|e| {
+            let problem = match e.kind() {
+                ErrorKind::UnexpectedEof => {
+                    format!("the file ends before byte {}", offset.saturating_add(out.len() as u64))
+                }
+                _ => format!("cannot be read: {e}"),
+            };
+            Error::input(&self.path, field, problem)
+        })
+    }
+
+    /// An error in `field` of this file.
+    pub(crate) fn fail(&self, field: &str, problem: impl Into<String>) -> Error {
+        Error::input(&self.path, field, problem)
+    }
+}

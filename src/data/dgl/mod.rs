@@ -1,0 +1,53 @@
+//! DGL's partition directories: readers for every version since 0.5, and a writer.
+//!
+//! [`PartitionConfig`] reads the JSON file, [`Partition`] opens one partition. Opening reads headers and node ids;
+//! edges and features are streamed. What the files hold below that level: [`graph_file`], [`tensor_file`],
+//! [`fused_csc`], [`npy`]. [`writer`] writes directories.
+
+pub mod array;
+pub mod config;
+pub mod edge_block;
+pub mod edge_reader;
+pub mod feature;
+pub mod feature_set;
+pub mod file;
+pub mod fused_csc;
+pub mod graph_file;
+pub mod graph_record;
+pub mod npy;
+pub mod original_ids;
+pub mod partition;
+pub mod relation;
+pub mod sparse;
+pub mod tensor_file;
+pub mod verify;
+pub mod writer;
+
+mod bitmap;
+mod blocks;
+mod edge_columns;
+mod edge_ids;
+mod edge_numbers;
+mod entry_stream;
+mod graph_v1;
+mod header;
+mod local_graph;
+mod magic;
+mod ndarray;
+mod node_table;
+mod original_sources;
+mod pickle;
+mod pickle_value;
+mod relabel;
+mod topology;
+mod torch_archive;
+
+pub use array::ArrayRef;
+pub use config::PartitionConfig;
+pub use edge_block::EdgeBlock;
+pub use edge_reader::EdgeReader;
+pub use feature::Feature;
+pub use feature_set::FeatureSet;
+pub use original_ids::OriginalIds;
+pub use partition::Partition;
+pub use verify::verify;

@@ -1,0 +1,139 @@
+//! The elements of one array of an output file.
+
+use crate::error::{Error, Result};
+use crate::io::Dtype;
+use std::fs::File;
+use std::ops::Range;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Bytes collected before they are written.
+const BUFFER: usize = 64 << 10;
+
+/// Takes the elements of an array of known length, in order and in chunks of any size.
+#[derive(Debug)]
+pub struct ArrayWriter {
+    file: Arc<File>,
+    path: PathBuf,
+    name: String,
+    dtype: Dtype,
+    /// Where the next bytes go, and where the array ends.
+    room: Range<u64>,
+    buffer: Vec<u8>,
+}
+
+impl ArrayWriter {
+    pub(super) fn new(
+        file: &Arc<File>,
+        path: &Path,
+        name: &str,
+        dtype: Dtype,
+        room: Range<u64>,
+    ) -> Self {
+        ArrayWriter {
+            file: Arc::clone(file),
+            path: path.to_owned(),
+            name: name.to_owned(),
+            dtype,
+            room,
+            buffer: Vec::new(),
+        }
+    }
+
+    /// Element type.
+    pub fn dtype(&self) -> Dtype {
+        self.dtype
+    }
+
+    /// Appends elements as they are to be stored (little endian).
+    ///
+    /// # Errors
+    /// The array is full; the file cannot be written.
+    pub fn append_bytes(&mut self, bytes: &[u8]) -> Result<()> {
+        self.reserve(bytes.len())?;
+        if self.buffer.len() + bytes.len() <= BUFFER {
+            self.buffer.extend_from_slice(bytes);
+            return Ok(());
+        }
+        self.flush()?;
+        self.write(bytes)
+    }
+
+    /// Appends elements of a `float32` array.
+    ///
+    /// # Errors
+    /// As [`Self::append_bytes`]; the array is of another type.
+    pub fn append_f32(&mut self, values: &[f32]) -> Result<()> {
+        self.append(values, Dtype::F32, f32::to_le_bytes)
+    }
+
+    /// Appends elements of an `int64` array.
+    ///
+    /// # Errors
+    /// As [`Self::append_bytes`]; the array is of another type.
+    pub fn append_i64(&mut self, values: &[i64]) -> Result<()> {
+        self.append(values, Dtype::I64, i64::to_le_bytes)
+    }
+
+    /// Appends ids to an `int64` array; they must be below 2^63.
+    pub(super) fn append_ids(&mut self, ids: impl IntoIterator<Item = u64>) -> Result<()> {
+        for id in ids {
+            self.append_bytes(&id.to_le_bytes())?;
+        }
+        Ok(())
+    }
+
+    /// Writes what is left in the buffer.
+    ///
+    /// # Errors
+    /// Elements are missing; the file cannot be written.
+    pub(super) fn finish(mut self) -> Result<()> {
+        self.flush()?;
+        if self.room.is_empty() {
+            return Ok(());
+        }
+        let missing = (self.room.end - self.room.start) / self.dtype.size() as u64;
+        Err(self.misused(&format!("{missing} elements are missing")))
+    }
+
+    fn append<T: Copy, const N: usize>(
+        &mut self,
+        values: &[T],
+        dtype: Dtype,
+        bytes: impl Fn(T) -> [u8; N],
+    ) -> Result<()> {
+        if dtype != self.dtype {
+            return Err(self.misused(&format!("{dtype} elements for a {} array", self.dtype)));
+        }
+        values.iter().try_for_each(|&value| self.append_bytes(&bytes(value)))
+    }
+
+    fn reserve(&self, bytes: usize) -> Result<()> {
+        let end = self.room.start + (self.buffer.len() + bytes) as u64;
+        if end > self.room.end {
+            return Err(self.misused("more elements than were announced"));
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        let buffer = std::mem::take(&mut self.buffer);
+        self.write(&buffer)?;
+        self.buffer = buffer;
+        self.buffer.clear();
+        Ok(())
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        let written = self.file.write_all_at(bytes, self.room.start);
+        written.map_err(|e| Error::io("write", &self.path, e))?;
+        self.room.start += bytes.len() as u64;
+        Ok(())
+    }
+
+    /// Lengths are the caller's to keep; a wrong one is no fault of any file.
+    fn misused(&self, problem: &str) -> Error {
+        Error::Internal(format!("writing {} of {}: {problem}", self.name, self.path.display()))
+    }
+}

@@ -1,0 +1,141 @@
+//! Writing a whole partition directory.
+
+use super::graph_writer::GraphWriter;
+use super::output_file::OutputFile;
+use super::partition_json::PartitionJson;
+use super::tensor_writer::{TensorSpec, TensorWriter};
+use crate::error::{Error, Result};
+use crate::graph::PartitionBook;
+use crate::io::Dtype;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A feature of one type of nodes or edges.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FeatureSpec {
+    /// Node type or edge type, by id.
+    pub ty: usize,
+    /// Name without the type.
+    pub name: String,
+    /// Element type.
+    pub dtype: Dtype,
+    /// Dimensions of one row.
+    pub row_shape: Vec<u64>,
+}
+
+/// A partition directory that is being written. Every partition needs a graph and two feature files, which may be
+/// written in any order and at the same time; the JSON file comes last.
+#[derive(Debug)]
+pub struct PartitionWriter {
+    folder: PathBuf,
+    graph_name: String,
+    part_method: String,
+    halo_hops: u64,
+    book: Arc<PartitionBook>,
+}
+
+impl PartitionWriter {
+    /// Will write `<graph_name>.json` and `part<k>/` into `folder`. `part_method` and `halo_hops` tell a reader how the
+    /// graph was partitioned and how far halo nodes reach.
+    pub fn new(
+        folder: &Path,
+        graph_name: &str,
+        part_method: &str,
+        halo_hops: u64,
+        book: Arc<PartitionBook>,
+    ) -> Self {
+        PartitionWriter {
+            folder: folder.to_owned(),
+            graph_name: graph_name.to_owned(),
+            part_method: part_method.to_owned(),
+            halo_hops,
+            book,
+        }
+    }
+
+    /// Starts the structure of a partition.
+    ///
+    /// # Errors
+    /// There is no such partition; the file cannot be written.
+    pub fn graph(
+        &self,
+        part: usize,
+        num_halo_nodes: u64,
+        num_halo_edges: u64,
+    ) -> Result<GraphWriter> {
+        let path = self.file(part, "graph.dgl")?;
+        GraphWriter::create(&path, &self.book, part, num_halo_nodes, num_halo_edges)
+    }
+
+    /// Starts the features of a partition's inner nodes: for each, a row per inner node of the type.
+    ///
+    /// # Errors
+    /// There is no such partition or type; the file cannot be written.
+    pub fn node_features(&self, part: usize, features: &[FeatureSpec]) -> Result<TensorWriter> {
+        let specs = features.iter().map(|feature| {
+            let name = self.book.ntypes().get(feature.ty);
+            tensor(feature, name, self.book.node_type_range(part, feature.ty))
+        });
+        let specs: Vec<TensorSpec> = specs.collect::<Result<_>>()?;
+        TensorWriter::create(&self.file(part, "node_feat.dgl")?, &specs)
+    }
+
+    /// Starts the features of a partition's inner edges: for each, a row per inner edge of the type.
+    ///
+    /// # Errors
+    /// There is no such partition or type; the file cannot be written.
+    pub fn edge_features(&self, part: usize, features: &[FeatureSpec]) -> Result<TensorWriter> {
+        let specs = features.iter().map(|feature| {
+            let name = self.book.etypes().get(feature.ty);
+            tensor(feature, name, self.book.edge_type_range(part, feature.ty))
+        });
+        let specs: Vec<TensorSpec> = specs.collect::<Result<_>>()?;
+        TensorWriter::create(&self.file(part, "edge_feat.dgl")?, &specs)
+    }
+
+    /// Writes the JSON file and gives its path.
+    ///
+    /// # Errors
+    /// A partition's file is missing; the file cannot be written.
+    pub fn finish(self) -> Result<PathBuf> {
+        for part in 0..self.book.num_parts() {
+            for name in ["graph.dgl", "node_feat.dgl", "edge_feat.dgl"] {
+                let path = self.file(part, name)?;
+                if !path.exists() {
+                    return Err(Error::Internal(format!("{} was not written", path.display())));
+                }
+            }
+        }
+        let json = PartitionJson {
+            graph_name: &self.graph_name,
+            part_method: &self.part_method,
+            halo_hops: self.halo_hops,
+            book: &self.book,
+        };
+        let path = self.folder.join(format!("{}.json", self.graph_name));
+        let mut file = OutputFile::create(&path)?;
+        file.put(&json.to_bytes()?);
+        file.finish()?;
+        Ok(path)
+    }
+
+    fn file(&self, part: usize, name: &str) -> Result<PathBuf> {
+        if part >= self.book.num_parts() {
+            return Err(Error::Internal(format!("there is no partition {part} to be written")));
+        }
+        Ok(self.folder.join(format!("part{part}")).join(name))
+    }
+}
+
+fn tensor(
+    feature: &FeatureSpec,
+    type_name: Option<impl std::fmt::Display>,
+    rows: std::ops::Range<u64>,
+) -> Result<TensorSpec> {
+    let Some(type_name) = type_name else {
+        return Err(Error::Internal(format!("{} is a feature of no type", feature.name)));
+    };
+    let mut shape = vec![rows.end - rows.start];
+    shape.extend(&feature.row_shape);
+    Ok(TensorSpec { key: format!("{type_name}/{}", feature.name), dtype: feature.dtype, shape })
+}

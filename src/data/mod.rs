@@ -1,0 +1,3 @@
+//! Graph data on disk.
+
+pub mod dgl;

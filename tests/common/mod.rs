@@ -1,0 +1,23 @@
+//! What several test binaries share.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// A folder of the sample data that may lie beside the repository. `None`, and a line on the terminal, if it does not.
+#[allow(dead_code)]
+pub(crate) fn shared(folder: &str) -> Option<PathBuf> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared").join(folder);
+    if path.is_dir() {
+        return Some(path);
+    }
+    let test = std::thread::current().name().unwrap_or("a test").to_owned();
+    // Written past libtest's capture, so that a skipped test never looks like one that ran.
+    let _ = writeln!(std::io::stderr(), "SKIPPED {test}: there is no {}", path.display());
+    None
+}
+
+/// A file or folder of this repository.
+#[allow(dead_code)]
+pub(crate) fn repository(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
+}

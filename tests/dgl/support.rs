@@ -1,0 +1,83 @@
+//! Small tools for tests of partition directories.
+
+use sar::data::dgl::writer::{FeatureSpec, PartitionWriter};
+use sar::data::dgl::{EdgeBlock, Partition};
+use sar::graph::PartitionBook;
+use sar::io::Dtype;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// An inner edge with the global id of its destination.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct InnerEdge {
+    pub(crate) src: u64,
+    pub(crate) dst: u64,
+    pub(crate) id: u64,
+    pub(crate) etype: u64,
+    pub(crate) row: u64,
+}
+
+/// All inner edges, read in blocks of `max`, in the order of the file.
+pub(crate) fn inner_edges(partition: &Partition, max: usize) -> sar::Result<Vec<InnerEdge>> {
+    let first = partition.book().node_range(partition.part()).start;
+    let mut reader = partition.edges(max)?;
+    let (mut block, mut edges) = (EdgeBlock::default(), Vec::new());
+    while reader.next_block(&mut block)? {
+        assert!(block.len() <= max, "a block of {} where {max} were asked for", block.len());
+        for at in 0..block.len() {
+            edges.push(InnerEdge {
+                src: block.src[at],
+                dst: first + block.dst[at],
+                id: block.id[at],
+                etype: u64::from(block.etype[at]),
+                row: block.row[at],
+            });
+        }
+    }
+    Ok(edges)
+}
+
+/// Copies a folder with all that is in it; the copy may be changed.
+pub(crate) fn copy_folder(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let (path, target) = (entry.as_ref().unwrap().path(), to.join(entry.unwrap().file_name()));
+        if path.is_dir() {
+            copy_folder(&path, &target);
+        } else {
+            fs::write(target, fs::read(path).unwrap()).unwrap();
+        }
+    }
+}
+
+/// Writes a directory without halo: per partition its inner edges as local ends; node features hold their row numbers.
+pub(crate) fn write_directory(
+    folder: &Path,
+    book: Arc<PartitionBook>,
+    node_features: &[(usize, &str)],
+    edges: &[&[(u64, u64)]],
+) -> PathBuf {
+    let writer = PartitionWriter::new(folder, "g", "test", 0, Arc::clone(&book));
+    for (part, edges) in edges.iter().enumerate() {
+        let mut graph = writer.graph(part, 0, 0).unwrap();
+        let (src, dst): (Vec<u64>, Vec<u64>) = edges.iter().copied().unzip();
+        graph.append_inner_edges(&src, &dst).unwrap();
+        graph.finish().unwrap();
+        let specs = node_features.iter().map(|&(ty, name)| FeatureSpec {
+            ty,
+            name: name.to_owned(),
+            dtype: Dtype::I64,
+            row_shape: vec![],
+        });
+        let specs: Vec<FeatureSpec> = specs.collect();
+        let mut file = writer.node_features(part, &specs).unwrap();
+        for (array, spec) in file.arrays().iter_mut().zip(&specs) {
+            let range = book.node_type_range(part, spec.ty);
+            array.append_i64(&(0..(range.end - range.start) as i64).collect::<Vec<_>>()).unwrap();
+        }
+        file.finish().unwrap();
+        writer.edge_features(part, &[]).unwrap().finish().unwrap();
+    }
+    writer.finish().unwrap()
+}
