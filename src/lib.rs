@@ -1,6 +1,7 @@
 #![deny(unsafe_code)]
 //! Out-of-core training of graph neural networks on one machine.
 
+pub mod cli;
 pub mod comm;
 pub mod data;
 pub mod error;
@@ -15,5 +16,7 @@ pub mod spill;
 pub mod tape;
 mod tensor;
 pub mod testing;
+pub mod train;
+pub mod worker;
 
 pub use error::{Error, Result};

@@ -1,3 +1,7 @@
 //! The `sar-single` program.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    ExitCode::from(sar::cli::run())
+}

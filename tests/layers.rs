@@ -28,9 +28,11 @@ const PARTITIONINGS: [&[u32]; 6] = [
 ];
 
 fn kinds() -> Vec<ModelKind> {
-    let mut kinds: Vec<_> = [SageAggregator::Mean, SageAggregator::Gcn, SageAggregator::Pool]
-        .map(|aggregator| ModelKind::Sage { aggregator })
-        .into();
+    let mut kinds = vec![ModelKind::Sage { aggregator: SageAggregator::Pool, edge_weights: false }];
+    for aggregator in [SageAggregator::Mean, SageAggregator::Gcn] {
+        let sage = |edge_weights| ModelKind::Sage { aggregator, edge_weights };
+        kinds.extend([false, true].map(sage));
+    }
     for norm in [Norm::Both, Norm::Left, Norm::Right, Norm::None] {
         kinds.extend([false, true].map(|edge_weights| ModelKind::Gcn { norm, edge_weights }));
     }

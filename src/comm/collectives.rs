@@ -81,6 +81,18 @@ pub fn exchange_single_tensor(
     receive(group, &collective, receive_from)
 }
 
+/// Gives every rank what each rank brings, by rank; shapes may differ.
+pub fn all_gather(
+    group: &dyn ProcessGroup,
+    tensor: Tensor,
+    hooks: &dyn Hooks,
+) -> Result<Vec<Tensor>> {
+    let posted = post(group, [(Recipient::Everyone, &tensor)].into_iter())?;
+    drop(tensor);
+    let collective = complete(group, posted, hooks)?;
+    (0..group.world_size()).map(|from| receive(group, &collective, from)).collect()
+}
+
 /// Combines the tensors of all ranks, position by position; every rank gets the same result, bit for bit.
 ///
 /// # Errors

@@ -13,8 +13,8 @@ mod local;
 mod message;
 
 pub use collectives::{
-    ReduceOp, all_reduce, all_to_all, barrier, broadcast, exchange_single_tensor, exchange_tensors,
-    gather_grads, sync_params,
+    ReduceOp, all_gather, all_reduce, all_to_all, barrier, broadcast, exchange_single_tensor,
+    exchange_tensors, gather_grads, sync_params,
 };
 pub use file::FileGroup;
 pub use group::{Collective, Inbox, Outbox, Posted, ProcessGroup, Recipient, complete};

@@ -5,6 +5,7 @@ mod codec;
 mod counters;
 mod dtype;
 mod faulty;
+mod row_file;
 mod storage;
 
 pub use atomic::AtomicFile;
@@ -12,4 +13,5 @@ pub use codec::{decode, encode};
 pub use counters::{IoCounters, IoTotals};
 pub use dtype::Dtype;
 pub use faulty::{Fault, FaultyStorage};
+pub use row_file::RowFile;
 pub use storage::{DiskStorage, Storage, StorageFile};

@@ -42,6 +42,12 @@ impl TurnLock {
         self.control.release();
     }
 
+    /// Gives the last turn back.
+    pub fn finish(&self) {
+        self.release();
+        self.status().set_activity(Activity::Finished);
+    }
+
     /// How many turns this rank has taken.
     pub fn turns(&self) -> u64 {
         self.turns.get()

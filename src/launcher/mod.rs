@@ -8,7 +8,9 @@ mod fork;
 mod memory;
 mod run_folder;
 mod supervise;
+mod train;
 mod worker;
 
 pub use run_folder::{RunFolder, sweep};
 pub use supervise::supervise;
+pub use train::{CONFIG, METRICS, train};

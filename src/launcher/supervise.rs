@@ -18,7 +18,7 @@ use crate::event::{Event, EventReceiver, EventSender, Failure, event_pipe};
 use crate::ipc::{Control, Stop};
 
 /// How long workers have to stop by themselves after one has failed.
-const GRACE: Duration = Duration::from_millis(1000);
+const GRACE: Duration = Duration::from_secs(1);
 /// How often deaths and memory are looked at when nothing happens.
 const TICK: Duration = Duration::from_millis(50);
 

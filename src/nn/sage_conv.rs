@@ -29,12 +29,14 @@ pub struct SageConvConfig {
     pub out_feats: i64,
     /// How neighbours are combined.
     pub aggregator: SageAggregator,
+    /// Whether messages are multiplied by edge weights; not with the pool aggregator.
+    pub edge_weights: bool,
 }
 
-/// `dgl.nn.SAGEConv`. With N(v) the in-edges of v (parallel edges count each):
+/// `dgl.nn.SAGEConv`. With N(v) the in-edges of v (parallel edges count each) and w their weights, or 1:
 ///
-/// * mean: `y_v = W_self x_v + b + W_neigh mean_{u in N(v)} x_u`
-/// * gcn: `y_v = W_neigh (x_v + sum_{u in N(v)} x_u) / (|N(v)| + 1) + b`
+/// * mean: `y_v = W_self x_v + b + W_neigh mean_{u in N(v)} w_uv x_u`
+/// * gcn: `y_v = W_neigh (x_v + sum_{u in N(v)} w_uv x_u) / (|N(v)| + 1) + b`
 /// * pool: `y_v = W_self x_v + b + W_neigh max_{u in N(v)} relu(W_pool x_u + b_pool)`
 ///
 /// Mean and maximum over nothing are 0. State-dict keys: `fc_neigh.weight` `[out, in]`; mean and pool: `fc_self.weight`
@@ -51,7 +53,7 @@ pub struct SageConv {
 impl SageConv {
     /// Makes the layer with DGL's initial distributions.
     pub fn new(parameters: &mut ParameterBuilder, config: SageConvConfig) -> Self {
-        let SageConvConfig { in_feats, out_feats, aggregator } = config;
+        let SageConvConfig { in_feats, out_feats, aggregator, .. } = config;
         let weight = Init::XavierUniform { gain: 2f64.sqrt() };
         // nn.Linear's own start for biases, which DGL leaves as it is.
         let bias_init = Init::Uniform { bound: 1.0 / (in_feats.max(1) as f64).sqrt() };
@@ -80,7 +82,7 @@ impl SageConv {
     }
 
     fn mean<'a>(&self, tape: &mut Tape<'a>, graph: &'a dyn Graph, x: Var) -> Result<Var> {
-        let mean = Aggregation::new(Reduce::Mean);
+        let mean = Aggregation::new(Reduce::Mean).weighted(self.config.edge_weights);
         if aggregates_first(&x, self.config.in_feats, self.config.out_feats) {
             let neighbours = tape.aggregate(graph, x.clone(), mean)?;
             let own = self.own_term(tape, &x, None)?;
@@ -98,7 +100,8 @@ impl SageConv {
         let first = aggregates_first(&x, self.config.in_feats, self.config.out_feats);
         let x = if first { x } else { tape.linear(&x, self.neigh, None, None)? };
         let own = tape.scale_rows(&x, &scale)?;
-        let sum = Aggregation::new(Reduce::Sum).scaled(Some(scale)).onto(own);
+        let sum = Aggregation::new(Reduce::Sum).weighted(self.config.edge_weights);
+        let sum = sum.scaled(Some(scale)).onto(own);
         if first {
             let mean = tape.aggregate(graph, x, sum)?;
             tape.linear(&mean, self.neigh, Some(self.bias), None)
@@ -116,7 +119,8 @@ impl SageConv {
     ) -> Result<Var> {
         let messages = tape.linear(&x, weight, Some(bias), None)?;
         let messages = tape.relu(&messages)?;
-        let neighbours = tape.aggregate(graph, messages, Aggregation::new(Reduce::Max))?;
+        let max = Aggregation::new(Reduce::Max).weighted(self.config.edge_weights);
+        let neighbours = tape.aggregate(graph, messages, max)?;
         let own = self.own_term(tape, &x, None)?;
         tape.linear(&neighbours, self.neigh, None, Some(own))
     }

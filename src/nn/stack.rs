@@ -16,6 +16,8 @@ pub enum ModelKind {
     Sage {
         /// How neighbours are combined.
         aggregator: SageAggregator,
+        /// Whether messages are multiplied by edge weights.
+        edge_weights: bool,
     },
     /// [`GcnConv`].
     Gcn {
@@ -82,8 +84,8 @@ fn conv(
     out_feats: i64,
 ) -> Box<dyn Conv> {
     match kind {
-        ModelKind::Sage { aggregator } => {
-            let config = SageConvConfig { in_feats, out_feats, aggregator };
+        ModelKind::Sage { aggregator, edge_weights } => {
+            let config = SageConvConfig { in_feats, out_feats, aggregator, edge_weights };
             Box::new(SageConv::new(parameters, config))
         }
         ModelKind::Gcn { norm, edge_weights } => {

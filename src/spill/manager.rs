@@ -1,7 +1,8 @@
 //! Everything a rank keeps, and what happens to it around a pause.
 
-use std::cell::{OnceCell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::{Rc, Weak};
+use std::time::Instant;
 
 use tch::{Kind, Tensor};
 
@@ -36,6 +37,7 @@ pub struct PartitionDataManager {
     lock: TurnLock,
     store: Rc<SpillStore>,
     tracked: RefCell<Vec<Weak<dyn Spillable>>>,
+    resumed: Cell<Option<Instant>>,
     /// The graph shards of the partition, by source rank.
     pub partition_data: OnceCell<Vec<Pointer<GraphShard>>>,
     /// Input features, `[num_inner_nodes, width]`.
@@ -53,6 +55,7 @@ impl PartitionDataManager {
             lock,
             store,
             tracked: RefCell::default(),
+            resumed: Cell::new(None),
             partition_data: OnceCell::new(),
             features: OnceCell::new(),
             labels: OnceCell::new(),
@@ -92,7 +95,13 @@ impl PartitionDataManager {
 
     /// After a collective is complete: takes the next turn. Nothing is read before it is used.
     pub fn callback_func(&self) -> Result<()> {
+        self.resumed.set(Some(Instant::now()));
         self.lock.acquire()
+    }
+
+    /// When the last collective was complete, before this rank waited for its turn: about the same moment on all ranks.
+    pub fn last_collective(&self) -> Option<Instant> {
+        self.resumed.get()
     }
 
     /// How many bytes of tracked values are in memory.

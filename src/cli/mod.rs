@@ -1,0 +1,6 @@
+//! The command line.
+
+mod arguments;
+mod train;
+
+pub use arguments::run;

@@ -1,0 +1,197 @@
+//! Training, the default command.
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+
+use crate::data::dgl::PartitionConfig;
+use crate::data::{DataKeys, Normalize};
+use crate::error::{Error, Result};
+use crate::event::{Console, Event};
+use crate::launcher;
+use crate::nn::{ModelConfig, ModelKind, Norm, OptimizerConfig, SageAggregator};
+use crate::worker::{MemoryBudget, RunConfig};
+
+/// The layer a model is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum ModelName {
+    /// GraphSAGE
+    Sage,
+    /// Graph convolution (DGL's GraphConv)
+    Gcn,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum OptimizerName {
+    Sgd,
+    Adam,
+    #[value(name = "adamw")]
+    AdamW,
+}
+
+/// Flags of a training run.
+#[derive(Debug, Args)]
+pub(super) struct TrainArgs {
+    /// Partition directory's JSON file (dgl.distributed.partition_graph writes it)
+    #[arg(long, value_name = "FILE", help_heading = "Data")]
+    part_json: PathBuf,
+    /// Number of worker processes: one per partition [default: the number of partitions]
+    #[arg(long, value_name = "N", help_heading = "Data")]
+    world_size: Option<usize>,
+    /// Node features; matched by the end of the key [default: feat or features]
+    #[arg(long, value_name = "KEY", help_heading = "Data")]
+    features_key: Option<String>,
+    /// Class of each node [default: label or labels]
+    #[arg(long, value_name = "KEY", help_heading = "Data")]
+    label_key: Option<String>,
+    /// Nodes to train on [default: train_mask]
+    #[arg(long, value_name = "KEY", help_heading = "Data")]
+    train_mask_key: Option<String>,
+    /// Nodes of the validation accuracy [default: val_mask, if there]
+    #[arg(long, value_name = "KEY", help_heading = "Data")]
+    val_mask_key: Option<String>,
+    /// Nodes of the test accuracy [default: test_mask, if there]
+    #[arg(long, value_name = "KEY", help_heading = "Data")]
+    test_mask_key: Option<String>,
+    /// Multiply messages by these edge weights [default: none]
+    #[arg(long, value_name = "KEY", help_heading = "Data")]
+    edge_weight_key: Option<String>,
+    /// Divide each feature row by its sum
+    #[arg(long, value_enum, default_value_t, help_heading = "Data")]
+    normalize_features: Normalize,
+
+    /// Layer the model is made of
+    #[arg(long, value_enum, default_value_t = ModelName::Sage, help_heading = "Model")]
+    model: ModelName,
+    /// How --model sage combines neighbours
+    #[arg(long, value_enum, default_value_t = SageAggregator::Mean, help_heading = "Model")]
+    aggregator: SageAggregator,
+    /// How --model gcn normalises messages by degrees
+    #[arg(long, value_enum, default_value_t = Norm::Both, help_heading = "Model")]
+    gcn_norm: Norm,
+    /// Number of layers
+    #[arg(long, value_name = "N", default_value_t = 3, help_heading = "Model")]
+    layers: usize,
+    /// Width of hidden layers
+    #[arg(long, value_name = "N", default_value_t = 128, help_heading = "Model")]
+    hidden: i64,
+    /// Dropout between layers
+    #[arg(long, value_name = "P", default_value_t = 0.5, help_heading = "Model")]
+    dropout: f64,
+    /// Start from these weights (safetensors with the state-dict keys of DGL's modules)
+    #[arg(long, value_name = "FILE", help_heading = "Model")]
+    init_params: Option<PathBuf>,
+
+    /// Number of epochs
+    #[arg(long, value_name = "N", default_value_t = 100, help_heading = "Training")]
+    epochs: u32,
+    /// Update rule, as in PyTorch
+    #[arg(long, value_enum, default_value_t = OptimizerName::Adam, help_heading = "Training")]
+    optimizer: OptimizerName,
+    /// Learning rate
+    #[arg(long, value_name = "RATE", default_value_t = 0.01, help_heading = "Training")]
+    lr: f64,
+    /// Weight decay
+    #[arg(long, value_name = "RATE", default_value_t = 0.0, help_heading = "Training")]
+    weight_decay: f64,
+    /// Seed of start weights and dropout
+    #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Training")]
+    seed: u64,
+
+    /// Folder of results [default: runs/GRAPH-N]
+    #[arg(long, value_name = "DIR", help_heading = "Run")]
+    out: Option<PathBuf>,
+    /// Folder for spilled data, on a disk with room [default: $TMPDIR or /var/tmp]
+    #[arg(long, value_name = "DIR", help_heading = "Run")]
+    spill_dir: Option<PathBuf>,
+    /// How much memory to take: min = a waiting worker keeps nothing
+    #[arg(long, value_enum, default_value_t, help_heading = "Run")]
+    memory_budget: MemoryBudget,
+    /// Workers that may be in memory at a time
+    #[arg(long, value_name = "K", default_value_t = 1, help_heading = "Run")]
+    resident: usize,
+    /// Threads of a worker [default: all cores]
+    #[arg(long, value_name = "N", help_heading = "Run")]
+    threads: Option<usize>,
+    /// Write logits, loss and gradients of the first step here, and stop before the update
+    #[arg(long, value_name = "FILE", help_heading = "Run")]
+    dump_step: Option<PathBuf>,
+}
+
+/// Trains as the flags say.
+pub(super) fn train(args: TrainArgs) -> Result<()> {
+    let config = config(args)?;
+    let console = Console::new(config.epochs);
+    launcher::train(&config, &mut |event| match event {
+        Event::Note(text) => console.note(text),
+        Event::Epoch(report) => console.epoch(report),
+        Event::Evaluation(report) => console.evaluation(report),
+        Event::Failed(_) => {}
+    })?;
+    match &config.dump_step {
+        Some(path) => println!("{}", path.display()),
+        None => println!("{}", config.out.display()),
+    }
+    Ok(())
+}
+
+fn config(args: TrainArgs) -> Result<RunConfig> {
+    let partitions = PartitionConfig::open(&args.part_json)?;
+    let parts = partitions.book().num_parts();
+    if let Some(world_size) = args.world_size.filter(|n| *n != parts) {
+        let problem = format!("is {world_size}, but the graph is cut into {parts} partitions");
+        return Err(Error::config("--world-size", problem)
+            .with_hint(format!("pass --world-size {parts}: one worker per partition")));
+    }
+    let edge_weights = args.edge_weight_key.is_some();
+    let kind = match args.model {
+        ModelName::Sage => ModelKind::Sage { aggregator: args.aggregator, edge_weights },
+        ModelName::Gcn => ModelKind::Gcn { norm: args.gcn_norm, edge_weights },
+    };
+    let (lr, weight_decay) = (args.lr, args.weight_decay);
+    let optimizer = match args.optimizer {
+        OptimizerName::Sgd => OptimizerConfig::Sgd { lr, momentum: 0.0, weight_decay },
+        OptimizerName::Adam => OptimizerConfig::Adam { lr, weight_decay },
+        OptimizerName::AdamW => OptimizerConfig::AdamW { lr, weight_decay },
+    };
+    let (layers, hidden, dropout) = (args.layers, args.hidden, args.dropout);
+    Ok(RunConfig {
+        keys: DataKeys {
+            features: args.features_key,
+            labels: args.label_key,
+            train_mask: args.train_mask_key,
+            val_mask: args.val_mask_key,
+            test_mask: args.test_mask_key,
+            edge_weight: args.edge_weight_key,
+        },
+        normalize_features: args.normalize_features,
+        model: ModelConfig { kind, layers, hidden, dropout },
+        optimizer,
+        epochs: args.epochs,
+        seed: args.seed,
+        init_params: args.init_params,
+        resident: args.resident,
+        threads: args.threads.unwrap_or_else(all_cores),
+        memory_budget: args.memory_budget,
+        dump_step: args.dump_step,
+        out: args.out.unwrap_or_else(|| free_run_folder(partitions.graph_name())),
+        spill_dir: args.spill_dir.unwrap_or_else(default_spill_dir),
+        part_json: args.part_json,
+    })
+}
+
+fn all_cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// The first of runs/GRAPH-1, runs/GRAPH-2, ... that does not exist.
+fn free_run_folder(graph: &str) -> PathBuf {
+    let candidates = (1..).map(|n: u32| Path::new("runs").join(format!("{graph}-{n}")));
+    let mut free = candidates.filter(|path| !path.exists());
+    free.next().unwrap_or_else(|| PathBuf::from("runs"))
+}
+
+/// Spilled data belong on a disk, and /tmp is often in memory.
+fn default_spill_dir() -> PathBuf {
+    std::env::var_os("TMPDIR").map_or_else(|| PathBuf::from("/var/tmp"), PathBuf::from)
+}

@@ -1,0 +1,120 @@
+//! Node features, read from the partition's own files whenever they are needed.
+
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+use tch::{Kind, Tensor};
+
+use super::keys::Role;
+use crate::data::dgl::{Feature, Partition};
+use crate::error::{Error, Result};
+use crate::io::IoCounters;
+use crate::tensor;
+
+/// Elements converted at a time.
+const CHUNK: u64 = 1 << 20;
+
+const FEATURES: Role<'_> =
+    Role { what: "node features", flag: "--features-key", usual: &["feat", "features"] };
+
+/// What is done to features when they are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum Normalize {
+    /// Nothing.
+    #[default]
+    None,
+    /// Each row is divided by its sum (rows that sum to 0 stay), as is usual for bags of words.
+    Row,
+}
+
+/// The features of a partition's inner nodes. They are never copied to spill files: what leaves memory is read from the
+/// partition again.
+#[derive(Debug, Clone)]
+pub struct NodeFeatures {
+    /// By node type: its rows among the inner nodes, and its array.
+    tables: Vec<(Range<u64>, Feature)>,
+    rows: u64,
+    width: u64,
+    normalize: Normalize,
+}
+
+impl NodeFeatures {
+    /// Finds the features that `key` means. Types of a heterogeneous graph are laid one after the other, as
+    /// `dgl.to_homogeneous` does.
+    ///
+    /// # Errors
+    /// If there are none or several, or types differ in width or lack them.
+    pub fn find(partition: &Partition, key: Option<&str>, normalize: Normalize) -> Result<Self> {
+        let set = partition.node_features();
+        let found = FEATURES.require(set, key)?;
+        let book = partition.book();
+        let first = book.node_range(partition.part()).start;
+        let mut tables = Vec::new();
+        let mut width = None;
+        for (ntype, feature) in found.into_iter().enumerate() {
+            let ids = book.node_type_range(partition.part(), ntype);
+            let name = &book.ntypes()[ntype];
+            let Some(feature) = feature else {
+                let problem = format!("node type {name} has no such feature");
+                return Err(Error::input(set.path(), key.unwrap_or("feat"), problem).with_hint(
+                    "a homogeneous model needs features of one width on every node type",
+                ));
+            };
+            let this = feature.array().row_len();
+            if *width.get_or_insert(this) != this {
+                let problem =
+                    format!("has {this} columns, other node types have {}", width.unwrap_or(0));
+                return Err(Error::input(set.path(), feature.key(), problem).with_hint(
+                    "a homogeneous model needs features of one width on every node type",
+                ));
+            }
+            tables.push((ids.start - first..ids.end - first, feature.clone()));
+        }
+        let rows = partition.num_inner_nodes();
+        Ok(NodeFeatures { tables, rows, width: width.unwrap_or(0), normalize })
+    }
+
+    /// Columns.
+    pub fn width(&self) -> i64 {
+        self.width as i64
+    }
+
+    /// Rows and columns.
+    pub fn size(&self) -> [i64; 2] {
+        [self.rows as i64, self.width as i64]
+    }
+
+    /// Reads all rows as `kind` (float or double).
+    pub fn read(&self, kind: Kind, counters: &IoCounters) -> Result<Tensor> {
+        let mut values = tensor::empty(&self.size(), kind)?;
+        let chunk = (CHUNK / self.width.max(1)).max(1);
+        for (rows, feature) in &self.tables {
+            let array = feature.array();
+            for start in (0..rows.end - rows.start).step_by(chunk as usize) {
+                let part = start..(start + chunk).min(rows.end - rows.start);
+                let place = ((rows.start + part.start) * self.width) as usize;
+                let len = ((part.end - part.start) * self.width) as usize;
+                if kind == Kind::Double {
+                    let values = tensor::slice_mut::<f64>(&mut values);
+                    array.read_f64(part, &mut values[place..][..len])?;
+                } else {
+                    let values = tensor::slice_mut::<f32>(&mut values);
+                    array.read_f32(part, &mut values[place..][..len])?;
+                }
+            }
+            counters.read(array.byte_len());
+        }
+        match self.normalize {
+            Normalize::None => Ok(values),
+            Normalize::Row => normalize_rows(values),
+        }
+    }
+}
+
+fn normalize_rows(values: Tensor) -> Result<Tensor> {
+    let sums = values.f_sum_dim_intlist([1_i64].as_slice(), true, values.kind())?;
+    let factors = sums.f_reciprocal()?.f_masked_fill(&sums.f_eq(0)?, 1)?;
+    let mut values = values;
+    Ok(values.f_mul_(&factors)?)
+}

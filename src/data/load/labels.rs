@@ -1,0 +1,89 @@
+//! Labels and masks of a partition's inner nodes.
+
+use tch::Tensor;
+
+use super::keys::Role;
+use crate::data::dgl::{Feature, Partition};
+use crate::error::{Error, Result};
+use crate::io::Dtype;
+
+const LABELS: Role<'_> =
+    Role { what: "node labels", flag: "--label-key", usual: &["label", "labels"] };
+
+/// What a node without a label has.
+const UNLABELLED: i64 = -1;
+
+/// The class of each inner node, `int64 [num_inner_nodes]`; negative where there is none. Labels may be of any integer
+/// type, or floating point with NaN for "none" (as OGB stores papers100M), one per node.
+///
+/// # Errors
+/// If there are none or several, or they are not one class per node.
+pub fn load_labels(partition: &Partition, key: Option<&str>) -> Result<Tensor> {
+    let set = partition.node_features();
+    let mut labels = vec![UNLABELLED; partition.num_inner_nodes() as usize];
+    fill(partition, LABELS.require(set, key)?, &mut labels, |feature, values| {
+        let array = feature.array();
+        if array.row_len() != 1 {
+            let problem = format!("has shape {:?}; one class per node is needed", array.shape());
+            return Err(Error::input(set.path(), feature.key(), problem));
+        }
+        if matches!(array.dtype(), Dtype::F16 | Dtype::BF16 | Dtype::F32 | Dtype::F64) {
+            let mut floats = vec![0.0; values.len()];
+            array.read_f64(0..values.len() as u64, &mut floats)?;
+            for (value, float) in values.iter_mut().zip(floats) {
+                if !float.is_nan() && float.fract() != 0.0 {
+                    let problem = format!("holds {float}, which is no class number");
+                    return Err(Error::input(set.path(), feature.key(), problem));
+                }
+                *value = if float.is_nan() { UNLABELLED } else { float as i64 };
+            }
+            return Ok(());
+        }
+        array.read_i64(0..values.len() as u64, values)
+    })?;
+    Ok(Tensor::f_from_slice(&labels)?)
+}
+
+/// Which inner nodes a mask names, `bool [num_inner_nodes]`; anything but 0 is true. `name` is the usual key, looked for
+/// if `key` is not given; types without the mask have no such nodes. `None` if no key is given and there is no such mask.
+///
+/// # Errors
+/// If `key` matches no or several arrays, or the mask is not one value per node.
+pub fn load_mask(partition: &Partition, key: Option<&str>, name: &str) -> Result<Option<Tensor>> {
+    let set = partition.node_features();
+    let flag = format!("--{}-key", name.replace('_', "-"));
+    let role = Role { what: "mask", flag: &flag, usual: std::slice::from_ref(&name) };
+    let Some(found) = role.find(set, key)? else { return Ok(None) };
+    let mut mask = vec![false; partition.num_inner_nodes() as usize];
+    fill(partition, found, &mut mask, |feature, mask| {
+        let array = feature.array();
+        if array.row_len() != 1 {
+            let problem = format!("has shape {:?}; one value per node is needed", array.shape());
+            return Err(Error::input(set.path(), feature.key(), problem));
+        }
+        let mut values = vec![0.0; mask.len()];
+        array.read_f32(0..mask.len() as u64, &mut values)?;
+        mask.iter_mut().zip(values).for_each(|(m, v)| *m = v != 0.0);
+        Ok(())
+    })?;
+    Ok(Some(Tensor::f_from_slice(&mask)?))
+}
+
+/// Lets `read` fill the part of `all` that belongs to each type's nodes.
+fn fill<T>(
+    partition: &Partition,
+    found: Vec<Option<&Feature>>,
+    all: &mut [T],
+    mut read: impl FnMut(&Feature, &mut [T]) -> Result<()>,
+) -> Result<()> {
+    let book = partition.book();
+    let first = book.node_range(partition.part()).start;
+    for (ntype, feature) in found.into_iter().enumerate() {
+        let ids = book.node_type_range(partition.part(), ntype);
+        let rows = (ids.start - first) as usize..(ids.end - first) as usize;
+        if let Some(feature) = feature {
+            read(feature, &mut all[rows])?;
+        }
+    }
+    Ok(())
+}

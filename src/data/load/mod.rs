@@ -1,0 +1,11 @@
+//! From a partition's files to what training works on: shards, features, labels, masks.
+
+mod features;
+mod keys;
+mod labels;
+mod shards;
+
+pub use features::{NodeFeatures, Normalize};
+pub use keys::DataKeys;
+pub use labels::{load_labels, load_mask};
+pub use shards::Shards;

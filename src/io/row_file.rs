@@ -1,0 +1,63 @@
+//! An output file with one row per node, which every rank writes its own rows of.
+
+use std::fs::{File, OpenOptions};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Result};
+
+/// A file of a header and fixed-size rows, at its temporary name until it is complete. Ranks open it independently and
+/// write at the places of their rows.
+pub struct RowFile {
+    path: PathBuf,
+    file: File,
+    header: Vec<u8>,
+    row_bytes: usize,
+}
+
+impl RowFile {
+    /// Opens the file that will be `path`. All ranks give the same header and row size.
+    pub fn open(path: &Path, header: Vec<u8>, row_bytes: usize) -> Result<Self> {
+        let partial = partial_path(path);
+        let file = OpenOptions::new().create(true).truncate(false).write(true).open(&partial);
+        let file = file.map_err(|e| Error::io("create", &partial, e))?;
+        Ok(RowFile { path: path.to_owned(), file, header, row_bytes })
+    }
+
+    /// Writes rows from row `first` on.
+    pub fn write_rows(&self, first: u64, rows: &[u8]) -> Result<()> {
+        self.write_at(self.header.len() as u64 + first * self.row_bytes as u64, rows)
+    }
+
+    /// Writes the header, `trailer` behind `num_rows` rows, and gives the file its name. For one rank, once all have
+    /// written their rows.
+    pub fn finish(self, num_rows: u64, trailer: &[u8]) -> Result<()> {
+        self.write_at(0, &self.header)?;
+        self.write_rows(num_rows, trailer)?;
+        let synced = self.file.sync_all();
+        synced.map_err(|e| Error::io("write", &self.path, e))?;
+        let partial = partial_path(&self.path);
+        std::fs::rename(&partial, &self.path).map_err(|e| Error::io("write", &self.path, e))
+    }
+
+    /// Removes what an unfinished run left at the temporary name of `path`.
+    pub fn remove_partial(path: &Path) -> Result<()> {
+        let partial = partial_path(path);
+        match std::fs::remove_file(&partial) {
+            Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
+                Err(Error::io("remove", &partial, e))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn write_at(&self, offset: u64, bytes: &[u8]) -> Result<()> {
+        let written = self.file.write_all_at(bytes, offset);
+        written.map_err(|e| Error::io("write", &partial_path(&self.path), e))
+    }
+}
+
+fn partial_path(path: &Path) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    path.with_file_name(format!(".{name}.partial"))
+}

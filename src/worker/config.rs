@@ -1,0 +1,51 @@
+//! Everything that a training run depends on.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::data::{DataKeys, Normalize};
+use crate::nn::{ModelConfig, OptimizerConfig};
+
+/// How much memory a run may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum MemoryBudget {
+    /// As little as possible: a worker that waits keeps nothing.
+    #[default]
+    Min,
+}
+
+/// A training run. Two runs with the same configuration (but for `resident`, `threads`, folders) give the same weights,
+/// bit for bit, on the same machine with the same number of threads.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunConfig {
+    /// The partition directory's JSON file; one worker per partition.
+    pub part_json: PathBuf,
+    /// Which arrays hold what.
+    pub keys: DataKeys,
+    /// What is done to features.
+    pub normalize_features: Normalize,
+    /// The model.
+    pub model: ModelConfig,
+    /// The optimizer.
+    pub optimizer: OptimizerConfig,
+    /// Number of epochs.
+    pub epochs: u32,
+    /// Seed of start values and dropout.
+    pub seed: u64,
+    /// Start values instead of drawn ones: a safetensors file.
+    pub init_params: Option<PathBuf>,
+    /// Workers that may be in memory at a time.
+    pub resident: usize,
+    /// Threads a resident worker computes with.
+    pub threads: usize,
+    /// How much memory the run may take.
+    pub memory_budget: MemoryBudget,
+    /// Where a training step's logits, loss and gradients go; the run ends after that step, without an update.
+    pub dump_step: Option<PathBuf>,
+    /// The folder of results.
+    pub out: PathBuf,
+    /// The folder that spill and exchange files are put in (in a folder of their own, which goes with the run).
+    pub spill_dir: PathBuf,
+}

@@ -1,0 +1,133 @@
+//! What every rank sets up before it works: its turn, its partition, its graph.
+
+use std::path::Path;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use tch::{Kind, Tensor};
+
+use crate::comm::{FileGroup, ProcessGroup, all_gather};
+use crate::data::dgl::{Partition, PartitionConfig};
+use crate::data::{DataKeys, NodeFeatures, Normalize, Shards};
+use crate::error::{Error, Result};
+use crate::event::{Event, EventSender};
+use crate::io::{DiskStorage, IoCounters};
+use crate::ipc::{Control, TurnLock};
+use crate::spill::{PartitionDataManager, SpillStore, prepare_allocator};
+use crate::tape::GraphShardManager;
+
+/// The element type models are computed in.
+pub(super) const KIND: Kind = Kind::Float;
+
+/// What the launcher gives a worker.
+#[derive(Clone, Copy)]
+pub struct Surroundings<'a> {
+    /// The rank.
+    pub rank: usize,
+    /// The control block of the run.
+    pub control: &'a Arc<Control>,
+    /// The run's folder.
+    pub folder: &'a Path,
+    /// Where events go.
+    pub events: &'a EventSender,
+    /// The partition directory.
+    pub partitions: &'a PartitionConfig,
+    /// Threads to compute with.
+    pub threads: usize,
+}
+
+/// A rank with its partition taken up, in its first turn.
+pub struct RankSetup {
+    /// Its data.
+    pub manager: Rc<PartitionDataManager>,
+    /// The other ranks.
+    pub group: Rc<dyn ProcessGroup>,
+    /// Its partition's files.
+    pub partition: Partition,
+    /// The whole graph.
+    pub graph: GraphShardManager,
+    /// Width of the features.
+    pub in_feats: i64,
+}
+
+impl RankSetup {
+    /// Takes the first turn, reads the partition and joins the graph: one collective.
+    pub fn new(here: Surroundings<'_>, keys: &DataKeys, normalize: Normalize) -> Result<Self> {
+        prepare_allocator();
+        set_threads(here.threads)?;
+        let Surroundings { rank, control, folder, .. } = here;
+        let counters = IoCounters::default();
+        let storage = Arc::new(DiskStorage);
+        let spill = folder.join(format!("rank-{rank}"));
+        std::fs::create_dir(&spill).map_err(|e| Error::io("create", &spill, e))?;
+        let store = SpillStore::new(&spill, storage.clone(), counters.clone());
+        let lock = TurnLock::new(control.clone(), rank);
+        let manager = PartitionDataManager::new(lock, store);
+        let group: Rc<dyn ProcessGroup> =
+            Rc::new(FileGroup::new(control.clone(), rank, folder, storage, counters.clone()));
+
+        manager.callback_func()?;
+        let partition = Partition::open(here.partitions, rank)?;
+        for note in partition.notes() {
+            here.events.send(Event::Note(format!("partition {rank}: {note}")))?;
+        }
+        let features = NodeFeatures::find(&partition, keys.features.as_deref(), normalize)?;
+        let in_feats = features.width();
+        let size = features.size();
+        let read = Rc::new(move || features.read(KIND, &counters));
+        let features = manager.track_recipe("features", (&size, KIND), None, read);
+        keep(manager.features.set(features))?;
+        let Shards { shards, sources } = Shards::load(&partition, keys.edge_weight.as_deref())?;
+        let shards = shards.into_iter().map(|shard| manager.track("shard", shard)).collect();
+        keep(manager.partition_data.set(shards))?;
+        let first_node = partition.book().node_range(rank).start;
+        let graph = GraphShardManager::new(&manager, &group, first_node, sources)?;
+        Ok(RankSetup { manager, group, partition, graph, in_feats })
+    }
+
+    /// Gives every rank one row of numbers from each rank; one collective.
+    pub(super) fn gather(&self, numbers: &[i64]) -> Result<Vec<Vec<i64>>> {
+        let mine = Tensor::f_from_slice(numbers)?;
+        let all = all_gather(&*self.group, mine, &*self.manager)?;
+        all.into_iter().map(|row| Ok(Vec::try_from(row)?)).collect()
+    }
+
+    /// All ranks must have features of one width.
+    pub(super) fn check_widths(&self, widths: impl Iterator<Item = i64>) -> Result<()> {
+        for (part, width) in widths.enumerate() {
+            if width != self.in_feats {
+                let path = self.partition.node_features().path();
+                let problem = format!(
+                    "the features have {} columns, those of partition {part} have {width}",
+                    self.in_feats
+                );
+                return Err(Error::input(path, "", problem)
+                    .with_hint("partition the graph again: all parts must come from one run"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends the rank's work: its turn and its files.
+    pub(super) fn end(self) -> Result<()> {
+        let RankSetup { manager, graph, .. } = self;
+        drop(graph);
+        manager.remove_files()?;
+        manager.lock().finish();
+        Ok(())
+    }
+}
+
+/// Sets a cell that nobody has set before.
+pub(super) fn keep<T>(set: std::result::Result<(), T>) -> Result<()> {
+    set.map_err(|_| Error::Internal("a rank is set up twice".to_owned()))
+}
+
+/// One pool for our kernels and one for libtorch's, of the same size; a rank uses one of them at a time.
+fn set_threads(threads: usize) -> Result<()> {
+    tch::set_num_threads(threads as i32);
+    rayon::ThreadPoolBuilder::new()
+        .num_threads(threads)
+        .build_global()
+        .map_err(|e| Error::Internal(format!("the thread pool cannot start: {e}")))
+}
