@@ -8,6 +8,8 @@ use std::fs;
 use std::path::PathBuf;
 use tempfile::TempDir;
 
+type Change = fn(&mut Value);
+
 /// A copy of a fixture whose JSON file is changed.
 fn changed(fixture: &str, name: &str, change: impl Fn(&mut Value)) -> (TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
@@ -95,7 +97,7 @@ fn files_are_found_by_their_last_two_names_wherever_the_path_leads() {
 
 #[test]
 fn what_cannot_be_understood_is_named() {
-    let cases: [(fn(&mut Value), &str); 9] = [
+    let cases: [(Change, &str); 9] = [
         (|json| json["node_map"] = json!({"_N": [[0, 17], [18, 34]]}), "does not follow on 17"),
         (|json| json["node_map"] = json!({"_N": [[0, 17], [17, 3]]}), "does not follow on 17"),
         (
