@@ -261,18 +261,33 @@ fn damage_directory(json: &Path) -> usize {
         copies.push(copy);
     }
     let json = folder.path().join(json.file_name().unwrap());
-    read_directory(&json).unwrap();
+    let mut tried = damage_copies(&json, &files, &copies);
+    let archive = |path: &PathBuf| Kind::of(path) == Some(Kind::GraphBolt);
+    if copies.iter().any(archive) {
+        // Now the archives are what is read.
+        for copy in copies.iter().filter(|copy| copy.ends_with("graph.dgl")) {
+            fs::remove_file(copy).unwrap();
+        }
+        copies.retain(archive);
+        tried += damage_copies(&json, &files, &copies);
+    }
+    tried
+}
+
+fn damage_copies(json: &Path, files: &[PathBuf], copies: &[PathBuf]) -> usize {
+    read_directory(json).unwrap();
     let largest = files.iter().map(|path| fs::metadata(path).unwrap().len()).max().unwrap();
     let mut tried = 0;
     for (number, copy) in copies.iter().enumerate() {
         let content = fs::read(copy).unwrap();
         let file = OpenOptions::new().write(true).open(copy).unwrap();
         let mut random = ChaCha8Rng::seed_from_u64(number as u64);
-        for _ in 0..40.min(content.len()) {
+        let places = if Kind::of(copy) == Some(Kind::GraphBolt) { 400 } else { 40 };
+        for _ in 0..places.min(content.len()) {
             let at = random.next_u64() as usize % content.len();
             let wrong = content[at] ^ flip_of(at);
             file.write_all_at(&[wrong], at as u64).unwrap();
-            let _ = within(largest as usize + ARCHIVE_SLACK, copy, at, || read_directory(&json));
+            let _ = within(largest as usize + ARCHIVE_SLACK, copy, at, || read_directory(json));
             file.write_all_at(&content[at..=at], at as u64).unwrap();
             tried += 1;
         }

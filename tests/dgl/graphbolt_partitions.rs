@@ -2,8 +2,10 @@
 
 use crate::manifest::{Manifest, numbers};
 use crate::support::{InnerEdge, copy_folder, inner_edges};
+use sar::data::dgl::fused_csc::FusedCsc;
 use sar::data::dgl::{Partition, PartitionConfig, verify};
 use std::fs;
+use std::os::unix::fs::FileExt;
 
 /// (source, destination, type): what is known without edge ids.
 fn ends(edges: &[InnerEdge]) -> Vec<(u64, u64, u64)> {
@@ -96,5 +98,22 @@ fn directories_without_any_graph_dgl_are_read() {
         assert_eq!(total, config.book().num_edges(), "{name}");
         let findings = verify(&config);
         assert!(findings.is_empty(), "{name}: {findings:?}");
+    }
+}
+
+#[test]
+fn an_edge_type_that_is_not_there_is_an_error() {
+    let Some(manifest) = Manifest::load() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    copy_folder(&manifest.root.join("graphbolt-v2.1.0/het2"), folder.path());
+    fs::remove_file(folder.path().join("part0/graph.dgl")).unwrap();
+    let path = folder.path().join("part0/fused_csc_sampling_graph.pt");
+    let types = FusedCsc::open(&path).unwrap().type_per_edge.unwrap();
+    let config = PartitionConfig::open(&folder.path().join("g.json")).unwrap();
+    let file = fs::OpenOptions::new().write(true).open(&path).unwrap();
+    for wrong in [4u8, 100, 127, 128, 255] {
+        file.write_all_at(&[wrong], types.offset()).unwrap();
+        let error = inner_edges(&Partition::open(&config, 0).unwrap(), 8).unwrap_err();
+        assert_eq!(error.exit_code(), sar::error::exit::BAD_INPUT, "{error}");
     }
 }

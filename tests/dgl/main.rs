@@ -12,6 +12,7 @@ mod feature_lookup;
 mod fixtures;
 mod golden_partitions;
 mod graphbolt_partitions;
+mod json_forms;
 mod original_ids;
 mod other_orders;
 mod sample_files;

@@ -1,5 +1,6 @@
 //! Guards against: written files that differ from DGL's in a single byte, and so might not load there.
 
+use crate::common::repository;
 use crate::manifest::{Manifest, all_u64};
 use sar::data::dgl::graph_file::GraphFile;
 use sar::data::dgl::tensor_file::TensorFile;
@@ -47,39 +48,48 @@ fn every_sample_tensor_file_is_written_again_byte_by_byte() {
 }
 
 #[test]
-fn partitions_of_dgl_2_are_written_again_byte_by_byte() {
+fn committed_partitions_of_dgl_2_are_written_again_byte_by_byte() {
+    for json in ["data/karate/karate.json", "tests/fixtures/hetero/g.json"] {
+        assert_written_again(&repository(json));
+    }
+}
+
+#[test]
+fn sample_partitions_of_dgl_2_are_written_again_byte_by_byte() {
     let Some(manifest) = Manifest::load() else { return };
-    let names =
+    let samples =
         ["homo3", "homo3_hop2", "homo1", "iso_ok", "onenode", "homo2_trainers", "het2", "het1"];
-    for name in names {
-        let source = manifest.root.join("v2.1.0").join(name);
-        let folder = tempfile::tempdir().unwrap();
-        write_again(&source, folder.path());
-        let config = PartitionConfig::open(&source.join("g.json")).unwrap();
-        let mut files = vec!["g.json".to_owned()];
-        for part in 0..config.parts().len() {
-            files
-                .extend(["graph", "node_feat", "edge_feat"].map(|f| format!("part{part}/{f}.dgl")));
+    for sample in samples {
+        assert_written_again(&manifest.root.join("v2.1.0").join(sample).join("g.json"));
+    }
+}
+
+fn assert_written_again(json: &Path) {
+    let (source, target) = (json.parent().unwrap(), tempfile::tempdir().unwrap());
+    let config = PartitionConfig::open(json).unwrap();
+    write_again(&config, target.path());
+    let mut files = vec![json.file_name().unwrap().to_str().unwrap().to_owned()];
+    for part in 0..config.parts().len() {
+        files.extend(["graph", "node_feat", "edge_feat"].map(|f| format!("part{part}/{f}.dgl")));
+    }
+    for file in files {
+        let mut due = fs::read(source.join(&file)).unwrap();
+        if file.ends_with("graph.dgl") {
+            due[UNSPECIFIED].fill(0);
         }
-        for file in files {
-            let mut due = fs::read(source.join(&file)).unwrap();
-            if file.ends_with("graph.dgl") {
-                due[UNSPECIFIED].fill(0);
-            }
-            assert!(fs::read(folder.path().join(&file)).unwrap() == due, "{name}/{file} differs");
-        }
+        let written = fs::read(target.path().join(&file)).unwrap();
+        assert!(written == due, "{}: {file} differs", source.display());
     }
 }
 
 /// Reads a directory and writes what was read.
-fn write_again(source: &Path, target: &Path) {
-    let config = PartitionConfig::open(&source.join("g.json")).unwrap();
+fn write_again(config: &PartitionConfig, target: &Path) {
     let book = Arc::clone(config.book());
     let (method, hops) = (config.part_method().unwrap(), config.halo_hops().unwrap());
     let writer = PartitionWriter::new(target, config.graph_name(), method, hops, book);
     for part in 0..config.parts().len() {
-        let partition = Partition::open(&config, part).unwrap();
-        write_graph(&writer, &config, &partition);
+        let partition = Partition::open(config, part).unwrap();
+        write_graph(&writer, config, &partition);
         let (specs, arrays) = features(partition.node_features());
         let mut file = writer.node_features(part, &specs).unwrap();
         for (target, array) in file.arrays().iter_mut().zip(arrays) {

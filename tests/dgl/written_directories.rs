@@ -26,7 +26,7 @@ impl Sample {
     fn new(random: &mut ChaCha8Rng) -> Self {
         let (parts, ntypes) = (1 + below(random, 4), 1 + below(random, 3) as usize);
         let names: Vec<String> = (0..ntypes).map(|ty| format!("n{ty}")).collect();
-        let etypes: BTreeSet<(usize, usize)> = (0..1 + below(random, 3))
+        let etypes: BTreeSet<(usize, usize)> = (0..=below(random, 3))
             .map(|_| (below(random, ntypes as u64) as usize, below(random, ntypes as u64) as usize))
             .collect();
         let etypes: Vec<(usize, usize)> = etypes.into_iter().collect();
@@ -92,9 +92,10 @@ impl Sample {
         let halo: BTreeSet<u64> = ends.filter(|node| !nodes.contains(node)).collect();
         // DGL does not sort halo nodes either.
         let halo: Vec<u64> = halo.into_iter().rev().collect();
-        let local = |node: u64| match nodes.contains(&node) {
-            true => node - nodes.start,
-            false => nodes.end - nodes.start + halo.iter().position(|&h| h == node).unwrap() as u64,
+        let first_halo = nodes.end - nodes.start;
+        let local = |node: u64| match halo.iter().position(|&other| other == node) {
+            Some(at) => first_halo + at as u64,
+            None => node - nodes.start,
         };
         let count = halo_edges.len() as u64;
         let mut graph = writer.graph(part, halo.len() as u64, count).unwrap();

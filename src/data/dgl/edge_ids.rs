@@ -54,10 +54,11 @@ impl EdgeIds {
         self.type_ends.partition_point(|&end| end <= id) as u32
     }
 
-    /// The ids of one type that the partition owns.
+    /// The ids of one type that the partition owns; empty for an unknown type.
     pub(crate) fn of_type(&self, etype: usize) -> Range<u64> {
-        let start = etype.checked_sub(1).map_or(self.own.start, |before| self.type_ends[before]);
-        start..self.type_ends[etype]
+        let end_of = |ty: usize| self.type_ends.get(ty).copied().unwrap_or(self.own.end);
+        let start = etype.checked_sub(1).map_or(self.own.start, end_of);
+        start..end_of(etype)
     }
 
     /// Number of edge types.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 /// An open input file and the length it had when it was opened.
 #[derive(Debug)]
-pub struct InputFile {
+pub(crate) struct InputFile {
     path: PathBuf,
     file: File,
     len: u64,
@@ -20,7 +20,7 @@ impl InputFile {
     ///
     /// # Errors
     /// The file is missing, cannot be read, or is not a plain file.
-    pub fn open(path: &Path) -> Result<Arc<Self>> {
+    pub(crate) fn open(path: &Path) -> Result<Arc<Self>> {
         let file = File::open(path).map_err(|e| Error::unreadable(path, &e))?;
         let info = file.metadata().map_err(|e| Error::unreadable(path, &e))?;
         if !info.is_file() {
@@ -30,13 +30,12 @@ impl InputFile {
     }
 
     /// Where the file is.
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
     /// Bytes in the file.
-    #[allow(clippy::len_without_is_empty)]
-    pub fn len(&self) -> u64 {
+    pub(crate) fn len(&self) -> u64 {
         self.len
     }
 
@@ -44,7 +43,7 @@ impl InputFile {
     ///
     /// # Errors
     /// The system cannot read them, or the file has become shorter.
-    pub fn read_at(&self, field: &str, offset: u64, out: &mut [u8]) -> Result<()> {
+    pub(crate) fn read_at(&self, field: &str, offset: u64, out: &mut [u8]) -> Result<()> {
         self.file.read_exact_at(out, offset).map_err(|e| {
             let problem = match e.kind() {
                 ErrorKind::UnexpectedEof => {

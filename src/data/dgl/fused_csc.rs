@@ -114,10 +114,9 @@ impl<'a> Reader<'a> {
             let array = independent.remove(name);
             array.ok_or_else(|| self.archive.file().fail(name, "is missing"))
         };
-        let mut version = [0];
-        required("version_number")?.read_u64(0..1, &mut version)?;
-        if version[0] != VERSION {
-            let problem = format!("{} is not known; {VERSION} is", version[0]);
+        let version = number(&required("version_number")?)?;
+        if version != VERSION {
+            let problem = format!("{version} is not known; {VERSION} is");
             return Err(self.archive.file().fail("version_number", problem));
         }
         Ok(FusedCsc {
@@ -177,15 +176,17 @@ impl<'a> Reader<'a> {
 
     /// A dictionary of numbers, each stored as a tensor without dimensions.
     fn ids(&self, state: &'a Value<'a>, dict: &str) -> Result<BTreeMap<String, u64>> {
-        let mut ids = BTreeMap::new();
-        for (name, array) in self.arrays(state, dict)? {
-            let mut id = [0];
-            if array.num_rows() != 1 || array.row_len() != 1 {
-                return Err(array.fail("is no single number"));
-            }
-            array.read_u64(0..1, &mut id)?;
-            ids.insert(name, id[0]);
-        }
-        Ok(ids)
+        let arrays = self.arrays(state, dict)?.into_iter();
+        arrays.map(|(name, array)| Ok((name, number(&array)?))).collect()
     }
+}
+
+/// The only element of an array.
+fn number(array: &ArrayRef) -> Result<u64> {
+    if array.num_rows() != 1 || array.row_len() != 1 {
+        return Err(array.fail("is no single number"));
+    }
+    let mut value = [0];
+    array.read_u64(0..1, &mut value)?;
+    Ok(value[0])
 }

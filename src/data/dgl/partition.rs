@@ -87,7 +87,8 @@ impl Partition {
         self.topology.graph().num_edges - self.num_inner_edges()
     }
 
-    /// The inner edges, in blocks of at most `max` edges. Each call starts anew.
+    /// The inner edges, in blocks of at most `max` edges, in the order of the file: by local edge where it holds COO, by
+    /// destination otherwise. For an order that does not depend on the file, sort by edge id. Each call starts anew.
     ///
     /// # Errors
     /// The ids of nodes or edges cannot be read or contradict the JSON file.

@@ -24,7 +24,7 @@ pub struct PartitionConfig {
     part_method: Option<String>,
     halo_hops: Option<u64>,
     book: Arc<PartitionBook>,
-    parts: Vec<PartFiles>,
+    parts: Arc<[PartFiles]>,
     original: Option<OriginalMaps>,
     notes: Vec<String>,
 }
@@ -49,17 +49,11 @@ impl PartitionConfig {
         let canonical = types.canonical(&root)?;
         let (original, counts) = id_counts(&root, &types, parts.len(), &mut finder)?;
         check_map_dtypes(&root)?;
-        // A stand-in where the ends of a relation are not known yet.
-        let (first, keys) = (&types.ntypes, types.etype_keys.iter());
-        let etypes = canonical.iter().zip(keys).map(|(etype, key)| {
-            let unknown = || {
-                let end = first.first().map_or("", String::as_str);
-                CanonicalEtype::new(end, key, end)
-            };
-            etype.clone().unwrap_or_else(unknown)
-        });
-        let etypes = etypes.collect();
-        let book = PartitionBook::new(types.ntypes.clone(), etypes, &counts.0, &counts.1);
+        let book = |etypes: Vec<CanonicalEtype>| {
+            let book = PartitionBook::new(types.ntypes.clone(), etypes, &counts.0, &counts.1);
+            book.map(Arc::new).map_err(|e| root.fail(e.to_string()))
+        };
+        let stand_ins = canonical::stand_ins(&types, &canonical);
         let mut config = PartitionConfig {
             path: path.to_owned(),
             graph_name,
@@ -68,15 +62,13 @@ impl PartitionConfig {
                 .map(|f| f.text().map(str::to_owned))
                 .transpose()?,
             halo_hops: root.get("halo_hops").map(|f| f.number()).transpose()?,
-            book: Arc::new(book.map_err(|e| root.fail(e.to_string()))?),
-            parts,
+            book: book(stand_ins)?,
+            parts: parts.into(),
             original,
             notes: finder.into_notes(),
         };
         if canonical.iter().any(Option::is_none) {
-            let etypes = canonical::infer(&config, canonical)?;
-            let book = PartitionBook::new(types.ntypes, etypes, &counts.0, &counts.1);
-            config.book = Arc::new(book.map_err(|e| root.fail(e.to_string()))?);
+            config.book = book(canonical::infer(&config, canonical)?)?;
             config.notes.push("node types of relations were taken from the edges".to_owned());
         }
         Ok(config)
