@@ -86,7 +86,7 @@ fn exchange_tensors_delivers_any_shape_and_type() {
         let received = exchange_tensors(group, send, hooks).unwrap();
         for (from, tensor) in received.iter().enumerate() {
             assert_eq!((tensor.size(), tensor.kind()), (vec![rank, 2], Kind::Int64));
-            assert!(list(tensor).iter().all(|v| *v == (from as i64 * 100 + rank) as f64));
+            XX
         }
     });
 }

@@ -1,9 +1,10 @@
 //! What can be said on the command line.
 
-use clap::{CommandFactory, Parser};
+use clap::{CommandFactory, Parser, Subcommand};
 
+use super::clean::{CleanArgs, clean};
 use super::train::{TrainArgs, train};
-use crate::error::Error;
+use crate::error::{Error, exit};
 
 /// Train graph neural networks on graphs that do not fit in memory.
 ///
@@ -14,19 +15,27 @@ use crate::error::Error;
 struct Arguments {
     #[command(flatten)]
     train: Option<TrainArgs>,
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Clean(CleanArgs),
 }
 
 /// Parses the command line and does what it says; gives the exit code.
 pub fn run() -> u8 {
     let arguments = Arguments::parse();
-    let result = match arguments {
-        Arguments { train: Some(args) } => train(args),
-        Arguments { train: None } => {
-            // Nothing was asked for: say what can be.
-            Arguments::command().print_help().map_err(|e| Error::Internal(e.to_string()))
-        }
+    let result = match (arguments.command, arguments.train) {
+        (Some(Command::Clean(args)), _) => clean(args),
+        (None, Some(args)) => train(args),
+        // Nothing was asked for: say what can be.
+        (None, None) => Arguments::command()
+            .print_help()
+            .map_err(|e| Error::Internal(format!("the help cannot be shown: {e}"))),
     };
-    result.map_or_else(|error| report(&error), |()| crate::error::exit::DONE)
+    result.map_or_else(|error| report(&error), |()| exit::DONE)
 }
 
 fn report(error: &Error) -> u8 {

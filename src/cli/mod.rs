@@ -1,6 +1,8 @@
-//! The command line.
+//! The command line: one file per command.
 
 mod arguments;
+mod clean;
+mod defaults;
 mod train;
 
 pub use arguments::run;

@@ -1,9 +1,10 @@
 //! Training, the default command.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
+use super::defaults;
 use crate::data::dgl::PartitionConfig;
 use crate::data::{DataKeys, Normalize};
 use crate::error::{Error, Result};
@@ -171,27 +172,11 @@ fn config(args: TrainArgs) -> Result<RunConfig> {
         seed: args.seed,
         init_params: args.init_params,
         resident: args.resident,
-        threads: args.threads.unwrap_or_else(all_cores),
+        threads: args.threads.unwrap_or_else(defaults::threads),
         memory_budget: args.memory_budget,
         dump_step: args.dump_step,
-        out: args.out.unwrap_or_else(|| free_run_folder(partitions.graph_name())),
-        spill_dir: args.spill_dir.unwrap_or_else(default_spill_dir),
+        out: args.out.unwrap_or_else(|| defaults::out(partitions.graph_name())),
+        spill_dir: args.spill_dir.unwrap_or_else(defaults::spill_dir),
         part_json: args.part_json,
     })
-}
-
-fn all_cores() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from)
-}
-
-/// The first of runs/GRAPH-1, runs/GRAPH-2, ... that does not exist.
-fn free_run_folder(graph: &str) -> PathBuf {
-    let candidates = (1..).map(|n: u32| Path::new("runs").join(format!("{graph}-{n}")));
-    let mut free = candidates.filter(|path| !path.exists());
-    free.next().unwrap_or_else(|| PathBuf::from("runs"))
-}
-
-/// Spilled data belong on a disk, and /tmp is often in memory.
-fn default_spill_dir() -> PathBuf {
-    std::env::var_os("TMPDIR").map_or_else(|| PathBuf::from("/var/tmp"), PathBuf::from)
 }
