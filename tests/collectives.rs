@@ -86,7 +86,8 @@ fn exchange_tensors_delivers_any_shape_and_type() {
         let received = exchange_tensors(group, send, hooks).unwrap();
         for (from, tensor) in received.iter().enumerate() {
             assert_eq!((tensor.size(), tensor.kind()), (vec![rank, 2], Kind::Int64));
-            XX
+            let expected = (from as i64 * 100 + rank) as f64;
+            assert_eq!(list(tensor), vec![expected; 2 * group.rank()]);
         }
     });
 }

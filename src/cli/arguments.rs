@@ -11,7 +11,8 @@ use crate::error::{Error, exit};
 /// Takes a partition directory made by dgl.distributed.partition_graph, starts one worker process per partition and
 /// keeps only as many of them in memory as you allow.
 #[derive(Parser)]
-#[command(name = "sar-single", version, args_conflicts_with_subcommands = true)]
+#[command(name = "sar-single", version, arg_required_else_help = true)]
+#[command(args_conflicts_with_subcommands = true)]
 struct Arguments {
     #[command(flatten)]
     train: Option<TrainArgs>,
@@ -28,7 +29,10 @@ enum Command {
 pub fn run() -> u8 {
     let arguments = Arguments::parse();
     let result = match (arguments.command, arguments.train) {
-        (Some(Command::Clean(args)), _) => clean(args),
+        (Some(Command::Clean(args)), _) => {
+            clean(args);
+            Ok(())
+        }
         (None, Some(args)) => train(args),
         // Nothing was asked for: say what can be.
         (None, None) => Arguments::command()

@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::defaults::spill_dir;
-use crate::error::Result;
 use crate::launcher::sweep;
 
 /// Remove the spill folders of runs that were killed
@@ -19,7 +18,7 @@ pub(super) struct CleanArgs {
 }
 
 /// Prints each folder that it removes.
-pub(super) fn clean(args: CleanArgs) -> Result<()> {
+pub(super) fn clean(args: CleanArgs) {
     let folder = args.spill_dir.unwrap_or_else(spill_dir);
     let removed = sweep(&folder);
     for path in &removed {
@@ -28,5 +27,4 @@ pub(super) fn clean(args: CleanArgs) -> Result<()> {
     if removed.is_empty() {
         println!("nothing to remove in {}", folder.display());
     }
-    Ok(())
 }
