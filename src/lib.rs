@@ -12,6 +12,7 @@ pub mod ipc;
 pub mod kernels;
 pub mod launcher;
 pub mod nn;
+mod philox;
 pub mod spill;
 pub mod tape;
 mod tensor;

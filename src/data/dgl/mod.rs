@@ -22,7 +22,6 @@ pub mod tensor_file;
 pub mod verify;
 pub mod writer;
 
-mod bitmap;
 mod blocks;
 mod edge_columns;
 mod edge_ids;
