@@ -3,6 +3,9 @@
 use clap::{CommandFactory, Parser, Subcommand};
 
 use super::clean::{CleanArgs, clean};
+use super::generate::{GenerateArgs, generate};
+use super::inspect::{InspectArgs, inspect};
+use super::output::show;
 use super::train::{TrainArgs, train};
 use crate::error::{Error, exit};
 
@@ -23,6 +26,8 @@ struct Arguments {
 #[derive(Subcommand)]
 enum Command {
     Clean(CleanArgs),
+    Generate(GenerateArgs),
+    Inspect(InspectArgs),
 }
 
 /// Parses the command line and does what it says; gives the exit code.
@@ -33,6 +38,8 @@ pub fn run() -> u8 {
             clean(args);
             Ok(())
         }
+        (Some(Command::Generate(args)), _) => generate(args),
+        (Some(Command::Inspect(args)), _) => inspect(args),
         (None, Some(args)) => train(args),
         // Nothing was asked for: say what can be.
         (None, None) => Arguments::command()
@@ -43,9 +50,6 @@ pub fn run() -> u8 {
 }
 
 fn report(error: &Error) -> u8 {
-    eprintln!("error: {error}");
-    if let Some(hint) = error.hint() {
-        eprintln!("  hint: {hint}");
-    }
+    show(error);
     error.exit_code()
 }

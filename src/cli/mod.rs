@@ -3,6 +3,11 @@
 mod arguments;
 mod clean;
 mod defaults;
+mod generate;
+mod inspect;
+mod output;
+mod partition_tables;
+mod table;
 mod train;
 
 pub use arguments::run;
