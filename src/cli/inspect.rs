@@ -1,6 +1,5 @@
 //! `inspect`: what is in a partition directory.
 
-use std::fmt::Write;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -32,24 +31,26 @@ pub(super) fn inspect(args: InspectArgs) -> Result<()> {
     let opened: Vec<Result<PartitionSummary>> =
         (0..parts).map(|part| PartitionSummary::open(&config, part)).collect();
     let tables = [header(&config), types(&config), partitions(&opened), features(&config, &opened)];
-    let mut text = tables.join("\n");
-    text.push('\n');
+    print(&tables.join("\n"))?;
     let notes = opened.iter().flatten().flat_map(|summary| &summary.notes);
-    for note in config.notes().iter().chain(notes) {
-        // Writing to a string cannot fail.
-        let _ = writeln!(text, "note: {}", printable(note));
+    let notes = config.notes().iter().chain(notes);
+    let notes: Vec<String> = notes.map(|note| format!("note: {}\n", printable(note))).collect();
+    if !notes.is_empty() {
+        print(&format!("\n{}", notes.concat()))?;
     }
-    print(&text)?;
     // What keeps a partition from being opened is among the findings.
-    let (errors, what) = if args.verify {
-        (verify(&config), "findings")
+    let errors: Vec<Error> = if args.verify {
+        verify(&config)
     } else {
-        (opened.into_iter().filter_map(Result::err).collect(), "partitions that cannot be opened")
+        opened.into_iter().filter_map(Result::err).collect()
     };
-    if errors.is_empty() {
-        let checked = format!("verified: all is well in {parts} partitions\n");
-        return if args.verify { print(&checked) } else { Ok(()) };
-    }
     errors.iter().for_each(show);
-    Err(Error::input(&args.part_json, "", format!("{} {what}", errors.len())))
+    let problem = match (errors.len(), args.verify) {
+        (0, true) => return print("\nverified: all is well\n"),
+        (0, false) => return Ok(()),
+        (1, true) => "contradicts its partitions: 1 finding".to_owned(),
+        (count, true) => format!("contradicts its partitions: {count} findings"),
+        (count, false) => format!("{count} of {parts} partitions cannot be opened"),
+    };
+    Err(Error::input(&args.part_json, "", problem))
 }

@@ -82,10 +82,11 @@ impl Rmat {
 
 impl GraphModel for Rmat {
     fn pair(&self, index: u64) -> (u64, u64) {
-        let kin = happens(self.kinship.words(index, 0)[0], KIN);
         let mut attempt = 0;
         loop {
             let (u, v) = self.cell(index, attempt);
+            // Drawn each time: in a block of their own no two nodes are kin, so that kin would be looked for for ever.
+            let kin = happens(self.kinship.words(index, attempt)[0], KIN);
             attempt += 1;
             if u >= self.nodes || v >= self.nodes {
                 continue;

@@ -1,0 +1,21 @@
+//! Guards against: generators that change unnoticed, from one version or machine to another, so that published numbers
+//! are of a graph that nobody can generate again.
+
+use crate::support::{KINDS, config, files, ignore};
+use sar::datasets::{GeneratorConfig, generate};
+
+#[test]
+fn the_bytes_of_a_small_graph_are_known() {
+    let checksums = KINDS.map(|kind| {
+        let config = GeneratorConfig { nodes: 300, edges: 2001, num_parts: 3, ..config(kind) };
+        let folder = tempfile::tempdir().unwrap();
+        generate(&config, folder.path(), &mut ignore).unwrap();
+        let mut sum = crc32fast::Hasher::new();
+        for (name, bytes) in files(folder.path()) {
+            sum.update(name.as_bytes());
+            sum.update(&bytes);
+        }
+        sum.finalize()
+    });
+    assert_eq!(checksums, [0x0e3b_e8ed, 0x2f99_9e67], "{checksums:08x?}");
+}

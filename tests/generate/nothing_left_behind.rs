@@ -1,0 +1,51 @@
+//! Guards against: half a graph, temporary files or empty folders after an error or Ctrl-C.
+
+use std::fs;
+
+use crate::support::{KINDS, config, ignore};
+use sar::Error;
+use sar::datasets::{GeneratorConfig, generate};
+
+#[test]
+fn work_that_is_stopped_at_any_point_leaves_nothing() {
+    let config = GeneratorConfig { nodes: 100, edges: 400, ..config(KINDS[0]) };
+    let mut calls = 0;
+    let folder = tempfile::tempdir().unwrap();
+    let count = &mut |_| {
+        calls += 1;
+        Ok(())
+    };
+    generate(&config, &folder.path().join("whole"), count).unwrap();
+    assert!(calls > 5, "{calls}");
+    for stop in 0..calls {
+        let mut left = stop;
+        let stopped = generate(&config, &folder.path().join("new/folder"), &mut |_| {
+            if left == 0 {
+                return Err(Error::Interrupted);
+            }
+            left -= 1;
+            Ok(())
+        });
+        assert!(matches!(stopped, Err(Error::Interrupted)), "stopped at {stop}: {stopped:?}");
+        assert_eq!(folder.path().read_dir().unwrap().count(), 1, "stopped at {stop}");
+    }
+}
+
+#[test]
+fn an_empty_folder_that_was_there_before_stays() {
+    let folder = tempfile::tempdir().unwrap();
+    let stopped =
+        generate(&config(KINDS[0]), folder.path(), &mut |_| Err(Error::Interrupted)).unwrap_err();
+    assert!(matches!(stopped, Error::Interrupted));
+    assert_eq!(folder.path().read_dir().unwrap().count(), 0);
+}
+
+#[test]
+fn nothing_but_the_partitions_is_in_the_folder_afterwards() {
+    let folder = tempfile::tempdir().unwrap();
+    generate(&config(KINDS[0]), folder.path(), &mut ignore).unwrap();
+    let names = fs::read_dir(folder.path()).unwrap().map(|e| e.unwrap().file_name());
+    let mut names: Vec<_> = names.collect();
+    names.sort_unstable();
+    assert_eq!(names, ["g.json", "part0", "part1", "part2", "part3"]);
+}

@@ -1,0 +1,100 @@
+//! Small tools for tests of generated graphs.
+
+use std::fs;
+use std::path::Path;
+
+use sar::data::dgl::{EdgeBlock, Partition, PartitionConfig};
+use sar::datasets::{GeneratorConfig, GraphKind, Progress, generate};
+
+pub(crate) const KINDS: [GraphKind; 2] = [GraphKind::Sbm, GraphKind::Rmat];
+
+/// The command's defaults.
+pub(crate) fn config(kind: GraphKind) -> GeneratorConfig {
+    GeneratorConfig {
+        kind,
+        name: "g".to_owned(),
+        nodes: 2000,
+        edges: 20_000,
+        features: 16,
+        classes: 5,
+        num_parts: 4,
+        seed: 0,
+    }
+}
+
+/// For who does not care how far the work is.
+pub(crate) fn ignore(_: Progress) -> sar::Result<()> {
+    Ok(())
+}
+
+/// A graph put together from its partitions.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Whole {
+    /// Source and destination by global id, sorted.
+    pub(crate) edges: Vec<(u64, u64)>,
+    /// Row by row.
+    pub(crate) features: Vec<f32>,
+    pub(crate) labels: Vec<i64>,
+    /// Training, validation and test mask.
+    pub(crate) masks: [Vec<i64>; 3],
+}
+
+/// Generates and reads what was written.
+pub(crate) fn generated(config: &GeneratorConfig) -> Whole {
+    let folder = tempfile::tempdir().unwrap();
+    let generated = generate(config, folder.path(), &mut ignore).unwrap();
+    whole(&generated.json)
+}
+
+pub(crate) fn whole(json: &Path) -> Whole {
+    let config = PartitionConfig::open(json).unwrap();
+    let masks = [Vec::new(), Vec::new(), Vec::new()];
+    let mut all = Whole { edges: Vec::new(), features: Vec::new(), labels: Vec::new(), masks };
+    for part in 0..config.parts().len() {
+        let partition = Partition::open(&config, part).unwrap();
+        let first = config.book().node_range(part).start;
+        let mut reader = partition.edges(1000).unwrap();
+        let mut block = EdgeBlock::default();
+        while reader.next_block(&mut block).unwrap() {
+            let ends = block.src.iter().zip(&block.dst);
+            all.edges.extend(ends.map(|(src, dst)| (*src, first + dst)));
+        }
+        let array = |name: &str| {
+            let found = partition.node_features().lookup(name).unwrap();
+            found[0].unwrap().array().clone()
+        };
+        let rows = 0..partition.num_inner_nodes();
+        let integers = |name: &str| {
+            let mut values = vec![0; rows.end as usize];
+            array(name).read_i64(rows.clone(), &mut values).unwrap();
+            values
+        };
+        let feat = array("feat");
+        let mut values = vec![0.0; (rows.end * feat.row_len()) as usize];
+        feat.read_f32(rows.clone(), &mut values).unwrap();
+        all.features.extend(values);
+        all.labels.extend(integers("label"));
+        for (mask, name) in all.masks.iter_mut().zip(["train_mask", "val_mask", "test_mask"]) {
+            mask.extend(integers(name));
+        }
+    }
+    all.edges.sort_unstable();
+    all
+}
+
+/// Every file below a folder, by its path in it, with its bytes.
+pub(crate) fn files(folder: &Path) -> Vec<(String, Vec<u8>)> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+        if path.is_dir() {
+            let inside = files(&path).into_iter();
+            found.extend(inside.map(|(below, bytes)| (format!("{name}/{below}"), bytes)));
+        } else {
+            found.push((name, fs::read(&path).unwrap()));
+        }
+    }
+    found.sort_unstable();
+    found
+}

@@ -1,0 +1,11 @@
+//! Tests of the command `inspect`.
+#![allow(clippy::unwrap_used)]
+
+mod support;
+
+mod damaged_partitions;
+mod headers_only;
+mod notes;
+mod reports;
+mod uneven_features;
+mod verified;

@@ -1,0 +1,36 @@
+//! Guards against: a check that passes damaged directories, stops at the first finding, or says nothing about sound ones.
+
+use std::fs;
+
+use predicates::prelude::*;
+use predicates::str::{contains, ends_with};
+
+use crate::support::{copy, inspect, repository};
+
+#[test]
+fn a_sound_directory_gets_one_line_more() {
+    for json in ["data/karate/karate.json", "tests/fixtures/hetero/g.json"] {
+        let sound = inspect(repository(), json).arg("--verify").assert().success();
+        sound.stderr("").stdout(ends_with("\nverified: all is well\n"));
+    }
+}
+
+#[test]
+fn every_finding_is_listed_and_the_exit_code_is_1() {
+    let folder = copy("data/karate");
+    for part in ["part0", "part1"] {
+        let path = folder.path().join(part).join("graph.dgl");
+        let mut bytes = fs::read(&path).unwrap();
+        // The last thing in the file before the names of types and the trailer is the column of edge ids.
+        let at = bytes.windows(3).rposition(|name| name == b"_ID").unwrap() + 3 + 48;
+        bytes[at..at + 8].copy_from_slice(&7777u64.to_le_bytes());
+        fs::write(&path, bytes).unwrap();
+    }
+    let checked = inspect(folder.path(), "karate.json").arg("--verify").assert().code(1);
+    checked.stdout(contains("verified").not()).stderr(
+        contains("error: part0/graph.dgl: ")
+            .and(contains("error: part1/graph.dgl: "))
+            .and(contains("row 0 is 7777"))
+            .and(ends_with(" findings\n")),
+    );
+}
