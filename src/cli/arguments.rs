@@ -3,6 +3,7 @@
 use clap::{CommandFactory, Parser, Subcommand};
 
 use super::clean::{CleanArgs, clean};
+use super::predict::{PredictArgs, predict};
 use super::train::{TrainArgs, train};
 use crate::error::{Error, exit};
 
@@ -22,6 +23,7 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
+    Predict(PredictArgs),
     Clean(CleanArgs),
 }
 
@@ -29,6 +31,7 @@ enum Command {
 pub fn run() -> u8 {
     let arguments = Arguments::parse();
     let result = match (arguments.command, arguments.train) {
+        (Some(Command::Predict(args)), _) => predict(args),
         (Some(Command::Clean(args)), _) => {
             clean(args);
             Ok(())

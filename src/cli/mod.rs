@@ -3,6 +3,7 @@
 mod arguments;
 mod clean;
 mod defaults;
+mod predict;
 mod train;
 
 pub use arguments::run;

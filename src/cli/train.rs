@@ -156,6 +156,10 @@ fn config(args: TrainArgs) -> Result<RunConfig> {
         OptimizerName::AdamW => OptimizerConfig::AdamW { lr, weight_decay },
     };
     let (layers, hidden, dropout) = (args.layers, args.hidden, args.dropout);
+    // The configuration is kept with the results and read from elsewhere, so its paths are absolute.
+    let absolute =
+        |path: PathBuf| std::path::absolute(&path).map_err(|e| Error::io("find", &path, e));
+    let out = args.out.unwrap_or_else(|| defaults::out(partitions.graph_name()));
     Ok(RunConfig {
         keys: DataKeys {
             features: args.features_key,
@@ -170,13 +174,13 @@ fn config(args: TrainArgs) -> Result<RunConfig> {
         optimizer,
         epochs: args.epochs,
         seed: args.seed,
-        init_params: args.init_params,
+        init_params: args.init_params.map(absolute).transpose()?,
         resident: args.resident,
         threads: args.threads.unwrap_or_else(defaults::threads),
         memory_budget: args.memory_budget,
-        dump_step: args.dump_step,
-        out: args.out.unwrap_or_else(|| defaults::out(partitions.graph_name())),
-        spill_dir: args.spill_dir.unwrap_or_else(defaults::spill_dir),
-        part_json: args.part_json,
+        dump_step: args.dump_step.map(absolute).transpose()?,
+        out: absolute(out)?,
+        spill_dir: absolute(args.spill_dir.unwrap_or_else(defaults::spill_dir))?,
+        part_json: absolute(args.part_json)?,
     })
 }

@@ -28,6 +28,16 @@ pub enum ModelKind {
     },
 }
 
+impl ModelKind {
+    /// The parameter of a layer, and which of its two sides, that tells the width of the layer's output.
+    pub(super) fn output_weight(self) -> (&'static str, usize) {
+        match self {
+            ModelKind::Sage { .. } => ("fc_neigh.weight", 0),
+            ModelKind::Gcn { .. } => ("weight", 1),
+        }
+    }
+}
+
 /// Configuration of a [`Stack`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ModelConfig {
