@@ -13,7 +13,7 @@ use crate::error::{Error, exit};
 /// keeps only as many of them in memory as you allow.
 #[derive(Parser)]
 #[command(name = "sar-single", version, arg_required_else_help = true)]
-#[command(args_conflicts_with_subcommands = true)]
+#[command(args_conflicts_with_subcommands = true, args_override_self = true)]
 struct Arguments {
     #[command(flatten)]
     train: Option<TrainArgs>,

@@ -4,12 +4,15 @@
 
 use std::fs;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use super::worker::Worker;
 use crate::ipc::{Activity, Control};
 
+/// Samples are at least this far apart.
+const INTERVAL: Duration = Duration::from_millis(100);
 /// The launcher's own memory hardly changes: it is read once in so many samples.
-const LAUNCHER_TICKS: usize = 10;
+const LAUNCHER_SAMPLES: usize = 10;
 
 /// Samples the tree and keeps the largest sum seen.
 ///
@@ -19,7 +22,8 @@ pub(super) struct MemorySampler {
     control: Arc<Control>,
     launcher: u64,
     workers: Vec<Sample>,
-    ticks: usize,
+    samples: usize,
+    last: Instant,
     peak: u64,
 }
 
@@ -33,15 +37,19 @@ struct Sample {
 impl MemorySampler {
     pub(super) fn new(control: Arc<Control>) -> Self {
         let workers = vec![Sample::default(); control.world_size()];
-        MemorySampler { control, launcher: 0, workers, ticks: 0, peak: 0 }
+        MemorySampler { control, launcher: 0, workers, samples: 0, last: Instant::now(), peak: 0 }
     }
 
-    /// Takes a sample; to be called often.
+    /// Takes a sample, if one is due; to be called often.
     pub(super) fn sample(&mut self, workers: &[Worker]) {
-        self.ticks += 1;
-        if self.ticks.is_multiple_of(LAUNCHER_TICKS) {
+        if self.samples > 0 && self.last.elapsed() < INTERVAL {
+            return;
+        }
+        if self.samples.is_multiple_of(LAUNCHER_SAMPLES) {
             self.launcher = proportional_set_size("self");
         }
+        self.samples += 1;
+        self.last = Instant::now();
         for worker in workers {
             let sample = &mut self.workers[worker.rank()];
             let status = self.control.rank(worker.rank());

@@ -20,7 +20,7 @@ use crate::ipc::{Control, Stop};
 /// How long workers have to stop by themselves after one has failed.
 const GRACE: Duration = Duration::from_secs(1);
 /// How often deaths and memory are looked at when nothing happens.
-const TICK: Duration = Duration::from_millis(100);
+const TICK: Duration = Duration::from_millis(50);
 
 /// Forks one worker per rank of `control`, each running `work`, and waits for all of them. `on_event` gets what they
 /// tell, with the largest memory of the process tree so far.
