@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::defaults::spill_dir;
 use crate::launcher::sweep;
+use crate::worker::default_spill_dir;
 
 /// Remove the spill folders of runs that were killed
 ///
@@ -19,7 +19,7 @@ pub(super) struct CleanArgs {
 
 /// Prints each folder that it removes.
 pub(super) fn clean(args: CleanArgs) {
-    let folder = args.spill_dir.unwrap_or_else(spill_dir);
+    let folder = args.spill_dir.unwrap_or_else(default_spill_dir);
     let removed = sweep(&folder);
     for path in &removed {
         println!("removed {}", path.display());

@@ -2,7 +2,6 @@
 
 mod arguments;
 mod clean;
-mod defaults;
 mod predict;
 mod train;
 

@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::defaults;
 use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::launcher::{self, CONFIG};
@@ -36,7 +35,7 @@ pub(super) struct PredictArgs {
     /// Workers that may be in memory at a time
     #[arg(long, value_name = "K", default_value_t = 1)]
     resident: usize,
-    /// Threads of a worker [default: all cores]
+    /// Threads of a worker [default: those of the run]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
 }
@@ -45,7 +44,7 @@ pub(super) struct PredictArgs {
 pub(super) fn predict(args: PredictArgs) -> Result<()> {
     let mut run = read_config(&args.run)?;
     run.resident = args.resident;
-    run.threads = args.threads.unwrap_or_else(defaults::threads);
+    run.threads = args.threads.unwrap_or(run.threads);
     run.part_json = args.part_json.unwrap_or(run.part_json);
     run.spill_dir = args.spill_dir.unwrap_or(run.spill_dir);
     let config = PredictConfig {

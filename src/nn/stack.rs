@@ -52,6 +52,14 @@ pub struct ModelConfig {
     pub dropout: f64,
 }
 
+/// Three layers of GraphSAGE(mean), 128 wide, with dropout 0.5.
+impl Default for ModelConfig {
+    fn default() -> Self {
+        let kind = ModelKind::Sage { aggregator: SageAggregator::Mean, edge_weights: false };
+        ModelConfig { kind, layers: 3, hidden: 128, dropout: 0.5 }
+    }
+}
+
 /// Layers with ReLU, then dropout, between them; none after the last. The i-th layer's parameters are named
 /// `convs.i.*`, as those of a PyTorch module with `self.convs = nn.ModuleList(...)`.
 pub struct Stack {
