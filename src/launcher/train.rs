@@ -29,7 +29,10 @@ pub fn train(config: &RunConfig, observe: &mut dyn FnMut(&Event)) -> Result<()> 
         observe(&Event::Note(note.clone()));
     }
     check(config)?;
-    fs::create_dir_all(&config.out).map_err(|e| Error::io("create", &config.out, e))?;
+    fs::create_dir_all(&config.out).map_err(|e| {
+        Error::input(&config.out, "", format!("cannot be made: {e}"))
+            .with_hint("name another folder for results with --out")
+    })?;
     let mut metrics = None;
     let work = |here: Surroundings<'_>| worker::train(here, config);
     let result = run_workers(config, &partitions, &work, &mut |event, peak| {

@@ -7,4 +7,6 @@ mod common;
 mod failures;
 mod interrupts;
 mod kills;
+mod residency;
 mod run;
+mod turns;
