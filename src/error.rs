@@ -125,9 +125,9 @@ impl Error {
     pub fn hint(&self) -> Option<&str> {
         match self {
             Error::Input { hint, .. } | Error::Worker { hint, .. } => hint.as_deref(),
-            Error::Io { source, .. } if is_disk_full(source) => {
-                Some("free space there, or name a folder on a larger disk with --spill-dir")
-            }
+            Error::Io { source, .. } if is_disk_full(source) => Some(
+                "free space there, or name a folder on a larger disk with --spill-dir or --out",
+            ),
             _ => None,
         }
     }

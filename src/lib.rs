@@ -4,6 +4,7 @@
 pub mod cli;
 pub mod comm;
 pub mod data;
+pub mod datasets;
 pub mod error;
 pub mod event;
 pub mod graph;
@@ -12,6 +13,7 @@ pub mod ipc;
 pub mod kernels;
 pub mod launcher;
 pub mod nn;
+mod philox;
 pub mod spill;
 pub mod tape;
 mod tensor;

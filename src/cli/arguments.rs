@@ -3,6 +3,9 @@
 use clap::{CommandFactory, Parser, Subcommand};
 
 use super::clean::{CleanArgs, clean};
+use super::generate::{GenerateArgs, generate};
+use super::inspect::{InspectArgs, inspect};
+use super::output::show;
 use super::predict::{PredictArgs, predict};
 use super::train::{TrainArgs, train};
 use crate::error::{Error, exit};
@@ -23,6 +26,8 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
+    Generate(GenerateArgs),
+    Inspect(InspectArgs),
     Predict(PredictArgs),
     Clean(CleanArgs),
 }
@@ -31,11 +36,10 @@ enum Command {
 pub fn run() -> u8 {
     let arguments = Arguments::parse();
     let result = match (arguments.command, arguments.train) {
+        (Some(Command::Generate(args)), _) => generate(args),
+        (Some(Command::Inspect(args)), _) => inspect(args),
         (Some(Command::Predict(args)), _) => predict(args),
-        (Some(Command::Clean(args)), _) => {
-            clean(args);
-            Ok(())
-        }
+        (Some(Command::Clean(args)), _) => clean(args),
         (None, Some(args)) => train(args),
         // Nothing was asked for: say what can be.
         (None, None) => Arguments::command()
@@ -46,9 +50,6 @@ pub fn run() -> u8 {
 }
 
 fn report(error: &Error) -> u8 {
-    eprintln!("error: {error}");
-    if let Some(hint) = error.hint() {
-        eprintln!("  hint: {hint}");
-    }
+    show(error);
     error.exit_code()
 }

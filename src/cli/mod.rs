@@ -2,7 +2,12 @@
 
 mod arguments;
 mod clean;
+mod generate;
+mod inspect;
+mod output;
+mod partition_tables;
 mod predict;
+mod table;
 mod train;
 
 pub use arguments::run;

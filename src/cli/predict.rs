@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use super::output::print;
 use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::launcher::{self, CONFIG};
@@ -58,8 +59,7 @@ pub(super) fn predict(args: PredictArgs) -> Result<()> {
             eprintln!("note: {text}");
         }
     })?;
-    println!("{}", config.output.display());
-    Ok(())
+    print(&format!("{}\n", config.output.display()))
 }
 
 fn read_config(run: &Path) -> Result<RunConfig> {

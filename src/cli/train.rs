@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
+use super::output::print;
 use crate::data::dgl::PartitionConfig;
 use crate::data::{DataKeys, Normalize};
 use crate::error::{Error, Result};
@@ -128,11 +129,8 @@ pub(super) fn train(args: TrainArgs) -> Result<()> {
         Event::Evaluation(report) => console.evaluation(report),
         Event::Failed(_) => {}
     })?;
-    match &config.dump_step {
-        Some(path) => println!("{}", path.display()),
-        None => println!("{}", config.out.display()),
-    }
-    Ok(())
+    let written = config.dump_step.as_ref().unwrap_or(&config.out);
+    print(&format!("{}\n", written.display()))
 }
 
 fn config(args: TrainArgs) -> Result<RunConfig> {

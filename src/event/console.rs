@@ -4,6 +4,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
 
 use super::kinds::{EpochReport, Evaluation};
+use super::size::size;
 
 /// Where a run's progress is shown: on standard error.
 pub struct Console {
@@ -74,34 +75,4 @@ fn accuracies(train: Option<f64>, val: Option<f64>, test: Option<f64>) -> String
     let known = [("train", train), ("val", val), ("test", test)].into_iter();
     let known = known.filter_map(|(name, acc)| Some(format!(", {name} {:.2} %", 100.0 * acc?)));
     known.collect()
-}
-
-/// Bytes for reading: three digits and a unit of 1024.
-fn size(bytes: u64) -> String {
-    let units = ["B", "KiB", "MiB", "GiB", "TiB"];
-    let mut value = bytes as f64;
-    let mut unit = 0;
-    while value >= 1000.0 && unit + 1 < units.len() {
-        value /= 1024.0;
-        unit += 1;
-    }
-    let digits = if unit == 0 || value >= 100.0 {
-        0
-    } else if value >= 10.0 {
-        1
-    } else {
-        2
-    };
-    format!("{value:.digits$} {}", units[unit])
-}
-
-#[cfg(test)]
-mod tests {
-    use super::size;
-
-    #[test]
-    fn sizes_have_three_digits() {
-        let shown = [0, 999, 1024, 1 << 20, 123_456_789, 5 << 40].map(size);
-        assert_eq!(shown, ["0 B", "999 B", "1.00 KiB", "1.00 MiB", "118 MiB", "5.00 TiB"]);
-    }
 }

@@ -4,8 +4,12 @@ mod console;
 mod kinds;
 mod metrics;
 mod pipe;
+mod size;
+mod step_bar;
 
 pub use console::Console;
 pub use kinds::{EpochReport, Evaluation, Event, Failure};
 pub use metrics::MetricsFile;
 pub use pipe::{EventReceiver, EventSender, event_pipe};
+pub use size::size;
+pub use step_bar::StepBar;

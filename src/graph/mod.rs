@@ -1,12 +1,14 @@
 //! Graphs as index arrays: adjacency in compressed rows, the part of it that connects two partitions, and who owns which
 //! node and edge. Nothing here knows libtorch.
 
+mod bitmap;
 mod canonical_etype;
 mod csr;
 mod id_ranges;
 mod partition_book;
 mod shard;
 
+pub(crate) use bitmap::{Bitmap, RankedBitmap};
 pub use canonical_etype::CanonicalEtype;
 pub use csr::Csr;
 pub use id_ranges::IdRanges;

@@ -1,11 +1,11 @@
 //! From the edge ids of a file to global ones.
 
 use crate::data::dgl::array::ArrayRef;
-use crate::data::dgl::bitmap::{Bitmap, RankedBitmap};
 use crate::data::dgl::blocks;
 use crate::data::dgl::config::PartitionConfig;
 use crate::data::dgl::local_graph::LocalGraph;
 use crate::error::Result;
+use crate::graph::{Bitmap, RankedBitmap};
 use std::ops::Range;
 
 /// The edges that a partition owns: their global ids and types.

@@ -18,11 +18,11 @@ pub mod original_ids;
 pub mod partition;
 pub mod relation;
 pub mod sparse;
+pub mod summary;
 pub mod tensor_file;
 pub mod verify;
 pub mod writer;
 
-mod bitmap;
 mod blocks;
 mod edge_columns;
 mod edge_ids;
@@ -39,6 +39,7 @@ mod original_sources;
 mod pickle;
 mod pickle_value;
 mod relabel;
+mod structure_file;
 mod topology;
 mod torch_archive;
 
@@ -50,4 +51,5 @@ pub use feature::Feature;
 pub use feature_set::FeatureSet;
 pub use original_ids::OriginalIds;
 pub use partition::Partition;
+pub use summary::PartitionSummary;
 pub use verify::verify;

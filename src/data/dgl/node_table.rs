@@ -23,13 +23,10 @@ impl NodeTable {
         let book = config.book();
         let own = book.node_range(part);
         let owned = own.end - own.start;
-        let Some(halo) = graph.num_nodes.checked_sub(owned) else {
-            let problem =
-                format!("{} nodes are stored, the partition owns {owned}", graph.num_nodes);
-            return Err(Error::input(&graph.path, "", problem));
-        };
+        // Opening the file has shown that there are not fewer.
+        let halo = graph.num_nodes.saturating_sub(owned) as usize;
         let relabelled = relabelled_ids(config, graph)?;
-        let mut table = NodeTable { own, prefix: 0, others: Vec::with_capacity(halo as usize) };
+        let mut table = NodeTable { own, prefix: 0, others: Vec::with_capacity(halo) };
         let (mut ids, mut mask) = (Vec::new(), Vec::new());
         let mut found = 0;
         for rows in blocks::ranges(graph.num_nodes) {

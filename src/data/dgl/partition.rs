@@ -3,6 +3,7 @@
 use crate::data::dgl::config::PartitionConfig;
 use crate::data::dgl::edge_reader::EdgeReader;
 use crate::data::dgl::feature_set::{FeatureSet, TypeRows};
+use crate::data::dgl::local_graph::LocalGraph;
 use crate::data::dgl::original_ids::OriginalIds;
 use crate::data::dgl::original_sources;
 use crate::data::dgl::topology::Topology;
@@ -30,22 +31,7 @@ impl Partition {
     /// or feature rows contradict the JSON file.
     pub fn open(config: &PartitionConfig, part: usize) -> Result<Self> {
         let topology = Topology::open(config, part)?;
-        let (book, files) = (config.book(), &config.parts()[part]);
-        let node_types = book.ntypes().iter().enumerate();
-        let node_types = node_types.map(|(ntype, name)| TypeRows {
-            prefixes: vec![name.clone()],
-            rows: length(&book.node_type_range(part, ntype)),
-        });
-        let node_features =
-            FeatureSet::open(&files.node_feats, &node_types.collect::<Vec<_>>(), None)?;
-        let unusable = topology.graph().edges.id.is_none().then(|| {
-            let path = topology.graph().path.display();
-            format!(
-                "cannot be used: {path} lacks edge ids, so that rows cannot be assigned to edges"
-            )
-        });
-        let edge_features =
-            FeatureSet::open(&files.edge_feats, &edge_type_rows(book, part), unusable)?;
+        let (node_features, edge_features) = open_features(config, part, topology.graph())?;
         Ok(Partition { topology, node_features, edge_features })
     }
 
@@ -138,6 +124,27 @@ impl Partition {
     pub(crate) fn topology(&self) -> &Topology {
         &self.topology
     }
+}
+
+/// Reads the headers of the features of a partition's nodes and edges.
+pub(crate) fn open_features(
+    config: &PartitionConfig,
+    part: usize,
+    graph: &LocalGraph,
+) -> Result<(FeatureSet, FeatureSet)> {
+    let (book, files) = (config.book(), &config.parts()[part]);
+    let node_types = book.ntypes().iter().enumerate();
+    let node_types = node_types.map(|(ntype, name)| TypeRows {
+        prefixes: vec![name.clone()],
+        rows: length(&book.node_type_range(part, ntype)),
+    });
+    let node_features = FeatureSet::open(&files.node_feats, &node_types.collect::<Vec<_>>(), None)?;
+    let unusable = graph.edges.id.is_none().then(|| {
+        let path = graph.path.display();
+        format!("cannot be used: {path} lacks edge ids, so that rows cannot be assigned to edges")
+    });
+    let edge_features = FeatureSet::open(&files.edge_feats, &edge_type_rows(book, part), unusable)?;
+    Ok((node_features, edge_features))
 }
 
 /// Keys of edge features begin with the canonical name since DGL 1.0 and with the relation before.

@@ -4,7 +4,8 @@ use crate::data::dgl::config::PartitionConfig;
 use crate::data::dgl::edge_reader::EdgeReader;
 use crate::data::dgl::local_graph::LocalGraph;
 use crate::data::dgl::node_table::NodeTable;
-use crate::error::{Error, Result};
+use crate::data::dgl::structure_file::open_structure;
+use crate::error::Result;
 
 /// The open structure file of one partition.
 #[derive(Clone, Debug)]
@@ -17,38 +18,9 @@ pub(crate) struct Topology {
 }
 
 impl Topology {
-    /// Opens `graph.dgl`, or GraphBolt's file where there is no `graph.dgl`, and checks the node ids.
+    /// Opens the file of the structure and checks the node ids.
     pub(crate) fn open(config: &PartitionConfig, part: usize) -> Result<Self> {
-        let Some(files) = config.parts().get(part) else {
-            let problem = format!("there is no partition {part}, of {}", config.parts().len());
-            return Err(Error::input(config.path(), "num_parts", problem));
-        };
-        let mut notes = Vec::new();
-        let graph = match (&files.graph, &files.graphbolt) {
-            (Some(path), graphbolt) if path.exists() || graphbolt.is_none() => {
-                LocalGraph::from_graph_file(path)?
-            }
-            (missing, Some(path)) => {
-                if let Some(missing) = missing {
-                    let missing = missing.display();
-                    notes.push(format!("{missing} does not exist; {} is read", path.display()));
-                }
-                LocalGraph::from_graphbolt(path, config.book())?
-            }
-            (_, None) => return Err(Error::input(config.path(), "part_graph", "is missing")),
-        };
-        let own = config.book().edge_range(part);
-        if graph.num_edges < own.end - own.start {
-            let (stored, owned) = (graph.num_edges, own.end - own.start);
-            let problem = format!("{stored} edges are stored, the partition owns {owned}");
-            return Err(Error::input(&graph.path, "", problem));
-        }
-        if graph.edges.id.is_none() {
-            notes.push(format!(
-                "{} holds no edge ids: edges are numbered as they are stored, and edge features cannot be used",
-                graph.path.display()
-            ));
-        }
+        let (graph, notes) = open_structure(config, part)?;
         let inner_first = NodeTable::load(config, part, &graph)?.is_inner_first();
         Ok(Topology { config: config.clone(), part, graph, inner_first, notes })
     }

@@ -1,13 +1,13 @@
 //! Columns and ends of edges, halo edges included.
 
 use crate::data::dgl::array::ArrayRef;
-use crate::data::dgl::bitmap::Bitmap;
 use crate::data::dgl::blocks;
 use crate::data::dgl::edge_block::EdgeBlock;
 use crate::data::dgl::edge_ids::EdgeIds;
 use crate::data::dgl::entry_stream::EntryStream;
 use crate::data::dgl::topology::Topology;
 use crate::error::{Error, Result};
+use crate::graph::Bitmap;
 
 /// Edges read at a time.
 const BLOCK: usize = 16 << 10;

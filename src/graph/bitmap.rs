@@ -53,6 +53,24 @@ impl RankedBitmap {
         RankedBitmap { set, before }
     }
 
+    /// The number of members.
+    pub(crate) fn len(&self) -> u64 {
+        let last = self.before.len().saturating_sub(1);
+        self.before.last().map_or(0, |before| before + ones(&self.set.words[last * BLOCK..]))
+    }
+
+    /// The members in ascending order.
+    pub(crate) fn members(&self) -> impl Iterator<Item = u64> {
+        self.set.words.iter().enumerate().flat_map(|(at, &word)| {
+            let mut left = word;
+            std::iter::from_fn(move || {
+                let bit = (left != 0).then(|| u64::from(left.trailing_zeros()))?;
+                left &= left - 1;
+                Some(at as u64 * BITS + bit)
+            })
+        })
+    }
+
     /// The number of members below `index`, if it is one itself.
     pub(crate) fn rank(&self, index: u64) -> Option<u64> {
         if !self.set.contains(index) {
@@ -91,6 +109,8 @@ mod tests {
                 prop_assert!(set.insert(member));
             }
             let ranked = RankedBitmap::new(set);
+            prop_assert_eq!(ranked.len(), members.len() as u64);
+            prop_assert!(ranked.members().eq(members.iter().copied()));
             let sorted: BTreeSet<u64> = members;
             for (rank, &member) in sorted.iter().enumerate() {
                 prop_assert_eq!(ranked.rank(member), Some(rank as u64));

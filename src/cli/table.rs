@@ -1,0 +1,85 @@
+//! Aligned columns of text.
+
+use std::fmt;
+
+/// Rows of cells under a line of headings. Columns are two spaces apart.
+#[derive(Debug)]
+pub(super) struct Table {
+    right: Vec<bool>,
+    rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    /// A heading that begins with `>` is that of a column of numbers, which is aligned to the right.
+    pub(super) fn new(headings: &[&str]) -> Self {
+        let right = headings.iter().map(|heading| heading.starts_with('>')).collect();
+        let mut table = Table { right, rows: Vec::new() };
+        table.row(headings.iter().map(|heading| heading.trim_start_matches('>')));
+        table
+    }
+
+    /// Adds a row with a cell per column. Control characters are escaped: cells may hold names from files.
+    pub(super) fn row<T: AsRef<str>>(&mut self, cells: impl IntoIterator<Item = T>) {
+        self.rows.push(cells.into_iter().map(|cell| printable(cell.as_ref())).collect());
+    }
+}
+
+impl fmt::Display for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut widths = vec![0; self.right.len()];
+        for row in &self.rows {
+            for (width, cell) in widths.iter_mut().zip(row) {
+                *width = cell.chars().count().max(*width);
+            }
+        }
+        for row in &self.rows {
+            let cells = row.iter().zip(&widths).zip(&self.right).map(|((cell, &width), &right)| {
+                let gap = " ".repeat(width - cell.chars().count());
+                if right { gap + cell } else { cell.clone() + &gap }
+            });
+            writeln!(f, "{}", cells.collect::<Vec<_>>().join("  ").trim_end())?;
+        }
+        Ok(())
+    }
+}
+
+/// A number with commas between thousands.
+pub(super) fn number(value: u64) -> String {
+    let digits = value.to_string();
+    let mut text = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// The text on one line and without commands to the terminal.
+pub(super) fn printable(text: &str) -> String {
+    let shown =
+        |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
+    text.chars().map(shown).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_stand_to_the_right_and_names_to_the_left() {
+        let mut table = Table::new(&["name", ">count"]);
+        table.row(["a\u{1b}[1m", "1"]);
+        table.row(["é", "1,000,000"]);
+        let lines =
+            ["name            count", "a\\u{1b}[1m          1", "é           1,000,000", ""];
+        assert_eq!(table.to_string(), lines.join("\n"));
+    }
+
+    #[test]
+    fn thousands_are_set_apart() {
+        let shown = [0, 999, 1000, 12_345_678].map(number);
+        assert_eq!(shown, ["0", "999", "1,000", "12,345,678"]);
+    }
+}

@@ -1,0 +1,81 @@
+//! The random numbers of a graph: each a pure function of the seed, what it is for, and an index.
+
+use crate::philox::philox4x32;
+
+/// What random numbers are for; numbers of different purposes are independent.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Purpose {
+    /// The ends of a pair of nodes.
+    Ends,
+    /// Whether a pair is to be of one community or class.
+    Kinship,
+    /// Which class a place has.
+    Class,
+    /// Nodes with another class than their surroundings.
+    Outlier,
+    /// The mean of a class's features.
+    Mean,
+    /// What features have beside the mean.
+    Noise,
+    /// The order of R-MAT's nodes.
+    Scramble,
+    /// The division into training, validation and test nodes.
+    Split,
+}
+
+/// Random numbers for one purpose.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Draws {
+    key: [u32; 2],
+    purpose: u32,
+}
+
+impl Draws {
+    pub(super) fn new(seed: u64, purpose: Purpose) -> Self {
+        Draws { key: [seed as u32, (seed >> 32) as u32], purpose: purpose as u32 }
+    }
+
+    /// 128 random bits for an index; `step` tells several draws for it apart.
+    #[inline]
+    pub(super) fn words(&self, index: u64, step: u32) -> [u32; 4] {
+        philox4x32([index as u32, (index >> 32) as u32, step, self.purpose], self.key)
+    }
+
+    /// The same as two numbers.
+    pub(super) fn pair(&self, index: u64, step: u32) -> [u64; 2] {
+        let [a, b, c, d] = self.words(index, step).map(u64::from);
+        [a << 32 | b, c << 32 | d]
+    }
+}
+
+/// A number below `limit`, all equally likely, from a random one.
+pub(super) fn below(random: u64, limit: u64) -> u64 {
+    ((u128::from(random) * u128::from(limit)) >> 64) as u64
+}
+
+/// True with a probability, from a random number.
+pub(super) fn happens(random: u32, probability: f64) -> bool {
+    f64::from(random) < probability * 2f64.powi(32)
+}
+
+/// A number of `0..limit` other than `one` of them, all equally likely, from a random one. `limit` is 2 or more.
+pub(super) fn other_than(one: u64, random: u64, limit: u64) -> u64 {
+    let other = below(random, limit - 1);
+    other + u64::from(other >= one)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_other_number_occurs_and_the_one_does_not() {
+        let draws = Draws::new(7, Purpose::Ends);
+        let mut seen = [0; 5];
+        for index in 0..400 {
+            seen[other_than(3, draws.pair(index, 0)[0], 5) as usize] += 1;
+        }
+        assert_eq!(seen[3], 0);
+        assert!(seen.iter().filter(|count| **count > 60).count() == 4, "{seen:?}");
+    }
+}

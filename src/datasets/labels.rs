@@ -1,0 +1,30 @@
+//! The class of each node.
+
+use super::config::GeneratorConfig;
+use super::draws::{Draws, Purpose, happens, other_than};
+use super::model::GraphModel;
+
+/// A pure function from nodes to classes: that of the node's place, or for some outliers any other one.
+pub(super) struct Labels<'a> {
+    model: &'a dyn GraphModel,
+    classes: u64,
+    outlier: Draws,
+}
+
+impl<'a> Labels<'a> {
+    pub(super) fn new(config: &GeneratorConfig, model: &'a dyn GraphModel) -> Self {
+        let outlier = Draws::new(config.seed, Purpose::Outlier);
+        Labels { model, classes: config.classes, outlier }
+    }
+
+    /// The class of a node.
+    pub(super) fn class(&self, node: u64) -> u64 {
+        let class = self.model.class_of_place(node);
+        let [random, choice] = self.outlier.pair(node, 0);
+        if self.classes > 1 && happens((random >> 32) as u32, self.model.outliers()) {
+            other_than(class, choice, self.classes)
+        } else {
+            class
+        }
+    }
+}

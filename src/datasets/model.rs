@@ -1,0 +1,28 @@
+//! What the kinds of graphs have in common.
+
+use super::config::{GeneratorConfig, GraphKind};
+use super::rmat::Rmat;
+use super::sbm::Sbm;
+
+/// A random graph whose pairs of neighbours and classes are pure functions.
+pub(super) trait GraphModel: Sync {
+    /// The two ends of a pair, which differ.
+    fn pair(&self, index: u64) -> (u64, u64);
+
+    /// The class that a node's place in the graph stands for; most nodes have it.
+    fn class_of_place(&self, node: u64) -> u64;
+
+    /// How large a share of the nodes has another class than its place.
+    fn outliers(&self) -> f64;
+
+    /// How clearly features show the class; see [`Features`](super::features::Features).
+    fn signal(&self) -> f64;
+}
+
+/// The graph that a configuration asks for.
+pub(super) fn graph_model(config: &GeneratorConfig) -> Box<dyn GraphModel> {
+    match config.kind {
+        GraphKind::Sbm => Box::new(Sbm::new(config)),
+        GraphKind::Rmat => Box::new(Rmat::new(config)),
+    }
+}

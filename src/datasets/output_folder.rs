@@ -1,0 +1,113 @@
+//! A folder that gets all its files or none.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+
+use crate::error::{Error, Result};
+
+/// The folder of a partition directory that is being generated. Files are written in a hidden folder inside it, so that
+/// they need not be copied, and moved when all are there. Dropped before [`commit`](Self::commit) it leaves nothing.
+#[derive(Debug)]
+pub(super) struct OutputFolder {
+    // Dropped before `made`, which must be empty then.
+    staging: TempDir,
+    path: PathBuf,
+    made: MadeFolders,
+}
+
+impl OutputFolder {
+    /// Makes `path`, or takes it if it is empty.
+    ///
+    /// # Errors
+    /// It is a file, or not empty; it cannot be created or written to.
+    pub(super) fn create(path: &Path, graph_name: &str) -> Result<Self> {
+        check_empty(path, graph_name)?;
+        let made = MadeFolders::create(path)?;
+        let staging = tempfile::Builder::new().prefix(".generating-").tempdir_in(path);
+        let staging = staging.map_err(|e| unwritable(path, &e))?;
+        Ok(OutputFolder { staging, path: path.to_owned(), made })
+    }
+
+    /// Where to write.
+    pub(super) fn staging(&self) -> &Path {
+        self.staging.path()
+    }
+
+    /// Moves `names` from the staging folder to where they belong, in that order; either all or none.
+    pub(super) fn commit(mut self, names: &[String]) -> Result<()> {
+        for (done, name) in names.iter().enumerate() {
+            let target = self.path.join(name);
+            if let Err(error) = fs::rename(self.staging().join(name), &target) {
+                for name in &names[..done] {
+                    // Back to where it is removed with everything else; there is nothing to be done if that fails.
+                    let _ = fs::rename(self.path.join(name), self.staging().join(name));
+                }
+                return Err(Error::io("create", &target, error));
+            }
+        }
+        self.made.keep();
+        Ok(())
+    }
+}
+
+fn unwritable(path: &Path, error: &std::io::Error) -> Error {
+    Error::config("--out", format!("{} cannot be used: {error}", path.display()))
+        .with_hint("name a folder that you may create files in")
+}
+
+fn check_empty(path: &Path, graph_name: &str) -> Result<()> {
+    let flag = "--out";
+    let json = format!("{graph_name}.json");
+    if path.join(&json).exists() {
+        let problem = format!("{} already holds graph {graph_name} ({json})", path.display());
+        let hint = "remove that folder, or choose another one with --out";
+        return Err(Error::config(flag, problem).with_hint(hint));
+    }
+    if path.exists() && !path.is_dir() {
+        let problem = format!("{} is not a folder", path.display());
+        return Err(Error::config(flag, problem).with_hint("name a new or an empty folder"));
+    }
+    let first = match fs::read_dir(path) {
+        Ok(mut entries) => entries.next(),
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => None,
+        Err(e) => return Err(unwritable(path, &e)),
+    };
+    let Some(entry) = first else { return Ok(()) };
+    let name = entry.map_err(|e| unwritable(path, &e))?.file_name();
+    let problem = format!("{} is not empty: it holds {}", path.display(), name.display());
+    Err(Error::config(flag, problem).with_hint("name a new or an empty folder"))
+}
+
+/// Folders that did not exist before; they are removed again unless they are kept.
+#[derive(Debug)]
+struct MadeFolders(Vec<PathBuf>);
+
+impl MadeFolders {
+    /// Creates `path` and the folders that it lies in.
+    fn create(path: &Path) -> Result<Self> {
+        let missing = path.ancestors().take_while(|p| !p.as_os_str().is_empty() && !p.exists());
+        let mut missing: Vec<PathBuf> = missing.map(Path::to_owned).collect();
+        missing.reverse();
+        let mut made = MadeFolders(Vec::new());
+        for folder in missing {
+            fs::create_dir(&folder).map_err(|e| unwritable(path, &e))?;
+            made.0.push(folder);
+        }
+        Ok(made)
+    }
+
+    fn keep(&mut self) {
+        self.0.clear();
+    }
+}
+
+impl Drop for MadeFolders {
+    fn drop(&mut self) {
+        for folder in self.0.iter().rev() {
+            // Fails, as it should, if something else has been put there.
+            let _ = fs::remove_dir(folder);
+        }
+    }
+}

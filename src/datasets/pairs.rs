@@ -1,0 +1,49 @@
+//! All edges, drawn and sorted by the partition that owns them.
+
+use std::path::Path;
+
+use rayon::prelude::*;
+
+use super::config::GeneratorConfig;
+use super::even_cut::EvenCut;
+use super::model::GraphModel;
+use super::progress::{Progress, Step};
+use super::spool::EdgeSpool;
+use crate::error::Result;
+
+/// Pairs drawn at a time: enough to keep all threads busy between two visits of the file.
+const BATCH: u64 = 1 << 18;
+
+/// Pairs that a thread draws at a time.
+const CHUNK: usize = 1 << 12;
+
+/// Draws every pair and stores both its directions, one of the last one if the number of edges is odd, with the partition
+/// of the destination.
+pub(super) fn spool_edges(
+    config: &GeneratorConfig,
+    model: &dyn GraphModel,
+    cut: EvenCut,
+    folder: &Path,
+    progress: &mut dyn FnMut(Progress) -> Result<()>,
+) -> Result<EdgeSpool> {
+    let total = config.edges;
+    let mut spool = EdgeSpool::create(folder, config.num_parts as usize)?;
+    let mut batch = vec![(0, 0); BATCH.min(total.div_ceil(2)) as usize];
+    for first in (0..total.div_ceil(2)).step_by(BATCH as usize) {
+        progress(Progress { step: Step::Edges, done: 2 * first, total })?;
+        let count = BATCH.min(total.div_ceil(2) - first);
+        let pairs = &mut batch[..count as usize];
+        pairs.par_iter_mut().enumerate().with_min_len(CHUNK).for_each(|(at, pair)| {
+            *pair = model.pair(first + at as u64);
+        });
+        for (&mut (u, v), pair) in pairs.iter_mut().zip(first..) {
+            spool.push(cut.piece_of(v) as usize, u, v)?;
+            if 2 * pair + 1 < total {
+                spool.push(cut.piece_of(u) as usize, v, u)?;
+            }
+        }
+    }
+    spool.finish()?;
+    progress(Progress { step: Step::Edges, done: total, total })?;
+    Ok(spool)
+}

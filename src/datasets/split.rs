@@ -1,0 +1,44 @@
+//! Which nodes are for training, validation and test.
+
+use super::bijection::Bijection;
+use super::config::GeneratorConfig;
+use super::draws::Purpose;
+
+/// What a node is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    Train,
+    Validation,
+    Test,
+}
+
+/// 60 % of the nodes for training, 20 % for validation, 20 % for test, drawn at random: as many as there can be in
+/// whole nodes, whatever the seed.
+#[derive(Debug)]
+pub(super) struct Split {
+    order: Bijection,
+    train_end: u64,
+    validation_end: u64,
+}
+
+impl Split {
+    pub(super) fn new(config: &GeneratorConfig) -> Self {
+        Split {
+            order: Bijection::new(config.nodes, config.seed, Purpose::Split),
+            train_end: config.nodes * 3 / 5,
+            validation_end: config.nodes * 4 / 5,
+        }
+    }
+
+    /// What a node is for.
+    pub(super) fn role(&self, node: u64) -> Role {
+        let rank = self.order.apply(node);
+        if rank < self.train_end {
+            Role::Train
+        } else if rank < self.validation_end {
+            Role::Validation
+        } else {
+            Role::Test
+        }
+    }
+}

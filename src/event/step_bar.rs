@@ -1,0 +1,53 @@
+//! The progress of one command that has several steps, for people.
+
+use std::io::IsTerminal;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+/// A bar on standard error, if that is a terminal; else nothing is shown. Dropped, it disappears.
+#[derive(Debug)]
+pub struct StepBar {
+    bar: Option<ProgressBar>,
+    step: &'static str,
+}
+
+impl StepBar {
+    /// Shows nothing yet.
+    pub fn new() -> Self {
+        let bar = std::io::stderr().is_terminal().then(|| {
+            let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+            let template = "{msg:20} [{bar:30}] {percent:>3} % {elapsed} (left: {eta})";
+            bar.with_style(
+                ProgressStyle::with_template(template)
+                    .unwrap_or_else(|_| ProgressStyle::default_bar()),
+            )
+        });
+        StepBar { bar, step: "" }
+    }
+
+    /// Shows that `done` of `total` parts of a step are done.
+    pub fn show(&mut self, step: &'static str, done: u64, total: u64) {
+        let Some(bar) = &self.bar else { return };
+        if self.step != step {
+            self.step = step;
+            bar.set_message(step);
+            bar.set_length(total);
+            bar.reset();
+        }
+        bar.set_position(done);
+    }
+}
+
+impl Default for StepBar {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Drop for StepBar {
+    fn drop(&mut self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
