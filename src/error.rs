@@ -42,7 +42,7 @@ pub enum Error {
     },
     /// libtorch refused an operation.
     #[error("libtorch: {0}")]
-    Tensor(#[from] tch::TchError),
+    Tensor(String),
     /// A worker process ended before its work was done. The text names rank, epoch, phase and cause.
     #[error("{problem}")]
     Worker {
@@ -69,6 +69,15 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 fn place(part: Option<&Path>) -> String {
     part.map(|p| format!("{}: ", p.display())).unwrap_or_default()
+}
+
+impl From<tch::TchError> for Error {
+    fn from(error: tch::TchError) -> Self {
+        // What follows is a trace of C++ frames, which helps nobody here.
+        let text = error.to_string();
+        let message = text.split("\nException raised from").next().unwrap_or_default();
+        Error::Tensor(message.trim().replace('\n', " "))
+    }
 }
 
 impl Error {

@@ -13,7 +13,6 @@ pub mod ipc;
 pub mod kernels;
 pub mod launcher;
 pub mod nn;
-mod philox;
 pub mod spill;
 pub mod tape;
 mod tensor;

@@ -2,9 +2,10 @@
 //!
 //! Kernels, spill files and messages work on slices; libtorch works on tensors. Everything that looks at a tensor's
 //! memory goes through this file.
-#![allow(unsafe_code)] // the two casts of a tensor's memory to a slice
+#![allow(unsafe_code)] // casts of a tensor's memory to a slice, and views from several threads
 
 use bytemuck::Pod;
+use rayon::prelude::*;
 use tch::kind::Element;
 use tch::{Device, Kind, Tensor};
 
@@ -43,6 +44,44 @@ pub(crate) fn copy(tensor: &Tensor) -> Result<Tensor> {
     let mut copy = empty(&tensor.size(), tensor.kind())?;
     copy.f_copy_(tensor)?;
     Ok(copy)
+}
+
+/// Rows that one thread works on at a time: enough to be efficient, few enough to stay in a cache and to balance threads.
+/// Fixed, so that sums over blocks are the same with any number of threads.
+pub(crate) const BLOCK_ROWS: i64 = 1024;
+
+/// Runs `work` on blocks of `rows` rows (start, length), in parallel; results come in order.
+///
+/// This is how libtorch is parallelised here: its own threads are off (they spin between operations, also in workers that
+/// are parked), and each block is a single-threaded operation on a view.
+pub(crate) fn map_row_blocks<R: Send>(
+    rows: i64,
+    work: impl Fn(i64, i64) -> Result<R> + Sync,
+) -> Result<Vec<R>> {
+    let starts: Vec<i64> = (0..rows).step_by(BLOCK_ROWS as usize).collect();
+    starts.into_par_iter().map(|start| work(start, BLOCK_ROWS.min(rows - start))).collect()
+}
+
+/// A tensor that several threads take views of.
+#[derive(Clone, Copy)]
+pub(crate) struct Shared<'a>(pub(crate) &'a Tensor);
+
+// SAFETY: a view is made by a function that only reads the tensor's metadata and counts references atomically, which
+// libtorch allows from several threads at once. What is written through views are disjoint blocks of rows.
+unsafe impl Sync for Shared<'_> {}
+// SAFETY: as above; moving the reference to another thread is sharing it.
+unsafe impl Send for Shared<'_> {}
+
+impl Shared<'_> {
+    /// A block of rows; shares memory.
+    pub(crate) fn rows(self, start: i64, len: i64) -> Result<Tensor> {
+        Ok(self.0.f_narrow(0, start, len)?)
+    }
+
+    /// The whole; shares memory.
+    pub(crate) fn whole(self) -> Tensor {
+        self.0.shallow_clone()
+    }
 }
 
 /// How many bytes a tensor's elements take.

@@ -6,6 +6,7 @@ use super::clean::{CleanArgs, clean};
 use super::generate::{GenerateArgs, generate};
 use super::inspect::{InspectArgs, inspect};
 use super::output::show;
+use super::predict::{PredictArgs, predict};
 use super::train::{TrainArgs, train};
 use crate::error::{Error, exit};
 
@@ -15,7 +16,7 @@ use crate::error::{Error, exit};
 /// keeps only as many of them in memory as you allow.
 #[derive(Parser)]
 #[command(name = "sar-single", version, arg_required_else_help = true)]
-#[command(args_conflicts_with_subcommands = true)]
+#[command(args_conflicts_with_subcommands = true, args_override_self = true)]
 struct Arguments {
     #[command(flatten)]
     train: Option<TrainArgs>,
@@ -25,21 +26,20 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    Clean(CleanArgs),
     Generate(GenerateArgs),
     Inspect(InspectArgs),
+    Predict(PredictArgs),
+    Clean(CleanArgs),
 }
 
 /// Parses the command line and does what it says; gives the exit code.
 pub fn run() -> u8 {
     let arguments = Arguments::parse();
     let result = match (arguments.command, arguments.train) {
-        (Some(Command::Clean(args)), _) => {
-            clean(args);
-            Ok(())
-        }
         (Some(Command::Generate(args)), _) => generate(args),
         (Some(Command::Inspect(args)), _) => inspect(args),
+        (Some(Command::Predict(args)), _) => predict(args),
+        (Some(Command::Clean(args)), _) => clean(args),
         (None, Some(args)) => train(args),
         // Nothing was asked for: say what can be.
         (None, None) => Arguments::command()

@@ -4,8 +4,10 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::defaults::spill_dir;
+use super::output::print;
+use crate::error::Result;
 use crate::launcher::sweep;
+use crate::worker::default_spill_dir;
 
 /// Remove the spill folders of runs that were killed
 ///
@@ -18,13 +20,14 @@ pub(super) struct CleanArgs {
 }
 
 /// Prints each folder that it removes.
-pub(super) fn clean(args: CleanArgs) {
-    let folder = args.spill_dir.unwrap_or_else(spill_dir);
+pub(super) fn clean(args: CleanArgs) -> Result<()> {
+    let folder = args.spill_dir.unwrap_or_else(default_spill_dir);
     let removed = sweep(&folder);
     for path in &removed {
-        println!("removed {}", path.display());
+        print(&format!("removed {}\n", path.display()))?;
     }
     if removed.is_empty() {
-        println!("nothing to remove in {}", folder.display());
+        print(&format!("nothing to remove in {}\n", folder.display()))?;
     }
+    Ok(())
 }

@@ -2,11 +2,11 @@
 
 mod arguments;
 mod clean;
-mod defaults;
 mod generate;
 mod inspect;
 mod output;
 mod partition_tables;
+mod predict;
 mod table;
 mod train;
 

@@ -1,10 +1,10 @@
 //! Training, the default command.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
-use super::defaults;
+use super::output::print;
 use crate::data::dgl::PartitionConfig;
 use crate::data::{DataKeys, Normalize};
 use crate::error::{Error, Result};
@@ -71,13 +71,13 @@ pub(super) struct TrainArgs {
     #[arg(long, value_enum, default_value_t = Norm::Both, help_heading = "Model")]
     gcn_norm: Norm,
     /// Number of layers
-    #[arg(long, value_name = "N", default_value_t = 3, help_heading = "Model")]
+    #[arg(long, value_name = "N", default_value_t = ModelConfig::default().layers, help_heading = "Model")]
     layers: usize,
     /// Width of hidden layers
-    #[arg(long, value_name = "N", default_value_t = 128, help_heading = "Model")]
+    #[arg(long, value_name = "N", default_value_t = ModelConfig::default().hidden, help_heading = "Model")]
     hidden: i64,
     /// Dropout between layers
-    #[arg(long, value_name = "P", default_value_t = 0.5, help_heading = "Model")]
+    #[arg(long, value_name = "P", default_value_t = ModelConfig::default().dropout, help_heading = "Model")]
     dropout: f64,
     /// Start from these weights (safetensors with the state-dict keys of DGL's modules)
     #[arg(long, value_name = "FILE", help_heading = "Model")]
@@ -129,11 +129,8 @@ pub(super) fn train(args: TrainArgs) -> Result<()> {
         Event::Evaluation(report) => console.evaluation(report),
         Event::Failed(_) => {}
     })?;
-    match &config.dump_step {
-        Some(path) => println!("{}", path.display()),
-        None => println!("{}", config.out.display()),
-    }
-    Ok(())
+    let written = config.dump_step.as_ref().unwrap_or(&config.out);
+    print(&format!("{}\n", written.display()))
 }
 
 fn config(args: TrainArgs) -> Result<RunConfig> {
@@ -155,7 +152,11 @@ fn config(args: TrainArgs) -> Result<RunConfig> {
         OptimizerName::Adam => OptimizerConfig::Adam { lr, weight_decay },
         OptimizerName::AdamW => OptimizerConfig::AdamW { lr, weight_decay },
     };
-    let (layers, hidden, dropout) = (args.layers, args.hidden, args.dropout);
+    // The configuration is kept with the results and read from elsewhere, so its paths are absolute.
+    let absolute =
+        |path: PathBuf| std::path::absolute(&path).map_err(|e| Error::io("find", &path, e));
+    let out = args.out.unwrap_or_else(|| free_run_folder(partitions.graph_name()));
+    let defaults = RunConfig::new(absolute(args.part_json)?, absolute(out)?);
     Ok(RunConfig {
         keys: DataKeys {
             features: args.features_key,
@@ -166,17 +167,29 @@ fn config(args: TrainArgs) -> Result<RunConfig> {
             edge_weight: args.edge_weight_key,
         },
         normalize_features: args.normalize_features,
-        model: ModelConfig { kind, layers, hidden, dropout },
+        model: ModelConfig {
+            kind,
+            layers: args.layers,
+            hidden: args.hidden,
+            dropout: args.dropout,
+        },
         optimizer,
         epochs: args.epochs,
         seed: args.seed,
-        init_params: args.init_params,
+        init_params: args.init_params.map(absolute).transpose()?,
         resident: args.resident,
-        threads: args.threads.unwrap_or_else(defaults::threads),
+        threads: args.threads.unwrap_or(defaults.threads),
         memory_budget: args.memory_budget,
-        dump_step: args.dump_step,
-        out: args.out.unwrap_or_else(|| defaults::out(partitions.graph_name())),
-        spill_dir: args.spill_dir.unwrap_or_else(defaults::spill_dir),
-        part_json: args.part_json,
+        dump_step: args.dump_step.map(absolute).transpose()?,
+        spill_dir: absolute(args.spill_dir.unwrap_or(defaults.spill_dir))?,
+        part_json: defaults.part_json,
+        out: defaults.out,
     })
+}
+
+/// The first of runs/GRAPH-1, runs/GRAPH-2, ... that does not exist.
+fn free_run_folder(graph: &str) -> PathBuf {
+    let candidates = (1..).map(|n: u32| Path::new("runs").join(format!("{graph}-{n}")));
+    let mut free = candidates.filter(|path| !path.exists());
+    free.next().unwrap_or_else(|| PathBuf::from("runs"))
 }

@@ -1,6 +1,6 @@
 //! The random numbers of a graph: each a pure function of the seed, what it is for, and an index.
 
-use crate::philox::philox4x32;
+use crate::kernels::philox4x32;
 
 /// What random numbers are for; numbers of different purposes are independent.
 #[derive(Clone, Copy, Debug)]

@@ -1,5 +1,6 @@
 //! Files: the storage trait (real and faulty), atomic replacement, element types, the codec of small records.
 
+mod array_header;
 mod atomic;
 mod codec;
 mod counters;
@@ -8,6 +9,7 @@ mod faulty;
 mod row_file;
 mod storage;
 
+pub use array_header::{ArraySpec, npy_header, safetensors_header};
 pub use atomic::AtomicFile;
 pub use codec::{decode, encode};
 pub use counters::{IoCounters, IoTotals};

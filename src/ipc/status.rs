@@ -52,6 +52,7 @@ pub struct RankStatus {
     epoch: AtomicU32,
     phase: AtomicU32,
     layer: AtomicU32,
+    turns: AtomicU32,
 }
 
 impl RankStatus {
@@ -68,6 +69,16 @@ impl RankStatus {
             2 => Activity::Parked,
             _ => Activity::Finished,
         }
+    }
+
+    /// Counts a turn. Before [`set_activity`](RankStatus::set_activity) says that it has begun.
+    pub fn count_turn(&self) {
+        self.turns.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// How many turns the rank has begun: who reads this twice and sees no change knows that nothing began in between.
+    pub fn turns(&self) -> u32 {
+        self.turns.load(Ordering::SeqCst)
     }
 
     /// Says which epoch (from 1; 0 = before the first) the rank is in.

@@ -3,8 +3,8 @@
 
 use rayon::prelude::*;
 
+use super::philox::philox4x32;
 use super::real::Real;
-use crate::philox::philox4x32;
 
 /// What identifies one application of dropout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

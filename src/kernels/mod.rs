@@ -4,12 +4,14 @@
 
 mod blocks;
 mod dropout;
+mod philox;
 mod real;
 mod reduce;
 mod rows;
 mod spmm;
 
 pub use dropout::{DropoutKey, dropout};
+pub(crate) use philox::philox4x32;
 pub use real::Real;
 pub use reduce::{NO_SOURCE, Selection, select, select_adjoint};
 pub use rows::{gather_rows, scatter_add_rows};

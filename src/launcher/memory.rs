@@ -4,47 +4,60 @@
 
 use std::fs;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use super::worker::Worker;
 use crate::ipc::{Activity, Control};
 
+/// Samples are at least this far apart.
+const INTERVAL: Duration = Duration::from_millis(100);
+/// The launcher's own memory hardly changes: it is read once in so many samples.
+const LAUNCHER_SAMPLES: usize = 10;
+
 /// Samples the tree and keeps the largest sum seen.
 ///
 /// Reading a process's set size walks its page tables, so a parked worker, whose memory does not change, is read once
-/// after it has been resident and then only now and then.
+/// after each of its turns.
 pub(super) struct MemorySampler {
     control: Arc<Control>,
     launcher: u64,
     workers: Vec<Sample>,
-    ticks: usize,
+    samples: usize,
+    last: Instant,
     peak: u64,
 }
 
 #[derive(Clone, Copy, Default)]
 struct Sample {
     bytes: u64,
-    parked: bool,
+    /// The turns the worker had begun, if it was parked then.
+    parked_after: Option<u32>,
 }
 
 impl MemorySampler {
     pub(super) fn new(control: Arc<Control>) -> Self {
         let workers = vec![Sample::default(); control.world_size()];
-        MemorySampler { control, launcher: 0, workers, ticks: 0, peak: 0 }
+        MemorySampler { control, launcher: 0, workers, samples: 0, last: Instant::now(), peak: 0 }
     }
 
-    /// Takes a sample; to be called often.
+    /// Takes a sample, if one is due; to be called often.
     pub(super) fn sample(&mut self, workers: &[Worker]) {
-        self.ticks += 1;
-        let due = self.ticks % self.workers.len().max(1);
-        if due == 0 {
+        if self.samples > 0 && self.last.elapsed() < INTERVAL {
+            return;
+        }
+        if self.samples.is_multiple_of(LAUNCHER_SAMPLES) {
             self.launcher = proportional_set_size("self");
         }
+        self.samples += 1;
+        self.last = Instant::now();
         for worker in workers {
             let sample = &mut self.workers[worker.rank()];
-            let parked = self.control.rank(worker.rank()).activity() == Activity::Parked;
-            if !parked || !sample.parked || due == worker.rank() {
+            let status = self.control.rank(worker.rank());
+            let parked = status.activity() == Activity::Parked;
+            let parked_after = parked.then(|| status.turns());
+            if !parked || sample.parked_after != parked_after {
                 let bytes = proportional_set_size(&worker.pid().to_string());
-                *sample = Sample { bytes: if worker.is_alive() { bytes } else { 0 }, parked };
+                *sample = Sample { bytes, parked_after };
             }
         }
         let sum = self.launcher + self.workers.iter().map(|sample| sample.bytes).sum::<u64>();

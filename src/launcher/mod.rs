@@ -6,11 +6,14 @@
 
 mod fork;
 mod memory;
+mod predict;
 mod run_folder;
 mod supervise;
 mod train;
 mod worker;
+mod workers;
 
+pub use predict::predict;
 pub use run_folder::{RunFolder, sweep};
 pub use supervise::supervise;
 pub use train::{CONFIG, METRICS, train};

@@ -27,7 +27,10 @@ pub struct RunFolder {
 impl RunFolder {
     /// Makes the folder of a run in `spill_dir`, with its control file.
     pub fn create(spill_dir: &Path, world_size: usize, slots: usize) -> Result<(Self, Control)> {
-        fs::create_dir_all(spill_dir).map_err(|e| Error::io("create", spill_dir, e))?;
+        fs::create_dir_all(spill_dir).map_err(|e| {
+            Error::input(spill_dir, "", format!("cannot be made: {e}"))
+                .with_hint("name another folder for spilled data with --spill-dir")
+        })?;
         let unfinished = tempfile::Builder::new()
             .prefix(UNFINISHED)
             .tempdir_in(spill_dir)

@@ -1,7 +1,9 @@
 //! The launcher's loop: signals, events and deaths, one after the other.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
 use std::sync::Arc;
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use crossbeam::channel::{Receiver, RecvTimeoutError, unbounded};
@@ -52,9 +54,9 @@ pub fn supervise(
         }
     }
     drop(sender);
-    let (inputs, signals) = listen(receiver)?;
-    let result = supervisor.run(&inputs, on_event);
-    signals.close();
+    let listeners = Listeners::start(receiver)?;
+    let result = supervisor.run(&listeners.inputs, on_event);
+    listeners.stop();
     result
 }
 
@@ -92,30 +94,47 @@ enum Input {
     EndOfEvents,
 }
 
-/// Starts the threads that turn signals and events into inputs.
-fn listen(mut events: EventReceiver) -> Result<(Receiver<Input>, Handle)> {
-    let (sender, inputs) = unbounded();
-    let mut signals = Signals::new([SIGCHLD, SIGINT, SIGTERM, SIGHUP])
-        .map_err(|e| Error::io("watch", std::path::Path::new("signals"), e))?;
-    let handle = signals.handle();
-    let from_signals = sender.clone();
-    std::thread::spawn(move || {
-        for signal in signals.forever() {
-            if from_signals.send(Input::Signal(signal)).is_err() {
-                break;
+/// The threads that turn signals and events into inputs.
+struct Listeners {
+    inputs: Receiver<Input>,
+    signals: Handle,
+    threads: [JoinHandle<()>; 2],
+}
+
+impl Listeners {
+    fn start(mut events: EventReceiver) -> Result<Self> {
+        let (sender, inputs) = unbounded();
+        let mut signals = Signals::new([SIGCHLD, SIGINT, SIGTERM, SIGHUP])
+            .map_err(|e| Error::io("watch", Path::new("signals"), e))?;
+        let handle = signals.handle();
+        let from_signals = sender.clone();
+        let signal_thread = std::thread::spawn(move || {
+            for signal in signals.forever() {
+                if from_signals.send(Input::Signal(signal)).is_err() {
+                    break;
+                }
             }
-        }
-    });
-    std::thread::spawn(move || {
-        // A frame that cannot be read means that the pipe is broken for good.
-        while let Ok(Some(event)) = events.receive() {
-            if sender.send(Input::Event(event)).is_err() {
-                return;
+        });
+        let event_thread = std::thread::spawn(move || {
+            // A frame that cannot be read means that the pipe is broken for good.
+            while let Ok(Some(event)) = events.receive() {
+                if sender.send(Input::Event(event)).is_err() {
+                    return;
+                }
             }
+            let _ = sender.send(Input::EndOfEvents);
+        });
+        Ok(Listeners { inputs, signals: handle, threads: [signal_thread, event_thread] })
+    }
+
+    /// Ends the threads: afterwards this process may fork again.
+    fn stop(self) {
+        self.signals.close();
+        for thread in self.threads {
+            // They end by themselves and do not panic; there would be nothing to do about it.
+            let _ = thread.join();
         }
-        let _ = sender.send(Input::EndOfEvents);
-    });
-    Ok((inputs, handle))
+    }
 }
 
 struct Supervisor {
@@ -216,7 +235,7 @@ impl Supervisor {
         let mut deaths: Vec<Error> = Vec::new();
         for worker in self.workers.iter_mut().filter(|worker| worker.is_alive()) {
             let status: Option<WaitStatus> = waitpid(Some(worker.pid()), WaitOptions::NOHANG)
-                .map_err(|e| Error::io("wait for", std::path::Path::new("a worker"), e.into()))?
+                .map_err(|e| Error::io("wait for", Path::new("a worker"), e.into()))?
                 .map(|(_, status)| status);
             deaths.extend(status.and_then(|status| worker.ended(&self.control, status)));
         }

@@ -2,10 +2,8 @@
 
 use std::fs;
 use std::io::Write;
-use std::sync::Arc;
 
-use super::run_folder::{RunFolder, sweep};
-use super::supervise::supervise;
+use super::workers::run_workers;
 use crate::data::dgl::PartitionConfig;
 use crate::error::{Error, Result};
 use crate::event::{Event, MetricsFile};
@@ -31,9 +29,13 @@ pub fn train(config: &RunConfig, observe: &mut dyn FnMut(&Event)) -> Result<()> 
         observe(&Event::Note(note.clone()));
     }
     check(config)?;
-    fs::create_dir_all(&config.out).map_err(|e| Error::io("create", &config.out, e))?;
+    fs::create_dir_all(&config.out).map_err(|e| {
+        Error::input(&config.out, "", format!("cannot be made: {e}"))
+            .with_hint("name another folder for results with --out")
+    })?;
     let mut metrics = None;
-    let result = run_workers(config, &partitions, &mut |event, peak| {
+    let work = |here: Surroundings<'_>| worker::train(here, config);
+    let result = run_workers(config, &partitions, &work, &mut |event, peak| {
         match &event {
             Event::Epoch(report) => {
                 if metrics.is_none() {
@@ -56,35 +58,9 @@ pub fn train(config: &RunConfig, observe: &mut dyn FnMut(&Event)) -> Result<()> 
     result
 }
 
-fn run_workers(
-    config: &RunConfig,
-    partitions: &PartitionConfig,
-    on_event: &mut dyn FnMut(Event, u64) -> Result<()>,
-) -> Result<()> {
-    sweep(&config.spill_dir);
-    let world_size = partitions.book().num_parts();
-    let (folder, control) = RunFolder::create(&config.spill_dir, world_size, config.resident)?;
-    let control = Arc::new(control);
-    let work = |rank, events: &_| {
-        let here = Surroundings {
-            rank,
-            control: &control,
-            folder: folder.path(),
-            events,
-            partitions,
-            threads: config.threads,
-        };
-        worker::train(here, config)
-    };
-    supervise(&control, &work, on_event)
-}
-
 fn check(config: &RunConfig) -> Result<()> {
     if config.epochs == 0 {
         return Err(Error::config("epochs", "at least one epoch is needed"));
-    }
-    if config.threads == 0 {
-        return Err(Error::config("threads", "at least one thread is needed"));
     }
     if let Some(path) = &config.init_params {
         fs::File::open(path).map_err(|e| Error::unreadable(path, &e))?;

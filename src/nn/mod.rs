@@ -18,4 +18,4 @@ pub use loss::{accuracy_counts, cross_entropy};
 pub use optim::{Optimizer, OptimizerConfig};
 pub use sage_conv::{SageAggregator, SageConv, SageConvConfig};
 pub use stack::{ModelConfig, ModelKind, Stack};
-pub use state_dict::{load_state_dict, save_state_dict};
+pub use state_dict::{load_state_dict, save_state_dict, stored_out_feats};

@@ -40,6 +40,13 @@ pub enum OptimizerConfig {
     },
 }
 
+/// Adam with learning rate 0.01.
+impl Default for OptimizerConfig {
+    fn default() -> Self {
+        OptimizerConfig::Adam { lr: 0.01, weight_decay: 0.0 }
+    }
+}
+
 const BETA1: f64 = 0.9;
 const BETA2: f64 = 0.999;
 const EPSILON: f64 = 1e-8;

@@ -28,6 +28,16 @@ pub enum ModelKind {
     },
 }
 
+impl ModelKind {
+    /// The parameter of a layer, and which of its two sides, that tells the width of the layer's output.
+    pub(super) fn output_weight(self) -> (&'static str, usize) {
+        match self {
+            ModelKind::Sage { .. } => ("fc_neigh.weight", 0),
+            ModelKind::Gcn { .. } => ("weight", 1),
+        }
+    }
+}
+
 /// Configuration of a [`Stack`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ModelConfig {
@@ -40,6 +50,14 @@ pub struct ModelConfig {
     pub hidden: i64,
     /// Dropout before every layer but the first.
     pub dropout: f64,
+}
+
+/// Three layers of GraphSAGE(mean), 128 wide, with dropout 0.5.
+impl Default for ModelConfig {
+    fn default() -> Self {
+        let kind = ModelKind::Sage { aggregator: SageAggregator::Mean, edge_weights: false };
+        ModelConfig { kind, layers: 3, hidden: 128, dropout: 0.5 }
+    }
 }
 
 /// Layers with ReLU, then dropout, between them; none after the last. The i-th layer's parameters are named

@@ -4,13 +4,19 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
 
+use safetensors::SafeTensorError;
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 use tch::{Kind, Tensor};
 
+use super::stack::ModelConfig;
 use crate::error::{Error, Result};
 use crate::io::AtomicFile;
 use crate::tape::ParameterSet;
 use crate::tensor;
+
+/// The remedy for weights of another model.
+const OTHER_MODEL: &str =
+    "give the flags (--model, --layers, --hidden, ...) that the weights were made with";
 
 /// Writes all parameters as float32. `metadata` goes into the file's header.
 pub fn save_state_dict(
@@ -53,8 +59,7 @@ pub(crate) fn save_tensors(
 /// If a key is missing, or one is left over, or a shape differs: the message lists them.
 pub fn load_state_dict(path: &Path, parameters: &ParameterSet) -> Result<()> {
     let bytes = std::fs::read(path).map_err(|e| Error::unreadable(path, &e))?;
-    let file = SafeTensors::deserialize(&bytes)
-        .map_err(|e| Error::input(path, "", format!("is not a safetensors file: {e}")))?;
+    let file = SafeTensors::deserialize(&bytes).map_err(|e| not_safetensors(path, &e))?;
     check_keys(path, &file, parameters)?;
     let flat = tensor::copy(&*parameters.flat().pin()?)?;
     for parameter in parameters.iter() {
@@ -64,13 +69,31 @@ pub fn load_state_dict(path: &Path, parameters: &ParameterSet) -> Result<()> {
         if value.size() != parameters.shape(parameter) {
             let (found, expected) = (value.size(), parameters.shape(parameter));
             let problem = format!("has shape {found:?}, but the model has {expected:?}");
-            return Err(Error::input(path, name, problem).with_hint(
-                "give the flags (--model, --layers, --hidden, ...) the weights were made with",
-            ));
+            return Err(Error::input(path, name, problem).with_hint(OTHER_MODEL));
         }
         parameters.view(&flat, parameter)?.f_copy_(&value)?;
     }
     parameters.set_flat(flat)
+}
+
+/// The width of the last layer's output in a file of weights of this model.
+///
+/// # Errors
+/// If the file cannot be read or has no such layer.
+pub fn stored_out_feats(path: &Path, model: &ModelConfig) -> Result<i64> {
+    let bytes = std::fs::read(path).map_err(|e| Error::unreadable(path, &e))?;
+    let (_, header) = SafeTensors::read_metadata(&bytes).map_err(|e| not_safetensors(path, &e))?;
+    let (name, side) = model.kind.output_weight();
+    let name = format!("convs.{}.{name}", model.layers - 1);
+    let shape = header.info(&name).map(|info| info.shape.clone()).unwrap_or_default();
+    match shape[..] {
+        [_, _] => Ok(shape[side] as i64),
+        _ => Err(Error::input(path, &name, "is missing, or is no matrix").with_hint(OTHER_MODEL)),
+    }
+}
+
+fn not_safetensors(path: &Path, error: &SafeTensorError) -> Error {
+    Error::input(path, "", format!("is not a safetensors file: {error}"))
 }
 
 fn check_keys(path: &Path, file: &SafeTensors<'_>, parameters: &ParameterSet) -> Result<()> {
@@ -86,8 +109,7 @@ fn check_keys(path: &Path, file: &SafeTensors<'_>, parameters: &ParameterSet) ->
         missing.join(", "),
         unknown.join(", ")
     );
-    Err(Error::input(path, "", problem)
-        .with_hint("give the flags (--model, --layers, --hidden, ...) the weights were made with"))
+    Err(Error::input(path, "", problem).with_hint(OTHER_MODEL))
 }
 
 fn to_tensor(path: &Path, name: &str, stored: &TensorView<'_>) -> Result<Tensor> {

@@ -5,6 +5,7 @@ use std::rc::Rc;
 use tch::{Kind, Tensor};
 
 use super::graph::Graph;
+use super::linear::column_sums;
 use super::parameters::Parameter;
 use super::record::{Adjoint, Tape};
 use super::var::{Target, Var};
@@ -161,7 +162,7 @@ impl Adjoint for SumAdjoint<'_> {
     fn adjoint(self: Box<Self>, tape: &mut Tape<'_>, gradient: PointerTensor) -> Result<()> {
         let SumAdjoint { graph, weighted, x, scale, onto, bias } = *self;
         if let Some(bias) = bias {
-            let total = gradient.pin()?.f_sum_dim_intlist([0_i64].as_slice(), false, None)?;
+            let total = column_sums(&*gradient.pin()?)?;
             tape.add_parameter_grad(bias, total)?;
         }
         let Some(x) = x else { return tape.add_grad(onto.as_ref(), gradient) };

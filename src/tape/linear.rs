@@ -1,12 +1,13 @@
 //! The linear map.
 
-use tch::Tensor;
+use tch::{Kind, Tensor};
 
 use super::parameters::Parameter;
 use super::record::{Adjoint, Tape};
 use super::var::{Target, Var};
 use crate::error::Result;
 use crate::spill::PointerTensor;
+use crate::tensor::{self, Shared, map_row_blocks};
 
 /// A weight matrix and how it is stored.
 #[derive(Debug, Clone, Copy)]
@@ -18,11 +19,18 @@ pub enum Weight {
 }
 
 impl Weight {
+    fn parameter(self) -> Parameter {
+        match self {
+            Weight::OutIn(parameter) | Weight::InOut(parameter) => parameter,
+        }
+    }
+
     /// The matrix as `[in, out]`.
     fn value(self, tape: &Tape<'_>) -> Result<Tensor> {
+        let value = tape.parameters().value(self.parameter())?;
         match self {
-            Weight::OutIn(parameter) => Ok(tape.parameters().value(parameter)?.f_tr()?),
-            Weight::InOut(parameter) => tape.parameters().value(parameter),
+            Weight::OutIn(_) => Ok(value.f_tr()?),
+            Weight::InOut(_) => Ok(value),
         }
     }
 }
@@ -55,17 +63,27 @@ impl Tape<'_> {
     ) -> Result<Tensor> {
         let weight = weight.value(self)?;
         let bias = bias.map(|bias| self.parameters().value(bias)).transpose()?;
-        Ok(match (onto, bias) {
-            (None, None) => x.f_mm(&weight)?,
-            (None, Some(bias)) => bias.f_addmm(x, &weight)?,
-            (Some(onto), bias) => {
-                let mut sum = onto.into_tensor()?;
-                if let Some(bias) = bias {
-                    sum = sum.f_add_(&bias)?;
-                }
-                sum.f_addmm_(x, &weight)?
-            }
-        })
+        let (rows, in_place) = (x.size()[0], onto.is_some());
+        let y = match onto {
+            Some(onto) => onto.into_tensor()?,
+            None => tensor::empty(&[rows, weight.size()[1]], x.kind())?,
+        };
+        {
+            let (x, weight, y) = (Shared(x), Shared(&weight), Shared(&y));
+            let bias = bias.as_ref().map(Shared);
+            map_row_blocks(rows, |start, len| {
+                let (x, weight) = (x.rows(start, len)?, weight.whole());
+                let mut y = y.rows(start, len)?;
+                let _written = match (in_place, bias) {
+                    (false, None) => x.f_mm_out(&y, &weight)?,
+                    (false, Some(bias)) => bias.whole().f_addmm_out(&y, &x, &weight)?,
+                    (true, None) => y.f_addmm_(&x, &weight)?,
+                    (true, Some(bias)) => y.f_add_(&bias.whole())?.f_addmm_(&x, &weight)?,
+                };
+                Ok(())
+            })?;
+        }
+        Ok(y)
     }
 }
 
@@ -82,21 +100,67 @@ impl Adjoint for LinearAdjoint {
         let LinearAdjoint { x, weight, bias, onto } = *self;
         let gy = gradient.pin()?;
         {
-            let x = x.pin()?;
-            match weight {
-                Weight::OutIn(w) => tape.add_parameter_grad(w, gy.f_tr()?.f_mm(&x)?)?,
-                Weight::InOut(w) => tape.add_parameter_grad(w, x.f_tr()?.f_mm(&gy)?)?,
-            }
+            let values = x.pin()?;
+            let gradient = weight_gradient(weight, &values, &gy)?;
+            tape.add_parameter_grad(weight.parameter(), gradient)?;
         }
         if let Some(bias) = bias {
-            tape.add_parameter_grad(bias, gy.f_sum_dim_intlist([0_i64].as_slice(), false, None)?)?;
+            tape.add_parameter_grad(bias, column_sums(&gy)?)?;
         }
         if let Some(target) = x.target() {
-            let gx = gy.f_mm(&weight.value(tape)?.f_tr()?)?;
+            let gx = input_gradient(&gy, &weight.value(tape)?.f_tr()?)?;
             let gx = tape.manager().track("gradient", gx);
             tape.add_grad(Some(&target), gx)?;
         }
         drop(gy);
         tape.add_grad(onto.as_ref(), gradient)
     }
+}
+
+fn weight_gradient(weight: Weight, x: &Tensor, gy: &Tensor) -> Result<Tensor> {
+    let (left, right) = match weight {
+        Weight::OutIn(_) => (gy, x),
+        Weight::InOut(_) => (x, gy),
+    };
+    let (rows, kind) = (x.size()[0], x.kind());
+    let shape = [left.size()[1], right.size()[1]];
+    let (left, right) = (Shared(left), Shared(right));
+    let parts = map_row_blocks(rows, |start, len| {
+        Ok(left.rows(start, len)?.f_tr()?.f_mm(&right.rows(start, len)?)?)
+    });
+    total(parts?, &shape, kind)
+}
+
+fn input_gradient(gy: &Tensor, weight: &Tensor) -> Result<Tensor> {
+    let rows = gy.size()[0];
+    let gx = tensor::empty(&[rows, weight.size()[1]], gy.kind())?;
+    {
+        let (gy, weight, gx) = (Shared(gy), Shared(weight), Shared(&gx));
+        map_row_blocks(rows, |start, len| {
+            let gx = gx.rows(start, len)?;
+            let _written = gy.rows(start, len)?.f_mm_out(&gx, &weight.whole())?;
+            Ok(())
+        })?;
+    }
+    Ok(gx)
+}
+
+/// The gradient of a bias: the sum over rows.
+pub(super) fn column_sums(gy: &Tensor) -> Result<Tensor> {
+    let [rows, columns] = [gy.size()[0], gy.size()[1]];
+    let kind = gy.kind();
+    let gy = Shared(gy);
+    let parts = map_row_blocks(rows, |start, len| {
+        Ok(gy.rows(start, len)?.f_sum_dim_intlist([0_i64].as_slice(), false, None)?)
+    });
+    total(parts?, &[columns], kind)
+}
+
+/// The sum of the blocks' parts, in their order.
+fn total(parts: Vec<Tensor>, shape: &[i64], kind: Kind) -> Result<Tensor> {
+    let mut total = tensor::zeros(shape, kind)?;
+    for part in parts {
+        total = total.f_add_(&part)?;
+    }
+    Ok(total)
 }

@@ -15,6 +15,7 @@ mod manager;
 mod parameters;
 mod record;
 mod segment;
+mod segment_grad;
 mod select;
 mod var;
 

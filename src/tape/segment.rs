@@ -6,23 +6,27 @@ use tch::Tensor;
 
 use super::parameters::{Parameter, ParameterSet};
 use super::record::{Adjoint, Tape};
+use super::segment_grad::SegmentGrad;
 use super::var::Var;
 use crate::error::{Error, Result};
-use crate::spill::PointerTensor;
-use crate::tensor;
-
-/// Rows that a segment is run on at a time: enough to be efficient, few enough to stay in a cache.
-const BLOCK: i64 = 4096;
+use crate::spill::{Pinned, PointerTensor};
+use crate::tensor::{self, BLOCK_ROWS, Shared, map_row_blocks};
 
 /// The code of a segment: from a block of rows of each input, and the parameters, to the same rows of the output.
-type Code = dyn Fn(&[Tensor], &[Tensor]) -> Result<Tensor>;
+pub(super) type Code = dyn Fn(&[Tensor], &[Tensor]) -> Result<Tensor> + Send + Sync;
 
 /// A segment with everything it needs to run again.
-struct Segment {
-    inputs: Vec<Var>,
+pub(super) struct Segment {
+    pub(super) inputs: Vec<Var>,
+    pub(super) parameters: Vec<Parameter>,
+    pub(super) code: Box<Code>,
     parameter_set: Rc<ParameterSet>,
-    parameters: Vec<Parameter>,
-    code: Box<Code>,
+}
+
+/// The values a segment runs on.
+pub(super) struct Values {
+    pub(super) inputs: Vec<Pinned<Tensor>>,
+    pub(super) parameters: Vec<Tensor>,
 }
 
 impl Tape<'_> {
@@ -30,8 +34,8 @@ impl Tape<'_> {
     ///
     /// `code` gets blocks of rows of the inputs (`[block, width]` each) and the values of `parameters`, and gives the
     /// same rows of the output. It has to be row-wise: a row of the output depends on that row of the inputs only. It is
-    /// run again when its output is needed after a pause, and once more in the backward pass, there with gradients on; so
-    /// it must be a pure function.
+    /// run by several threads, again when its output is needed after a pause, and once more in the backward pass, there
+    /// with gradients on; so it must be a pure function.
     ///
     /// # Errors
     /// If the inputs differ in their number of rows, or the output's rows are not the block's.
@@ -40,7 +44,7 @@ impl Tape<'_> {
         name: &str,
         inputs: &[&Var],
         parameters: &[Parameter],
-        code: impl Fn(&[Tensor], &[Tensor]) -> Result<Tensor> + 'static,
+        code: impl Fn(&[Tensor], &[Tensor]) -> Result<Tensor> + Send + Sync + 'static,
     ) -> Result<Var> {
         let segment = Rc::new(Segment {
             inputs: inputs.iter().map(|v| (*v).clone()).collect(),
@@ -75,9 +79,13 @@ impl Tape<'_> {
         self.segment("scaled", &[x, &scale], &[], |v, _| Ok(v[0].f_mul(&v[1].f_unsqueeze(1)?)?))
     }
 
+    /// The segment as one block, of which libtorch keeps what its backward pass needs.
     fn retained(&mut self, name: &str, segment: Rc<Segment>) -> Result<Var> {
         let rows = segment.rows()?;
-        let run = segment.run_with_grad(0, rows)?;
+        let values = segment.values()?;
+        let inputs = values.inputs.iter().map(|x| x.shallow_clone()).collect();
+        let run = SegmentGrad::run(&*segment.code, inputs, &segment.needs(), values.parameters)?;
+        check_rows(&run.output, rows)?;
         let value = tensor::copy(&run.output.f_detach()?)?;
         let y = self.manager().track(name, value);
         let y = self.var(y, true);
@@ -87,6 +95,34 @@ impl Tape<'_> {
 }
 
 impl Segment {
+    /// The output, computed block by block without gradients.
+    fn forward(&self) -> Result<Tensor> {
+        let rows = self.rows()?;
+        let Values { inputs, parameters } = self.values()?;
+        let inputs: Vec<_> = inputs.iter().map(|x| Shared(x)).collect();
+        let parameters: Vec<_> = parameters.iter().map(Shared).collect();
+        let code = &*self.code;
+        let block = |start: i64, len: i64| -> Result<Tensor> {
+            let inputs = inputs.iter().map(|x| x.rows(start, len)).collect::<Result<Vec<_>>>()?;
+            let parameters: Vec<_> = parameters.iter().map(|p| p.whole()).collect();
+            let part = code(&inputs, &parameters)?;
+            check_rows(&part, len)?;
+            Ok(part)
+        };
+        // The first block tells the output's width.
+        let first = block(0, BLOCK_ROWS.min(rows))?;
+        let output = tensor::empty(&[rows, first.size()[1]], first.kind())?;
+        output.f_narrow(0, 0, first.size()[0])?.f_copy_(&first)?;
+        {
+            let output = Shared(&output);
+            map_row_blocks(rows, |start, len| match start {
+                0 => Ok(()),
+                _ => Ok(output.rows(start, len)?.f_copy_(&block(start, len)?)?),
+            })?;
+        }
+        Ok(output)
+    }
+
     fn rows(&self) -> Result<i64> {
         let rows: Vec<i64> = self.inputs.iter().map(|v| v.size()[0]).collect();
         match rows.first() {
@@ -95,51 +131,37 @@ impl Segment {
         }
     }
 
-    /// The output, computed block by block without gradients.
-    fn forward(&self) -> Result<Tensor> {
-        let rows = self.rows()?;
-        let inputs = self.inputs.iter().map(Var::pin).collect::<Result<Vec<_>>>()?;
-        let parameters = self.parameter_values()?;
-        let mut output: Option<Tensor> = None;
-        let mut start = 0;
-        loop {
-            let len = BLOCK.min(rows - start);
-            let block = inputs.iter().map(|x| Ok(x.f_narrow(0, start, len)?));
-            let part = (self.code)(&block.collect::<Result<Vec<_>>>()?, &parameters)?;
-            check_rows(&part, len)?;
-            if len == rows {
-                return Ok(part.f_contiguous()?);
+    fn values(&self) -> Result<Values> {
+        let parameters = self.parameters.iter().map(|p| self.parameter_set.value(*p));
+        Ok(Values {
+            inputs: self.inputs.iter().map(Var::pin).collect::<Result<_>>()?,
+            parameters: parameters.collect::<Result<_>>()?,
+        })
+    }
+
+    /// Which inputs need a gradient.
+    fn needs(&self) -> Vec<bool> {
+        self.inputs.iter().map(Var::needs_grad).collect()
+    }
+
+    fn hand_over(
+        &self,
+        tape: &mut Tape<'_>,
+        inputs: Vec<Option<Tensor>>,
+        parameters: Vec<Option<Tensor>>,
+    ) -> Result<()> {
+        for (var, gradient) in self.inputs.iter().zip(inputs) {
+            if let Some(gradient) = gradient {
+                let gradient = tape.manager().track("gradient", gradient);
+                tape.add_grad(var.target().as_ref(), gradient)?;
             }
-            let whole = match output.take() {
-                Some(whole) => whole,
-                None => tensor::empty(&[rows, part.size()[1]], part.kind())?,
-            };
-            whole.f_narrow(0, start, len)?.f_copy_(&part)?;
-            start += len;
-            if start == rows {
-                return Ok(whole);
-            }
-            output = Some(whole);
         }
-    }
-
-    /// Runs a block with gradients on.
-    fn run_with_grad(&self, start: i64, len: i64) -> Result<Run> {
-        let leaf = |value: Tensor, needs_grad: bool| {
-            Ok(value.f_detach()?.f_set_requires_grad(needs_grad)?)
-        };
-        let inputs =
-            self.inputs.iter().map(|v| leaf(v.pin()?.f_narrow(0, start, len)?, v.needs_grad()));
-        let inputs = inputs.collect::<Result<Vec<_>>>()?;
-        let parameters = self.parameter_values()?.into_iter().map(|p| leaf(p, true));
-        let parameters = parameters.collect::<Result<Vec<_>>>()?;
-        let output = (self.code)(&inputs, &parameters)?;
-        check_rows(&output, len)?;
-        Ok(Run { inputs, parameters, output })
-    }
-
-    fn parameter_values(&self) -> Result<Vec<Tensor>> {
-        self.parameters.iter().map(|p| self.parameter_set.value(*p)).collect()
+        for (parameter, gradient) in self.parameters.iter().zip(parameters) {
+            if let Some(gradient) = gradient {
+                tape.add_parameter_grad(*parameter, gradient)?;
+            }
+        }
+        Ok(())
     }
 }
 
@@ -148,113 +170,69 @@ fn check_rows(output: &Tensor, rows: i64) -> Result<()> {
     if size.len() == 2 && size[0] == rows {
         return Ok(());
     }
-    Err(Error::Internal(format!(
-        "a segment gave {size:?} for {rows} rows; it must give one row each"
-    )))
-}
-
-/// Gradients, where there are any.
-type Grads = Vec<Option<Tensor>>;
-
-/// libtorch's local graph of a segment.
-struct Run {
-    inputs: Vec<Tensor>,
-    parameters: Vec<Tensor>,
-    output: Tensor,
-}
-
-impl Run {
-    /// The gradients of inputs and of parameters.
-    fn vjp(&self, gy: &Tensor) -> Result<(Grads, Grads)> {
-        // tch's backward takes no output gradient; that of the inner product with gy is the same.
-        self.output.f_mul(gy)?.f_sum(gy.kind())?.f_backward()?;
-        let grad = |leaf: &Tensor| {
-            let grad = leaf.requires_grad().then(|| leaf.f_grad()).transpose()?;
-            Ok(grad.filter(Tensor::defined))
-        };
-        let inputs = self.inputs.iter().map(grad).collect::<Result<_>>()?;
-        Ok((inputs, self.parameters.iter().map(grad).collect::<Result<_>>()?))
-    }
+    let problem = format!("a segment gave {size:?} for {rows} rows; it must give one row each");
+    Err(Error::Internal(problem))
 }
 
 struct Rematerialised(Rc<Segment>);
 
+/// Each block is run again with gradients on, and played backwards at once.
 impl Adjoint for Rematerialised {
-    fn adjoint(self: Box<Self>, tape: &mut Tape<'_>, gy: PointerTensor) -> Result<()> {
+    fn adjoint(self: Box<Self>, tape: &mut Tape<'_>, gradient: PointerTensor) -> Result<()> {
         let Rematerialised(segment) = *self;
-        let rows = segment.rows()?;
-        let mut sums = Sums::new(&segment)?;
-        {
-            let gy = gy.pin()?;
-            for start in (0..rows).step_by(BLOCK as usize) {
-                let len = BLOCK.min(rows - start);
-                let (inputs, parameters) =
-                    segment.run_with_grad(start, len)?.vjp(&gy.f_narrow(0, start, len)?)?;
-                sums.add(start, inputs, parameters)?;
-            }
-        }
-        drop(gy);
-        sums.hand_over(tape, &segment)
+        let (rows, needs) = (segment.rows()?, segment.needs());
+        let whole = |v: &Var| v.needs_grad().then(|| tensor::zeros(v.size(), v.kind())).transpose();
+        let input_gradients = segment.inputs.iter().map(whole).collect::<Result<Vec<_>>>()?;
+        let parts = {
+            let gy = gradient.pin()?;
+            let Values { inputs, parameters } = segment.values()?;
+            let inputs: Vec<_> = inputs.iter().map(|x| Shared(x)).collect();
+            let parameters: Vec<_> = parameters.iter().map(Shared).collect();
+            let gradients: Vec<_> =
+                input_gradients.iter().map(|g| g.as_ref().map(Shared)).collect();
+            let (code, gy) = (&*segment.code, Shared(&gy));
+            map_row_blocks(rows, |start, len| {
+                let inputs = inputs.iter().map(|x| x.rows(start, len)).collect::<Result<_>>()?;
+                let parameters = parameters.iter().map(|p| p.whole()).collect();
+                let run = SegmentGrad::run(code, inputs, &needs, parameters)?;
+                let (inputs, parameters) = run.vjp(&gy.rows(start, len)?)?;
+                for (whole, part) in gradients.iter().zip(inputs) {
+                    if let (Some(whole), Some(part)) = (whole, part) {
+                        whole.rows(start, len)?.f_copy_(&part)?;
+                    }
+                }
+                Ok(parameters)
+            })?
+        };
+        drop(gradient);
+        segment.hand_over(tape, input_gradients, sums(parts, segment.parameters.len())?)
     }
+}
+
+/// The sums of the blocks' parameter gradients, in the order of blocks.
+fn sums(parts: Vec<Vec<Option<Tensor>>>, parameters: usize) -> Result<Vec<Option<Tensor>>> {
+    let mut sums: Vec<Option<Tensor>> = (0..parameters).map(|_| None).collect();
+    for part in parts {
+        for (sum, part) in sums.iter_mut().zip(part) {
+            *sum = match (sum.take(), part) {
+                (Some(sum), Some(part)) => Some(sum.f_add(&part)?),
+                (sum, part) => sum.or(part),
+            };
+        }
+    }
+    Ok(sums)
 }
 
 struct Retained {
     segment: Rc<Segment>,
-    run: Run,
+    run: SegmentGrad,
 }
 
 impl Adjoint for Retained {
-    fn adjoint(self: Box<Self>, tape: &mut Tape<'_>, gy: PointerTensor) -> Result<()> {
+    fn adjoint(self: Box<Self>, tape: &mut Tape<'_>, gradient: PointerTensor) -> Result<()> {
         let Retained { segment, run } = *self;
-        let (inputs, parameters) = run.vjp(&*gy.pin()?)?;
-        drop((run, gy));
-        let mut sums = Sums::new(&segment)?;
-        sums.add(0, inputs, parameters)?;
-        sums.hand_over(tape, &segment)
-    }
-}
-
-/// Gradients put together from blocks.
-struct Sums {
-    inputs: Grads,
-    parameters: Vec<Tensor>,
-}
-
-impl Sums {
-    fn new(segment: &Segment) -> Result<Self> {
-        let kind = segment.parameter_set.kind();
-        let input = |v: &Var| v.needs_grad().then(|| tensor::zeros(v.size(), kind)).transpose();
-        let parameter = |p: &Parameter| tensor::zeros(segment.parameter_set.shape(*p), kind);
-        Ok(Sums {
-            inputs: segment.inputs.iter().map(input).collect::<Result<_>>()?,
-            parameters: segment.parameters.iter().map(parameter).collect::<Result<_>>()?,
-        })
-    }
-
-    fn add(&mut self, start: i64, inputs: Grads, parameters: Grads) -> Result<()> {
-        for (whole, part) in self.inputs.iter().zip(inputs) {
-            if let (Some(whole), Some(part)) = (whole, part) {
-                whole.f_narrow(0, start, part.size()[0])?.f_copy_(&part)?;
-            }
-        }
-        for (sum, part) in self.parameters.iter_mut().zip(parameters) {
-            if let Some(part) = part {
-                *sum = sum.f_add_(&part)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn hand_over(self, tape: &mut Tape<'_>, segment: &Segment) -> Result<()> {
-        for (var, gradient) in segment.inputs.iter().zip(self.inputs) {
-            if let Some(gradient) = gradient {
-                let gradient = tape.manager().track("gradient", gradient);
-                tape.add_grad(var.target().as_ref(), gradient)?;
-            }
-        }
-        for (parameter, gradient) in segment.parameters.iter().zip(self.parameters) {
-            tape.add_parameter_grad(*parameter, gradient)?;
-        }
-        Ok(())
+        let (inputs, parameters) = run.vjp(&*gradient.pin()?)?;
+        drop((run, gradient));
+        segment.hand_over(tape, inputs, parameters)
     }
 }

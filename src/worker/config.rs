@@ -16,8 +16,13 @@ pub enum MemoryBudget {
     Min,
 }
 
+/// Where spilled data go if nothing else is said: `$TMPDIR`, or else /var/tmp, which is on a disk where /tmp often is not.
+pub fn default_spill_dir() -> PathBuf {
+    std::env::var_os("TMPDIR").map_or_else(|| PathBuf::from("/var/tmp"), PathBuf::from)
+}
+
 /// A training run. Two runs with the same configuration (but for `resident`, `threads`, folders) give the same weights,
-/// bit for bit, on the same machine with the same number of threads.
+/// bit for bit, on the same machine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunConfig {
     /// The partition directory's JSON file; one worker per partition.
@@ -48,4 +53,26 @@ pub struct RunConfig {
     pub out: PathBuf,
     /// The folder that spill and exchange files are put in (in a folder of their own, which goes with the run).
     pub spill_dir: PathBuf,
+}
+
+impl RunConfig {
+    /// A run with everything at its default: 100 epochs, one worker in memory at a time, all cores.
+    pub fn new(part_json: impl Into<PathBuf>, out: impl Into<PathBuf>) -> Self {
+        RunConfig {
+            part_json: part_json.into(),
+            keys: DataKeys::default(),
+            normalize_features: Normalize::default(),
+            model: ModelConfig::default(),
+            optimizer: OptimizerConfig::default(),
+            epochs: 100,
+            seed: 0,
+            init_params: None,
+            resident: 1,
+            threads: std::thread::available_parallelism().map_or(1, usize::from),
+            memory_budget: MemoryBudget::default(),
+            dump_step: None,
+            out: out.into(),
+            spill_dir: default_spill_dir(),
+        }
+    }
 }

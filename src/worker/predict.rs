@@ -1,1 +1,115 @@
 //! A rank's part of a prediction.
+
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use tch::Kind;
+
+use super::config::RunConfig;
+use super::rank::{KIND, RankSetup, Surroundings};
+use crate::comm::barrier;
+use crate::error::{Error, Result};
+use crate::io::{ArraySpec, Dtype, RowFile, npy_header, safetensors_header};
+use crate::ipc::Phase;
+use crate::nn::{Model, Stack, load_state_dict, stored_out_feats};
+use crate::tape::{Graph, ParameterBuilder, Tape};
+use crate::tensor;
+
+/// What is written of each node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
+pub enum Prediction {
+    /// The class with the largest logit, `int64 [num_nodes]`.
+    #[default]
+    Classes,
+    /// The last layer's output, `float32 [num_nodes, classes]`.
+    Logits,
+}
+
+/// A prediction for all nodes of a partitioned graph.
+#[derive(Debug, Clone)]
+pub struct PredictConfig {
+    /// The run that trained the model: its model, keys and folders are used.
+    pub run: RunConfig,
+    /// The trained weights.
+    pub weights: PathBuf,
+    /// What is written.
+    pub prediction: Prediction,
+    /// Where, as `.npy` or `.safetensors`; rows in the partitions' global id order.
+    pub output: PathBuf,
+}
+
+/// Predicts.
+pub fn predict(here: Surroundings<'_>, config: &PredictConfig) -> Result<()> {
+    let run = &config.run;
+    let setup = RankSetup::new(here, &run.keys, run.normalize_features)?;
+    let widths = setup.gather(&[setup.in_feats])?;
+    setup.check_widths(widths.iter().map(|row| row[0]))?;
+    let classes = stored_out_feats(&config.weights, &run.model)?;
+    let mut builder = ParameterBuilder::new(run.seed);
+    let model = Stack::new(&mut builder, &run.model, setup.in_feats, classes)?;
+    let parameters = Rc::new(builder.finish(&setup.manager, KIND)?);
+    load_state_dict(&config.weights, &parameters)?;
+
+    let num_nodes = setup.partition.book().num_nodes();
+    let file = open(config, num_nodes, classes)?;
+    {
+        let graphs = vec![&setup.graph as &dyn Graph; run.model.layers];
+        let mut tape = Tape::evaluation(&setup.manager, &parameters);
+        let features = setup.manager.features.get();
+        let features = features.ok_or_else(|| Error::Internal("no features".to_owned()))?;
+        let features = tape.input(features);
+        let logits = model.forward(&mut tape, &graphs, features)?;
+        let rows = match config.prediction {
+            Prediction::Classes => logits.pin()?.f_argmax(1, false)?,
+            Prediction::Logits => logits.pin()?.f_to_kind(Kind::Float)?.f_contiguous()?,
+        };
+        file.write_rows(setup.graph.first_node(), tensor::bytes(&rows))?;
+    }
+    setup.manager.set_phase(Phase::Finishing);
+    barrier(&*setup.group, &*setup.manager)?;
+    if here.rank == 0 {
+        file.finish(num_nodes, &[])?;
+    }
+    drop(parameters);
+    setup.end()
+}
+
+/// The output file as all ranks open it.
+fn open(config: &PredictConfig, num_nodes: u64, classes: i64) -> Result<RowFile> {
+    let (name, dtype, shape) = match config.prediction {
+        Prediction::Classes => ("classes", Dtype::I64, vec![num_nodes]),
+        Prediction::Logits => ("logits", Dtype::F32, vec![num_nodes, classes as u64]),
+    };
+    let row_bytes = shape[1..].iter().product::<u64>() as usize * dtype.size();
+    let header = match ArrayFormat::of(&config.output)? {
+        ArrayFormat::Npy => npy_header(dtype, &shape)?,
+        ArrayFormat::Safetensors => {
+            safetensors_header(&[ArraySpec { name, dtype, shape: &shape }])?
+        }
+    };
+    RowFile::open(&config.output, header, row_bytes)
+}
+
+/// The formats predictions are written in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ArrayFormat {
+    /// NumPy's.
+    Npy,
+    /// A safetensors file with one tensor.
+    Safetensors,
+}
+
+impl ArrayFormat {
+    /// The format that a file's name calls for.
+    ///
+    /// # Errors
+    /// If it calls for none.
+    pub fn of(path: &Path) -> Result<Self> {
+        match path.extension().and_then(|extension| extension.to_str()) {
+            Some("npy") => Ok(ArrayFormat::Npy),
+            Some("safetensors") => Ok(ArrayFormat::Safetensors),
+            _ => Err(Error::input(path, "", "is of no format that predictions are written in")
+                .with_hint("name it .npy or .safetensors")),
+        }
+    }
+}

@@ -123,9 +123,10 @@ pub(super) fn keep<T>(set: std::result::Result<(), T>) -> Result<()> {
     set.map_err(|_| Error::Internal("a rank is set up twice".to_owned()))
 }
 
-/// One pool for our kernels and one for libtorch's, of the same size; a rank uses one of them at a time.
+/// All parallel work is done by one pool of ours. libtorch gets one thread per call: its own would spin for milliseconds
+/// after each operation, in every parked worker.
 fn set_threads(threads: usize) -> Result<()> {
-    tch::set_num_threads(threads as i32);
+    tch::set_num_threads(1);
     rayon::ThreadPoolBuilder::new()
         .num_threads(threads)
         .build_global()

@@ -2,12 +2,11 @@
 
 use std::path::Path;
 
-use serde_json::{Map, Value, json};
 use tch::{Kind, Tensor};
 
-use crate::error::{Error, Result};
-use crate::io::RowFile;
-use crate::tape::{Parameter, ParameterSet};
+use crate::error::Result;
+use crate::io::{ArraySpec, Dtype, RowFile, safetensors_header};
+use crate::tape::ParameterSet;
 use crate::tensor;
 
 /// The file being written: `logits` by all ranks, the rest by rank 0. Everything is float32.
@@ -48,27 +47,14 @@ impl StepDump {
     }
 }
 
-/// The header of a safetensors file: its length, then JSON, padded so that tensors begin at a multiple of 8 bytes.
 fn header(parameters: &ParameterSet, num_nodes: u64, classes: i64) -> Result<Vec<u8>> {
-    let mut entries = Map::new();
-    let mut end = 0;
-    let mut add = |name: String, shape: Vec<i64>| {
-        let begin = end;
-        end += shape.iter().product::<i64>() * size_of::<f32>() as i64;
-        let entry = json!({"dtype": "F32", "shape": shape, "data_offsets": [begin, end]});
-        entries.insert(name, entry);
-    };
-    add("logits".to_owned(), vec![num_nodes as i64, classes]);
-    add("loss".to_owned(), vec![1]);
-    let gradient =
-        |p: Parameter| (format!("grad.{}", parameters.name(p)), parameters.shape(p).to_vec());
-    for (name, shape) in parameters.iter().map(gradient) {
-        add(name, shape);
+    let mut arrays =
+        vec![("logits".to_owned(), vec![num_nodes, classes as u64]), ("loss".to_owned(), vec![1])];
+    for parameter in parameters.iter() {
+        let shape = parameters.shape(parameter).iter().map(|d| *d as u64).collect();
+        arrays.push((format!("grad.{}", parameters.name(parameter)), shape));
     }
-    let mut text = serde_json::to_vec(&Value::Object(entries))
-        .map_err(|e| Error::Internal(format!("a header cannot be written: {e}")))?;
-    text.resize(text.len().next_multiple_of(8), b' ');
-    let mut header = (text.len() as u64).to_le_bytes().to_vec();
-    header.extend(text);
-    Ok(header)
+    let spec = |(name, shape)| ArraySpec { name, dtype: Dtype::F32, shape };
+    let specs = arrays.iter().map(|(name, shape)| spec((name.as_str(), shape.as_slice())));
+    safetensors_header(&specs.collect::<Vec<_>>())
 }

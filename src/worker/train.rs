@@ -13,14 +13,14 @@ use crate::data::{load_labels, load_mask};
 use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::ipc::Phase;
-use crate::nn::{ModelKind, Optimizer, Stack, load_state_dict, save_state_dict};
+use crate::nn::{ModelKind, Optimizer, Stack, load_state_dict, save_state_dict, stored_out_feats};
 use crate::spill::Masks;
 use crate::tape::{Graph, ParameterBuilder};
 use crate::tensor;
 use crate::train::{Totals, Trainer};
 
 /// The file of trained weights in a run's folder.
-pub(super) const WEIGHTS: &str = "model.safetensors";
+pub const WEIGHTS: &str = "model.safetensors";
 
 /// Trains.
 pub fn train(here: Surroundings<'_>, config: &RunConfig) -> Result<()> {
@@ -140,9 +140,20 @@ fn take_up_labels(setup: &RankSetup, config: &RunConfig, here: Surroundings<'_>)
         )))?;
     }
     Ok(Facts {
-        classes: rows.iter().map(|row| row[1]).max().unwrap_or(-1) + 1,
+        classes: num_classes(config, rows.iter().map(|row| row[1]).max().unwrap_or(-1))?,
         totals,
         num_nodes: partition.book().num_nodes(),
         first_node: graph.first_node(),
     })
+}
+
+/// One more than the highest label, or as many as the start weights have outputs for.
+fn num_classes(config: &RunConfig, highest_label: i64) -> Result<i64> {
+    let Some(path) = &config.init_params else { return Ok(highest_label + 1) };
+    let outputs = stored_out_feats(path, &config.model)?;
+    if highest_label < outputs {
+        return Ok(outputs);
+    }
+    let problem = format!("has {outputs} outputs, but labels go up to {highest_label}");
+    Err(Error::input(path, "", problem))
 }

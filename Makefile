@@ -1,0 +1,23 @@
+# One command each. Everything that builds makes libtorch ready first (see .cargo/libtorch.py).
+
+BIN = target/release/sar-single
+
+.PHONY: build test demo libtorch clean
+
+build: libtorch
+	cargo build --release --locked
+
+test: libtorch
+	cargo test --release --locked
+
+# Generates a small community graph and trains on it.
+demo: build
+	rm -rf target/demo
+	$(BIN) generate --nodes 4000 --edges 60000 --features 32 --classes 8 --num-parts 4 --out target/demo/graph
+	$(BIN) --part-json target/demo/graph/g.json --world-size 4 --epochs 25 --hidden 64 --out target/demo/run
+
+libtorch:
+	@python3 .cargo/libtorch.py
+
+clean:
+	cargo clean

@@ -1,0 +1,38 @@
+//! Trains GraphSAGE on the karate club's partitions, one worker process each, then predicts all members.
+//!
+//!     cargo run --release --example quickstart
+
+use sar::event::Event;
+use sar::launcher;
+use sar::nn::{ModelConfig, ModelKind, SageAggregator};
+use sar::worker::{PredictConfig, Prediction, RunConfig, WEIGHTS};
+
+fn main() -> anyhow::Result<()> {
+    let folder = tempfile::tempdir()?;
+    let mut run = RunConfig::new("data/karate/karate.json", folder.path());
+    run.model = ModelConfig {
+        kind: ModelKind::Sage { aggregator: SageAggregator::Mean, edge_weights: false },
+        layers: 2,
+        hidden: 16,
+        dropout: 0.2,
+    };
+    run.epochs = 40;
+    launcher::train(&run, &mut |event| match event {
+        Event::Epoch(report) if report.epoch % 10 == 0 => {
+            println!(
+                "epoch {}: loss {:.3}, {} turns",
+                report.epoch, report.loss, report.lock_turns
+            );
+        }
+        Event::Evaluation(report) => println!("test accuracy {:?}", report.test_acc),
+        _ => {}
+    })?;
+
+    let classes = folder.path().join("classes.npy");
+    let weights = folder.path().join(WEIGHTS);
+    let output = classes.clone();
+    let predict = PredictConfig { run, weights, prediction: Prediction::Classes, output };
+    launcher::predict(&predict, &mut |_| {})?;
+    println!("{} bytes of predictions", std::fs::metadata(classes)?.len());
+    Ok(())
+}

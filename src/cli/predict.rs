@@ -1,0 +1,72 @@
+//! `predict`: classes or logits of all nodes.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use super::output::print;
+use crate::error::{Error, Result};
+use crate::event::Event;
+use crate::launcher::{self, CONFIG};
+use crate::worker::{PredictConfig, Prediction, RunConfig, WEIGHTS};
+
+/// Predict all nodes of a graph with trained weights
+///
+/// Rows come in the partitions' global id order.
+#[derive(Debug, Args)]
+pub(super) struct PredictArgs {
+    /// Folder of a training run: its model, its data keys and its weights are used
+    #[arg(long, value_name = "DIR")]
+    run: PathBuf,
+    /// Where predictions go, as .npy or .safetensors
+    #[arg(long, value_name = "FILE")]
+    out: PathBuf,
+    /// What to write of each node
+    #[arg(long, value_enum, default_value_t)]
+    output: Prediction,
+    /// Weights to use [default: those of the run]
+    #[arg(long, value_name = "FILE")]
+    weights: Option<PathBuf>,
+    /// Graph to predict [default: the one of the run]
+    #[arg(long, value_name = "FILE")]
+    part_json: Option<PathBuf>,
+    /// Folder for spilled data, on a disk with room [default: the one of the run]
+    #[arg(long, value_name = "DIR")]
+    spill_dir: Option<PathBuf>,
+    /// Workers that may be in memory at a time
+    #[arg(long, value_name = "K", default_value_t = 1)]
+    resident: usize,
+    /// Threads of a worker [default: those of the run]
+    #[arg(long, value_name = "N")]
+    threads: Option<usize>,
+}
+
+/// Predicts as the flags say.
+pub(super) fn predict(args: PredictArgs) -> Result<()> {
+    let mut run = read_config(&args.run)?;
+    run.resident = args.resident;
+    run.threads = args.threads.unwrap_or(run.threads);
+    run.part_json = args.part_json.unwrap_or(run.part_json);
+    run.spill_dir = args.spill_dir.unwrap_or(run.spill_dir);
+    let config = PredictConfig {
+        run,
+        weights: args.weights.unwrap_or_else(|| args.run.join(WEIGHTS)),
+        prediction: args.output,
+        output: args.out,
+    };
+    launcher::predict(&config, &mut |event| {
+        if let Event::Note(text) = event {
+            eprintln!("note: {text}");
+        }
+    })?;
+    print(&format!("{}\n", config.output.display()))
+}
+
+fn read_config(run: &Path) -> Result<RunConfig> {
+    let path = run.join(CONFIG);
+    let text = std::fs::read_to_string(&path).map_err(|e| {
+        Error::unreadable(&path, &e).with_hint("--run takes the folder a training run wrote")
+    })?;
+    toml::from_str(&text)
+        .map_err(|e| Error::input(&path, "", format!("is no configuration of a run: {e}")))
+}

@@ -1,0 +1,93 @@
+//! The headers of array files whose data other code streams behind them.
+
+use serde_json::{Map, Value, json};
+
+use crate::error::{Error, Result};
+use crate::io::Dtype;
+
+/// A named array: element type, shape.
+pub struct ArraySpec<'a> {
+    /// Its key.
+    pub name: &'a str,
+    /// Its element type.
+    pub dtype: Dtype,
+    /// Its dimensions.
+    pub shape: &'a [u64],
+}
+
+/// The header of a safetensors file in which the arrays lie one behind the other in this order.
+pub fn safetensors_header(arrays: &[ArraySpec<'_>]) -> Result<Vec<u8>> {
+    let mut entries = Map::new();
+    let mut end = 0;
+    for ArraySpec { name, dtype, shape } in arrays {
+        let begin = end;
+        end += shape.iter().product::<u64>() * dtype.size() as u64;
+        let dtype = match dtype {
+            Dtype::F32 => "F32",
+            Dtype::I64 => "I64",
+            other => return Err(Error::Internal(format!("{other:?} is not written"))),
+        };
+        let entry = json!({"dtype": dtype, "shape": shape, "data_offsets": [begin, end]});
+        entries.insert((*name).to_owned(), entry);
+    }
+    let mut text = serde_json::to_vec(&Value::Object(entries))
+        .map_err(|e| Error::Internal(format!("a header cannot be written: {e}")))?;
+    // Padded, so that the data begin at a multiple of 8 bytes.
+    text.resize(text.len().next_multiple_of(8), b' ');
+    let mut header = (text.len() as u64).to_le_bytes().to_vec();
+    header.extend(text);
+    Ok(header)
+}
+
+/// The header of a version 1.0 `.npy` file, little endian, in C order.
+pub fn npy_header(dtype: Dtype, shape: &[u64]) -> Result<Vec<u8>> {
+    let descr = match dtype {
+        Dtype::F32 => "<f4",
+        Dtype::I64 => "<i8",
+        other => return Err(Error::Internal(format!("{other:?} is not written"))),
+    };
+    let sides: Vec<String> = shape.iter().map(u64::to_string).collect();
+    // A Python tuple of one element ends with a comma.
+    let comma = if shape.len() == 1 { "," } else { "" };
+    let shape = sides.join(", ");
+    let mut text =
+        format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({shape}{comma}), }}");
+    // Magic, version and length take 10 bytes; the header ends with a newline at a multiple of 64.
+    let padded = (10 + text.len() + 1).next_multiple_of(64) - 10;
+    text.extend(std::iter::repeat_n(' ', padded - text.len() - 1));
+    text.push('\n');
+    let mut header = b"\x93NUMPY\x01\x00".to_vec();
+    header.extend((text.len() as u16).to_le_bytes());
+    header.extend(text.into_bytes());
+    Ok(header)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_npy_header_is_numpys_own() {
+        let header = npy_header(Dtype::F32, &[3, 2]).unwrap();
+        assert_eq!(header.len(), 128);
+        let text = String::from_utf8(header[10..].to_vec()).unwrap();
+        assert_eq!(
+            text.trim_end(),
+            "{'descr': '<f4', 'fortran_order': False, 'shape': (3, 2, ), }"
+        );
+        assert!(npy_header(Dtype::I64, &[5]).unwrap().len().is_multiple_of(64));
+    }
+
+    #[test]
+    fn the_safetensors_crate_reads_our_header() {
+        let specs = [
+            ArraySpec { name: "logits", dtype: Dtype::F32, shape: &[2, 3] },
+            ArraySpec { name: "loss", dtype: Dtype::I64, shape: &[1] },
+        ];
+        let mut file = safetensors_header(&specs).unwrap();
+        file.extend([0; 24 + 8]);
+        let file = safetensors::SafeTensors::deserialize(&file).unwrap();
+        assert_eq!(file.tensor("logits").unwrap().shape(), [2, 3]);
+        assert_eq!(file.tensor("loss").unwrap().data().len(), 8);
+    }
+}

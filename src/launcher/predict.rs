@@ -1,0 +1,31 @@
+//! A prediction, from a run's folder to a file.
+
+use super::workers::run_workers;
+use crate::data::dgl::PartitionConfig;
+use crate::error::Result;
+use crate::event::Event;
+use crate::io::RowFile;
+use crate::worker::{self, ArrayFormat, PredictConfig, Surroundings};
+
+/// Predicts all nodes of a partitioned graph, with one worker process per partition. `observe` gets every event.
+///
+/// # Errors
+/// If the input or the configuration is wrong, a worker fails, or the run is interrupted. No process is left behind, no
+/// spill file, and no part of the output.
+pub fn predict(config: &PredictConfig, observe: &mut dyn FnMut(&Event)) -> Result<()> {
+    ArrayFormat::of(&config.output)?;
+    let partitions = PartitionConfig::open(&config.run.part_json)?;
+    for note in partitions.notes() {
+        observe(&Event::Note(note.clone()));
+    }
+    RowFile::remove_partial(&config.output)?;
+    let work = |here: Surroundings<'_>| worker::predict(here, config);
+    let result = run_workers(&config.run, &partitions, &work, &mut |event, _| {
+        observe(&event);
+        Ok(())
+    });
+    if result.is_err() {
+        RowFile::remove_partial(&config.output)?;
+    }
+    result
+}

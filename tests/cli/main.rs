@@ -1,0 +1,10 @@
+//! The command line as a user meets it.
+#![allow(clippy::unwrap_used)]
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod defaults;
+mod misuse;
+mod predictions;
+mod readme;

@@ -1,0 +1,76 @@
+//! `predict` gives what the trained model computes, in both formats, and leaves no half-written file.
+
+use std::path::Path;
+
+use assert_cmd::Command;
+use predicates::str::contains;
+use safetensors::SafeTensors;
+
+use super::common::repository;
+
+fn sar() -> Command {
+    Command::cargo_bin("sar-single").unwrap()
+}
+
+fn trained(folder: &Path) {
+    sar()
+        .arg("--part-json")
+        .arg(repository("data/karate/karate.json"))
+        .args(["--epochs", "30", "--layers", "2", "--hidden", "16", "--spill-dir"])
+        .arg(folder.join("spill"))
+        .arg("--out")
+        .arg(folder.join("run"))
+        .assert()
+        .success();
+}
+
+fn predict(folder: &Path, name: &str, output: &str) -> Vec<u8> {
+    let path = folder.join(name);
+    sar()
+        .args(["predict", "--output", output, "--run"])
+        .arg(folder.join("run"))
+        .arg("--out")
+        .arg(&path)
+        .assert()
+        .success();
+    std::fs::read(path).unwrap()
+}
+
+#[test]
+fn classes_are_the_largest_logits_in_both_formats() {
+    let folder = tempfile::tempdir().unwrap();
+    trained(folder.path());
+    let logits = predict(folder.path(), "logits.safetensors", "logits");
+    let logits = SafeTensors::deserialize(&logits).unwrap();
+    let logits = logits.tensor("logits").unwrap();
+    assert_eq!(logits.shape(), [34, 2]);
+    let floats = logits.data().chunks_exact(4).map(|b| f32::from_le_bytes(b.try_into().unwrap()));
+    let floats: Vec<f32> = floats.collect();
+    let expected: Vec<i64> = floats.chunks(2).map(|row| i64::from(row[1] > row[0])).collect();
+
+    let npy = predict(folder.path(), "classes.npy", "classes");
+    let data = &npy[npy.len() - 34 * 8..];
+    let classes = data.chunks_exact(8).map(|b| i64::from_le_bytes(b.try_into().unwrap()));
+    assert_eq!(classes.collect::<Vec<_>>(), expected);
+    assert!(npy.starts_with(b"\x93NUMPY\x01\x00"));
+
+    let names = std::fs::read_dir(folder.path()).unwrap().map(|e| e.unwrap().file_name());
+    assert!(names.map(|n| n.into_string().unwrap()).all(|n| !n.starts_with('.')));
+}
+
+#[test]
+fn a_format_that_is_not_written_and_a_folder_that_is_no_run_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    trained(folder.path());
+    let run = folder.path().join("run");
+    let with = |run: &Path, out: &str| {
+        let mut command = sar();
+        command.arg("predict").arg("--run").arg(run).arg("--out").arg(folder.path().join(out));
+        command
+    };
+    with(&run, "x.csv").assert().code(1).stderr(contains(".npy or .safetensors"));
+    with(folder.path(), "x.npy").assert().code(1).stderr(contains("config.toml"));
+    std::fs::write(run.join("model.safetensors"), "not weights").unwrap();
+    with(&run, "x.npy").assert().code(1).stderr(contains("is not a safetensors file"));
+    assert!(!folder.path().join("x.npy").exists());
+}

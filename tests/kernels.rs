@@ -1,0 +1,186 @@
+//! Every kernel against a naive loop over edges, and every adjoint against the definition of one: the inner product of an
+//! output with its gradient equals that of the input with its gradient.
+#![allow(clippy::unwrap_used)]
+
+use proptest::prelude::*;
+use sar::graph::{GraphShard, ShardBuilder};
+use sar::kernels::{
+    DropoutKey, NO_SOURCE, Selection, Spmm, dropout, gather_rows, scatter_add_rows, select,
+    select_adjoint,
+};
+
+#[derive(Debug, Clone)]
+struct Problem {
+    rows: usize,
+    cols: usize,
+    width: usize,
+    edges: Vec<(u32, u32, f32)>,
+    x: Vec<f64>,
+    gy: Vec<f64>,
+}
+
+/// Small graphs with empty rows, parallel edges and widths that are no multiple of anything; and larger ones, which are
+/// cut into blocks for threads.
+fn problems() -> impl Strategy<Value = Problem> {
+    let sizes =
+        prop_oneof![(0..12_usize, 1..9_usize, 1..8_usize, 0..60_usize), Just((900, 700, 33, 6000))];
+    sizes.prop_flat_map(|(rows, cols, width, edges)| {
+        let edges = if rows == 0 { 0 } else { edges };
+        let edge = (0..cols as u32, 0..rows.max(1) as u32, 0.1_f32..2.0);
+        let value = -1.0_f64..1.0;
+        (
+            prop::collection::vec(edge, edges),
+            prop::collection::vec(value.clone(), cols * width),
+            prop::collection::vec(value, rows * width),
+        )
+            .prop_map(move |(edges, x, gy)| Problem { rows, cols, width, edges, x, gy })
+    })
+}
+
+impl Problem {
+    fn shard(&self) -> GraphShard {
+        let mut builder = ShardBuilder::default();
+        for &(src, dst, weight) in &self.edges {
+            builder.push(src, dst);
+            builder.push_weight(weight);
+        }
+        builder.build(0, self.rows, self.cols, true).0
+    }
+}
+
+fn factors(len: usize) -> Vec<f64> {
+    (0..len).map(|i| 0.5 + (i % 7) as f64).collect()
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+fn assert_close(ours: &[f64], expected: &[f64]) {
+    assert_eq!(ours.len(), expected.len());
+    for (i, (a, b)) in ours.iter().zip(expected).enumerate() {
+        assert!((a - b).abs() < 1e-9 * (1.0 + b.abs()), "[{i}]: {a} instead of {b}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn spmm_is_the_sum_over_edges_and_the_transpose_is_its_adjoint(
+        p in problems(), weighted: bool, row_scaled: bool, col_scaled: bool,
+    ) {
+        let shard = p.shard();
+        let (row_scale, col_scale) = (factors(p.rows), factors(p.cols));
+        let mut expected = vec![1.0; p.rows * p.width];
+        for &(src, dst, weight) in &p.edges {
+            let mut factor = if weighted { f64::from(weight) } else { 1.0 };
+            factor *= if row_scaled { row_scale[dst as usize] } else { 1.0 };
+            factor *= if col_scaled { col_scale[src as usize] } else { 1.0 };
+            for j in 0..p.width {
+                expected[dst as usize * p.width + j] += factor * p.x[src as usize * p.width + j];
+            }
+        }
+        let weights = shard.weights.as_ref().filter(|_| weighted);
+        let row_scale = row_scaled.then_some(&*row_scale);
+        let col_scale = col_scaled.then_some(&*col_scale);
+        let forward =
+            Spmm { graph: &shard.by_dst, weights: weights.map(|w| &*w.by_dst), row_scale, col_scale };
+        let mut y = vec![1.0; p.rows * p.width];
+        forward.add_to(&p.x, p.width, &mut y);
+        assert_close(&y, &expected);
+
+        let adjoint = Spmm {
+            graph: &shard.by_src,
+            weights: weights.map(|w| &*w.by_src),
+            row_scale: col_scale,
+            col_scale: row_scale,
+        };
+        let mut gx = vec![0.0; p.cols * p.width];
+        adjoint.add_to(&p.gy, p.width, &mut gx);
+        let ones = vec![1.0; y.len()];
+        assert_close(&[dot(&gx, &p.x)], &[dot(&p.gy, &y) - dot(&p.gy, &ones)]);
+    }
+
+    #[test]
+    fn selection_is_the_extreme_over_edges_and_its_gradient_goes_to_one_of_them(
+        p in problems(), min: bool,
+    ) {
+        let shard = p.shard();
+        let selection = if min { Selection::Min } else { Selection::Max };
+        let mut expected: Vec<Option<f64>> = vec![None; p.rows * p.width];
+        for &(src, dst, _) in &p.edges {
+            for j in 0..p.width {
+                let x = p.x[src as usize * p.width + j];
+                let best = &mut expected[dst as usize * p.width + j];
+                *best = Some(best.map_or(x, |b| if min { b.min(x) } else { b.max(x) }));
+            }
+        }
+        let base = 100;
+        let mut value = vec![0.0; p.rows * p.width];
+        let mut argument = vec![NO_SOURCE; value.len()];
+        select(&shard.by_dst, selection, &p.x, (p.width, base), &mut value, &mut argument);
+        let filled: Vec<f64> = expected.iter().map(|v| v.unwrap_or(0.0)).collect();
+        assert_close(&value, &filled);
+
+        let mut naive = vec![0.0; p.cols * p.width];
+        for (i, &argument) in argument.iter().enumerate() {
+            assert_eq!(argument == NO_SOURCE, expected[i].is_none());
+            if argument != NO_SOURCE {
+                naive[(argument - base) as usize * p.width + i % p.width] += p.gy[i];
+            }
+        }
+        let mut gx = vec![0.0; naive.len()];
+        select_adjoint(&shard.by_src, &argument, &p.gy, (p.width, base), &mut gx);
+        assert_close(&gx, &naive);
+    }
+
+    #[test]
+    fn rows_are_gathered_and_added_back(p in problems(), step in 1..4_usize) {
+        let rows: Vec<u32> = (0..p.cols as u32).step_by(step).collect();
+        let mut picked = vec![0.0; rows.len() * p.width];
+        gather_rows(&p.x, p.width, &rows, &mut picked);
+        for (i, &row) in rows.iter().enumerate() {
+            let source = &p.x[row as usize * p.width..][..p.width];
+            assert_close(&picked[i * p.width..][..p.width], source);
+        }
+        let mut sum = p.x.clone();
+        scatter_add_rows(&picked, p.width, &rows, &mut sum);
+        for (i, (sum, x)) in sum.iter().zip(&p.x).enumerate() {
+            let times = if (i / p.width).is_multiple_of(step) { 2.0 } else { 1.0 };
+            assert_close(&[*sum], &[times * x]);
+        }
+    }
+}
+
+#[test]
+fn dropout_depends_on_node_and_column_alone_and_keeps_the_right_share() {
+    let key = DropoutKey { seed: 9, epoch: 3, layer: 1 };
+    let (nodes, width) = (5000, 37);
+    let x = vec![1.0_f64; nodes * width];
+    let mut whole = vec![0.0; x.len()];
+    dropout(key, 0.3, (1 << 40, width), &x, &mut whole);
+    let kept = whole.iter().filter(|v| **v != 0.0).count() as f64 / x.len() as f64;
+    // 185,000 draws: five standard deviations are 0.0053.
+    assert!((kept - 0.7).abs() < 0.0053, "{kept}");
+    assert!(whole.iter().all(|v| *v == 0.0 || (v - 1.0 / 0.7).abs() < 1e-12));
+
+    // The same nodes in another partition.
+    let mut part = vec![0.0; 1000 * width];
+    dropout(key, 0.3, ((1 << 40) + 2000, width), &x[..part.len()], &mut part);
+    assert_eq!(part, whole[2000 * width..3000 * width]);
+
+    for other in [
+        DropoutKey { seed: 10, ..key },
+        DropoutKey { epoch: 4, ..key },
+        DropoutKey { layer: 2, ..key },
+    ] {
+        let mut different = vec![0.0; x.len()];
+        dropout(other, 0.3, (1 << 40, width), &x, &mut different);
+        let kept = |mask: &[f64]| mask.iter().map(|v| *v != 0.0).collect::<Vec<_>>();
+        let pairs = kept(&different).into_iter().zip(kept(&whole));
+        let same = pairs.filter(|(a, b)| a == b).count() as f64;
+        // Independent masks agree on 0.7 * 0.7 + 0.3 * 0.3 of the elements.
+        assert!((same / x.len() as f64 - 0.58).abs() < 0.006);
+    }
+}

@@ -1,0 +1,93 @@
+//! A worker that meets an error: one message, the right exit code, nothing left behind, results of earlier runs kept.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::common::repository;
+use super::run::Run;
+
+/// A copy of the karate partitions that a test may damage.
+fn copy(folder: &Path) -> PathBuf {
+    let from = repository("data/karate");
+    for part in ["part0", "part1"] {
+        fs::create_dir(folder.join(part)).unwrap();
+        for file in fs::read_dir(from.join(part)).unwrap() {
+            let file = file.unwrap();
+            fs::copy(file.path(), folder.join(part).join(file.file_name())).unwrap();
+        }
+    }
+    fs::copy(from.join("karate.json"), folder.join("karate.json")).unwrap();
+    folder.join("karate.json")
+}
+
+fn truncate(path: &Path, keep: u64) {
+    fs::OpenOptions::new().write(true).open(path).unwrap().set_len(keep).unwrap();
+}
+
+#[test]
+fn a_truncated_partition_is_bad_input_named_with_its_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let json = copy(folder.path());
+    truncate(&folder.path().join("part1/node_feat.dgl"), 1000);
+    let ended = Run::start(&json, &[]).end();
+    assert_eq!(ended.code, Some(1));
+    let error = ended.error();
+    assert!(error.starts_with("error: rank 1 failed while loading: "), "{error}");
+    assert!(error.contains("part1/node_feat.dgl"), "{error}");
+    ended.assert_no_spill_files();
+}
+
+#[test]
+fn weights_of_another_model_are_bad_input() {
+    let folder = tempfile::tempdir().unwrap();
+    let weights = folder.path().join("weights.safetensors");
+    fs::copy(repository("tests/fixtures/karate_steps/gcn_both.safetensors"), &weights).unwrap();
+    let json = repository("data/karate/karate.json");
+    let ended = Run::start(&json, &["--init-params", weights.to_str().unwrap()]).end();
+    assert_eq!(ended.code, Some(1));
+    assert!(ended.error().contains("convs.2.fc_neigh.weight"), "{}", ended.error());
+    assert!(ended.stderr.contains("hint: give the flags"), "{}", ended.stderr);
+    ended.assert_no_spill_files();
+}
+
+#[test]
+fn a_disk_that_fills_up_is_one_error_with_exit_code_4() {
+    let folder = tempfile::tempdir().unwrap();
+    let disk = folder.path().join("disk");
+    fs::create_dir(&disk).unwrap();
+    let mounted = std::process::Command::new("mount")
+        .args(["-t", "tmpfs", "-o", "size=64k", "tmpfs"])
+        .arg(&disk)
+        .status()
+        .is_ok_and(|status| status.success());
+    if !mounted {
+        eprintln!("SKIPPED: a file system of a fixed size can be mounted by root only");
+        return;
+    }
+    let json = repository("data/karate/karate.json");
+    let ended = Run::start(&json, &["--spill-dir", disk.to_str().unwrap()]).end();
+    let left = fs::read_dir(&disk).unwrap().count();
+    let unmounted = std::process::Command::new("umount").arg(&disk).status().unwrap();
+    assert!(unmounted.success());
+    assert_eq!(ended.code, Some(4), "{}", ended.stderr);
+    assert!(ended.error().contains("No space left on device"), "{}", ended.error());
+    assert!(ended.stderr.contains("--spill-dir"), "{}", ended.stderr);
+    assert_eq!(left, 0);
+}
+
+#[test]
+fn a_run_that_cannot_start_leaves_earlier_results_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let json = copy(folder.path());
+    let out = folder.path().join("results");
+    fs::create_dir(&out).unwrap();
+    fs::write(out.join("metrics.jsonl"), "earlier").unwrap();
+    fs::write(out.join("model.safetensors"), "earlier").unwrap();
+    truncate(&folder.path().join("part0/graph.dgl"), 5000);
+    let ended = Run::start(&json, &["--out", out.to_str().unwrap()]).end();
+    assert_eq!(ended.code, Some(1));
+    for file in ["metrics.jsonl", "model.safetensors"] {
+        assert_eq!(fs::read_to_string(out.join(file)).unwrap(), "earlier");
+    }
+    assert_eq!(fs::read_dir(&out).unwrap().count(), 2);
+}

@@ -1,0 +1,12 @@
+//! Real processes: what happens when they are killed, interrupted, or fail, and who is in memory when.
+#![allow(clippy::unwrap_used)]
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod failures;
+mod interrupts;
+mod kills;
+mod residency;
+mod run;
+mod turns;

@@ -1,0 +1,61 @@
+//! Hand-overs depend on the number of layers alone, and results do not depend on who is resident when.
+
+use std::path::Path;
+
+use assert_cmd::Command;
+
+use super::common::{repository, shared};
+
+fn train(json: &Path, out: &Path, more: &[&str]) -> Vec<serde_json::Value> {
+    Command::cargo_bin("sar-single")
+        .unwrap()
+        .arg("--part-json")
+        .arg(json)
+        .args(["--epochs", "3", "--hidden", "8", "--spill-dir"])
+        .arg(out.join("spill"))
+        .arg("--out")
+        .arg(out)
+        .args(more)
+        .assert()
+        .success();
+    let metrics = std::fs::read_to_string(out.join("metrics.jsonl")).unwrap();
+    let lines = metrics.lines().map(|line| serde_json::from_str(line).unwrap());
+    lines.filter(|line: &serde_json::Value| line["event"] == "epoch").collect()
+}
+
+#[test]
+fn turns_per_epoch_are_bounded_by_the_number_of_layers() {
+    let mut graphs = vec![repository("data/karate/karate.json")];
+    graphs.extend(shared("golden").map(|golden| golden.join("cora/p4/cora.json")));
+    for aggregator in ["mean", "gcn", "pool"] {
+        for layers in 1..=4_u64 {
+            let turns = graphs.iter().map(|json| {
+                let folder = tempfile::tempdir().unwrap();
+                let flags = ["--aggregator", aggregator, "--layers", &layers.to_string()];
+                let epochs = train(json, folder.path(), &flags);
+                let turns: Vec<_> =
+                    epochs.iter().map(|e| e["lock_turns"].as_u64().unwrap()).collect();
+                assert!(turns.iter().all(|t| *t == turns[0]), "{turns:?}");
+                turns[0]
+            });
+            let turns: Vec<_> = turns.collect();
+            assert!(turns[0] <= 2 * layers + 4, "{aggregator}, {layers} layers: {turns:?}");
+            assert!(turns.iter().all(|t| *t == turns[0]), "depends on the world size: {turns:?}");
+        }
+    }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_weights_whoever_is_resident() {
+    let json = repository("data/karate/karate.json");
+    let weights = |more: &[&str]| {
+        let folder = tempfile::tempdir().unwrap();
+        train(&json, folder.path(), more);
+        std::fs::read(folder.path().join("model.safetensors")).unwrap()
+    };
+    let first = weights(&["--resident", "1"]);
+    assert_eq!(first, weights(&["--resident", "1"]));
+    assert_eq!(first, weights(&["--resident", "2"]));
+    assert_eq!(first, weights(&["--threads", "1"]));
+    assert_ne!(first, weights(&["--seed", "1"]));
+}

@@ -1,0 +1,180 @@
+//! What the spilling layer promises: each value is written at most once, comes back bit for bit or with an error, never
+//! leaves memory while it is in use, and takes its file with it.
+#![allow(clippy::unwrap_used)]
+
+use std::path::Path;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use sar::Error;
+use sar::graph::ShardBuilder;
+use sar::io::{DiskStorage, Fault, FaultyStorage, IoCounters, Storage};
+use sar::ipc::{Control, TurnLock};
+use sar::spill::{PartitionDataManager, SpillStore};
+use tch::{Kind, Tensor};
+
+/// A rank alone, in its first turn.
+fn manager(folder: &Path, storage: Arc<dyn Storage>) -> Rc<PartitionDataManager> {
+    let control = Arc::new(Control::in_memory(1, 1).unwrap());
+    let store = SpillStore::new(folder, storage, IoCounters::default());
+    let manager = PartitionDataManager::new(TurnLock::new(control, 0), store);
+    manager.callback_func().unwrap();
+    manager
+}
+
+fn pause(manager: &PartitionDataManager) -> sar::Result<()> {
+    manager.precall_func()?;
+    manager.callback_func()
+}
+
+fn files(folder: &Path) -> usize {
+    std::fs::read_dir(folder).unwrap().count()
+}
+
+fn numbers() -> Tensor {
+    Tensor::arange(600, (Kind::Float, tch::Device::Cpu)).view([20, 30])
+}
+
+#[test]
+fn a_value_is_written_once_however_often_it_is_spilled() {
+    let folder = tempfile::tempdir().unwrap();
+    let manager = manager(folder.path(), Arc::new(DiskStorage));
+    let pointer = manager.track("x", numbers());
+    for _ in 0..5 {
+        pause(&manager).unwrap();
+        assert_eq!(manager.resident_bytes(), 0);
+        assert!(!pointer.is_resident());
+        assert_eq!(*pointer.pin().unwrap(), numbers());
+        assert_eq!(manager.resident_bytes(), 2400);
+    }
+    assert_eq!(manager.store().counters().totals().written, 2400);
+    assert_eq!(manager.store().counters().totals().read, 5 * 2400);
+}
+
+#[test]
+fn a_file_goes_with_the_last_handle() {
+    let folder = tempfile::tempdir().unwrap();
+    let manager = manager(folder.path(), Arc::new(DiskStorage));
+    let pointer = manager.track("x", numbers());
+    let other = pointer.clone();
+    pause(&manager).unwrap();
+    assert_eq!(files(folder.path()), 1);
+    drop(pointer);
+    assert_eq!(files(folder.path()), 1);
+    drop(other);
+    assert_eq!(files(folder.path()), 0);
+}
+
+#[test]
+fn a_taken_value_leaves_no_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let manager = manager(folder.path(), Arc::new(DiskStorage));
+    let pointer = manager.track("x", numbers());
+    pause(&manager).unwrap();
+    let shared = pointer.clone();
+    assert!(matches!(shared.take(), Err(Error::Internal(_))), "two handles");
+    let pinned = pointer.pin().unwrap();
+    assert!(matches!(pointer.clone().take(), Err(Error::Internal(_))));
+    drop(pinned);
+    assert_eq!(pointer.take().unwrap(), numbers());
+    assert_eq!(files(folder.path()), 0);
+}
+
+#[test]
+fn a_value_in_use_cannot_be_spilled() {
+    let folder = tempfile::tempdir().unwrap();
+    let manager = manager(folder.path(), Arc::new(DiskStorage));
+    let pointer = manager.track("x", numbers());
+    let pinned = pointer.pin().unwrap();
+    let error = manager.precall_func().unwrap_err();
+    assert!(error.to_string().contains("x is pinned during a pause"), "{error}");
+    assert_eq!(*pinned, numbers());
+}
+
+#[test]
+fn a_recipe_is_run_again_instead_of_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let manager = manager(folder.path(), Arc::new(DiskStorage));
+    let recipe = Rc::new(|| Ok(numbers()));
+    let pointer = manager.track_recipe("x", (&[20, 30], Kind::Float), None, recipe);
+    for _ in 0..3 {
+        assert_eq!(*pointer.pin().unwrap(), numbers());
+        pause(&manager).unwrap();
+        assert!(!pointer.is_resident());
+    }
+    assert_eq!((files(folder.path()), manager.store().counters().totals().written), (0, 0));
+}
+
+#[test]
+fn every_kind_of_value_comes_back_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let manager = manager(folder.path(), Arc::new(DiskStorage));
+    let mut builder = ShardBuilder::default();
+    for i in 0..50_u32 {
+        builder.push(i * 7 % 40, i % 13);
+        builder.push_weight(i as f32);
+    }
+    let (shard, _) = builder.build(1, 20, 40, false);
+    let kinds = [Kind::Uint8, Kind::Bool, Kind::Int, Kind::Int64, Kind::Double, Kind::BFloat16];
+    let mut tensors = Vec::from(kinds.map(|kind| numbers().to_kind(kind)));
+    tensors.push(Tensor::zeros([0, 4], (Kind::Float, tch::Device::Cpu)));
+    let pointers: Vec<_> = tensors.iter().map(|t| manager.track("t", t.copy())).collect();
+    let shard_pointer = manager.track("shard", shard.clone());
+    let rows = manager.track("rows", vec![1_u32, 5, 9]);
+    pause(&manager).unwrap();
+    for (pointer, tensor) in pointers.iter().zip(&tensors) {
+        assert_eq!(*pointer.pin().unwrap(), *tensor);
+        assert_eq!(pointer.kind(), tensor.kind());
+    }
+    assert_eq!(*shard_pointer.pin().unwrap(), shard);
+    assert_eq!(*rows.pin().unwrap(), [1, 5, 9]);
+}
+
+#[test]
+fn a_full_disk_at_any_write_is_an_error_and_loses_nothing() {
+    for nth in 0.. {
+        let folder = tempfile::tempdir().unwrap();
+        let storage = Arc::new(FaultyStorage::new(Fault::DiskFull, nth));
+        let manager = manager(folder.path(), storage);
+        let pointers = [manager.track("a", numbers()), manager.track("b", numbers())];
+        let result = manager.precall_func();
+        for pointer in &pointers {
+            assert_eq!(*pointer.pin().unwrap(), numbers());
+        }
+        match result {
+            Ok(()) => {
+                assert_eq!(nth, 4, "two files, each created and written");
+                return;
+            }
+            Err(error) => assert_eq!(error.exit_code(), 4, "{error}"),
+        }
+        // What could not be written whole is not left behind.
+        drop(pointers);
+        assert_eq!(files(folder.path()), 0);
+    }
+}
+
+#[test]
+fn a_bit_that_flips_on_the_way_back_is_noticed() {
+    let folder = tempfile::tempdir().unwrap();
+    let storage = Arc::new(FaultyStorage::new(Fault::FlippedBit, 0));
+    let manager = manager(folder.path(), storage);
+    let pointer = manager.track("x", numbers());
+    pause(&manager).unwrap();
+    let Err(error) = pointer.pin() else { panic!("a wrong value was given out") };
+    assert!(matches!(error, Error::Corrupt { .. }), "{error}");
+    // The file itself is right: the next read gives the value.
+    assert_eq!(*pointer.pin().unwrap(), numbers());
+}
+
+#[test]
+fn a_read_that_fails_is_an_error_that_names_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let storage = Arc::new(FaultyStorage::new(Fault::InputOutput, 2));
+    let manager = manager(folder.path(), storage);
+    let pointer = manager.track("features", numbers());
+    pause(&manager).unwrap();
+    let Err(error) = pointer.pin() else { panic!("a failed read gave a value") };
+    assert!(error.to_string().contains("features-0.spill"), "{error}");
+    assert_eq!(error.exit_code(), 3);
+}
