@@ -2,16 +2,18 @@
 //! would keep the pages of the tensors it has spilled.
 #![allow(unsafe_code)] // two calls of the C library
 
-/// Makes every allocation of 64 KiB and more a mapping of its own, which is returned as soon as it is freed.
+/// Keeps freed memory for the next tensor, until [`give_memory_back`] is called: pages that are given back and taken again
+/// for each tensor cost as much as filling them.
 ///
-/// Left alone, glibc raises this threshold with every large block that is freed and keeps later ones in its heap.
+/// Left alone, glibc maps large blocks one by one and returns them when they are freed, and trims its heap now and then.
 /// Called once, at the start of a worker.
 pub fn prepare_allocator() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     // SAFETY: mallopt takes two integers and changes settings of the allocator only.
     unsafe {
-        libc::mallopt(libc::M_MMAP_THRESHOLD, 64 << 10);
-        libc::mallopt(libc::M_TRIM_THRESHOLD, 128 << 10);
+        // The largest threshold glibc takes; blocks beyond it are mapped as before.
+        libc::mallopt(libc::M_MMAP_THRESHOLD, 32 << 20);
+        libc::mallopt(libc::M_TRIM_THRESHOLD, i32::MAX);
     }
 }
 
