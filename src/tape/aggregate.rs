@@ -177,7 +177,7 @@ impl Adjoint for SumAdjoint<'_> {
                 spmm(&shard.by_src, (weights, None, scale.as_deref()), &gy, &mut gx)?;
                 Ok(gx)
             };
-            let transfer = graph.push(&mut |shard| Ok(vec![product(shard)?]))?;
+            let transfer = graph.push(None, &mut |shard, _| Ok(vec![product(shard)?]))?;
             (transfer, product(&*graph.local_shard()?)?)
         };
         let partial = tape.manager().track("partial-gradient", partial);

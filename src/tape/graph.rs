@@ -19,6 +19,9 @@ pub enum Transfer {
 /// Width and element type of the rows of a message's part.
 pub type RowLayout = (usize, Kind);
 
+/// A completed pull, and the layout of its parts.
+pub type Pulled<'a> = (&'a Collective, &'a [RowLayout]);
+
 /// A graph as one rank sees it: the edges into its own destinations, in one shard per source rank, and the means to get
 /// rows to and from the ranks that own the sources.
 ///
@@ -53,13 +56,17 @@ pub trait Graph {
     /// The edges from own sources; its columns are their rows.
     fn local_shard(&self) -> Result<Pinned<GraphShard>>;
 
-    /// Posts the rows of `parts` (each `[num_sources, width]`) that other ranks have edges from. With `keep` they can be
+    /// Posts the rows of `parts` (each `[num_sources, width]` or `[num_sources]`) that other ranks have edges from. With `keep` they can be
     /// read again for as long as the collective lives.
     fn pull(&self, parts: &[&Tensor], keep: bool) -> Result<Transfer>;
 
     /// Posts, for each other rank, the rows that `make` computes for the sources of its shard (parts of
-    /// `[shard.by_src.num_rows(), width]`).
-    fn push(&self, make: &mut dyn FnMut(&GraphShard) -> Result<Vec<Tensor>>) -> Result<Transfer>;
+    /// `[shard.by_src.num_rows(), width]`). What was pulled and kept is handed to `make` again.
+    fn push(
+        &self,
+        kept: Option<Pulled<'_>>,
+        make: &mut dyn FnMut(&GraphShard, &[Tensor]) -> Result<Vec<Tensor>>,
+    ) -> Result<Transfer>;
 
     /// Pauses until all ranks have posted.
     fn complete(&self, transfer: Transfer) -> Result<Option<Collective>>;

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use tch::{Kind, Tensor};
 
-use super::graph::{Graph, RowLayout, Transfer};
+use super::graph::{Graph, Pulled, RowLayout, Transfer};
 use super::requests::{Requests, exchange_requests};
 use crate::comm::{Collective, Hooks, Outbox, ProcessGroup, Recipient, complete};
 use crate::error::{Error, Result};
@@ -172,7 +172,7 @@ pub(super) fn node_ids(
 
 /// Writes the given rows of a part to an outbox, a bounded number at a time.
 fn write_rows(part: &Tensor, rows: &[u32], outbox: &mut dyn Outbox) -> Result<()> {
-    let width = part.size()[1] as usize;
+    let width = part.size()[1..].iter().product::<i64>() as usize;
     if part.kind() == Kind::Int64 {
         return write_chunks(tensor::slice::<i64>(part), width, rows, outbox);
     }
@@ -235,9 +235,20 @@ impl Graph for GraphShardManager {
         })
     }
 
-    fn push(&self, make: &mut dyn FnMut(&GraphShard) -> Result<Vec<Tensor>>) -> Result<Transfer> {
+    fn push(
+        &self,
+        kept: Option<Pulled<'_>>,
+        make: &mut dyn FnMut(&GraphShard, &[Tensor]) -> Result<Vec<Tensor>>,
+    ) -> Result<Transfer> {
         self.post(false, |rank, outbox| {
-            let parts = make(&*self.shards[rank].pin()?)?;
+            let shard = self.shards[rank].pin()?;
+            let pulled = match kept {
+                Some((collective, layout)) => {
+                    self.receive(collective, rank, shard.by_dst.num_cols(), layout)?
+                }
+                None => Vec::new(),
+            };
+            let parts = make(&shard, &pulled)?;
             parts.iter().try_for_each(|part| outbox.write(tensor::bytes(part)))
         })
     }
