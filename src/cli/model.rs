@@ -66,7 +66,8 @@ pub(super) struct ModelArgs {
 
 impl ModelArgs {
     pub(super) fn config(self, edge_weights: bool) -> Result<ModelConfig> {
-        if edge_weights && !matches!(self.model, ModelName::Sage | ModelName::Gcn | ModelName::Gin) {
+        if edge_weights && !matches!(self.model, ModelName::Sage | ModelName::Gcn | ModelName::Gin)
+        {
             let problem = "this model's layers take no edge weights";
             return Err(Error::config("--edge-weight-key", problem)
                 .with_hint("leave it out, or use --model sage, gcn or gin"));

@@ -37,8 +37,7 @@ pub fn select<T: Real>(
         let (mut values, mut arguments) = block.result;
         for i in block.rows {
             let place = graph.rows()[i] as usize - block.first;
-            let mut row: Vec<_> =
-                values.row(place).iter_mut().zip(arguments.row(place)).collect();
+            let mut row: Vec<_> = values.row(place).iter_mut().zip(arguments.row(place)).collect();
             for &col in graph.columns(i) {
                 let source = &x[col as usize * width..][..width];
                 for ((value, argument), candidate) in row.iter_mut().zip(source) {

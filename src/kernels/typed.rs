@@ -21,7 +21,8 @@ pub fn typed_sum<T: Real>(
     for_row_blocks(graph, y, width, &|mut block: Block<Rows<'_, T>>| {
         for i in block.rows {
             let y = block.result.row(graph.rows()[i] as usize - block.first);
-            for (&col, &etype) in graph.columns(i).iter().zip(&types[graph.indptr()[i] as usize..]) {
+            for (&col, &etype) in graph.columns(i).iter().zip(&types[graph.indptr()[i] as usize..])
+            {
                 let y = &mut y[etype as usize * width..][..width];
                 for (y, x) in y.iter_mut().zip(&x[col as usize * width..][..width]) {
                     *y += *x;

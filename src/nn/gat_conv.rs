@@ -3,9 +3,7 @@
 use super::conv::{Conv, ends_coincide};
 use super::heads::AttentionConfig;
 use crate::error::Result;
-use crate::tape::{
-    Attend, Graph, Init, Parameter, ParameterBuilder, Scoring, Tape, Var, Weight,
-};
+use crate::tape::{Attend, Graph, Init, Parameter, ParameterBuilder, Scoring, Tape, Var, Weight};
 
 /// `dgl.nn.GATConv`, without activation. With z = W x, per head:
 ///
@@ -56,9 +54,10 @@ impl Conv for GatConv {
         let (src, dst) = config.drop_features(tape, graph, &src, &dst)?;
         let messages = tape.linear(&src, &self.fc, None, None)?;
         drop(src);
-        let own = match coincide {
-            true => tape.destinations(graph, &messages)?,
-            false => tape.linear(&dst, &self.fc, None, None)?,
+        let own = if coincide {
+            tape.destinations(graph, &messages)?
+        } else {
+            tape.linear(&dst, &self.fc, None, None)?
         };
         let scoring = Scoring::Additive {
             src: config.products(tape, &messages, self.attn_l)?,

@@ -3,9 +3,7 @@
 use super::conv::Conv;
 use super::heads::AttentionConfig;
 use crate::error::Result;
-use crate::tape::{
-    Attend, Graph, Init, Parameter, ParameterBuilder, Scoring, Tape, Var, Weight,
-};
+use crate::tape::{Attend, Graph, Init, Parameter, ParameterBuilder, Scoring, Tape, Var, Weight};
 
 /// `dgl.nn.GATv2Conv`, without activation and without shared weights. Per head:
 ///

@@ -197,9 +197,7 @@ pub(super) fn add_pushed(
     gx: &mut Tensor,
 ) -> Result<()> {
     let (width, kind) = (gx.size()[1] as usize, gx.kind());
-    graph.pushed(collective, &[(width, kind)], &mut |rows, parts| {
-        add_rows(&parts[0], rows, gx)
-    })
+    graph.pushed(collective, &[(width, kind)], &mut |rows, parts| add_rows(&parts[0], rows, gx))
 }
 
 /// `x[rows[i]] += values[i]`; `rows` is ascending, without repetition.

@@ -76,7 +76,8 @@ impl<'a> Tape<'a> {
         let layout = sources.layout(dropout.is_some());
         let record = self.records() && sources.messages.needs_grad();
 
-        let mut state = Running::start(graph.num_destinations() as i64, heads as i64, columns, kind)?;
+        let mut state =
+            Running::start(graph.num_destinations() as i64, heads as i64, columns, kind)?;
         let transfer = {
             let pinned = edges.pin(self.parameters(), graph)?;
             let parts = sources.pin(graph, dropout.is_some())?;
@@ -102,7 +103,8 @@ impl<'a> Tape<'a> {
         if let Some(sources) = sources {
             let log_sum = self.manager().track("log-sum", log_sum);
             let output = y.clone();
-            let adjoint = AttendAdjoint { graph, sources, edges, layout, log_sum, output, collective };
+            let adjoint =
+                AttendAdjoint { graph, sources, edges, layout, log_sum, output, collective };
             self.record(&y, adjoint);
         }
         Ok(y)

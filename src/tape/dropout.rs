@@ -44,12 +44,7 @@ impl Tape<'_> {
     ///
     /// # Errors
     /// If the probability is not in [0, 1).
-    pub fn dropout(
-        &mut self,
-        node_ids: &PointerTensor,
-        x: &Var,
-        probability: f64,
-    ) -> Result<Var> {
+    pub fn dropout(&mut self, node_ids: &PointerTensor, x: &Var, probability: f64) -> Result<Var> {
         if !(0.0..1.0).contains(&probability) {
             let problem = format!("must be at least 0 and below 1, not {probability}");
             return Err(Error::config("dropout", problem));

@@ -95,7 +95,10 @@ impl Tape<'_> {
         let value = self.linear_forward(&*x.pin()?, weight, bias, onto)?;
         let value = self.manager().track("linear", value);
         let y = self.var(value, true);
-        self.record(&y, LinearAdjoint { x: x.clone(), weight: weight.clone(), bias, onto: onto_target });
+        self.record(
+            &y,
+            LinearAdjoint { x: x.clone(), weight: weight.clone(), bias, onto: onto_target },
+        );
         Ok(y)
     }
 

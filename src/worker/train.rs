@@ -38,6 +38,7 @@ pub fn train(here: Surroundings<'_>, config: &RunConfig) -> Result<()> {
     let trainer = Trainer {
         manager: &setup.manager,
         group: &*setup.group,
+        features: setup.features.clone(),
         graphs: vec![&setup.graph as &dyn Graph; config.model.layers],
         model: &model,
         parameters: &parameters,

@@ -24,11 +24,7 @@ impl Shards {
     ///
     /// # Errors
     /// If the edges or weights cannot be read, or a partition has more than 2^32 nodes or edges of one source rank.
-    pub fn load(
-        partition: &Partition,
-        weight_key: Option<&str>,
-        with_types: bool,
-    ) -> Result<Self> {
+    pub fn load(partition: &Partition, weight_key: Option<&str>, with_types: bool) -> Result<Self> {
         let book = partition.book();
         let weights = weight_key.map(|key| edge_weights(partition, key)).transpose()?;
         let mut builders: Vec<_> = (0..book.num_parts()).map(|_| ShardBuilder::default()).collect();
