@@ -7,6 +7,8 @@ use super::generate::{GenerateArgs, generate};
 use super::inspect::{InspectArgs, inspect};
 use super::output::show;
 use super::predict::{PredictArgs, predict};
+use super::resume::{RunArgs, resume};
+use super::schedule::ScheduleArgs;
 use super::train::{TrainArgs, train};
 use crate::error::{Error, exit};
 
@@ -20,6 +22,10 @@ use crate::error::{Error, exit};
 struct Arguments {
     #[command(flatten)]
     train: Option<TrainArgs>,
+    #[command(flatten)]
+    schedule: ScheduleArgs,
+    #[command(flatten)]
+    run: RunArgs,
     #[command(subcommand)]
     command: Option<Command>,
 }
@@ -35,12 +41,14 @@ enum Command {
 /// Parses the command line and does what it says; gives the exit code.
 pub fn run() -> u8 {
     let arguments = Arguments::parse();
-    let result = match (arguments.command, arguments.train) {
+    let Arguments { train: settings, schedule, run, command } = arguments;
+    let result = match (command, settings) {
         (Some(Command::Generate(args)), _) => generate(args),
         (Some(Command::Inspect(args)), _) => inspect(args),
         (Some(Command::Predict(args)), _) => predict(args),
         (Some(Command::Clean(args)), _) => clean(args),
-        (None, Some(args)) => train(args),
+        (None, Some(args)) => train(args, &schedule, run),
+        (None, None) if run.resume.is_some() => resume(run),
         // Nothing was asked for: say what can be.
         (None, None) => Arguments::command()
             .print_help()

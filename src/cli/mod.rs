@@ -2,11 +2,14 @@
 
 mod arguments;
 mod clean;
+mod evaluation;
 mod generate;
 mod inspect;
 mod output;
 mod partition_tables;
 mod predict;
+mod resume;
+mod schedule;
 mod table;
 mod train;
 

@@ -4,18 +4,30 @@
 //! operations. Parameters carry the state-dict keys of the DGL module of the same name, so that weights go there and
 //! back.
 
+mod class_weights;
+mod clip;
 mod conv;
+mod cross_entropy;
 mod gcn_conv;
 mod loss;
 mod optim;
 mod sage_conv;
+mod schedule;
+mod score;
 mod stack;
 mod state_dict;
+mod task;
 
+pub use class_weights::{ClassWeights, class_counts};
+pub use clip::clip_grad_norm;
 pub use conv::{Conv, Model};
 pub use gcn_conv::{GcnConv, GcnConvConfig, Norm};
-pub use loss::{accuracy_counts, cross_entropy};
-pub use optim::{Optimizer, OptimizerConfig};
+pub use loss::Loss;
+pub use optim::{Optimizer, OptimizerConfig, OptimizerState};
 pub use sage_conv::{SageAggregator, SageConv, SageConvConfig};
+pub use schedule::{LearningRate, Schedule};
+pub use score::{ScoreSums, f1};
 pub use stack::{ModelConfig, ModelKind, Stack};
+pub(crate) use state_dict::save_tensors;
 pub use state_dict::{load_state_dict, save_state_dict, stored_out_feats};
+pub use task::Task;

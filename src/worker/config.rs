@@ -1,11 +1,13 @@
 //! Everything that a training run depends on.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use crate::data::{DataKeys, Normalize};
-use crate::nn::{ModelConfig, OptimizerConfig};
+use crate::error::{Error, Result};
+use crate::nn::{ClassWeights, ModelConfig, OptimizerConfig, Schedule, Task};
+use crate::train::Regime;
 
 /// How much memory a run may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, clap::ValueEnum)]
@@ -31,10 +33,22 @@ pub struct RunConfig {
     pub keys: DataKeys,
     /// What is done to features.
     pub normalize_features: Normalize,
+    /// What is learned.
+    pub task: Task,
+    /// Weights of classes in the loss; all 1 if not given.
+    pub class_weights: Option<ClassWeights>,
     /// The model.
     pub model: ModelConfig,
     /// The optimizer.
     pub optimizer: OptimizerConfig,
+    /// How the learning rate changes.
+    pub schedule: Schedule,
+    /// The largest norm of a gradient; larger ones are scaled down.
+    pub clip_norm: Option<f64>,
+    /// Epochs without a better validation metric after which training stops, with the best weights.
+    pub patience: Option<u32>,
+    /// Epochs between checkpoints; none are written if not given.
+    pub checkpoint_every: Option<u32>,
     /// Number of epochs.
     pub epochs: u32,
     /// Seed of start values and dropout.
@@ -62,8 +76,14 @@ impl RunConfig {
             part_json: part_json.into(),
             keys: DataKeys::default(),
             normalize_features: Normalize::default(),
+            task: Task::default(),
+            class_weights: None,
             model: ModelConfig::default(),
             optimizer: OptimizerConfig::default(),
+            schedule: Schedule::default(),
+            clip_norm: None,
+            patience: None,
+            checkpoint_every: None,
             epochs: 100,
             seed: 0,
             init_params: None,
@@ -74,5 +94,30 @@ impl RunConfig {
             out: out.into(),
             spill_dir: default_spill_dir(),
         }
+    }
+
+    /// How the model is trained.
+    pub(super) fn regime(&self) -> Regime {
+        Regime {
+            optimizer: self.optimizer,
+            schedule: self.schedule,
+            clip_norm: self.clip_norm,
+            patience: self.patience,
+        }
+    }
+
+    /// The configuration as it stands in a run's folder.
+    pub fn to_toml(&self) -> Result<String> {
+        toml::to_string_pretty(self)
+            .map_err(|e| Error::Internal(format!("the configuration cannot be written: {e}")))
+    }
+
+    /// Reads what [`to_toml`](RunConfig::to_toml) wrote; `path` is where it stands.
+    ///
+    /// # Errors
+    /// If it is something else.
+    pub fn from_toml(path: &Path, text: &str) -> Result<Self> {
+        toml::from_str(text)
+            .map_err(|e| Error::input(path, "", format!("holds no configuration of a run: {e}")))
     }
 }

@@ -1,6 +1,7 @@
 //! What a rank does from its start to its end.
 
 mod config;
+mod labels;
 mod predict;
 mod rank;
 mod step_dump;
@@ -9,4 +10,4 @@ mod train;
 pub use config::{MemoryBudget, RunConfig, default_spill_dir};
 pub use predict::{ArrayFormat, PredictConfig, Prediction, predict};
 pub use rank::{RankSetup, Surroundings};
-pub use train::{WEIGHTS, train};
+pub use train::{CHECKPOINT, WEIGHTS, train};
