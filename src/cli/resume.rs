@@ -40,7 +40,7 @@ pub(super) fn resume(args: RunArgs) -> Result<()> {
     config.spill_dir = args.spill_dir.map(absolute).transpose()?.unwrap_or(config.spill_dir);
     config.resident = args.resident.unwrap_or(config.resident);
     config.threads = args.threads.unwrap_or(config.threads);
-    run(&config, launcher::resume)
+    run(&config, true)
 }
 
 /// The configuration is kept with the results and read from elsewhere, so its paths are absolute.

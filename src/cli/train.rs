@@ -129,16 +129,14 @@ pub(super) struct TrainArgs {
 
 /// Trains as the flags say.
 pub(super) fn train(args: TrainArgs, schedule: &ScheduleArgs, run_args: RunArgs) -> Result<()> {
-    run(&config(args, schedule, run_args)?, launcher::train)
+    run(&config(args, schedule, run_args)?, false)
 }
 
-/// Trains with `how`, and shows how it goes.
-pub(super) fn run(
-    config: &RunConfig,
-    how: fn(&RunConfig, &mut dyn FnMut(&Event)) -> Result<()>,
-) -> Result<()> {
+/// Trains, from a checkpoint on if the run is resumed, and shows how it goes.
+pub(super) fn run(config: &RunConfig, resumed: bool) -> Result<()> {
     let console = Console::new(config.epochs);
-    how(config, &mut |event| match event {
+    let train = if resumed { launcher::resume } else { launcher::train };
+    train(config, &mut |event| match event {
         Event::Note(text) => console.note(text),
         Event::Epoch(report) => console.epoch(report),
         Event::Evaluation(report) => {

@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::kinds::{EpochReport, Evaluation};
-use super::scores::Scores;
+use super::scores::{Confusion, Scores};
 use crate::error::{Error, Result};
 use crate::io::AtomicFile;
 
@@ -65,7 +65,7 @@ impl MetricsFile {
         for scores in &report.scores {
             line.scores(scores);
         }
-        for (name, table) in report.confusion.iter().flat_map(|confusion| confusion.named()) {
+        for (name, table) in report.confusion.iter().flat_map(Confusion::named) {
             if !table.is_empty() {
                 line.field(&format!("{name}_confusion"), table);
             }

@@ -74,7 +74,7 @@ fn run(
     let result = run_workers(config, &partitions, &work, &mut |event, peak| {
         match &event {
             Event::Epoch(report) => {
-                results_of(config, resumed_after, &mut results)?.epoch(report, peak)?
+                results_of(config, resumed_after, &mut results)?.epoch(report, peak)?;
             }
             Event::Evaluation(report) => {
                 results_of(config, resumed_after, &mut results)?.evaluation(report, peak)?;

@@ -60,7 +60,7 @@ impl<'a> ClassScores<'a> {
             for mask in 0..MASKS {
                 let mut chosen = self.chosen(mask, &scores, &positive, true);
                 chosen.par_sort_unstable_by(f64::total_cmp);
-                outbox.write(&(chosen.len() as u64).to_ne_bytes())?;
+                outbox.write(&(chosen.len() as u64).to_le_bytes())?;
                 outbox.write(bytemuck::cast_slice(&chosen))?;
             }
         }
@@ -124,7 +124,7 @@ fn twice_above(sorted: &[f64], score: f64) -> i64 {
 fn receive(inbox: &mut dyn Inbox) -> Result<Vec<f64>> {
     let mut len = [0; 8];
     inbox.read(&mut len)?;
-    let len = u64::from_ne_bytes(len);
+    let len = u64::from_le_bytes(len);
     if len > inbox.remaining() / 8 {
         return Err(Error::Internal(format!("a message announces {len} scores")));
     }

@@ -36,7 +36,7 @@ pub fn load_targets(partition: &Partition, key: Option<&str>, targets: Targets) 
     fill_types(partition, found, values, width as usize, |feature, values| {
         let array = feature.array();
         array.read_f32(0..array.num_rows(), values)?;
-        let wrong = values.iter().find(|v| !v.is_nan() && **v != 0.0 && **v != 1.0);
+        let wrong = values.iter().find(|v| !v.is_nan() && ![0.0, 1.0].contains(*v));
         if let (Targets::Classes, Some(value)) = (targets, wrong) {
             let problem = format!("holds {value}; several classes per node are told by 0 and 1");
             let hint = "labels that are class numbers call for --task classification, numbers to \
