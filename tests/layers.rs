@@ -7,14 +7,18 @@
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use sar::Result;
-use sar::nn::{Loss, Model, ModelConfig, ModelKind, Norm, SageAggregator, Stack, Task};
+use sar::nn::{
+    Heads, Loss, Model, ModelConfig, ModelKind, Norm, Regularizer, SageAggregator, Sizes, Stack,
+    Task,
+};
 use sar::tape::{Graph, ParameterBuilder, Policy, Tape};
 use sar::testing::{RankContext, TestGraph, on_ranks};
 use tch::{Kind, Tensor};
 
 const NODES: u32 = 40;
 const FEATURES: i64 = 5;
-const CLASSES: i64 = 3;
+const RELATIONS: u16 = 3;
+const SIZES: Sizes = Sizes { in_feats: FEATURES, out_feats: 3, num_rels: RELATIONS as usize };
 
 const PARTITIONINGS: [&[u32]; 6] = [
     &[0, 40],
@@ -33,6 +37,15 @@ fn kinds() -> Vec<ModelKind> {
     }
     for norm in [Norm::Both, Norm::Left, Norm::Right, Norm::None] {
         kinds.extend([false, true].map(|edge_weights| ModelKind::Gcn { norm, edge_weights }));
+    }
+    for (residual, attention_dropout) in [(false, 0.0), (true, 0.4)] {
+        let heads = Heads { heads: 2, attention_dropout, residual };
+        kinds.extend([ModelKind::Gat(heads), ModelKind::Gatv2(heads)]);
+    }
+    kinds
+        .extend([false, true].map(|edge_weights| ModelKind::Gin { learn_eps: true, edge_weights }));
+    for regularizer in [Regularizer::None, Regularizer::Basis(2), Regularizer::Bdd(1)] {
+        kinds.push(ModelKind::Rgcn { regularizer });
     }
     kinds
 }
@@ -82,7 +95,7 @@ fn step(
     let (start, len) = (i64::from(nodes.start), nodes.len() as i64);
     let full = graph.on(context)?;
     let mut builder = ParameterBuilder::new(11);
-    let stack = Stack::new(&mut builder, model, FEATURES, CLASSES)?;
+    let stack = Stack::new(&mut builder, model, SIZES)?;
     let parameters = std::rc::Rc::new(builder.finish(manager, kind)?);
     // Biases that start at 0 would put nodes without in-edges on the kink of the ReLU.
     let mut flat: Vec<f64> = Vec::try_from(parameters.flat().pin()?.to_kind(Kind::Double))?;
@@ -120,7 +133,9 @@ fn whole_step(
     how: (&ModelConfig, Kind, Policy),
     nudge: Option<(usize, f64)>,
 ) -> Step {
-    let graph = TestGraph { edges: edges(), boundaries: boundaries.to_vec() };
+    let edges = edges();
+    let types = (0..edges.len()).map(|i| i as u16 % RELATIONS).collect();
+    let graph = TestGraph { edges, types, boundaries: boundaries.to_vec() };
     let world = boundaries.len() - 1;
     let steps = on_ranks(world, slots, |context| step(&context, &graph, how, nudge)).unwrap();
     let mut whole =

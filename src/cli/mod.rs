@@ -5,6 +5,7 @@ mod clean;
 mod evaluation;
 mod generate;
 mod inspect;
+mod model;
 mod output;
 mod partition_tables;
 mod predict;

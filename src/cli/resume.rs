@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::parser::ValueSource;
+use clap::{Arg, ArgMatches, Args, Command};
 
 use super::train::run;
 use crate::error::{Error, Result};
@@ -12,12 +13,7 @@ use crate::launcher;
 #[derive(Debug, Args)]
 pub(super) struct RunArgs {
     /// Go on with a run from its last checkpoint, with its settings
-    #[arg(
-        long,
-        value_name = "RUN",
-        conflicts_with_all = ["TrainArgs", "ScheduleArgs"],
-        help_heading = "Run"
-    )]
+    #[arg(long, value_name = "RUN", conflicts_with = "part_json", help_heading = "Run")]
     pub(super) resume: Option<PathBuf>,
     /// Number of epochs [default: 100]
     #[arg(long, value_name = "N", help_heading = "Training")]
@@ -31,6 +27,16 @@ pub(super) struct RunArgs {
     /// Threads of a worker [default: all cores]
     #[arg(long, value_name = "N", help_heading = "Run")]
     pub(super) threads: Option<usize>,
+}
+
+/// A flag beside `--resume` that would change the run's settings, if there is one.
+pub(super) fn changed(command: &Command, given: &ArgMatches) -> Option<String> {
+    let free = RunArgs::augment_args(Command::new(""));
+    let is_free = |flag: &Arg| free.get_arguments().any(|other| other.get_id() == flag.get_id());
+    let is_given =
+        |flag: &Arg| given.value_source(flag.get_id().as_str()) == Some(ValueSource::CommandLine);
+    let changed = command.get_arguments().find(|flag| is_given(flag) && !is_free(flag));
+    changed.and_then(|flag| Some(format!("--{}", flag.get_long()?)))
 }
 
 /// Goes on with the run that the flags name.

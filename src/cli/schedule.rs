@@ -24,7 +24,7 @@ pub(super) struct ScheduleArgs {
     #[arg(long, value_enum, default_value_t = ScheduleName::Constant, help_heading = "Training")]
     schedule: ScheduleName,
     /// step: epochs between changes
-    #[arg(long, value_name = "N", required_if_eq("schedule", "step"), help_heading = "Training")]
+    #[arg(long, value_name = "N", help_heading = "Training")]
     lr_step_size: Option<u32>,
     /// step: the factor [default: 0.1]
     #[arg(long, value_name = "F", help_heading = "Training")]
@@ -47,7 +47,7 @@ impl ScheduleArgs {
     /// The schedule they mean in a run of so many epochs.
     ///
     /// # Errors
-    /// If a flag belongs to another schedule.
+    /// If a flag belongs to another schedule, or one is missing.
     pub(super) fn schedule(&self, epochs: u32) -> Result<Schedule> {
         use ScheduleName::{Cosine, Plateau, Step};
         let given = [
@@ -68,7 +68,9 @@ impl ScheduleArgs {
         Ok(match self.schedule {
             ScheduleName::Constant => Schedule::Constant,
             Step => Schedule::Step {
-                step_size: self.lr_step_size.unwrap_or(epochs),
+                step_size: self.lr_step_size.ok_or_else(|| {
+                    Error::config("--schedule", "step needs --lr-step-size N, in epochs")
+                })?,
                 gamma: self.lr_gamma.unwrap_or(0.1),
             },
             Cosine => Schedule::Cosine {

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 
 use super::evaluation::tables;
+use super::model::ModelArgs;
 use super::output::print;
 use super::resume::{RunArgs, absolute};
 use super::schedule::ScheduleArgs;
@@ -13,19 +14,9 @@ use crate::data::{DataKeys, Normalize};
 use crate::error::{Error, Result};
 use crate::event::{Console, Event};
 use crate::launcher;
-use crate::nn::{
-    ClassWeights, ModelConfig, ModelKind, Norm, OptimizerConfig, SageAggregator, Task,
-};
+use crate::nn::{ClassWeights, OptimizerConfig, Task};
+use crate::tape::Policy;
 use crate::worker::{MemoryBudget, RunConfig};
-
-/// The layer a model is made of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum ModelName {
-    /// GraphSAGE
-    Sage,
-    /// Graph convolution (DGL's GraphConv)
-    Gcn,
-}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum OptimizerName {
@@ -35,8 +26,10 @@ enum OptimizerName {
     AdamW,
 }
 
-/// Flags of a training run.
+/// Flags of a training run. (clap does not put the members of a group that has flattened ones into it; one is enough to
+/// tell that there is a run.)
 #[derive(Debug, Args)]
+#[group(args = ["part_json"])]
 pub(super) struct TrainArgs {
     /// Partition directory's JSON file (dgl.distributed.partition_graph writes it)
     #[arg(long, value_name = "FILE", help_heading = "Data")]
@@ -66,24 +59,8 @@ pub(super) struct TrainArgs {
     #[arg(long, value_enum, default_value_t, help_heading = "Data")]
     normalize_features: Normalize,
 
-    /// Layer the model is made of
-    #[arg(long, value_enum, default_value_t = ModelName::Sage, help_heading = "Model")]
-    model: ModelName,
-    /// How --model sage combines neighbours
-    #[arg(long, value_enum, default_value_t = SageAggregator::Mean, help_heading = "Model")]
-    aggregator: SageAggregator,
-    /// How --model gcn normalises messages by degrees
-    #[arg(long, value_enum, default_value_t = Norm::Both, help_heading = "Model")]
-    gcn_norm: Norm,
-    /// Number of layers
-    #[arg(long, value_name = "N", default_value_t = ModelConfig::default().layers, help_heading = "Model")]
-    layers: usize,
-    /// Width of hidden layers
-    #[arg(long, value_name = "N", default_value_t = ModelConfig::default().hidden, help_heading = "Model")]
-    hidden: i64,
-    /// Dropout between layers
-    #[arg(long, value_name = "P", default_value_t = ModelConfig::default().dropout, help_heading = "Model")]
-    dropout: f64,
+    #[command(flatten)]
+    model: ModelArgs,
     /// Start from these weights (safetensors with the state-dict keys of DGL's modules)
     #[arg(long, value_name = "FILE", help_heading = "Model")]
     init_params: Option<PathBuf>,
@@ -103,6 +80,8 @@ pub(super) struct TrainArgs {
     /// Weight decay
     #[arg(long, value_name = "RATE", default_value_t = 0.0, help_heading = "Training")]
     weight_decay: f64,
+    #[command(flatten)]
+    schedule: ScheduleArgs,
     /// Scale gradients down to this norm [default: never]
     #[arg(long, value_name = "NORM", help_heading = "Training")]
     clip_norm: Option<f64>,
@@ -122,14 +101,20 @@ pub(super) struct TrainArgs {
     /// How much memory to take: min = a waiting worker keeps nothing
     #[arg(long, value_enum, default_value_t, help_heading = "Run")]
     memory_budget: MemoryBudget,
+    /// Keep what each layer computes instead of computing it again: more memory, less work
+    #[arg(long, help_heading = "Run")]
+    no_remat: bool,
+    /// Give each layer only the nodes that labelled nodes need (message flow graphs): the same loss, less work
+    #[arg(long, help_heading = "Run")]
+    mfg: bool,
     /// Write logits, loss and gradients of the first step here, and stop before the update
     #[arg(long, value_name = "FILE", help_heading = "Run")]
     dump_step: Option<PathBuf>,
 }
 
 /// Trains as the flags say.
-pub(super) fn train(args: TrainArgs, schedule: &ScheduleArgs, run_args: RunArgs) -> Result<()> {
-    run(&config(args, schedule, run_args)?, false)
+pub(super) fn train(args: TrainArgs, run_args: RunArgs) -> Result<()> {
+    run(&config(args, run_args)?, false)
 }
 
 /// Trains, from a checkpoint on if the run is resumed, and shows how it goes.
@@ -149,7 +134,7 @@ pub(super) fn run(config: &RunConfig, resumed: bool) -> Result<()> {
     print(&format!("{}\n", written.display()))
 }
 
-fn config(args: TrainArgs, schedule: &ScheduleArgs, run_args: RunArgs) -> Result<RunConfig> {
+fn config(args: TrainArgs, run_args: RunArgs) -> Result<RunConfig> {
     let partitions = PartitionConfig::open(&args.part_json)?;
     let parts = partitions.book().num_parts();
     if let Some(world_size) = args.world_size.filter(|n| *n != parts) {
@@ -158,10 +143,6 @@ fn config(args: TrainArgs, schedule: &ScheduleArgs, run_args: RunArgs) -> Result
             .with_hint(format!("pass --world-size {parts}: one worker per partition")));
     }
     let edge_weights = args.edge_weight_key.is_some();
-    let kind = match args.model {
-        ModelName::Sage => ModelKind::Sage { aggregator: args.aggregator, edge_weights },
-        ModelName::Gcn => ModelKind::Gcn { norm: args.gcn_norm, edge_weights },
-    };
     let (lr, weight_decay) = (args.lr, args.weight_decay);
     let optimizer = match args.optimizer {
         OptimizerName::Sgd => OptimizerConfig::Sgd { lr, momentum: 0.0, weight_decay },
@@ -181,16 +162,13 @@ fn config(args: TrainArgs, schedule: &ScheduleArgs, run_args: RunArgs) -> Result
             edge_weight: args.edge_weight_key,
         },
         normalize_features: args.normalize_features,
-        model: ModelConfig {
-            kind,
-            layers: args.layers,
-            hidden: args.hidden,
-            dropout: args.dropout,
-        },
         task: args.task,
         class_weights: args.class_weights.map(|text| ClassWeights::parse(&text)).transpose()?,
+        model: args.model.config(edge_weights)?,
+        policy: if args.no_remat { Policy::Retain } else { Policy::Rematerialise },
+        mfg: args.mfg,
         optimizer,
-        schedule: schedule.schedule(epochs)?,
+        schedule: args.schedule.schedule(epochs)?,
         clip_norm: args.clip_norm,
         patience: args.patience,
         checkpoint_every: args.checkpoint_every,

@@ -37,6 +37,8 @@ pub struct Trainer<'a> {
     pub totals: Totals,
     /// Seed of dropout.
     pub seed: u64,
+    /// What happens to the inside of segments.
+    pub policy: Policy,
 }
 
 /// What a forward and backward pass over all ranks gives.
@@ -96,8 +98,7 @@ impl Trainer<'_> {
         on_logits: &mut dyn FnMut(&Tensor) -> Result<()>,
     ) -> Result<Step> {
         self.manager.lock().status().set_epoch(epoch);
-        let tape =
-            Tape::training(self.manager, self.parameters, Policy::default(), (self.seed, epoch));
+        let tape = Tape::training(self.manager, self.parameters, self.policy, (self.seed, epoch));
         let (tape, logits) = self.forward(tape)?;
         let (counts, gradient) = {
             let values = logits.pin()?;

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::data::{DataKeys, Normalize};
 use crate::error::{Error, Result};
 use crate::nn::{ClassWeights, ModelConfig, OptimizerConfig, Schedule, Task};
+use crate::tape::Policy;
 use crate::train::Regime;
 
 /// How much memory a run may take.
@@ -39,6 +40,10 @@ pub struct RunConfig {
     pub class_weights: Option<ClassWeights>,
     /// The model.
     pub model: ModelConfig,
+    /// What happens to the inside of layers between the forward and the backward pass.
+    pub policy: Policy,
+    /// Whether each layer is computed only for the nodes that labelled nodes need.
+    pub mfg: bool,
     /// The optimizer.
     pub optimizer: OptimizerConfig,
     /// How the learning rate changes.
@@ -79,6 +84,8 @@ impl RunConfig {
             task: Task::default(),
             class_weights: None,
             model: ModelConfig::default(),
+            policy: Policy::default(),
+            mfg: false,
             optimizer: OptimizerConfig::default(),
             schedule: Schedule::default(),
             clip_norm: None,

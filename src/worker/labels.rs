@@ -8,7 +8,7 @@ use crate::comm::{ReduceOp, all_reduce};
 use crate::data::{Targets, load_labels, load_mask, load_targets};
 use crate::error::{Error, Result};
 use crate::event::Event;
-use crate::nn::{Loss, ModelKind, Task, class_counts, stored_out_feats};
+use crate::nn::{Loss, Task, class_counts, stored_out_feats};
 use crate::spill::{Masks, PointerTensor};
 use crate::tape::Graph;
 use crate::tensor;
@@ -102,7 +102,7 @@ pub(super) fn take_up_labels(
         )
         .with_hint("say which array marks the training nodes with --train-mask-key KEY"));
     }
-    if here.rank == 0 && sum(5) > 0 && matches!(config.model.kind, ModelKind::Gcn { .. }) {
+    if here.rank == 0 && sum(5) > 0 && config.model.kind.needs_in_edges() {
         here.events.send(Event::Note(format!(
             "{} nodes have no in-edges; a layer gives them its bias alone",
             sum(5)
@@ -112,7 +112,7 @@ pub(super) fn take_up_labels(
         outputs: num_outputs(config, highest.into_iter().max().unwrap_or(-1))?,
         totals,
         num_nodes: partition.book().num_nodes(),
-        first_node: graph.first_node(),
+        first_node: partition.book().node_range(here.rank).start,
     })
 }
 

@@ -66,12 +66,12 @@ pub struct PredictConfig {
 /// Predicts.
 pub fn predict(here: Surroundings<'_>, config: &PredictConfig) -> Result<()> {
     let run = &config.run;
-    let setup = RankSetup::new(here, &run.keys, run.normalize_features)?;
+    let setup = RankSetup::new(here, run)?;
     let widths = setup.gather(&[setup.in_feats])?;
     setup.check_widths(widths.iter().map(|row| row[0]))?;
     let outputs = stored_out_feats(&config.weights, &run.model)?;
     let mut builder = ParameterBuilder::new(run.seed);
-    let model = Stack::new(&mut builder, &run.model, setup.in_feats, outputs)?;
+    let model = Stack::new(&mut builder, &run.model, setup.sizes(outputs))?;
     let parameters = Rc::new(builder.finish(&setup.manager, KIND)?);
     load_state_dict(&config.weights, &parameters)?;
 
@@ -85,7 +85,8 @@ pub fn predict(here: Surroundings<'_>, config: &PredictConfig) -> Result<()> {
         let features = tape.input(features);
         let logits = model.forward(&mut tape, &graphs, features)?;
         let rows = config.prediction.rows(run.task, &*logits.pin()?)?;
-        file.write_rows(setup.graph.first_node(), tensor::bytes(&rows))?;
+        let first_node = setup.partition.book().node_range(here.rank).start;
+        file.write_rows(first_node, tensor::bytes(&rows))?;
     }
     setup.manager.set_phase(Phase::Finishing);
     barrier(&*setup.group, &*setup.manager)?;

@@ -27,12 +27,12 @@ pub const CHECKPOINT: &str = "checkpoint.safetensors";
 
 /// Trains, from the run's checkpoint on if it is resumed.
 pub fn train(here: Surroundings<'_>, config: &RunConfig, resumed: bool) -> Result<()> {
-    let setup = RankSetup::new(here, &config.keys, config.normalize_features)?;
+    let setup = RankSetup::new(here, config)?;
     let facts = take_up_labels(&setup, config, here)?;
     let loss = make_loss(&setup, config, &facts)?;
     let divisor = divisor(&setup, &loss)?;
     let mut builder = ParameterBuilder::new(config.seed);
-    let model = Stack::new(&mut builder, &config.model, setup.in_feats, facts.outputs)?;
+    let model = Stack::new(&mut builder, &config.model, setup.sizes(facts.outputs))?;
     let parameters = Rc::new(builder.finish(&setup.manager, KIND)?);
     if let (Some(path), 0) = (&config.init_params, here.rank) {
         load_state_dict(path, &parameters)?;
@@ -51,6 +51,7 @@ pub fn train(here: Surroundings<'_>, config: &RunConfig, resumed: bool) -> Resul
         outputs: facts.outputs,
         totals: facts.totals,
         seed: config.seed,
+        policy: config.policy,
     };
     match &config.dump_step {
         Some(path) => {
