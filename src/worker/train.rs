@@ -85,16 +85,16 @@ fn run_epochs(
     while training.epoch() < config.epochs && stop.is_none() {
         let report = training.next_epoch()?;
         stop = training.stop();
-        if here.rank == 0 {
-            if report.epoch == 1 {
-                remove(&path)?;
-            }
-            let last = report.epoch == config.epochs || stop.is_some();
-            if config.checkpoint_every.is_some_and(|n| last || report.epoch.is_multiple_of(n)) {
-                training.checkpoint(config.to_toml()?)?.write(&path)?;
-            }
+        let epoch = report.epoch;
+        if (here.rank, epoch) == (0, 1) {
+            remove(&path)?;
         }
+        // Told of before the checkpoint is written, so that a run that goes on from there has told of it.
         tell(Event::Epoch(report))?;
+        let due = |every| epoch.is_multiple_of(every) || epoch == config.epochs || stop.is_some();
+        if here.rank == 0 && config.checkpoint_every.is_some_and(due) {
+            training.checkpoint(config.to_toml()?)?.write(&path)?;
+        }
     }
     if let Some(why) = stop {
         tell(Event::Note(why))?;
