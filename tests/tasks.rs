@@ -11,7 +11,7 @@ use sar::Result;
 use sar::event::Evaluation;
 use sar::nn::{LearningRate, Loss, Model, Schedule, ScoreSums, Task, clip_grad_norm};
 use sar::spill::Masks;
-use sar::tape::{Graph, ParameterBuilder, Tape, Var};
+use sar::tape::{Graph, ParameterBuilder, Policy, Tape, Var};
 use sar::testing::{RankContext, on_ranks};
 use sar::train::{Totals, Trainer};
 use tch::{Kind, Tensor};
@@ -123,7 +123,6 @@ fn evaluate(task: Task, name: &str, boundaries: &[i64]) -> Evaluation {
         let own = |name: &str| data[name].narrow(0, start, len).contiguous();
         let track = |name: &str, value| manager.track(name, value);
         let mask = |name: &str| track(name, own(name).to_kind(Kind::Bool));
-        manager.features.set(track("features", own("logits"))).map_err(drop).unwrap();
         manager.labels.set(track("labels", own("labels"))).map_err(drop).unwrap();
         let masks = Masks { train: mask("train"), val: mask("val"), test: mask("test") };
         manager.masks.set(masks).map_err(drop).unwrap();
@@ -134,6 +133,7 @@ fn evaluate(task: Task, name: &str, boundaries: &[i64]) -> Evaluation {
         Trainer {
             manager: &manager,
             group: &*group,
+            features: track("features", own("logits")),
             graphs: Vec::new(),
             model: &Fixed,
             parameters: &parameters.into(),
@@ -142,6 +142,7 @@ fn evaluate(task: Task, name: &str, boundaries: &[i64]) -> Evaluation {
             outputs: data["logits"].size()[1],
             totals: Totals { train: count("train"), val: count("val"), test: count("test") },
             seed: 0,
+            policy: Policy::default(),
         }
         .evaluate(3)
     };

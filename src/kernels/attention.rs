@@ -122,7 +122,9 @@ impl<T: Real, S: Score<T>> Attention<'_, T, S> {
             // Of nothing: exp(-infinity - x) is 0.
             let shrink = (largest[head] - new).exp();
             sum[head] *= shrink;
-            weighted.iter_mut().for_each(|w| *w *= shrink);
+            for w in &mut *weighted {
+                *w *= shrink;
+            }
             largest[head] = new;
             for (&src, score) in columns.iter().zip(scores()) {
                 let src = src as usize;

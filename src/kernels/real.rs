@@ -29,12 +29,15 @@ pub trait Real:
     fn from_f64(value: f64) -> Self;
 
     /// The exponential function.
+    #[must_use]
     fn exp(self) -> Self;
 
     /// The natural logarithm.
+    #[must_use]
     fn ln(self) -> Self;
 
     /// The larger of two values.
+    #[must_use]
     fn max(self, other: Self) -> Self;
 }
 

@@ -54,9 +54,10 @@ impl Conv for GatConv {
         let (src, dst) = config.drop_features(tape, graph, &src, &dst)?;
         let messages = tape.linear(&src, &self.fc, None, None)?;
         drop(src);
-        let own = match coincide {
-            true => tape.destinations(graph, &messages)?,
-            false => tape.linear(&dst, &self.fc, None, None)?,
+        let own = if coincide {
+            tape.destinations(graph, &messages)?
+        } else {
+            tape.linear(&dst, &self.fc, None, None)?
         };
         let scoring = Scoring::Additive {
             src: config.products(tape, &messages, self.attn_l)?,

@@ -1,6 +1,6 @@
 //! What attention layers share: how their heads are configured and put together.
 
-use tch::{Kind, Tensor};
+use tch::Kind;
 
 use super::conv::ends_coincide;
 use crate::error::Result;
@@ -52,9 +52,10 @@ impl AttentionConfig {
         dst: &Var,
     ) -> Result<(Var, Var)> {
         let dropped = tape.dropout(graph.source_ids(), src, self.feat_drop)?;
-        let dst = match ends_coincide(graph, src, dst) {
-            true => tape.destinations(graph, &dropped)?,
-            false => tape.dropout(graph.destination_ids(), dst, self.feat_drop)?,
+        let dst = if ends_coincide(graph, src, dst) {
+            tape.destinations(graph, &dropped)?
+        } else {
+            tape.dropout(graph.destination_ids(), dst, self.feat_drop)?
         };
         Ok((dropped, dst))
     }
@@ -84,9 +85,10 @@ impl AttentionConfig {
         let parameters: Vec<Parameter> = bias.into_iter().collect();
         tape.segment("heads", &inputs, &parameters, move |x, bias| {
             let terms = x[1..].iter().chain(bias);
-            let sum = terms.fold(Ok(x[0].shallow_clone()), |sum: Result<Tensor>, term| {
-                Ok(sum?.f_add(term)?)
-            })?;
+            let mut sum = x[0].shallow_clone();
+            for term in terms {
+                sum = sum.f_add(term)?;
+            }
             match merge {
                 HeadMerge::Concat => Ok(sum),
                 HeadMerge::Mean => {

@@ -113,9 +113,10 @@ impl SageConv {
             (src, dst)
         } else {
             let messages = tape.linear(&src, &self.neigh, None, None)?;
-            let own = match ends_coincide(graph, &src, &dst) {
-                true => tape.destinations(graph, &messages)?,
-                false => tape.linear(&dst, &self.neigh, None, None)?,
+            let own = if ends_coincide(graph, &src, &dst) {
+                tape.destinations(graph, &messages)?
+            } else {
+                tape.linear(&dst, &self.neigh, None, None)?
             };
             (messages, own)
         };

@@ -154,17 +154,14 @@ impl PinnedEdges<'_> {
             let width = parts[0].size()[1] as usize / heads;
             let dst = tensor::slice::<T>(&self.dst);
             let slope = T::from_f64(self.edges.negative_slope);
-            match &self.vector {
-                Some(vector) => {
+            if let Some(vector) = &self.vector {
                     let vector = tensor::slice::<T>(vector);
                     let score = DynamicScore { src: messages, dst, vector, width, slope };
                     run(&Attention { score, messages, heads, width, dropout }, shard, walk);
-                }
-                None => {
+            } else {
                     let src = tensor::slice::<T>(parts[1]);
                     let score = AdditiveScore { src, dst, heads, slope };
                     run(&Attention { score, messages, heads, width, dropout }, shard, walk);
-                }
             }
             Ok(())
         })

@@ -15,12 +15,14 @@ use crate::nn::{Loss, Model};
 use crate::spill::{Masks, PartitionDataManager, PointerTensor};
 use crate::tape::{Graph, ParameterSet, Policy, Tape, Var};
 
-/// A model with this rank's part of the data. Features, labels and masks are those of the manager.
+/// A model with this rank's part of the data. Labels and masks are those of the manager.
 pub struct Trainer<'a> {
     /// This rank's data.
     pub manager: &'a Rc<PartitionDataManager>,
     /// The other ranks.
     pub group: &'a dyn ProcessGroup,
+    /// Input features, one row per source of the first layer's graph.
+    pub features: PointerTensor,
     /// One graph per layer.
     pub graphs: Vec<&'a dyn Graph>,
     /// The model.
@@ -124,8 +126,7 @@ impl Trainer<'_> {
     }
 
     pub(super) fn forward<'t>(&'t self, mut tape: Tape<'t>) -> Result<(Tape<'t>, Var)> {
-        let features = self.manager.features.get().ok_or_else(|| missing("features"))?;
-        let features = tape.input(features);
+        let features = tape.input(&self.features);
         let logits = self.model.forward(&mut tape, &self.graphs, features)?;
         Ok((tape, logits))
     }

@@ -80,9 +80,7 @@ pub fn predict(here: Surroundings<'_>, config: &PredictConfig) -> Result<()> {
     {
         let graphs = vec![&setup.graph as &dyn Graph; run.model.layers];
         let mut tape = Tape::evaluation(&setup.manager, &parameters);
-        let features = setup.manager.features.get();
-        let features = features.ok_or_else(|| Error::Internal("no features".to_owned()))?;
-        let features = tape.input(features);
+        let features = tape.input(&setup.features);
         let logits = model.forward(&mut tape, &graphs, features)?;
         let rows = config.prediction.rows(run.task, &*logits.pin()?)?;
         let first_node = setup.partition.book().node_range(here.rank).start;

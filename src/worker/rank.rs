@@ -15,7 +15,7 @@ use crate::event::{Event, EventSender};
 use crate::io::{DiskStorage, IoCounters};
 use crate::ipc::{Control, TurnLock};
 use crate::nn::Sizes;
-use crate::spill::{PartitionDataManager, SpillStore, prepare_allocator};
+use crate::spill::{PartitionDataManager, PointerTensor, SpillStore, prepare_allocator};
 use crate::tape::GraphShardManager;
 
 /// The element type models are computed in.
@@ -48,6 +48,8 @@ pub struct RankSetup {
     pub partition: Partition,
     /// The whole graph.
     pub graph: GraphShardManager,
+    /// Input features, `[num_inner_nodes, in_feats]`.
+    pub features: PointerTensor,
     /// Width of the features.
     pub in_feats: i64,
 }
@@ -79,7 +81,7 @@ impl RankSetup {
         let size = features.size();
         let read = Rc::new(move || features.read(KIND, &counters));
         let features = manager.track_recipe("features", (&size, KIND), None, read);
-        keep(manager.features.set(features))?;
+        keep(manager.features.set(features.clone()))?;
         let edge_types = run.model.kind.uses_edge_types();
         let Shards { shards, sources } =
             Shards::load(&partition, run.keys.edge_weight.as_deref(), edge_types)?;
@@ -87,7 +89,7 @@ impl RankSetup {
         keep(manager.partition_data.set(shards))?;
         let first_node = partition.book().node_range(rank).start;
         let graph = GraphShardManager::new(&manager, &group, first_node, sources)?;
-        Ok(RankSetup { manager, group, partition, graph, in_feats })
+        Ok(RankSetup { manager, group, partition, graph, features, in_feats })
     }
 
     /// What the data say of a model with so many outputs.

@@ -43,6 +43,7 @@ pub fn train(here: Surroundings<'_>, config: &RunConfig, resumed: bool) -> Resul
     let trainer = Trainer {
         manager: &setup.manager,
         group: &*setup.group,
+        features: setup.features.clone(),
         graphs: vec![&setup.graph as &dyn Graph; config.model.layers],
         model: &model,
         parameters: &parameters,
