@@ -8,6 +8,7 @@ use clap::{Arg, ArgMatches, Args, Command};
 use super::train::run;
 use crate::error::{Error, Result};
 use crate::launcher;
+use crate::worker::MemoryBudget;
 
 /// Flags that do not change what an epoch computes.
 #[derive(Debug, Args)]
@@ -21,6 +22,9 @@ pub(super) struct RunArgs {
     /// Folder for spilled data, on a disk with room [default: $TMPDIR or /var/tmp]
     #[arg(long, value_name = "DIR", help_heading = "Run")]
     pub(super) spill_dir: Option<PathBuf>,
+    /// Memory of all processes together, such as 3GiB; min = a waiting worker keeps nothing [default: half of what is free]
+    #[arg(long, value_name = "SIZE", help_heading = "Run")]
+    pub(super) memory_budget: Option<MemoryBudget>,
     /// Workers that may be in memory at a time [default: 1]
     #[arg(long, value_name = "K", help_heading = "Run")]
     pub(super) resident: Option<usize>,
@@ -44,6 +48,7 @@ pub(super) fn resume(args: RunArgs) -> Result<()> {
     let mut config = launcher::resumable(&absolute(args.resume.unwrap_or_default())?)?;
     config.epochs = args.epochs.unwrap_or(config.epochs);
     config.spill_dir = args.spill_dir.map(absolute).transpose()?.unwrap_or(config.spill_dir);
+    config.memory_budget = args.memory_budget.unwrap_or(config.memory_budget);
     config.resident = args.resident.unwrap_or(config.resident);
     config.threads = args.threads.unwrap_or(config.threads);
     run(&config, true)

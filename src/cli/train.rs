@@ -16,7 +16,7 @@ use crate::event::{Console, Event};
 use crate::launcher;
 use crate::nn::{ClassWeights, OptimizerConfig, Task};
 use crate::tape::Policy;
-use crate::worker::{MemoryBudget, RunConfig};
+use crate::worker::RunConfig;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum OptimizerName {
@@ -98,9 +98,6 @@ pub(super) struct TrainArgs {
     /// Write a checkpoint every N epochs, for --resume [default: never]
     #[arg(long, value_name = "N", help_heading = "Run")]
     checkpoint_every: Option<u32>,
-    /// How much memory to take: min = a waiting worker keeps nothing
-    #[arg(long, value_enum, default_value_t, help_heading = "Run")]
-    memory_budget: MemoryBudget,
     /// Keep what each layer computes instead of computing it again: more memory, less work
     #[arg(long, help_heading = "Run")]
     no_remat: bool,
@@ -177,7 +174,7 @@ fn config(args: TrainArgs, run_args: RunArgs) -> Result<RunConfig> {
         init_params: args.init_params.map(absolute).transpose()?,
         resident: run_args.resident.unwrap_or(defaults.resident),
         threads: run_args.threads.unwrap_or(defaults.threads),
-        memory_budget: args.memory_budget,
+        memory_budget: run_args.memory_budget.unwrap_or(defaults.memory_budget),
         dump_step: args.dump_step.map(absolute).transpose()?,
         spill_dir: absolute(run_args.spill_dir.unwrap_or(defaults.spill_dir))?,
         part_json: defaults.part_json,

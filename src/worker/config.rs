@@ -4,20 +4,12 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::budget::MemoryBudget;
 use crate::data::{DataKeys, Normalize};
 use crate::error::{Error, Result};
 use crate::nn::{ClassWeights, ModelConfig, OptimizerConfig, Schedule, Task};
 use crate::tape::Policy;
 use crate::train::Regime;
-
-/// How much memory a run may take.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, clap::ValueEnum)]
-#[serde(rename_all = "lowercase")]
-pub enum MemoryBudget {
-    /// As little as possible: a worker that waits keeps nothing.
-    #[default]
-    Min,
-}
 
 /// Where spilled data go if nothing else is said: `$TMPDIR`, or else /var/tmp, which is on a disk where /tmp often is not.
 pub fn default_spill_dir() -> PathBuf {
