@@ -1,7 +1,7 @@
 //! A rank's part of a training run.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use tch::Tensor;
@@ -11,8 +11,9 @@ use super::labels::{divisor, make_loss, take_up_labels};
 use super::rank::{KIND, RankSetup, Surroundings};
 use super::step_dump::StepDump;
 use crate::comm::sync_params;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::event::Event;
+use crate::io::UNFINISHED;
 use crate::ipc::Phase;
 use crate::nn::{Stack, load_state_dict, save_state_dict};
 use crate::tape::{Graph, ParameterBuilder};
@@ -77,24 +78,21 @@ fn run_epochs(
     resumed: bool,
 ) -> Result<()> {
     let tell = |event| if here.rank == 0 { here.events.send(event) } else { Ok(()) };
-    let path = config.out.join(CHECKPOINT);
     let mut training = Training::new(trainer, config.regime())?;
     if resumed {
-        training.set_state(Checkpoint::read(&path)?)?;
+        training.set_state(Checkpoint::read(&config.out.join(CHECKPOINT))?)?;
     }
     let mut stop = training.stop();
     while training.epoch() < config.epochs && stop.is_none() {
         let report = training.next_epoch()?;
         stop = training.stop();
         let epoch = report.epoch;
-        if (here.rank, epoch) == (0, 1) {
-            remove(&path)?;
-        }
-        // Told of before the checkpoint is written, so that a run that goes on from there has told of it.
         tell(Event::Epoch(report))?;
         let due = |every| epoch.is_multiple_of(every) || epoch == config.epochs || stop.is_some();
         if here.rank == 0 && config.checkpoint_every.is_some_and(due) {
+            let path = pending_checkpoint(&config.out, epoch);
             training.checkpoint(config.to_toml()?)?.write(&path)?;
+            tell(Event::Checkpoint(epoch))?;
         }
     }
     if let Some(why) = stop {
@@ -110,10 +108,8 @@ fn run_epochs(
     Ok(())
 }
 
-/// Removes the checkpoint of an earlier run.
-fn remove(path: &Path) -> Result<()> {
-    match std::fs::remove_file(path) {
-        Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(Error::io("remove", path, e)),
-        _ => Ok(()),
-    }
+/// Where a checkpoint waits to become [`CHECKPOINT`]: the launcher lets it when it has recorded the epoch, so that a run
+/// that goes on from there has the metrics of all epochs.
+pub fn pending_checkpoint(out: &Path, epoch: u32) -> PathBuf {
+    out.join(format!("{UNFINISHED}checkpoint-{epoch}"))
 }
