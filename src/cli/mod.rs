@@ -5,8 +5,11 @@ mod clean;
 mod generate;
 mod inspect;
 mod output;
+mod partition;
+mod partition_report;
 mod partition_tables;
 mod predict;
+mod signals;
 mod table;
 mod train;
 

@@ -1,0 +1,60 @@
+//! A graph as it was given.
+
+use super::node_names::NodeNames;
+use super::raw_edges::RawEdges;
+use super::table::Table;
+use crate::graph::CanonicalEtype;
+
+/// A graph on its way from a user's files to partitions. Edges lie in a temporary file; tables are read from where they
+/// are when they are needed.
+#[derive(Debug)]
+pub struct RawGraph {
+    /// Node types, sorted by name as DGL sorts them.
+    pub ntypes: Vec<NodeType>,
+    /// Edge types, sorted by name.
+    pub etypes: Vec<EdgeType>,
+    /// Sources and destinations by edge type.
+    pub edges: RawEdges,
+}
+
+/// Nodes of one type.
+#[derive(Debug)]
+pub struct NodeType {
+    /// The name.
+    pub name: String,
+    /// How many there are.
+    pub count: u64,
+    /// Named tables with a row per node.
+    pub data: Vec<(String, Table)>,
+    /// What the input calls the nodes, if it does not number them.
+    pub names: Option<NodeNames>,
+}
+
+/// Edges of one type.
+#[derive(Debug)]
+pub struct EdgeType {
+    /// The name.
+    pub name: CanonicalEtype,
+    /// The node types of sources and destinations.
+    pub ends: [usize; 2],
+    /// Named tables with a row per edge.
+    pub data: Vec<(String, Table)>,
+}
+
+impl RawGraph {
+    /// Number of nodes over all types.
+    pub fn num_nodes(&self) -> u64 {
+        self.ntypes.iter().map(|ntype| ntype.count).sum()
+    }
+
+    /// Homogeneous id of the first node of each type, and the number of nodes at the end: DGL's `to_homogeneous`.
+    pub fn first_nodes(&self) -> Vec<u64> {
+        let mut next = 0;
+        let mut firsts = vec![0];
+        for ntype in &self.ntypes {
+            next += ntype.count;
+            firsts.push(next);
+        }
+        firsts
+    }
+}

@@ -1,0 +1,26 @@
+//! Graphs from users' files: edge lists, tables, masks.
+//!
+//! [`import`] reads what [`GraphFiles`] names into a [`RawGraph`]: edges in a temporary file, tables where they are.
+
+mod assignment;
+mod edge_files;
+mod files;
+mod graph;
+mod id_space;
+mod import;
+mod node_names;
+mod numbers;
+mod numpy;
+mod raw_edges;
+mod splits;
+mod table;
+mod tables;
+mod text;
+
+pub use assignment::read_assignment;
+pub use files::{DataFile, EdgeFile, GraphFiles, NodeIds};
+pub use graph::{EdgeType, NodeType, RawGraph};
+pub use import::import;
+pub use node_names::NodeNames;
+pub use raw_edges::RawEdges;
+pub use table::Table;

@@ -1,0 +1,124 @@
+//! numpy's archives.
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+use zip::ZipArchive;
+use zip::result::ZipError;
+
+use crate::data::dgl::ArrayRef;
+use crate::data::dgl::file::InputFile;
+use crate::data::dgl::npy::{NpyArray, read_npy};
+use crate::error::{Error, Result};
+
+/// Names under which an archive may hold edges, if it holds more than one array.
+const USUAL_EDGES: [&str; 3] = ["edge_index", "edges", "edge_list"];
+
+/// Opens the array of a `.npy` file, or the one that `name` calls for of a `.npz` file. Members of an archive are
+/// unpacked into files without a name in `folder`.
+pub(super) fn open_array(path: &Path, name: Option<&str>, folder: &Path) -> Result<NpyArray> {
+    if path.extension().is_none_or(|extension| extension != "npz") {
+        return read_npy(&InputFile::open(path)?);
+    }
+    let file = File::open(path).map_err(|e| Error::unreadable(path, &e))?;
+    let mut archive = ZipArchive::new(file).map_err(|e| unzippable(path, &e))?;
+    let names: Vec<String> = archive
+        .file_names()
+        .map(|name| name.map(std::borrow::Cow::into_owned))
+        .collect::<Result<_, ZipError>>()
+        .map_err(|e| unzippable(path, &e))?;
+    let member = choose(&names, name).ok_or_else(|| {
+        let mut held: Vec<&str> = names.iter().map(|name| stem(name)).collect();
+        held.sort_unstable();
+        let wanted = name.map_or_else(|| USUAL_EDGES.join(" or "), str::to_owned);
+        let problem = format!("holds several arrays, but none named {wanted}");
+        Error::input(path, "", problem)
+            .with_hint(format!("it holds {}; save the one that is meant alone", held.join(", ")))
+    })?;
+    let mut unpacked = tempfile::tempfile_in(folder).map_err(|e| Error::io("create", folder, e))?;
+    let mut stored = archive.by_name(member).map_err(|e| unzippable(path, &e))?;
+    io::copy(&mut stored, &mut unpacked).map_err(|e| match e.kind() {
+        io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof => Error::unreadable(path, &e),
+        _ => Error::io("write a temporary file in", folder, e),
+    })?;
+    read_npy(&InputFile::from_open(path, unpacked)?)
+}
+
+/// As [`open_array`], of arrays whose first dimension counts rows.
+pub(super) fn open_rows(path: &Path, name: &str, folder: &Path) -> Result<NpyArray> {
+    let npy = open_array(path, Some(name), folder)?;
+    if npy.transposed && npy.array.shape().len() > 1 {
+        return Err(Error::input(path, "", "the array is in Fortran order")
+            .with_hint("save numpy.ascontiguousarray(array) instead"));
+    }
+    Ok(npy)
+}
+
+fn choose<'a>(names: &'a [String], wanted: Option<&str>) -> Option<&'a str> {
+    if let [only] = names {
+        return Some(only);
+    }
+    let usual: &[&str] = wanted.as_ref().map_or(&USUAL_EDGES[..], std::slice::from_ref);
+    usual.iter().find_map(|name| names.iter().find(|n| stem(n) == *name)).map(String::as_str)
+}
+
+fn stem(name: &str) -> &str {
+    name.strip_suffix(".npy").unwrap_or(name)
+}
+
+fn unzippable(path: &Path, error: &ZipError) -> Error {
+    Error::input(path, "", format!("is not a readable .npz file: {error}"))
+}
+
+/// The two columns of an array of edges, `(2, E)` or `(E, 2)`.
+pub(super) struct Ends {
+    array: ArrayRef,
+    edges: u64,
+    /// Source and destination come by turns, rather than all sources first.
+    by_turns: bool,
+}
+
+impl Ends {
+    /// Tells which of both an array is.
+    pub(super) fn of(npy: &NpyArray) -> Result<Self> {
+        let array = &npy.array;
+        if !array.dtype().is_integer() {
+            return Err(array.fail(format!("holds {}, but node ids are integers", array.dtype())));
+        }
+        let (&[rows, columns], true) = (array.shape(), array.shape().contains(&2)) else {
+            let mut shape = array.shape().to_vec();
+            if npy.transposed {
+                shape.reverse();
+            }
+            return Err(array.fail(format!(
+                "has shape {shape:?}, but edges are an array of shape (2, E) or (E, 2)"
+            )));
+        };
+        // Two by two is read as a row of sources and one of destinations.
+        let by_turns = columns == 2 && (rows != 2 || npy.transposed);
+        let edges = if by_turns { rows } else { columns };
+        Ok(Ends { array: array.flat(), edges, by_turns })
+    }
+
+    /// Number of edges.
+    pub(super) fn len(&self) -> u64 {
+        self.edges
+    }
+
+    /// Fills `src` and `dst` with the edges from `first` on.
+    pub(super) fn read(&self, first: u64, src: &mut [u64], dst: &mut [u64]) -> Result<()> {
+        let count = src.len() as u64;
+        if !self.by_turns {
+            self.array.read_u64(first..first + count, src)?;
+            let second = self.edges + first;
+            return self.array.read_u64(second..second + count, dst);
+        }
+        let mut pairs = vec![0; 2 * src.len()];
+        self.array.read_u64(2 * first..2 * (first + count), &mut pairs)?;
+        for ((pair, src), dst) in pairs.as_chunks::<2>().0.iter().zip(src).zip(dst) {
+            [*src, *dst] = *pair;
+        }
+        Ok(())
+    }
+}
