@@ -42,7 +42,6 @@ pub struct GcnConvConfig {
 
 /// `dgl.nn.GraphConv`: `y_v = sum_{u in N(v)} c_uv w_uv x_u W + b`, with c_uv from [`Norm`] (degrees count edges, not
 /// weights, and are at least 1) and w_uv the edge weight. State-dict keys: `weight` `[in, out]`, `bias`.
-#[derive(Debug)]
 pub struct GcnConv {
     config: GcnConvConfig,
     weight: Weight,
@@ -80,7 +79,7 @@ impl GcnConv {
     }
 
     fn check_degrees(&self, graph: &dyn Graph) -> Result<()> {
-        if self.config.allow_zero_in_degree || graph.num_nodes() == 0 {
+        if self.config.allow_zero_in_degree || graph.num_destinations() == 0 {
             return Ok(());
         }
         let without = graph.in_degrees().pin()?.f_eq(0)?.f_sum(Kind::Int64)?.f_int64_value(&[])?;
@@ -96,11 +95,18 @@ impl GcnConv {
 }
 
 impl Conv for GcnConv {
-    fn forward<'a>(&self, tape: &mut Tape<'a>, graph: &'a dyn Graph, x: Var) -> Result<Var> {
+    /// The destinations' own features play no part.
+    fn forward<'a>(
+        &self,
+        tape: &mut Tape<'a>,
+        graph: &'a dyn Graph,
+        x: Var,
+        _: Var,
+    ) -> Result<Var> {
         self.check_degrees(graph)?;
         let first = aggregates_first(&x, self.config.in_feats, self.config.out_feats);
         let (source, destination) = self.scales(tape, graph, x.kind());
-        let x = if first { x } else { tape.linear(&x, self.weight, None, None)? };
+        let x = if first { x } else { tape.linear(&x, &self.weight, None, None)? };
         let x = match source {
             Some(scale) => tape.scale_rows(&x, &scale)?,
             None => x,
@@ -109,7 +115,7 @@ impl Conv for GcnConv {
         let sum = sum.scaled(destination);
         if first {
             let neighbours = tape.aggregate(graph, x, sum)?;
-            tape.linear(&neighbours, self.weight, Some(self.bias), None)
+            tape.linear(&neighbours, &self.weight, Some(self.bias), None)
         } else {
             tape.aggregate(graph, x, sum.bias(Some(self.bias)))
         }

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::data::{DataKeys, Normalize};
 use crate::nn::{ModelConfig, OptimizerConfig};
+use crate::tape::Policy;
 
 /// How much memory a run may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, clap::ValueEnum)]
@@ -33,6 +34,10 @@ pub struct RunConfig {
     pub normalize_features: Normalize,
     /// The model.
     pub model: ModelConfig,
+    /// What happens to the inside of layers between the forward and the backward pass.
+    pub policy: Policy,
+    /// Whether each layer is computed only for the nodes that labelled nodes need.
+    pub mfg: bool,
     /// The optimizer.
     pub optimizer: OptimizerConfig,
     /// Number of epochs.
@@ -63,6 +68,8 @@ impl RunConfig {
             keys: DataKeys::default(),
             normalize_features: Normalize::default(),
             model: ModelConfig::default(),
+            policy: Policy::default(),
+            mfg: false,
             optimizer: OptimizerConfig::default(),
             epochs: 100,
             seed: 0,

@@ -41,12 +41,12 @@ pub struct PredictConfig {
 /// Predicts.
 pub fn predict(here: Surroundings<'_>, config: &PredictConfig) -> Result<()> {
     let run = &config.run;
-    let setup = RankSetup::new(here, &run.keys, run.normalize_features)?;
+    let setup = RankSetup::new(here, run)?;
     let widths = setup.gather(&[setup.in_feats])?;
     setup.check_widths(widths.iter().map(|row| row[0]))?;
     let classes = stored_out_feats(&config.weights, &run.model)?;
     let mut builder = ParameterBuilder::new(run.seed);
-    let model = Stack::new(&mut builder, &run.model, setup.in_feats, classes)?;
+    let model = Stack::new(&mut builder, &run.model, setup.sizes(classes))?;
     let parameters = Rc::new(builder.finish(&setup.manager, KIND)?);
     load_state_dict(&config.weights, &parameters)?;
 
@@ -55,15 +55,14 @@ pub fn predict(here: Surroundings<'_>, config: &PredictConfig) -> Result<()> {
     {
         let graphs = vec![&setup.graph as &dyn Graph; run.model.layers];
         let mut tape = Tape::evaluation(&setup.manager, &parameters);
-        let features = setup.manager.features.get();
-        let features = features.ok_or_else(|| Error::Internal("no features".to_owned()))?;
-        let features = tape.input(features);
+        let features = tape.input(&setup.features);
         let logits = model.forward(&mut tape, &graphs, features)?;
         let rows = match config.prediction {
             Prediction::Classes => logits.pin()?.f_argmax(1, false)?,
             Prediction::Logits => logits.pin()?.f_to_kind(Kind::Float)?.f_contiguous()?,
         };
-        file.write_rows(setup.graph.first_node(), tensor::bytes(&rows))?;
+        let first_node = setup.partition.book().node_range(here.rank).start;
+        file.write_rows(first_node, tensor::bytes(&rows))?;
     }
     setup.manager.set_phase(Phase::Finishing);
     barrier(&*setup.group, &*setup.manager)?;

@@ -13,7 +13,7 @@ use crate::data::{load_labels, load_mask};
 use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::ipc::Phase;
-use crate::nn::{ModelKind, Optimizer, Stack, load_state_dict, save_state_dict, stored_out_feats};
+use crate::nn::{Optimizer, Stack, load_state_dict, save_state_dict, stored_out_feats};
 use crate::spill::Masks;
 use crate::tape::{Graph, ParameterBuilder};
 use crate::tensor;
@@ -24,10 +24,10 @@ pub const WEIGHTS: &str = "model.safetensors";
 
 /// Trains.
 pub fn train(here: Surroundings<'_>, config: &RunConfig) -> Result<()> {
-    let setup = RankSetup::new(here, &config.keys, config.normalize_features)?;
+    let setup = RankSetup::new(here, config)?;
     let facts = take_up_labels(&setup, config, here)?;
     let mut builder = ParameterBuilder::new(config.seed);
-    let model = Stack::new(&mut builder, &config.model, setup.in_feats, facts.classes)?;
+    let model = Stack::new(&mut builder, &config.model, setup.sizes(facts.classes))?;
     let parameters = Rc::new(builder.finish(&setup.manager, KIND)?);
     if let (Some(path), 0) = (&config.init_params, here.rank) {
         load_state_dict(path, &parameters)?;
@@ -38,11 +38,13 @@ pub fn train(here: Surroundings<'_>, config: &RunConfig) -> Result<()> {
     let trainer = Trainer {
         manager: &setup.manager,
         group: &*setup.group,
+        features: setup.features.clone(),
         graphs: vec![&setup.graph as &dyn Graph; config.model.layers],
         model: &model,
         parameters: &parameters,
         totals: facts.totals,
         seed: config.seed,
+        policy: config.policy,
     };
     match &config.dump_step {
         Some(path) => {
@@ -133,7 +135,7 @@ fn take_up_labels(setup: &RankSetup, config: &RunConfig, here: Surroundings<'_>)
         )
         .with_hint("say which array marks the training nodes with --train-mask-key KEY"));
     }
-    if here.rank == 0 && sum(5) > 0 && matches!(config.model.kind, ModelKind::Gcn { .. }) {
+    if here.rank == 0 && sum(5) > 0 && config.model.kind.needs_in_edges() {
         here.events.send(Event::Note(format!(
             "{} nodes have no in-edges; a layer gives them its bias alone",
             sum(5)
@@ -143,7 +145,7 @@ fn take_up_labels(setup: &RankSetup, config: &RunConfig, here: Surroundings<'_>)
         classes: num_classes(config, rows.iter().map(|row| row[1]).max().unwrap_or(-1))?,
         totals,
         num_nodes: partition.book().num_nodes(),
-        first_node: graph.first_node(),
+        first_node: partition.book().node_range(here.rank).start,
     })
 }
 
