@@ -11,7 +11,7 @@ use super::partition_report::report;
 use super::signals::watch_signals;
 use crate::error::{Error, Result};
 use crate::event::{StepBar, parse_size, size};
-use crate::imports::{GraphFiles, NodeIds};
+use crate::imports::{GraphFiles, GraphSource, NodeIds};
 use crate::partition::{
     EdgeRules, Method, PartitionRequest, SelfLoops, Step, default_memory, partition_graph,
     peak_memory,
@@ -30,31 +30,61 @@ use crate::partition::{
 #[command(allow_negative_numbers = true)]
 pub(super) struct PartitionArgs {
     /// File of edges; repeated, files continue each other, or have types of their own
-    #[arg(long, value_name = "[SRC:REL:DST=]FILE", required = true, help_heading = "Input")]
+    #[arg(long, value_name = "[SRC:REL:DST=]FILE", help_heading = "Input")]
     edges: Vec<String>,
+    /// Instead of files of edges: the JSON file of a partition directory, to be cut again
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with = "edges",
+        required_unless_present = "edges",
+        help_heading = "Input"
+    )]
+    part_json: Option<PathBuf>,
     /// Number of nodes [default: rows of the node data, or one more than the largest id]
-    #[arg(long, value_name = "[TYPE=]N", help_heading = "Input")]
+    #[arg(long, value_name = "[TYPE=]N", conflicts_with = "part_json", help_heading = "Input")]
     num_nodes: Vec<String>,
     /// Features, labels or masks: a row per node
-    #[arg(long, value_name = "[TYPE/]NAME=FILE", help_heading = "Input")]
+    #[arg(
+        long,
+        value_name = "[TYPE/]NAME=FILE",
+        conflicts_with = "part_json",
+        help_heading = "Input"
+    )]
     node_data: Vec<String>,
     /// Weights or other data of edges: a row per row of the files of edges
-    #[arg(long, value_name = "[SRC:REL:DST/]NAME=FILE", help_heading = "Input")]
+    #[arg(
+        long,
+        value_name = "[SRC:REL:DST/]NAME=FILE",
+        conflicts_with = "part_json",
+        help_heading = "Input"
+    )]
     edge_data: Vec<String>,
     /// List of nodes that becomes a mask: train=FILE makes train_mask
-    #[arg(long, value_name = "[TYPE/]NAME=FILE", help_heading = "Input")]
+    #[arg(
+        long,
+        value_name = "[TYPE/]NAME=FILE",
+        conflicts_with = "part_json",
+        help_heading = "Input"
+    )]
     split: Vec<String>,
     /// Names of what text files of edges hold behind source and destination; it becomes edge data
-    #[arg(long, value_name = "NAMES", value_delimiter = ',', help_heading = "Input")]
+    #[arg(
+        long,
+        value_name = "NAMES",
+        value_delimiter = ',',
+        conflicts_with = "part_json",
+        help_heading = "Input"
+    )]
     edge_columns: Vec<String>,
     /// Text files of edges begin with a line of column names; seen without this flag if ids are numbers
-    #[arg(long, help_heading = "Input")]
+    #[arg(long, conflicts_with = "part_json", help_heading = "Input")]
     header: bool,
     /// What text files call nodes
-    #[arg(long, value_enum, default_value_t, help_heading = "Input")]
+    #[arg(long, value_enum, default_value_t, conflicts_with = "part_json", help_heading = "Input")]
     node_ids: NodeIds,
     /// Names of all nodes of a type, one a line, in the order of the rows of node data
-    #[arg(long, value_name = "[TYPE=]FILE", help_heading = "Input")]
+    #[arg(long, value_name = "[TYPE=]FILE", conflicts_with = "part_json", help_heading = "Input")]
     node_names: Vec<String>,
 
     /// Store every edge in both directions
@@ -102,7 +132,7 @@ pub(super) struct PartitionArgs {
 
 /// Partitions, says what came of it on standard error, and prints the JSON file's path.
 pub(super) fn partition(args: PartitionArgs) -> Result<()> {
-    let files = files(&args)?;
+    let source = source(&args)?;
     let request = PartitionRequest {
         name: args.name,
         num_parts: args.num_parts,
@@ -119,7 +149,7 @@ pub(super) fn partition(args: PartitionArgs) -> Result<()> {
     let interrupted = watch_signals()?;
     let start = Instant::now();
     let mut bar = StepBar::new();
-    let done = partition_graph(&files, &request, &args.out, &mut |progress| {
+    let done = partition_graph(&source, &request, &args.out, &mut |progress| {
         if interrupted.load(Ordering::Relaxed) {
             return Err(Error::Interrupted);
         }
@@ -141,7 +171,10 @@ pub(super) fn partition(args: PartitionArgs) -> Result<()> {
     print(&format!("{}\n", done.json.display()))
 }
 
-fn files(args: &PartitionArgs) -> Result<GraphFiles> {
+fn source(args: &PartitionArgs) -> Result<GraphSource> {
+    if let Some(json) = &args.part_json {
+        return Ok(GraphSource::Partitions(json.clone()));
+    }
     let edges = args.edges.iter().map(|text| GraphFiles::parse_edges("--edges", text));
     let node_data = |flag: &'static str, list: &[String]| -> Result<Vec<_>> {
         list.iter().map(|text| GraphFiles::parse_node_data(flag, text)).collect()
@@ -155,7 +188,7 @@ fn files(args: &PartitionArgs) -> Result<GraphFiles> {
             count.map_err(|_| Error::config("--num-nodes", format!("{text:?} is no number")))?;
         Ok((ty, count))
     });
-    Ok(GraphFiles {
+    Ok(GraphSource::Files(GraphFiles {
         edges: edges.collect::<Result<_>>()?,
         num_nodes: num_nodes.collect::<Result<_>>()?,
         node_data: node_data("--node-data", &args.node_data)?,
@@ -165,7 +198,7 @@ fn files(args: &PartitionArgs) -> Result<GraphFiles> {
         node_names: typed_paths(&args.node_names),
         header: args.header,
         edge_columns: args.edge_columns.clone(),
-    })
+    }))
 }
 
 fn typed_paths(list: &[String]) -> Vec<(String, PathBuf)> {

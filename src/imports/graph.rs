@@ -3,6 +3,8 @@
 use super::node_names::NodeNames;
 use super::raw_edges::RawEdges;
 use super::table::Table;
+use crate::data::dgl::OriginalIds;
+use crate::error::Result;
 use crate::graph::CanonicalEtype;
 
 /// A graph on its way from a user's files to partitions. Edges lie in a temporary file; tables are read from where they
@@ -26,6 +28,8 @@ pub struct NodeType {
     pub count: u64,
     /// Named tables with a row per node.
     pub data: Vec<(String, Table)>,
+    /// What nodes were before the input numbered them, in pieces that continue each other; nothing if it numbers them first.
+    pub originals: Vec<OriginalIds>,
     /// What the input calls the nodes, if it does not number them.
     pub names: Option<NodeNames>,
 }
@@ -39,6 +43,36 @@ pub struct EdgeType {
     pub ends: [usize; 2],
     /// Named tables with a row per edge.
     pub data: Vec<(String, Table)>,
+}
+
+/// Nodes told at a time.
+const BLOCK: u64 = 1 << 14;
+
+impl NodeType {
+    /// Calls `take` with the original ids of all nodes, in order.
+    ///
+    /// # Errors
+    /// They cannot be read; `take` says so.
+    pub fn original_ids(&self, mut take: impl FnMut(&[u64]) -> Result<()>) -> Result<()> {
+        let mut block = Vec::new();
+        let pieces: Vec<Option<&OriginalIds>> = match &self.originals[..] {
+            [] => vec![None],
+            pieces => pieces.iter().map(Some).collect(),
+        };
+        for piece in pieces {
+            let rows = piece.map_or(self.count, OriginalIds::num_rows);
+            for first in (0..rows).step_by(BLOCK as usize) {
+                let rows = first..rows.min(first + BLOCK);
+                block.clear();
+                block.extend(rows.clone());
+                if let Some(ids) = piece {
+                    ids.read(rows, &mut block)?;
+                }
+                take(&block)?;
+            }
+        }
+        Ok(())
+    }
 }
 
 impl RawGraph {

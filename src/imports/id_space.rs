@@ -93,6 +93,15 @@ impl IdSpace {
         self.known.as_ref().map(|(count, _)| *count).or(named).unwrap_or(self.end)
     }
 
+    /// Ends the reading of edges: from here on there are as many nodes as those named.
+    pub(super) fn settle(&mut self) {
+        let count = self.count();
+        self.known.get_or_insert((count, "the largest id of the edges".to_owned()));
+        if let Some(names) = &mut self.names {
+            names.close();
+        }
+    }
+
     /// The names, if nodes have some.
     pub(super) fn into_names(self) -> Option<NodeNames> {
         self.names

@@ -48,6 +48,7 @@ pub fn import(
     }
     let edge_tables = open_tables(&files.edge_data, folder)?;
     let (etypes, edges) = read_edges(files, folder, &mut spaces, edge_tables, tell)?;
+    spaces.iter_mut().for_each(IdSpace::settle);
     for (ty, name, paths) in grouped(&files.splits) {
         let space = space_of(&mut spaces, ty, "--split")?;
         let table = read_split(&paths, space, folder)?;
@@ -60,6 +61,7 @@ pub fn import(
         name: space.name.clone(),
         count: space.count(),
         data: node_tables.remove(&space.name).unwrap_or_default().into_iter().collect(),
+        originals: Vec::new(),
         names: space.into_names(),
     });
     let graph = RawGraph { ntypes: ntypes.collect(), etypes, edges };

@@ -1,6 +1,6 @@
 //! Graphs from users' files: edge lists, tables, masks.
 //!
-//! [`import`] reads what [`GraphFiles`] names into a [`RawGraph`]: edges in a temporary file, tables where they are.
+//! A [`GraphSource`] is read into a [`RawGraph`]: edges in a temporary file, tables where they are.
 
 mod assignment;
 mod edge_files;
@@ -11,7 +11,9 @@ mod import;
 mod node_names;
 mod numbers;
 mod numpy;
+mod partitions;
 mod raw_edges;
+mod source;
 mod splits;
 mod table;
 mod tables;
@@ -22,5 +24,7 @@ pub use files::{DataFile, EdgeFile, GraphFiles, NodeIds};
 pub use graph::{EdgeType, NodeType, RawGraph};
 pub use import::import;
 pub use node_names::NodeNames;
+pub use partitions::import_partitions;
 pub use raw_edges::RawEdges;
+pub use source::GraphSource;
 pub use table::Table;

@@ -39,8 +39,13 @@ impl NodeNames {
                 return Err(lines.fail(format!("names {} a second time", shown(&name))));
             }
         }
-        names.open = false;
+        names.close();
         Ok(names)
+    }
+
+    /// From here on other names are none.
+    pub(super) fn close(&mut self) {
+        self.open = false;
     }
 
     /// The id of a name; `None` if there is no such node.

@@ -24,7 +24,7 @@ pub(super) fn mask_name(split: &str) -> String {
     format!("{bare}_mask")
 }
 
-/// Reads the nodes that files list, one a line or as an array of integers, and makes a mask of them, `uint8`.
+/// Reads the nodes that files list, once all edges have been read, one a line or as an array of integers, and makes a mask of them, `uint8`.
 pub(super) fn read_split(paths: &[&Path], space: &mut IdSpace, folder: &Path) -> Result<Table> {
     let mut members = Bitmap::new(space.count());
     for path in paths {
@@ -51,8 +51,7 @@ fn read_array(path: &Path, space: &mut IdSpace, folder: &Path, members: &mut Bit
         ids.resize((rows.end - rows.start) as usize, 0);
         array.read_u64(rows, &mut ids)?;
         for &id in &ids {
-            let id = admit(space, id).map_err(|problem| Error::input(path, "", problem))?;
-            members.insert(id);
+            members.insert(space.admit(id).map_err(|problem| Error::input(path, "", problem))?);
         }
     }
     Ok(())
@@ -61,16 +60,9 @@ fn read_array(path: &Path, space: &mut IdSpace, folder: &Path, members: &mut Bit
 fn read_text(path: &Path, space: &mut IdSpace, members: &mut Bitmap) -> Result<()> {
     let mut lines = Lines::open(path)?;
     while lines.advance()? {
-        let id = space.id_of(lines.text())?.map_err(|problem| lines.fail(problem))?;
-        let id = admit(space, id).map_err(|problem| lines.fail(problem))?;
-        members.insert(id);
+        members.insert(space.id_of(lines.text())?.map_err(|problem| lines.fail(problem))?);
     }
     Ok(())
-}
-
-fn admit(space: &IdSpace, id: u64) -> Result<u64, String> {
-    let count = space.count();
-    (id < count).then_some(id).ok_or_else(|| format!("node {id} is beyond the {count} nodes"))
 }
 
 /// A byte per node.

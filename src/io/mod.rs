@@ -9,6 +9,7 @@ mod counters;
 mod dtype;
 mod external_sort;
 mod faulty;
+mod key_layout;
 mod row_file;
 mod storage;
 
@@ -20,5 +21,6 @@ pub use counters::{IoCounters, IoTotals};
 pub use dtype::Dtype;
 pub(crate) use external_sort::{ExternalSort, SortedKeys};
 pub use faulty::{Fault, FaultyStorage};
+pub(crate) use key_layout::KeyLayout;
 pub use row_file::RowFile;
 pub use storage::{DiskStorage, Storage, StorageFile};

@@ -6,10 +6,9 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use super::edge_rules::RuledEdges;
-use super::key::KeyLayout;
 use super::progress::Meter;
 use crate::error::{Error, Result};
-use crate::io::ExternalSort;
+use crate::io::{ExternalSort, KeyLayout};
 
 /// Bytes read at a time.
 const BUFFER: usize = 1 << 20;

@@ -6,14 +6,13 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use super::edge_rules::RuledEdges;
-use super::key::KeyLayout;
 use super::node_map::NodeMap;
 use super::progress::Meter;
 use crate::data::dgl::writer::PartitionEdges;
 use crate::error::{Error, Result};
 use crate::graph::IdRanges;
 use crate::imports::RawGraph;
-use crate::io::{BucketSpool, ExternalSort, SortedKeys};
+use crate::io::{BucketSpool, ExternalSort, KeyLayout, SortedKeys};
 
 /// Edges read at a time.
 const BLOCK: u64 = 1 << 15;

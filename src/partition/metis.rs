@@ -1,6 +1,7 @@
 //! METIS, on graphs that fit in memory.
 
 use metis::option::Seed;
+use parking_lot::Mutex;
 
 use super::loads::{CONSTRAINTS, TOLERANCE};
 use super::partitioner::{Partitioner, Task};
@@ -10,6 +11,9 @@ use crate::event::size;
 
 /// Sums of weights stay below this, which leaves METIS room in its 32 bits.
 const MAX_SUM: u64 = 1 << 30;
+
+/// METIS draws from the C library's random numbers, which all threads share: two at a time would disturb each other.
+static METIS: Mutex<()> = Mutex::new(());
 
 /// Bytes that METIS takes per neighbour and per node, its input counted: measured on graphs of `generate`, with some room.
 const PER_ENTRY: u64 = 32;
@@ -109,6 +113,7 @@ impl WeightedGraph {
         if !weights.is_empty() {
             graph = graph.set_adjwgt(&weights);
         }
+        let _alone = METIS.lock();
         graph.part_kway(parts).map(drop).map_err(|e| match e {
             metis::Error::Memory => Error::config("--method", "METIS ran out of memory")
                 .with_hint("use --method stream"),

@@ -9,7 +9,6 @@ mod adjacency;
 mod edge_rules;
 mod edge_tables;
 mod final_edges;
-mod key;
 mod loads;
 mod memory;
 mod metis;

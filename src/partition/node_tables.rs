@@ -33,10 +33,15 @@ pub(super) fn write_node_tables(
             tables.push(scatter);
         }
         let mut scatter = RowScatter::create(folder, size_of::<u64>(), counts(), memory)?;
-        for node in 0..ntype.count {
-            meter.add(size_of::<u64>() as u64)?;
-            scatter.push(places.of(ty, node), &node.to_le_bytes())?;
-        }
+        let mut node = 0;
+        ntype.original_ids(|ids| {
+            for id in ids {
+                meter.add(size_of::<u64>() as u64)?;
+                scatter.push(places.of(ty, node), &id.to_le_bytes())?;
+                node += 1;
+            }
+            Ok(())
+        })?;
         scatter.finish()?;
         originals.push(scatter);
     }

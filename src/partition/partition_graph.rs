@@ -21,7 +21,7 @@ use super::train_nodes::train_nodes;
 use crate::data::dgl::writer::{Halo, OutputFolder, PartitionWriter, write_structure};
 use crate::error::{Error, Result};
 use crate::graph::{Bitmap, IdRanges, PartitionBook};
-use crate::imports::{GraphFiles, RawGraph, import};
+use crate::imports::{GraphSource, RawGraph};
 
 /// The folder of the names that nodes have in the input.
 const NAMES: &str = "node_names";
@@ -41,7 +41,7 @@ pub struct Partitioned {
 
 /// Reads a graph, assigns its nodes to partitions, and writes a partition directory to `out`, which is made, or empty.
 /// Besides what DGL's `partition_graph` writes it has `orig_nids.dgl` and `orig_eids.dgl` as DGL's chunked pipeline writes
-/// them. The same files and request give the same bytes.
+/// them. The same source and request give the same bytes.
 ///
 /// `observer` hears now and then how far the work is; an error of it ends the work. Sorting is done on rayon's current
 /// thread pool. Temporary files without names take their room in `out`.
@@ -50,7 +50,7 @@ pub struct Partitioned {
 /// The input is wrong; `out` is not empty or cannot be written to, the disk is full, the memory is too little, or
 /// `observer` says so. In every case nothing is left behind.
 pub fn partition_graph(
-    files: &GraphFiles,
+    source: &GraphSource,
     request: &PartitionRequest,
     out: &Path,
     observer: &mut Observer<'_>,
@@ -58,7 +58,7 @@ pub fn partition_graph(
     request.check()?;
     let folder = OutputFolder::create(out, &request.name)?;
     let staging = folder.staging();
-    let graph = import(files, staging, left_of(request.memory, 0)? / 2, &mut |done, total| {
+    let graph = source.read(staging, left_of(request.memory, 0)? / 2, &mut |done, total| {
         observer(Progress { step: Step::Reading, done, total })
     })?;
     let num_nodes = graph.num_nodes();

@@ -7,6 +7,6 @@ mod step_dump;
 mod train;
 
 pub use config::{MemoryBudget, RunConfig, default_spill_dir};
-pub use predict::{ArrayFormat, PredictConfig, Prediction, predict};
+pub use predict::{ArrayFormat, NodeOrder, PredictConfig, Prediction, predict};
 pub use rank::{RankSetup, Surroundings};
 pub use train::{WEIGHTS, train};

@@ -1,9 +1,8 @@
 //! The graph of clusters.
 
 use crate::error::Result;
-use crate::io::ExternalSort;
+use crate::io::{ExternalSort, KeyLayout};
 use crate::partition::adjacency::Adjacency;
-use crate::partition::key::KeyLayout;
 use crate::partition::loads::CONSTRAINTS;
 use crate::partition::metis::WeightedGraph;
 use crate::partition::partitioner::Task;

@@ -4,14 +4,14 @@ use crate::error::{Error, Result};
 
 /// How many bits each number takes; the first one counts most.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct KeyLayout<const N: usize>([u32; N]);
+pub(crate) struct KeyLayout<const N: usize>([u32; N]);
 
 impl<const N: usize> KeyLayout<N> {
     /// For numbers below these ends.
     ///
     /// # Errors
     /// They need more than 128 bits.
-    pub(super) fn new(ends: [u64; N]) -> Result<Self> {
+    pub(crate) fn new(ends: [u64; N]) -> Result<Self> {
         let layout = KeyLayout(ends.map(|end| u64::BITS - end.saturating_sub(1).leading_zeros()));
         if layout.bits() <= u128::BITS {
             return Ok(layout);
@@ -23,23 +23,23 @@ impl<const N: usize> KeyLayout<N> {
     }
 
     /// Bits of a key.
-    pub(super) fn bits(&self) -> u32 {
+    pub(crate) fn bits(&self) -> u32 {
         self.0.iter().sum()
     }
 
     /// Bytes of a key.
-    pub(super) fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         self.bits().div_ceil(8).max(1) as usize
     }
 
     #[inline]
-    pub(super) fn pack(&self, numbers: [u64; N]) -> u128 {
+    pub(crate) fn pack(&self, numbers: [u64; N]) -> u128 {
         let pairs = self.0.iter().zip(numbers);
         pairs.fold(0, |key, (&bits, number)| key << bits | u128::from(number))
     }
 
     #[inline]
-    pub(super) fn unpack(&self, mut key: u128) -> [u64; N] {
+    pub(crate) fn unpack(&self, mut key: u128) -> [u64; N] {
         let mut numbers = [0; N];
         for (number, &bits) in numbers.iter_mut().zip(&self.0).rev() {
             *number = (key & ((1 << bits) - 1)) as u64;
