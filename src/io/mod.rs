@@ -9,11 +9,8 @@ mod counters;
 mod dtype;
 mod external_sort;
 mod faulty;
-<<<<<<< HEAD
-mod key_layout;
-=======
 mod free_memory;
->>>>>>> main
+mod key_layout;
 mod row_file;
 mod storage;
 
@@ -25,10 +22,7 @@ pub use counters::{IoCounters, IoTotals};
 pub use dtype::Dtype;
 pub(crate) use external_sort::{ExternalSort, SortedKeys};
 pub use faulty::{Fault, FaultyStorage};
-<<<<<<< HEAD
-pub(crate) use key_layout::KeyLayout;
-=======
 pub use free_memory::free_memory;
->>>>>>> main
+pub(crate) use key_layout::KeyLayout;
 pub use row_file::RowFile;
 pub use storage::{DiskStorage, Storage, StorageFile};

@@ -4,6 +4,7 @@ use std::fs;
 
 use crate::error::{Error, Result};
 use crate::event::size;
+use crate::io::free_memory;
 
 /// Below this no part of the work is sensible.
 const LEAST: u64 = 48 << 20;
@@ -11,10 +12,12 @@ const LEAST: u64 = 48 << 20;
 /// What small buffers take together.
 const SMALL: u64 = 32 << 20;
 
+/// Where the system does not say what is free.
+const UNKNOWN: u64 = 1 << 30;
+
 /// Half of the memory that is free.
 pub fn default_memory() -> u64 {
-    let free = field("/proc/meminfo", "MemAvailable:").unwrap_or(2 << 30);
-    (free / 2).max(512 << 20)
+    free_memory().map_or(UNKNOWN, |free| free / 2)
 }
 
 /// The most memory that this process has taken, in bytes, if the system tells.

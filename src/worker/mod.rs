@@ -7,13 +7,8 @@ mod rank;
 mod step_dump;
 mod train;
 
-<<<<<<< HEAD
-pub use config::{MemoryBudget, RunConfig, default_spill_dir};
-pub use predict::{ArrayFormat, NodeOrder, PredictConfig, Prediction, predict};
-=======
 pub use budget::MemoryBudget;
 pub use config::{RunConfig, default_spill_dir};
-pub use predict::{ArrayFormat, PredictConfig, Prediction, predict};
->>>>>>> main
+pub use predict::{ArrayFormat, NodeOrder, PredictConfig, Prediction, predict};
 pub use rank::{RankSetup, Surroundings};
 pub use train::{WEIGHTS, train};
