@@ -24,8 +24,8 @@ use crate::partition::{
 /// to dgl.distributed.load_partition.
 ///
 /// Files of edges are text (source and destination on a line, separated by white space, comma, semicolon, tab or |; maybe
-/// compressed by gzip), or .npy or .npz of shape (2, E) or (E, 2). Tables of nodes and edges are .npy, .npz or text with a
-/// row per line. Lines that begin with # or % are comments.
+/// compressed by gzip), .npy or .npz of shape (2, E) or (E, 2), Parquet with two columns, or METIS's .graph. Tables of
+/// nodes and edges are .npy, .npz, Parquet, or text with a row per line. Lines that begin with # or % are comments.
 #[derive(Debug, Args)]
 #[command(allow_negative_numbers = true)]
 pub(super) struct PartitionArgs {
@@ -37,10 +37,16 @@ pub(super) struct PartitionArgs {
         long,
         value_name = "FILE",
         conflicts_with = "edges",
-        required_unless_present = "edges",
+        required_unless_present_any = ["edges", "ogb", "chunked"],
         help_heading = "Input"
     )]
     part_json: Option<PathBuf>,
+    /// Instead of files of edges: the folder of a data set of the Open Graph Benchmark, with raw/ and split/
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["edges", "part_json"], help_heading = "Input")]
+    ogb: Option<PathBuf>,
+    /// Instead of files of edges: metadata.json of a graph in DGL's chunked format
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["edges", "part_json", "ogb"], help_heading = "Input")]
+    chunked: Option<PathBuf>,
     /// Number of nodes [default: rows of the node data, or one more than the largest id]
     #[arg(long, value_name = "[TYPE=]N", conflicts_with = "part_json", help_heading = "Input")]
     num_nodes: Vec<String>,
@@ -188,17 +194,21 @@ fn source(args: &PartitionArgs) -> Result<GraphSource> {
             count.map_err(|_| Error::config("--num-nodes", format!("{text:?} is no number")))?;
         Ok((ty, count))
     });
-    Ok(GraphSource::Files(GraphFiles {
-        edges: edges.collect::<Result<_>>()?,
-        num_nodes: num_nodes.collect::<Result<_>>()?,
-        node_data: node_data("--node-data", &args.node_data)?,
-        edge_data: edge_data.collect::<Result<_>>()?,
-        splits: node_data("--split", &args.split)?,
-        node_ids: args.node_ids,
-        node_names: typed_paths(&args.node_names),
-        header: args.header,
-        edge_columns: args.edge_columns.clone(),
-    }))
+    let mut files = match (&args.ogb, &args.chunked) {
+        (Some(folder), _) => GraphFiles::of_ogb(folder)?,
+        (_, Some(json)) => GraphFiles::of_chunks(json)?,
+        (None, None) => GraphFiles::default(),
+    };
+    files.edges.extend(edges.collect::<Result<Vec<_>>>()?);
+    files.num_nodes.extend(num_nodes.collect::<Result<Vec<_>>>()?);
+    files.node_data.extend(node_data("--node-data", &args.node_data)?);
+    files.edge_data.extend(edge_data.collect::<Result<Vec<_>>>()?);
+    files.splits.extend(node_data("--split", &args.split)?);
+    files.node_ids = args.node_ids;
+    files.node_names = typed_paths(&args.node_names);
+    files.header = args.header;
+    files.edge_columns.clone_from(&args.edge_columns);
+    Ok(GraphSource::Files(files))
 }
 
 fn typed_paths(list: &[String]) -> Vec<(String, PathBuf)> {

@@ -3,18 +3,21 @@
 use std::path::Path;
 
 use super::files::GraphFiles;
+use super::format::Format;
 use super::id_space::IdSpace;
 use super::numbers::NumberTable;
 use super::numpy::{Ends, open_array};
+use super::parquet::read_parquet;
 use super::raw_edges::RawEdgeWriter;
 use super::text::{Lines, Separator, parse_id};
+use crate::data::dgl::npy::NpyArray;
 use crate::error::{Error, Result};
 
 /// Edges of an array read at a time.
 const BLOCK: u64 = 1 << 16;
 
 /// Lines between two reports of progress.
-const LINES: u64 = 1 << 14;
+pub(super) const LINES: u64 = 1 << 14;
 
 /// Where edges of one type go.
 pub(super) struct EdgeSink<'a> {
@@ -34,13 +37,21 @@ pub(super) struct EdgeSink<'a> {
 impl EdgeSink<'_> {
     /// Reads a file of any format.
     pub(super) fn read(&mut self, path: &Path) -> Result<()> {
-        match path.extension().and_then(|extension| extension.to_str()) {
-            Some("npy" | "npz") => self.read_array(path),
-            _ => self.read_text(path),
+        match Format::of(path)? {
+            Format::Npy | Format::Npz => {
+                self.read_array(path, open_array(path, None, self.folder)?)
+            }
+            // Rows of source and destination are what a (2, E) array in Fortran order is.
+            Format::Parquet => {
+                let array = read_parquet(path, self.folder)?;
+                self.read_array(path, NpyArray { array, transposed: true })
+            }
+            Format::MetisGraph => self.read_metis(path),
+            Format::Text => self.read_text(path),
         }
     }
 
-    fn read_array(&mut self, path: &Path) -> Result<()> {
+    fn read_array(&mut self, path: &Path, npy: NpyArray) -> Result<()> {
         if self.ends.iter().any(|&ntype| self.spaces[ntype].is_named()) {
             return Err(Error::input(path, "", "holds numbers, but nodes are named by strings")
                 .with_hint("give edges between named nodes as text"));
@@ -49,7 +60,6 @@ impl EdgeSink<'_> {
             return Err(Error::input(path, "", "has no further columns, as --edge-columns says")
                 .with_hint("give edge data as --edge-data NAME=FILE"));
         }
-        let npy = open_array(path, None, self.folder)?;
         let ends = Ends::of(&npy)?;
         let per_edge = npy.array.byte_len() / ends.len().max(1);
         let (mut src, mut dst) = (Vec::new(), Vec::new());

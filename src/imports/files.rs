@@ -1,6 +1,6 @@
 //! What files a graph is read from.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 
@@ -43,6 +43,15 @@ pub struct DataFile<T> {
     pub name: String,
     /// The file. Files of one type and name continue each other.
     pub path: PathBuf,
+    /// The array that is meant, if it is called otherwise in an archive of several.
+    pub array: Option<String>,
+}
+
+impl<T> DataFile<T> {
+    /// A file whose array has the same name, if it has one.
+    pub fn new(ty: T, name: &str, path: &Path) -> Self {
+        DataFile { ty, name: name.to_owned(), path: path.to_owned(), array: None }
+    }
 }
 
 /// All files of a graph.
@@ -52,6 +61,8 @@ pub struct GraphFiles {
     pub edges: Vec<EdgeFile>,
     /// Numbers of nodes by type, where they are told.
     pub num_nodes: Vec<(String, u64)>,
+    /// Numbers of edges by type, where they are told.
+    pub num_edges: Vec<(CanonicalEtype, u64)>,
     /// Features, labels and masks: a row per node.
     pub node_data: Vec<DataFile<String>>,
     /// Weights and other data of edges: a row per edge.
@@ -91,7 +102,7 @@ impl GraphFiles {
     /// There is no name, no type or no file's name.
     pub fn parse_node_data(flag: &str, text: &str) -> Result<DataFile<String>> {
         let (ty, name, path) = split(flag, text)?;
-        Ok(DataFile { ty: ty.unwrap_or(NODE).to_owned(), name, path })
+        Ok(DataFile::new(ty.unwrap_or(NODE).to_owned(), &name, &path))
     }
 
     /// Reads `NAME=FILE` or `SRC:REL:DST/NAME=FILE` of edges.
@@ -109,7 +120,7 @@ impl GraphFiles {
                 })?
             }
         };
-        Ok(DataFile { ty, name, path })
+        Ok(DataFile::new(ty, &name, &path))
     }
 
     /// Reads `VALUE` or `TYPE=VALUE` of nodes.

@@ -1,7 +1,7 @@
 //! From files to a graph.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::edge_files::EdgeSink;
 use super::files::{DataFile, GraphFiles, NodeIds};
@@ -12,7 +12,7 @@ use super::numbers::NumberTable;
 use super::raw_edges::{RawEdgeWriter, RawEdges};
 use super::splits::{mask_name, read_split};
 use super::table::Table;
-use super::tables::open_table;
+use super::tables::open_array;
 use crate::error::{Error, Result};
 use crate::graph::CanonicalEtype;
 
@@ -49,7 +49,8 @@ pub fn import(
     let edge_tables = open_tables(&files.edge_data, folder)?;
     let (etypes, edges) = read_edges(files, folder, &mut spaces, edge_tables, tell)?;
     spaces.iter_mut().for_each(IdSpace::settle);
-    for (ty, name, paths) in grouped(&files.splits) {
+    for ((ty, name), files) in grouped(&files.splits) {
+        let paths: Vec<&Path> = files.iter().map(|file| file.path.as_path()).collect();
         let space = space_of(&mut spaces, ty, "--split")?;
         let table = read_split(&paths, space, folder)?;
         let mask = mask_name(name);
@@ -128,19 +129,21 @@ fn space_of<'a>(spaces: &'a mut [IdSpace], ty: &str, flag: &str) -> Result<&'a m
 }
 
 /// Files of one type and name belong together, in the order in which they are given.
-fn grouped<T: Ord>(files: &[DataFile<T>]) -> Vec<(&T, &String, Vec<&Path>)> {
-    let mut groups: BTreeMap<(&T, &String), Vec<&Path>> = BTreeMap::new();
+fn grouped<T: Ord>(files: &[DataFile<T>]) -> BTreeMap<(&T, &String), Vec<&DataFile<T>>> {
+    let mut groups: BTreeMap<_, Vec<_>> = BTreeMap::new();
     for file in files {
-        groups.entry((&file.ty, &file.name)).or_default().push(&file.path);
+        groups.entry((&file.ty, &file.name)).or_default().push(file);
     }
-    groups.into_iter().map(|((ty, name), paths)| (ty, name, paths)).collect()
+    groups
 }
 
 fn open_tables<T: Ord + Clone>(files: &[DataFile<T>], folder: &Path) -> Result<Tables<T>> {
     let mut tables: Tables<T> = BTreeMap::new();
-    for (ty, name, paths) in grouped(files) {
-        let paths: Vec<PathBuf> = paths.into_iter().map(Path::to_owned).collect();
-        let table = open_table(&paths, name, folder)?;
+    for ((ty, name), files) in grouped(files) {
+        let arrays = files
+            .iter()
+            .map(|file| open_array(&file.path, file.array.as_ref().unwrap_or(name), folder));
+        let table = Table::new(arrays.collect::<Result<_>>()?)?;
         tables.entry(ty.clone()).or_default().insert(name.clone(), table);
     }
     Ok(tables)
@@ -188,6 +191,12 @@ fn read_edges(
             }
         }
         let rows = writer.of_type().end;
+        if let Some((_, told)) =
+            files.num_edges.iter().find(|(ty, told)| ty == name && *told != rows)
+        {
+            let problem = format!("{rows} edges of type {name} were read, but {told} are told of");
+            return Err(Error::config("--chunked", problem));
+        }
         for (data_name, table) in &data {
             if table.num_rows() != rows {
                 let problem = format!("has {} rows, but there are {rows} edges", table.num_rows());

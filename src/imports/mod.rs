@@ -3,14 +3,19 @@
 //! A [`GraphSource`] is read into a [`RawGraph`]: edges in a temporary file, tables where they are.
 
 mod assignment;
+mod chunked;
 mod edge_files;
 mod files;
+mod format;
 mod graph;
 mod id_space;
 mod import;
+mod metis_graph;
 mod node_names;
 mod numbers;
 mod numpy;
+mod ogb;
+mod parquet;
 mod partitions;
 mod raw_edges;
 mod source;

@@ -1,12 +1,14 @@
 //! numpy's archives.
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::io;
 use std::path::Path;
 
-use zip::ZipArchive;
 use zip::result::ZipError;
+use zip::{CompressionMethod, ZipArchive};
 
+use super::format::Format;
 use crate::data::dgl::ArrayRef;
 use crate::data::dgl::file::InputFile;
 use crate::data::dgl::npy::{NpyArray, read_npy};
@@ -15,19 +17,15 @@ use crate::error::{Error, Result};
 /// Names under which an archive may hold edges, if it holds more than one array.
 const USUAL_EDGES: [&str; 3] = ["edge_index", "edges", "edge_list"];
 
-/// Opens the array of a `.npy` file, or the one that `name` calls for of a `.npz` file. Members of an archive are
-/// unpacked into files without a name in `folder`.
+/// Opens the array of a `.npy` file, or the one that `name` calls for of a `.npz` file. Compressed members of an archive
+/// are unpacked into files without a name in `folder`; others stay where they are.
 pub(super) fn open_array(path: &Path, name: Option<&str>, folder: &Path) -> Result<NpyArray> {
-    if path.extension().is_none_or(|extension| extension != "npz") {
-        return read_npy(&InputFile::open(path)?);
+    let file = InputFile::open(path)?;
+    if Format::of(path)? != Format::Npz {
+        return read_npy(&file, 0..file.len());
     }
-    let file = File::open(path).map_err(|e| Error::unreadable(path, &e))?;
-    let mut archive = ZipArchive::new(file).map_err(|e| unzippable(path, &e))?;
-    let names: Vec<String> = archive
-        .file_names()
-        .map(|name| name.map(std::borrow::Cow::into_owned))
-        .collect::<Result<_, ZipError>>()
-        .map_err(|e| unzippable(path, &e))?;
+    let mut archive = open_archive(path)?;
+    let names = names(path, &archive)?;
     let member = choose(&names, name).ok_or_else(|| {
         let mut held: Vec<&str> = names.iter().map(|name| stem(name)).collect();
         held.sort_unstable();
@@ -36,13 +34,33 @@ pub(super) fn open_array(path: &Path, name: Option<&str>, folder: &Path) -> Resu
         Error::input(path, "", problem)
             .with_hint(format!("it holds {}; save the one that is meant alone", held.join(", ")))
     })?;
-    let mut unpacked = tempfile::tempfile_in(folder).map_err(|e| Error::io("create", folder, e))?;
     let mut stored = archive.by_name(member).map_err(|e| unzippable(path, &e))?;
+    if let (CompressionMethod::Stored, Some(start)) = (stored.compression(), stored.data_start()) {
+        return read_npy(&file, start..file.len().min(start.saturating_add(stored.size())));
+    }
+    let mut unpacked = tempfile::tempfile_in(folder).map_err(|e| Error::io("create", folder, e))?;
     io::copy(&mut stored, &mut unpacked).map_err(|e| match e.kind() {
         io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof => Error::unreadable(path, &e),
         _ => Error::io("write a temporary file in", folder, e),
     })?;
-    read_npy(&InputFile::from_open(path, unpacked)?)
+    let unpacked = InputFile::from_open(path, unpacked)?;
+    read_npy(&unpacked, 0..unpacked.len())
+}
+
+/// Whether an archive has an array of that name.
+pub(super) fn holds(path: &Path, name: &str) -> Result<bool> {
+    let names = names(path, &open_archive(path)?)?;
+    Ok(names.iter().any(|member| stem(member) == name))
+}
+
+fn open_archive(path: &Path) -> Result<ZipArchive<File>> {
+    let file = File::open(path).map_err(|e| Error::unreadable(path, &e))?;
+    ZipArchive::new(file).map_err(|e| unzippable(path, &e))
+}
+
+fn names(path: &Path, archive: &ZipArchive<File>) -> Result<Vec<String>> {
+    let names = archive.file_names().map(|name| name.map(Cow::into_owned));
+    names.collect::<Result<_, ZipError>>().map_err(|e| unzippable(path, &e))
 }
 
 /// As [`open_array`], of arrays whose first dimension counts rows.

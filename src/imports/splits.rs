@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
+use super::format::Format;
 use super::id_space::IdSpace;
 use super::numpy::open_rows;
 use super::table::Table;
@@ -28,8 +29,8 @@ pub(super) fn mask_name(split: &str) -> String {
 pub(super) fn read_split(paths: &[&Path], space: &mut IdSpace, folder: &Path) -> Result<Table> {
     let mut members = Bitmap::new(space.count());
     for path in paths {
-        match path.extension().and_then(|extension| extension.to_str()) {
-            Some("npy" | "npz") => read_array(path, space, folder, &mut members)?,
+        match Format::of(path)? {
+            Format::Npy | Format::Npz => read_array(path, space, folder, &mut members)?,
             _ => read_text(path, space, &mut members)?,
         }
     }

@@ -1,25 +1,22 @@
 //! Opening tables of any format.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use super::format::Format;
 use super::numbers::NumberTable;
 use super::numpy::open_rows;
-use super::table::Table;
+use super::parquet::read_parquet;
 use super::text::{Lines, Separator, shown};
 use crate::data::dgl::ArrayRef;
 use crate::error::{Error, Result};
 
-/// The table that files hold one after the other; `name` tells which array of an archive is meant. Other formats than
-/// numpy's are converted to files without a name in `folder`.
-pub(super) fn open_table(paths: &[PathBuf], name: &str, folder: &Path) -> Result<Table> {
-    let arrays = paths.iter().map(|path| open_one(path, name, folder));
-    Table::new(arrays.collect::<Result<_>>()?)
-}
-
-fn open_one(path: &Path, name: &str, folder: &Path) -> Result<ArrayRef> {
-    let array = match path.extension().and_then(|extension| extension.to_str()) {
-        Some("npy" | "npz") => open_rows(path, name, folder)?.array,
-        _ => read_text(path, folder)?,
+/// The array that a file holds; `name` tells which of an archive is meant. Other formats than numpy's are converted to
+/// files without a name in `folder`.
+pub(super) fn open_array(path: &Path, name: &str, folder: &Path) -> Result<ArrayRef> {
+    let array = match Format::of(path)? {
+        Format::Npy | Format::Npz => open_rows(path, name, folder)?.array,
+        Format::Parquet => read_parquet(path, folder)?,
+        Format::Text | Format::MetisGraph => read_text(path, folder)?,
     };
     if array.shape().is_empty() {
         return Err(Error::input(path, "", "holds a single number, not a row per node or edge"));

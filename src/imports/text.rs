@@ -45,8 +45,18 @@ impl Lines {
         Ok(Lines { path: path.to_owned(), reader, read, number: 0, line: Vec::new() })
     }
 
-    /// Goes to the next line; false at the end.
+    /// Goes to the next line that says something; false at the end.
     pub(super) fn advance(&mut self) -> Result<bool> {
+        while self.advance_any()? {
+            if !self.text().is_empty() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Goes to the next line that is no comment, though it may be empty; false at the end.
+    pub(super) fn advance_any(&mut self) -> Result<bool> {
         loop {
             self.line.clear();
             let read = self.reader.read_until(b'\n', &mut self.line);
@@ -54,11 +64,15 @@ impl Lines {
                 return Ok(false);
             }
             self.number += 1;
-            let text = self.text();
-            if !text.is_empty() && !matches!(text[0], b'#' | b'%') {
+            if !matches!(self.text().first(), Some(b'#' | b'%')) {
                 return Ok(true);
             }
         }
+    }
+
+    /// The file.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
     }
 
     /// The line, without white space around it.

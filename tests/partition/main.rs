@@ -7,6 +7,7 @@ mod support;
 
 mod bad_input;
 mod dgl;
+mod formats;
 mod nothing_left_behind;
 mod original_order;
 mod quality;

@@ -5,6 +5,7 @@ use crate::data::dgl::file::InputFile;
 use crate::data::dgl::header::HeaderReader;
 use crate::error::{Error, Result};
 use crate::io::Dtype;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -24,7 +25,8 @@ pub(crate) struct NpyArray {
 /// # Errors
 /// The file is unreadable, no numpy file, cut short, in Fortran order, big endian, or of an unsupported type.
 pub fn open_npy(path: &Path) -> Result<ArrayRef> {
-    let npy = read_npy(&InputFile::open(path)?)?;
+    let file = InputFile::open(path)?;
+    let npy = read_npy(&file, 0..file.len())?;
     if npy.transposed && npy.array.shape().len() > 1 {
         return Err(Error::input(path, "npy header", "the array is in Fortran order")
             .with_hint("save numpy.ascontiguousarray(array) instead"));
@@ -32,12 +34,12 @@ pub fn open_npy(path: &Path) -> Result<ArrayRef> {
     Ok(npy.array)
 }
 
-/// Reads the header of an open file.
+/// Reads the header of an array that takes a range of an open file.
 ///
 /// # Errors
 /// As [`open_npy`], but arrays may be in Fortran order.
-pub(crate) fn read_npy(file: &Arc<InputFile>) -> Result<NpyArray> {
-    let mut reader = HeaderReader::new(file);
+pub(crate) fn read_npy(file: &Arc<InputFile>, place: Range<u64>) -> Result<NpyArray> {
+    let mut reader = HeaderReader::within(file, place);
     reader.enter("npy header");
     let mut start = [0; 6];
     for byte in &mut start {
