@@ -2,6 +2,7 @@
 
 mod arguments;
 mod clean;
+mod evaluation;
 mod generate;
 mod inspect;
 mod model;
@@ -10,6 +11,8 @@ mod partition;
 mod partition_report;
 mod partition_tables;
 mod predict;
+mod resume;
+mod schedule;
 mod signals;
 mod table;
 mod train;

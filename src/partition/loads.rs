@@ -22,7 +22,7 @@ impl Loads {
     ) -> Self {
         let limit = |at: usize| {
             let mean = totals[at] as f64 / num_parts as f64;
-            (mean * TOLERANCE).ceil().max(mean.floor() + heaviest[at] as f64) as u64
+            ((mean * TOLERANCE).ceil() as u64).max(heaviest[at])
         };
         Loads { loads: vec![[0; CONSTRAINTS]; num_parts], limits: std::array::from_fn(limit) }
     }
