@@ -81,6 +81,14 @@ impl RawGraph {
         self.ntypes.iter().map(|ntype| ntype.count).sum()
     }
 
+    /// Bytes of all tables, and of the original ids of nodes.
+    pub fn table_bytes(&self) -> u64 {
+        let bytes = |table: &Table| table.num_rows() * table.row_bytes() as u64;
+        let nodes = self.ntypes.iter().flat_map(|ntype| &ntype.data);
+        let edges = self.etypes.iter().flat_map(|etype| &etype.data);
+        nodes.chain(edges).map(|(_, table)| bytes(table)).sum::<u64>() + 8 * self.num_nodes()
+    }
+
     /// Homogeneous id of the first node of each type, and the number of nodes at the end: DGL's `to_homogeneous`.
     pub fn first_nodes(&self) -> Vec<u64> {
         let mut next = 0;

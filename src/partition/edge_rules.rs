@@ -39,6 +39,14 @@ impl<'a> RuledEdges<'a> {
         self.first_loop(etype) + self.graph.ntypes[self.graph.etypes[etype].ends[0]].count
     }
 
+    /// Edges that a type has at least, if duplicates stay.
+    pub(super) fn least(&self, etype: usize) -> u64 {
+        if self.rules.dedup || self.rules.self_loops != SelfLoops::Keep {
+            return 0;
+        }
+        self.graph.edges.num_edges(etype)
+    }
+
     /// The row of the input whose data an edge has; `None` for an added self loop.
     pub(super) fn row(&self, etype: usize, id: u64) -> Option<u64> {
         let rows = self.graph.edges.num_edges(etype);

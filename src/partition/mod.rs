@@ -21,6 +21,7 @@ mod report;
 mod request;
 mod row_scatter;
 mod simple;
+mod space;
 mod stream;
 mod train_nodes;
 

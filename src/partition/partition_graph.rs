@@ -16,6 +16,7 @@ use super::progress::{Meter, Observer, Progress, Step};
 use super::report::PartitionReport;
 use super::request::{Method, PartitionRequest};
 use super::simple::{FilePartitioner, RandomPartitioner, RangePartitioner};
+use super::space::check_room;
 use super::stream::StreamPartitioner;
 use super::train_nodes::train_nodes;
 use crate::data::dgl::writer::{Halo, OutputFolder, PartitionWriter, write_structure};
@@ -71,6 +72,7 @@ pub fn partition_graph(
     let per_node = 2 + NodeMap::bytes_per_node(num_nodes);
     let memory = left_of(request.memory, num_nodes * per_node + num_nodes / 2)?;
     let edges = RuledEdges::new(&graph, request.rules)?;
+    check_room(&graph, &edges, out)?;
     let train = train_nodes(&graph)?;
     let parts = assign(request, &graph, (&edges, train.as_ref()), (staging, memory), observer)?;
     let node_counts = node_counts(&graph, &parts, request.num_parts);
@@ -90,7 +92,7 @@ pub fn partition_graph(
     let method = request.method.name();
     let writer = PartitionWriter::new(staging, &request.name, method, 1, Arc::clone(&book));
     let halos = write_structures(&writer, &book, &sorted, observer)?;
-    let mut meter = Meter::new(observer, Step::Tables, table_bytes(&graph))?;
+    let mut meter = Meter::new(observer, Step::Tables, graph.table_bytes())?;
     let how = (staging, memory);
     write_edge_tables(&writer, &graph, (&sorted, edge_rows), &book, how, &mut meter)?;
     drop(sorted);
@@ -148,14 +150,6 @@ fn write_structures(
         write_structure(writer, book, part, edges, &mut tell)
     });
     structures.collect()
-}
-
-/// Bytes of everything that is moved.
-fn table_bytes(graph: &RawGraph) -> u64 {
-    let bytes = |table: &crate::imports::Table| table.num_rows() * table.row_bytes() as u64;
-    let nodes = graph.ntypes.iter().flat_map(|ntype| &ntype.data);
-    let edges = graph.etypes.iter().flat_map(|etype| &etype.data);
-    nodes.chain(edges).map(|(_, table)| bytes(table)).sum::<u64>() + 8 * graph.num_nodes()
 }
 
 /// Values of a row of the widest table of floating-point numbers: most likely the features.

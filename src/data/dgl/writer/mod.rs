@@ -9,6 +9,7 @@ mod output_file;
 mod output_folder;
 mod partition_json;
 mod partition_writer;
+mod space;
 mod structure;
 mod tensor_writer;
 
@@ -16,5 +17,6 @@ pub use array_writer::ArrayWriter;
 pub use graph_writer::GraphWriter;
 pub(crate) use output_folder::{OutputFolder, check_graph_name};
 pub use partition_writer::{FeatureSpec, PartitionWriter};
+pub(crate) use space::check_space;
 pub(crate) use structure::{Halo, PartitionEdges, write_structure};
 pub use tensor_writer::{TensorSpec, TensorWriter};
