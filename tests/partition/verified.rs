@@ -18,7 +18,9 @@ fn every_method_and_rule_gives_a_sound_directory() {
         EdgeRules { undirected: true, self_loops: SelfLoops::Remove, dedup: false },
     ];
     let methods = [Method::Stream, Method::Metis, Method::Random, Method::Range, Method::File];
-    for (at, (method, rules)) in methods.iter().flat_map(|m| rules.map(|r| (*m, r))).enumerate() {
+    // Every method and every rule, not each with each: files are synced to disk, which takes its time.
+    for (at, method) in methods.into_iter().enumerate() {
+        let rules = rules[at % rules.len()];
         let assignment = if method == Method::File {
             vec![("_N".to_owned(), parts.clone())]
         } else {

@@ -8,7 +8,7 @@ use crate::partition::metis::WeightedGraph;
 use crate::partition::partitioner::Task;
 use crate::partition::progress::Meter;
 
-/// Pairs of neighbouring clusters that are kept. METIS takes about 150 MB for them. The number is fixed, so that the
+/// Pairs of neighbouring clusters that are kept. METIS takes up to 350 MB for them. The number is fixed, so that the
 /// result does not depend on the memory that may be taken.
 const MAX_PAIRS: usize = 4 << 20;
 
