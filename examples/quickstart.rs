@@ -15,6 +15,7 @@ fn main() -> anyhow::Result<()> {
         layers: 2,
         hidden: 16,
         dropout: 0.2,
+        ..ModelConfig::default()
     };
     run.epochs = 40;
     launcher::train(&run, &mut |event| match event {

@@ -4,32 +4,42 @@
 //! operations. Parameters carry the state-dict keys of the DGL module of the same name, so that weights go there and
 //! back.
 
+mod appnp;
 mod conv;
 mod gat_conv;
 mod gatv2_conv;
 mod gcn_conv;
 mod gin_conv;
 mod heads;
+mod jumping_knowledge;
 mod linear;
 mod loss;
+mod model_config;
 mod model_kind;
+mod normalization;
 mod optim;
 mod rgcn_conv;
 mod sage_conv;
+mod sgc;
 mod stack;
 mod state_dict;
 
+pub use appnp::Appnp;
 pub use conv::{Conv, Model};
 pub use gat_conv::GatConv;
 pub use gatv2_conv::Gatv2Conv;
 pub use gcn_conv::{GcnConv, GcnConvConfig, Norm};
 pub use gin_conv::GinConv;
 pub use heads::{AttentionConfig, HeadMerge};
+pub use jumping_knowledge::{JumpMode, JumpingKnowledge};
 pub use linear::{Linear, Mlp, Network};
 pub use loss::{accuracy_counts, cross_entropy};
+pub use model_config::{ModelConfig, Sizes};
 pub use model_kind::{Heads, ModelKind};
+pub use normalization::{BatchNorm, LayerNorm, NormKind, Normalization};
 pub use optim::{Optimizer, OptimizerConfig};
 pub use rgcn_conv::{Regularizer, RgcnConv, RgcnConvConfig};
 pub use sage_conv::{SageAggregator, SageConv, SageConvConfig};
-pub use stack::{ModelConfig, Sizes, Stack};
+pub use sgc::Sgc;
+pub use stack::Stack;
 pub use state_dict::{load_state_dict, save_state_dict, stored_out_feats};

@@ -10,6 +10,7 @@
 mod aggregate;
 mod attend;
 mod attention_edges;
+mod batch_norm;
 mod dropout;
 mod graph;
 mod linear;
@@ -27,10 +28,11 @@ mod var;
 
 pub use aggregate::{Aggregation, Reduce};
 pub use attend::{Attend, Scoring};
+pub use batch_norm::BatchStatistics;
 pub use graph::{Graph, MakeRows, Pulled, RowLayout, Transfer, VisitRows, VisitShard};
 pub use linear::{DerivedWeight, Weight};
 pub use manager::GraphShardManager;
 pub use mfg::{Mfgs, construct_mfgs};
-pub use parameters::{Init, Parameter, ParameterBuilder, ParameterSet};
+pub use parameters::{Buffer, Entry, Init, Parameter, ParameterBuilder, ParameterSet};
 pub use record::{Gradients, Policy, Tape};
 pub use var::Var;

@@ -11,7 +11,7 @@ use crate::comm::barrier;
 use crate::error::{Error, Result};
 use crate::io::{ArraySpec, Dtype, RowFile, npy_header, safetensors_header};
 use crate::ipc::Phase;
-use crate::nn::{Model, Stack, load_state_dict, stored_out_feats};
+use crate::nn::{load_state_dict, stored_out_feats};
 use crate::tape::{Graph, ParameterBuilder, Tape};
 use crate::tensor;
 
@@ -46,16 +46,17 @@ pub fn predict(here: Surroundings<'_>, config: &PredictConfig) -> Result<()> {
     setup.check_widths(widths.iter().map(|row| row[0]))?;
     let classes = stored_out_feats(&config.weights, &run.model)?;
     let mut builder = ParameterBuilder::new(run.seed);
-    let model = Stack::new(&mut builder, &run.model, setup.sizes(classes))?;
+    let model = run.model.build(&mut builder, setup.sizes(classes))?;
     let parameters = Rc::new(builder.finish(&setup.manager, KIND)?);
     load_state_dict(&config.weights, &parameters)?;
 
     let num_nodes = setup.partition.book().num_nodes();
     let file = open(config, num_nodes, classes)?;
     {
-        let graphs = vec![&setup.graph as &dyn Graph; run.model.layers];
+        let graphs = vec![&setup.graph as &dyn Graph; run.model.num_graphs()];
+        let features = setup.model_input(&*model, &parameters)?;
         let mut tape = Tape::evaluation(&setup.manager, &parameters);
-        let features = tape.input(&setup.features);
+        let features = tape.input(&features);
         let logits = model.forward(&mut tape, &graphs, features)?;
         let rows = match config.prediction {
             Prediction::Classes => logits.pin()?.f_argmax(1, false)?,

@@ -13,7 +13,7 @@ use crate::data::{load_labels, load_mask};
 use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::ipc::Phase;
-use crate::nn::{Optimizer, Stack, load_state_dict, save_state_dict, stored_out_feats};
+use crate::nn::{Optimizer, load_state_dict, save_state_dict, stored_out_feats};
 use crate::spill::Masks;
 use crate::tape::{Graph, ParameterBuilder};
 use crate::tensor;
@@ -27,7 +27,7 @@ pub fn train(here: Surroundings<'_>, config: &RunConfig) -> Result<()> {
     let setup = RankSetup::new(here, config)?;
     let facts = take_up_labels(&setup, config, here)?;
     let mut builder = ParameterBuilder::new(config.seed);
-    let model = Stack::new(&mut builder, &config.model, setup.sizes(facts.classes))?;
+    let model = config.model.build(&mut builder, setup.sizes(facts.classes))?;
     let parameters = Rc::new(builder.finish(&setup.manager, KIND)?);
     if let (Some(path), 0) = (&config.init_params, here.rank) {
         load_state_dict(path, &parameters)?;
@@ -38,9 +38,9 @@ pub fn train(here: Surroundings<'_>, config: &RunConfig) -> Result<()> {
     let trainer = Trainer {
         manager: &setup.manager,
         group: &*setup.group,
-        features: setup.features.clone(),
-        graphs: vec![&setup.graph as &dyn Graph; config.model.layers],
-        model: &model,
+        features: setup.model_input(&*model, &parameters)?,
+        graphs: vec![&setup.graph as &dyn Graph; config.model.num_graphs()],
+        model: &*model,
         parameters: &parameters,
         totals: facts.totals,
         seed: config.seed,
