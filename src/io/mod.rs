@@ -6,6 +6,7 @@ mod codec;
 mod counters;
 mod dtype;
 mod faulty;
+mod free_memory;
 mod row_file;
 mod storage;
 
@@ -15,5 +16,6 @@ pub use codec::{decode, encode};
 pub use counters::{IoCounters, IoTotals};
 pub use dtype::Dtype;
 pub use faulty::{Fault, FaultyStorage};
+pub use free_memory::free_memory;
 pub use row_file::RowFile;
 pub use storage::{DiskStorage, Storage, StorageFile};

@@ -1,12 +1,14 @@
 //! What a rank does from its start to its end.
 
+mod budget;
 mod config;
 mod predict;
 mod rank;
 mod step_dump;
 mod train;
 
-pub use config::{MemoryBudget, RunConfig, default_spill_dir};
+pub use budget::MemoryBudget;
+pub use config::{RunConfig, default_spill_dir};
 pub use predict::{ArrayFormat, PredictConfig, Prediction, predict};
 pub use rank::{RankSetup, Surroundings};
 pub use train::{WEIGHTS, train};
