@@ -2,12 +2,15 @@
 
 mod arguments;
 mod clean;
+mod evaluation;
 mod generate;
 mod inspect;
 mod model;
 mod output;
 mod partition_tables;
 mod predict;
+mod resume;
+mod schedule;
 mod table;
 mod train;
 

@@ -3,4 +3,6 @@
 pub mod dgl;
 mod load;
 
-pub use load::{DataKeys, NodeFeatures, Normalize, Shards, load_labels, load_mask};
+pub use load::{
+    DataKeys, NodeFeatures, Normalize, Shards, Targets, load_labels, load_mask, load_targets,
+};

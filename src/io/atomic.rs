@@ -8,6 +8,9 @@ use tempfile::NamedTempFile;
 
 use crate::error::{Error, Result};
 
+/// How temporary names begin.
+const PREFIX: &str = ".partial-";
+
 /// A file written beside its final place and renamed to it by [`commit`](AtomicFile::commit).
 ///
 /// Dropped without a commit, it leaves nothing behind and what was there before stays.
@@ -25,10 +28,21 @@ impl AtomicFile {
             _ => Path::new("."),
         };
         let temporary = tempfile::Builder::new()
-            .prefix(".partial-")
+            .prefix(PREFIX)
             .tempfile_in(folder)
             .map_err(|e| Error::io("create", path, e))?;
         Ok(AtomicFile { temporary, path: path.to_owned() })
+    }
+
+    /// Removes what killed processes left of unfinished files in a folder that nobody else writes to.
+    pub fn remove_leftovers(folder: &Path) -> Result<()> {
+        for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+            if entry.file_name().to_string_lossy().starts_with(PREFIX) {
+                let path = entry.path();
+                std::fs::remove_file(&path).map_err(|e| Error::io("remove", &path, e))?;
+            }
+        }
+        Ok(())
     }
 
     /// The file being written.

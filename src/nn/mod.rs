@@ -5,7 +5,10 @@
 //! back.
 
 mod appnp;
+mod class_weights;
+mod clip;
 mod conv;
+mod cross_entropy;
 mod gat_conv;
 mod gatv2_conv;
 mod gcn_conv;
@@ -20,11 +23,16 @@ mod normalization;
 mod optim;
 mod rgcn_conv;
 mod sage_conv;
+mod schedule;
+mod score;
 mod sgc;
 mod stack;
 mod state_dict;
+mod task;
 
 pub use appnp::Appnp;
+pub use class_weights::{ClassWeights, class_counts};
+pub use clip::clip_grad_norm;
 pub use conv::{Conv, Model};
 pub use gat_conv::GatConv;
 pub use gatv2_conv::Gatv2Conv;
@@ -33,13 +41,17 @@ pub use gin_conv::GinConv;
 pub use heads::{AttentionConfig, HeadMerge};
 pub use jumping_knowledge::{JumpMode, JumpingKnowledge};
 pub use linear::{Linear, Mlp, Network};
-pub use loss::{accuracy_counts, cross_entropy};
+pub use loss::Loss;
 pub use model_config::{ModelConfig, Sizes};
 pub use model_kind::{Heads, ModelKind};
 pub use normalization::{BatchNorm, LayerNorm, NormKind, Normalization};
-pub use optim::{Optimizer, OptimizerConfig};
+pub use optim::{Optimizer, OptimizerConfig, OptimizerState};
 pub use rgcn_conv::{Regularizer, RgcnConv, RgcnConvConfig};
 pub use sage_conv::{SageAggregator, SageConv, SageConvConfig};
+pub use schedule::{LearningRate, Schedule};
+pub use score::{ScoreSums, f1};
 pub use sgc::Sgc;
 pub use stack::Stack;
+pub(crate) use state_dict::save_tensors;
 pub use state_dict::{load_state_dict, save_state_dict, stored_out_feats};
+pub use task::Task;

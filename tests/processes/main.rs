@@ -8,5 +8,6 @@ mod failures;
 mod interrupts;
 mod kills;
 mod residency;
+mod resume;
 mod run;
 mod turns;

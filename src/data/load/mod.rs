@@ -4,8 +4,10 @@ mod features;
 mod keys;
 mod labels;
 mod shards;
+mod targets;
 
 pub use features::{NodeFeatures, Normalize};
 pub use keys::DataKeys;
 pub use labels::{load_labels, load_mask};
 pub use shards::Shards;
+pub use targets::{Targets, load_targets};
