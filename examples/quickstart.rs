@@ -35,7 +35,13 @@ fn main() -> anyhow::Result<()> {
     let classes = folder.path().join("classes.npy");
     let weights = folder.path().join(WEIGHTS);
     let output = classes.clone();
-    let predict = PredictConfig { run, weights, prediction: Prediction::Classes, output };
+    let predict = PredictConfig {
+        run,
+        weights,
+        prediction: Prediction::Classes,
+        correct_and_smooth: None,
+        output,
+    };
     launcher::predict(&predict, &mut |_| {})?;
     println!("{} bytes of predictions", std::fs::metadata(classes)?.len());
     Ok(())

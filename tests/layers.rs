@@ -50,10 +50,13 @@ fn kinds() -> Vec<ModelKind> {
     kinds
 }
 
-/// Every layer in a plain stack; what lies around layers, with some of them; and the models that are no stack.
+/// Every layer in a plain stack; and, at one width, what lies around layers, and the models that are no stack.
 fn models(hidden: i64) -> Vec<ModelConfig> {
     let plain = |kind| ModelConfig { kind, layers: 3, hidden, dropout: 0.3, ..Default::default() };
     let mut models: Vec<_> = kinds().into_iter().map(plain).collect();
+    if hidden < 8 {
+        return models;
+    }
     let sage = ModelKind::Sage { aggregator: SageAggregator::Mean, edge_weights: false };
     let gat = ModelKind::Gat(Heads { heads: 2, attention_dropout: 0.0 });
     for (kind, norm, jumping_knowledge, residual) in [

@@ -4,5 +4,6 @@ pub mod dgl;
 mod load;
 
 pub use load::{
-    DataKeys, NodeFeatures, Normalize, Shards, Targets, load_labels, load_mask, load_targets,
+    DataKeys, NodeFeatures, Normalize, Shards, Targets, load_labels, load_mask, load_relations,
+    load_targets,
 };

@@ -8,10 +8,11 @@ use tch::{Kind, Tensor};
 use super::config::RunConfig;
 use super::rank::{KIND, RankSetup, Surroundings};
 use crate::comm::barrier;
+use crate::data::{load_labels, load_mask};
 use crate::error::{Error, Result};
 use crate::io::{ArraySpec, Dtype, RowFile, npy_header, safetensors_header};
 use crate::ipc::Phase;
-use crate::nn::{Task, load_state_dict, stored_out_feats};
+use crate::nn::{CorrectAndSmooth, KnownLabels, Task, load_state_dict, stored_out_feats};
 use crate::tape::{Graph, ParameterBuilder, Tape};
 use crate::tensor;
 
@@ -59,6 +60,9 @@ pub struct PredictConfig {
     pub weights: PathBuf,
     /// What is written.
     pub prediction: Prediction,
+    /// What is done to the predictions of a classification, with the labels of the training nodes. Instead of logits
+    /// there are scores from 0 to 1 then.
+    pub correct_and_smooth: Option<CorrectAndSmooth>,
     /// Where, as `.npy` or `.safetensors`; rows in the partitions' global id order.
     pub output: PathBuf,
 }
@@ -82,7 +86,11 @@ pub fn predict(here: Surroundings<'_>, config: &PredictConfig) -> Result<()> {
         let features = setup.model_input(&*model, &parameters)?;
         let mut tape = Tape::evaluation(&setup.manager, &parameters);
         let features = tape.input(&features);
-        let logits = model.forward(&mut tape, &graphs, features)?;
+        let mut logits = model.forward(&mut tape, &graphs, features)?;
+        if let Some(correct_and_smooth) = config.correct_and_smooth {
+            let known = known_labels(&setup, run, outputs)?;
+            logits = correct_and_smooth.forward(&mut tape, &setup.graph, logits, &known)?;
+        }
         let rows = config.prediction.rows(run.task, &*logits.pin()?)?;
         let first_node = setup.partition.book().node_range(here.rank).start;
         file.write_rows(first_node, tensor::bytes(&rows))?;
@@ -96,6 +104,24 @@ pub fn predict(here: Surroundings<'_>, config: &PredictConfig) -> Result<()> {
     setup.end()
 }
 
+/// The classes of the run's training nodes.
+fn known_labels(setup: &RankSetup, run: &RunConfig, classes: i64) -> Result<KnownLabels> {
+    let (partition, key) = (&setup.partition, run.keys.labels.as_deref());
+    let labels = load_labels(partition, key)?;
+    let mask = load_mask(partition, run.keys.train_mask.as_deref(), "train_mask")?;
+    let mask = mask.map_or_else(|| tensor::zeros(&labels.size(), Kind::Bool), Ok)?;
+    let wrong = labels.f_lt(0)?.f_logical_or(&labels.f_ge(classes)?)?.f_logical_and(&mask)?;
+    let wrong = wrong.f_sum(Kind::Int64)?.f_int64_value(&[])?;
+    if wrong > 0 {
+        let problem = format!("{wrong} training nodes have none of the model's {classes} classes");
+        let path = partition.node_features().path();
+        return Err(Error::input(path, key.unwrap_or("label"), problem)
+            .with_hint("use the graph, and the labels, that the model was trained on"));
+    }
+    let manager = &setup.manager;
+    Ok(KnownLabels { labels: manager.track("labels", labels), mask: manager.track("mask", mask) })
+}
+
 /// The output file as all ranks open it.
 fn open(config: &PredictConfig, num_nodes: u64, outputs: i64) -> Result<RowFile> {
     let (name, dtype, shape) = config.prediction.layout(config.run.task, num_nodes, outputs as u64);
@@ -103,6 +129,8 @@ fn open(config: &PredictConfig, num_nodes: u64, outputs: i64) -> Result<RowFile>
     let header = match ArrayFormat::of(&config.output)? {
         ArrayFormat::Npy => npy_header(dtype, &shape)?,
         ArrayFormat::Safetensors => {
+            let scores = config.correct_and_smooth.is_some() && name == "logits";
+            let name = if scores { "scores" } else { name };
             safetensors_header(&[ArraySpec { name, dtype, shape: &shape }])?
         }
     };
