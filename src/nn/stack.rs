@@ -57,9 +57,8 @@ impl Stack {
             let output = if last { sizes.out_feats } else { width };
             // Attention layers add their input themselves.
             let residual = config.residual && !kind.is_attention() && place.in_feats == output;
-            let norm = parameters.scope(&format!("norms.{i}"), |p| match last {
-                true => None,
-                false => config.norm.make(p, width),
+            let norm = parameters.scope(&format!("norms.{i}"), |p| {
+                if last { None } else { config.norm.make(p, width) }
             });
             Ok(Layer { conv, norm, residual })
         });

@@ -52,7 +52,7 @@ impl<'a> Tape<'a> {
             let mean = parameters.buffer(how.running_mean)?;
             let variance = parameters.buffer(how.running_var)?.f_to_kind(Kind::Double)?;
             let columns = self.columns(mean, &variance, how.eps, kind)?;
-            return self.normalized(&x, columns, how).map(|(y, _)| y);
+            return Ok(self.normalized(&x, &columns, how));
         }
         let sums = column_sums_and_squares(&*x.pin()?)?;
         let rows = Tensor::f_from_slice(&[x.size()[0] as f64])?;
@@ -67,7 +67,7 @@ impl<'a> Tape<'a> {
         let variance = moments.f_select(0, 1)?.f_sub(&mean.f_square()?)?.f_clamp_min(0.0)?;
         how.remember(parameters, &mean, &variance.f_mul_scalar(rows / (rows - 1.0))?)?;
         let columns = self.columns(mean, &variance, how.eps, kind)?;
-        let (y, columns) = self.normalized(&x, columns, how)?;
+        let y = self.normalized(&x, &columns, how);
         self.record(
             &y,
             BatchNormAdjoint { graph, x, columns, rows, weight: how.weight, bias: how.bias },
@@ -92,9 +92,9 @@ impl<'a> Tape<'a> {
     fn normalized(
         &mut self,
         x: &Var,
-        columns: PointerTensor,
+        columns: &PointerTensor,
         BatchStatistics { weight, bias, .. }: BatchStatistics,
-    ) -> Result<(Var, PointerTensor)> {
+    ) -> Var {
         let recipe = {
             let (x, columns, parameters) = (x.clone(), columns.clone(), self.parameters().clone());
             Rc::new(move || {
@@ -104,7 +104,7 @@ impl<'a> Tape<'a> {
         };
         let layout = (x.size().to_vec(), x.kind());
         let value = self.manager().track_recipe("normalized", (&layout.0, layout.1), None, recipe);
-        Ok((self.var(value, true), columns))
+        self.var(value, true)
     }
 }
 
