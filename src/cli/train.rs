@@ -125,7 +125,7 @@ pub(super) fn run(config: &RunConfig, resumed: bool) -> Result<()> {
             console.evaluation(report);
             eprint!("{}", tables(report));
         }
-        Event::Failed(_) => {}
+        Event::Checkpoint(_) | Event::Failed(_) => {}
     })?;
     let written = config.dump_step.as_ref().unwrap_or(&config.out);
     print(&format!("{}\n", written.display()))

@@ -11,6 +11,8 @@ pub enum Event {
     Note(String),
     /// An epoch is complete on all ranks (from rank 0).
     Epoch(EpochReport),
+    /// The checkpoint of an epoch is written (from rank 0, behind that epoch).
+    Checkpoint(u32),
     /// The last evaluation is complete on all ranks (from rank 0).
     Evaluation(Evaluation),
     /// A rank cannot go on.

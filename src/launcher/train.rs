@@ -8,10 +8,10 @@ use super::workers::run_workers;
 use crate::data::dgl::PartitionConfig;
 use crate::error::{Error, Result};
 use crate::event::{Event, MetricsFile};
-use crate::io::{AtomicFile, RowFile};
+use crate::io::{AtomicFile, RowFile, replace};
 use crate::nn::NormKind;
 use crate::train::Checkpoint;
-use crate::worker::{self, CHECKPOINT, RunConfig, Surroundings};
+use crate::worker::{self, CHECKPOINT, RunConfig, Surroundings, pending_checkpoint};
 
 /// The file of a run's configuration in its folder.
 pub const CONFIG: &str = "config.toml";
@@ -80,11 +80,17 @@ fn run(
             Event::Evaluation(report) => {
                 results_of(config, resumed_after, &mut results)?.evaluation(report, peak)?;
             }
+            Event::Checkpoint(epoch) => {
+                replace(&pending_checkpoint(&config.out, *epoch), &config.out.join(CHECKPOINT))?;
+            }
             Event::Note(_) | Event::Failed(_) => {}
         }
         observe(&event);
         Ok(())
     });
+    if result.is_err() && config.checkpoint_every.is_some() {
+        AtomicFile::remove_leftovers(&config.out)?;
+    }
     if let (Err(_), Some(path)) = (&result, &config.dump_step) {
         RowFile::remove_partial(path)?;
     }
@@ -102,11 +108,21 @@ fn results_of<'m>(
     }
     write_config(config)?;
     let path = config.out.join(METRICS);
-    let file = match resumed_after {
-        Some(epoch) => MetricsFile::resume(&path, epoch)?,
-        None => MetricsFile::create(&path)?,
+    let file = if let Some(epoch) = resumed_after {
+        MetricsFile::resume(&path, epoch)?
+    } else {
+        remove(&config.out.join(CHECKPOINT))?;
+        MetricsFile::create(&path)?
     };
     Ok(metrics.insert(file))
+}
+
+/// Removes the checkpoint of an earlier run.
+fn remove(path: &Path) -> Result<()> {
+    match fs::remove_file(path) {
+        Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(Error::io("remove", path, e)),
+        _ => Ok(()),
+    }
 }
 
 fn check(config: &RunConfig) -> Result<()> {

@@ -14,7 +14,8 @@ use crate::error::Result;
 use crate::graph::GraphShard;
 use crate::ipc::{Phase, TurnLock};
 
-/// Which of a rank's nodes a loss or an accuracy is taken over: `bool` tensors `[num_inner_nodes]`.
+/// Which nodes a loss or an accuracy is taken over: `bool` tensors with one element per label.
+#[derive(Clone)]
 pub struct Masks {
     /// The nodes that are trained on.
     pub train: PointerTensor,

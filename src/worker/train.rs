@@ -1,18 +1,20 @@
 //! A rank's part of a training run.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use tch::Tensor;
 
 use super::config::RunConfig;
+use super::labelled::Labelled;
 use super::labels::{divisor, make_loss, take_up_labels};
 use super::rank::{KIND, RankSetup, Surroundings};
 use super::step_dump::StepDump;
 use crate::comm::sync_params;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::event::Event;
+use crate::io::UNFINISHED;
 use crate::ipc::Phase;
 use crate::nn::{load_state_dict, save_state_dict};
 use crate::tape::{Graph, ParameterBuilder};
@@ -30,7 +32,7 @@ pub fn train(here: Surroundings<'_>, config: &RunConfig, resumed: bool) -> Resul
     let setup = RankSetup::new(here, config)?;
     let facts = take_up_labels(&setup, config, here)?;
     let loss = make_loss(&setup, config, &facts)?;
-    let divisor = divisor(&setup, &loss)?;
+    let divisor = divisor(&setup, &loss, &facts)?;
     let mut builder = ParameterBuilder::new(config.seed);
     let model = config.model.build(&mut builder, setup.sizes(facts.outputs))?;
     let parameters = Rc::new(builder.finish(&setup.manager, KIND)?);
@@ -40,11 +42,27 @@ pub fn train(here: Surroundings<'_>, config: &RunConfig, resumed: bool) -> Resul
     let flat = tensor::copy(&*parameters.flat().pin()?)?;
     let mut synced = sync_params(&*setup.group, vec![flat], &*setup.manager)?;
     parameters.set_flat(synced.remove(0))?;
+    let num_graphs = config.model.num_graphs();
+    let input = setup.model_input(&*model, &parameters)?;
+    let (labels, masks) = (facts.labels.clone(), facts.masks.clone());
+    let labelled = config
+        .mfg
+        .then(|| Labelled::new(&setup, &input, (&labels, &masks), num_graphs))
+        .transpose()?;
+    let (graphs, features, labels, masks) = match &labelled {
+        Some(Labelled { graphs, features, labels, masks, .. }) => {
+            let graphs = graphs.iter().map(|graph| graph as &dyn Graph).collect();
+            (graphs, features.clone(), labels.clone(), masks.clone())
+        }
+        None => (vec![&setup.graph as _; num_graphs], input.clone(), labels, masks),
+    };
     let trainer = Trainer {
         manager: &setup.manager,
         group: &*setup.group,
-        features: setup.model_input(&*model, &parameters)?,
-        graphs: vec![&setup.graph as &dyn Graph; config.model.num_graphs()],
+        features,
+        labels,
+        masks,
+        graphs,
         model: &*model,
         parameters: &parameters,
         loss,
@@ -57,7 +75,10 @@ pub fn train(here: Surroundings<'_>, config: &RunConfig, resumed: bool) -> Resul
     match &config.dump_step {
         Some(path) => {
             let dump = StepDump::open(path, &parameters, facts.num_nodes, facts.outputs)?;
-            let write = &mut |logits: &Tensor| dump.write_logits(facts.first_node, logits);
+            let write = &mut |logits: &Tensor| match &labelled {
+                Some(labelled) => dump.write_logits(facts.first_node, &labelled.spread(logits)?),
+                None => dump.write_logits(facts.first_node, logits),
+            };
             let step = trainer.step(1, &trainer.mark(), write)?;
             if here.rank == 0 {
                 dump.finish(step.loss, &parameters, &step.gradient)?;
@@ -66,7 +87,7 @@ pub fn train(here: Surroundings<'_>, config: &RunConfig, resumed: bool) -> Resul
         None => run_epochs(&trainer, here, config, resumed)?,
     }
     drop(trainer);
-    drop(parameters);
+    drop((labelled, facts, parameters, input));
     setup.end()
 }
 
@@ -77,24 +98,21 @@ fn run_epochs(
     resumed: bool,
 ) -> Result<()> {
     let tell = |event| if here.rank == 0 { here.events.send(event) } else { Ok(()) };
-    let path = config.out.join(CHECKPOINT);
     let mut training = Training::new(trainer, config.regime())?;
     if resumed {
-        training.set_state(Checkpoint::read(&path)?)?;
+        training.set_state(Checkpoint::read(&config.out.join(CHECKPOINT))?)?;
     }
     let mut stop = training.stop();
     while training.epoch() < config.epochs && stop.is_none() {
         let report = training.next_epoch()?;
         stop = training.stop();
         let epoch = report.epoch;
-        if (here.rank, epoch) == (0, 1) {
-            remove(&path)?;
-        }
-        // Told of before the checkpoint is written, so that a run that goes on from there has told of it.
         tell(Event::Epoch(report))?;
         let due = |every| epoch.is_multiple_of(every) || epoch == config.epochs || stop.is_some();
         if here.rank == 0 && config.checkpoint_every.is_some_and(due) {
+            let path = pending_checkpoint(&config.out, epoch);
             training.checkpoint(config.to_toml()?)?.write(&path)?;
+            tell(Event::Checkpoint(epoch))?;
         }
     }
     if let Some(why) = stop {
@@ -110,10 +128,8 @@ fn run_epochs(
     Ok(())
 }
 
-/// Removes the checkpoint of an earlier run.
-fn remove(path: &Path) -> Result<()> {
-    match std::fs::remove_file(path) {
-        Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(Error::io("remove", path, e)),
-        _ => Ok(()),
-    }
+/// Where a checkpoint waits to become [`CHECKPOINT`]: the launcher lets it when it has recorded the epoch, so that a run
+/// that goes on from there has the metrics of all epochs.
+pub fn pending_checkpoint(out: &Path, epoch: u32) -> PathBuf {
+    out.join(format!("{UNFINISHED}checkpoint-{epoch}"))
 }

@@ -64,20 +64,22 @@ fn assert_same_bits(expected: &Path, stop: impl FnOnce(&Run)) {
     let run = Run::start(&karate(), &SETTINGS);
     let control = run.control();
     let workers = run.workers(2);
-    wait_for("epoch 15", || (control.rank(0).epoch() > 15).then_some(()));
+    // The launcher may be some epochs behind.
+    wait_for("a checkpoint", || {
+        let is_there = run.out().join("checkpoint.safetensors").exists();
+        (is_there && control.rank(0).epoch() > 15).then_some(())
+    });
     stop(&run);
     let ended = run.end();
     wait_for("the end of the workers", || (!workers.iter().any(|w| is_running(*w))).then_some(()));
     assert_ne!(ended.code, Some(0), "it was too fast to be stopped");
     let out = out(&ended);
     assert!(!out.join("model.safetensors").exists());
-    let before = metrics(&out).len();
     // As if it had been stopped in the midst of writing.
     fs::write(out.join(".partial-killed"), "half").unwrap();
     let resumed = resume(&out, &["--resident", "2"]);
     assert!(resumed.status.success(), "{}", String::from_utf8_lossy(&resumed.stderr));
     assert!(String::from_utf8_lossy(&resumed.stderr).contains("note: going on after epoch "));
-    assert!(before > 10, "{before} epochs were told of before the stop");
     assert_eq!(weights(&out), weights(expected));
     assert_eq!(metrics(&out), metrics(expected));
     let mut files: Vec<_> = fs::read_dir(&out).unwrap().map(|e| e.unwrap().file_name()).collect();
