@@ -84,12 +84,15 @@ fn layer(name: &str, parameters: &mut ParameterBuilder) -> Box<dyn Conv> {
 /// What one rank gives: by key, original type-wise ids and rows.
 type Rows = Vec<(String, Vec<i64>, Vec<f64>)>;
 
+/// By key, this rank's gradients of parameters.
+type Gradients = Vec<(String, Vec<f64>)>;
+
 /// The layer on one rank, played backwards from the outputs of node type `target`; rows, and gradients of parameters.
 fn dgl_rank(
     context: &RankContext,
     (name, merge, target): (&str, RelationMerge, usize),
     start: &Tensors,
-) -> Result<(Rows, Vec<(String, Vec<f64>)>)> {
+) -> Result<(Rows, Gradients)> {
     let config = PartitionConfig::open(&common::repository("tests/fixtures/hetero/g.json"))?;
     let partition = Partition::open(&config, context.rank)?;
     let manager = &context.manager;
@@ -358,6 +361,32 @@ fn gradients_are_derivatives() {
             );
         }
     }
+}
+
+#[test]
+fn learned_rows_come_back_on_another_number_of_partitions() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("embeds.safetensors");
+    let embedding = |context: &RankContext, counts: &Counts, seed: u64| {
+        let (first, own) = (begin(counts, context.rank, 1), counts[context.rank][1] as usize);
+        let nodes = EmbeddedNodes { first, own, total: 8 };
+        let layout = (3, Kind::Float);
+        NodeEmbedding::new(&context.manager, nodes, layout, seed, OptimizerConfig::default())
+    };
+    let save = |context: RankContext| {
+        let embedding = embedding(&context, PARTITIONINGS[3], 1)?;
+        embedding.save(&path, "b", &*context.group)?;
+        Ok(values(&embedding.rows()?))
+    };
+    let saved = on_ranks(4, 1, save).unwrap().concat();
+    let load = |context: RankContext| {
+        let embedding = embedding(&context, PARTITIONINGS[1], 2)?;
+        let unlike = embedding.load(&path, "a").unwrap_err().to_string();
+        assert!(unlike.contains("embeds.a.weight"), "{unlike}");
+        embedding.load(&path, "b")?;
+        Ok(values(&embedding.rows()?))
+    };
+    assert_eq!(on_ranks(2, 1, load).unwrap().concat(), saved);
 }
 
 #[test]

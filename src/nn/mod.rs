@@ -10,6 +10,7 @@ mod clip;
 mod conv;
 mod correct_and_smooth;
 mod cross_entropy;
+mod embedding_file;
 mod gat_conv;
 mod gatv2_conv;
 mod gcn_conv;

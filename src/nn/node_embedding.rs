@@ -1,10 +1,13 @@
 //! Learned rows for nodes that have no features.
 
+use std::path::Path;
 use std::rc::Rc;
 
 use tch::{Kind, Tensor};
 
+use super::embedding_file;
 use super::optim::{Optimizer, OptimizerConfig};
+use crate::comm::{ProcessGroup, barrier};
 use crate::error::Result;
 use crate::kernels::uniform_rows;
 use crate::spill::PartitionDataManager;
@@ -16,6 +19,8 @@ use crate::tensor::{self, with_real};
 pub struct NodeEmbedding {
     rows: Rc<ParameterSet>,
     weight: Parameter,
+    nodes: EmbeddedNodes,
+    manager: Rc<PartitionDataManager>,
     optimizer: Optimizer,
 }
 
@@ -56,7 +61,8 @@ impl NodeEmbedding {
             Ok(())
         })?;
         rows.set_flat(start)?;
-        Ok(NodeEmbedding { rows, weight, optimizer: Optimizer::new(optimizer, manager)? })
+        let optimizer = Optimizer::new(optimizer, manager)?;
+        Ok(NodeEmbedding { rows, weight, nodes, manager: manager.clone(), optimizer })
     }
 
     /// The rows as an input of a model, `[own nodes, width]`.
@@ -71,6 +77,37 @@ impl NodeEmbedding {
             self.rows.view(&flat, self.weight)?.f_copy_(&*gradient.pin()?)?;
         }
         self.optimizer.step(&self.rows, flat)
+    }
+
+    /// Saves the rows of all ranks in one safetensors file, `embeds.<ntype>.weight`, `float32 [nodes of the type, width]` in
+    /// the order of the partitions; all ranks call this. Two collectives.
+    pub fn save(&self, path: &Path, ntype: &str, group: &dyn ProcessGroup) -> Result<()> {
+        let file = embedding_file::create(path, ntype, self.shape())?;
+        {
+            let rows = self.rows()?.f_to_kind(Kind::Float)?.f_contiguous()?;
+            file.write_rows(self.nodes.first, tensor::bytes(&rows))?;
+        }
+        barrier(group, &*self.manager)?;
+        if group.rank() == 0 {
+            file.finish(self.nodes.total, &[])?;
+        }
+        barrier(group, &*self.manager)
+    }
+
+    /// Replaces the rows by those of a file that [`save`](NodeEmbedding::save) wrote; only this rank's are read.
+    ///
+    /// # Errors
+    /// If the file cannot be read or is of other nodes or another width.
+    pub fn load(&self, path: &Path, ntype: &str) -> Result<()> {
+        let own = (self.nodes.first, self.nodes.own);
+        let rows = embedding_file::read_rows(path, ntype, self.shape(), own)?;
+        let flat = tensor::copy(&*self.rows.flat().pin()?)?;
+        self.rows.view(&flat, self.weight)?.f_copy_(&rows)?;
+        self.rows.set_flat(flat)
+    }
+
+    fn shape(&self) -> [u64; 2] {
+        [self.nodes.total, self.rows.shape(self.weight)[1] as u64]
     }
 
     /// The rows, `[own nodes, width]`. They share memory with the embedding: drop them before the next collective.
