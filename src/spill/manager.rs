@@ -144,7 +144,7 @@ impl PartitionDataManager {
         slots.iter().try_for_each(|slot| slot.check_unpinned())?;
         // Freed memory is worth keeping, too: it need not be asked for and cleared again.
         let all = anonymous_bytes().map(|bytes| bytes.saturating_sub(self.base));
-        if all.is_some_and(|all| all <= share) {
+        if share > 0 && all.is_some_and(|all| all <= share) {
             return Ok(());
         }
         slots.sort_by_key(|slot| slot.last_used());
