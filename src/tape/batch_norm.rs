@@ -207,7 +207,7 @@ fn two_sums(a: &Tensor, b: &Tensor) -> Result<Tensor> {
     Ok(Tensor::f_stack(&[sum(a)?, sum(b)?], 0)?)
 }
 
-/// scale (gy - means[0] - z means[1]).
+/// scale (gy - mean of gy - z mean of gy z).
 fn input_gradient(
     gy: &Tensor,
     x: &Tensor,
