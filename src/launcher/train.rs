@@ -9,6 +9,7 @@ use crate::data::dgl::PartitionConfig;
 use crate::error::{Error, Result};
 use crate::event::{Event, MetricsFile};
 use crate::io::{AtomicFile, RowFile, replace};
+use crate::nn::NormKind;
 use crate::train::Checkpoint;
 use crate::worker::{self, CHECKPOINT, RunConfig, Surroundings, pending_checkpoint};
 
@@ -125,6 +126,12 @@ fn remove(path: &Path) -> Result<()> {
 }
 
 fn check(config: &RunConfig) -> Result<()> {
+    if config.mfg && config.model.norm == NormKind::Batch {
+        let problem = "batch statistics are those of all nodes, of which --mfg leaves some out";
+        return Err(
+            Error::config("--mfg", problem).with_hint("leave --mfg out, or use --norm layer")
+        );
+    }
     if config.epochs == 0 {
         return Err(Error::config("epochs", "at least one epoch is needed"));
     }

@@ -10,10 +10,12 @@
 mod aggregate;
 mod attend;
 mod attention_edges;
+mod batch_norm;
 mod dropout;
 mod edge_chunks;
 mod edge_reduce;
 mod graph;
+mod hetero;
 mod linear;
 mod manager;
 mod mfg;
@@ -30,11 +32,13 @@ mod var;
 
 pub use aggregate::{Aggregation, Reduce};
 pub use attend::{Attend, Scoring};
+pub use batch_norm::BatchStatistics;
 pub use graph::{Graph, MakeRows, Pulled, RowLayout, Transfer, VisitRows, VisitShard};
+pub use hetero::{HeteroGraphShardManager, Relation};
 pub use linear::{DerivedWeight, Weight};
 pub use manager::GraphShardManager;
 pub use mfg::{Mfgs, construct_mfgs};
-pub use parameters::{Init, Parameter, ParameterBuilder, ParameterSet};
+pub use parameters::{Buffer, Entry, Init, Parameter, ParameterBuilder, ParameterSet};
 pub use propagate::{EdgeBatch, Propagation};
 pub use record::{Gradients, Policy, Tape};
 pub use var::Var;

@@ -12,6 +12,7 @@ use crate::error::{Error, Result};
 use crate::ipc::Phase;
 use crate::kernels::DropoutKey;
 use crate::spill::{PartitionDataManager, PointerTensor};
+use crate::tensor;
 
 /// What happens to the inside of a segment between its forward and its backward pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -85,6 +86,17 @@ impl<'a> Tape<'a> {
         self.var(value.clone(), false)
     }
 
+    /// A parameter of a set of its own, as an input with one row per node; [`Gradients::input`] has its gradient.
+    pub fn learned_input(&mut self, set: &Rc<ParameterSet>, parameter: Parameter) -> Var {
+        let (shape, kind) = (set.shape(parameter).to_vec(), set.kind());
+        let recipe = {
+            let set = set.clone();
+            Rc::new(move || tensor::copy(&set.value(parameter)?))
+        };
+        let value = self.manager.track_recipe("learned-input", (&shape, kind), None, recipe);
+        self.var(value, true)
+    }
+
     /// Says which layer (from 0) the following operations belong to. Messages name it, and dropout tells layers apart
     /// by it.
     pub fn enter_layer(&mut self, layer: usize) {
@@ -103,7 +115,7 @@ impl<'a> Tape<'a> {
                 operation.adjoint(&mut self, gy)?;
             }
         }
-        Ok(Gradients { by_parameter: self.parameter_grads })
+        Ok(Gradients { by_parameter: self.parameter_grads, by_input: self.grads })
     }
 
     pub(super) fn manager(&self) -> &'a Rc<PartitionDataManager> {
@@ -181,11 +193,18 @@ impl<'a> Tape<'a> {
 /// The gradients of a step, by parameter. Parameters that the loss does not depend on have none.
 pub struct Gradients {
     by_parameter: HashMap<Parameter, PointerTensor>,
+    /// Of values that nothing computed.
+    by_input: HashMap<usize, PointerTensor>,
 }
 
 impl Gradients {
     /// The gradient of one parameter, in its shape.
     pub fn get(&self, parameter: Parameter) -> Option<&PointerTensor> {
         self.by_parameter.get(&parameter)
+    }
+
+    /// The gradient of a [learned input](Tape::learned_input) of the tape, in its shape.
+    pub fn input(&self, input: &Var) -> Option<&PointerTensor> {
+        self.by_input.get(&input.target()?.id)
     }
 }
