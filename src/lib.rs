@@ -5,6 +5,7 @@ pub mod cli;
 pub mod comm;
 pub mod data;
 pub mod datasets;
+pub mod dist;
 pub mod error;
 pub mod event;
 pub mod graph;

@@ -3,4 +3,5 @@
 pub mod dgl;
 mod load;
 
-pub use load::{DataKeys, NodeFeatures, Normalize, Shards, load_labels, load_mask};
+pub(crate) use load::edge_columns;
+pub use load::{DataKeys, NodeColumn, NodeFeatures, Normalize, Shards, load_labels, load_mask};

@@ -9,16 +9,17 @@ use crate::error::{Error, Result};
 /// Sources are numbered: the destinations come first, in their own order, then the other sources in the order in which
 /// edges name them. So the rows of a layer's output are the first rows of its input. Edges lie destination by
 /// destination, in the order of [`by_dst`](Block::by_dst). Ids are global and homogeneous.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Block {
     sources: Vec<u64>,
     num_dst: usize,
     by_dst: Csr,
     edges: Vec<u64>,
+    weights: Vec<f32>,
 }
 
 /// In-edges of a list of nodes, node by node.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct InEdges {
     /// How many each node has.
     pub counts: Vec<u32>,
@@ -26,6 +27,8 @@ pub struct InEdges {
     pub sources: Vec<u64>,
     /// Global id of each edge.
     pub edges: Vec<u64>,
+    /// Weight of each edge; none in a graph without.
+    pub weights: Vec<f32>,
 }
 
 /// The edges of one type of a block, in type-wise ids.
@@ -45,7 +48,7 @@ impl Block {
     /// # Errors
     /// If a destination occurs twice, or there are more than 2^32 sources.
     pub fn new(destinations: &[u64], in_edges: InEdges) -> Result<Self> {
-        let InEdges { counts, sources: ends, edges } = in_edges;
+        let InEdges { counts, sources: ends, edges, weights } = in_edges;
         let mut numbers = Numbers::new(destinations, ends.len())?;
         let indices: Vec<u32> = ends.iter().map(|source| numbers.number(*source)).collect();
         let mut rows = Vec::new();
@@ -54,14 +57,16 @@ impl Block {
             rows.push(row as u32);
             indptr.push(indptr[indptr.len() - 1] + u64::from(*count));
         }
-        let consistent = counts.len() == destinations.len() && ends.len() == edges.len();
+        let weighted = weights.is_empty() || weights.len() == ends.len();
+        let consistent =
+            counts.len() == destinations.len() && ends.len() == edges.len() && weighted;
         if !consistent || indptr.last() != Some(&(ends.len() as u64)) {
             return Err(Error::Internal("in-edges that do not fit their destinations".to_owned()));
         }
         let sources = numbers.nodes;
         let shape = (destinations.len(), sources.len());
         let by_dst = Csr::from_parts(shape, rows, indptr, indices);
-        Ok(Block { sources, num_dst: destinations.len(), by_dst, edges })
+        Ok(Block { sources, num_dst: destinations.len(), by_dst, edges, weights })
     }
 
     /// Global ids of the sources; the first [`num_destinations`](Block::num_destinations) are the destinations.
@@ -97,6 +102,11 @@ impl Block {
     /// Global ids of the edges, in the order of [`by_dst`](Block::by_dst).
     pub fn edges(&self) -> &[u64] {
         &self.edges
+    }
+
+    /// Weights of the edges, in the order of [`by_dst`](Block::by_dst); empty in a graph without.
+    pub fn weights(&self) -> &[f32] {
+        &self.weights
     }
 
     /// The type-wise ids of the sources of one node type, in their order: `block.srcdata[dgl.NID]` of that type. Unknown
@@ -193,7 +203,7 @@ mod tests {
 
     fn in_edges(counts: &[u32], sources: &[u64], edges: &[u64]) -> InEdges {
         let (counts, sources, edges) = (counts.to_vec(), sources.to_vec(), edges.to_vec());
-        InEdges { counts, sources, edges }
+        InEdges { counts, sources, edges, weights: vec![] }
     }
 
     #[test]

@@ -190,12 +190,7 @@ impl PartitionBook {
     }
 }
 
-fn map<T>(
-    ids: &[u64],
-    what: &str,
-    total: u64,
-    value: impl Fn(u64) -> Option<T>,
-) -> Result<Vec<T>> {
+fn map<T>(ids: &[u64], what: &str, total: u64, value: impl Fn(u64) -> Option<T>) -> Result<Vec<T>> {
     let one = |&id: &u64| {
         let problem = || format!("there is no {what} {id}; ids are below {total}");
         value(id).ok_or_else(|| Error::config("ids", problem()))

@@ -71,10 +71,7 @@ mod tests {
         let header = npy_header(Dtype::F32, &[3, 2]).unwrap();
         assert_eq!(header.len(), 128);
         let text = String::from_utf8(header[10..].to_vec()).unwrap();
-        assert_eq!(
-            text.trim_end(),
-            "{'descr': '<f4', 'fortran_order': False, 'shape': (3, 2), }"
-        );
+        assert_eq!(text.trim_end(), "{'descr': '<f4', 'fortran_order': False, 'shape': (3, 2), }");
         assert!(npy_header(Dtype::I64, &[5]).unwrap().len().is_multiple_of(64));
     }
 

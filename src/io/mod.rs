@@ -6,6 +6,7 @@ mod codec;
 mod counters;
 mod dtype;
 mod faulty;
+mod ranged_read;
 mod row_file;
 mod storage;
 
@@ -15,5 +16,6 @@ pub use codec::{decode, encode};
 pub use counters::{IoCounters, IoTotals};
 pub use dtype::Dtype;
 pub use faulty::{Fault, FaultyStorage};
+pub use ranged_read::read_ranges;
 pub use row_file::RowFile;
 pub use storage::{DiskStorage, Storage, StorageFile};

@@ -3,9 +3,12 @@
 mod features;
 mod keys;
 mod labels;
+mod node_column;
 mod shards;
 
 pub use features::{NodeFeatures, Normalize};
 pub use keys::DataKeys;
 pub use labels::{load_labels, load_mask};
+pub use node_column::NodeColumn;
 pub use shards::Shards;
+pub(crate) use shards::edge_columns;

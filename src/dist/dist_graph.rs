@@ -1,0 +1,205 @@
+//! The whole graph, by reads of its partitions.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::index_writer::{EdgeKeys, write_index};
+use super::neighbor_index::NeighborIndex;
+use super::sample::{SampleKey, Sampling};
+use crate::data::NodeColumn;
+use crate::data::dgl::{Partition, PartitionConfig};
+use crate::error::{Error, Result};
+use crate::graph::{InEdges, PartitionBook};
+use crate::io::{DiskStorage, IoCounters, Storage};
+
+/// A partitioned graph as one: DGL's `DistGraph`, with files in the place of servers. Nothing but the partition book is in
+/// memory; may be used from several threads.
+pub struct DistGraph {
+    config: PartitionConfig,
+    indexes: Vec<NeighborIndex>,
+    counters: IoCounters,
+}
+
+impl DistGraph {
+    /// Writes the index of every partition into `folder` (8 bytes per edge and node) and opens the graph. The folder is the
+    /// caller's to remove.
+    ///
+    /// # Errors
+    /// As [`write_index`] and [`open`](Self::open).
+    pub fn create(config: &PartitionConfig, keys: &EdgeKeys, folder: &Path) -> Result<Self> {
+        let (storage, counters) = (DiskStorage, IoCounters::default());
+        for part in 0..config.parts().len() {
+            let partition = Partition::open(config, part)?;
+            write_index(&partition, keys, folder, &storage, &counters)?;
+        }
+        Self::open(config, keys, folder, &storage, counters)
+    }
+
+    /// Opens the graph with the indexes that [`write_index`] wrote into `folder`, one per partition.
+    ///
+    /// # Errors
+    /// If an index is missing or of another length than its partition calls for.
+    pub fn open(
+        config: &PartitionConfig,
+        keys: &EdgeKeys,
+        folder: &Path,
+        storage: &dyn Storage,
+        counters: IoCounters,
+    ) -> Result<Self> {
+        let open = |part| {
+            NeighborIndex::open(config.book(), part, keys, folder, storage, counters.clone())
+        };
+        let indexes = (0..config.parts().len()).map(open).collect::<Result<_>>()?;
+        Ok(DistGraph { config: config.clone(), indexes, counters })
+    }
+
+    /// Who owns which nodes and edges: DGL's `get_partition_book`.
+    pub fn book(&self) -> &Arc<PartitionBook> {
+        self.config.book()
+    }
+
+    /// The partition directory.
+    pub fn config(&self) -> &PartitionConfig {
+        &self.config
+    }
+
+    /// Counts of what has been read.
+    pub fn counters(&self) -> &IoCounters {
+        &self.counters
+    }
+
+    /// Nodes of a type, or of all types.
+    pub fn num_nodes(&self, ntype: Option<&str>) -> Result<u64> {
+        let book = self.book();
+        let of_type = |name| Ok(book.num_nodes_of_type(book.get_ntype_id(name)?));
+        ntype.map_or_else(|| Ok(book.num_nodes()), of_type)
+    }
+
+    /// Edges of a type, or of all types.
+    pub fn num_edges(&self, etype: Option<&str>) -> Result<u64> {
+        let book = self.book();
+        let of_type = |name| Ok(book.num_edges_of_type(book.get_etype_id(name)?));
+        etype.map_or_else(|| Ok(book.num_edges()), of_type)
+    }
+
+    /// The files of one partition: DGL's `local_partition`.
+    pub fn local_partition(&self, part: usize) -> Result<Partition> {
+        Partition::open(&self.config, part)
+    }
+
+    /// A node feature: DGL's `ndata[key]` and `nodes[ntype].data[key]`.
+    pub fn ndata(&self, key: &str) -> Result<NodeColumn> {
+        NodeColumn::named(&self.config, key, self.counters.clone())
+    }
+
+    /// In-degrees of nodes (homogeneous ids).
+    pub fn in_degrees(&self, nodes: &[u64]) -> Result<Vec<u64>> {
+        let sorted = Sorted::new(self.book(), nodes)?;
+        let mut values = vec![0; nodes.len()];
+        sorted.each_part(self.book(), |part, local, places| {
+            for (row, place) in self.indexes[part].rows(local)?.into_iter().zip(places) {
+                values[*place as usize] = row.end - row.start;
+            }
+            Ok(())
+        })?;
+        Ok(values)
+    }
+
+    /// All in-edges of nodes (homogeneous ids, each named once), node by node: DGL's `in_subgraph`.
+    pub fn in_subgraph(&self, nodes: &[u64]) -> Result<InEdges> {
+        let all = Sampling { fanout: (-1).into(), replace: false, weighted: false };
+        let key = SampleKey { seed: 0, epoch: 0, batch: 0, layer: 0 };
+        self.sample_neighbors(nodes, &all, key)
+    }
+
+    /// Draws in-edges of nodes (homogeneous ids), node by node in the order of `nodes`; weights come along if the graph was
+    /// opened with a weight key. DGL's `sample_neighbors` and, with a fan-out per type, `sample_etype_neighbors`. The sample
+    /// is a pure function of the graph, `how`, `key` and each node.
+    ///
+    /// # Errors
+    /// If a node does not exist or a file cannot be read.
+    pub fn sample_neighbors(
+        &self,
+        nodes: &[u64],
+        how: &Sampling,
+        key: SampleKey,
+    ) -> Result<InEdges> {
+        let sorted = Sorted::new(self.book(), nodes)?;
+        let mut parts = Vec::new();
+        sorted.each_part(self.book(), |part, local, _| {
+            let first = self.book().node_range(part).start;
+            parts.push(self.indexes[part].sample(local, first, how, key)?);
+            Ok(())
+        })?;
+        Ok(sorted.restore(&parts))
+    }
+}
+
+/// Nodes in ascending order, with where they were.
+struct Sorted {
+    nodes: Vec<u64>,
+    places: Vec<u32>,
+}
+
+impl Sorted {
+    fn new(book: &PartitionBook, nodes: &[u64]) -> Result<Self> {
+        if let Some(node) = nodes.iter().find(|node| **node >= book.num_nodes()) {
+            let problem = format!("there is no node {node}; ids are below {}", book.num_nodes());
+            return Err(Error::config("ids", problem));
+        }
+        let mut places: Vec<u32> = (0..nodes.len() as u32).collect();
+        places.sort_unstable_by_key(|i| nodes[*i as usize]);
+        Ok(Sorted { nodes: places.iter().map(|i| nodes[*i as usize]).collect(), places })
+    }
+
+    /// Hands each partition's nodes, counted inside the partition, and where they were to `work`.
+    fn each_part(
+        &self,
+        book: &PartitionBook,
+        mut work: impl FnMut(usize, &[u64], &[u32]) -> Result<()>,
+    ) -> Result<()> {
+        let mut begin = 0;
+        for part in 0..book.num_parts() {
+            let range = book.node_range(part);
+            let end = self.nodes.partition_point(|node| *node < range.end);
+            if begin < end {
+                let own = self.nodes[begin..end].iter().map(|node| node - range.start);
+                work(part, &own.collect::<Vec<_>>(), &self.places[begin..end])?;
+            }
+            begin = end;
+        }
+        Ok(())
+    }
+
+    /// What the partitions drew, in the order that the nodes had.
+    fn restore(&self, parts: &[InEdges]) -> InEdges {
+        let mut counts = vec![0; self.places.len()];
+        let drawn = parts.iter().flat_map(|drawn| &drawn.counts);
+        for (place, count) in self.places.iter().zip(drawn) {
+            counts[*place as usize] = *count;
+        }
+        let mut starts = Vec::with_capacity(counts.len());
+        let mut total = 0;
+        for count in &counts {
+            starts.push(total);
+            total += *count as usize;
+        }
+        let (mut sources, mut edges) = (vec![0; total], vec![0; total]);
+        let weighted = parts.iter().any(|drawn| !drawn.weights.is_empty());
+        let mut weights = vec![0.0; if weighted { total } else { 0 }];
+        let mut places = self.places.iter();
+        for drawn in parts {
+            let mut from = 0;
+            for (count, place) in drawn.counts.iter().zip(&mut places) {
+                let (to, len) = (starts[*place as usize], *count as usize);
+                sources[to..to + len].copy_from_slice(&drawn.sources[from..from + len]);
+                edges[to..to + len].copy_from_slice(&drawn.edges[from..from + len]);
+                if weighted {
+                    weights[to..to + len].copy_from_slice(&drawn.weights[from..from + len]);
+                }
+                from += len;
+            }
+        }
+        InEdges { counts, sources, edges, weights }
+    }
+}
