@@ -1,7 +1,7 @@
 //! The process group of worker processes: messages are files, arrival is a word in the control file.
 //!
-//! One file per collective and sender, removed by the sender when the next collective is complete. Layout, in native byte
-//! order (files never leave the machine): the messages back to back, then the index (one entry per recipient: offset u64,
+//! One file per collective and sender, removed by the sender when a collective after it (and after its last
+//! reading, if it is kept) is complete. Layout, in native byte order (files never leave the machine): the messages back to back, then the index (one entry per recipient: offset u64,
 //! length u64, crc32 u64), then the index's crc32 (u64). The index comes last because lengths are known last; its place
 //! follows from the file's length.
 
@@ -9,7 +9,7 @@ use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::group::{Collective, Inbox, Outbox, Posted, ProcessGroup, Recipient};
+use super::group::{Collective, Inbox, Outbox, Posted, ProcessGroup, ReadOutboxes, Recipient};
 use crate::error::{Error, Result};
 use crate::io::{IoCounters, Storage, StorageFile};
 use crate::ipc::Control;
@@ -25,6 +25,7 @@ pub struct FileGroup {
     storage: Arc<dyn Storage>,
     counters: IoCounters,
     next: Cell<u64>,
+    read: ReadOutboxes,
 }
 
 impl FileGroup {
@@ -37,7 +38,8 @@ impl FileGroup {
         counters: IoCounters,
     ) -> Self {
         let folder = folder.to_owned();
-        FileGroup { control, rank, folder, storage, counters, next: Cell::new(0) }
+        let (next, read) = (Cell::new(0), ReadOutboxes::default());
+        FileGroup { control, rank, folder, storage, counters, next, read }
     }
 
     fn path(&self, sequence: u64, sender: usize) -> PathBuf {
@@ -60,16 +62,18 @@ impl ProcessGroup for FileGroup {
         let file = self.storage.create(&path).map_err(|e| Error::io("create", &path, e))?;
         let entries = vec![[0; 3]; self.world_size()];
         let message = Message { recipient: None, begin: 0, checksum: crc32fast::Hasher::new() };
-        Ok(Box::new(FileOutbox { group: self, sequence, path, file, len: 0, entries, message }))
+        let keep = false;
+        Ok(Box::new(FileOutbox { group: self, sequence, keep, path, file, len: 0, entries, message }))
     }
 
     fn wait(&self, posted: Posted) -> Result<Collective> {
         self.control.wait(posted.generation)?;
-        if let Some(read_by_all) = posted.sequence.checked_sub(1) {
-            let path = self.path(read_by_all, self.rank);
+        let (collective, read) = self.read.complete(&posted);
+        for sequence in read {
+            let path = self.path(sequence, self.rank);
             self.storage.remove(&path).map_err(|e| Error::io("remove", &path, e))?;
         }
-        Ok(Collective { sequence: posted.sequence })
+        Ok(collective)
     }
 
     fn inbox(&self, collective: &Collective, from: usize) -> Result<Box<dyn Inbox>> {
@@ -96,6 +100,7 @@ impl ProcessGroup for FileGroup {
 struct FileOutbox<'a> {
     group: &'a FileGroup,
     sequence: u64,
+    keep: bool,
     path: PathBuf,
     file: Box<dyn StorageFile>,
     len: u64,
@@ -144,6 +149,10 @@ impl Outbox for FileOutbox<'_> {
         self.append(bytes)
     }
 
+    fn keep(&mut self) {
+        self.keep = true;
+    }
+
     fn post(mut self: Box<Self>) -> Result<Posted> {
         self.end_message();
         let entries = std::mem::take(&mut self.entries);
@@ -151,7 +160,7 @@ impl Outbox for FileOutbox<'_> {
         self.append(index)?;
         self.append(bytemuck::bytes_of(&u64::from(crc32fast::hash(index))))?;
         let generation = self.group.control.arrive();
-        Ok(Posted { sequence: self.sequence, generation })
+        Ok(Posted { sequence: self.sequence, generation, keep: self.keep })
     }
 }
 

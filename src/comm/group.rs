@@ -1,5 +1,9 @@
 //! What a backend has to offer.
 
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+
 use super::hooks::Hooks;
 use crate::error::Result;
 
@@ -14,8 +18,8 @@ pub trait ProcessGroup {
     /// Starts this rank's messages of the next collective.
     fn outbox(&self) -> Result<Box<dyn Outbox + '_>>;
 
-    /// Waits until every rank has posted its messages. What was posted to the collective before this one may be gone
-    /// afterwards: everybody who posts has finished reading.
+    /// Waits until every rank has posted its messages. What was posted to the collective before this one is gone
+    /// afterwards, unless it is kept: everybody who posts has finished reading.
     fn wait(&self, posted: Posted) -> Result<Collective>;
 
     /// What `from` sent to this rank.
@@ -39,6 +43,10 @@ pub trait Outbox {
     /// Appends bytes to the message begun last.
     fn write(&mut self, bytes: &[u8]) -> Result<()>;
 
+    /// Keeps the messages until every rank has dropped its [`Collective`], so that they can be read again. All ranks keep
+    /// those of the same collectives, and drop them between the same collectives.
+    fn keep(&mut self);
+
     /// Makes the messages visible to the others and counts this rank as arrived. Does not wait.
     fn post(self: Box<Self>) -> Result<Posted>;
 }
@@ -58,12 +66,43 @@ pub trait Inbox {
 pub struct Posted {
     pub(super) sequence: u64,
     pub(super) generation: u32,
+    pub(super) keep: bool,
 }
 
 /// A collective that every rank has posted to.
 #[derive(Debug)]
 pub struct Collective {
     pub(super) sequence: u64,
+    /// Only there to be dropped with the collective.
+    _outbox: Option<KeptOutbox>,
+}
+
+/// The own outboxes that nobody reads any more once the next collective is complete.
+#[derive(Debug, Default)]
+pub(super) struct ReadOutboxes(Arc<Mutex<Vec<u64>>>);
+
+impl ReadOutboxes {
+    /// For when everybody has posted to a collective: makes the handle on it, and says which outboxes can go.
+    pub(super) fn complete(&self, posted: &Posted) -> (Collective, Vec<u64>) {
+        let read = std::mem::take(&mut *self.0.lock());
+        let outbox = KeptOutbox { sequence: posted.sequence, read: self.0.clone() };
+        // One that is not kept is dropped here: every rank reads it before it posts to the next.
+        let outbox = posted.keep.then_some(outbox);
+        (Collective { sequence: posted.sequence, _outbox: outbox }, read)
+    }
+}
+
+/// An own outbox that is read until this is dropped.
+#[derive(Debug)]
+struct KeptOutbox {
+    sequence: u64,
+    read: Arc<Mutex<Vec<u64>>>,
+}
+
+impl Drop for KeptOutbox {
+    fn drop(&mut self) {
+        self.read.lock().push(self.sequence);
+    }
 }
 
 /// The pause between posting and reading: the only place where turn, spilling and collectives meet.

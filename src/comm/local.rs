@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use super::group::{Collective, Inbox, Outbox, Posted, ProcessGroup, Recipient};
+use super::group::{Collective, Inbox, Outbox, Posted, ProcessGroup, ReadOutboxes, Recipient};
 use crate::error::{Error, Result};
 use crate::ipc::Control;
 
@@ -28,6 +28,7 @@ pub struct LocalGroup {
     mail: Arc<Mail>,
     rank: usize,
     next: Cell<u64>,
+    read: ReadOutboxes,
 }
 
 impl LocalGroup {
@@ -39,6 +40,7 @@ impl LocalGroup {
             mail: mail.clone(),
             rank,
             next: Cell::new(0),
+            read: ReadOutboxes::default(),
         };
         (0..control.world_size()).map(group).collect()
     }
@@ -56,15 +58,17 @@ impl ProcessGroup for LocalGroup {
     fn outbox(&self) -> Result<Box<dyn Outbox + '_>> {
         let sequence = self.next.replace(self.next.get() + 1);
         let letter = Letter { bytes: Vec::new(), messages: vec![0..0; self.world_size()] };
-        Ok(Box::new(LocalOutbox { group: self, sequence, letter, recipient: None, begin: 0 }))
+        let (keep, recipient) = (false, None);
+        Ok(Box::new(LocalOutbox { group: self, sequence, keep, letter, recipient, begin: 0 }))
     }
 
     fn wait(&self, posted: Posted) -> Result<Collective> {
         self.control.wait(posted.generation)?;
-        if let Some(read_by_all) = posted.sequence.checked_sub(1) {
-            self.mail.lock().remove(&(read_by_all, self.rank));
+        let (collective, read) = self.read.complete(&posted);
+        for sequence in read {
+            self.mail.lock().remove(&(sequence, self.rank));
         }
-        Ok(Collective { sequence: posted.sequence })
+        Ok(collective)
     }
 
     fn inbox(&self, collective: &Collective, from: usize) -> Result<Box<dyn Inbox>> {
@@ -79,6 +83,7 @@ impl ProcessGroup for LocalGroup {
 struct LocalOutbox<'a> {
     group: &'a LocalGroup,
     sequence: u64,
+    keep: bool,
     letter: Letter,
     recipient: Option<Recipient>,
     begin: usize,
@@ -107,11 +112,15 @@ impl Outbox for LocalOutbox<'_> {
         Ok(())
     }
 
+    fn keep(&mut self) {
+        self.keep = true;
+    }
+
     fn post(mut self: Box<Self>) -> Result<Posted> {
         self.end_message();
-        let Self { group, sequence, letter, .. } = *self;
+        let Self { group, sequence, keep, letter, .. } = *self;
         group.mail.lock().insert((sequence, group.rank), Arc::new(letter));
-        Ok(Posted { sequence, generation: group.control.arrive() })
+        Ok(Posted { sequence, generation: group.control.arrive(), keep })
     }
 }
 

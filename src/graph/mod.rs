@@ -17,4 +17,4 @@ pub use canonical_etype::CanonicalEtype;
 pub use csr::Csr;
 pub use id_ranges::IdRanges;
 pub use partition_book::PartitionBook;
-pub use shard::{EdgeWeights, GraphShard, ShardBuilder};
+pub use shard::{GraphShard, PerEdge, ShardBuilder};

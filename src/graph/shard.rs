@@ -2,13 +2,26 @@
 
 use super::csr::Csr;
 
-/// One weight per edge of a shard, in both orders that kernels walk it.
+/// One value per edge of a shard, in both orders that kernels walk it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct EdgeWeights {
+pub struct PerEdge<T> {
     /// In the order of [`GraphShard::by_dst`].
-    pub by_dst: Vec<f32>,
+    pub by_dst: Vec<T>,
     /// In the order of [`GraphShard::by_src`].
-    pub by_src: Vec<f32>,
+    pub by_src: Vec<T>,
+}
+
+impl<T: Copy> PerEdge<T> {
+    /// Brings values in the order in which edges were pushed into the shard's; `None` if there are none. The other two
+    /// say where each edge comes from: of `by_dst` in the pushed order, and of `by_src` in that of `by_dst`.
+    fn sorted(values: &[T], from_pushed: &[u32], from_dst: &[u32]) -> Option<Self> {
+        if values.is_empty() {
+            return None;
+        }
+        let by_dst: Vec<T> = from_pushed.iter().map(|&i| values[i as usize]).collect();
+        let by_src = from_dst.iter().map(|&i| by_dst[i as usize]).collect();
+        Some(PerEdge { by_dst, by_src })
+    }
 }
 
 /// The edges from the nodes of rank `source` to this rank's own nodes: SAR's `GraphShard`.
@@ -24,7 +37,9 @@ pub struct GraphShard {
     /// The transpose. What the backward pass walks.
     pub by_src: Csr,
     /// Edge weights, if the run uses them.
-    pub weights: Option<EdgeWeights>,
+    pub weights: Option<PerEdge<f32>>,
+    /// Edge types, if the run uses them.
+    pub types: Option<PerEdge<u16>>,
 }
 
 /// Collects the edges from one rank and makes a shard of them.
@@ -33,6 +48,7 @@ pub struct ShardBuilder {
     src: Vec<u32>,
     dst: Vec<u32>,
     weights: Vec<f32>,
+    types: Vec<u16>,
 }
 
 impl ShardBuilder {
@@ -47,6 +63,11 @@ impl ShardBuilder {
         self.weights.push(weight);
     }
 
+    /// Adds the type of the edge pushed last.
+    pub fn push_type(&mut self, etype: u16) {
+        self.types.push(etype);
+    }
+
     /// Makes the shard. With `dense` the columns are the source rank's rows, of which it has `num_src`; otherwise only
     /// those with an edge get a column, and the second result tells which rows they are.
     pub fn build(
@@ -56,7 +77,7 @@ impl ShardBuilder {
         num_src: usize,
         dense: bool,
     ) -> (GraphShard, Vec<u32>) {
-        let ShardBuilder { mut src, dst, weights } = self;
+        let ShardBuilder { mut src, dst, weights, types } = self;
         let mut sources = Vec::new();
         let mut num_cols = num_src;
         if !dense {
@@ -75,12 +96,9 @@ impl ShardBuilder {
         }
         let (by_dst, from_pushed) = Csr::from_entries(num_dst, num_cols, &dst, &src);
         let (by_src, from_dst) = by_dst.transpose();
-        let weights = (!weights.is_empty()).then(|| {
-            let in_dst_order: Vec<f32> = from_pushed.iter().map(|&i| weights[i as usize]).collect();
-            let in_src_order = from_dst.iter().map(|&i| in_dst_order[i as usize]).collect();
-            EdgeWeights { by_dst: in_dst_order, by_src: in_src_order }
-        });
-        (GraphShard { source, by_dst, by_src, weights }, sources)
+        let weights = PerEdge::sorted(&weights, &from_pushed, &from_dst);
+        let types = PerEdge::sorted(&types, &from_pushed, &from_dst);
+        (GraphShard { source, by_dst, by_src, weights, types }, sources)
     }
 }
 

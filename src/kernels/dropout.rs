@@ -19,15 +19,16 @@ pub struct DropoutKey {
 
 /// `y = x * m / (1 - probability)`, where m is 0 with `probability` and else 1, drawn for each (node, column).
 ///
-/// Rows of `x` and `y` have `width` elements; row i belongs to the node with global id `first_node + i`. The adjoint is
+/// Rows of `x` and `y` have `width` elements; row i belongs to the node with global id `nodes[i]`. The adjoint is
 /// the same function, applied to the gradient.
 pub fn dropout<T: Real>(
     key: DropoutKey,
     probability: f64,
-    (first_node, width): (u64, usize),
+    (nodes, width): (&[i64], usize),
     x: &[T],
     y: &mut [T],
 ) {
+    assert_eq!(x.len(), nodes.len() * width);
     assert_eq!(x.len(), y.len());
     if width == 0 {
         return;
@@ -35,9 +36,9 @@ pub fn dropout<T: Real>(
     // An element is kept if its 32-bit draw is at least the threshold.
     let threshold = (probability * 2f64.powi(32)) as u64;
     let scale = T::from_f64(1.0 / (1.0 - probability));
-    let rows = y.par_chunks_mut(width).zip(x.par_chunks(width)).enumerate();
-    rows.with_min_len(64).for_each(|(i, (y, x))| {
-        let node = first_node + i as u64;
+    let rows = y.par_chunks_mut(width).zip(x.par_chunks(width)).zip(nodes);
+    rows.with_min_len(64).for_each(|((y, x), &node)| {
+        let node = node as u64;
         for (group, (y, x)) in y.chunks_mut(4).zip(x.chunks(4)).enumerate() {
             let counter = [group as u32, key.layer, node as u32, (node >> 32) as u32];
             let draws = philox4x32(counter, [key.seed as u32, (key.seed >> 32) as u32 ^ key.epoch]);

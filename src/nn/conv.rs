@@ -5,8 +5,16 @@ use crate::tape::{Graph, Tape, Var};
 
 /// A graph layer.
 pub trait Conv {
-    /// From `[num_nodes, in]` to `[num_nodes, out]`; row i belongs to own node i of `graph`.
-    fn forward<'a>(&self, tape: &mut Tape<'a>, graph: &'a dyn Graph, x: Var) -> Result<Var>;
+    /// From features of the sources, `[num_sources, in]`, and of the destinations, `[num_destinations, in]`, to
+    /// `[num_destinations, out]`. Where both are the same nodes, `dst` is a clone of `src`;
+    /// [`Tape::destinations`] makes it of `src` on any graph of one node type.
+    fn forward<'a>(
+        &self,
+        tape: &mut Tape<'a>,
+        graph: &'a dyn Graph,
+        src: Var,
+        dst: Var,
+    ) -> Result<Var>;
 }
 
 /// A model: ordinary code over a tape.

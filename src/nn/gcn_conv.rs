@@ -80,7 +80,7 @@ impl GcnConv {
     }
 
     fn check_degrees(&self, graph: &dyn Graph) -> Result<()> {
-        if self.config.allow_zero_in_degree || graph.num_nodes() == 0 {
+        if self.config.allow_zero_in_degree || graph.num_destinations() == 0 {
             return Ok(());
         }
         let without = graph.in_degrees().pin()?.f_eq(0)?.f_sum(Kind::Int64)?.f_int64_value(&[])?;
@@ -96,7 +96,14 @@ impl GcnConv {
 }
 
 impl Conv for GcnConv {
-    fn forward<'a>(&self, tape: &mut Tape<'a>, graph: &'a dyn Graph, x: Var) -> Result<Var> {
+    /// The destinations' own features play no part.
+    fn forward<'a>(
+        &self,
+        tape: &mut Tape<'a>,
+        graph: &'a dyn Graph,
+        x: Var,
+        _: Var,
+    ) -> Result<Var> {
         self.check_degrees(graph)?;
         let first = aggregates_first(&x, self.config.in_feats, self.config.out_feats);
         let (source, destination) = self.scales(tape, graph, x.kind());

@@ -81,32 +81,55 @@ impl SageConv {
         }
     }
 
-    fn mean<'a>(&self, tape: &mut Tape<'a>, graph: &'a dyn Graph, x: Var) -> Result<Var> {
+    fn mean<'a>(
+        &self,
+        tape: &mut Tape<'a>,
+        graph: &'a dyn Graph,
+        src: Var,
+        dst: Var,
+    ) -> Result<Var> {
         let mean = Aggregation::new(Reduce::Mean).weighted(self.config.edge_weights);
-        if aggregates_first(&x, self.config.in_feats, self.config.out_feats) {
-            let neighbours = tape.aggregate(graph, x.clone(), mean)?;
-            let own = self.own_term(tape, &x, None)?;
+        if aggregates_first(&src, self.config.in_feats, self.config.out_feats) {
+            let neighbours = tape.aggregate(graph, src, mean)?;
+            let own = self.own_term(tape, &dst, None)?;
             return tape.linear(&neighbours, self.neigh, None, Some(own));
         }
-        let messages = tape.linear(&x, self.neigh, None, None)?;
-        let own = self.own_term(tape, &x, None)?;
-        drop(x);
+        let messages = tape.linear(&src, self.neigh, None, None)?;
+        let own = self.own_term(tape, &dst, None)?;
+        drop((src, dst));
         tape.aggregate(graph, messages, mean.onto(own))
     }
 
-    fn gcn<'a>(&self, tape: &mut Tape<'a>, graph: &'a dyn Graph, x: Var) -> Result<Var> {
+    fn gcn<'a>(
+        &self,
+        tape: &mut Tape<'a>,
+        graph: &'a dyn Graph,
+        src: Var,
+        dst: Var,
+    ) -> Result<Var> {
         let share = |degrees: &tch::Tensor| Ok(degrees.f_add_scalar(1)?.f_reciprocal()?);
-        let scale = tape.degree_scale(graph.in_degrees(), x.kind(), share);
-        let first = aggregates_first(&x, self.config.in_feats, self.config.out_feats);
-        let x = if first { x } else { tape.linear(&x, self.neigh, None, None)? };
-        let own = tape.scale_rows(&x, &scale)?;
+        let scale = tape.degree_scale(graph.in_degrees(), src.kind(), share);
+        let first = aggregates_first(&src, self.config.in_feats, self.config.out_feats);
+        let (src, dst) = match (first, src.is(&dst)) {
+            (true, _) => (src, dst),
+            (false, true) => {
+                let x = tape.linear(&src, self.neigh, None, None)?;
+                (x.clone(), x)
+            }
+            (false, false) => (
+                tape.linear(&src, self.neigh, None, None)?,
+                tape.linear(&dst, self.neigh, None, None)?,
+            ),
+        };
+        let own = tape.scale_rows(&dst, &scale)?;
+        drop(dst);
         let sum = Aggregation::new(Reduce::Sum).weighted(self.config.edge_weights);
         let sum = sum.scaled(Some(scale)).onto(own);
         if first {
-            let mean = tape.aggregate(graph, x, sum)?;
+            let mean = tape.aggregate(graph, src, sum)?;
             tape.linear(&mean, self.neigh, Some(self.bias), None)
         } else {
-            tape.aggregate(graph, x, sum.bias(Some(self.bias)))
+            tape.aggregate(graph, src, sum.bias(Some(self.bias)))
         }
     }
 
@@ -115,23 +138,31 @@ impl SageConv {
         (weight, bias): (Weight, Parameter),
         tape: &mut Tape<'a>,
         graph: &'a dyn Graph,
-        x: Var,
+        src: Var,
+        dst: Var,
     ) -> Result<Var> {
-        let messages = tape.linear(&x, weight, Some(bias), None)?;
+        let messages = tape.linear(&src, weight, Some(bias), None)?;
+        drop(src);
         let messages = tape.relu(&messages)?;
         let max = Aggregation::new(Reduce::Max).weighted(self.config.edge_weights);
         let neighbours = tape.aggregate(graph, messages, max)?;
-        let own = self.own_term(tape, &x, None)?;
+        let own = self.own_term(tape, &dst, None)?;
         tape.linear(&neighbours, self.neigh, None, Some(own))
     }
 }
 
 impl Conv for SageConv {
-    fn forward<'a>(&self, tape: &mut Tape<'a>, graph: &'a dyn Graph, x: Var) -> Result<Var> {
+    fn forward<'a>(
+        &self,
+        tape: &mut Tape<'a>,
+        graph: &'a dyn Graph,
+        src: Var,
+        dst: Var,
+    ) -> Result<Var> {
         match (self.config.aggregator, self.pool) {
-            (SageAggregator::Gcn, _) => self.gcn(tape, graph, x),
-            (_, Some(pool)) => self.pool(pool, tape, graph, x),
-            (_, None) => self.mean(tape, graph, x),
+            (SageAggregator::Gcn, _) => self.gcn(tape, graph, src, dst),
+            (_, Some(pool)) => self.pool(pool, tape, graph, src, dst),
+            (_, None) => self.mean(tape, graph, src, dst),
         }
     }
 }

@@ -129,7 +129,8 @@ impl Model for Stack {
                 x = tape.relu(&x)?;
                 x = tape.dropout(*graph, &x, self.dropout)?;
             }
-            x = conv.forward(tape, *graph, x)?;
+            let destinations = tape.destinations(*graph, &x)?;
+            x = conv.forward(tape, *graph, x, destinations)?;
         }
         Ok(x)
     }

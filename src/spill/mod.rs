@@ -17,4 +17,4 @@ pub use heap::{give_memory_back, prepare_allocator};
 pub use manager::{Masks, PartitionDataManager};
 pub use pointer::{Pinned, Pointer, PointerTensor};
 pub use store::{SpillFile, SpillReader, SpillStore, SpillWriter};
-pub use value::Spill;
+pub use value::{ShardLayout, Spill};

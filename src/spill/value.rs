@@ -5,7 +5,7 @@ use tch::{Kind, Tensor};
 
 use super::store::{SpillReader, SpillWriter};
 use crate::error::Result;
-use crate::graph::{Csr, EdgeWeights, GraphShard};
+use crate::graph::{Csr, GraphShard, PerEdge};
 use crate::tensor;
 
 /// A value that can be written to a file and read back the same.
@@ -82,44 +82,67 @@ fn load_vec<T: Pod>(len: usize, source: &mut SpillReader<'_>) -> Result<Vec<T>> 
     Ok(values)
 }
 
-impl Spill for GraphShard {
-    /// Source rank, both orders of the structure, whether there are weights.
-    type Layout = (usize, CsrLayout, CsrLayout, bool);
+fn save_per_edge<T: Pod>(values: Option<&PerEdge<T>>, sink: &mut SpillWriter) -> Result<()> {
+    let Some(PerEdge { by_dst, by_src }) = values else { return Ok(()) };
+    sink.write(bytemuck::cast_slice(by_dst))?;
+    sink.write(bytemuck::cast_slice(by_src))
+}
 
-    fn layout(&self) -> Self::Layout {
-        (self.source, csr_layout(&self.by_dst), csr_layout(&self.by_src), self.weights.is_some())
+fn load_per_edge<T: Pod>(
+    there: bool,
+    edges: usize,
+    source: &mut SpillReader<'_>,
+) -> Result<Option<PerEdge<T>>> {
+    if !there {
+        return Ok(None);
+    }
+    Ok(Some(PerEdge { by_dst: load_vec(edges, source)?, by_src: load_vec(edges, source)? }))
+}
+
+/// How a [`GraphShard`] lies in its file.
+#[derive(Clone, Copy)]
+pub struct ShardLayout {
+    source: usize,
+    by_dst: CsrLayout,
+    by_src: CsrLayout,
+    weights: bool,
+    types: bool,
+}
+
+impl Spill for GraphShard {
+    type Layout = ShardLayout;
+
+    fn layout(&self) -> ShardLayout {
+        ShardLayout {
+            source: self.source,
+            by_dst: csr_layout(&self.by_dst),
+            by_src: csr_layout(&self.by_src),
+            weights: self.weights.is_some(),
+            types: self.types.is_some(),
+        }
     }
 
-    fn byte_len((_, by_dst, by_src, weighted): &Self::Layout) -> u64 {
-        let weights = if *weighted { 8 * by_dst.3 as u64 } else { 0 };
-        csr_bytes(*by_dst) + csr_bytes(*by_src) + weights
+    fn byte_len(layout: &ShardLayout) -> u64 {
+        let ShardLayout { by_dst, by_src, weights, types, .. } = *layout;
+        let per_edge = 8 * u64::from(weights) + 4 * u64::from(types);
+        csr_bytes(by_dst) + csr_bytes(by_src) + per_edge * by_dst.3 as u64
     }
 
     fn save(&self, sink: &mut SpillWriter) -> Result<()> {
         save_csr(&self.by_dst, sink)?;
         save_csr(&self.by_src, sink)?;
-        if let Some(EdgeWeights { by_dst, by_src }) = &self.weights {
-            sink.write(bytemuck::cast_slice(by_dst))?;
-            sink.write(bytemuck::cast_slice(by_src))?;
-        }
-        Ok(())
+        save_per_edge(self.weights.as_ref(), sink)?;
+        save_per_edge(self.types.as_ref(), sink)
     }
 
-    fn load(
-        (shard, by_dst, by_src, weighted): &Self::Layout,
-        source: &mut SpillReader<'_>,
-    ) -> Result<Self> {
+    fn load(layout: &ShardLayout, source: &mut SpillReader<'_>) -> Result<Self> {
+        let edges = layout.by_dst.3;
         Ok(GraphShard {
-            source: *shard,
-            by_dst: load_csr(*by_dst, source)?,
-            by_src: load_csr(*by_src, source)?,
-            weights: match weighted {
-                true => Some(EdgeWeights {
-                    by_dst: load_vec(by_dst.3, source)?,
-                    by_src: load_vec(by_src.3, source)?,
-                }),
-                false => None,
-            },
+            source: layout.source,
+            by_dst: load_csr(layout.by_dst, source)?,
+            by_src: load_csr(layout.by_src, source)?,
+            weights: load_per_edge(layout.weights, edges, source)?,
+            types: load_per_edge(layout.types, edges, source)?,
         })
     }
 }

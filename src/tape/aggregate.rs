@@ -9,8 +9,9 @@ use super::linear::column_sums;
 use super::parameters::Parameter;
 use super::record::{Adjoint, Tape};
 use super::var::{Target, Var};
+use crate::comm::Collective;
 use crate::error::{Error, Result};
-use crate::graph::{Csr, GraphShard};
+use crate::graph::{Csr, GraphShard, PerEdge};
 use crate::kernels::{Spmm, scatter_add_rows};
 use crate::spill::PointerTensor;
 use crate::tensor::{self, with_real};
@@ -49,13 +50,13 @@ impl Aggregation {
         Aggregation { weighted, ..self }
     }
 
-    /// Multiplies each row of the result of a sum by a factor, `[num_nodes]`.
+    /// Multiplies each row of the result of a sum by a factor, `[num_destinations]`.
     #[must_use]
     pub fn scaled(self, scale: Option<PointerTensor>) -> Self {
         Aggregation { scale, ..self }
     }
 
-    /// Adds the result to a value of the same shape, in place if the caller moves in the only handle on it.
+    /// Adds the result to a value, `[num_destinations, width]`, in place if the caller moves in the only handle on it.
     #[must_use]
     pub fn onto(self, onto: Var) -> Self {
         Aggregation { onto: Some(onto), ..self }
@@ -69,8 +70,8 @@ impl Aggregation {
 }
 
 impl<'a> Tape<'a> {
-    /// Aggregates the rows of `x` (`[num_nodes, width]`) along the in-edges of each node. One collective; move `x` in if
-    /// it is not used again, so that it need not survive the pause.
+    /// Aggregates the rows of `x` (`[num_sources, width]`) along the in-edges of each destination, `[num_destinations,
+    /// width]`. One collective; move `x` in if it is not used again, so that it need not survive the pause.
     ///
     /// Source rows of other ranks are added rank by rank as they are read (sequential aggregation). The sum over a row's
     /// edges has a fixed order, so the result does not depend on which ranks are resident when.
@@ -106,7 +107,7 @@ impl<'a> Tape<'a> {
 
     fn aggregate_sum(&mut self, graph: &'a dyn Graph, x: Var, how: Aggregation) -> Result<Var> {
         let Aggregation { weighted, scale, onto, bias, .. } = how;
-        let layout = (x.width() as usize, x.kind());
+        let (width, kind) = (x.width(), x.kind());
         let adjoint = SumAdjoint {
             graph,
             weighted,
@@ -123,14 +124,14 @@ impl<'a> Tape<'a> {
         };
         let mut sum = match onto {
             Some(onto) => onto.into_tensor()?,
-            None => tensor::zeros(x.size(), x.kind())?,
+            None => tensor::zeros(&[graph.num_destinations() as i64, width], kind)?,
         };
         if let Some(bias) = bias {
             sum = sum.f_add_(&self.parameters().value(bias)?)?;
         }
         let transfer = {
             let rows = x.pin()?;
-            let transfer = graph.pull(&rows)?;
+            let transfer = graph.pull(&[&rows], false)?;
             product(&*graph.local_shard()?, &rows, &mut sum)?;
             transfer
         };
@@ -138,8 +139,8 @@ impl<'a> Tape<'a> {
         let partial = self.manager().track("partial-sum", sum);
         let collective = graph.complete(transfer)?;
         let mut sum = partial.take()?;
-        graph.pulled(collective.as_ref(), layout, &mut |shard, rows| {
-            product(shard, rows, &mut sum)
+        graph.pulled(collective.as_ref(), &[(width as usize, kind)], &mut |shard, parts| {
+            product(shard, &parts[0], &mut sum)
         })?;
         let value = self.manager().track("aggregate", sum);
         let y = self.var(value, needs_grad);
@@ -170,13 +171,13 @@ impl Adjoint for SumAdjoint<'_> {
         let (transfer, partial) = {
             let gy = gradient.pin()?;
             let scale = scale.as_ref().map(PointerTensor::pin).transpose()?;
-            let product = |shard: &GraphShard| {
+            let product = |shard: &GraphShard| -> Result<Tensor> {
                 let mut gx = tensor::zeros(&[shard.by_src.num_rows() as i64, width], kind)?;
                 let weights = edge_weights(shard, weighted)?.map(|w| &*w.by_src);
                 spmm(&shard.by_src, (weights, None, scale.as_deref()), &gy, &mut gx)?;
                 Ok(gx)
             };
-            let transfer = graph.push(&mut |shard| product(shard))?;
+            let transfer = graph.push(&mut |shard| Ok(vec![product(shard)?]))?;
             (transfer, product(&*graph.local_shard()?)?)
         };
         let partial = tape.manager().track("partial-gradient", partial);
@@ -192,20 +193,25 @@ impl Adjoint for SumAdjoint<'_> {
 /// Adds what other ranks computed for own rows.
 pub(super) fn add_pushed(
     graph: &dyn Graph,
-    collective: Option<&crate::comm::Collective>,
+    collective: Option<&Collective>,
     gx: &mut Tensor,
 ) -> Result<()> {
     let (width, kind) = (gx.size()[1] as usize, gx.kind());
-    graph.pushed(collective, (width, kind), &mut |rows, values| {
-        with_real!(kind, T => {
-            let gx = tensor::slice_mut::<T>(gx);
-            scatter_add_rows(tensor::slice::<T>(values), width, rows, gx);
-            Ok(())
-        })
+    graph.pushed(collective, &[(width, kind)], &mut |rows, parts| {
+        add_rows(&parts[0], rows, gx)
     })
 }
 
-fn edge_weights(shard: &GraphShard, weighted: bool) -> Result<Option<&crate::graph::EdgeWeights>> {
+/// `x[rows[i]] += values[i]`; `rows` is ascending, without repetition.
+pub(super) fn add_rows(values: &Tensor, rows: &[u32], x: &mut Tensor) -> Result<()> {
+    let width = x.size()[1] as usize;
+    with_real!(x.kind(), T => {
+        scatter_add_rows(tensor::slice::<T>(values), width, rows, tensor::slice_mut::<T>(x));
+        Ok(())
+    })
+}
+
+fn edge_weights(shard: &GraphShard, weighted: bool) -> Result<Option<&PerEdge<f32>>> {
     // A shard without edges has no weights either.
     if !weighted || shard.by_dst.num_entries() == 0 {
         return Ok(None);

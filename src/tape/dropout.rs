@@ -13,21 +13,22 @@ use crate::spill::PointerTensor;
 use crate::tensor::{self, with_real};
 
 /// One application of dropout. Its own adjoint: the same mask, the same factor.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 struct Mask {
     key: DropoutKey,
     probability: f64,
-    first_node: u64,
+    node_ids: PointerTensor,
 }
 
 impl Mask {
-    fn apply(self, x: &Tensor) -> Result<Tensor> {
+    fn apply(&self, x: &Tensor) -> Result<Tensor> {
         let (size, kind) = (x.size(), x.kind());
         let mut y = tensor::empty(&size, kind)?;
-        let shape = (self.first_node, size[1] as usize);
+        let ids = self.node_ids.pin()?;
+        let ids = (tensor::slice::<i64>(&ids), size[1] as usize);
         with_real!(kind, T => {
             let y = tensor::slice_mut::<T>(&mut y);
-            dropout(self.key, self.probability, shape, tensor::slice::<T>(x), y);
+            dropout(self.key, self.probability, ids, tensor::slice::<T>(x), y);
             Ok(())
         })?;
         Ok(y)
@@ -52,9 +53,9 @@ impl Tape<'_> {
             Some(key) if probability > 0.0 => key,
             _ => return Ok(x.clone()),
         };
-        let mask = Mask { key, probability, first_node: graph.first_node() };
+        let mask = Mask { key, probability, node_ids: graph.source_ids().clone() };
         let recipe = {
-            let x = x.clone();
+            let (x, mask) = (x.clone(), mask.clone());
             Rc::new(move || mask.apply(&*x.pin()?))
         };
         let layout = (x.size().to_vec(), x.kind());

@@ -5,7 +5,7 @@ use tch::{Kind, Tensor};
 use crate::comm::{Collective, Posted};
 use crate::error::Result;
 use crate::graph::GraphShard;
-use crate::spill::{Pinned, PointerTensor};
+use crate::spill::{Pinned, Pointer, PointerTensor};
 
 /// Messages under way between the partitions of a graph.
 #[must_use]
@@ -16,51 +16,69 @@ pub enum Transfer {
     Posted(Posted),
 }
 
-/// A graph as one rank sees it: its own nodes, the edges into them in one shard per source rank, and the means to get
+/// Width and element type of the rows of a message's part.
+pub type RowLayout = (usize, Kind);
+
+/// A graph as one rank sees it: the edges into its own destinations, in one shard per source rank, and the means to get
 /// rows to and from the ranks that own the sources.
 ///
-/// A pull (forward) brings rows of sources here; a push (backward) sends rows computed for sources to their owners. Both are
-/// posted, completed (this is the pause: nothing but `PointerTensor`s survives it) and then read in the order of ranks.
+/// On a full graph sources and destinations are the same nodes. On a message flow graph the destinations are some of the
+/// sources; on the graph of one relation the two may be nodes of different types.
+///
+/// A pull (forward) brings rows of sources here; a push (backward) sends rows computed for sources to their owners. A
+/// message consists of parts, each with rows of its own [`RowLayout`]. Both are posted, completed (this is the pause:
+/// nothing but `PointerTensor`s survives it) and then read in the order of ranks.
 pub trait Graph {
-    /// Nodes that this rank owns: rows of inputs and outputs.
-    fn num_nodes(&self) -> usize;
+    /// Sources that this rank owns: rows of a layer's input.
+    fn num_sources(&self) -> usize;
 
-    /// The global id of the first of them.
-    fn first_node(&self) -> u64;
+    /// Destinations, all of which this rank owns: rows of a layer's output.
+    fn num_destinations(&self) -> usize;
 
-    /// In-degree of each own node, `int64 [num_nodes]`.
+    /// For each destination its row among the own sources, ascending or not; `None` if destination i is source i.
+    fn destination_rows(&self) -> Option<&Pointer<Vec<u32>>>;
+
+    /// The global id of each own source, `int64 [num_sources]`.
+    fn source_ids(&self) -> &PointerTensor;
+
+    /// The global id of each destination, `int64 [num_destinations]`.
+    fn destination_ids(&self) -> &PointerTensor;
+
+    /// In-degree of each destination, `int64 [num_destinations]`.
     fn in_degrees(&self) -> &PointerTensor;
 
-    /// Out-degree of each own node over the whole graph, `int64 [num_nodes]`.
+    /// Out-degree of each own source over the whole graph, `int64 [num_sources]`.
     fn out_degrees(&self) -> &PointerTensor;
 
-    /// The edges between own nodes.
+    /// The edges from own sources; its columns are their rows.
     fn local_shard(&self) -> Result<Pinned<GraphShard>>;
 
-    /// Posts the rows of `x` (`[num_nodes, width]`) that other ranks have edges from.
-    fn pull(&self, x: &Tensor) -> Result<Transfer>;
+    /// Posts the rows of `parts` (each `[num_sources, width]`) that other ranks have edges from. With `keep` they can be
+    /// read again for as long as the collective lives.
+    fn pull(&self, parts: &[&Tensor], keep: bool) -> Result<Transfer>;
 
-    /// Posts, for each other rank, the rows that `make` computes for the sources of its shard
-    /// (`[shard.by_src.num_rows(), width]`).
-    fn push(&self, make: &mut dyn FnMut(&GraphShard) -> Result<Tensor>) -> Result<Transfer>;
+    /// Posts, for each other rank, the rows that `make` computes for the sources of its shard (parts of
+    /// `[shard.by_src.num_rows(), width]`).
+    fn push(&self, make: &mut dyn FnMut(&GraphShard) -> Result<Vec<Tensor>>) -> Result<Transfer>;
 
     /// Pauses until all ranks have posted.
     fn complete(&self, transfer: Transfer) -> Result<Option<Collective>>;
 
-    /// After a pull: hands every remote shard with its source rows (`[shard.by_dst.num_cols(), width]`) to `visit`.
+    /// After a pull: hands every remote shard with its source rows (parts of `[shard.by_dst.num_cols(), width]`) to
+    /// `visit`.
     fn pulled(
         &self,
         collective: Option<&Collective>,
-        layout: (usize, Kind),
-        visit: &mut dyn FnMut(&GraphShard, &Tensor) -> Result<()>,
+        layout: &[RowLayout],
+        visit: &mut dyn FnMut(&GraphShard, &[Tensor]) -> Result<()>,
     ) -> Result<()>;
 
-    /// After a push: hands own rows (ascending) and what another rank computed for them (`[rows.len(), width]`) to
-    /// `visit`.
+    /// After a push: hands own source rows (ascending) and what another rank computed for them (parts of
+    /// `[rows.len(), width]`) to `visit`.
     fn pushed(
         &self,
         collective: Option<&Collective>,
-        layout: (usize, Kind),
-        visit: &mut dyn FnMut(&[u32], &Tensor) -> Result<()>,
+        layout: &[RowLayout],
+        visit: &mut dyn FnMut(&[u32], &[Tensor]) -> Result<()>,
     ) -> Result<()>;
 }

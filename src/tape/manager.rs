@@ -1,11 +1,12 @@
-//! The full graph, spread over the ranks.
+//! A graph that is spread over the ranks.
 
 use std::rc::Rc;
 
 use tch::{Kind, Tensor};
 
-use super::graph::{Graph, Transfer};
-use crate::comm::{Collective, Hooks, Outbox, ProcessGroup, Recipient, complete, exchange_tensors};
+use super::graph::{Graph, RowLayout, Transfer};
+use super::requests::{Requests, exchange_requests};
+use crate::comm::{Collective, Hooks, Outbox, ProcessGroup, Recipient, complete};
 use crate::error::{Error, Result};
 use crate::graph::GraphShard;
 use crate::kernels::gather_rows;
@@ -17,22 +18,30 @@ const CHUNK: usize = 4 << 20;
 
 /// The partitioned graph as one rank sees it: SAR's class of the same name. Layers use it like any other [`Graph`].
 pub struct GraphShardManager {
-    manager: Rc<PartitionDataManager>,
-    group: Rc<dyn ProcessGroup>,
-    num_nodes: usize,
-    first_node: u64,
-    shards: Vec<Pointer<GraphShard>>,
-    /// By rank: own rows that it has edges from, ascending.
-    requested: Vec<Pointer<Vec<u32>>>,
-    in_degrees: PointerTensor,
-    out_degrees: PointerTensor,
+    pub(super) manager: Rc<PartitionDataManager>,
+    pub(super) group: Rc<dyn ProcessGroup>,
+    /// By source rank.
+    pub(super) shards: Vec<Pointer<GraphShard>>,
+    /// By rank: own source rows that it has edges from, ascending.
+    pub(super) requested: Vec<Pointer<Vec<u32>>>,
+    pub(super) ends: Ends,
+}
+
+/// The nodes at the two ends of a graph's edges.
+#[derive(Clone)]
+pub(super) struct Ends {
+    pub(super) source_ids: PointerTensor,
+    pub(super) destination_ids: PointerTensor,
+    pub(super) destination_rows: Option<Pointer<Vec<u32>>>,
+    pub(super) in_degrees: PointerTensor,
+    pub(super) out_degrees: PointerTensor,
 }
 
 impl GraphShardManager {
     /// Makes the graph of the shards in `manager.partition_data`; one collective.
     ///
     /// `sources[q]` are the rows of rank q that the columns of shard q stand for. `first_node` is the global id of this
-    /// rank's first node.
+    /// rank's first node; the others follow it.
     pub fn new(
         manager: &Rc<PartitionDataManager>,
         group: &Rc<dyn ProcessGroup>,
@@ -45,34 +54,46 @@ impl GraphShardManager {
             return Err(Error::Internal(problem));
         }
         let num_nodes = shards[group.rank()].pin()?.by_dst.num_rows();
-        let mut requests = Vec::new();
-        let mut in_degrees = vec![0_i64; num_nodes];
-        for (shard, sources) in shards.iter().zip(sources) {
+        let ids = node_ids(manager, first_node as i64, num_nodes as i64);
+        GraphShardManager::over(manager, group, shards, sources, (ids.clone(), ids))
+    }
+
+    /// Makes the graph of some shards over nodes with these global ids (of sources and of destinations); one collective.
+    pub(super) fn over(
+        manager: &Rc<PartitionDataManager>,
+        group: &Rc<dyn ProcessGroup>,
+        shards: Vec<Pointer<GraphShard>>,
+        sources: Vec<Vec<u32>>,
+        (source_ids, destination_ids): (PointerTensor, PointerTensor),
+    ) -> Result<Self> {
+        let mut in_degrees = vec![0_i64; destination_ids.size()[0] as usize];
+        for shard in &shards {
             let shard = shard.pin()?;
             for (i, &row) in shard.by_dst.rows().iter().enumerate() {
                 in_degrees[row as usize] += shard.by_dst.columns(i).len() as i64;
             }
-            requests.push(request(&shard, &sources)?);
         }
-        let mut out_degrees = vec![0_i64; num_nodes];
-        let mut requested = Vec::new();
-        for (rank, request) in exchange_tensors(&**group, requests, &**manager)?.iter().enumerate()
-        {
-            let rows = asked_rows(rank, request, num_nodes, &mut out_degrees)?;
-            requested.push(manager.track("requested-rows", rows));
-        }
+        let num_sources = source_ids.size()[0] as usize;
+        let asked = exchange_requests(manager, group, &shards, sources, num_sources)?;
+        let Requests { rows, out_degrees } = asked;
         let track = |values: &[i64]| -> Result<PointerTensor> {
             Ok(manager.track("degrees", Tensor::f_from_slice(values)?))
         };
+        let ends = Ends {
+            source_ids,
+            destination_ids,
+            destination_rows: None,
+            in_degrees: track(&in_degrees)?,
+            out_degrees: track(&out_degrees)?,
+        };
+        let requested = rows.into_iter().map(|rows| manager.track("requested-rows", rows));
+        let requested = requested.collect();
         Ok(GraphShardManager {
             manager: manager.clone(),
             group: group.clone(),
-            num_nodes,
-            first_node,
             shards,
             requested,
-            in_degrees: track(&in_degrees)?,
-            out_degrees: track(&out_degrees)?,
+            ends,
         })
     }
 
@@ -91,11 +112,18 @@ impl GraphShardManager {
         (0..self.group.world_size()).filter(move |q| *q != rank)
     }
 
-    fn post(&self, mut fill: impl FnMut(usize, &mut dyn Outbox) -> Result<()>) -> Result<Transfer> {
+    fn post(
+        &self,
+        keep: bool,
+        mut fill: impl FnMut(usize, &mut dyn Outbox) -> Result<()>,
+    ) -> Result<Transfer> {
         if self.group.world_size() == 1 {
             return Ok(Transfer::Nothing);
         }
         let mut outbox = self.group.outbox()?;
+        if keep {
+            outbox.keep();
+        }
         for rank in self.others() {
             outbox.begin(Recipient::Rank(rank));
             fill(rank, &mut *outbox)?;
@@ -103,106 +131,114 @@ impl GraphShardManager {
         Ok(Transfer::Posted(outbox.post()?))
     }
 
-    /// Reads `rows` rows from rank `from`.
+    /// Reads parts of `rows` rows each from rank `from`.
     fn receive(
         &self,
         collective: &Collective,
         from: usize,
         rows: usize,
-        (width, kind): (usize, Kind),
-    ) -> Result<Tensor> {
+        layout: &[RowLayout],
+    ) -> Result<Vec<Tensor>> {
         let mut inbox = self.group.inbox(collective, from)?;
-        let mut value = tensor::empty(&[rows as i64, width as i64], kind)?;
-        let bytes = tensor::bytes_mut(&mut value);
-        if inbox.remaining() != bytes.len() as u64 {
-            return Err(Error::Internal(format!(
-                "rank {from} sent {} bytes where {} were expected",
-                inbox.remaining(),
-                bytes.len()
-            )));
+        let parts = layout.iter().map(|(width, kind)| {
+            let mut part = tensor::empty(&[rows as i64, *width as i64], *kind)?;
+            inbox.read(tensor::bytes_mut(&mut part))?;
+            Ok(part)
+        });
+        let parts = parts.collect::<Result<Vec<_>>>()?;
+        match inbox.remaining() {
+            0 => Ok(parts),
+            left => {
+                let problem = format!("rank {from} sent {left} bytes more than were expected");
+                Err(Error::Internal(problem))
+            }
         }
-        inbox.read(bytes)?;
-        Ok(value)
     }
 }
 
-/// What this rank asks of a shard's owner: `int64 [2, columns]`, the rows it needs and how many edges each has here.
-fn request(shard: &GraphShard, sources: &[u32]) -> Result<Tensor> {
-    let columns = shard.by_src.num_rows();
-    let mut degree = vec![0_i64; columns];
-    for (i, &row) in shard.by_src.rows().iter().enumerate() {
-        degree[row as usize] = shard.by_src.columns(i).len() as i64;
-    }
-    // The own shard's columns are the rows themselves.
-    let mut values: Vec<i64> = match sources {
-        [] => (0..columns as i64).collect(),
-        _ => sources.iter().map(|s| i64::from(*s)).collect(),
+/// Consecutive global ids.
+pub(super) fn node_ids(
+    manager: &PartitionDataManager,
+    first_node: i64,
+    num_nodes: i64,
+) -> PointerTensor {
+    let kind = Kind::Int64;
+    let ids = move || {
+        let options = (kind, tch::Device::Cpu);
+        Ok(Tensor::f_arange_start(first_node, first_node + num_nodes, options)?)
     };
-    values.append(&mut degree);
-    Ok(Tensor::f_from_slice(&values)?.f_view([2, columns as i64])?)
+    manager.track_recipe("node-ids", (&[num_nodes], kind), None, Rc::new(ids))
 }
 
-/// The rows that `rank` asks for; counts its edges.
-fn asked_rows(
-    rank: usize,
-    request: &Tensor,
-    num_nodes: usize,
-    degrees: &mut [i64],
-) -> Result<Vec<u32>> {
-    let values = tensor::slice::<i64>(request);
-    let (rows, counts) = values.split_at(values.len() / 2);
-    for (row, count) in rows.iter().zip(counts) {
-        let degree = usize::try_from(*row).ok().and_then(|row| degrees.get_mut(row));
-        let degree = degree.ok_or_else(|| {
-            Error::Internal(format!("rank {rank} asks for row {row} of {num_nodes}"))
-        })?;
-        *degree += count;
+/// Writes the given rows of a part to an outbox, a bounded number at a time.
+fn write_rows(part: &Tensor, rows: &[u32], outbox: &mut dyn Outbox) -> Result<()> {
+    let width = part.size()[1] as usize;
+    if part.kind() == Kind::Int64 {
+        return write_chunks(tensor::slice::<i64>(part), width, rows, outbox);
     }
-    Ok(rows.iter().map(|row| *row as u32).collect())
+    with_real!(part.kind(), T => write_chunks(tensor::slice::<T>(part), width, rows, outbox))
+}
+
+fn write_chunks<T: bytemuck::Pod + Default + Send + Sync>(
+    part: &[T],
+    width: usize,
+    rows: &[u32],
+    outbox: &mut dyn Outbox,
+) -> Result<()> {
+    let rows_at_once = (CHUNK / size_of::<T>() / width.max(1)).max(1);
+    let mut buffer = vec![T::default(); rows_at_once.min(rows.len()) * width];
+    for rows in rows.chunks(rows_at_once) {
+        let chunk = &mut buffer[..rows.len() * width];
+        gather_rows(part, width, rows, chunk);
+        outbox.write(bytemuck::cast_slice(chunk))?;
+    }
+    Ok(())
 }
 
 impl Graph for GraphShardManager {
-    fn num_nodes(&self) -> usize {
-        self.num_nodes
+    fn num_sources(&self) -> usize {
+        self.ends.source_ids.size()[0] as usize
     }
 
-    fn first_node(&self) -> u64 {
-        self.first_node
+    fn num_destinations(&self) -> usize {
+        self.ends.destination_ids.size()[0] as usize
+    }
+
+    fn destination_rows(&self) -> Option<&Pointer<Vec<u32>>> {
+        self.ends.destination_rows.as_ref()
+    }
+
+    fn source_ids(&self) -> &PointerTensor {
+        &self.ends.source_ids
+    }
+
+    fn destination_ids(&self) -> &PointerTensor {
+        &self.ends.destination_ids
     }
 
     fn in_degrees(&self) -> &PointerTensor {
-        &self.in_degrees
+        &self.ends.in_degrees
     }
 
     fn out_degrees(&self) -> &PointerTensor {
-        &self.out_degrees
+        &self.ends.out_degrees
     }
 
     fn local_shard(&self) -> Result<Pinned<GraphShard>> {
         self.shards[self.group.rank()].pin()
     }
 
-    fn pull(&self, x: &Tensor) -> Result<Transfer> {
-        let width = x.size()[1] as usize;
-        with_real!(x.kind(), T => {
-            let x = tensor::slice::<T>(x);
-            let rows_at_once = (CHUNK / size_of::<T>() / width.max(1)).max(1);
-            let mut buffer = vec![T::default(); rows_at_once * width];
-            self.post(|rank, outbox| {
-                for rows in self.requested[rank].pin()?.chunks(rows_at_once) {
-                    let part = &mut buffer[..rows.len() * width];
-                    gather_rows(x, width, rows, part);
-                    outbox.write(bytemuck::cast_slice(part))?;
-                }
-                Ok(())
-            })
+    fn pull(&self, parts: &[&Tensor], keep: bool) -> Result<Transfer> {
+        self.post(keep, |rank, outbox| {
+            let rows = self.requested[rank].pin()?;
+            parts.iter().try_for_each(|part| write_rows(part, &rows, outbox))
         })
     }
 
-    fn push(&self, make: &mut dyn FnMut(&GraphShard) -> Result<Tensor>) -> Result<Transfer> {
-        self.post(|rank, outbox| {
-            let rows = make(&*self.shards[rank].pin()?)?;
-            outbox.write(tensor::bytes(&rows))
+    fn push(&self, make: &mut dyn FnMut(&GraphShard) -> Result<Vec<Tensor>>) -> Result<Transfer> {
+        self.post(false, |rank, outbox| {
+            let parts = make(&*self.shards[rank].pin()?)?;
+            parts.iter().try_for_each(|part| outbox.write(tensor::bytes(part)))
         })
     }
 
@@ -216,14 +252,14 @@ impl Graph for GraphShardManager {
     fn pulled(
         &self,
         collective: Option<&Collective>,
-        layout: (usize, Kind),
-        visit: &mut dyn FnMut(&GraphShard, &Tensor) -> Result<()>,
+        layout: &[RowLayout],
+        visit: &mut dyn FnMut(&GraphShard, &[Tensor]) -> Result<()>,
     ) -> Result<()> {
         let Some(collective) = collective else { return Ok(()) };
         for rank in self.others() {
             let shard = self.shards[rank].pin()?;
-            let rows = self.receive(collective, rank, shard.by_dst.num_cols(), layout)?;
-            visit(&shard, &rows)?;
+            let parts = self.receive(collective, rank, shard.by_dst.num_cols(), layout)?;
+            visit(&shard, &parts)?;
         }
         Ok(())
     }
@@ -231,14 +267,14 @@ impl Graph for GraphShardManager {
     fn pushed(
         &self,
         collective: Option<&Collective>,
-        layout: (usize, Kind),
-        visit: &mut dyn FnMut(&[u32], &Tensor) -> Result<()>,
+        layout: &[RowLayout],
+        visit: &mut dyn FnMut(&[u32], &[Tensor]) -> Result<()>,
     ) -> Result<()> {
         let Some(collective) = collective else { return Ok(()) };
         for rank in self.others() {
             let rows = self.requested[rank].pin()?;
-            let values = self.receive(collective, rank, rows.len(), layout)?;
-            visit(&rows, &values)?;
+            let parts = self.receive(collective, rank, rows.len(), layout)?;
+            visit(&rows, &parts)?;
         }
         Ok(())
     }

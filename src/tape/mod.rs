@@ -14,13 +14,15 @@ mod linear;
 mod manager;
 mod parameters;
 mod record;
+mod requests;
+mod rows;
 mod segment;
 mod segment_grad;
 mod select;
 mod var;
 
 pub use aggregate::{Aggregation, Reduce};
-pub use graph::{Graph, Transfer};
+pub use graph::{Graph, RowLayout, Transfer};
 pub use linear::Weight;
 pub use manager::GraphShardManager;
 pub use parameters::{Init, Parameter, ParameterBuilder, ParameterSet};

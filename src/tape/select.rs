@@ -31,11 +31,12 @@ impl<'a> Tape<'a> {
         };
         let (target, kind) = (x.target(), x.kind());
         let width = x.width() as usize;
-        let mut state = Selected::new(selection, x.size(), kind)?;
+        let size = [graph.num_destinations() as i64, x.width()];
+        let mut state = Selected::new(selection, &size, kind)?;
         let transfer = {
             let rows = x.pin()?;
             state.take_from(&*graph.local_shard()?, &rows)?;
-            graph.pull(&rows)?
+            graph.pull(&[&rows], false)?
         };
         drop(x);
         let Selected { value, source, base, .. } = state;
@@ -43,8 +44,8 @@ impl<'a> Tape<'a> {
         let source = self.manager().track("partial-source", source);
         let collective = graph.complete(transfer)?;
         let mut state = Selected { selection, value: value.take()?, source: source.take()?, base };
-        graph.pulled(collective.as_ref(), (width, kind), &mut |shard, rows| {
-            state.take_from(shard, rows)
+        graph.pulled(collective.as_ref(), &[(width, kind)], &mut |shard, parts| {
+            state.take_from(shard, &parts[0])
         })?;
         let value = self.manager().track("maximum", state.value);
         let y = self.var(value, target.is_some());
@@ -112,7 +113,7 @@ impl Adjoint for SelectAdjoint<'_> {
             let (gy, source) = (gradient.pin()?, source.pin()?);
             let source: &[u32] = bytemuck::cast_slice(tensor::slice::<i32>(&source));
             let mut base = 0;
-            let mut gradient_of = |shard: &GraphShard| {
+            let mut gradient_of = |shard: &GraphShard| -> Result<Tensor> {
                 let mut gx = tensor::zeros(&[shard.by_src.num_rows() as i64, width], kind)?;
                 let layout = (width as usize, base);
                 with_real!(kind, T => {
@@ -125,7 +126,7 @@ impl Adjoint for SelectAdjoint<'_> {
             };
             // In the order of the forward pass: the own shard first.
             let partial = gradient_of(&*graph.local_shard()?)?;
-            (graph.push(&mut gradient_of)?, partial)
+            (graph.push(&mut |shard| Ok(vec![gradient_of(shard)?]))?, partial)
         };
         drop((gradient, source));
         let partial = tape.manager().track("partial-gradient", partial);

@@ -39,6 +39,11 @@ impl Var {
         needs_grad.then(|| Target { id: *id, size: value.size().to_vec() })
     }
 
+    /// Whether both are handles on one value.
+    pub fn is(&self, other: &Var) -> bool {
+        Rc::ptr_eq(&self.0, &other.0)
+    }
+
     /// Whether a gradient has to reach this value: it depends on a parameter.
     pub fn needs_grad(&self) -> bool {
         self.0.needs_grad

@@ -63,7 +63,8 @@ pub fn predict(here: Surroundings<'_>, config: &PredictConfig) -> Result<()> {
             Prediction::Classes => logits.pin()?.f_argmax(1, false)?,
             Prediction::Logits => logits.pin()?.f_to_kind(Kind::Float)?.f_contiguous()?,
         };
-        file.write_rows(setup.graph.first_node(), tensor::bytes(&rows))?;
+        let first_node = setup.partition.book().node_range(here.rank).start;
+        file.write_rows(first_node, tensor::bytes(&rows))?;
     }
     setup.manager.set_phase(Phase::Finishing);
     barrier(&*setup.group, &*setup.manager)?;

@@ -143,7 +143,7 @@ fn take_up_labels(setup: &RankSetup, config: &RunConfig, here: Surroundings<'_>)
         classes: num_classes(config, rows.iter().map(|row| row[1]).max().unwrap_or(-1))?,
         totals,
         num_nodes: partition.book().num_nodes(),
-        first_node: graph.first_node(),
+        first_node: partition.book().node_range(here.rank).start,
     })
 }
 

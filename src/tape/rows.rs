@@ -1,0 +1,57 @@
+//! The destinations' rows of a value that has one row per source.
+
+use std::rc::Rc;
+
+use tch::Tensor;
+
+use super::aggregate::add_rows;
+use super::graph::Graph;
+use super::record::{Adjoint, Tape};
+use super::var::{Target, Var};
+use crate::error::Result;
+use crate::kernels::gather_rows;
+use crate::spill::{Pointer, PointerTensor};
+use crate::tensor::{self, with_real};
+
+impl Tape<'_> {
+    /// The rows of `x` (`[num_sources, width]`) that belong to the destinations, `[num_destinations, width]`: `x` itself
+    /// where the two are the same nodes.
+    pub fn destinations(&mut self, graph: &dyn Graph, x: &Var) -> Result<Var> {
+        let Some(rows) = graph.destination_rows() else { return Ok(x.clone()) };
+        let layout = ([graph.num_destinations() as i64, x.width()], x.kind());
+        let recipe = {
+            let (x, rows) = (x.clone(), rows.clone());
+            Rc::new(move || gather(&*x.pin()?, &rows.pin()?))
+        };
+        let value = self.manager().track_recipe("destinations", (&layout.0, layout.1), None, recipe);
+        let y = self.var(value, x.needs_grad());
+        if let Some(x) = x.target() {
+            self.record(&y, DestinationsAdjoint { x, rows: rows.clone() });
+        }
+        Ok(y)
+    }
+}
+
+fn gather(x: &Tensor, rows: &[u32]) -> Result<Tensor> {
+    let width = x.size()[1];
+    let mut y = tensor::empty(&[rows.len() as i64, width], x.kind())?;
+    with_real!(x.kind(), T => {
+        gather_rows(tensor::slice::<T>(x), width as usize, rows, tensor::slice_mut::<T>(&mut y));
+        Ok(y)
+    })
+}
+
+struct DestinationsAdjoint {
+    x: Target,
+    rows: Pointer<Vec<u32>>,
+}
+
+/// The gradient of the rows goes back to their places.
+impl Adjoint for DestinationsAdjoint {
+    fn adjoint(self: Box<Self>, tape: &mut Tape<'_>, gradient: PointerTensor) -> Result<()> {
+        let mut gx = tensor::zeros(&self.x.size, gradient.kind())?;
+        add_rows(&*gradient.pin()?, &*self.rows.pin()?, &mut gx)?;
+        let gx = tape.manager().track("gradient", gx);
+        tape.add_grad(Some(&self.x), gx)
+    }
+}
