@@ -13,6 +13,7 @@ pub mod io;
 pub mod ipc;
 pub mod kernels;
 pub mod launcher;
+pub mod loader;
 pub mod nn;
 pub mod spill;
 pub mod tape;

@@ -7,6 +7,7 @@ mod inspect;
 mod output;
 mod partition_tables;
 mod predict;
+mod sampling;
 mod table;
 mod train;
 

@@ -5,12 +5,14 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 
 use super::output::print;
+use super::sampling::{Mode, SamplingFlags};
 use crate::data::dgl::PartitionConfig;
 use crate::data::{DataKeys, Normalize};
 use crate::error::{Error, Result};
 use crate::event::{Console, Event};
 use crate::launcher;
 use crate::nn::{ModelConfig, ModelKind, Norm, OptimizerConfig, SageAggregator};
+use crate::train::Reduce;
 use crate::worker::{MemoryBudget, RunConfig};
 
 /// The layer a model is made of.
@@ -99,6 +101,22 @@ pub(super) struct TrainArgs {
     #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Training")]
     seed: u64,
 
+    /// What a training step sees of the graph
+    #[arg(long, value_enum, default_value_t = Mode::Full, help_heading = "Training")]
+    mode: Mode,
+    /// In-edges drawn per node in --mode sample, one number per layer, the input layer's first; -1 = all [default: 10 each]
+    #[arg(long, value_name = "N,N,...", value_delimiter = ',', allow_hyphen_values = true, help_heading = "Training")]
+    fanouts: Option<Vec<i64>>,
+    /// Training nodes of each worker per step in --mode sample [default: 1024]
+    #[arg(long, value_name = "N", help_heading = "Training")]
+    batch_size: Option<usize>,
+    /// Threads of each worker that sample ahead in --mode sample [default: 1]
+    #[arg(long, value_name = "N", help_heading = "Training")]
+    sampler_threads: Option<usize>,
+    /// How the workers' gradients become one in --mode sample [default: mean]
+    #[arg(long, value_enum, help_heading = "Training")]
+    reduce: Option<Reduce>,
+
     /// Folder of results [default: runs/GRAPH-N]
     #[arg(long, value_name = "DIR", help_heading = "Run")]
     out: Option<PathBuf>,
@@ -146,6 +164,13 @@ fn config(args: TrainArgs) -> Result<RunConfig> {
         ModelName::Sage => ModelKind::Sage { aggregator: args.aggregator, edge_weights },
         ModelName::Gcn => ModelKind::Gcn { norm: args.gcn_norm, edge_weights },
     };
+    let sampling = SamplingFlags {
+        mode: args.mode,
+        fanouts: args.fanouts,
+        batch_size: args.batch_size,
+        sampler_threads: args.sampler_threads,
+        reduce: args.reduce,
+    };
     let (lr, weight_decay) = (args.lr, args.weight_decay);
     let optimizer = match args.optimizer {
         OptimizerName::Sgd => OptimizerConfig::Sgd { lr, momentum: 0.0, weight_decay },
@@ -175,6 +200,7 @@ fn config(args: TrainArgs) -> Result<RunConfig> {
         },
         optimizer,
         epochs: args.epochs,
+        sampling: sampling.config(args.layers)?,
         seed: args.seed,
         init_params: args.init_params.map(absolute).transpose()?,
         resident: args.resident,

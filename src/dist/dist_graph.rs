@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::index_writer::{EdgeKeys, write_index};
+use super::index_writer::{EdgeKeys, out_degrees, write_index};
 use super::neighbor_index::NeighborIndex;
 use super::sample::{SampleKey, Sampling};
 use crate::data::NodeColumn;
@@ -21,16 +21,21 @@ pub struct DistGraph {
 }
 
 impl DistGraph {
-    /// Writes the index of every partition into `folder` (8 bytes per edge and node) and opens the graph. The folder is the
+    /// Writes the index of every partition into `folder` (8 bytes per edge, 12 per node) and opens the graph. The folder is the
     /// caller's to remove.
     ///
     /// # Errors
     /// As [`write_index`] and [`open`](Self::open).
     pub fn create(config: &PartitionConfig, keys: &EdgeKeys, folder: &Path) -> Result<Self> {
         let (storage, counters) = (DiskStorage, IoCounters::default());
-        for part in 0..config.parts().len() {
-            let partition = Partition::open(config, part)?;
-            write_index(&partition, keys, folder, &storage, &counters)?;
+        let parts = 0..config.parts().len();
+        let partitions = parts.map(|part| Partition::open(config, part));
+        let partitions = partitions.collect::<Result<Vec<_>>>()?;
+        let degrees = out_degrees(&partitions, config.book().num_nodes())?;
+        for partition in &partitions {
+            let nodes = config.book().node_range(partition.part());
+            let degrees = &degrees[nodes.start as usize..nodes.end as usize];
+            write_index(partition, degrees, keys, folder, &storage, &counters)?;
         }
         Self::open(config, keys, folder, &storage, counters)
     }
@@ -101,6 +106,18 @@ impl DistGraph {
                 values[*place as usize] = row.end - row.start;
             }
             Ok(())
+        })?;
+        Ok(values)
+    }
+
+    /// Out-degrees of nodes (homogeneous ids), over the whole graph.
+    pub fn out_degrees(&self, nodes: &[u64]) -> Result<Vec<u64>> {
+        let sorted = Sorted::new(self.book(), nodes)?;
+        let mut values = vec![0; nodes.len()];
+        sorted.each_part(self.book(), |part, local, places| {
+            self.indexes[part].out_degrees(local, |i, degree| {
+                values[places[i] as usize] = u64::from(degree);
+            })
         })?;
         Ok(values)
     }

@@ -68,3 +68,57 @@ pub(super) fn without_replacement(bound: u32, count: u32, draws: &mut Draws) -> 
     }
     chosen
 }
+
+/// The layer that no sample has.
+const ORDER: u32 = 255;
+
+/// A permutation of `0..len` that is a pure function of (seed, epoch, rank), each with the same probability.
+pub(crate) fn permutation(len: usize, (seed, epoch, rank): (u64, u32, u32)) -> Vec<u32> {
+    let key = SampleKey { seed, epoch, batch: rank, layer: ORDER };
+    let mut draws = Draws::new(key, 0, 0);
+    let mut order: Vec<u32> = (0..len as u32).collect();
+    for last in (1..len).rev() {
+        order.swap(last, draws.below(last as u32 + 1) as usize);
+    }
+    order
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn draws(node: u64) -> Draws {
+        Draws::new(SampleKey { seed: 1, epoch: 2, batch: 3, layer: 0 }, 0, node)
+    }
+
+    #[test]
+    fn numbers_stay_below_their_bound_and_take_all_values() {
+        let mut draws = draws(7);
+        let mut seen = [0; 5];
+        (0..1000).for_each(|_| seen[draws.below(5) as usize] += 1);
+        assert!(seen.iter().all(|count| (150..250).contains(count)), "{seen:?}");
+        assert!((0..1000).all(|_| (0.0..1.0).contains(&draws.unit())));
+    }
+
+    #[test]
+    fn a_draw_without_replacement_has_no_number_twice() {
+        for node in 0..200 {
+            let mut chosen = without_replacement(9, 6, &mut draws(node));
+            chosen.sort_unstable();
+            chosen.dedup();
+            assert!(chosen.len() == 6 && chosen[5] < 9);
+        }
+        assert_eq!(without_replacement(4, 4, &mut draws(1)).len(), 4);
+    }
+
+    #[test]
+    fn orders_differ_from_epoch_to_epoch_and_rank_to_rank() {
+        let order = permutation(50, (1, 1, 0));
+        assert_eq!(order, permutation(50, (1, 1, 0)));
+        assert_ne!(order, permutation(50, (1, 2, 0)));
+        assert_ne!(order, permutation(50, (1, 1, 1)));
+        let mut sorted = order;
+        sorted.sort_unstable();
+        assert!(sorted.into_iter().eq(0..50));
+    }
+}

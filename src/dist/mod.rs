@@ -11,6 +11,7 @@ mod neighbor_index;
 mod sample;
 
 pub use dist_graph::DistGraph;
+pub(crate) use draws::permutation;
 pub use fanout::Fanout;
 pub use index_writer::{EdgeKeys, write_index};
 pub use neighbor_index::NeighborIndex;

@@ -15,7 +15,7 @@ const RECORD: u64 = size_of::<Record>() as u64;
 const VALUE: u64 = size_of::<f32>() as u64;
 
 /// Where things lie in an index file, in native byte order (it never leaves the machine): row starts (u64, one more than
-/// there are nodes), records by destination and then by edge, and a column of float32 per edge feature in that order.
+/// there are nodes), out-degrees (u32), records by destination and then by edge, and a column of float32 per edge feature in that order.
 #[derive(Debug, Clone)]
 pub(super) struct Layout {
     pub(super) num_nodes: u64,
@@ -59,8 +59,12 @@ impl Layout {
         u64::from(self.has_weights) + u64::from(self.has_probabilities)
     }
 
-    pub(super) fn records_at(&self) -> u64 {
+    pub(super) fn out_degrees_at(&self) -> u64 {
         (self.num_nodes + 1) * size_of::<u64>() as u64
+    }
+
+    pub(super) fn records_at(&self) -> u64 {
+        self.out_degrees_at() + self.num_nodes * size_of::<u32>() as u64
     }
 
     pub(super) fn weights_at(&self) -> u64 {
@@ -156,6 +160,18 @@ impl NeighborIndex {
             return Err(Error::corrupt(&self.path, format!("has a row {row:?}")));
         }
         Ok(rows)
+    }
+
+    /// Hands the out-degree over the whole graph of each node (counted inside the partition, ascending) to `visit`.
+    pub(super) fn out_degrees(
+        &self,
+        nodes: &[u64],
+        mut visit: impl FnMut(usize, u32),
+    ) -> Result<()> {
+        let places: Vec<_> = nodes.iter().map(|node| *node..node + 1).collect();
+        self.column(self.layout.out_degrees_at(), 4, &places, |i, bytes| {
+            visit(i, bytemuck::pod_read_unaligned(bytes));
+        })
     }
 
     /// Hands the records of ranges of places (ascending) to `visit`, with the range's position.

@@ -2,6 +2,7 @@
 
 use super::csr::Csr;
 use super::partition_book::PartitionBook;
+use super::shard::{GraphShard, PerEdge};
 use crate::error::{Error, Result};
 
 /// The in-edges of some nodes: DGL's block, or message flow graph (MFG), as `dgl.to_block` makes it.
@@ -109,6 +110,25 @@ impl Block {
         &self.weights
     }
 
+    /// The type of each edge, in the order of [`by_dst`](Block::by_dst).
+    ///
+    /// # Errors
+    /// If an edge is not in the book, or the graph has more than 2^16 edge types.
+    pub fn edge_types(&self, book: &PartitionBook) -> Result<Vec<u16>> {
+        let etype = |edge: &u64| book.edge_type(*edge).and_then(|etype| u16::try_from(etype).ok());
+        let types = self.edges.iter().map(|edge| {
+            etype(edge).ok_or_else(|| Error::Internal(format!("edge {edge} has no type")))
+        });
+        types.collect()
+    }
+
+    /// The structure as layers walk it, with the weights and, unless there are none, one type per edge.
+    pub fn to_shard(&self, types: &[u16]) -> GraphShard {
+        let (by_src, from_dst) = self.by_dst.transpose();
+        let (weights, types) = (per_edge(&self.weights, &from_dst), per_edge(types, &from_dst));
+        GraphShard { source: 0, by_dst: self.by_dst.clone(), by_src, weights, types }
+    }
+
     /// The type-wise ids of the sources of one node type, in their order: `block.srcdata[dgl.NID]` of that type. Unknown
     /// types have none.
     pub fn sources_of_type(&self, book: &PartitionBook, ntype: usize) -> Vec<u64> {
@@ -143,6 +163,13 @@ impl Block {
         }
         typed
     }
+}
+
+fn per_edge<T: Copy>(by_dst: &[T], from_dst: &[u32]) -> Option<PerEdge<T>> {
+    (!by_dst.is_empty()).then(|| PerEdge {
+        by_dst: by_dst.to_vec(),
+        by_src: from_dst.iter().map(|i| by_dst[*i as usize]).collect(),
+    })
 }
 
 fn of_type(book: &PartitionBook, nodes: &[u64], ntype: usize) -> Vec<u64> {

@@ -62,6 +62,14 @@ fn check(config: &RunConfig) -> Result<()> {
     if config.epochs == 0 {
         return Err(Error::config("epochs", "at least one epoch is needed"));
     }
+    if let Some(sampling) = &config.sampling {
+        sampling.check(config.model.layers)?;
+        if config.dump_step.is_some() {
+            let problem = "a step on sampled neighbourhoods has no logits of all nodes";
+            return Err(Error::config("dump-step", problem)
+                .with_hint("leave --mode sample away: the file is of a full-graph step"));
+        }
+    }
     if let Some(path) = &config.init_params {
         fs::File::open(path).map_err(|e| Error::unreadable(path, &e))?;
     }

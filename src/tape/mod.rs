@@ -8,6 +8,7 @@
 //! it is next used.
 
 mod aggregate;
+mod block_graph;
 mod dropout;
 mod graph;
 mod linear;
@@ -22,6 +23,7 @@ mod select;
 mod var;
 
 pub use aggregate::{Aggregation, Reduce};
+pub use block_graph::BlockGraph;
 pub use graph::{Graph, RowLayout, Transfer};
 pub use linear::Weight;
 pub use manager::GraphShardManager;

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::data::{DataKeys, Normalize};
 use crate::nn::{ModelConfig, OptimizerConfig};
+use crate::train::SamplingConfig;
 
 /// How much memory a run may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, clap::ValueEnum)]
@@ -37,7 +38,9 @@ pub struct RunConfig {
     pub optimizer: OptimizerConfig,
     /// Number of epochs.
     pub epochs: u32,
-    /// Seed of start values and dropout.
+    /// Training on sampled neighbourhoods instead of the full graph.
+    pub sampling: Option<SamplingConfig>,
+    /// Seed of start values, dropout and samples.
     pub seed: u64,
     /// Start values instead of drawn ones: a safetensors file.
     pub init_params: Option<PathBuf>,
@@ -65,6 +68,7 @@ impl RunConfig {
             model: ModelConfig::default(),
             optimizer: OptimizerConfig::default(),
             epochs: 100,
+            sampling: None,
             seed: 0,
             init_params: None,
             resident: 1,

@@ -3,6 +3,7 @@
 mod config;
 mod predict;
 mod rank;
+mod sampled;
 mod step_dump;
 mod train;
 

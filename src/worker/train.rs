@@ -7,17 +7,19 @@ use tch::{Kind, Tensor};
 
 use super::config::RunConfig;
 use super::rank::{KIND, RankSetup, Surroundings, keep};
+use super::sampled;
 use super::step_dump::StepDump;
 use crate::comm::sync_params;
 use crate::data::{load_labels, load_mask};
 use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::ipc::Phase;
+use crate::loader::DataLoader;
 use crate::nn::{ModelKind, Optimizer, Stack, load_state_dict, save_state_dict, stored_out_feats};
 use crate::spill::Masks;
 use crate::tape::{Graph, ParameterBuilder};
 use crate::tensor;
-use crate::train::{Totals, Trainer};
+use crate::train::{SamplingConfig, Totals, Trainer};
 
 /// The file of trained weights in a run's folder.
 pub const WEIGHTS: &str = "model.safetensors";
@@ -32,6 +34,11 @@ pub fn train(here: Surroundings<'_>, config: &RunConfig) -> Result<()> {
     if let (Some(path), 0) = (&config.init_params, here.rank) {
         load_state_dict(path, &parameters)?;
     }
+    let loader = config.sampling.as_ref().map(|sampling| {
+        let loader = sampled::loader(&setup, here, config, sampling)?;
+        Ok::<_, Error>((loader, sampling))
+    });
+    let loader = loader.transpose()?;
     let flat = tensor::copy(&*parameters.flat().pin()?)?;
     let mut synced = sync_params(&*setup.group, vec![flat], &*setup.manager)?;
     parameters.set_flat(synced.remove(0))?;
@@ -53,21 +60,41 @@ pub fn train(here: Surroundings<'_>, config: &RunConfig) -> Result<()> {
                 dump.finish(step.loss, &parameters, &step.gradient)?;
             }
         }
-        None => run_epochs(&trainer, here, config)?,
+        None => run_epochs(&trainer, here, config, loader.as_ref())?,
     }
     drop(trainer);
     drop(parameters);
     setup.end()
 }
 
-fn run_epochs(trainer: &Trainer<'_>, here: Surroundings<'_>, config: &RunConfig) -> Result<()> {
+fn run_epochs(
+    trainer: &Trainer<'_>,
+    here: Surroundings<'_>,
+    config: &RunConfig,
+    loader: Option<&(DataLoader, &SamplingConfig)>,
+) -> Result<()> {
     let tell = |event| if here.rank == 0 { here.events.send(event) } else { Ok(()) };
     let mut optimizer = Optimizer::new(config.optimizer, trainer.manager)?;
-    let mut mark = trainer.mark();
-    for epoch in 1..=config.epochs {
-        tell(Event::Epoch(trainer.epoch(epoch, &mut optimizer, &mut mark)?))?;
-    }
-    let evaluation = trainer.evaluate()?;
+    let evaluation = match loader {
+        None => {
+            let mut mark = trainer.mark();
+            for epoch in 1..=config.epochs {
+                tell(Event::Epoch(trainer.epoch(epoch, &mut optimizer, &mut mark)?))?;
+            }
+            trainer.evaluate()?
+        }
+        Some((loader, sampling)) => {
+            let sampled = sampled::sampled_trainer(trainer, loader, sampling);
+            let mut last = None;
+            for epoch in 1..=config.epochs {
+                let (report, evaluation) =
+                    sampled::epoch(&sampled, trainer, epoch, &mut optimizer)?;
+                tell(Event::Epoch(report))?;
+                last = Some(evaluation);
+            }
+            last.ok_or_else(|| Error::Internal("a run without epochs".to_owned()))?
+        }
+    };
     trainer.manager.set_phase(Phase::Finishing);
     tell(Event::Evaluation(evaluation))?;
     if here.rank == 0 {

@@ -3,6 +3,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use tch::{Kind, Tensor};
+
 use super::features::{FEATURES, Normalize};
 use super::keys::Role;
 use super::labels::{LABELS, UNLABELLED};
@@ -10,6 +12,7 @@ use crate::data::dgl::{ArrayRef, Feature, FeatureSet, PartitionConfig, open_node
 use crate::error::{Error, Result};
 use crate::graph::PartitionBook;
 use crate::io::IoCounters;
+use crate::tensor;
 
 /// Rows are read together if no more bytes than this lie between them: fewer than a call costs.
 const GAP: u64 = 512;
@@ -24,6 +27,7 @@ pub struct NodeColumn {
     /// By partition and node type.
     arrays: Vec<Vec<Option<ArrayRef>>>,
     width: u64,
+    integers: bool,
     normalize: Normalize,
     counters: IoCounters,
 }
@@ -67,7 +71,7 @@ impl NodeColumn {
     ) -> Result<Self> {
         let column = Self::open(config, counters, |set| LABELS.require(set, key))?;
         match column.width {
-            1 => Ok(column),
+            1 => Ok(NodeColumn { integers: true, ..column }),
             width => {
                 let problem = format!("{width} values per node; one class per node is needed");
                 Err(Error::config("labels", problem))
@@ -80,10 +84,13 @@ impl NodeColumn {
     /// # Errors
     /// If a partition has none or several, or they differ in width.
     pub fn named(config: &PartitionConfig, key: &str, counters: IoCounters) -> Result<Self> {
-        Self::open(config, counters, |set| {
+        let column = Self::open(config, counters, |set| {
             let role = Role { what: "node features", flag: "the key", usual: &[] };
             role.require(set, Some(key))
-        })
+        })?;
+        let mut arrays = column.arrays.iter().flatten().flatten();
+        let integers = arrays.all(|array| array.dtype().is_integer());
+        Ok(NodeColumn { integers, ..column })
     }
 
     fn open(
@@ -110,12 +117,31 @@ impl NodeColumn {
             arrays.push(found.into_iter().map(|f| f.map(|f| f.array().clone())).collect());
         }
         let (book, width) = (config.book().clone(), width.unwrap_or(0));
-        Ok(NodeColumn { book, arrays, width, normalize: Normalize::None, counters })
+        let normalize = Normalize::None;
+        Ok(NodeColumn { book, arrays, width, integers: false, normalize, counters })
     }
 
     /// Values per node.
     pub fn width(&self) -> usize {
         self.width as usize
+    }
+
+    /// Reads the rows of nodes (global ids, in any order, repetitions allowed): `int64` for labels and whatever is stored as
+    /// integers, `float32` otherwise; `[nodes.len(), width]`, or `[nodes.len()]` for integers of width 1.
+    ///
+    /// # Errors
+    /// As [`read_f32`](Self::read_f32).
+    pub fn read(&self, nodes: &[u64]) -> Result<Tensor> {
+        let shape = [nodes.len() as i64, self.width as i64];
+        if self.integers {
+            let shape = if self.width == 1 { &shape[..1] } else { &shape[..] };
+            let mut values = tensor::empty(shape, Kind::Int64)?;
+            self.read_i64(nodes, tensor::slice_mut(&mut values))?;
+            return Ok(values);
+        }
+        let mut values = tensor::empty(&shape, Kind::Float)?;
+        self.read_f32(nodes, tensor::slice_mut(&mut values))?;
+        Ok(values)
     }
 
     /// Reads the rows of nodes (global ids, in any order, repetitions allowed) as float32 into `[nodes.len(), width]`.

@@ -1,0 +1,114 @@
+//! Guards against: a model that gives on blocks of all neighbours something else than on the full graph.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use sar::Result;
+use sar::data::dgl::Partition;
+use sar::data::{NodeColumn, NodeFeatures, Normalize, Shards};
+use sar::dist::{DistGraph, EdgeKeys, Fanout};
+use sar::io::IoCounters;
+use sar::loader::{DataLoader, DataLoaderConfig, DistNeighborSampler};
+use sar::nn::{Model, ModelConfig, ModelKind, Norm, SageAggregator, Stack};
+use sar::tape::{Graph, GraphShardManager, ParameterBuilder, Tape};
+use sar::testing::{RankContext, on_ranks};
+use sar::train::{FEATURES, block_graphs};
+use tch::{Kind, Tensor};
+
+use crate::common;
+use crate::support::open;
+
+/// Every layer, with the edge weights where it takes them.
+fn kinds() -> Vec<ModelKind> {
+    let mut kinds = vec![ModelKind::Sage { aggregator: SageAggregator::Pool, edge_weights: false }];
+    for aggregator in [SageAggregator::Mean, SageAggregator::Gcn] {
+        let sage = |edge_weights| ModelKind::Sage { aggregator, edge_weights };
+        kinds.extend([false, true].map(sage));
+    }
+    for norm in [Norm::Both, Norm::Left, Norm::Right, Norm::None] {
+        kinds.extend([false, true].map(|edge_weights| ModelKind::Gcn { norm, edge_weights }));
+    }
+    kinds
+}
+
+/// The largest difference between the logits of own nodes on the full graph and on blocks, for logits that are larger than 1
+/// relative to the largest of them.
+fn difference(
+    context: &RankContext,
+    graph: &Arc<DistGraph>,
+    models: &[ModelConfig],
+) -> Result<f64> {
+    let (manager, group) = (&context.manager, &context.group);
+    let partition = Partition::open(graph.config(), context.rank)?;
+    let Shards { shards, sources } = Shards::load(&partition, Some("weight"))?;
+    let shards = shards.into_iter().map(|shard| manager.track("shard", shard)).collect();
+    assert!(manager.partition_data.set(shards).is_ok());
+    let own = graph.book().node_range(context.rank);
+    let full = GraphShardManager::new(manager, group, own.start, sources)?;
+    let counters = IoCounters::default();
+    let features =
+        NodeFeatures::find(&partition, None, Normalize::Row)?.read(Kind::Float, &counters)?;
+    let width = features.size()[1];
+    let features = manager.track("features", features);
+
+    let mut largest = 0.0_f64;
+    for config in models {
+        let mut builder = ParameterBuilder::new(3);
+        let model = Stack::new(&mut builder, config, width, 4)?;
+        let parameters = Rc::new(builder.finish(manager, Kind::Float)?);
+        let logits = |graphs: &[&dyn Graph], x: &Tensor| -> Result<Tensor> {
+            let x = manager.track("x", x.copy());
+            let mut tape = Tape::evaluation(manager, &parameters);
+            let x = tape.input(&x);
+            let y = model.forward(&mut tape, graphs, x)?;
+            let y = y.pin()?.copy();
+            Ok(y)
+        };
+        let expected = {
+            let mut tape = Tape::evaluation(manager, &parameters);
+            let x = tape.input(&features);
+            let y = model.forward(&mut tape, &vec![&full as &dyn Graph; config.layers], x)?;
+            let y = y.pin()?.copy();
+            y
+        };
+        let column = NodeColumn::features(graph.config(), None, Normalize::Row, counters.clone())?;
+        let sampler = DistNeighborSampler::new(vec![Fanout::ALL; config.layers])?;
+        let sampler = sampler.input_node_feature(FEATURES, column);
+        let order = DataLoaderConfig { batch_size: 5, shuffle: false, ..Default::default() };
+        // Shuffled seeds would do as well; in their order the batches are rows of the expected logits.
+        let loader = DataLoader::new(
+            graph.clone(),
+            own.clone().collect(),
+            sampler,
+            order,
+            (&**group, &**manager as _),
+        )?;
+        let mut rows = Vec::new();
+        for batch in loader.epoch(1) {
+            let batch = batch?;
+            let graphs = block_graphs(manager, &loader, &batch)?;
+            let graphs: Vec<&dyn Graph> = graphs.iter().map(|graph| graph as &dyn Graph).collect();
+            rows.push(logits(&graphs, batch.input(FEATURES)?)?);
+        }
+        let own_batches = (own.end - own.start).div_ceil(5) as usize;
+        let ours = Tensor::cat(&rows[..own_batches], 0);
+        let scale = expected.abs().max().double_value(&[]).max(1.0);
+        largest = largest.max((ours - expected).abs().max().double_value(&[]) / scale);
+    }
+    Ok(largest)
+}
+
+#[test]
+fn every_layer_gives_on_blocks_of_all_neighbours_what_it_gives_on_the_full_graph() {
+    let keys = EdgeKeys { weight: Some("weight".to_owned()), probability: None };
+    let opened = open(&common::repository("data/karate/karate.json"), &keys);
+    let model = |kind: &ModelKind, hidden| {
+        let kind = kind.clone();
+        ModelConfig { kind, layers: 3, hidden, dropout: 0.5 }
+    };
+    // Widths that grow and that shrink take the two orders of multiplying and aggregating.
+    let models: Vec<_> = kinds().iter().flat_map(|k| [model(k, 3), model(k, 16)]).collect();
+    let differences =
+        on_ranks(2, 1, |context| difference(&context, &opened.graph, &models)).unwrap();
+    assert!(differences.iter().all(|d| *d < 1e-5), "{differences:?}");
+}
