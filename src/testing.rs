@@ -73,6 +73,8 @@ impl Drop for Alarm<'_> {
 pub struct TestGraph {
     /// Source, destination and weight of each edge.
     pub edges: Vec<(u32, u32, f32)>,
+    /// Type of each edge; empty if there are no types.
+    pub types: Vec<u16>,
     /// Where each partition begins, and the number of nodes.
     pub boundaries: Vec<u32>,
 }
@@ -101,10 +103,13 @@ impl TestGraph {
     fn shard(&self, rank: usize, source: usize) -> (GraphShard, Vec<u32>) {
         let (own, theirs) = (self.nodes(rank), self.nodes(source));
         let mut builder = ShardBuilder::default();
-        for &(src, dst, weight) in &self.edges {
+        for (i, &(src, dst, weight)) in self.edges.iter().enumerate() {
             if theirs.contains(&src) && own.contains(&dst) {
                 builder.push(src - theirs.start, dst - own.start);
                 builder.push_weight(weight);
+                if let Some(etype) = self.types.get(i) {
+                    builder.push_type(*etype);
+                }
             }
         }
         builder.build(source, own.len(), theirs.len(), rank == source)

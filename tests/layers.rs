@@ -8,15 +8,17 @@ use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use sar::Result;
 use sar::nn::{
-    Model, ModelConfig, ModelKind, Norm, SageAggregator, Stack, accuracy_counts, cross_entropy,
+    Heads, Model, ModelConfig, ModelKind, Norm, Regularizer, SageAggregator, Sizes, Stack,
+    accuracy_counts, cross_entropy,
 };
-use sar::tape::{Graph, ParameterBuilder, Policy, Tape};
+use sar::tape::{Graph, ParameterBuilder, Policy, Tape, construct_mfgs};
 use sar::testing::{RankContext, TestGraph, on_ranks};
 use tch::{Kind, Tensor};
 
 const NODES: u32 = 40;
 const FEATURES: i64 = 5;
-const CLASSES: i64 = 3;
+const RELATIONS: u16 = 3;
+const SIZES: Sizes = Sizes { in_feats: FEATURES, out_feats: 3, num_rels: RELATIONS as usize };
 
 const PARTITIONINGS: [&[u32]; 6] = [
     &[0, 40],
@@ -35,6 +37,15 @@ fn kinds() -> Vec<ModelKind> {
     }
     for norm in [Norm::Both, Norm::Left, Norm::Right, Norm::None] {
         kinds.extend([false, true].map(|edge_weights| ModelKind::Gcn { norm, edge_weights }));
+    }
+    for (residual, attention_dropout) in [(false, 0.0), (true, 0.4)] {
+        let heads = Heads { heads: 2, attention_dropout, residual };
+        kinds.extend([ModelKind::Gat(heads), ModelKind::Gatv2(heads)]);
+    }
+    kinds
+        .extend([false, true].map(|edge_weights| ModelKind::Gin { learn_eps: true, edge_weights }));
+    for regularizer in [Regularizer::None, Regularizer::Basis(2), Regularizer::Bdd(1)] {
+        kinds.push(ModelKind::Rgcn { regularizer });
     }
     kinds
 }
@@ -72,11 +83,21 @@ struct Step {
     gradient: Vec<f64>,
 }
 
+/// What a step is made with.
+#[derive(Clone, Copy)]
+struct How<'a> {
+    model: &'a ModelConfig,
+    kind: Kind,
+    policy: Policy,
+    /// On message flow graphs of the nodes of the mask; their logits alone come back.
+    mfg: bool,
+}
+
 /// One training step on one rank. `nudge` is added to one element of the flat parameters.
 fn step(
     context: &RankContext,
     graph: &TestGraph,
-    (model, kind, policy): (&ModelConfig, Kind, Policy),
+    How { model, kind, policy, mfg }: How<'_>,
     nudge: Option<(usize, f64)>,
 ) -> Result<Step> {
     let manager = &context.manager;
@@ -84,7 +105,7 @@ fn step(
     let (start, len) = (i64::from(nodes.start), nodes.len() as i64);
     let full = graph.on(context)?;
     let mut builder = ParameterBuilder::new(11);
-    let stack = Stack::new(&mut builder, model, FEATURES, CLASSES)?;
+    let stack = Stack::new(&mut builder, model, SIZES)?;
     let parameters = std::rc::Rc::new(builder.finish(manager, kind)?);
     // Biases that start at 0 would put nodes without in-edges on the kink of the ReLU.
     let mut flat: Vec<f64> = Vec::try_from(parameters.flat().pin()?.to_kind(Kind::Double))?;
@@ -99,9 +120,19 @@ fn step(
     let mask: Vec<bool> = nodes.map(|v| v % 4 != 1).collect();
     let mask = Tensor::from_slice(&mask);
 
+    let mfgs;
     let mut tape = Tape::training(manager, &parameters, policy, (3, 1));
-    let x = tape.input(&x);
-    let graphs = vec![&full as &dyn Graph; model.layers];
+    let mut x = tape.input(&x);
+    let mut graphs = vec![&full as &dyn Graph; model.layers];
+    let (mut labels, mut mask) = (labels, mask);
+    if mfg {
+        let seeds = manager.track("seeds", mask.copy());
+        mfgs = construct_mfgs(&full, &seeds, model.layers)?;
+        x = tape.rows(&x, &mfgs.sources)?;
+        graphs = mfgs.graphs.iter().map(|graph| graph as &dyn Graph).collect();
+        labels = labels.masked_select(&mask);
+        mask = mask.masked_select(&mask);
+    }
     let logits = stack.forward(&mut tape, &graphs, x)?;
     let values = logits.pin()?.copy();
     let (loss, gradient) = cross_entropy(&values, &labels, &mask, 30)?;
@@ -115,13 +146,10 @@ fn step(
 }
 
 /// The step on all ranks, put together.
-fn whole_step(
-    boundaries: &[u32],
-    slots: usize,
-    how: (&ModelConfig, Kind, Policy),
-    nudge: Option<(usize, f64)>,
-) -> Step {
-    let graph = TestGraph { edges: edges(), boundaries: boundaries.to_vec() };
+fn whole_step(boundaries: &[u32], slots: usize, how: How<'_>, nudge: Option<(usize, f64)>) -> Step {
+    let edges = edges();
+    let types = (0..edges.len()).map(|i| i as u16 % RELATIONS).collect();
+    let graph = TestGraph { edges, types, boundaries: boundaries.to_vec() };
     let world = boundaries.len() - 1;
     let steps = on_ranks(world, slots, |context| step(&context, &graph, how, nudge)).unwrap();
     let mut whole =
@@ -149,7 +177,12 @@ fn the_numbers_do_not_depend_on_the_partitioning() {
         for hidden in [4, 8] {
             let config = config(kind, hidden);
             for (precision, tolerance) in [(Kind::Double, 1e-10), (Kind::Float, 1e-5)] {
-                let how = (&config, precision, Policy::Rematerialise);
+                let how = How {
+                    model: &config,
+                    kind: precision,
+                    policy: Policy::Rematerialise,
+                    mfg: false,
+                };
                 let one = whole_step(PARTITIONINGS[0], 1, how, None);
                 for boundaries in &PARTITIONINGS[1..] {
                     let many = whole_step(boundaries, 1, how, None);
@@ -167,7 +200,8 @@ fn the_numbers_do_not_depend_on_the_partitioning() {
 fn the_bits_do_not_depend_on_how_many_are_resident() {
     for kind in kinds() {
         let config = config(kind, 8);
-        let how = (&config, Kind::Float, Policy::Rematerialise);
+        let how =
+            How { model: &config, kind: Kind::Float, policy: Policy::Rematerialise, mfg: false };
         let alone = whole_step(PARTITIONINGS[3], 1, how, None);
         let together = whole_step(PARTITIONINGS[3], 5, how, None);
         assert_eq!(alone.logits, together.logits);
@@ -179,12 +213,33 @@ fn the_bits_do_not_depend_on_how_many_are_resident() {
 fn retaining_local_graphs_gives_the_same_numbers() {
     for kind in kinds() {
         let config = config(kind, 8);
-        let remat = (&config, Kind::Double, Policy::Rematerialise);
-        let retain = (&config, Kind::Double, Policy::Retain);
+        let remat =
+            How { model: &config, kind: Kind::Double, policy: Policy::Rematerialise, mfg: false };
+        let retain = How { model: &config, kind: Kind::Double, policy: Policy::Retain, mfg: false };
         let a = whole_step(PARTITIONINGS[2], 1, remat, None);
         let b = whole_step(PARTITIONINGS[2], 1, retain, None);
         assert_close("logits", &b.logits, &a.logits, 1e-12);
         assert_close("gradient", &b.gradient, &a.gradient, 1e-12);
+    }
+}
+
+#[test]
+fn message_flow_graphs_give_the_same_numbers() {
+    for kind in kinds() {
+        let config = config(kind, 8);
+        let full =
+            How { model: &config, kind: Kind::Double, policy: Policy::Rematerialise, mfg: false };
+        let mfg = How { mfg: true, ..full };
+        for boundaries in [PARTITIONINGS[0], PARTITIONINGS[3]] {
+            let a = whole_step(boundaries, 1, full, None);
+            let b = whole_step(boundaries, 1, mfg, None);
+            let classes = SIZES.out_feats as usize;
+            let rows = a.logits.chunks(classes).enumerate().filter(|(v, _)| v % 4 != 1);
+            let seeds: Vec<f64> = rows.flat_map(|(_, row)| row).copied().collect();
+            assert_close("logits", &b.logits, &seeds, 1e-12);
+            assert_close("gradient", &b.gradient, &a.gradient, 1e-12);
+            assert_close("loss", &[b.loss], &[a.loss], 1e-12);
+        }
     }
 }
 
@@ -194,7 +249,12 @@ fn gradients_are_derivatives() {
     for kind in kinds() {
         for (hidden, boundaries) in [(4, PARTITIONINGS[0]), (8, PARTITIONINGS[2])] {
             let config = config(kind, hidden);
-            let how = (&config, Kind::Double, Policy::Rematerialise);
+            let how = How {
+                model: &config,
+                kind: Kind::Double,
+                policy: Policy::Rematerialise,
+                mfg: false,
+            };
             let gradient = whole_step(boundaries, 1, how, None).gradient;
             let mut rng = ChaCha8Rng::seed_from_u64(8);
             for _ in 0..8 {

@@ -4,6 +4,7 @@ mod arguments;
 mod clean;
 mod generate;
 mod inspect;
+mod model;
 mod output;
 mod partition_tables;
 mod predict;

@@ -1,6 +1,6 @@
 //! Flags of a training on sampled neighbourhoods.
 
-use clap::ValueEnum;
+use clap::{Args, ValueEnum};
 
 use crate::error::{Error, Result};
 use crate::loader::DataLoaderConfig;
@@ -8,30 +8,41 @@ use crate::train::{Reduce, SamplingConfig};
 
 /// What a training step sees of the graph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum Mode {
+enum Mode {
     /// All of it
     Full,
     /// Sampled neighbourhoods of some training nodes; the full graph is for evaluation
     Sample,
 }
 
-/// What was said about sampling. (clap does not see through a group of flags inside an optional one, so the flags stand
-/// among those of training.)
-pub(super) struct SamplingFlags {
-    pub(super) mode: Mode,
-    pub(super) fanouts: Option<Vec<i64>>,
-    pub(super) batch_size: Option<usize>,
-    pub(super) sampler_threads: Option<usize>,
-    pub(super) reduce: Option<Reduce>,
+/// Flags of a training on sampled neighbourhoods.
+#[derive(Debug, Args)]
+pub(super) struct SamplingArgs {
+    /// What a training step sees of the graph
+    #[arg(long, value_enum, default_value_t = Mode::Full, help_heading = "Training")]
+    mode: Mode,
+    /// In-edges drawn per node in --mode sample, one number per layer, the input layer's first; -1 = all [default: 10 each]
+    #[arg(long, value_name = "N,N,...", value_delimiter = ',', allow_hyphen_values = true)]
+    #[arg(help_heading = "Training")]
+    fanouts: Option<Vec<i64>>,
+    /// Training nodes of each worker per step in --mode sample [default: 1024]
+    #[arg(long, value_name = "N", help_heading = "Training")]
+    batch_size: Option<usize>,
+    /// Threads of each worker that sample ahead in --mode sample [default: 1]
+    #[arg(long, value_name = "N", help_heading = "Training")]
+    sampler_threads: Option<usize>,
+    /// How the workers' gradients become one in --mode sample [default: mean]
+    #[arg(long, value_enum, help_heading = "Training")]
+    reduce: Option<Reduce>,
 }
 
-impl SamplingFlags {
+impl SamplingArgs {
     /// The configuration for a model of `layers` layers; `None` for full-batch training.
     ///
     /// # Errors
     /// If flags of the other mode are given.
     pub(super) fn config(self, layers: usize) -> Result<Option<SamplingConfig>> {
-        let SamplingFlags { mode, fanouts, batch_size, sampler_threads, reduce } = self;
+        let SamplingArgs { mode, fanouts, batch_size, sampler_threads, reduce } = self;
         if mode == Mode::Full {
             let given = [
                 ("--fanouts", fanouts.is_some()),

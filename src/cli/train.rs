@@ -4,25 +4,17 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
+use super::model::ModelArgs;
 use super::output::print;
-use super::sampling::{Mode, SamplingFlags};
+use super::sampling::SamplingArgs;
 use crate::data::dgl::PartitionConfig;
 use crate::data::{DataKeys, Normalize};
 use crate::error::{Error, Result};
 use crate::event::{Console, Event};
 use crate::launcher;
-use crate::nn::{ModelConfig, ModelKind, Norm, OptimizerConfig, SageAggregator};
-use crate::train::Reduce;
+use crate::nn::OptimizerConfig;
+use crate::tape::Policy;
 use crate::worker::{MemoryBudget, RunConfig};
-
-/// The layer a model is made of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum ModelName {
-    /// GraphSAGE
-    Sage,
-    /// Graph convolution (DGL's GraphConv)
-    Gcn,
-}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum OptimizerName {
@@ -32,8 +24,10 @@ enum OptimizerName {
     AdamW,
 }
 
-/// Flags of a training run.
+/// Flags of a training run. (clap does not put the members of a group that has flattened ones into it; one is enough to
+/// tell that there is a run.)
 #[derive(Debug, Args)]
+#[group(args = ["part_json"])]
 pub(super) struct TrainArgs {
     /// Partition directory's JSON file (dgl.distributed.partition_graph writes it)
     #[arg(long, value_name = "FILE", help_heading = "Data")]
@@ -63,24 +57,8 @@ pub(super) struct TrainArgs {
     #[arg(long, value_enum, default_value_t, help_heading = "Data")]
     normalize_features: Normalize,
 
-    /// Layer the model is made of
-    #[arg(long, value_enum, default_value_t = ModelName::Sage, help_heading = "Model")]
-    model: ModelName,
-    /// How --model sage combines neighbours
-    #[arg(long, value_enum, default_value_t = SageAggregator::Mean, help_heading = "Model")]
-    aggregator: SageAggregator,
-    /// How --model gcn normalises messages by degrees
-    #[arg(long, value_enum, default_value_t = Norm::Both, help_heading = "Model")]
-    gcn_norm: Norm,
-    /// Number of layers
-    #[arg(long, value_name = "N", default_value_t = ModelConfig::default().layers, help_heading = "Model")]
-    layers: usize,
-    /// Width of hidden layers
-    #[arg(long, value_name = "N", default_value_t = ModelConfig::default().hidden, help_heading = "Model")]
-    hidden: i64,
-    /// Dropout between layers
-    #[arg(long, value_name = "P", default_value_t = ModelConfig::default().dropout, help_heading = "Model")]
-    dropout: f64,
+    #[command(flatten)]
+    model: ModelArgs,
     /// Start from these weights (safetensors with the state-dict keys of DGL's modules)
     #[arg(long, value_name = "FILE", help_heading = "Model")]
     init_params: Option<PathBuf>,
@@ -101,21 +79,8 @@ pub(super) struct TrainArgs {
     #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Training")]
     seed: u64,
 
-    /// What a training step sees of the graph
-    #[arg(long, value_enum, default_value_t = Mode::Full, help_heading = "Training")]
-    mode: Mode,
-    /// In-edges drawn per node in --mode sample, one number per layer, the input layer's first; -1 = all [default: 10 each]
-    #[arg(long, value_name = "N,N,...", value_delimiter = ',', allow_hyphen_values = true, help_heading = "Training")]
-    fanouts: Option<Vec<i64>>,
-    /// Training nodes of each worker per step in --mode sample [default: 1024]
-    #[arg(long, value_name = "N", help_heading = "Training")]
-    batch_size: Option<usize>,
-    /// Threads of each worker that sample ahead in --mode sample [default: 1]
-    #[arg(long, value_name = "N", help_heading = "Training")]
-    sampler_threads: Option<usize>,
-    /// How the workers' gradients become one in --mode sample [default: mean]
-    #[arg(long, value_enum, help_heading = "Training")]
-    reduce: Option<Reduce>,
+    #[command(flatten)]
+    sampling: SamplingArgs,
 
     /// Folder of results [default: runs/GRAPH-N]
     #[arg(long, value_name = "DIR", help_heading = "Run")]
@@ -129,6 +94,12 @@ pub(super) struct TrainArgs {
     /// Workers that may be in memory at a time
     #[arg(long, value_name = "K", default_value_t = 1, help_heading = "Run")]
     resident: usize,
+    /// Keep what each layer computes instead of computing it again: more memory, less work
+    #[arg(long, help_heading = "Run")]
+    no_remat: bool,
+    /// Give each layer only the nodes that labelled nodes need (message flow graphs): the same loss, less work
+    #[arg(long, help_heading = "Run")]
+    mfg: bool,
     /// Threads of a worker [default: all cores]
     #[arg(long, value_name = "N", help_heading = "Run")]
     threads: Option<usize>,
@@ -160,17 +131,7 @@ fn config(args: TrainArgs) -> Result<RunConfig> {
             .with_hint(format!("pass --world-size {parts}: one worker per partition")));
     }
     let edge_weights = args.edge_weight_key.is_some();
-    let kind = match args.model {
-        ModelName::Sage => ModelKind::Sage { aggregator: args.aggregator, edge_weights },
-        ModelName::Gcn => ModelKind::Gcn { norm: args.gcn_norm, edge_weights },
-    };
-    let sampling = SamplingFlags {
-        mode: args.mode,
-        fanouts: args.fanouts,
-        batch_size: args.batch_size,
-        sampler_threads: args.sampler_threads,
-        reduce: args.reduce,
-    };
+    let model = args.model.config(edge_weights)?;
     let (lr, weight_decay) = (args.lr, args.weight_decay);
     let optimizer = match args.optimizer {
         OptimizerName::Sgd => OptimizerConfig::Sgd { lr, momentum: 0.0, weight_decay },
@@ -192,15 +153,12 @@ fn config(args: TrainArgs) -> Result<RunConfig> {
             edge_weight: args.edge_weight_key,
         },
         normalize_features: args.normalize_features,
-        model: ModelConfig {
-            kind,
-            layers: args.layers,
-            hidden: args.hidden,
-            dropout: args.dropout,
-        },
+        policy: if args.no_remat { Policy::Retain } else { Policy::Rematerialise },
+        mfg: args.mfg,
         optimizer,
         epochs: args.epochs,
-        sampling: sampling.config(args.layers)?,
+        sampling: args.sampling.config(model.layers)?,
+        model,
         seed: args.seed,
         init_params: args.init_params.map(absolute).transpose()?,
         resident: args.resident,

@@ -63,7 +63,16 @@ impl ProcessGroup for FileGroup {
         let entries = vec![[0; 3]; self.world_size()];
         let message = Message { recipient: None, begin: 0, checksum: crc32fast::Hasher::new() };
         let keep = false;
-        Ok(Box::new(FileOutbox { group: self, sequence, keep, path, file, len: 0, entries, message }))
+        Ok(Box::new(FileOutbox {
+            group: self,
+            sequence,
+            keep,
+            path,
+            file,
+            len: 0,
+            entries,
+            message,
+        }))
     }
 
     fn wait(&self, posted: Posted) -> Result<Collective> {

@@ -42,6 +42,31 @@ pub struct GraphShard {
     pub types: Option<PerEdge<u16>>,
 }
 
+impl GraphShard {
+    /// The edges into some of the rows, in their order, with ends renumbered: `row_of` gives a row's new number, `u32::MAX`
+    /// for rows that are left out; `column_of` gives a column's.
+    pub fn edges_into(&self, row_of: &[u32], column_of: impl Fn(u32) -> u32) -> ShardBuilder {
+        let mut builder = ShardBuilder::default();
+        for (i, &row) in self.by_dst.rows().iter().enumerate() {
+            let row = row_of[row as usize];
+            if row == u32::MAX {
+                continue;
+            }
+            let begin = self.by_dst.indptr()[i] as usize;
+            for (entry, &column) in self.by_dst.columns(i).iter().enumerate() {
+                builder.push(column_of(column), row);
+                if let Some(weights) = &self.weights {
+                    builder.push_weight(weights.by_dst[begin + entry]);
+                }
+                if let Some(types) = &self.types {
+                    builder.push_type(types.by_dst[begin + entry]);
+                }
+            }
+        }
+        builder
+    }
+}
+
 /// Collects the edges from one rank and makes a shard of them.
 #[derive(Debug, Default)]
 pub struct ShardBuilder {

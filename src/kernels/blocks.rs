@@ -7,21 +7,38 @@ use crate::graph::Csr;
 /// A block smaller than this (in touched elements) is not worth a thread.
 const GRAIN: usize = 1 << 16;
 
-/// What a kernel writes: one slice or two, row by row.
+/// What a kernel writes: matrices with a row for every row of the graph.
 pub(super) trait Split: Send + Sized {
-    /// The first `elements` elements, and the rest.
-    fn split(self, elements: usize) -> (Self, Self);
+    /// The first rows, and the rest.
+    fn split(self, rows: usize) -> (Self, Self);
 }
 
-impl<T: Send> Split for &mut [T] {
-    fn split(self, elements: usize) -> (Self, Self) {
-        self.split_at_mut(elements)
+/// A matrix by rows.
+pub(super) struct Rows<'a, T> {
+    data: &'a mut [T],
+    width: usize,
+}
+
+impl<'a, T> Rows<'a, T> {
+    pub(super) fn new(data: &'a mut [T], width: usize) -> Self {
+        Rows { data, width }
+    }
+
+    pub(super) fn row(&mut self, row: usize) -> &mut [T] {
+        &mut self.data[row * self.width..][..self.width]
+    }
+}
+
+impl<T: Send> Split for Rows<'_, T> {
+    fn split(self, rows: usize) -> (Self, Self) {
+        let (low, high) = self.data.split_at_mut(rows * self.width);
+        (Rows::new(low, self.width), Rows::new(high, self.width))
     }
 }
 
 impl<A: Split, B: Split> Split for (A, B) {
-    fn split(self, elements: usize) -> (Self, Self) {
-        let (a, b) = (self.0.split(elements), self.1.split(elements));
+    fn split(self, rows: usize) -> (Self, Self) {
+        let (a, b) = (self.0.split(rows), self.1.split(rows));
         ((a.0, b.0), (a.1, b.1))
     }
 }
@@ -33,8 +50,8 @@ pub(super) struct Block<R> {
     pub(super) result: R,
 }
 
-/// Runs `work` on blocks of stored rows that together are all of them. `result` has `width` elements for every row of
-/// the matrix; a block gets the part from its first stored row on.
+/// Runs `work` on blocks of stored rows that together are all of them; a block gets the part of the result from its first
+/// stored row on. `width` tells how much work an entry is: about so many elements.
 pub(super) fn for_row_blocks<R: Split>(
     graph: &Csr,
     result: R,
@@ -56,7 +73,7 @@ fn divide<R: Split>(graph: &Csr, width: usize, block: Block<R>, work: &(impl Fn(
     let middle = rows.start + indptr[rows.clone()].partition_point(|&p| p < half);
     let middle = middle.clamp(rows.start + 1, rows.end - 1);
     let boundary = graph.rows()[middle] as usize;
-    let (low, high) = block.result.split((boundary - block.first) * width);
+    let (low, high) = block.result.split(boundary - block.first);
     let low = Block { rows: rows.start..middle, first: block.first, result: low };
     let high = Block { rows: middle..rows.end, first: boundary, result: high };
     rayon::join(|| divide(graph, width, low, work), || divide(graph, width, high, work));

@@ -2,6 +2,8 @@
 //!
 //! All of them are deterministic: threads get blocks of destination rows, and a row is summed in one fixed order.
 
+mod attention;
+mod attention_score;
 mod blocks;
 mod dropout;
 mod philox;
@@ -9,10 +11,14 @@ mod real;
 mod reduce;
 mod rows;
 mod spmm;
+mod typed;
 
+pub use attention::{Attention, AttentionDropout, Destinations};
+pub use attention_score::{AdditiveScore, DynamicScore, EdgeHead, Score};
 pub use dropout::{DropoutKey, dropout};
 pub(crate) use philox::philox4x32;
 pub use real::Real;
 pub use reduce::{NO_SOURCE, Selection, select, select_adjoint};
 pub use rows::{gather_rows, scatter_add_rows};
 pub use spmm::Spmm;
+pub use typed::{typed_sum, typed_sum_adjoint};

@@ -1,6 +1,6 @@
 //! Maximum and minimum over neighbours.
 
-use super::blocks::{Block, for_row_blocks};
+use super::blocks::{Block, Rows, for_row_blocks};
 use super::real::Real;
 use crate::graph::Csr;
 
@@ -32,12 +32,12 @@ pub fn select<T: Real>(
     assert_eq!(x.len(), graph.num_cols() * width);
     assert_eq!(value.len(), graph.num_rows() * width);
     assert_eq!(argument.len(), value.len());
-    for_row_blocks(graph, (value, argument), width, &|block: Block<(&mut [T], &mut [u32])>| {
-        let (values, arguments) = block.result;
+    let result = (Rows::new(value, width), Rows::new(argument, width));
+    for_row_blocks(graph, result, width, &|block: Block<(Rows<'_, T>, Rows<'_, u32>)>| {
+        let (mut values, mut arguments) = block.result;
         for i in block.rows {
-            let place = (graph.rows()[i] as usize - block.first) * width;
-            let row = values[place..][..width].iter_mut().zip(&mut arguments[place..][..width]);
-            let mut row: Vec<_> = row.collect();
+            let place = graph.rows()[i] as usize - block.first;
+            let mut row: Vec<_> = values.row(place).iter_mut().zip(arguments.row(place)).collect();
             for &col in graph.columns(i) {
                 let source = &x[col as usize * width..][..width];
                 for ((value, argument), candidate) in row.iter_mut().zip(source) {
@@ -68,10 +68,10 @@ pub fn select_adjoint<T: Real>(
     assert_eq!(argument.len(), transpose.num_cols() * width);
     assert_eq!(gy.len(), argument.len());
     assert_eq!(gx.len(), transpose.num_rows() * width);
-    for_row_blocks(transpose, gx, width, &|block: Block<&mut [T]>| {
+    for_row_blocks(transpose, Rows::new(gx, width), width, &|mut block: Block<Rows<'_, T>>| {
         for i in block.rows {
             let row = transpose.rows()[i];
-            let sum = &mut block.result[(row as usize - block.first) * width..][..width];
+            let sum = block.result.row(row as usize - block.first);
             let mut previous = None;
             for &col in transpose.columns(i) {
                 // Parallel edges lie side by side and carry the gradient once.

@@ -1,6 +1,6 @@
 //! Sparse times dense: the sum over neighbours.
 
-use super::blocks::{Block, for_row_blocks};
+use super::blocks::{Block, Rows, for_row_blocks};
 use super::real::Real;
 use crate::graph::Csr;
 
@@ -24,17 +24,17 @@ impl<T: Real> Spmm<'_, T> {
     pub fn add_to(&self, x: &[T], width: usize, y: &mut [T]) {
         assert_eq!(x.len(), self.graph.num_cols() * width);
         assert_eq!(y.len(), self.graph.num_rows() * width);
+        let y = Rows::new(y, width);
         for_row_blocks(self.graph, y, width, &|block| self.rows(block, x, width));
     }
 
-    fn rows(&self, block: Block<&mut [T]>, x: &[T], width: usize) {
+    fn rows(&self, mut block: Block<Rows<'_, T>>, x: &[T], width: usize) {
         let mut sum = vec![T::default(); width];
         for i in block.rows {
             let row = self.graph.rows()[i] as usize;
             self.row(i, x, &mut sum);
             let scale = self.row_scale.map_or(T::ONE, |s| s[row]);
-            let y = &mut block.result[(row - block.first) * width..][..width];
-            for (y, s) in y.iter_mut().zip(&sum) {
+            for (y, s) in block.result.row(row - block.first).iter_mut().zip(&sum) {
                 *y += scale * *s;
             }
         }

@@ -24,6 +24,11 @@ pub trait Model {
     fn forward<'a>(&self, tape: &mut Tape<'a>, graphs: &[&'a dyn Graph], x: Var) -> Result<Var>;
 }
 
+/// Whether the destinations are sources, too, so that what is computed for sources need not be computed for them again.
+pub(super) fn ends_coincide(graph: &dyn Graph, src: &Var, dst: &Var) -> bool {
+    src.is(dst) || graph.destination_rows().is_some()
+}
+
 /// Whether a layer with a linear aggregator should aggregate before it multiplies by its weight.
 ///
 /// Rows that cross partitions are `in` or `out` wide. Multiplying first lets the gradient of the weight come from the

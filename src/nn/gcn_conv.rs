@@ -42,7 +42,6 @@ pub struct GcnConvConfig {
 
 /// `dgl.nn.GraphConv`: `y_v = sum_{u in N(v)} c_uv w_uv x_u W + b`, with c_uv from [`Norm`] (degrees count edges, not
 /// weights, and are at least 1) and w_uv the edge weight. State-dict keys: `weight` `[in, out]`, `bias`.
-#[derive(Debug)]
 pub struct GcnConv {
     config: GcnConvConfig,
     weight: Weight,
@@ -107,7 +106,7 @@ impl Conv for GcnConv {
         self.check_degrees(graph)?;
         let first = aggregates_first(&x, self.config.in_feats, self.config.out_feats);
         let (source, destination) = self.scales(tape, graph, x.kind());
-        let x = if first { x } else { tape.linear(&x, self.weight, None, None)? };
+        let x = if first { x } else { tape.linear(&x, &self.weight, None, None)? };
         let x = match source {
             Some(scale) => tape.scale_rows(&x, &scale)?,
             None => x,
@@ -116,7 +115,7 @@ impl Conv for GcnConv {
         let sum = sum.scaled(destination);
         if first {
             let neighbours = tape.aggregate(graph, x, sum)?;
-            tape.linear(&neighbours, self.weight, Some(self.bias), None)
+            tape.linear(&neighbours, &self.weight, Some(self.bias), None)
         } else {
             tape.aggregate(graph, x, sum.bias(Some(self.bias)))
         }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::conv::{Conv, aggregates_first};
+use super::conv::{Conv, aggregates_first, ends_coincide};
 use crate::error::Result;
 use crate::tape::{
     Aggregation, Graph, Init, Parameter, ParameterBuilder, Reduce, Tape, Var, Weight,
@@ -41,7 +41,6 @@ pub struct SageConvConfig {
 ///
 /// Mean and maximum over nothing are 0. State-dict keys: `fc_neigh.weight` `[out, in]`; mean and pool: `fc_self.weight`
 /// `[out, in]`, `fc_self.bias`; gcn: `bias`; pool: `fc_pool.weight` `[in, in]`, `fc_pool.bias`.
-#[derive(Debug)]
 pub struct SageConv {
     config: SageConvConfig,
     neigh: Weight,
@@ -75,7 +74,7 @@ impl SageConv {
     }
 
     fn own_term(&self, tape: &mut Tape<'_>, x: &Var, onto: Option<Var>) -> Result<Var> {
-        match self.own {
+        match &self.own {
             Some(own) => tape.linear(x, own, Some(self.bias), onto),
             None => unreachable!("only the gcn aggregator has no own weight, and it does not ask"),
         }
@@ -92,9 +91,9 @@ impl SageConv {
         if aggregates_first(&src, self.config.in_feats, self.config.out_feats) {
             let neighbours = tape.aggregate(graph, src, mean)?;
             let own = self.own_term(tape, &dst, None)?;
-            return tape.linear(&neighbours, self.neigh, None, Some(own));
+            return tape.linear(&neighbours, &self.neigh, None, Some(own));
         }
-        let messages = tape.linear(&src, self.neigh, None, None)?;
+        let messages = tape.linear(&src, &self.neigh, None, None)?;
         let own = self.own_term(tape, &dst, None)?;
         drop((src, dst));
         tape.aggregate(graph, messages, mean.onto(own))
@@ -110,16 +109,16 @@ impl SageConv {
         let share = |degrees: &tch::Tensor| Ok(degrees.f_add_scalar(1)?.f_reciprocal()?);
         let scale = tape.degree_scale(graph.in_degrees(), src.kind(), share);
         let first = aggregates_first(&src, self.config.in_feats, self.config.out_feats);
-        let (src, dst) = match (first, src.is(&dst)) {
-            (true, _) => (src, dst),
-            (false, true) => {
-                let x = tape.linear(&src, self.neigh, None, None)?;
-                (x.clone(), x)
-            }
-            (false, false) => (
-                tape.linear(&src, self.neigh, None, None)?,
-                tape.linear(&dst, self.neigh, None, None)?,
-            ),
+        let (src, dst) = if first {
+            (src, dst)
+        } else {
+            let messages = tape.linear(&src, &self.neigh, None, None)?;
+            let own = if ends_coincide(graph, &src, &dst) {
+                tape.destinations(graph, &messages)?
+            } else {
+                tape.linear(&dst, &self.neigh, None, None)?
+            };
+            (messages, own)
         };
         let own = tape.scale_rows(&dst, &scale)?;
         drop(dst);
@@ -127,7 +126,7 @@ impl SageConv {
         let sum = sum.scaled(Some(scale)).onto(own);
         if first {
             let mean = tape.aggregate(graph, src, sum)?;
-            tape.linear(&mean, self.neigh, Some(self.bias), None)
+            tape.linear(&mean, &self.neigh, Some(self.bias), None)
         } else {
             tape.aggregate(graph, src, sum.bias(Some(self.bias)))
         }
@@ -135,19 +134,19 @@ impl SageConv {
 
     fn pool<'a>(
         &self,
-        (weight, bias): (Weight, Parameter),
+        (weight, bias): &(Weight, Parameter),
         tape: &mut Tape<'a>,
         graph: &'a dyn Graph,
         src: Var,
         dst: Var,
     ) -> Result<Var> {
-        let messages = tape.linear(&src, weight, Some(bias), None)?;
+        let messages = tape.linear(&src, weight, Some(*bias), None)?;
         drop(src);
         let messages = tape.relu(&messages)?;
         let max = Aggregation::new(Reduce::Max).weighted(self.config.edge_weights);
         let neighbours = tape.aggregate(graph, messages, max)?;
         let own = self.own_term(tape, &dst, None)?;
-        tape.linear(&neighbours, self.neigh, None, Some(own))
+        tape.linear(&neighbours, &self.neigh, None, Some(own))
     }
 }
 
@@ -159,7 +158,7 @@ impl Conv for SageConv {
         src: Var,
         dst: Var,
     ) -> Result<Var> {
-        match (self.config.aggregator, self.pool) {
+        match (self.config.aggregator, &self.pool) {
             (SageAggregator::Gcn, _) => self.gcn(tape, graph, src, dst),
             (_, Some(pool)) => self.pool(pool, tape, graph, src, dst),
             (_, None) => self.mean(tape, graph, src, dst),

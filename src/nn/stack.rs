@@ -2,41 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
+use tch::Tensor;
+
 use super::conv::{Conv, Model};
-use super::gcn_conv::{GcnConv, GcnConvConfig, Norm};
-use super::sage_conv::{SageAggregator, SageConv, SageConvConfig};
+use super::model_kind::{ModelKind, Place};
+use super::sage_conv::SageAggregator;
 use crate::error::{Error, Result};
 use crate::tape::{Graph, ParameterBuilder, Tape, Var};
-
-/// Which layer a model is made of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase", tag = "layer")]
-pub enum ModelKind {
-    /// [`SageConv`].
-    Sage {
-        /// How neighbours are combined.
-        aggregator: SageAggregator,
-        /// Whether messages are multiplied by edge weights.
-        edge_weights: bool,
-    },
-    /// [`GcnConv`].
-    Gcn {
-        /// How messages are normalised.
-        norm: Norm,
-        /// Whether messages are multiplied by edge weights.
-        edge_weights: bool,
-    },
-}
-
-impl ModelKind {
-    /// The parameter of a layer, and which of its two sides, that tells the width of the layer's output.
-    pub(super) fn output_weight(self) -> (&'static str, usize) {
-        match self {
-            ModelKind::Sage { .. } => ("fc_neigh.weight", 0),
-            ModelKind::Gcn { .. } => ("weight", 1),
-        }
-    }
-}
 
 /// Configuration of a [`Stack`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -46,9 +18,9 @@ pub struct ModelConfig {
     pub kind: ModelKind,
     /// Number of layers.
     pub layers: usize,
-    /// Width of the layers between the first and the last.
+    /// Width of the layers between the first and the last; of each head, with attention.
     pub hidden: i64,
-    /// Dropout before every layer but the first.
+    /// Dropout on the input of every layer but the first; with attention, of every layer.
     pub dropout: f64,
 }
 
@@ -60,23 +32,35 @@ impl Default for ModelConfig {
     }
 }
 
-/// Layers with ReLU, then dropout, between them; none after the last. The i-th layer's parameters are named
-/// `convs.i.*`, as those of a PyTorch module with `self.convs = nn.ModuleList(...)`.
+/// What the data say of a model.
+#[derive(Debug, Clone, Copy)]
+pub struct Sizes {
+    /// Width of the input features.
+    pub in_feats: i64,
+    /// Width of the last layer's output.
+    pub out_feats: i64,
+    /// Edge types of the graph.
+    pub num_rels: usize,
+}
+
+/// Layers with an activation, then dropout, between them; none after the last. The activation is ReLU, with attention
+/// ELU. The i-th layer's parameters are named `convs.i.*`, as those of a PyTorch module with
+/// `self.convs = nn.ModuleList(...)`.
 pub struct Stack {
     convs: Vec<Box<dyn Conv>>,
+    kind: ModelKind,
     dropout: f64,
 }
 
 impl Stack {
-    /// Makes the model for features of width `in_feats` and `out_feats` outputs.
+    /// Makes the model.
     ///
     /// # Errors
-    /// If there is no layer or no width.
+    /// If there is no layer or no width, or a layer cannot have its width.
     pub fn new(
         parameters: &mut ParameterBuilder,
         config: &ModelConfig,
-        in_feats: i64,
-        out_feats: i64,
+        sizes: Sizes,
     ) -> Result<Self> {
         if config.layers == 0 {
             return Err(Error::config("layers", "a model has at least one layer"));
@@ -84,34 +68,34 @@ impl Stack {
         if config.hidden < 1 {
             return Err(Error::config("hidden", "the hidden width is at least 1"));
         }
-        let width = |layer: usize| if layer == 0 { in_feats } else { config.hidden };
+        let kind = config.kind;
         let convs = (0..config.layers).map(|layer| {
-            let out = if layer + 1 == config.layers { out_feats } else { config.hidden };
-            parameters.scope(&format!("convs.{layer}"), |parameters| {
-                conv(parameters, config.kind, width(layer), out)
-            })
+            let last = layer + 1 == config.layers;
+            let hidden = config.hidden;
+            let place = Place {
+                in_feats: if layer == 0 { sizes.in_feats } else { hidden * kind.heads() },
+                out_feats: if last { sizes.out_feats } else { hidden },
+                last,
+                num_rels: sizes.num_rels,
+                dropout: config.dropout,
+            };
+            let scope = format!("convs.{layer}");
+            parameters.scope(&scope, |parameters| kind.conv(parameters, place))
         });
-        Ok(Stack { convs: convs.collect(), dropout: config.dropout })
+        Ok(Stack { convs: convs.collect::<Result<_>>()?, kind, dropout: config.dropout })
     }
-}
 
-fn conv(
-    parameters: &mut ParameterBuilder,
-    kind: ModelKind,
-    in_feats: i64,
-    out_feats: i64,
-) -> Box<dyn Conv> {
-    match kind {
-        ModelKind::Sage { aggregator, edge_weights } => {
-            let config = SageConvConfig { in_feats, out_feats, aggregator, edge_weights };
-            Box::new(SageConv::new(parameters, config))
-        }
-        ModelKind::Gcn { norm, edge_weights } => {
-            // The trainer warns of nodes without in-edges once; a run does not end for them.
-            let allow_zero_in_degree = true;
-            let config =
-                GcnConvConfig { in_feats, out_feats, norm, edge_weights, allow_zero_in_degree };
-            Box::new(GcnConv::new(parameters, config))
+    /// What lies between two layers.
+    fn between(&self, tape: &mut Tape<'_>, graph: &dyn Graph, x: &Var) -> Result<Var> {
+        match self.kind {
+            // Attention layers drop their input themselves.
+            ModelKind::Gat(_) | ModelKind::Gatv2(_) => {
+                tape.segment("elu", &[x], &[], |x: &[Tensor], _| Ok(x[0].f_elu()?))
+            }
+            _ => {
+                let x = tape.relu(x)?;
+                tape.dropout(graph.source_ids(), &x, self.dropout)
+            }
         }
     }
 }
@@ -126,8 +110,7 @@ impl Model for Stack {
         for (layer, (conv, graph)) in self.convs.iter().zip(graphs).enumerate() {
             tape.enter_layer(layer);
             if layer > 0 {
-                x = tape.relu(&x)?;
-                x = tape.dropout(*graph, &x, self.dropout)?;
+                x = self.between(tape, *graph, &x)?;
             }
             let destinations = tape.destinations(*graph, &x)?;
             x = conv.forward(tape, *graph, x, destinations)?;

@@ -83,13 +83,12 @@ pub fn load_state_dict(path: &Path, parameters: &ParameterSet) -> Result<()> {
 pub fn stored_out_feats(path: &Path, model: &ModelConfig) -> Result<i64> {
     let bytes = std::fs::read(path).map_err(|e| Error::unreadable(path, &e))?;
     let (_, header) = SafeTensors::read_metadata(&bytes).map_err(|e| not_safetensors(path, &e))?;
-    let (name, side) = model.kind.output_weight();
+    let (name, dimension) = model.kind.output_parameter();
     let name = format!("convs.{}.{name}", model.layers - 1);
     let shape = header.info(&name).map(|info| info.shape.clone()).unwrap_or_default();
-    match shape[..] {
-        [_, _] => Ok(shape[side] as i64),
-        _ => Err(Error::input(path, &name, "is missing, or is no matrix").with_hint(OTHER_MODEL)),
-    }
+    shape.get(dimension).map(|width| *width as i64).ok_or_else(|| {
+        Error::input(path, &name, "is missing, or has another shape").with_hint(OTHER_MODEL)
+    })
 }
 
 fn not_safetensors(path: &Path, error: &SafeTensorError) -> Error {

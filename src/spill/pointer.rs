@@ -145,6 +145,18 @@ impl PointerTensor {
     }
 }
 
+impl Pointer<Vec<u32>> {
+    /// How many rows the list has.
+    pub fn len(&self) -> usize {
+        self.0.layout
+    }
+
+    /// Whether the list has no rows.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
 impl<T: Spill> Slot<T> {
     fn bring_back(&self) -> Result<T> {
         // The recipe may pin other pointers; the state must not stay borrowed meanwhile.

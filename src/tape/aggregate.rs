@@ -177,7 +177,7 @@ impl Adjoint for SumAdjoint<'_> {
                 spmm(&shard.by_src, (weights, None, scale.as_deref()), &gy, &mut gx)?;
                 Ok(gx)
             };
-            let transfer = graph.push(&mut |shard| Ok(vec![product(shard)?]))?;
+            let transfer = graph.push(None, &mut |shard, _| Ok(vec![product(shard)?]))?;
             (transfer, product(&*graph.local_shard()?)?)
         };
         let partial = tape.manager().track("partial-gradient", partial);
@@ -197,9 +197,7 @@ pub(super) fn add_pushed(
     gx: &mut Tensor,
 ) -> Result<()> {
     let (width, kind) = (gx.size()[1] as usize, gx.kind());
-    graph.pushed(collective, &[(width, kind)], &mut |rows, parts| {
-        add_rows(&parts[0], rows, gx)
-    })
+    graph.pushed(collective, &[(width, kind)], &mut |rows, parts| add_rows(&parts[0], rows, gx))
 }
 
 /// `x[rows[i]] += values[i]`; `rows` is ascending, without repetition.

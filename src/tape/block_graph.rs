@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use tch::Tensor;
 
-use super::graph::{Graph, RowLayout, Transfer};
+use super::graph::{Graph, MakeRows, Pulled, RowLayout, Transfer, VisitRows, VisitShard};
 use crate::comm::Collective;
 use crate::error::{Error, Result};
 use crate::graph::{Block, GraphShard, PartitionBook};
@@ -26,20 +26,20 @@ pub struct BlockGraph {
 }
 
 impl BlockGraph {
-    /// Takes a block up. `out_degrees` are those of its sources over the whole graph; edges get their types from `book` if
-    /// the graph has several.
+    /// Takes a block up. `out_degrees` are those of its sources over the whole graph. With `types` edges get theirs from the
+    /// book.
     pub fn new(
         manager: &Rc<PartitionDataManager>,
-        book: &PartitionBook,
         block: &Block,
         out_degrees: &[u64],
+        types: Option<&PartitionBook>,
     ) -> Result<Self> {
         let (num_sources, num_destinations) = (block.num_sources(), block.num_destinations());
         if out_degrees.len() != num_sources {
             let problem = format!("{} out-degrees of {num_sources} sources", out_degrees.len());
             return Err(Error::Internal(problem));
         }
-        let types = if book.etypes().len() > 1 { block.edge_types(book)? } else { Vec::new() };
+        let types = types.map(|book| block.edge_types(book)).transpose()?.unwrap_or_default();
         let mut in_degrees = vec![0_u64; num_destinations];
         for (i, &row) in block.by_dst().rows().iter().enumerate() {
             in_degrees[row as usize] = block.by_dst().columns(i).len() as u64;
@@ -99,7 +99,7 @@ impl Graph for BlockGraph {
         Ok(Transfer::Nothing)
     }
 
-    fn push(&self, _: &mut dyn FnMut(&GraphShard) -> Result<Vec<Tensor>>) -> Result<Transfer> {
+    fn push(&self, _: Option<Pulled<'_>>, _: &mut MakeRows<'_>) -> Result<Transfer> {
         Ok(Transfer::Nothing)
     }
 
@@ -111,17 +111,12 @@ impl Graph for BlockGraph {
         &self,
         _: Option<&Collective>,
         _: &[RowLayout],
-        _: &mut dyn FnMut(&GraphShard, &[Tensor]) -> Result<()>,
+        _: &mut VisitShard<'_>,
     ) -> Result<()> {
         Ok(())
     }
 
-    fn pushed(
-        &self,
-        _: Option<&Collective>,
-        _: &[RowLayout],
-        _: &mut dyn FnMut(&[u32], &[Tensor]) -> Result<()>,
-    ) -> Result<()> {
+    fn pushed(&self, _: Option<&Collective>, _: &[RowLayout], _: &mut VisitRows<'_>) -> Result<()> {
         Ok(())
     }
 }

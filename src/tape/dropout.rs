@@ -4,7 +4,6 @@ use std::rc::Rc;
 
 use tch::Tensor;
 
-use super::graph::Graph;
 use super::record::{Adjoint, Tape};
 use super::var::Var;
 use crate::error::{Error, Result};
@@ -37,14 +36,15 @@ impl Mask {
 
 impl Tape<'_> {
     /// Sets each element to 0 with the given probability and scales the others by 1 / (1 - probability); in an
-    /// evaluation, does nothing. Rows of `x` are the sources of `graph`. At most one dropout per layer.
+    /// evaluation, does nothing. Row i of `x` belongs to the node with global id `node_ids[i]` (`int64`). At most one
+    /// dropout per layer and node.
     ///
     /// The mask is a function of (seed, epoch, layer, global node id, column), so it is the same whatever the memory
     /// budget, and it is computed again rather than stored.
     ///
     /// # Errors
     /// If the probability is not in [0, 1).
-    pub fn dropout(&mut self, graph: &dyn Graph, x: &Var, probability: f64) -> Result<Var> {
+    pub fn dropout(&mut self, node_ids: &PointerTensor, x: &Var, probability: f64) -> Result<Var> {
         if !(0.0..1.0).contains(&probability) {
             let problem = format!("must be at least 0 and below 1, not {probability}");
             return Err(Error::config("dropout", problem));
@@ -53,7 +53,7 @@ impl Tape<'_> {
             Some(key) if probability > 0.0 => key,
             _ => return Ok(x.clone()),
         };
-        let mask = Mask { key, probability, node_ids: graph.source_ids().clone() };
+        let mask = Mask { key, probability, node_ids: node_ids.clone() };
         let recipe = {
             let (x, mask) = (x.clone(), mask.clone());
             Rc::new(move || mask.apply(&*x.pin()?))

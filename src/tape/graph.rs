@@ -19,6 +19,18 @@ pub enum Transfer {
 /// Width and element type of the rows of a message's part.
 pub type RowLayout = (usize, Kind);
 
+/// Gets a shard and the rows of its sources.
+pub type VisitShard<'v> = dyn FnMut(&GraphShard, &[Tensor]) -> Result<()> + 'v;
+
+/// Computes rows for the sources of a shard, from the rows that were pulled, if any.
+pub type MakeRows<'m> = dyn FnMut(&GraphShard, &[Tensor]) -> Result<Vec<Tensor>> + 'm;
+
+/// Gets own source rows and what was computed for them.
+pub type VisitRows<'v> = dyn FnMut(&[u32], &[Tensor]) -> Result<()> + 'v;
+
+/// A completed pull, and the layout of its parts.
+pub type Pulled<'a> = (&'a Collective, &'a [RowLayout]);
+
 /// A graph as one rank sees it: the edges into its own destinations, in one shard per source rank, and the means to get
 /// rows to and from the ranks that own the sources.
 ///
@@ -53,13 +65,13 @@ pub trait Graph {
     /// The edges from own sources; its columns are their rows.
     fn local_shard(&self) -> Result<Pinned<GraphShard>>;
 
-    /// Posts the rows of `parts` (each `[num_sources, width]`) that other ranks have edges from. With `keep` they can be
+    /// Posts the rows of `parts` (each `[num_sources, width]` or `[num_sources]`) that other ranks have edges from. With `keep` they can be
     /// read again for as long as the collective lives.
     fn pull(&self, parts: &[&Tensor], keep: bool) -> Result<Transfer>;
 
     /// Posts, for each other rank, the rows that `make` computes for the sources of its shard (parts of
-    /// `[shard.by_src.num_rows(), width]`).
-    fn push(&self, make: &mut dyn FnMut(&GraphShard) -> Result<Vec<Tensor>>) -> Result<Transfer>;
+    /// `[shard.by_src.num_rows(), width]`). What was pulled and kept is handed to `make` again.
+    fn push(&self, kept: Option<Pulled<'_>>, make: &mut MakeRows<'_>) -> Result<Transfer>;
 
     /// Pauses until all ranks have posted.
     fn complete(&self, transfer: Transfer) -> Result<Option<Collective>>;
@@ -70,7 +82,7 @@ pub trait Graph {
         &self,
         collective: Option<&Collective>,
         layout: &[RowLayout],
-        visit: &mut dyn FnMut(&GraphShard, &[Tensor]) -> Result<()>,
+        visit: &mut VisitShard<'_>,
     ) -> Result<()>;
 
     /// After a push: hands own source rows (ascending) and what another rank computed for them (parts of
@@ -79,6 +91,6 @@ pub trait Graph {
         &self,
         collective: Option<&Collective>,
         layout: &[RowLayout],
-        visit: &mut dyn FnMut(&[u32], &[Tensor]) -> Result<()>,
+        visit: &mut VisitRows<'_>,
     ) -> Result<()>;
 }

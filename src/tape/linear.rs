@@ -1,36 +1,81 @@
 //! The linear map.
 
+use std::rc::Rc;
+
 use tch::{Kind, Tensor};
 
 use super::parameters::Parameter;
 use super::record::{Adjoint, Tape};
+use super::segment::Code;
+use super::segment_grad::SegmentGrad;
 use super::var::{Target, Var};
 use crate::error::Result;
 use crate::spill::PointerTensor;
 use crate::tensor::{self, Shared, map_row_blocks};
 
 /// A weight matrix and how it is stored.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone)]
 pub enum Weight {
     /// `[out, in]`, as `torch.nn.Linear` keeps it: y = x Wᵀ.
     OutIn(Parameter),
     /// `[in, out]`, as DGL's `GraphConv` keeps it: y = x W.
     InOut(Parameter),
+    /// `[in, out]`, computed from parameters.
+    Derived(Rc<DerivedWeight>),
+}
+
+/// A matrix that is a function of parameters, such as a sum of bases.
+pub struct DerivedWeight {
+    parameters: Vec<Parameter>,
+    code: Box<Code>,
+}
+
+impl DerivedWeight {
+    /// `code` gets the parameters' values and gives the matrix, `[in, out]`.
+    pub fn new(
+        parameters: Vec<Parameter>,
+        code: impl Fn(&[Tensor]) -> Result<Tensor> + Send + Sync + 'static,
+    ) -> Self {
+        DerivedWeight { parameters, code: Box::new(move |_, parameters| code(parameters)) }
+    }
+
+    fn values(&self, tape: &Tape<'_>) -> Result<Vec<Tensor>> {
+        self.parameters.iter().map(|p| tape.parameters().value(*p)).collect()
+    }
 }
 
 impl Weight {
-    fn parameter(self) -> Parameter {
+    /// The matrix as `[in, out]`.
+    fn value(&self, tape: &Tape<'_>) -> Result<Tensor> {
         match self {
-            Weight::OutIn(parameter) | Weight::InOut(parameter) => parameter,
+            Weight::OutIn(parameter) => Ok(tape.parameters().value(*parameter)?.f_tr()?),
+            Weight::InOut(parameter) => tape.parameters().value(*parameter),
+            Weight::Derived(derived) => (derived.code)(&[], &derived.values(tape)?),
         }
     }
 
-    /// The matrix as `[in, out]`.
-    fn value(self, tape: &Tape<'_>) -> Result<Tensor> {
-        let value = tape.parameters().value(self.parameter())?;
+    /// Passes the gradient of the matrix on, from x and gy.
+    fn add_grad(&self, tape: &mut Tape<'_>, x: &Tensor, gy: &Tensor) -> Result<()> {
         match self {
-            Weight::OutIn(_) => Ok(value.f_tr()?),
-            Weight::InOut(_) => Ok(value),
+            Weight::OutIn(parameter) => {
+                let gradient = product_over_rows(gy, x)?;
+                tape.add_parameter_grad(*parameter, gradient)
+            }
+            Weight::InOut(parameter) => {
+                let gradient = product_over_rows(x, gy)?;
+                tape.add_parameter_grad(*parameter, gradient)
+            }
+            Weight::Derived(derived) => {
+                let gradient = product_over_rows(x, gy)?;
+                let run = SegmentGrad::run(&*derived.code, vec![], &[], derived.values(tape)?)?;
+                let (_, gradients) = run.vjp(&gradient)?;
+                for (parameter, gradient) in derived.parameters.iter().zip(gradients) {
+                    if let Some(gradient) = gradient {
+                        tape.add_parameter_grad(*parameter, gradient)?;
+                    }
+                }
+                Ok(())
+            }
         }
     }
 }
@@ -42,7 +87,7 @@ impl Tape<'_> {
     pub fn linear(
         &mut self,
         x: &Var,
-        weight: Weight,
+        weight: &Weight,
         bias: Option<Parameter>,
         onto: Option<Var>,
     ) -> Result<Var> {
@@ -50,14 +95,17 @@ impl Tape<'_> {
         let value = self.linear_forward(&*x.pin()?, weight, bias, onto)?;
         let value = self.manager().track("linear", value);
         let y = self.var(value, true);
-        self.record(&y, LinearAdjoint { x: x.clone(), weight, bias, onto: onto_target });
+        self.record(
+            &y,
+            LinearAdjoint { x: x.clone(), weight: weight.clone(), bias, onto: onto_target },
+        );
         Ok(y)
     }
 
     fn linear_forward(
         &self,
         x: &Tensor,
-        weight: Weight,
+        weight: &Weight,
         bias: Option<Parameter>,
         onto: Option<Var>,
     ) -> Result<Tensor> {
@@ -99,11 +147,7 @@ impl Adjoint for LinearAdjoint {
     fn adjoint(self: Box<Self>, tape: &mut Tape<'_>, gradient: PointerTensor) -> Result<()> {
         let LinearAdjoint { x, weight, bias, onto } = *self;
         let gy = gradient.pin()?;
-        {
-            let values = x.pin()?;
-            let gradient = weight_gradient(weight, &values, &gy)?;
-            tape.add_parameter_grad(weight.parameter(), gradient)?;
-        }
+        weight.add_grad(tape, &*x.pin()?, &gy)?;
         if let Some(bias) = bias {
             tape.add_parameter_grad(bias, column_sums(&gy)?)?;
         }
@@ -117,16 +161,13 @@ impl Adjoint for LinearAdjoint {
     }
 }
 
-fn weight_gradient(weight: Weight, x: &Tensor, gy: &Tensor) -> Result<Tensor> {
-    let (left, right) = match weight {
-        Weight::OutIn(_) => (gy, x),
-        Weight::InOut(_) => (x, gy),
-    };
-    let (rows, kind) = (x.size()[0], x.kind());
-    let shape = [left.size()[1], right.size()[1]];
-    let (left, right) = (Shared(left), Shared(right));
+/// aᵀ b.
+fn product_over_rows(a: &Tensor, b: &Tensor) -> Result<Tensor> {
+    let (rows, kind) = (a.size()[0], a.kind());
+    let shape = [a.size()[1], b.size()[1]];
+    let (a, b) = (Shared(a), Shared(b));
     let parts = map_row_blocks(rows, |start, len| {
-        Ok(left.rows(start, len)?.f_tr()?.f_mm(&right.rows(start, len)?)?)
+        Ok(a.rows(start, len)?.f_tr()?.f_mm(&b.rows(start, len)?)?)
     });
     total(parts?, &shape, kind)
 }

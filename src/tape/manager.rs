@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use tch::{Kind, Tensor};
 
-use super::graph::{Graph, RowLayout, Transfer};
+use super::graph::{Graph, MakeRows, Pulled, RowLayout, Transfer, VisitRows, VisitShard};
 use super::requests::{Requests, exchange_requests};
 use crate::comm::{Collective, Hooks, Outbox, ProcessGroup, Recipient, complete};
 use crate::error::{Error, Result};
@@ -22,6 +22,8 @@ pub struct GraphShardManager {
     pub(super) group: Rc<dyn ProcessGroup>,
     /// By source rank.
     pub(super) shards: Vec<Pointer<GraphShard>>,
+    /// By source rank: its rows that the columns of its shard stand for; of the own shard none, they are the rows.
+    pub(super) sources: Vec<Pointer<Vec<u32>>>,
     /// By rank: own source rows that it has edges from, ascending.
     pub(super) requested: Vec<Pointer<Vec<u32>>>,
     pub(super) ends: Ends,
@@ -74,8 +76,8 @@ impl GraphShardManager {
             }
         }
         let num_sources = source_ids.size()[0] as usize;
-        let asked = exchange_requests(manager, group, &shards, sources, num_sources)?;
-        let Requests { rows, out_degrees } = asked;
+        let Requests { rows, out_degrees } =
+            exchange_requests(manager, group, &shards, &sources, num_sources)?;
         let track = |values: &[i64]| -> Result<PointerTensor> {
             Ok(manager.track("degrees", Tensor::f_from_slice(values)?))
         };
@@ -86,13 +88,15 @@ impl GraphShardManager {
             in_degrees: track(&in_degrees)?,
             out_degrees: track(&out_degrees)?,
         };
-        let requested = rows.into_iter().map(|rows| manager.track("requested-rows", rows));
-        let requested = requested.collect();
+        let track = |rows: Vec<Vec<u32>>| {
+            rows.into_iter().map(|rows| manager.track("requested-rows", rows)).collect()
+        };
         Ok(GraphShardManager {
             manager: manager.clone(),
             group: group.clone(),
             shards,
-            requested,
+            sources: track(sources),
+            requested: track(rows),
             ends,
         })
     }
@@ -172,7 +176,7 @@ pub(super) fn node_ids(
 
 /// Writes the given rows of a part to an outbox, a bounded number at a time.
 fn write_rows(part: &Tensor, rows: &[u32], outbox: &mut dyn Outbox) -> Result<()> {
-    let width = part.size()[1] as usize;
+    let width = part.size()[1..].iter().product::<i64>() as usize;
     if part.kind() == Kind::Int64 {
         return write_chunks(tensor::slice::<i64>(part), width, rows, outbox);
     }
@@ -235,9 +239,16 @@ impl Graph for GraphShardManager {
         })
     }
 
-    fn push(&self, make: &mut dyn FnMut(&GraphShard) -> Result<Vec<Tensor>>) -> Result<Transfer> {
+    fn push(&self, kept: Option<Pulled<'_>>, make: &mut MakeRows<'_>) -> Result<Transfer> {
         self.post(false, |rank, outbox| {
-            let parts = make(&*self.shards[rank].pin()?)?;
+            let shard = self.shards[rank].pin()?;
+            let pulled = match kept {
+                Some((collective, layout)) => {
+                    self.receive(collective, rank, shard.by_dst.num_cols(), layout)?
+                }
+                None => Vec::new(),
+            };
+            let parts = make(&shard, &pulled)?;
             parts.iter().try_for_each(|part| outbox.write(tensor::bytes(part)))
         })
     }
@@ -253,7 +264,7 @@ impl Graph for GraphShardManager {
         &self,
         collective: Option<&Collective>,
         layout: &[RowLayout],
-        visit: &mut dyn FnMut(&GraphShard, &[Tensor]) -> Result<()>,
+        visit: &mut VisitShard<'_>,
     ) -> Result<()> {
         let Some(collective) = collective else { return Ok(()) };
         for rank in self.others() {
@@ -268,7 +279,7 @@ impl Graph for GraphShardManager {
         &self,
         collective: Option<&Collective>,
         layout: &[RowLayout],
-        visit: &mut dyn FnMut(&[u32], &[Tensor]) -> Result<()>,
+        visit: &mut VisitRows<'_>,
     ) -> Result<()> {
         let Some(collective) = collective else { return Ok(()) };
         for rank in self.others() {

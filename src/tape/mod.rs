@@ -8,11 +8,14 @@
 //! it is next used.
 
 mod aggregate;
+mod attend;
+mod attention_edges;
 mod block_graph;
 mod dropout;
 mod graph;
 mod linear;
 mod manager;
+mod mfg;
 mod parameters;
 mod record;
 mod requests;
@@ -20,13 +23,16 @@ mod rows;
 mod segment;
 mod segment_grad;
 mod select;
+mod typed;
 mod var;
 
 pub use aggregate::{Aggregation, Reduce};
+pub use attend::{Attend, Scoring};
 pub use block_graph::BlockGraph;
-pub use graph::{Graph, RowLayout, Transfer};
-pub use linear::Weight;
+pub use graph::{Graph, MakeRows, Pulled, RowLayout, Transfer, VisitRows, VisitShard};
+pub use linear::{DerivedWeight, Weight};
 pub use manager::GraphShardManager;
+pub use mfg::{Mfgs, construct_mfgs};
 pub use parameters::{Init, Parameter, ParameterBuilder, ParameterSet};
 pub use record::{Gradients, Policy, Tape};
 pub use var::Var;

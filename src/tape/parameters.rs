@@ -31,6 +31,11 @@ pub enum Init {
         /// 1, or √2 before a ReLU.
         gain: f64,
     },
+    /// Normal with deviation gain·√(2 / (fan_in + fan_out)), as `torch.nn.init.xavier_normal_`.
+    XavierNormal {
+        /// 1, or √2 before a ReLU.
+        gain: f64,
+    },
     /// Uniform in ±bound.
     Uniform {
         /// The largest absolute value.
@@ -78,21 +83,39 @@ impl ParameterBuilder {
         made
     }
 
-    /// Adds a parameter. Of a matrix, the two sides are fan-in and fan-out.
+    /// Adds a parameter. Of a matrix, the two sides are fan-in and fan-out; with more dimensions, the first two times the
+    /// product of the others, as in PyTorch.
     pub fn add(&mut self, name: &str, shape: &[i64], init: Init) -> Parameter {
         let offset = self.values.len().next_multiple_of(ALIGNMENT);
         let spec = Spec { name: format!("{}{name}", self.prefix), shape: shape.to_vec(), offset };
-        let bound = match init {
-            Init::Zeros => 0.0,
-            Init::Uniform { bound } => bound,
-            Init::XavierUniform { gain } => gain * (6.0 / shape.iter().sum::<i64>() as f64).sqrt(),
-        };
+        let receptive: i64 = shape.iter().skip(2).product();
+        let fans = (shape.iter().take(2).sum::<i64>() * receptive) as f64;
         self.values.resize(offset, 0.0);
-        // 53 random bits make a double in [0, 1).
-        let mut unit = || (self.rng.next_u64() >> 11) as f64 * 2f64.powi(-53);
-        self.values.extend((0..spec.numel()).map(|_| bound * (2.0 * unit() - 1.0)));
+        let count = spec.numel();
+        match init {
+            Init::Zeros => self.values.resize(offset + count, 0.0),
+            Init::Uniform { bound } => self.draw(count, |unit| bound * (2.0 * unit() - 1.0)),
+            Init::XavierUniform { gain } => {
+                let bound = gain * (6.0 / fans).sqrt();
+                self.draw(count, |unit| bound * (2.0 * unit() - 1.0));
+            }
+            Init::XavierNormal { gain } => {
+                let deviation = gain * (2.0 / fans).sqrt();
+                // Box and Muller's transform; 1 - unit is never 0.
+                self.draw(count, |unit| {
+                    let radius = (-2.0 * (1.0 - unit()).ln()).sqrt();
+                    deviation * radius * (std::f64::consts::TAU * unit()).cos()
+                });
+            }
+        }
         self.specs.push(spec);
         Parameter(self.specs.len() - 1)
+    }
+
+    fn draw(&mut self, count: usize, draw: impl Fn(&mut dyn FnMut() -> f64) -> f64) {
+        // 53 random bits make a double in [0, 1).
+        let mut unit = || (self.rng.next_u64() >> 11) as f64 * 2f64.powi(-53);
+        self.values.extend((0..count).map(|_| draw(&mut unit)));
     }
 
     /// Ends the collection; values are rounded to `kind`.

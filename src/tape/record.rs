@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
+use serde::{Deserialize, Serialize};
 use tch::Tensor;
 
 use super::parameters::{Parameter, ParameterSet};
@@ -13,7 +14,8 @@ use crate::kernels::DropoutKey;
 use crate::spill::{PartitionDataManager, PointerTensor};
 
 /// What happens to the inside of a segment between its forward and its backward pass.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Policy {
     /// It is computed again, and so is its output wherever that is needed. Nothing but inputs is kept.
     #[default]
@@ -114,6 +116,11 @@ impl<'a> Tape<'a> {
 
     pub(super) fn dropout_key(&self) -> Option<DropoutKey> {
         self.training.map(|key| DropoutKey { layer: self.layer, ..key })
+    }
+
+    /// Whether there will be a backward pass.
+    pub(super) fn records(&self) -> bool {
+        self.training.is_some()
     }
 
     pub(super) fn retains(&self) -> bool {

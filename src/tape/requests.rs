@@ -25,11 +25,11 @@ pub(super) fn exchange_requests(
     manager: &Rc<PartitionDataManager>,
     group: &Rc<dyn ProcessGroup>,
     shards: &[Pointer<GraphShard>],
-    sources: Vec<Vec<u32>>,
+    sources: &[Vec<u32>],
     num_sources: usize,
 ) -> Result<Requests> {
     let pairs = shards.iter().zip(sources);
-    let requests = pairs.map(|(shard, sources)| request(&*shard.pin()?, &sources));
+    let requests = pairs.map(|(shard, sources)| request(&*shard.pin()?, sources));
     let requests = requests.collect::<Result<Vec<_>>>()?;
     let mut out_degrees = vec![0_i64; num_sources];
     let received = exchange_tensors(&**group, requests, &**manager)?;

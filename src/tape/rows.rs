@@ -1,4 +1,4 @@
-//! The destinations' rows of a value that has one row per source.
+//! Some rows of a value.
 
 use std::rc::Rc;
 
@@ -17,16 +17,23 @@ impl Tape<'_> {
     /// The rows of `x` (`[num_sources, width]`) that belong to the destinations, `[num_destinations, width]`: `x` itself
     /// where the two are the same nodes.
     pub fn destinations(&mut self, graph: &dyn Graph, x: &Var) -> Result<Var> {
-        let Some(rows) = graph.destination_rows() else { return Ok(x.clone()) };
-        let layout = ([graph.num_destinations() as i64, x.width()], x.kind());
+        match graph.destination_rows() {
+            Some(rows) => self.rows(x, rows),
+            None => Ok(x.clone()),
+        }
+    }
+
+    /// Some rows of `x`, ascending. They are picked again rather than stored.
+    pub fn rows(&mut self, x: &Var, rows: &Pointer<Vec<u32>>) -> Result<Var> {
+        let layout = ([rows.len() as i64, x.width()], x.kind());
         let recipe = {
             let (x, rows) = (x.clone(), rows.clone());
             Rc::new(move || gather(&*x.pin()?, &rows.pin()?))
         };
-        let value = self.manager().track_recipe("destinations", (&layout.0, layout.1), None, recipe);
+        let value = self.manager().track_recipe("rows", (&layout.0, layout.1), None, recipe);
         let y = self.var(value, x.needs_grad());
         if let Some(x) = x.target() {
-            self.record(&y, DestinationsAdjoint { x, rows: rows.clone() });
+            self.record(&y, RowsAdjoint { x, rows: rows.clone() });
         }
         Ok(y)
     }
@@ -41,16 +48,16 @@ fn gather(x: &Tensor, rows: &[u32]) -> Result<Tensor> {
     })
 }
 
-struct DestinationsAdjoint {
+struct RowsAdjoint {
     x: Target,
     rows: Pointer<Vec<u32>>,
 }
 
 /// The gradient of the rows goes back to their places.
-impl Adjoint for DestinationsAdjoint {
+impl Adjoint for RowsAdjoint {
     fn adjoint(self: Box<Self>, tape: &mut Tape<'_>, gradient: PointerTensor) -> Result<()> {
         let mut gx = tensor::zeros(&self.x.size, gradient.kind())?;
-        add_rows(&*gradient.pin()?, &*self.rows.pin()?, &mut gx)?;
+        add_rows(&*gradient.pin()?, &self.rows.pin()?, &mut gx)?;
         let gx = tape.manager().track("gradient", gx);
         tape.add_grad(Some(&self.x), gx)
     }

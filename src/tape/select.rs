@@ -126,7 +126,7 @@ impl Adjoint for SelectAdjoint<'_> {
             };
             // In the order of the forward pass: the own shard first.
             let partial = gradient_of(&*graph.local_shard()?)?;
-            (graph.push(&mut |shard| Ok(vec![gradient_of(shard)?]))?, partial)
+            (graph.push(None, &mut |shard, _| Ok(vec![gradient_of(shard)?]))?, partial)
         };
         drop((gradient, source));
         let partial = tape.manager().track("partial-gradient", partial);

@@ -44,6 +44,8 @@ pub struct SampledTrainer<'a> {
     pub loader: &'a DataLoader,
     /// How gradients are put together.
     pub reduce: Reduce,
+    /// Whether the model looks at edge types.
+    pub edge_types: bool,
     /// Seed of dropout.
     pub seed: u64,
 }
@@ -99,7 +101,7 @@ impl SampledTrainer<'_> {
             let flat = self.parameters.flat();
             return Ok((crate::tensor::zeros(flat.size(), flat.kind())?, [0.0; 3]));
         }
-        let graphs = block_graphs(self.manager, self.loader, batch)?;
+        let graphs = block_graphs(self.manager, self.loader, batch, self.edge_types)?;
         let graphs: Vec<&dyn Graph> = graphs.iter().map(|graph| graph as &dyn Graph).collect();
         // Two steps of an epoch drop different elements of a node.
         let key = (self.seed ^ (step as u64) << 32, epoch);
@@ -121,15 +123,16 @@ impl SampledTrainer<'_> {
     }
 }
 
-/// The blocks of a batch as graphs for a model's layers.
+/// The blocks of a batch as graphs for a model's layers, with edge types if asked for.
 pub fn block_graphs(
     manager: &Rc<PartitionDataManager>,
     loader: &DataLoader,
     batch: &MiniBatch,
+    edge_types: bool,
 ) -> Result<Vec<BlockGraph>> {
-    let book = loader.graph().book();
+    let book = edge_types.then(|| &**loader.graph().book());
     let graph = |block: &crate::graph::Block| {
-        BlockGraph::new(manager, book, block, &batch.out_degrees[..block.num_sources()])
+        BlockGraph::new(manager, block, &batch.out_degrees[..block.num_sources()], book)
     };
     batch.blocks.iter().map(graph).collect()
 }

@@ -12,15 +12,17 @@ use crate::event::{EpochReport, Evaluation};
 use crate::io::IoTotals;
 use crate::ipc::Phase;
 use crate::nn::{Model, Optimizer, cross_entropy};
-use crate::spill::PartitionDataManager;
+use crate::spill::{PartitionDataManager, PointerTensor};
 use crate::tape::{Graph, ParameterSet, Policy, Tape, Var};
 
-/// A model with this rank's part of the data. Features, labels and masks are those of the manager.
+/// A model with this rank's part of the data. Labels and masks are those of the manager.
 pub struct Trainer<'a> {
     /// This rank's data.
     pub manager: &'a Rc<PartitionDataManager>,
     /// The other ranks.
     pub group: &'a dyn ProcessGroup,
+    /// Input features, one row per source of the first layer's graph.
+    pub features: PointerTensor,
     /// One graph per layer.
     pub graphs: Vec<&'a dyn Graph>,
     /// The model.
@@ -31,6 +33,8 @@ pub struct Trainer<'a> {
     pub totals: Totals,
     /// Seed of dropout.
     pub seed: u64,
+    /// What happens to the inside of segments.
+    pub policy: Policy,
 }
 
 /// What a forward and backward pass over all ranks gives.
@@ -73,8 +77,7 @@ impl Trainer<'_> {
         on_logits: &mut dyn FnMut(&Tensor) -> Result<()>,
     ) -> Result<Step> {
         self.manager.lock().status().set_epoch(epoch);
-        let tape =
-            Tape::training(self.manager, self.parameters, Policy::default(), (self.seed, epoch));
+        let tape = Tape::training(self.manager, self.parameters, self.policy, (self.seed, epoch));
         let (tape, logits) = self.forward(tape)?;
         let (counts, gradient) = {
             let values = logits.pin()?;
@@ -136,8 +139,7 @@ impl Trainer<'_> {
     }
 
     fn forward<'t>(&'t self, mut tape: Tape<'t>) -> Result<(Tape<'t>, Var)> {
-        let features = self.manager.features.get().ok_or_else(|| missing("features"))?;
-        let features = tape.input(features);
+        let features = tape.input(&self.features);
         let logits = self.model.forward(&mut tape, &self.graphs, features)?;
         Ok((tape, logits))
     }

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::data::{DataKeys, Normalize};
 use crate::nn::{ModelConfig, OptimizerConfig};
+use crate::tape::Policy;
 use crate::train::SamplingConfig;
 
 /// How much memory a run may take.
@@ -34,6 +35,10 @@ pub struct RunConfig {
     pub normalize_features: Normalize,
     /// The model.
     pub model: ModelConfig,
+    /// What happens to the inside of layers between the forward and the backward pass.
+    pub policy: Policy,
+    /// Whether each layer is computed only for the nodes that labelled nodes need.
+    pub mfg: bool,
     /// The optimizer.
     pub optimizer: OptimizerConfig,
     /// Number of epochs.
@@ -66,6 +71,8 @@ impl RunConfig {
             keys: DataKeys::default(),
             normalize_features: Normalize::default(),
             model: ModelConfig::default(),
+            policy: Policy::default(),
+            mfg: false,
             optimizer: OptimizerConfig::default(),
             epochs: 100,
             sampling: None,

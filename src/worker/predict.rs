@@ -41,12 +41,12 @@ pub struct PredictConfig {
 /// Predicts.
 pub fn predict(here: Surroundings<'_>, config: &PredictConfig) -> Result<()> {
     let run = &config.run;
-    let setup = RankSetup::new(here, &run.keys, run.normalize_features)?;
+    let setup = RankSetup::new(here, run)?;
     let widths = setup.gather(&[setup.in_feats])?;
     setup.check_widths(widths.iter().map(|row| row[0]))?;
     let classes = stored_out_feats(&config.weights, &run.model)?;
     let mut builder = ParameterBuilder::new(run.seed);
-    let model = Stack::new(&mut builder, &run.model, setup.in_feats, classes)?;
+    let model = Stack::new(&mut builder, &run.model, setup.sizes(classes))?;
     let parameters = Rc::new(builder.finish(&setup.manager, KIND)?);
     load_state_dict(&config.weights, &parameters)?;
 
@@ -55,9 +55,7 @@ pub fn predict(here: Surroundings<'_>, config: &PredictConfig) -> Result<()> {
     {
         let graphs = vec![&setup.graph as &dyn Graph; run.model.layers];
         let mut tape = Tape::evaluation(&setup.manager, &parameters);
-        let features = setup.manager.features.get();
-        let features = features.ok_or_else(|| Error::Internal("no features".to_owned()))?;
-        let features = tape.input(features);
+        let features = tape.input(&setup.features);
         let logits = model.forward(&mut tape, &graphs, features)?;
         let rows = match config.prediction {
             Prediction::Classes => logits.pin()?.f_argmax(1, false)?,

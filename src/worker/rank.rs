@@ -6,14 +6,16 @@ use std::sync::Arc;
 
 use tch::{Kind, Tensor};
 
+use super::config::RunConfig;
 use crate::comm::{FileGroup, ProcessGroup, all_gather};
 use crate::data::dgl::{Partition, PartitionConfig};
-use crate::data::{DataKeys, NodeFeatures, Normalize, Shards};
+use crate::data::{NodeFeatures, Shards};
 use crate::error::{Error, Result};
 use crate::event::{Event, EventSender};
 use crate::io::{DiskStorage, IoCounters};
 use crate::ipc::{Control, TurnLock};
-use crate::spill::{PartitionDataManager, SpillStore, prepare_allocator};
+use crate::nn::Sizes;
+use crate::spill::{PartitionDataManager, PointerTensor, SpillStore, prepare_allocator};
 use crate::tape::GraphShardManager;
 
 /// The element type models are computed in.
@@ -46,13 +48,15 @@ pub struct RankSetup {
     pub partition: Partition,
     /// The whole graph.
     pub graph: GraphShardManager,
+    /// Input features, `[num_inner_nodes, in_feats]`.
+    pub features: PointerTensor,
     /// Width of the features.
     pub in_feats: i64,
 }
 
 impl RankSetup {
     /// Takes the first turn, reads the partition and joins the graph: one collective.
-    pub fn new(here: Surroundings<'_>, keys: &DataKeys, normalize: Normalize) -> Result<Self> {
+    pub fn new(here: Surroundings<'_>, run: &RunConfig) -> Result<Self> {
         prepare_allocator();
         set_threads(here.threads)?;
         let Surroundings { rank, control, folder, .. } = here;
@@ -71,18 +75,27 @@ impl RankSetup {
         for note in partition.notes() {
             here.events.send(Event::Note(format!("partition {rank}: {note}")))?;
         }
-        let features = NodeFeatures::find(&partition, keys.features.as_deref(), normalize)?;
+        let features =
+            NodeFeatures::find(&partition, run.keys.features.as_deref(), run.normalize_features)?;
         let in_feats = features.width();
         let size = features.size();
         let read = Rc::new(move || features.read(KIND, &counters));
         let features = manager.track_recipe("features", (&size, KIND), None, read);
-        keep(manager.features.set(features))?;
-        let Shards { shards, sources } = Shards::load(&partition, keys.edge_weight.as_deref())?;
+        keep(manager.features.set(features.clone()))?;
+        let edge_types = run.model.kind.uses_edge_types();
+        let Shards { shards, sources } =
+            Shards::load(&partition, run.keys.edge_weight.as_deref(), edge_types)?;
         let shards = shards.into_iter().map(|shard| manager.track("shard", shard)).collect();
         keep(manager.partition_data.set(shards))?;
         let first_node = partition.book().node_range(rank).start;
         let graph = GraphShardManager::new(&manager, &group, first_node, sources)?;
-        Ok(RankSetup { manager, group, partition, graph, in_feats })
+        Ok(RankSetup { manager, group, partition, graph, features, in_feats })
+    }
+
+    /// What the data say of a model with so many outputs.
+    pub(super) fn sizes(&self, out_feats: i64) -> Sizes {
+        let num_rels = self.partition.book().etypes().len();
+        Sizes { in_feats: self.in_feats, out_feats, num_rels }
     }
 
     /// Gives every rank one row of numbers from each rank; one collective.

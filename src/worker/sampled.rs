@@ -91,10 +91,12 @@ pub(super) fn epoch(
 pub(super) fn sampled_trainer<'a>(
     full: &Trainer<'a>,
     loader: &'a DataLoader,
+    config: &RunConfig,
     sampling: &SamplingConfig,
 ) -> SampledTrainer<'a> {
     let Trainer { manager, group, model, parameters, seed, .. } = *full;
     let manager: &Rc<_> = manager;
     let reduce = sampling.reduce;
-    SampledTrainer { manager, group, model, parameters, loader, reduce, seed }
+    let edge_types = config.model.kind.uses_edge_types();
+    SampledTrainer { manager, group, model, parameters, loader, reduce, edge_types, seed }
 }

@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::ipc::Phase;
 use crate::loader::DataLoader;
-use crate::nn::{ModelKind, Optimizer, Stack, load_state_dict, save_state_dict, stored_out_feats};
+use crate::nn::{Optimizer, Stack, load_state_dict, save_state_dict, stored_out_feats};
 use crate::spill::Masks;
 use crate::tape::{Graph, ParameterBuilder};
 use crate::tensor;
@@ -26,10 +26,10 @@ pub const WEIGHTS: &str = "model.safetensors";
 
 /// Trains.
 pub fn train(here: Surroundings<'_>, config: &RunConfig) -> Result<()> {
-    let setup = RankSetup::new(here, &config.keys, config.normalize_features)?;
+    let setup = RankSetup::new(here, config)?;
     let facts = take_up_labels(&setup, config, here)?;
     let mut builder = ParameterBuilder::new(config.seed);
-    let model = Stack::new(&mut builder, &config.model, setup.in_feats, facts.classes)?;
+    let model = Stack::new(&mut builder, &config.model, setup.sizes(facts.classes))?;
     let parameters = Rc::new(builder.finish(&setup.manager, KIND)?);
     if let (Some(path), 0) = (&config.init_params, here.rank) {
         load_state_dict(path, &parameters)?;
@@ -45,11 +45,13 @@ pub fn train(here: Surroundings<'_>, config: &RunConfig) -> Result<()> {
     let trainer = Trainer {
         manager: &setup.manager,
         group: &*setup.group,
+        features: setup.features.clone(),
         graphs: vec![&setup.graph as &dyn Graph; config.model.layers],
         model: &model,
         parameters: &parameters,
         totals: facts.totals,
         seed: config.seed,
+        policy: config.policy,
     };
     match &config.dump_step {
         Some(path) => {
@@ -84,7 +86,7 @@ fn run_epochs(
             trainer.evaluate()?
         }
         Some((loader, sampling)) => {
-            let sampled = sampled::sampled_trainer(trainer, loader, sampling);
+            let sampled = sampled::sampled_trainer(trainer, loader, config, sampling);
             let mut last = None;
             for epoch in 1..=config.epochs {
                 let (report, evaluation) =
@@ -160,7 +162,7 @@ fn take_up_labels(setup: &RankSetup, config: &RunConfig, here: Surroundings<'_>)
         )
         .with_hint("say which array marks the training nodes with --train-mask-key KEY"));
     }
-    if here.rank == 0 && sum(5) > 0 && matches!(config.model.kind, ModelKind::Gcn { .. }) {
+    if here.rank == 0 && sum(5) > 0 && config.model.kind.needs_in_edges() {
         here.events.send(Event::Note(format!(
             "{} nodes have no in-edges; a layer gives them its bias alone",
             sum(5)

@@ -9,7 +9,9 @@ use sar::data::{NodeColumn, NodeFeatures, Normalize, Shards};
 use sar::dist::{DistGraph, EdgeKeys, Fanout};
 use sar::io::IoCounters;
 use sar::loader::{DataLoader, DataLoaderConfig, DistNeighborSampler};
-use sar::nn::{Model, ModelConfig, ModelKind, Norm, SageAggregator, Stack};
+use sar::nn::{
+    Heads, Model, ModelConfig, ModelKind, Norm, Regularizer, SageAggregator, Sizes, Stack,
+};
 use sar::tape::{Graph, GraphShardManager, ParameterBuilder, Tape};
 use sar::testing::{RankContext, on_ranks};
 use sar::train::{FEATURES, block_graphs};
@@ -21,13 +23,20 @@ use crate::support::open;
 /// Every layer, with the edge weights where it takes them.
 fn kinds() -> Vec<ModelKind> {
     let mut kinds = vec![ModelKind::Sage { aggregator: SageAggregator::Pool, edge_weights: false }];
-    for aggregator in [SageAggregator::Mean, SageAggregator::Gcn] {
-        let sage = |edge_weights| ModelKind::Sage { aggregator, edge_weights };
-        kinds.extend([false, true].map(sage));
+    for edge_weights in [false, true] {
+        for aggregator in [SageAggregator::Mean, SageAggregator::Gcn] {
+            kinds.push(ModelKind::Sage { aggregator, edge_weights });
+        }
+        for norm in [Norm::Both, Norm::Left, Norm::Right, Norm::None] {
+            kinds.push(ModelKind::Gcn { norm, edge_weights });
+        }
+        kinds.push(ModelKind::Gin { learn_eps: true, edge_weights });
     }
-    for norm in [Norm::Both, Norm::Left, Norm::Right, Norm::None] {
-        kinds.extend([false, true].map(|edge_weights| ModelKind::Gcn { norm, edge_weights }));
+    for residual in [false, true] {
+        let heads = Heads { heads: 2, attention_dropout: 0.0, residual };
+        kinds.extend([ModelKind::Gat(heads), ModelKind::Gatv2(heads)]);
     }
+    kinds.push(ModelKind::Rgcn { regularizer: Regularizer::Basis(2) });
     kinds
 }
 
@@ -36,11 +45,12 @@ fn kinds() -> Vec<ModelKind> {
 fn difference(
     context: &RankContext,
     graph: &Arc<DistGraph>,
+    weight: &str,
     models: &[ModelConfig],
 ) -> Result<f64> {
     let (manager, group) = (&context.manager, &context.group);
     let partition = Partition::open(graph.config(), context.rank)?;
-    let Shards { shards, sources } = Shards::load(&partition, Some("weight"))?;
+    let Shards { shards, sources } = Shards::load(&partition, Some(weight), true)?;
     let shards = shards.into_iter().map(|shard| manager.track("shard", shard)).collect();
     assert!(manager.partition_data.set(shards).is_ok());
     let own = graph.book().node_range(context.rank);
@@ -51,10 +61,12 @@ fn difference(
     let width = features.size()[1];
     let features = manager.track("features", features);
 
+    let num_rels = graph.book().etypes().len();
+    let sizes = Sizes { in_feats: width, out_feats: 4, num_rels };
     let mut largest = 0.0_f64;
     for config in models {
         let mut builder = ParameterBuilder::new(3);
-        let model = Stack::new(&mut builder, config, width, 4)?;
+        let model = Stack::new(&mut builder, config, sizes)?;
         let parameters = Rc::new(builder.finish(manager, Kind::Float)?);
         let logits = |graphs: &[&dyn Graph], x: &Tensor| -> Result<Tensor> {
             let x = manager.track("x", x.copy());
@@ -86,7 +98,7 @@ fn difference(
         let mut rows = Vec::new();
         for batch in loader.epoch(1) {
             let batch = batch?;
-            let graphs = block_graphs(manager, &loader, &batch)?;
+            let graphs = block_graphs(manager, &loader, &batch, true)?;
             let graphs: Vec<&dyn Graph> = graphs.iter().map(|graph| graph as &dyn Graph).collect();
             rows.push(logits(&graphs, batch.input(FEATURES)?)?);
         }
@@ -98,17 +110,23 @@ fn difference(
     Ok(largest)
 }
 
+fn check(json: &str, weight: &str) {
+    let keys = EdgeKeys { weight: Some(weight.to_owned()), probability: None };
+    let opened = open(&common::repository(json), &keys);
+    // Widths that grow and that shrink take the two orders of multiplying and aggregating.
+    let widths = |kind| [3, 16].map(|hidden| ModelConfig { kind, layers: 3, hidden, dropout: 0.5 });
+    let models: Vec<_> = kinds().into_iter().flat_map(widths).collect();
+    let work = |context| difference(&context, &opened.graph, weight, &models);
+    let differences = on_ranks(2, 1, work).unwrap();
+    assert!(differences.iter().all(|d| *d < 1e-5), "{differences:?}");
+}
+
 #[test]
 fn every_layer_gives_on_blocks_of_all_neighbours_what_it_gives_on_the_full_graph() {
-    let keys = EdgeKeys { weight: Some("weight".to_owned()), probability: None };
-    let opened = open(&common::repository("data/karate/karate.json"), &keys);
-    let model = |kind: &ModelKind, hidden| {
-        let kind = kind.clone();
-        ModelConfig { kind, layers: 3, hidden, dropout: 0.5 }
-    };
-    // Widths that grow and that shrink take the two orders of multiplying and aggregating.
-    let models: Vec<_> = kinds().iter().flat_map(|k| [model(k, 3), model(k, 16)]).collect();
-    let differences =
-        on_ranks(2, 1, |context| difference(&context, &opened.graph, &models)).unwrap();
-    assert!(differences.iter().all(|d| *d < 1e-5), "{differences:?}");
+    check("data/karate/karate.json", "weight");
+}
+
+#[test]
+fn so_it_does_with_several_types_of_nodes_and_edges() {
+    check("tests/fixtures/hetero/g.json", "w");
 }

@@ -20,11 +20,11 @@ pub struct Shards {
 }
 
 impl Shards {
-    /// Reads the inner edges of a partition, with one weight each if a key is given.
+    /// Reads the inner edges of a partition, with one weight each if a key is given, and with their types if asked.
     ///
     /// # Errors
     /// If the edges or weights cannot be read, or a partition has more than 2^32 nodes or edges of one source rank.
-    pub fn load(partition: &Partition, weight_key: Option<&str>) -> Result<Self> {
+    pub fn load(partition: &Partition, weight_key: Option<&str>, with_types: bool) -> Result<Self> {
         let book = partition.book();
         let weights = weight_key.map(|key| edge_columns(partition, key)).transpose()?;
         let mut builders: Vec<_> = (0..book.num_parts()).map(|_| ShardBuilder::default()).collect();
@@ -48,6 +48,9 @@ impl Shards {
                 if let Some(weights) = &weights {
                     builders[owner]
                         .push_weight(weights[block.etype[i] as usize][block.row[i] as usize]);
+                }
+                if with_types {
+                    builders[owner].push_type(block.etype[i] as u16);
                 }
             }
         }

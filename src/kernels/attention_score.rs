@@ -1,0 +1,137 @@
+//! What attention gives an edge before the softmax.
+
+use super::real::Real;
+
+/// An edge by its column (source), its row (destination), and one of the heads.
+#[derive(Debug, Clone, Copy)]
+pub struct EdgeHead {
+    /// The column.
+    pub src: usize,
+    /// The row.
+    pub dst: usize,
+    /// The head.
+    pub head: usize,
+}
+
+/// The score of an edge, one per head, with its adjoint.
+pub trait Score<T: Real>: Sync {
+    /// Columns of the gradient of source rows beyond the messages'.
+    fn src_width(&self) -> usize;
+
+    /// Columns of the gradient of destination rows.
+    fn dst_width(&self) -> usize;
+
+    /// The score.
+    fn score(&self, edge: EdgeHead) -> T;
+
+    /// Adds what the score's gradient `ds` gives the source: to the head's part of its message, and to its other inputs.
+    fn add_src(&self, edge: EdgeHead, ds: T, gz: &mut [T], gsrc: &mut [T]);
+
+    /// Adds what the score's gradient `ds` gives the destination.
+    fn add_dst(&self, edge: EdgeHead, ds: T, gdst: &mut [T]);
+}
+
+/// `leaky_relu(src[u, h] + dst[v, h])`, as in GAT (Veličković et al., ICLR 2018).
+pub struct AdditiveScore<'a, T> {
+    /// `[num_cols, heads]`.
+    pub src: &'a [T],
+    /// `[num_rows, heads]`.
+    pub dst: &'a [T],
+    /// Number of heads.
+    pub heads: usize,
+    /// Of the negative half.
+    pub slope: T,
+}
+
+impl<T: Real> AdditiveScore<'_, T> {
+    fn sum(&self, EdgeHead { src, dst, head }: EdgeHead) -> T {
+        self.src[src * self.heads + head] + self.dst[dst * self.heads + head]
+    }
+}
+
+impl<T: Real> Score<T> for AdditiveScore<'_, T> {
+    fn src_width(&self) -> usize {
+        self.heads
+    }
+
+    fn dst_width(&self) -> usize {
+        self.heads
+    }
+
+    fn score(&self, edge: EdgeHead) -> T {
+        leaky_relu(self.sum(edge), self.slope)
+    }
+
+    fn add_src(&self, edge: EdgeHead, ds: T, _: &mut [T], gsrc: &mut [T]) {
+        gsrc[edge.head] += ds * leaky_relu_slope(self.sum(edge), self.slope);
+    }
+
+    fn add_dst(&self, edge: EdgeHead, ds: T, gdst: &mut [T]) {
+        gdst[edge.head] += ds * leaky_relu_slope(self.sum(edge), self.slope);
+    }
+}
+
+/// `<vector[h], leaky_relu(src[u, h] + dst[v, h])>` over the columns of a head, as in GATv2 (Brody, Alon and Yahav, ICLR
+/// 2022). `src` are the messages themselves.
+pub struct DynamicScore<'a, T> {
+    /// `[num_cols, heads * width]`.
+    pub src: &'a [T],
+    /// `[num_rows, heads * width]`.
+    pub dst: &'a [T],
+    /// `[heads * width]`.
+    pub vector: &'a [T],
+    /// Columns of a head.
+    pub width: usize,
+    /// Of the negative half.
+    pub slope: T,
+}
+
+impl<T: Real> DynamicScore<'_, T> {
+    /// For each column of the edge's head: the sum and the element of the vector.
+    fn terms(&self, EdgeHead { src, dst, head }: EdgeHead) -> impl Iterator<Item = (T, T)> {
+        let (all, at) = (self.vector.len(), head * self.width);
+        let src = &self.src[src * all + at..][..self.width];
+        let dst = &self.dst[dst * all + at..][..self.width];
+        let sums = src.iter().zip(dst).map(|(s, d)| *s + *d);
+        sums.zip(self.vector[at..][..self.width].iter().copied())
+    }
+}
+
+impl<T: Real> Score<T> for DynamicScore<'_, T> {
+    fn src_width(&self) -> usize {
+        0
+    }
+
+    /// The destination's own gradient, then that of the vector.
+    fn dst_width(&self) -> usize {
+        2 * self.vector.len()
+    }
+
+    fn score(&self, edge: EdgeHead) -> T {
+        self.terms(edge).map(|(sum, a)| a * leaky_relu(sum, self.slope)).sum()
+    }
+
+    fn add_src(&self, edge: EdgeHead, ds: T, gz: &mut [T], _: &mut [T]) {
+        for (gz, (sum, a)) in gz.iter_mut().zip(self.terms(edge)) {
+            *gz += ds * a * leaky_relu_slope(sum, self.slope);
+        }
+    }
+
+    fn add_dst(&self, edge: EdgeHead, ds: T, gdst: &mut [T]) {
+        let at = edge.head * self.width;
+        let (own, vector) = gdst.split_at_mut(self.vector.len());
+        let pairs = own[at..].iter_mut().zip(&mut vector[at..]);
+        for ((own, vector), (sum, a)) in pairs.zip(self.terms(edge)) {
+            *own += ds * a * leaky_relu_slope(sum, self.slope);
+            *vector += ds * leaky_relu(sum, self.slope);
+        }
+    }
+}
+
+fn leaky_relu<T: Real>(x: T, slope: T) -> T {
+    if x > T::default() { x } else { slope * x }
+}
+
+fn leaky_relu_slope<T: Real>(x: T, slope: T) -> T {
+    if x > T::default() { T::ONE } else { slope }
+}

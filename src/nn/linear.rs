@@ -1,0 +1,59 @@
+//! The linear layer, and networks of them.
+
+use crate::error::Result;
+use crate::tape::{Init, Parameter, ParameterBuilder, Tape, Var, Weight};
+
+/// A map of rows: what a layer applies inside.
+pub trait Network {
+    /// From `[rows, in]` to `[rows, out]`.
+    fn forward(&self, tape: &mut Tape<'_>, x: Var) -> Result<Var>;
+}
+
+/// `torch.nn.Linear`: `y = x Wᵀ + b`. State-dict keys: `weight` `[out, in]`, `bias` `[out]`.
+pub struct Linear {
+    weight: Weight,
+    bias: Parameter,
+}
+
+impl Linear {
+    /// Makes the layer with PyTorch's initial distributions: uniform in ±1/√in.
+    pub fn new(parameters: &mut ParameterBuilder, in_feats: i64, out_feats: i64) -> Self {
+        let init = Init::Uniform { bound: 1.0 / (in_feats.max(1) as f64).sqrt() };
+        let weight = Weight::OutIn(parameters.add("weight", &[out_feats, in_feats], init));
+        Linear { weight, bias: parameters.add("bias", &[out_feats], init) }
+    }
+}
+
+impl Network for Linear {
+    fn forward(&self, tape: &mut Tape<'_>, x: Var) -> Result<Var> {
+        tape.linear(&x, &self.weight, Some(self.bias), None)
+    }
+}
+
+/// Linear layers with ReLU between them. State-dict keys `i.weight` and `i.bias`, where i counts the ReLUs, too, as in
+/// `torch.nn.Sequential(Linear, ReLU, Linear, ...)`.
+pub struct Mlp(Vec<Linear>);
+
+impl Mlp {
+    /// Makes the network; `widths` are those of the input, of what lies between, and of the output.
+    pub fn new(parameters: &mut ParameterBuilder, widths: &[i64]) -> Self {
+        let layers = widths.windows(2).enumerate().map(|(i, width)| {
+            let name = (2 * i).to_string();
+            parameters.scope(&name, |parameters| Linear::new(parameters, width[0], width[1]))
+        });
+        Mlp(layers.collect())
+    }
+}
+
+impl Network for Mlp {
+    fn forward(&self, tape: &mut Tape<'_>, x: Var) -> Result<Var> {
+        let mut x = x;
+        for (i, layer) in self.0.iter().enumerate() {
+            if i > 0 {
+                x = tape.relu(&x)?;
+            }
+            x = layer.forward(tape, x)?;
+        }
+        Ok(x)
+    }
+}

@@ -1,0 +1,158 @@
+//! Which layer a model is made of.
+
+use serde::{Deserialize, Serialize};
+
+use super::conv::Conv;
+use super::gat_conv::GatConv;
+use super::gatv2_conv::Gatv2Conv;
+use super::gcn_conv::{GcnConv, GcnConvConfig, Norm};
+use super::gin_conv::GinConv;
+use super::heads::{AttentionConfig, HeadMerge};
+use super::linear::Linear;
+use super::rgcn_conv::{Regularizer, RgcnConv, RgcnConvConfig};
+use super::sage_conv::{SageAggregator, SageConv, SageConvConfig};
+use crate::error::Result;
+use crate::tape::{ParameterBuilder, Reduce};
+
+/// Which layer a model is made of, with what all its layers have in common.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase", tag = "layer")]
+pub enum ModelKind {
+    /// [`SageConv`].
+    Sage {
+        /// How neighbours are combined.
+        aggregator: SageAggregator,
+        /// Whether messages are multiplied by edge weights.
+        edge_weights: bool,
+    },
+    /// [`GcnConv`].
+    Gcn {
+        /// How messages are normalised.
+        norm: Norm,
+        /// Whether messages are multiplied by edge weights.
+        edge_weights: bool,
+    },
+    /// [`GatConv`]; heads are concatenated between layers and averaged in the last.
+    Gat(Heads),
+    /// [`Gatv2Conv`]; likewise.
+    Gatv2(Heads),
+    /// [`GinConv`] with a linear map inside.
+    Gin {
+        /// Whether the weight of a node's own row is learned.
+        learn_eps: bool,
+        /// Whether messages are multiplied by edge weights.
+        edge_weights: bool,
+    },
+    /// [`RgcnConv`].
+    Rgcn {
+        /// How the weights of relations are kept small.
+        regularizer: Regularizer,
+    },
+}
+
+/// What attention layers have in common.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Heads {
+    /// Number of heads.
+    pub heads: usize,
+    /// Dropout on attention.
+    pub attention_dropout: f64,
+    /// Whether inputs are added to outputs.
+    pub residual: bool,
+}
+
+/// A layer's place in a model.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Place {
+    /// Width of the input.
+    pub(super) in_feats: i64,
+    /// Width of the output; of one head, with attention.
+    pub(super) out_feats: i64,
+    /// Whether it is the last.
+    pub(super) last: bool,
+    /// Edge types of the graph.
+    pub(super) num_rels: usize,
+    /// Dropout on its input.
+    pub(super) dropout: f64,
+}
+
+impl ModelKind {
+    /// The parameter of a layer, and which of its dimensions, that tells the width of the layer's output.
+    pub(super) fn output_parameter(self) -> (&'static str, usize) {
+        match self {
+            ModelKind::Sage { .. } => ("fc_neigh.weight", 0),
+            ModelKind::Gcn { .. } => ("weight", 1),
+            ModelKind::Gat(_) => ("attn_l", 2),
+            ModelKind::Gatv2(_) => ("attn", 2),
+            ModelKind::Gin { .. } => ("apply_func.weight", 0),
+            ModelKind::Rgcn { .. } => ("h_bias", 0),
+        }
+    }
+
+    /// Whether its layers look at the types of edges.
+    pub fn uses_edge_types(self) -> bool {
+        matches!(self, ModelKind::Rgcn { .. })
+    }
+
+    /// Whether a node without in-edges gets nothing but a bias.
+    pub fn needs_in_edges(self) -> bool {
+        matches!(self, ModelKind::Gcn { .. } | ModelKind::Gat(_) | ModelKind::Gatv2(_))
+    }
+
+    /// How many rows of the hidden width a layer's output has side by side.
+    pub(super) fn heads(self) -> i64 {
+        match self {
+            ModelKind::Gat(heads) | ModelKind::Gatv2(heads) => heads.heads as i64,
+            _ => 1,
+        }
+    }
+
+    /// Makes a layer.
+    pub(super) fn conv(
+        self,
+        parameters: &mut ParameterBuilder,
+        place: Place,
+    ) -> Result<Box<dyn Conv>> {
+        let Place { in_feats, out_feats, num_rels, .. } = place;
+        Ok(match self {
+            ModelKind::Sage { aggregator, edge_weights } => {
+                let config = SageConvConfig { in_feats, out_feats, aggregator, edge_weights };
+                Box::new(SageConv::new(parameters, config))
+            }
+            ModelKind::Gcn { norm, edge_weights } => {
+                // A run notes nodes without in-edges once; it does not end for them.
+                let allow_zero_in_degree = true;
+                let config =
+                    GcnConvConfig { in_feats, out_feats, norm, edge_weights, allow_zero_in_degree };
+                Box::new(GcnConv::new(parameters, config))
+            }
+            ModelKind::Gat(heads) => Box::new(GatConv::new(parameters, heads.config(place))),
+            ModelKind::Gatv2(heads) => Box::new(Gatv2Conv::new(parameters, heads.config(place))),
+            ModelKind::Gin { learn_eps, edge_weights } => {
+                let linear = |parameters: &mut ParameterBuilder| {
+                    Linear::new(parameters, in_feats, out_feats)
+                };
+                Box::new(GinConv::new(parameters, linear, Reduce::Sum, (learn_eps, edge_weights)))
+            }
+            ModelKind::Rgcn { regularizer } => {
+                let config = RgcnConvConfig { in_feats, out_feats, num_rels, regularizer };
+                Box::new(RgcnConv::new(parameters, config)?)
+            }
+        })
+    }
+}
+
+impl Heads {
+    fn config(self, place: Place) -> AttentionConfig {
+        AttentionConfig {
+            in_feats: place.in_feats,
+            out_feats: place.out_feats,
+            heads: self.heads,
+            feat_drop: place.dropout,
+            attn_drop: self.attention_dropout,
+            negative_slope: 0.2,
+            residual: self.residual,
+            merge: if place.last { HeadMerge::Mean } else { HeadMerge::Concat },
+        }
+    }
+}
