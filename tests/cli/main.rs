@@ -8,3 +8,4 @@ mod defaults;
 mod misuse;
 mod predictions;
 mod readme;
+mod sampling;

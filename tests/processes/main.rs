@@ -9,4 +9,5 @@ mod interrupts;
 mod kills;
 mod residency;
 mod run;
+mod sampled;
 mod turns;

@@ -21,7 +21,7 @@ use crate::common;
 use crate::support::open;
 
 /// Every layer, with the edge weights where it takes them.
-fn kinds() -> Vec<ModelKind> {
+pub(crate) fn kinds() -> Vec<ModelKind> {
     let mut kinds = vec![ModelKind::Sage { aggregator: SageAggregator::Pool, edge_weights: false }];
     for edge_weights in [false, true] {
         for aggregator in [SageAggregator::Mean, SageAggregator::Gcn] {

@@ -10,3 +10,4 @@ mod full_neighbours;
 mod loader;
 mod logits;
 mod support;
+mod training;
