@@ -24,6 +24,7 @@ pub fn safetensors_header(arrays: &[ArraySpec<'_>]) -> Result<Vec<u8>> {
         end += shape.iter().product::<u64>() * dtype.size() as u64;
         let dtype = match dtype {
             Dtype::F32 => "F32",
+            Dtype::U8 => "U8",
             Dtype::I64 => "I64",
             other => return Err(Error::Internal(format!("{other:?} is not written"))),
         };
@@ -43,6 +44,7 @@ pub fn safetensors_header(arrays: &[ArraySpec<'_>]) -> Result<Vec<u8>> {
 pub fn npy_header(dtype: Dtype, shape: &[u64]) -> Result<Vec<u8>> {
     let descr = match dtype {
         Dtype::F32 => "<f4",
+        Dtype::U8 => "|u1",
         Dtype::I64 => "<i8",
         other => return Err(Error::Internal(format!("{other:?} is not written"))),
     };

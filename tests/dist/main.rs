@@ -1,0 +1,10 @@
+//! DGL's distributed programming surface on files.
+#![allow(clippy::unwrap_used)]
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod embeddings;
+mod splits;
+mod support;
+mod tensors;
