@@ -88,9 +88,9 @@ pub(super) struct TrainArgs {
     /// Folder for spilled data, on a disk with room [default: $TMPDIR or /var/tmp]
     #[arg(long, value_name = "DIR", help_heading = "Run")]
     spill_dir: Option<PathBuf>,
-    /// How much memory to take: min = a waiting worker keeps nothing
-    #[arg(long, value_enum, default_value_t, help_heading = "Run")]
-    memory_budget: MemoryBudget,
+    /// Memory of all processes together, such as 3GiB; min = a waiting worker keeps nothing [default: half of what is free]
+    #[arg(long, value_name = "SIZE", help_heading = "Run")]
+    memory_budget: Option<MemoryBudget>,
     /// Workers that may be in memory at a time
     #[arg(long, value_name = "K", default_value_t = 1, help_heading = "Run")]
     resident: usize,
@@ -163,7 +163,7 @@ fn config(args: TrainArgs) -> Result<RunConfig> {
         init_params: args.init_params.map(absolute).transpose()?,
         resident: args.resident,
         threads: args.threads.unwrap_or(defaults.threads),
-        memory_budget: args.memory_budget,
+        memory_budget: args.memory_budget.unwrap_or(defaults.memory_budget),
         dump_step: args.dump_step.map(absolute).transpose()?,
         spill_dir: absolute(args.spill_dir.unwrap_or(defaults.spill_dir))?,
         part_json: defaults.part_json,

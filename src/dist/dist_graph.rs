@@ -3,12 +3,13 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::index_writer::{EdgeKeys, out_degrees, write_index};
+use super::index_writer::{IndexConfig, out_degrees, write_index};
 use super::neighbor_index::NeighborIndex;
 use super::sample::{SampleKey, Sampling};
+use super::sorted::Sorted;
 use crate::data::NodeColumn;
 use crate::data::dgl::{Partition, PartitionConfig};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::graph::{InEdges, PartitionBook};
 use crate::io::{DiskStorage, IoCounters, Storage};
 
@@ -26,7 +27,7 @@ impl DistGraph {
     ///
     /// # Errors
     /// As [`write_index`] and [`open`](Self::open).
-    pub fn create(config: &PartitionConfig, keys: &EdgeKeys, folder: &Path) -> Result<Self> {
+    pub fn create(config: &PartitionConfig, keys: &IndexConfig, folder: &Path) -> Result<Self> {
         let (storage, counters) = (DiskStorage, IoCounters::default());
         let parts = 0..config.parts().len();
         let partitions = parts.map(|part| Partition::open(config, part));
@@ -46,7 +47,7 @@ impl DistGraph {
     /// If an index is missing or of another length than its partition calls for.
     pub fn open(
         config: &PartitionConfig,
-        keys: &EdgeKeys,
+        keys: &IndexConfig,
         folder: &Path,
         storage: &dyn Storage,
         counters: IoCounters,
@@ -99,9 +100,9 @@ impl DistGraph {
 
     /// In-degrees of nodes (homogeneous ids).
     pub fn in_degrees(&self, nodes: &[u64]) -> Result<Vec<u64>> {
-        let sorted = Sorted::new(self.book(), nodes)?;
+        let sorted = self.sorted(nodes)?;
         let mut values = vec![0; nodes.len()];
-        sorted.each_part(self.book(), |part, local, places| {
+        self.each_part(&sorted, |part, local, places| {
             for (row, place) in self.indexes[part].rows(local)?.into_iter().zip(places) {
                 values[*place as usize] = row.end - row.start;
             }
@@ -112,14 +113,37 @@ impl DistGraph {
 
     /// Out-degrees of nodes (homogeneous ids), over the whole graph.
     pub fn out_degrees(&self, nodes: &[u64]) -> Result<Vec<u64>> {
-        let sorted = Sorted::new(self.book(), nodes)?;
+        let sorted = self.sorted(nodes)?;
         let mut values = vec![0; nodes.len()];
-        sorted.each_part(self.book(), |part, local, places| {
+        self.each_part(&sorted, |part, local, places| {
             self.indexes[part].out_degrees(local, |i, degree| {
                 values[places[i] as usize] = u64::from(degree);
             })
         })?;
         Ok(values)
+    }
+
+    /// Source and destination of edges (homogeneous ids): DGL's `find_edges`.
+    ///
+    /// # Errors
+    /// If an edge does not exist, or the graph was opened without [`IndexConfig::ends`].
+    pub fn find_edges(&self, edges: &[u64]) -> Result<(Vec<u64>, Vec<u64>)> {
+        let book = self.book();
+        let sorted = Sorted::new(edges, "edge", book.num_edges())?;
+        let (mut sources, mut destinations) = (vec![0; edges.len()], vec![0; edges.len()]);
+        sorted.each_part(
+            book.num_parts(),
+            |part| book.edge_range(part),
+            |part, local, places| {
+                let first = book.node_range(part).start;
+                self.indexes[part].ends(local, |i, [source, destination]| {
+                    let place = places[i] as usize;
+                    sources[place] = u64::from(source);
+                    destinations[place] = first + u64::from(destination);
+                })
+            },
+        )?;
+        Ok((sources, destinations))
     }
 
     /// All in-edges of nodes (homogeneous ids, each named once), node by node: DGL's `in_subgraph`.
@@ -141,82 +165,26 @@ impl DistGraph {
         how: &Sampling,
         key: SampleKey,
     ) -> Result<InEdges> {
-        let sorted = Sorted::new(self.book(), nodes)?;
+        let sorted = self.sorted(nodes)?;
         let mut parts = Vec::new();
-        sorted.each_part(self.book(), |part, local, _| {
+        self.each_part(&sorted, |part, local, _| {
             let first = self.book().node_range(part).start;
             parts.push(self.indexes[part].sample(local, first, how, key)?);
             Ok(())
         })?;
         Ok(sorted.restore(&parts))
     }
-}
 
-/// Nodes in ascending order, with where they were.
-struct Sorted {
-    nodes: Vec<u64>,
-    places: Vec<u32>,
-}
-
-impl Sorted {
-    fn new(book: &PartitionBook, nodes: &[u64]) -> Result<Self> {
-        if let Some(node) = nodes.iter().find(|node| **node >= book.num_nodes()) {
-            let problem = format!("there is no node {node}; ids are below {}", book.num_nodes());
-            return Err(Error::config("ids", problem));
-        }
-        let mut places: Vec<u32> = (0..nodes.len() as u32).collect();
-        places.sort_unstable_by_key(|i| nodes[*i as usize]);
-        Ok(Sorted { nodes: places.iter().map(|i| nodes[*i as usize]).collect(), places })
+    fn sorted(&self, nodes: &[u64]) -> Result<Sorted> {
+        Sorted::new(nodes, "node", self.book().num_nodes())
     }
 
     /// Hands each partition's nodes, counted inside the partition, and where they were to `work`.
     fn each_part(
         &self,
-        book: &PartitionBook,
-        mut work: impl FnMut(usize, &[u64], &[u32]) -> Result<()>,
+        sorted: &Sorted,
+        work: impl FnMut(usize, &[u64], &[u32]) -> Result<()>,
     ) -> Result<()> {
-        let mut begin = 0;
-        for part in 0..book.num_parts() {
-            let range = book.node_range(part);
-            let end = self.nodes.partition_point(|node| *node < range.end);
-            if begin < end {
-                let own = self.nodes[begin..end].iter().map(|node| node - range.start);
-                work(part, &own.collect::<Vec<_>>(), &self.places[begin..end])?;
-            }
-            begin = end;
-        }
-        Ok(())
-    }
-
-    /// What the partitions drew, in the order that the nodes had.
-    fn restore(&self, parts: &[InEdges]) -> InEdges {
-        let mut counts = vec![0; self.places.len()];
-        let drawn = parts.iter().flat_map(|drawn| &drawn.counts);
-        for (place, count) in self.places.iter().zip(drawn) {
-            counts[*place as usize] = *count;
-        }
-        let mut starts = Vec::with_capacity(counts.len());
-        let mut total = 0;
-        for count in &counts {
-            starts.push(total);
-            total += *count as usize;
-        }
-        let (mut sources, mut edges) = (vec![0; total], vec![0; total]);
-        let weighted = parts.iter().any(|drawn| !drawn.weights.is_empty());
-        let mut weights = vec![0.0; if weighted { total } else { 0 }];
-        let mut places = self.places.iter();
-        for drawn in parts {
-            let mut from = 0;
-            for (count, place) in drawn.counts.iter().zip(&mut places) {
-                let (to, len) = (starts[*place as usize], *count as usize);
-                sources[to..to + len].copy_from_slice(&drawn.sources[from..from + len]);
-                edges[to..to + len].copy_from_slice(&drawn.edges[from..from + len]);
-                if weighted {
-                    weights[to..to + len].copy_from_slice(&drawn.weights[from..from + len]);
-                }
-                from += len;
-            }
-        }
-        InEdges { counts, sources, edges, weights }
+        sorted.each_part(self.book().num_parts(), |part| self.book().node_range(part), work)
     }
 }

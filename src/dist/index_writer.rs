@@ -11,13 +11,15 @@ use crate::io::{IoCounters, Storage};
 /// Edges read at a time.
 const BLOCK: usize = 1 << 16;
 
-/// Edge features that the index carries, by key.
+/// What an index holds beside the structure.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct EdgeKeys {
-    /// Weights that models multiply messages by.
+pub struct IndexConfig {
+    /// Weights that models multiply messages by, by the key of an edge feature.
     pub weight: Option<String>,
-    /// Unnormalised probabilities that edges are drawn with.
+    /// Unnormalised probabilities that edges are drawn with, likewise.
     pub probability: Option<String>,
+    /// The two ends of each edge by its id, for [`find_edges`](super::DistGraph::find_edges): 8 bytes more per edge.
+    pub ends: bool,
 }
 
 /// Writes the index of a partition into `folder`, for [`NeighborIndex::open`](super::NeighborIndex::open). `out_degrees`
@@ -29,7 +31,7 @@ pub struct EdgeKeys {
 pub fn write_index(
     partition: &Partition,
     out_degrees: &[u32],
-    keys: &EdgeKeys,
+    keys: &IndexConfig,
     folder: &Path,
     storage: &dyn Storage,
     counters: &IoCounters,
@@ -68,6 +70,9 @@ pub fn write_index(
         }
         write(layout.probabilities_at(), bytemuck::cast_slice(&values))?;
     }
+    if keys.ends {
+        write(layout.ends_at(), bytemuck::cast_slice(&ends(&starts, &records)))?;
+    }
     Ok(())
 }
 
@@ -101,16 +106,16 @@ fn fill(
     for &end in &starts[..layout.num_nodes as usize] {
         let row = begin..end as usize;
         begin = row.end;
-        if !records[row.clone()].is_sorted_by_key(edge) {
+        if !records[row.clone()].is_sorted_by_key(|[_, edge]| *edge) {
             if feature_rows.is_empty() {
-                records[row].sort_unstable_by_key(edge);
+                records[row].sort_unstable_by_key(|[_, edge]| *edge);
             } else {
                 let pairs = records[row.clone()]
                     .iter()
                     .copied()
                     .zip(feature_rows[row.clone()].iter().copied());
                 let mut pairs: Vec<_> = pairs.collect();
-                pairs.sort_unstable_by_key(|(record, _)| edge(record));
+                pairs.sort_unstable_by_key(|([_, edge], _)| *edge);
                 for (place, (record, feature_row)) in row.zip(pairs) {
                     (records[place], feature_rows[place]) = (record, feature_row);
                 }
@@ -143,8 +148,15 @@ fn each_edge(partition: &Partition, mut visit: impl FnMut(usize, Record, u32)) -
     Ok(())
 }
 
-fn edge(record: &Record) -> u32 {
-    record[1]
+/// Source (global) and destination (counted inside the partition) of each edge, by its number.
+fn ends(starts: &[u64], records: &[Record]) -> Vec<Record> {
+    let mut ends = vec![[0; 2]; records.len()];
+    for (node, row) in starts.windows(2).enumerate() {
+        for [source, edge] in &records[row[0] as usize..row[1] as usize] {
+            ends[*edge as usize] = [*source, node as u32];
+        }
+    }
+    ends
 }
 
 /// One value per record, from the feature of the edge's type.
@@ -157,7 +169,7 @@ fn column(
 ) -> Result<Vec<f32>> {
     let by_type = edge_columns(partition, key)?;
     let value = |(record, row): (&Record, &u32)| {
-        let etype = layout.etype(u64::from(edge(record)));
+        let etype = layout.etype(u64::from(record[1]));
         by_type[etype][*row as usize]
     };
     Ok(records.iter().zip(feature_rows).map(value).collect())

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use super::index_writer::EdgeKeys;
+use super::index_writer::IndexConfig;
 use crate::error::{Error, Result};
 use crate::graph::PartitionBook;
 use crate::io::{IoCounters, Storage, StorageFile, read_ranges};
@@ -15,7 +15,8 @@ const RECORD: u64 = size_of::<Record>() as u64;
 const VALUE: u64 = size_of::<f32>() as u64;
 
 /// Where things lie in an index file, in native byte order (it never leaves the machine): row starts (u64, one more than
-/// there are nodes), out-degrees (u32), records by destination and then by edge, and a column of float32 per edge feature in that order.
+/// there are nodes), out-degrees (u32), records by destination and then by edge, a column of float32
+/// per edge feature in that order, and the ends of edges by edge.
 #[derive(Debug, Clone)]
 pub(super) struct Layout {
     pub(super) num_nodes: u64,
@@ -25,10 +26,11 @@ pub(super) struct Layout {
     type_ends: Vec<u64>,
     has_weights: bool,
     has_probabilities: bool,
+    has_ends: bool,
 }
 
 impl Layout {
-    pub(super) fn new(book: &PartitionBook, part: usize, keys: &EdgeKeys) -> Result<Self> {
+    pub(super) fn new(book: &PartitionBook, part: usize, keys: &IndexConfig) -> Result<Self> {
         let (nodes, edges) = (book.node_range(part), book.edge_range(part));
         let num_edges = edges.end - edges.start;
         for (what, count) in
@@ -47,6 +49,7 @@ impl Layout {
             type_ends: types.map(|t| book.edge_type_range(part, t).end - edges.start).collect(),
             has_weights: keys.weight.is_some(),
             has_probabilities: keys.probability.is_some(),
+            has_ends: keys.ends,
         })
     }
 
@@ -75,8 +78,12 @@ impl Layout {
         self.weights_at() + if self.has_weights { self.num_edges * VALUE } else { 0 }
     }
 
-    fn byte_len(&self) -> u64 {
+    pub(super) fn ends_at(&self) -> u64 {
         self.weights_at() + self.columns() * self.num_edges * VALUE
+    }
+
+    fn byte_len(&self) -> u64 {
+        self.ends_at() + if self.has_ends { self.num_edges * RECORD } else { 0 }
     }
 
     /// The type of an edge of the partition.
@@ -102,7 +109,7 @@ impl NeighborIndex {
     pub fn open(
         book: &PartitionBook,
         part: usize,
-        keys: &EdgeKeys,
+        keys: &IndexConfig,
         folder: &Path,
         storage: &dyn Storage,
         counters: IoCounters,
@@ -170,6 +177,19 @@ impl NeighborIndex {
     ) -> Result<()> {
         let places: Vec<_> = nodes.iter().map(|node| *node..node + 1).collect();
         self.column(self.layout.out_degrees_at(), 4, &places, |i, bytes| {
+            visit(i, bytemuck::pod_read_unaligned(bytes));
+        })
+    }
+
+    /// Hands the global source and the destination, counted inside the partition, of each edge (likewise, ascending) to
+    /// `visit`.
+    pub(super) fn ends(&self, edges: &[u64], mut visit: impl FnMut(usize, Record)) -> Result<()> {
+        if !self.layout.has_ends {
+            let problem = "the graph was opened without the ends of edges";
+            return Err(Error::config("find_edges", problem).with_hint("set IndexConfig::ends"));
+        }
+        let places: Vec<_> = edges.iter().map(|edge| *edge..edge + 1).collect();
+        self.column(self.layout.ends_at(), RECORD, &places, |i, bytes| {
             visit(i, bytemuck::pod_read_unaligned(bytes));
         })
     }

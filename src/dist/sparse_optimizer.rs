@@ -108,9 +108,10 @@ fn state(
         policy: weight.policy(),
         persistent: false,
     };
-    match own {
-        true => DistTensor::create(weight.book(), &config),
-        false => DistTensor::open(weight.book(), &config),
+    if own {
+        DistTensor::create(weight.book(), &config)
+    } else {
+        DistTensor::open(weight.book(), &config)
     }
 }
 
@@ -137,8 +138,8 @@ fn to_owners(
     let received_ids = exchange_tensors(group, tensors(&sent_ids)?, hooks)?;
     let tensors: Result<_, _> = sent_gradients.iter().map(|g| Tensor::f_from_slice(g)).collect();
     let received = exchange_tensors(group, tensors?, hooks)?;
-    let ids = received_ids.iter().flat_map(|ids| tensor::slice::<i64>(ids)).map(|id| *id as u64);
-    let gradients = received.iter().flat_map(|g| tensor::slice::<f32>(g)).copied();
+    let ids = received_ids.iter().flat_map(tensor::slice::<i64>).map(|id| *id as u64);
+    let gradients = received.iter().flat_map(tensor::slice::<f32>).copied();
     debug_assert!(received.iter().all(|g| g.kind() == Kind::Float));
     Ok((ids.collect(), gradients.collect()))
 }

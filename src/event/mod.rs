@@ -11,5 +11,5 @@ pub use console::Console;
 pub use kinds::{EpochReport, Evaluation, Event, Failure};
 pub use metrics::MetricsFile;
 pub use pipe::{EventReceiver, EventSender, event_pipe};
-pub use size::size;
+pub use size::{parse_size, size};
 pub use step_bar::StepBar;

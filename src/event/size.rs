@@ -19,9 +19,38 @@ pub fn size(bytes: u64) -> String {
     format!("{value:.digits$} {}", units[unit])
 }
 
+/// Reads a number of bytes, such as `2GiB`, `1.5 GB`, `500M` or `1048576`. Units with an `i`, and single letters, count
+/// in 1024, the others in 1000.
+///
+/// # Errors
+/// What is wrong with the text.
+pub fn parse_size(text: &str) -> Result<u64, String> {
+    let text = text.trim();
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = (&text[..end], text[end..].trim().to_ascii_lowercase());
+    let number: f64 = number.parse().map_err(|_| "begins with no number".to_owned())?;
+    let letter = unit.chars().next().unwrap_or('b');
+    let power = "bkmgt".find(letter).ok_or_else(|| format!("{unit:?} is no unit"))? as i32;
+    let base: f64 = match unit.get(1..).unwrap_or("") {
+        "" | "ib" => 1024.0,
+        "b" => 1000.0,
+        _ => return Err(format!("{unit:?} is no unit; take KiB, MiB, GiB or TiB")),
+    };
+    Ok((number * base.powi(power)) as u64)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::size;
+    use super::{parse_size, size};
+
+    #[test]
+    fn sizes_are_read_in_any_usual_form() {
+        let read = ["5", "2GiB", "1.5 gb", "3M", "1KiB"].map(|text| parse_size(text).unwrap());
+        assert_eq!(read, [5, 2 << 30, 1_500_000_000, 3 << 20, 1024]);
+        for wrong in ["", "GiB", "1 XB", "1Gi", "-1"] {
+            assert!(parse_size(wrong).is_err(), "{wrong}");
+        }
+    }
 
     #[test]
     fn sizes_have_three_digits() {

@@ -207,7 +207,7 @@ impl Numbers {
     fn number(&mut self, node: u64) -> u32 {
         let mask = self.slots.len() - 1;
         // The upper half of a product with a large odd number depends on all bits.
-        let mut slot = (u128::from(node) * 0x9E37_79B9_7F4A_7C15 >> 32) as usize & mask;
+        let mut slot = ((u128::from(node) * 0x9E37_79B9_7F4A_7C15) >> 32) as usize & mask;
         loop {
             match self.slots[slot] {
                 EMPTY => {

@@ -199,12 +199,11 @@ fn map<T>(ids: &[u64], what: &str, total: u64, value: impl Fn(u64) -> Option<T>)
 }
 
 fn local(ids: &[u64], what: &str, part: usize, own: &Range<u64>) -> Result<Vec<u64>> {
-    let one = |&id: &u64| match own.contains(&id) {
-        true => Ok(id - own.start),
-        false => Err(Error::config(
-            "ids",
-            format!("{what} {id} does not belong to partition {part}, which owns {own:?}"),
-        )),
+    let one = |&id: &u64| {
+        let problem =
+            || format!("{what} {id} does not belong to partition {part}, which owns {own:?}");
+        let place = own.contains(&id).then(|| id - own.start);
+        place.ok_or_else(|| Error::config("ids", problem()))
     };
     ids.iter().map(one).collect()
 }

@@ -25,6 +25,7 @@ struct Header {
     version: AtomicU32,
     world_size: AtomicU32,
     slots: AtomicU32,
+    parked_kib: AtomicU32,
     protocol: Protocol<FutexWord>,
 }
 
@@ -98,6 +99,18 @@ impl Control {
     /// How many ranks may be resident at a time.
     pub fn slots(&self) -> usize {
         self.slots as usize
+    }
+
+    /// How many bytes each rank may keep in memory while it waits; 0 at the start.
+    pub fn parked_share(&self) -> u64 {
+        u64::from(self.header().parked_kib.load(Ordering::SeqCst)) << 10
+    }
+
+    /// Says how many bytes each rank may keep in memory while it waits, to the KiB. The ranks act on it at their next
+    /// pause.
+    pub fn set_parked_share(&self, bytes: u64) {
+        let kib = u32::try_from(bytes >> 10).unwrap_or(u32::MAX);
+        self.header().parked_kib.store(kib, Ordering::SeqCst);
     }
 
     /// Waits for turn number `ticket`.
@@ -181,6 +194,7 @@ mod tests {
     fn the_layout_is_the_one_the_readme_states() {
         assert_eq!(size_for(0), 320);
         assert_eq!(size_of::<RankStatus>(), 64);
+        assert_eq!(std::mem::offset_of!(Header, parked_kib), 16);
         assert_eq!(std::mem::offset_of!(Header, protocol.released), 64);
         assert_eq!(std::mem::offset_of!(Header, protocol.arrived), 128);
         assert_eq!(std::mem::offset_of!(Header, protocol.generation), 192);
@@ -194,6 +208,8 @@ mod tests {
         let ours = Control::create(&path, 3, 2).unwrap();
         let theirs = Control::open(&path).unwrap();
         ours.rank(2).set_epoch(7);
+        ours.set_parked_share(5 << 30);
+        assert_eq!(theirs.parked_share(), 5 << 30);
         ours.stop(Stop::Interrupted);
         assert_eq!((theirs.world_size(), theirs.slots(), theirs.rank(2).epoch()), (3, 2, 7));
         assert_eq!(theirs.stopped(), Some(Stop::Interrupted));

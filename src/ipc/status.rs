@@ -11,7 +11,7 @@ pub enum Activity {
     Starting = 0,
     /// In its turn: the rank may keep tensors in memory.
     Resident = 1,
-    /// Between turns: everything is spilled.
+    /// Between turns: no more than its share is in memory.
     Parked = 2,
     /// Done; the process is about to end.
     Finished = 3,

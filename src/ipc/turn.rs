@@ -49,6 +49,11 @@ impl TurnLock {
         self.status().set_activity(Activity::Finished);
     }
 
+    /// How many bytes this rank may keep in memory between turns.
+    pub fn parked_share(&self) -> u64 {
+        self.control.parked_share()
+    }
+
     /// How many turns this rank has taken.
     pub fn turns(&self) -> u64 {
         self.turns.get()

@@ -40,10 +40,10 @@ impl MemorySampler {
         MemorySampler { control, launcher: 0, workers, samples: 0, last: Instant::now(), peak: 0 }
     }
 
-    /// Takes a sample, if one is due; to be called often.
-    pub(super) fn sample(&mut self, workers: &[Worker]) {
+    /// Takes a sample, if one is due, and gives the sum; to be called often.
+    pub(super) fn sample(&mut self, workers: &[Worker]) -> Option<u64> {
         if self.samples > 0 && self.last.elapsed() < INTERVAL {
-            return;
+            return None;
         }
         if self.samples.is_multiple_of(LAUNCHER_SAMPLES) {
             self.launcher = proportional_set_size("self");
@@ -62,6 +62,7 @@ impl MemorySampler {
         }
         let sum = self.launcher + self.workers.iter().map(|sample| sample.bytes).sum::<u64>();
         self.peak = self.peak.max(sum);
+        Some(sum)
     }
 
     /// The largest sum of a sample, in bytes.

@@ -5,6 +5,7 @@
 //! and, after a grace period, killed.
 
 mod fork;
+mod governor;
 mod memory;
 mod predict;
 mod run_folder;

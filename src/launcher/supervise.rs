@@ -13,6 +13,7 @@ use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::{Handle, Signals};
 
 use super::fork::{fork, has_one_thread};
+use super::governor::Governor;
 use super::memory::MemorySampler;
 use super::worker::Worker;
 use crate::error::{Error, Result, exit};
@@ -25,13 +26,15 @@ const GRACE: Duration = Duration::from_secs(1);
 const TICK: Duration = Duration::from_millis(50);
 
 /// Forks one worker per rank of `control`, each running `work`, and waits for all of them. `on_event` gets what they
-/// tell, with the largest memory of the process tree so far.
+/// tell, with the largest memory of the process tree so far. All processes together take at most `budget` bytes, if it is
+/// not 0.
 ///
 /// # Errors
 /// The first failure of a worker, with rank, epoch and phase; [`Error::Interrupted`] after Ctrl-C or SIGTERM; an error of
 /// `on_event`. In every case all workers have ended when this returns.
 pub fn supervise(
     control: &Arc<Control>,
+    budget: u64,
     work: &dyn Fn(usize, &EventSender) -> Result<()>,
     on_event: &mut dyn FnMut(Event, u64) -> Result<()>,
 ) -> Result<()> {
@@ -42,7 +45,7 @@ pub fn supervise(
         ));
     }
     let (sender, receiver) = event_pipe()?;
-    let mut supervisor = Supervisor::new(control.clone());
+    let mut supervisor = Supervisor::new(control.clone(), budget);
     for rank in 0..control.world_size() {
         match fork(|| run_worker(rank, control, &sender, work)) {
             Ok(pid) => supervisor.workers.push(Worker::new(rank, pid)),
@@ -141,6 +144,7 @@ struct Supervisor {
     control: Arc<Control>,
     workers: Vec<Worker>,
     memory: MemorySampler,
+    governor: Governor,
     failure: Option<Error>,
     /// The first worker that ended badly without saying why.
     silent_death: Option<Error>,
@@ -149,12 +153,14 @@ struct Supervisor {
 }
 
 impl Supervisor {
-    fn new(control: Arc<Control>) -> Self {
+    fn new(control: Arc<Control>, budget: u64) -> Self {
         let memory = MemorySampler::new(control.clone());
+        let governor = Governor::new(control.clone(), budget);
         Supervisor {
             control,
             workers: Vec::new(),
             memory,
+            governor,
             failure: None,
             silent_death: None,
             interrupts: 0,
@@ -182,13 +188,19 @@ impl Supervisor {
                     );
                 }
                 Ok(Input::Event(event)) => {
+                    if matches!(event, Event::Epoch(_)) {
+                        self.governor.share_out(self.memory.peak());
+                    }
                     if let Err(error) = on_event(event, self.memory.peak()) {
                         self.fail(error);
                     }
                 }
                 Ok(Input::EndOfEvents) | Err(RecvTimeoutError::Disconnected) => events_ended = true,
             }
-            self.memory.sample(&self.workers);
+            let sum = self.memory.sample(&self.workers);
+            if let Err(error) = sum.map_or(Ok(()), |sum| self.governor.watch(sum)) {
+                self.fail(error);
+            }
             self.reap()?;
             if self.kill_at.is_some_and(|at| Instant::now() >= at) {
                 self.kill_all();

@@ -29,5 +29,5 @@ pub(super) fn run_workers(
         let threads = config.threads;
         work(Surroundings { rank, control: &control, folder, events, partitions, threads })
     };
-    supervise(&control, &work, on_event)
+    supervise(&control, config.memory_budget.bytes(), &work, on_event)
 }

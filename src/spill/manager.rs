@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use tch::{Kind, Tensor};
 
-use super::heap::give_memory_back;
+use super::heap::{anonymous_bytes, give_memory_back};
 use super::pointer::{Pointer, PointerTensor, Spillable};
 use super::store::SpillStore;
 use super::value::Spill;
@@ -27,9 +27,10 @@ pub struct Masks {
 /// What one rank keeps: its partition data, features, labels, masks, and all tensors of the epoch. SAR's class of the
 /// same name.
 ///
-/// Tensors reach it through [`track`](PartitionDataManager::track). At a pause ([`precall_func`]) all of them leave
-/// memory, each written to disk at most once in its life, and the turn is given up; [`callback_func`] takes the next turn. A
-/// tensor comes back when it is first used.
+/// Tensors reach it through [`track`](PartitionDataManager::track). At a pause ([`precall_func`]) they leave memory as far
+/// as they do not fit into what this rank may keep (nothing, unless the launcher says otherwise), each written to disk at
+/// most once in its life, and the turn is given up; [`callback_func`] takes the next turn. A tensor comes back when it is
+/// first used.
 ///
 /// [`precall_func`]: PartitionDataManager::precall_func
 /// [`callback_func`]: PartitionDataManager::callback_func
@@ -40,6 +41,8 @@ pub struct PartitionDataManager {
     /// When the list of values has this length, those that are gone are taken off it.
     longest: Cell<usize>,
     resumed: Cell<Option<Instant>>,
+    /// Memory of this process before it kept anything.
+    base: u64,
     /// The graph shards of the partition, by source rank.
     pub partition_data: OnceCell<Vec<Pointer<GraphShard>>>,
     /// Input features, `[num_inner_nodes, width]`.
@@ -59,6 +62,7 @@ impl PartitionDataManager {
             tracked: RefCell::default(),
             longest: Cell::new(64),
             resumed: Cell::new(None),
+            base: anonymous_bytes().unwrap_or(0),
             partition_data: OnceCell::new(),
             features: OnceCell::new(),
             labels: OnceCell::new(),
@@ -94,9 +98,9 @@ impl PartitionDataManager {
         pointer
     }
 
-    /// Before a collective waits: everything leaves memory, then the turn is given up.
+    /// Before a collective waits: what this rank may not keep leaves memory, then the turn is given up.
     pub fn precall_func(&self) -> Result<()> {
-        self.spill_all()?;
+        self.make_room(self.lock.parked_share())?;
         self.lock.release();
         Ok(())
     }
@@ -138,11 +142,25 @@ impl PartitionDataManager {
         self.store.remove_files()
     }
 
-    fn spill_all(&self) -> Result<()> {
+    /// Spills until no more than `share` bytes are in memory. Models run forwards and then back, so what was used last is
+    /// used first: the values that were used longest ago go first.
+    fn make_room(&self, share: u64) -> Result<()> {
         self.tracked.borrow_mut().retain(|slot| slot.strong_count() > 0);
         // A copy of the list: nothing below may track, but a borrow held over file writes would only hide it if it did.
-        let slots: Vec<_> = self.tracked.borrow().iter().filter_map(Weak::upgrade).collect();
+        let mut slots: Vec<_> = self.tracked.borrow().iter().filter_map(Weak::upgrade).collect();
+        slots.iter().try_for_each(|slot| slot.check_unpinned())?;
+        // Freed memory is worth keeping, too: it need not be asked for and cleared again.
+        let all = anonymous_bytes().map(|bytes| bytes.saturating_sub(self.base));
+        if all.is_some_and(|all| all <= share) {
+            return Ok(());
+        }
+        slots.sort_by_key(|slot| slot.last_used());
+        let mut resident: u64 = slots.iter().map(|slot| slot.resident_bytes()).sum();
         for slot in slots {
+            if resident <= share {
+                break;
+            }
+            resident -= slot.resident_bytes();
             slot.spill()?;
         }
         give_memory_back();

@@ -1,6 +1,6 @@
 //! A handle on a value that is in memory, on disk, or both.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::ops::Deref;
 use std::rc::Rc;
 
@@ -24,6 +24,8 @@ pub(super) struct Slot<T: Spill> {
     label: String,
     layout: T::Layout,
     store: Rc<SpillStore>,
+    /// When the value was last pinned or made, by the store's clock.
+    used: Cell<u64>,
     state: RefCell<State<T>>,
 }
 
@@ -63,12 +65,7 @@ impl<T: Spill> Pointer<T> {
     pub(super) fn resident(label: &str, value: T, store: Rc<SpillStore>) -> Self {
         let layout = value.layout();
         let state = State { resident: Some(Rc::new(value)), backing: Backing::None };
-        Pointer(Rc::new(Slot {
-            label: label.to_owned(),
-            layout,
-            store,
-            state: RefCell::new(state),
-        }))
+        Pointer::of(label, layout, state, store)
     }
 
     pub(super) fn from_recipe(
@@ -79,12 +76,13 @@ impl<T: Spill> Pointer<T> {
         store: Rc<SpillStore>,
     ) -> Self {
         let state = State { resident: value.map(Rc::new), backing: Backing::Recipe(recipe) };
-        Pointer(Rc::new(Slot {
-            label: label.to_owned(),
-            layout,
-            store,
-            state: RefCell::new(state),
-        }))
+        Pointer::of(label, layout, state, store)
+    }
+
+    fn of(label: &str, layout: T::Layout, state: State<T>, store: Rc<SpillStore>) -> Self {
+        let used = Cell::new(store.tick());
+        let state = RefCell::new(state);
+        Pointer(Rc::new(Slot { label: label.to_owned(), layout, store, used, state }))
     }
 
     pub(super) fn slot(&self) -> &Rc<Slot<T>> {
@@ -93,6 +91,7 @@ impl<T: Spill> Pointer<T> {
 
     /// Brings the value into memory, if it is not there, and keeps it there while the result lives.
     pub fn pin(&self) -> Result<Pinned<T>> {
+        self.0.used.set(self.0.store.tick());
         if let Some(value) = &self.0.state.borrow().resident {
             return Ok(Pinned(value.clone()));
         }
@@ -183,6 +182,10 @@ impl<T: Spill> Slot<T> {
 pub(super) trait Spillable {
     /// Lets the value leave memory, writing it first if it has never been written.
     fn spill(&self) -> Result<()>;
+    /// Fails if the value is pinned: nothing may hold on to it through a pause.
+    fn check_unpinned(&self) -> Result<()>;
+    /// When the value was last used, by the store's clock.
+    fn last_used(&self) -> u64;
     /// How many bytes of memory the value takes now.
     fn resident_bytes(&self) -> u64;
 }
@@ -191,9 +194,6 @@ impl<T: Spill> Spillable for Slot<T> {
     fn spill(&self) -> Result<()> {
         let mut state = self.state.borrow_mut();
         let Some(value) = &state.resident else { return Ok(()) };
-        if Rc::strong_count(value) > 1 {
-            return Err(Error::Internal(format!("{} is pinned during a pause", self.label)));
-        }
         if matches!(state.backing, Backing::None) {
             let mut writer = self.store.writer(&self.label)?;
             value.save(&mut writer)?;
@@ -201,6 +201,19 @@ impl<T: Spill> Spillable for Slot<T> {
         }
         state.resident = None;
         Ok(())
+    }
+
+    fn check_unpinned(&self) -> Result<()> {
+        match &self.state.borrow().resident {
+            Some(value) if Rc::strong_count(value) > 1 => {
+                Err(Error::Internal(format!("{} is pinned during a pause", self.label)))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn last_used(&self) -> u64 {
+        self.used.get()
     }
 
     fn resident_bytes(&self) -> u64 {

@@ -14,12 +14,20 @@ pub struct SpillStore {
     storage: Arc<dyn Storage>,
     counters: IoCounters,
     next: Cell<u64>,
+    clock: Cell<u64>,
 }
 
 impl SpillStore {
     /// A store in `folder`, which must exist.
     pub fn new(folder: &Path, storage: Arc<dyn Storage>, counters: IoCounters) -> Rc<Self> {
-        Rc::new(SpillStore { folder: folder.to_owned(), storage, counters, next: Cell::new(0) })
+        let (next, clock) = (Cell::new(0), Cell::new(0));
+        Rc::new(SpillStore { folder: folder.to_owned(), storage, counters, next, clock })
+    }
+
+    /// A number larger than all before it: tells which of two uses is the later one.
+    pub(super) fn tick(&self) -> u64 {
+        self.clock.set(self.clock.get() + 1);
+        self.clock.get()
     }
 
     /// Starts a file; `label` becomes part of its name, so that a listing of the folder can be read.

@@ -39,7 +39,8 @@ impl Tape<'_> {
     }
 }
 
-fn gather(x: &Tensor, rows: &[u32]) -> Result<Tensor> {
+/// The given rows of `x`.
+pub(super) fn gather(x: &Tensor, rows: &[u32]) -> Result<Tensor> {
     let width = x.size()[1];
     let mut y = tensor::empty(&[rows.len() as i64, width], x.kind())?;
     with_real!(x.kind(), T => {

@@ -4,19 +4,11 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use super::budget::MemoryBudget;
 use crate::data::{DataKeys, Normalize};
 use crate::nn::{ModelConfig, OptimizerConfig};
 use crate::tape::Policy;
 use crate::train::SamplingConfig;
-
-/// How much memory a run may take.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, clap::ValueEnum)]
-#[serde(rename_all = "lowercase")]
-pub enum MemoryBudget {
-    /// As little as possible: a worker that waits keeps nothing.
-    #[default]
-    Min,
-}
 
 /// Where spilled data go if nothing else is said: `$TMPDIR`, or else /var/tmp, which is on a disk where /tmp often is not.
 pub fn default_spill_dir() -> PathBuf {

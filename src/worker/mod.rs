@@ -1,5 +1,6 @@
 //! What a rank does from its start to its end.
 
+mod budget;
 mod config;
 mod predict;
 mod rank;
@@ -7,7 +8,8 @@ mod sampled;
 mod step_dump;
 mod train;
 
-pub use config::{MemoryBudget, RunConfig, default_spill_dir};
+pub use budget::MemoryBudget;
+pub use config::{RunConfig, default_spill_dir};
 pub use predict::{ArrayFormat, PredictConfig, Prediction, predict};
 pub use rank::{RankSetup, Surroundings};
 pub use train::{WEIGHTS, train};

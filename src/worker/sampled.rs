@@ -8,7 +8,7 @@ use super::config::RunConfig;
 use super::rank::{RankSetup, Surroundings};
 use crate::comm::barrier;
 use crate::data::NodeColumn;
-use crate::dist::{DistGraph, EdgeKeys, write_index};
+use crate::dist::{DistGraph, IndexConfig, write_index};
 use crate::error::{Error, Result};
 use crate::event::{EpochReport, Evaluation};
 use crate::io::DiskStorage;
@@ -26,7 +26,8 @@ pub(super) fn loader(
     sampling: &SamplingConfig,
 ) -> Result<DataLoader> {
     let RankSetup { manager, partition, graph, group, .. } = setup;
-    let keys = EdgeKeys { weight: config.keys.edge_weight.clone(), probability: None };
+    let keys =
+        IndexConfig { weight: config.keys.edge_weight.clone(), probability: None, ends: false };
     let counters = manager.store().counters();
     let out_degrees: Vec<u32> = {
         let degrees = crate::tape::Graph::out_degrees(graph).pin()?;

@@ -5,6 +5,7 @@
 mod common;
 
 mod embeddings;
+mod graph;
 mod splits;
 mod support;
 mod tensors;

@@ -23,6 +23,7 @@ pub(crate) fn config(kind: GraphKind) -> GeneratorConfig {
 }
 
 /// For who does not care how far the work is.
+#[allow(clippy::unnecessary_wraps)] // the type that callbacks have
 pub(crate) fn ignore(_: Progress) -> sar::Result<()> {
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! Guards against: edges drawn with another frequency than they should be. Seeds are fixed, so a test passes or fails for
 //! good; a fair sampler would fall below the p-values asked for here once in a million graphs.
 
-use sar::dist::{EdgeKeys, Fanout, Sampling};
+use sar::dist::{Fanout, IndexConfig, Sampling};
 
 use crate::support::{Opened, key, open, write_graph};
 
@@ -20,7 +20,10 @@ fn star(degree: u64, probabilities: &[f32]) -> (tempfile::TempDir, Opened) {
         .collect();
     write_graph(folder.path(), NODES, &edges, &values);
     let probability = (!probabilities.is_empty()).then(|| "p".to_owned());
-    let opened = open(&folder.path().join("g.json"), &EdgeKeys { weight: None, probability });
+    let opened = open(
+        &folder.path().join("g.json"),
+        &IndexConfig { weight: None, probability, ends: false },
+    );
     (folder, opened)
 }
 
@@ -162,7 +165,7 @@ fn a_negative_probability_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     write_graph(folder.path(), 2, &[(0, 1), (1, 0)], &[0.5, -1.0]);
     let config = sar::data::dgl::PartitionConfig::open(&folder.path().join("g.json")).unwrap();
-    let keys = EdgeKeys { weight: None, probability: Some("p".to_owned()) };
+    let keys = IndexConfig { weight: None, probability: Some("p".to_owned()), ends: false };
     let index = tempfile::tempdir().unwrap();
     let error = sar::dist::DistGraph::create(&config, &keys, index.path()).err().unwrap();
     assert!(error.to_string().contains("a probability is finite and 0 or more"), "{error}");

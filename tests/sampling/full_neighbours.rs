@@ -5,7 +5,7 @@ use std::path::Path;
 
 use safetensors::tensor::SafeTensors;
 use sar::data::dgl::{EdgeBlock, Partition, PartitionConfig};
-use sar::dist::{EdgeKeys, Fanout};
+use sar::dist::{Fanout, IndexConfig};
 use sar::graph::Block;
 use sar::loader::DistNeighborSampler;
 
@@ -40,8 +40,10 @@ fn check(folder: &Path, graph: &str, parts: &str) {
     let new: HashMap<i64, u64> = nodes.iter().zip(0..).map(|(old, new)| (*old, new)).collect();
     let seeds: Vec<u64> = integers(&case, "seeds").iter().map(|seed| new[seed]).collect();
 
-    let opened =
-        open(&folder.join(graph).join(parts).join(format!("{graph}.json")), &EdgeKeys::default());
+    let opened = open(
+        &folder.join(graph).join(parts).join(format!("{graph}.json")),
+        &IndexConfig::default(),
+    );
     let in_degrees = opened.graph.in_degrees(&(0..nodes.len() as u64).collect::<Vec<_>>()).unwrap();
     // A fan-out that no node reaches gives all neighbours as well.
     let most = *in_degrees.iter().max().unwrap() as i64;
@@ -110,7 +112,7 @@ fn check_edges(block: &Block, ends: &HashMap<u64, (u64, u64)>) {
 fn sampled_edges_are_edges_of_the_graph_at_most_as_many_as_asked_for() {
     let files = ["data/karate/karate.json", "tests/fixtures/hetero/g.json"];
     for json in files.map(common::repository) {
-        let opened = open(&json, &EdgeKeys::default());
+        let opened = open(&json, &IndexConfig::default());
         let book = opened.graph.book();
         let ends = edges(&json);
         let seeds: Vec<u64> = (0..book.num_nodes()).rev().collect();
@@ -140,7 +142,7 @@ fn sampled_edges_are_edges_of_the_graph_at_most_as_many_as_asked_for() {
 #[test]
 fn each_edge_type_has_its_fan_out() {
     let json = common::repository("tests/fixtures/hetero/g.json");
-    let opened = open(&json, &EdgeKeys::default());
+    let opened = open(&json, &IndexConfig::default());
     let book = opened.graph.book().clone();
     let all: Vec<u64> = (0..book.num_nodes()).collect();
     let every = opened.graph.in_subgraph(&all).unwrap();

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use sar::comm::NoHooks;
 use sar::data::{NodeColumn, Normalize};
-use sar::dist::{EdgeKeys, Fanout};
+use sar::dist::{Fanout, IndexConfig};
 use sar::io::IoCounters;
 use sar::loader::{DataLoader, DataLoaderConfig, DistNeighborSampler, MiniBatch};
 use sar::testing::on_ranks;
@@ -13,7 +13,7 @@ use crate::common;
 use crate::support::{Opened, open};
 
 fn karate() -> Opened {
-    open(&common::repository("data/karate/karate.json"), &EdgeKeys::default())
+    open(&common::repository("data/karate/karate.json"), &IndexConfig::default())
 }
 
 /// The batches of two epochs on each rank.

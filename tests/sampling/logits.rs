@@ -6,7 +6,7 @@ use std::sync::Arc;
 use sar::Result;
 use sar::data::dgl::Partition;
 use sar::data::{NodeColumn, NodeFeatures, Normalize, Shards};
-use sar::dist::{DistGraph, EdgeKeys, Fanout};
+use sar::dist::{DistGraph, Fanout, IndexConfig};
 use sar::io::IoCounters;
 use sar::loader::{DataLoader, DataLoaderConfig, DistNeighborSampler};
 use sar::nn::{
@@ -111,7 +111,7 @@ fn difference(
 }
 
 fn check(json: &str, weight: &str) {
-    let keys = EdgeKeys { weight: Some(weight.to_owned()), probability: None };
+    let keys = IndexConfig { weight: Some(weight.to_owned()), probability: None, ends: false };
     let opened = open(&common::repository(json), &keys);
     // Widths that grow and that shrink take the two orders of multiplying and aggregating.
     let widths = |kind| [3, 16].map(|hidden| ModelConfig { kind, layers: 3, hidden, dropout: 0.5 });

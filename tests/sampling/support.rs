@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use sar::data::dgl::PartitionConfig;
-use sar::dist::{DistGraph, EdgeKeys, SampleKey};
+use sar::dist::{DistGraph, IndexConfig, SampleKey};
 use tempfile::TempDir;
 
 /// The graph, and the folder of its indexes.
@@ -13,7 +13,7 @@ pub(crate) struct Opened {
     _folder: TempDir,
 }
 
-pub(crate) fn open(json: &Path, keys: &EdgeKeys) -> Opened {
+pub(crate) fn open(json: &Path, keys: &IndexConfig) -> Opened {
     let folder = tempfile::tempdir().unwrap();
     let config = PartitionConfig::open(json).unwrap();
     let graph = Arc::new(DistGraph::create(&config, keys, folder.path()).unwrap());

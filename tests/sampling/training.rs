@@ -7,7 +7,7 @@ use sar::Result;
 use sar::comm::{NoHooks, gather_grads};
 use sar::data::dgl::Partition;
 use sar::data::{NodeColumn, NodeFeatures, Normalize, Shards, load_labels, load_mask};
-use sar::dist::{DistGraph, EdgeKeys, Fanout};
+use sar::dist::{DistGraph, Fanout, IndexConfig};
 use sar::io::IoCounters;
 use sar::loader::{DataLoader, DataLoaderConfig, DistNeighborSampler};
 use sar::nn::{Model, ModelConfig, Optimizer, OptimizerConfig, Sizes, Stack, cross_entropy};
@@ -122,7 +122,7 @@ fn model(kind: sar::nn::ModelKind) -> ModelConfig {
 
 #[test]
 fn a_step_on_all_neighbours_of_all_seeds_is_the_step_on_the_full_graph() {
-    let keys = EdgeKeys { weight: Some("weight".to_owned()), probability: None };
+    let keys = IndexConfig { weight: Some("weight".to_owned()), probability: None, ends: false };
     let opened = open(&common::repository("data/karate/karate.json"), &keys);
     let graph = &opened.graph;
     let how = How { fanout: -1, batch_size: 100, reduce: Reduce::Sum, epochs: 1 };
@@ -139,7 +139,7 @@ fn a_step_on_all_neighbours_of_all_seeds_is_the_step_on_the_full_graph() {
 
 #[test]
 fn parameters_stay_the_same_on_all_ranks() {
-    let opened = open(&common::repository("data/karate/karate.json"), &EdgeKeys::default());
+    let opened = open(&common::repository("data/karate/karate.json"), &IndexConfig::default());
     for reduce in [Reduce::Mean, Reduce::Sum] {
         // The ranks have different numbers of training nodes, so one of them repeats batches.
         let how = How { fanout: 2, batch_size: 2, reduce, epochs: 3 };
@@ -154,7 +154,7 @@ fn parameters_stay_the_same_on_all_ranks() {
 
 #[test]
 fn the_mean_over_ranks_is_the_sum_divided_by_their_number() {
-    let opened = open(&common::repository("data/karate/karate.json"), &EdgeKeys::default());
+    let opened = open(&common::repository("data/karate/karate.json"), &IndexConfig::default());
     let model = model(kinds()[1]);
     let run = |reduce, epochs| {
         let how = How { fanout: -1, batch_size: 100, reduce, epochs };

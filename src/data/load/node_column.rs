@@ -149,12 +149,14 @@ impl NodeColumn {
     /// # Errors
     /// If a node does not exist or its type lacks the feature, or a file cannot be read.
     pub fn read_f32(&self, nodes: &[u64], out: &mut [f32]) -> Result<()> {
-        self.gather(nodes, out, None, |array, rows, out| array.read_f32(rows, out))?;
+        self.gather(nodes, out, None, ArrayRef::read_f32)?;
         if self.normalize == Normalize::Row {
             for row in out.chunks_exact_mut(self.width().max(1)) {
                 let sum: f32 = row.iter().sum();
                 if sum != 0.0 {
-                    row.iter_mut().for_each(|value| *value /= sum);
+                    for value in row {
+                        *value /= sum;
+                    }
                 }
             }
         }

@@ -1,15 +1,13 @@
-//! Ranks as threads, and small partitioned graphs: what tests of layers and collectives stand on.
+//! Ranks as threads of one process.
 
 use std::rc::Rc;
 use std::sync::Arc;
 
 use crate::comm::{LocalGroup, ProcessGroup};
 use crate::error::{Error, Result};
-use crate::graph::{GraphShard, ShardBuilder};
 use crate::io::{DiskStorage, IoCounters};
 use crate::ipc::{Control, Stop, TurnLock};
 use crate::spill::{PartitionDataManager, SpillStore};
-use crate::tape::GraphShardManager;
 
 /// What a rank has.
 pub struct RankContext {
@@ -65,53 +63,5 @@ struct Alarm<'a>(&'a Control);
 impl Drop for Alarm<'_> {
     fn drop(&mut self) {
         self.0.stop(Stop::Aborted);
-    }
-}
-
-/// A graph cut into partitions of consecutive nodes.
-#[derive(Debug, Clone)]
-pub struct TestGraph {
-    /// Source, destination and weight of each edge.
-    pub edges: Vec<(u32, u32, f32)>,
-    /// Type of each edge; empty if there are no types.
-    pub types: Vec<u16>,
-    /// Where each partition begins, and the number of nodes.
-    pub boundaries: Vec<u32>,
-}
-
-impl TestGraph {
-    /// The nodes of `rank`.
-    pub fn nodes(&self, rank: usize) -> std::ops::Range<u32> {
-        self.boundaries[rank]..self.boundaries[rank + 1]
-    }
-
-    /// The graph as `rank` sees it; one collective.
-    pub fn on(&self, context: &RankContext) -> Result<GraphShardManager> {
-        let (shards, sources): (Vec<_>, Vec<_>) = (0..context.group.world_size())
-            .map(|source| {
-                let (shard, sources) = self.shard(context.rank, source);
-                (context.manager.track("shard", shard), sources)
-            })
-            .unzip();
-        let manager = &context.manager;
-        let set = manager.partition_data.set(shards);
-        set.map_err(|_| Error::Internal("a second graph on one rank".to_owned()))?;
-        let first_node = u64::from(self.nodes(context.rank).start);
-        GraphShardManager::new(manager, &context.group, first_node, sources)
-    }
-
-    fn shard(&self, rank: usize, source: usize) -> (GraphShard, Vec<u32>) {
-        let (own, theirs) = (self.nodes(rank), self.nodes(source));
-        let mut builder = ShardBuilder::default();
-        for (i, &(src, dst, weight)) in self.edges.iter().enumerate() {
-            if theirs.contains(&src) && own.contains(&dst) {
-                builder.push(src - theirs.start, dst - own.start);
-                builder.push_weight(weight);
-                if let Some(etype) = self.types.get(i) {
-                    builder.push_type(*etype);
-                }
-            }
-        }
-        builder.build(source, own.len(), theirs.len(), rank == source)
     }
 }

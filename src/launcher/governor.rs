@@ -1,0 +1,59 @@
+//! Who may keep how much: the memory budget of a run, shared out among its workers.
+
+use std::sync::Arc;
+
+use crate::error::{Error, Result, exit};
+use crate::event::size;
+use crate::ipc::Control;
+
+/// Of what is left of the budget, this much is given out: the rest is for what happens between two samples.
+const SAFETY: f64 = 0.85;
+
+/// Shares a budget out.
+///
+/// In the first epoch waiting workers keep nothing, which shows how much the run needs at least. Afterwards what is left of
+/// the budget is divided among them, and less of it if the sum comes near the budget all the same.
+pub(super) struct Governor {
+    control: Arc<Control>,
+    /// Bytes; 0: as little as possible.
+    budget: u64,
+    shared_out: bool,
+}
+
+impl Governor {
+    pub(super) fn new(control: Arc<Control>, budget: u64) -> Self {
+        Governor { control, budget, shared_out: false }
+    }
+
+    /// After the first epoch, in which all processes together took at most `peak` bytes.
+    pub(super) fn share_out(&mut self, peak: u64) {
+        if !self.shared_out && self.budget > 0 {
+            self.shared_out = true;
+            let left = self.budget.saturating_sub(peak) as f64 * SAFETY;
+            self.control.set_parked_share((left / self.control.world_size() as f64) as u64);
+        }
+    }
+
+    /// All processes together take `sum` bytes now.
+    ///
+    /// # Errors
+    /// If that is more than the budget although waiting workers keep nothing.
+    pub(super) fn watch(&mut self, sum: u64) -> Result<()> {
+        if self.budget == 0 || sum <= self.budget {
+            return Ok(());
+        }
+        let share = self.control.parked_share();
+        if share > 0 {
+            // They act on it at their next pause.
+            self.control.set_parked_share(share / 2);
+            return Ok(());
+        }
+        let problem = format!(
+            "the run takes {} with nothing kept by workers that wait; the memory budget is {}",
+            size(sum),
+            size(self.budget)
+        );
+        let hint = "raise --memory-budget, lower --resident or --hidden, or cut the graph into more partitions";
+        Err(Error::Worker { problem, hint: Some(hint.to_owned()), exit: exit::OUT_OF_RESOURCES })
+    }
+}

@@ -1,0 +1,306 @@
+//! Message passing with messages of your own.
+
+use rayon::prelude::*;
+use tch::{Kind, Tensor};
+
+use super::aggregate::{Reduce, add_rows};
+use super::edge_chunks::{CHUNKS_AT_ONCE, EdgeChunk, add, chunks};
+use super::edge_reduce::{Reduced, message_gradient};
+use super::graph::Graph;
+use super::parameters::Parameter;
+use super::record::{Adjoint, Tape};
+use super::segment::Code;
+use super::segment_grad::SegmentGrad;
+use super::var::Var;
+use crate::comm::Collective;
+use crate::error::{Error, Result};
+use crate::graph::GraphShard;
+use crate::spill::PointerTensor;
+use crate::tensor::{self, Shared};
+
+/// Some edges, for whom a message function computes messages.
+pub struct EdgeBatch<'e> {
+    /// The source's row of each edge, `[edges, width of src]`.
+    pub src: &'e Tensor,
+    /// The destination's row of each edge, `[edges, width of dst]`.
+    pub dst: &'e Tensor,
+    /// Its weight, `[edges, 1]`; without rows if the graph has no weights.
+    pub weight: &'e Tensor,
+    /// Its type, `int64 [edges]`; empty if the graph has no types.
+    pub etype: &'e Tensor,
+    /// The values of the parameters.
+    pub parameters: &'e [Tensor],
+}
+
+/// What [`Tape::propagate`] passes along edges.
+pub struct Propagation<'p> {
+    /// Rows of the sources, `[num_sources, _]`.
+    pub src: Var,
+    /// Rows of the destinations, `[num_destinations, _]`.
+    pub dst: Var,
+    /// Parameters of the messages.
+    pub parameters: &'p [Parameter],
+    /// How the messages to a destination become its row.
+    pub reduce: Reduce,
+}
+
+impl<'a> Tape<'a> {
+    /// y[v] = reduce over in-edges u -> v of message(src[u], dst[v], edge): `[num_destinations, width of a message]`; 0
+    /// without in-edges. One collective.
+    ///
+    /// `message` is any torch code; it gets some edges at a time and gives one row each, `[edges, width]`, the same width
+    /// for any number of edges. It is run by several threads, and again, with gradients on, in the
+    /// backward pass, so it must be a pure function. Messages are never kept: the memory they take does not depend on
+    /// the number of edges. The gradient of a maximum or minimum goes to the first of equal messages.
+    ///
+    /// # Errors
+    /// If the message function fails or its rows are not one per edge.
+    pub fn propagate(
+        &mut self,
+        graph: &'a dyn Graph,
+        inputs: Propagation<'_>,
+        message: impl Fn(&EdgeBatch<'_>) -> Result<Tensor> + Send + Sync + 'static,
+    ) -> Result<Var> {
+        let Propagation { src, dst, parameters, reduce } = inputs;
+        let code = move |inputs: &[Tensor], parameters: &[Tensor]| {
+            let [src, dst, weight, etype] = inputs else {
+                return Err(Error::Internal("messages of other inputs".to_owned()));
+            };
+            message(&EdgeBatch { src, dst, weight, etype, parameters })
+        };
+        let messages = Messages { code: Box::new(code), parameters: parameters.to_vec() };
+        let needs_grad = src.needs_grad() || dst.needs_grad() || !parameters.is_empty();
+        let record = self.records() && needs_grad;
+        let (layout, kind) = ([(src.width() as usize, src.kind())], src.kind());
+        let values = messages.values(self)?;
+        let width = messages.width([src.width(), dst.width()], kind, &values)?;
+        let mut rows = Reduced::new(reduce, [graph.num_destinations() as i64, width], kind)?;
+        let transfer = {
+            let (src, dst) = (src.pin()?, dst.pin()?);
+            messages.reduce(&*graph.local_shard()?, [&src, &dst], &values, &mut rows)?;
+            graph.pull(&[&src], record)?
+        };
+        drop(values);
+        let src = record.then_some(src);
+        let paused = rows.pause(self.manager());
+        let collective = graph.complete(transfer)?;
+        let mut rows = paused.resume()?;
+        {
+            let (values, dst) = (messages.values(self)?, dst.pin()?);
+            graph.pulled(collective.as_ref(), &layout, &mut |shard, parts| {
+                messages.reduce(shard, [&parts[0], &dst], &values, &mut rows)
+            })?;
+        }
+        let (mut value, winner) = rows.finish();
+        if reduce == Reduce::Mean {
+            value = over_degrees(graph, value)?;
+        }
+        let y = self.manager().track("propagated", value);
+        let y = self.var(y, record);
+        if let Some(src) = src {
+            let winner = winner.map(|winner| self.manager().track("winning-edges", winner));
+            let adjoint =
+                PropagateAdjoint { graph, src, dst, messages, reduce, winner, layout, collective };
+            self.record(&y, adjoint);
+        }
+        Ok(y)
+    }
+}
+
+/// Divides each row by the destination's in-degree, at least 1.
+fn over_degrees(graph: &dyn Graph, mut rows: Tensor) -> Result<Tensor> {
+    let degrees = graph.in_degrees().pin()?.f_to_kind(rows.kind())?;
+    Ok(rows.f_div_(&degrees.f_clamp_min(1)?.f_unsqueeze(1)?)?)
+}
+
+/// A message function.
+struct Messages {
+    code: Box<Code>,
+    parameters: Vec<Parameter>,
+}
+
+impl Messages {
+    fn values(&self, tape: &Tape<'_>) -> Result<Vec<Tensor>> {
+        self.parameters.iter().map(|p| tape.parameters().value(*p)).collect()
+    }
+
+    /// The width of a message, from that of an edge between zeros.
+    fn width(&self, [src, dst]: [i64; 2], kind: Kind, values: &[Tensor]) -> Result<i64> {
+        let zeros = |shape: &[i64], kind| tensor::zeros(shape, kind);
+        let inputs = [
+            zeros(&[1, src], kind)?,
+            zeros(&[1, dst], kind)?,
+            zeros(&[1, 1], kind)?,
+            zeros(&[1], Kind::Int64)?,
+        ];
+        let message = (self.code)(&inputs, values)?;
+        check(&message, 1)?;
+        Ok(message.size()[1])
+    }
+
+    /// Computes the messages of a shard's edges and takes them into the destinations' rows.
+    fn reduce(
+        &self,
+        shard: &GraphShard,
+        [src, dst]: [&Tensor; 2],
+        values: &[Tensor],
+        rows: &mut Reduced,
+    ) -> Result<()> {
+        let (src, dst) = (Shared(src), Shared(dst));
+        let values: Vec<_> = values.iter().map(Shared).collect();
+        let compute = |chunk: EdgeChunk<'_>| {
+            let values: Vec<_> = values.iter().map(|v| v.whole()).collect();
+            let messages = (self.code)(&chunk.inputs(&src.whole(), &dst.whole())?, &values)?;
+            check(&messages, chunk.dst.len())?;
+            Ok((chunk.dst, messages.f_contiguous()?))
+        };
+        for_chunks(shard, compute, |(dst, messages)| rows.take(&messages, &dst))
+    }
+
+    /// Plays the messages of a shard's edges backwards into `gradients`.
+    fn reduce_adjoint(
+        &self,
+        shard: &GraphShard,
+        [src, dst]: [&Tensor; 2],
+        values: &[Tensor],
+        output: &Output<'_>,
+        gradients: &mut Gradients,
+    ) -> Result<Tensor> {
+        let mut src_gradient = tensor::zeros(&src.size(), src.kind())?;
+        let first = gradients.edges;
+        gradients.edges += shard.by_dst.num_entries() as i64;
+        let (src, dst) = (Shared(src), Shared(dst));
+        let values: Vec<_> = values.iter().map(Shared).collect();
+        let (gy, winner) = (Shared(output.gy), output.winner.map(Shared));
+        let needs = output.needs;
+        let compute = |chunk: EdgeChunk<'_>| {
+            let values: Vec<_> = values.iter().map(|v| v.whole()).collect();
+            let inputs = chunk.inputs(&src.whole(), &dst.whole())?;
+            let run = SegmentGrad::run(&*self.code, inputs, &needs, values)?;
+            let winner = winner.map(Shared::whole);
+            let number = first + chunk.begin() as i64;
+            let gm = message_gradient(&gy.whole(), winner.as_ref(), &chunk.dst, number)?;
+            Ok((run.vjp(&gm)?, chunk.src().to_vec(), chunk.dst))
+        };
+        for_chunks(shard, compute, |((inputs, parameters), src, dst)| {
+            if let Some(Some(gradient)) = inputs.first() {
+                add(&gradient.f_contiguous()?, &src, &mut src_gradient)?;
+            }
+            if let Some(Some(gradient)) = inputs.get(1) {
+                add(&gradient.f_contiguous()?, &dst, &mut gradients.dst)?;
+            }
+            for (sum, gradient) in gradients.parameters.iter_mut().zip(parameters) {
+                if let Some(gradient) = gradient {
+                    *sum = sum.f_add(&gradient)?;
+                }
+            }
+            Ok(())
+        })?;
+        Ok(src_gradient)
+    }
+}
+
+/// Computes something of every chunk of a shard's edges, several at a time, and hands the results on in order.
+fn for_chunks<'s, R: Send>(
+    shard: &'s GraphShard,
+    compute: impl Fn(EdgeChunk<'s>) -> Result<R> + Sync,
+    mut take: impl FnMut(R) -> Result<()>,
+) -> Result<()> {
+    let mut chunks = chunks(shard).peekable();
+    while chunks.peek().is_some() {
+        let some: Vec<_> = chunks.by_ref().take(CHUNKS_AT_ONCE).collect();
+        let results: Vec<R> = some.into_par_iter().map(&compute).collect::<Result<_>>()?;
+        results.into_iter().try_for_each(&mut take)?;
+    }
+    Ok(())
+}
+
+fn check(messages: &Tensor, edges: usize) -> Result<()> {
+    let size = messages.size();
+    if size.len() == 2 && size[0] == edges as i64 {
+        return Ok(());
+    }
+    let problem = format!("gave {size:?} for {edges} edges; it must give one row each");
+    Err(Error::config("message function", problem))
+}
+
+/// What the adjoint knows of the output, and which inputs need a gradient.
+struct Output<'o> {
+    gy: &'o Tensor,
+    winner: Option<&'o Tensor>,
+    needs: [bool; 4],
+}
+
+/// What the shards' edges contribute to one after the other.
+struct Gradients {
+    dst: Tensor,
+    parameters: Vec<Tensor>,
+    edges: i64,
+}
+
+struct PropagateAdjoint<'a> {
+    graph: &'a dyn Graph,
+    src: Var,
+    dst: Var,
+    messages: Messages,
+    reduce: Reduce,
+    winner: Option<PointerTensor>,
+    layout: [(usize, Kind); 1],
+    collective: Option<Collective>,
+}
+
+/// Messages are computed again, with gradients on, where they were computed first; sources' gradients go to their owners.
+impl Adjoint for PropagateAdjoint<'_> {
+    fn adjoint(self: Box<Self>, tape: &mut Tape<'_>, gradient: PointerTensor) -> Result<()> {
+        let PropagateAdjoint { graph, src, dst, messages, reduce, winner, layout, collective } =
+            *self;
+        let kind = gradient.kind();
+        let targets = (src.target(), dst.target());
+        let parameter_zeros = |p: &Parameter| tensor::zeros(tape.parameters().shape(*p), kind);
+        let mut gradients = Gradients {
+            dst: tensor::zeros(dst.size(), kind)?,
+            parameters: messages.parameters.iter().map(parameter_zeros).collect::<Result<_>>()?,
+            edges: 0,
+        };
+        let (transfer, local) = {
+            let mut gy = tensor::copy(&*gradient.pin()?)?;
+            if reduce == Reduce::Mean {
+                gy = over_degrees(graph, gy)?;
+            }
+            let winner = winner.as_ref().map(PointerTensor::pin).transpose()?;
+            let needs = [targets.0.is_some(), targets.1.is_some(), false, false];
+            let output = Output { gy: &gy, winner: winner.as_deref(), needs };
+            let (values, dst) = (messages.values(tape)?, dst.pin()?);
+            let local = {
+                let (shard, src) = (graph.local_shard()?, src.pin()?);
+                let ends = [&*src, &*dst];
+                messages.reduce_adjoint(&shard, ends, &values, &output, &mut gradients)?
+            };
+            let kept = collective.as_ref().map(|collective| (collective, &layout[..]));
+            let transfer = graph.push(kept, &mut |shard, parts| {
+                let ends = [&parts[0], &*dst];
+                Ok(vec![messages.reduce_adjoint(shard, ends, &values, &output, &mut gradients)?])
+            })?;
+            (transfer, local)
+        };
+        drop((collective, gradient, winner, src, dst));
+        for (parameter, gradient) in messages.parameters.iter().zip(gradients.parameters) {
+            tape.add_parameter_grad(*parameter, gradient)?;
+        }
+        if targets.1.is_some() {
+            let gradient = tape.manager().track("gradient", gradients.dst);
+            tape.add_grad(targets.1.as_ref(), gradient)?;
+        }
+        let local = tape.manager().track("partial-gradient", local);
+        let collective = graph.complete(transfer)?;
+        let mut local = local.take()?;
+        graph.pushed(collective.as_ref(), &layout, &mut |rows, parts| {
+            add_rows(&parts[0], rows, &mut local)
+        })?;
+        if targets.0.is_some() {
+            let gradient = tape.manager().track("gradient", local);
+            tape.add_grad(targets.0.as_ref(), gradient)?;
+        }
+        Ok(())
+    }
+}

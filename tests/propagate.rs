@@ -1,0 +1,145 @@
+//! Message passing with messages of one's own: against the built-in operations, and as a layer.
+#![allow(clippy::unwrap_used)]
+
+use std::rc::Rc;
+
+use sar::Result;
+use sar::nn::{AttentionConfig, Conv, GatConv, GinConv, HeadMerge, Mlp, RgcnConv};
+use sar::nn::{Regularizer, RgcnConvConfig};
+use sar::tape::{
+    Aggregation, EdgeBatch, Graph, Init, Parameter, ParameterBuilder, Propagation, Reduce, Tape,
+    Var,
+};
+use sar::testing::{TestGraph, check_layer, on_ranks};
+use tch::{Kind, Tensor};
+
+/// Messages of everything there is: `tanh(src W) * weight + dst[..out] * (type + 1)`.
+struct Everything {
+    weight: Parameter,
+    out_feats: i64,
+    reduce: Reduce,
+}
+
+impl Conv for Everything {
+    fn forward<'a>(
+        &self,
+        tape: &mut Tape<'a>,
+        graph: &'a dyn Graph,
+        src: Var,
+        dst: Var,
+    ) -> Result<Var> {
+        let (parameters, width) = ([self.weight], self.out_feats);
+        let inputs = Propagation { src, dst, parameters: &parameters, reduce: self.reduce };
+        tape.propagate(graph, inputs, move |edges: &EdgeBatch<'_>| {
+            let left = edges.src.f_mm(&edges.parameters[0])?.f_tanh()?.f_mul(edges.weight)?;
+            let factor = edges.etype.f_add_scalar(1)?.f_to_kind(left.kind())?.f_unsqueeze(1)?;
+            Ok(left.f_add(&edges.dst.f_narrow(1, 0, width)?.f_mul(&factor)?)?)
+        })
+    }
+}
+
+#[test]
+fn any_message_and_reduction_makes_a_layer() {
+    for reduce in [Reduce::Sum, Reduce::Mean, Reduce::Max, Reduce::Min] {
+        check_layer(|parameters, in_feats, out_feats| {
+            let init = Init::XavierUniform { gain: 1.0 };
+            let weight = parameters.add("weight", &[in_feats, out_feats], init);
+            Ok(Everything { weight, out_feats, reduce })
+        })
+        .unwrap();
+    }
+}
+
+#[test]
+fn the_layers_of_this_library_pass_the_check() {
+    for reduce in [Reduce::Sum, Reduce::Mean, Reduce::Max, Reduce::Min] {
+        check_layer(|parameters, in_feats, out_feats| {
+            let mlp = |p: &mut ParameterBuilder| Mlp::new(p, &[in_feats, 6, out_feats]);
+            Ok(GinConv::new(parameters, mlp, reduce, (true, false)))
+        })
+        .unwrap();
+    }
+    check_layer(|parameters, in_feats, out_feats| {
+        let config = AttentionConfig {
+            in_feats,
+            out_feats: out_feats / 2,
+            heads: 2,
+            feat_drop: 0.2,
+            attn_drop: 0.3,
+            negative_slope: 0.2,
+            residual: true,
+            merge: HeadMerge::Concat,
+        };
+        Ok(GatConv::new(parameters, config))
+    })
+    .unwrap();
+    check_layer(|parameters, in_feats, out_feats| {
+        let regularizer = Regularizer::Basis(2);
+        let config = RgcnConvConfig { in_feats, out_feats, num_rels: 3, regularizer };
+        RgcnConv::new(parameters, config)
+    })
+    .unwrap();
+}
+
+/// A layer whose output depends on how the graph is cut.
+struct CountsOwnNodes;
+
+impl Conv for CountsOwnNodes {
+    fn forward<'a>(
+        &self,
+        tape: &mut Tape<'a>,
+        graph: &'a dyn Graph,
+        src: Var,
+        _: Var,
+    ) -> Result<Var> {
+        let factor = graph.num_sources() as f64;
+        tape.segment("wrong", &[&src], &[], move |x, _| {
+            Ok(x[0].f_narrow(1, 0, 4)?.f_mul_scalar(factor)?)
+        })
+    }
+}
+
+/// A layer whose gradient is not its derivative.
+struct LosesGradient;
+
+impl Conv for LosesGradient {
+    fn forward<'a>(&self, tape: &mut Tape<'a>, _: &'a dyn Graph, src: Var, _: Var) -> Result<Var> {
+        tape.segment("wrong", &[&src], &[], |x, _| {
+            let x = x[0].f_narrow(1, 0, 4)?;
+            Ok(x.f_add(&x.f_detach()?)?)
+        })
+    }
+}
+
+#[test]
+fn a_layer_that_is_wrong_does_not_pass() {
+    let error = check_layer(|_, _, _| Ok(CountsOwnNodes)).unwrap_err().to_string();
+    assert!(error.contains("in partitions that begin at"), "{error}");
+    let error = check_layer(|_, _, _| Ok(LosesGradient)).unwrap_err().to_string();
+    assert!(error.contains("finite differences"), "{error}");
+}
+
+#[test]
+fn copied_rows_are_the_built_in_aggregation() {
+    let edges: Vec<_> = (0..20_000_u32).map(|i| (i * 7 % 50, i * i % 30, 1.0)).collect();
+    let graph = TestGraph { edges, types: vec![], boundaries: vec![0, 20, 50] };
+    let differences = on_ranks(2, 1, |context| {
+        let full = graph.on(&context)?;
+        let parameters = Rc::new(ParameterBuilder::new(0).finish(&context.manager, Kind::Double)?);
+        let nodes = graph.nodes(context.rank);
+        let values: Vec<f64> = nodes.flat_map(|v| [f64::from(v), f64::from(v * v % 13)]).collect();
+        let x = context.manager.track("x", Tensor::from_slice(&values).view([-1, 2]));
+        let mut tape = Tape::evaluation(&context.manager, &parameters);
+        let x = tape.input(&x);
+        let mut worst: f64 = 0.0;
+        for reduce in [Reduce::Sum, Reduce::Mean, Reduce::Max, Reduce::Min] {
+            let inputs = Propagation { src: x.clone(), dst: x.clone(), parameters: &[], reduce };
+            let ours = tape.propagate(&full, inputs, |edges| Ok(edges.src.shallow_clone()))?;
+            let theirs = tape.aggregate(&full, x.clone(), Aggregation::new(reduce))?;
+            let difference = ours.pin()?.f_sub(&*theirs.pin()?)?.f_abs()?.f_max()?;
+            worst = worst.max(difference.f_double_value(&[])?);
+        }
+        Ok(worst)
+    });
+    assert!(differences.unwrap().into_iter().all(|d| d < 1e-9));
+}
