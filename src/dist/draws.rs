@@ -4,7 +4,7 @@ use super::sample::SampleKey;
 use crate::kernels::philox4x32;
 
 /// A sequence that is a pure function of (seed, epoch, batch, layer, edge type, node).
-pub(super) struct Draws {
+pub(crate) struct Draws {
     counter: [u32; 4],
     key: [u32; 2],
     block: [u32; 4],
@@ -13,7 +13,7 @@ pub(super) struct Draws {
 
 impl Draws {
     /// `node` and the batch take 32 bits each; layer and edge type 16 together with a block number beside the epoch.
-    pub(super) fn new(key: SampleKey, etype: u32, node: u64) -> Self {
+    pub(crate) fn new(key: SampleKey, etype: u32, node: u64) -> Self {
         let place = key.layer << 24 ^ etype;
         Draws {
             counter: [0, place, node as u32, key.batch],
@@ -35,7 +35,7 @@ impl Draws {
     }
 
     /// A number below `bound`, which is not 0, each with the same probability (Lemire 2019).
-    pub(super) fn below(&mut self, bound: u32) -> u32 {
+    pub(crate) fn below(&mut self, bound: u32) -> u32 {
         let unfair = bound.wrapping_neg() % bound;
         loop {
             let product = u64::from(self.next()) * u64::from(bound);
@@ -69,8 +69,10 @@ pub(super) fn without_replacement(bound: u32, count: u32, draws: &mut Draws) -> 
     chosen
 }
 
-/// The layer that no sample has.
+/// A layer that no sample has: the order of seeds.
 const ORDER: u32 = 255;
+/// A layer that no sample has: negative pairs.
+pub(crate) const NEGATIVES: u32 = 254;
 
 /// A permutation of `0..len` that is a pure function of (seed, epoch, rank), each with the same probability.
 pub(crate) fn permutation(len: usize, (seed, epoch, rank): (u64, u32, u32)) -> Vec<u32> {

@@ -22,7 +22,7 @@ mod split;
 pub use dist_embedding::DistEmbedding;
 pub use dist_graph::DistGraph;
 pub use dist_tensor::{DistTensor, DistTensorConfig, Element};
-pub(crate) use draws::permutation;
+pub(crate) use draws::{Draws, NEGATIVES, permutation};
 pub use fanout::Fanout;
 pub use index_writer::{IndexConfig, write_index};
 pub use neighbor_index::NeighborIndex;

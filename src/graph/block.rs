@@ -32,6 +32,25 @@ pub struct InEdges {
     pub weights: Vec<f32>,
 }
 
+impl InEdges {
+    /// Keeps the edges that `keep` says, by global id.
+    pub fn retain(&mut self, keep: impl Fn(u64) -> bool) {
+        let kept: Vec<bool> = self.edges.iter().map(|edge| keep(*edge)).collect();
+        let mut rest = &kept[..];
+        for count in &mut self.counts {
+            let (own, others) = rest.split_at(*count as usize);
+            *count = own.iter().filter(|kept| **kept).count() as u32;
+            rest = others;
+        }
+        let mut each = kept.iter();
+        self.sources.retain(|_| each.next().copied().unwrap_or(true));
+        let mut each = kept.iter();
+        self.edges.retain(|_| each.next().copied().unwrap_or(true));
+        let mut each = kept.iter();
+        self.weights.retain(|_| each.next().copied().unwrap_or(true));
+    }
+}
+
 /// The edges of one type of a block, in type-wise ids.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TypedEdges {
@@ -250,6 +269,16 @@ mod tests {
         assert!(Block::new(&[3], in_edges(&[2], &[1], &[1])).is_err());
         assert!(Block::new(&[3], in_edges(&[], &[], &[])).is_err());
         assert_eq!(Block::new(&[], InEdges::default()).unwrap().num_sources(), 0);
+    }
+
+    #[test]
+    fn edges_are_taken_out_where_they_are() {
+        let mut edges = in_edges(&[3, 0, 2], &[9, 4, 9, 7, 6], &[30, 31, 32, 10, 11]);
+        edges.weights = vec![0.0, 1.0, 2.0, 3.0, 4.0];
+        edges.retain(|edge| edge != 31 && edge != 10);
+        let weights = vec![0.0, 2.0, 4.0];
+        let expected = in_edges(&[2, 0, 1], &[9, 9, 6], &[30, 32, 11]);
+        assert_eq!(edges, InEdges { weights, ..expected });
     }
 
     #[test]

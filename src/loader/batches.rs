@@ -5,46 +5,63 @@ use std::thread::JoinHandle;
 
 use crossbeam::channel::{Receiver, bounded};
 
-use super::data_loader::Task;
-use super::mini_batch::MiniBatch;
+use super::schedule::Schedule;
+use crate::dist::SampleKey;
 use crate::error::{Error, Result};
 
 /// Batches that a sampler thread keeps ready beside the one it works on.
 const AHEAD: usize = 1;
 
-/// An iterator over the batches of an epoch, in their order. After an error it ends.
-pub struct Batches {
-    task: Arc<Task>,
-    epoch: u32,
-    order: Arc<Vec<u64>>,
-    next: usize,
-    /// Thread t samples the batches t, t + T, ...: the order of batches needs no sorting.
-    threads: Vec<(Receiver<Result<MiniBatch>>, JoinHandle<()>)>,
+/// What batches come from.
+pub(super) trait Source: Send + Sync + 'static {
+    /// A batch.
+    type Item: Send + 'static;
+
+    /// Which seeds come when.
+    fn schedule(&self) -> &Schedule;
+
+    /// Makes the batch of some seeds: a pure function.
+    fn sample(&self, seeds: &[u64], key: SampleKey) -> Result<Self::Item>;
 }
 
-impl Batches {
-    pub(super) fn start(task: &Arc<Task>, epoch: u32) -> Self {
-        let order = Arc::new(task.order(epoch));
-        let count = task.config.sampler_threads.min(task.steps);
+/// An iterator over the batches of an epoch, in their order. After an error it ends.
+pub struct Batches<T> {
+    next: usize,
+    steps: usize,
+    /// Samples on the caller's thread, where there are no others.
+    inline: Box<dyn Fn(usize) -> Result<T>>,
+    /// Thread t samples the batches t, t + T, ...: the order of batches needs no sorting.
+    threads: Vec<(Receiver<Result<T>>, JoinHandle<()>)>,
+}
+
+impl<T: Send + 'static> Batches<T> {
+    pub(super) fn start<S: Source<Item = T>>(source: Arc<S>, epoch: u32) -> Self {
+        let order = Arc::new(source.schedule().order(epoch));
+        let steps = source.schedule().steps();
+        let count = source.schedule().config.sampler_threads.min(steps);
+        let sample = move |step: usize| {
+            let (seeds, key) = source.schedule().batch(epoch, &order, step);
+            source.sample(seeds, key)
+        };
         let threads = (0..count).map(|first| {
             let (sender, receiver) = bounded(AHEAD);
-            let (task, order) = (task.clone(), order.clone());
+            let sample = sample.clone();
             let work = move || {
-                for step in (first..task.steps).step_by(count) {
+                for step in (first..steps).step_by(count) {
                     // Nobody listens any more if the epoch was given up.
-                    if sender.send(task.batch(epoch, &order, step)).is_err() {
+                    if sender.send(sample(step)).is_err() {
                         return;
                     }
                 }
             };
             (receiver, std::thread::spawn(work))
         });
-        Batches { task: task.clone(), epoch, next: 0, threads: threads.collect(), order }
+        Batches { next: 0, steps, threads: threads.collect(), inline: Box::new(sample) }
     }
 
-    fn batch(&self, step: usize) -> Result<MiniBatch> {
+    fn batch(&self, step: usize) -> Result<T> {
         match self.threads.len() {
-            0 => self.task.batch(self.epoch, &self.order, step),
+            0 => (self.inline)(step),
             count => self.threads[step % count].0.recv().unwrap_or_else(|_| {
                 Err(Error::Internal("a sampler thread ended before its work was done".to_owned()))
             }),
@@ -52,20 +69,20 @@ impl Batches {
     }
 }
 
-impl Iterator for Batches {
-    type Item = Result<MiniBatch>;
+impl<T: Send + 'static> Iterator for Batches<T> {
+    type Item = Result<T>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        if self.next == self.task.steps {
+        if self.next == self.steps {
             return None;
         }
         let batch = self.batch(self.next);
-        self.next = if batch.is_ok() { self.next + 1 } else { self.task.steps };
+        self.next = if batch.is_ok() { self.next + 1 } else { self.steps };
         Some(batch)
     }
 }
 
-impl Drop for Batches {
+impl<T> Drop for Batches<T> {
     fn drop(&mut self) {
         let (receivers, threads): (Vec<_>, Vec<_>) = self.threads.drain(..).unzip();
         // A thread that waits for room learns that nobody listens.

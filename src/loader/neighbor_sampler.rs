@@ -1,5 +1,7 @@
 //! Sampled neighbourhoods of seeds, layer by layer.
 
+use std::collections::HashSet;
+
 use crate::data::NodeColumn;
 use crate::dist::{DistGraph, Fanout, SampleKey, Sampling};
 use crate::error::{Error, Result};
@@ -20,10 +22,10 @@ impl DistNeighborSampler {
     /// A sampler with one fan-out per layer, the input layer's first, that draws uniformly and without replacement.
     ///
     /// # Errors
-    /// If there is no layer, or there are more than 254.
+    /// If there is no layer, or there are more than 253.
     pub fn new(fanouts: Vec<Fanout>) -> Result<Self> {
-        if fanouts.is_empty() || fanouts.len() > 254 {
-            let problem = format!("{} fan-outs; a model has 1 to 254 layers", fanouts.len());
+        if fanouts.is_empty() || fanouts.len() > 253 {
+            let problem = format!("{} fan-outs; a model has 1 to 253 layers", fanouts.len());
             return Err(Error::config("fan-outs", problem));
         }
         Ok(DistNeighborSampler {
@@ -72,13 +74,27 @@ impl DistNeighborSampler {
     /// # Errors
     /// If a seed does not exist or is named twice, or a file cannot be read.
     pub fn sample(&self, graph: &DistGraph, seeds: &[u64], key: SampleKey) -> Result<MiniBatch> {
+        self.sample_without(graph, seeds, &HashSet::new(), key)
+    }
+
+    /// As [`sample`](Self::sample), without some edges: they are taken out of what has been drawn.
+    pub fn sample_without(
+        &self,
+        graph: &DistGraph,
+        seeds: &[u64],
+        excluded: &HashSet<u64>,
+        key: SampleKey,
+    ) -> Result<MiniBatch> {
         let mut blocks: Vec<Block> = Vec::with_capacity(self.fanouts.len());
         for (layer, fanout) in self.fanouts.iter().enumerate().rev() {
             let frontier = blocks.last().map_or(seeds, Block::sources);
             let (replace, weighted) = (self.replace, self.weighted);
             let how = Sampling { fanout: fanout.clone(), replace, weighted };
             let key = SampleKey { layer: layer as u32, ..key };
-            let drawn = graph.sample_neighbors(frontier, &how, key)?;
+            let mut drawn = graph.sample_neighbors(frontier, &how, key)?;
+            if !excluded.is_empty() {
+                drawn.retain(|edge| !excluded.contains(&edge));
+            }
             let block = Block::new(frontier, drawn)?;
             blocks.push(block);
         }

@@ -20,6 +20,7 @@ mod manager;
 mod mfg;
 mod parameters;
 mod propagate;
+mod pick_rows;
 mod record;
 mod requests;
 mod rows;

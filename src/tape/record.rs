@@ -85,6 +85,12 @@ impl<'a> Tape<'a> {
         self.var(value.clone(), false)
     }
 
+    /// An input that is learned, though it is no parameter of the model: rows of an embedding. [`Gradients::of`] finds its
+    /// gradient.
+    pub fn trainable_input(&mut self, value: &PointerTensor) -> Var {
+        self.var(value.clone(), true)
+    }
+
     /// Says which layer (from 0) the following operations belong to. Messages name it, and dropout tells layers apart
     /// by it.
     pub fn enter_layer(&mut self, layer: usize) {
@@ -103,7 +109,7 @@ impl<'a> Tape<'a> {
                 operation.adjoint(&mut self, gy)?;
             }
         }
-        Ok(Gradients { by_parameter: self.parameter_grads })
+        Ok(Gradients { by_parameter: self.parameter_grads, by_value: self.grads })
     }
 
     pub(super) fn manager(&self) -> &'a Rc<PartitionDataManager> {
@@ -181,11 +187,18 @@ impl<'a> Tape<'a> {
 /// The gradients of a step, by parameter. Parameters that the loss does not depend on have none.
 pub struct Gradients {
     by_parameter: HashMap<Parameter, PointerTensor>,
+    /// Of the values that no operation of the tape made.
+    by_value: HashMap<usize, PointerTensor>,
 }
 
 impl Gradients {
     /// The gradient of one parameter, in its shape.
     pub fn get(&self, parameter: Parameter) -> Option<&PointerTensor> {
         self.by_parameter.get(&parameter)
+    }
+
+    /// The gradient of a [trainable input](Tape::trainable_input), in its shape. `None` if the loss does not depend on it.
+    pub fn of(&self, input: &Var) -> Option<&PointerTensor> {
+        self.by_value.get(&input.target()?.id)
     }
 }

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use tch::Tensor;
 
 use crate::comm::{NoHooks, ProcessGroup, gather_grads};
+use crate::dist::DistGraph;
 use crate::error::{Error, Result};
 use crate::io::IoTotals;
 use crate::ipc::Phase;
@@ -101,7 +102,7 @@ impl SampledTrainer<'_> {
             let flat = self.parameters.flat();
             return Ok((crate::tensor::zeros(flat.size(), flat.kind())?, [0.0; 3]));
         }
-        let graphs = block_graphs(self.manager, self.loader, batch, self.edge_types)?;
+        let graphs = block_graphs(self.manager, self.loader.graph(), batch, self.edge_types)?;
         let graphs: Vec<&dyn Graph> = graphs.iter().map(|graph| graph as &dyn Graph).collect();
         // Two steps of an epoch drop different elements of a node.
         let key = (self.seed ^ (step as u64) << 32, epoch);
@@ -126,11 +127,11 @@ impl SampledTrainer<'_> {
 /// The blocks of a batch as graphs for a model's layers, with edge types if asked for.
 pub fn block_graphs(
     manager: &Rc<PartitionDataManager>,
-    loader: &DataLoader,
+    graph: &DistGraph,
     batch: &MiniBatch,
     edge_types: bool,
 ) -> Result<Vec<BlockGraph>> {
-    let book = edge_types.then(|| &**loader.graph().book());
+    let book = edge_types.then(|| &**graph.book());
     let graph = |block: &crate::graph::Block| {
         BlockGraph::new(manager, block, &batch.out_degrees[..block.num_sources()], book)
     };

@@ -5,8 +5,10 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod edges;
 mod frequencies;
 mod full_neighbours;
+mod inputs;
 mod loader;
 mod logits;
 mod support;
