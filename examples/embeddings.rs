@@ -17,7 +17,7 @@ use sar::dist::{
 use sar::io::IoCounters;
 use sar::loader::{DataLoader, DataLoaderConfig, DistNeighborSampler};
 use sar::nn::{
-    Model, ModelConfig, Optimizer, OptimizerConfig, Sizes, Stack, accuracy_counts, cross_entropy,
+    Loss, Model, ModelConfig, Optimizer, OptimizerConfig, ScoreSums, Sizes, Stack, Task,
 };
 use sar::tape::{Graph, ParameterBuilder, Policy, Tape};
 use sar::testing::{RankContext, on_ranks};
@@ -70,6 +70,7 @@ fn rank(context: &RankContext, graph: &Arc<DistGraph>, folder: &Path) -> sar::Re
     let mut builder = ParameterBuilder::new(0);
     let model = Stack::new(&mut builder, &config, sizes)?;
     let parameters = Rc::new(builder.finish(manager, Kind::Float)?);
+    let loss = Loss::new(Task::Classification);
     let mut dense = Optimizer::new(OptimizerConfig::default(), manager)?;
 
     for epoch in 1..=15 {
@@ -88,9 +89,10 @@ fn rank(context: &RankContext, graph: &Arc<DistGraph>, folder: &Path) -> sar::Re
             let logits = model.forward(&mut tape, &blocks, x.clone())?;
             let labels = batch.output("labels")?;
             let all = labels.ge(0);
-            let (_, gradient) = cross_entropy(&*logits.pin()?, labels, &all, labels.size()[0])?;
-            let counts = accuracy_counts(&*logits.pin()?, labels, &all)?;
-            (right, total) = (right + counts.0, total + counts.1);
+            let divisor = labels.size()[0] as f64;
+            let (_, gradient) = loss.forward(&*logits.pin()?, labels, &all, divisor)?;
+            right += ScoreSums::new(loss.task(), &*logits.pin()?, labels, &all)?.0[0] as usize;
+            total += batch.seeds().len();
 
             let gradients = tape.backward(logits, gradient)?;
             if let Some(gradient) = gradients.of(&x) {

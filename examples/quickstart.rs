@@ -2,7 +2,7 @@
 //!
 //!     cargo run --release --example quickstart
 
-use sar::event::Event;
+use sar::event::{Event, Metric};
 use sar::launcher;
 use sar::nn::{ModelConfig, ModelKind, SageAggregator};
 use sar::worker::{PredictConfig, Prediction, RunConfig, WEIGHTS};
@@ -24,7 +24,10 @@ fn main() -> anyhow::Result<()> {
                 report.epoch, report.loss, report.lock_turns
             );
         }
-        Event::Evaluation(report) => println!("test accuracy {:?}", report.test_acc),
+        Event::Evaluation(report) => {
+            let test = report.scores(Metric::Accuracy).and_then(|scores| scores.test);
+            println!("test accuracy {test:?}");
+        }
         _ => {}
     })?;
 

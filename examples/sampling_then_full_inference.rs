@@ -14,7 +14,7 @@ use sar::dist::{DistGraph, Fanout, IndexConfig, SplitBy, Trainer, node_split};
 use sar::io::IoCounters;
 use sar::loader::{DataLoader, DataLoaderConfig, DistNeighborSampler};
 use sar::nn::{
-    Model, ModelConfig, Optimizer, OptimizerConfig, Sizes, Stack, accuracy_counts, cross_entropy,
+    Loss, Model, ModelConfig, Optimizer, OptimizerConfig, ScoreSums, Sizes, Stack, Task,
 };
 use sar::tape::{Graph, GraphShardManager, ParameterBuilder, Policy, Tape};
 use sar::testing::{RankContext, on_ranks};
@@ -70,6 +70,7 @@ fn rank(context: &RankContext, graph: &Arc<DistGraph>) -> sar::Result<()> {
     let mut builder = ParameterBuilder::new(0);
     let model = Stack::new(&mut builder, &config, sizes)?;
     let parameters = Rc::new(builder.finish(manager, Kind::Float)?);
+    let loss = Loss::new(Task::Classification);
     let mut optimizer = Optimizer::new(OptimizerConfig::default(), manager)?;
 
     for epoch in 1..=EPOCHS {
@@ -83,7 +84,8 @@ fn rank(context: &RankContext, graph: &Arc<DistGraph>) -> sar::Result<()> {
             let logits = model.forward(&mut tape, &blocks, x)?;
             let labels = batch.output("labels")?;
             let all = labels.ge(0);
-            let (_, gradient) = cross_entropy(&*logits.pin()?, labels, &all, labels.size()[0])?;
+            let divisor = labels.size()[0] as f64;
+            let (_, gradient) = loss.forward(&*logits.pin()?, labels, &all, divisor)?;
             let gradients = tape.backward(logits, gradient)?;
             let gradient = parameters.flat_gradients(&gradients)?;
             let gradient = gather_grads(&**group, vec![gradient], &NoHooks)?.remove(0);
@@ -97,7 +99,8 @@ fn rank(context: &RankContext, graph: &Arc<DistGraph>) -> sar::Result<()> {
             let logits = model.forward(&mut tape, &[&full_graph as &dyn Graph; 2], x)?;
             let test = load_mask(&partition, None, "test_mask")?;
             let test = test.unwrap_or_else(|| labels.ge(0));
-            accuracy_counts(&*logits.pin()?, &labels, &test)?
+            let sums = ScoreSums::new(loss.task(), &*logits.pin()?, &labels, &test)?;
+            (sums.0[0], test.sum(Kind::Double).double_value(&[]))
         };
         let counts = Tensor::from_slice(&[right, total]);
         let counts = all_reduce(&**group, vec![counts], ReduceOp::Sum, &**manager)?.remove(0);

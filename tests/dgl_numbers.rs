@@ -3,82 +3,16 @@
 #![allow(clippy::unwrap_used)]
 
 mod common;
+#[path = "common/karate.rs"]
+mod karate;
 
-use std::collections::HashMap;
-use std::path::Path;
+use karate::{assert_close, case, check_curve, run, tensors};
 
-use assert_cmd::Command;
-use safetensors::tensor::{Dtype, SafeTensors, TensorView};
-
-/// As the conformance check: |ours - DGL's| <= 1e-4 + 1e-4 |DGL's|; DGL's own float32 is within 1e-5.
-const TOLERANCE: f64 = 1e-4;
-
-struct Case {
-    flags: Vec<String>,
-    tensors: HashMap<String, (Vec<usize>, Vec<f64>)>,
-    start: Vec<u8>,
-}
-
-fn values(view: &TensorView<'_>) -> Vec<f64> {
-    match view.dtype() {
-        Dtype::F32 => {
-            let floats = view.data().chunks_exact(4);
-            floats.map(|b| f64::from(f32::from_le_bytes(b.try_into().unwrap()))).collect()
-        }
-        Dtype::F64 => {
-            view.data().chunks_exact(8).map(|b| f64::from_le_bytes(b.try_into().unwrap())).collect()
-        }
-        other => panic!("{other:?}"),
-    }
-}
-
-fn tensors(bytes: &[u8]) -> HashMap<String, (Vec<usize>, Vec<f64>)> {
-    let file = SafeTensors::deserialize(bytes).unwrap();
-    let tensors =
-        file.iter().map(|(name, view)| (name.to_owned(), (view.shape().to_vec(), values(&view))));
-    tensors.collect()
-}
-
-fn case(name: &str) -> Case {
-    let path =
-        common::repository("tests/fixtures/karate_steps").join(format!("{name}.safetensors"));
-    let bytes = std::fs::read(path).unwrap();
-    let (_, metadata) = SafeTensors::read_metadata(&bytes).unwrap();
-    let flags = serde_json::from_str(&metadata.metadata().as_ref().unwrap()["flags"]).unwrap();
-    let file = SafeTensors::deserialize(&bytes).unwrap();
-    let start = file.iter().filter_map(|(name, view)| Some((name.strip_prefix("param.")?, view)));
-    let start = safetensors::serialize(start, None).unwrap();
-    Case { flags, tensors: tensors(&bytes), start }
-}
-
-fn run(case: &Case, folder: &Path, more: &[&str]) {
-    let init = folder.join("start.safetensors");
-    std::fs::write(&init, &case.start).unwrap();
-    Command::cargo_bin("sar-single")
-        .unwrap()
-        .args(["--world-size", "2", "--hidden", "5", "--dropout", "0", "--part-json"])
-        .arg(common::repository("data/karate/karate.json"))
-        .arg("--init-params")
-        .arg(&init)
-        .arg("--out")
-        .arg(folder.join("run"))
-        .arg("--spill-dir")
-        .arg(folder)
-        .args(&case.flags)
-        .args(more)
-        .assert()
-        .success();
-}
-
-fn assert_close(what: &str, ours: &[f64], expected: &[f64]) {
-    assert_eq!(ours.len(), expected.len(), "{what}");
-    for (i, (a, b)) in ours.iter().zip(expected).enumerate() {
-        assert!((a - b).abs() <= TOLERANCE * (1.0 + b.abs()), "{what}[{i}]: {a} instead of {b}");
-    }
-}
+/// The folder in tests/fixtures.
+const STEPS: &str = "karate_steps";
 
 fn check_step(name: &str) {
-    let case = case(name);
+    let case = case(STEPS, name);
     let folder = tempfile::tempdir().unwrap();
     let dump = folder.path().join("step.safetensors");
     run(&case, folder.path(), &["--dump-step", dump.to_str().unwrap()]);
@@ -90,17 +24,6 @@ fn check_step(name: &str) {
             assert_close(&format!("{name} {key}"), values, expected);
         }
     }
-}
-
-fn check_curve(name: &str) {
-    let case = case(name);
-    let folder = tempfile::tempdir().unwrap();
-    run(&case, folder.path(), &[]);
-    let metrics = std::fs::read_to_string(folder.path().join("run/metrics.jsonl")).unwrap();
-    let lines = metrics.lines().map(|l| serde_json::from_str::<serde_json::Value>(l).unwrap());
-    let epochs = lines.filter(|line| line["event"] == "epoch");
-    let losses: Vec<f64> = epochs.map(|line| line["loss"].as_f64().unwrap()).collect();
-    assert_close(name, &losses, &case.tensors["losses"].1);
 }
 
 #[test]
@@ -121,6 +44,6 @@ fn graph_convolution_gives_dgls_logits_loss_and_gradients() {
 #[test]
 fn optimizers_follow_pytorchs_update_rules() {
     for name in ["sgd", "adam", "adamw"] {
-        check_curve(name);
+        check_curve(STEPS, name);
     }
 }

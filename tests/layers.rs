@@ -8,8 +8,8 @@ use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use sar::Result;
 use sar::nn::{
-    Heads, Model, ModelConfig, ModelKind, Norm, Regularizer, SageAggregator, Sizes, Stack,
-    accuracy_counts, cross_entropy,
+    Heads, Loss, Model, ModelConfig, ModelKind, Norm, Regularizer, SageAggregator, Sizes, Stack,
+    Task,
 };
 use sar::tape::{Graph, ParameterBuilder, Policy, Tape, construct_mfgs};
 use sar::testing::{RankContext, TestGraph, on_ranks};
@@ -135,7 +135,8 @@ fn step(
     }
     let logits = stack.forward(&mut tape, &graphs, x)?;
     let values = logits.pin()?.copy();
-    let (loss, gradient) = cross_entropy(&values, &labels, &mask, 30)?;
+    let (loss, gradient) =
+        Loss::new(Task::Classification).forward(&values, &labels, &mask, 30.0)?;
     let gradients = tape.backward(logits, gradient)?;
     let gradient = parameters.flat_gradients(&gradients)?;
     Ok(Step {
@@ -273,15 +274,4 @@ fn gradients_are_derivatives() {
             }
         }
     }
-}
-
-#[test]
-fn accuracy_counts_rows_of_the_mask_only() {
-    let logits = Tensor::from_slice2(&[[0.1_f32, 0.9], [0.8, 0.2], [0.3, 0.7]]);
-    let labels = Tensor::from_slice(&[1_i64, 1, 0]);
-    let counts =
-        |mask: [bool; 3]| accuracy_counts(&logits, &labels, &Tensor::from_slice(&mask)).unwrap();
-    assert_eq!(counts([true, true, true]), (1, 3));
-    assert_eq!(counts([true, false, false]), (1, 1));
-    assert_eq!(counts([false, false, false]), (0, 0));
 }

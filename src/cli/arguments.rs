@@ -1,12 +1,14 @@
 //! What can be said on the command line.
 
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::error::ErrorKind;
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use super::clean::{CleanArgs, clean};
 use super::generate::{GenerateArgs, generate};
 use super::inspect::{InspectArgs, inspect};
 use super::output::show;
 use super::predict::{PredictArgs, predict};
+use super::resume::{RunArgs, changed, resume};
 use super::train::{TrainArgs, train};
 use crate::error::{Error, exit};
 
@@ -20,6 +22,8 @@ use crate::error::{Error, exit};
 struct Arguments {
     #[command(flatten)]
     train: Option<TrainArgs>,
+    #[command(flatten)]
+    run: RunArgs,
     #[command(subcommand)]
     command: Option<Command>,
 }
@@ -34,15 +38,23 @@ enum Command {
 
 /// Parses the command line and does what it says; gives the exit code.
 pub fn run() -> u8 {
-    let arguments = Arguments::parse();
-    let result = match (arguments.command, arguments.train) {
+    let mut definition = Arguments::command();
+    let matches = definition.get_matches_mut();
+    if let (true, Some(flag)) = (matches.contains_id("resume"), changed(&definition, &matches)) {
+        let problem = format!("--resume takes the settings of the run: {flag} cannot be given");
+        definition.error(ErrorKind::ArgumentConflict, problem).exit();
+    }
+    let Arguments { train: settings, run, command } =
+        Arguments::from_arg_matches(&matches).unwrap_or_else(|e| e.exit());
+    let result = match (command, settings) {
         (Some(Command::Generate(args)), _) => generate(args),
         (Some(Command::Inspect(args)), _) => inspect(args),
         (Some(Command::Predict(args)), _) => predict(args),
         (Some(Command::Clean(args)), _) => clean(args),
-        (None, Some(args)) => train(args),
+        (None, Some(args)) => train(args, run),
+        (None, None) if run.resume.is_some() => resume(run),
         // Nothing was asked for: say what can be.
-        (None, None) => Arguments::command()
+        (None, None) => definition
             .print_help()
             .map_err(|e| Error::Internal(format!("the help cannot be shown: {e}"))),
     };

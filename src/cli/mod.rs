@@ -2,13 +2,16 @@
 
 mod arguments;
 mod clean;
+mod evaluation;
 mod generate;
 mod inspect;
 mod model;
 mod output;
 mod partition_tables;
 mod predict;
+mod resume;
 mod sampling;
+mod schedule;
 mod table;
 mod train;
 

@@ -21,9 +21,9 @@ pub(super) struct PredictArgs {
     /// Where predictions go, as .npy or .safetensors
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
-    /// What to write of each node
-    #[arg(long, value_enum, default_value_t)]
-    output: Prediction,
+    /// What to write of each node [default: classes; logits after a regression]
+    #[arg(long, value_enum)]
+    output: Option<Prediction>,
     /// Weights to use [default: those of the run]
     #[arg(long, value_name = "FILE")]
     weights: Option<PathBuf>,
@@ -48,10 +48,11 @@ pub(super) fn predict(args: PredictArgs) -> Result<()> {
     run.threads = args.threads.unwrap_or(run.threads);
     run.part_json = args.part_json.unwrap_or(run.part_json);
     run.spill_dir = args.spill_dir.unwrap_or(run.spill_dir);
+    let prediction = args.output.unwrap_or_else(|| Prediction::usual(run.task));
     let config = PredictConfig {
         run,
         weights: args.weights.unwrap_or_else(|| args.run.join(WEIGHTS)),
-        prediction: args.output,
+        prediction,
         output: args.out,
     };
     launcher::predict(&config, &mut |event| {
@@ -67,6 +68,5 @@ fn read_config(run: &Path) -> Result<RunConfig> {
     let text = std::fs::read_to_string(&path).map_err(|e| {
         Error::unreadable(&path, &e).with_hint("--run takes the folder a training run wrote")
     })?;
-    toml::from_str(&text)
-        .map_err(|e| Error::input(&path, "", format!("is no configuration of a run: {e}")))
+    RunConfig::from_toml(&path, &text)
 }

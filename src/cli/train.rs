@@ -4,17 +4,20 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
+use super::evaluation::tables;
 use super::model::ModelArgs;
 use super::output::print;
+use super::resume::{RunArgs, absolute};
 use super::sampling::SamplingArgs;
+use super::schedule::ScheduleArgs;
 use crate::data::dgl::PartitionConfig;
 use crate::data::{DataKeys, Normalize};
 use crate::error::{Error, Result};
 use crate::event::{Console, Event};
 use crate::launcher;
-use crate::nn::OptimizerConfig;
+use crate::nn::{ClassWeights, OptimizerConfig, Task};
 use crate::tape::Policy;
-use crate::worker::{MemoryBudget, RunConfig};
+use crate::worker::RunConfig;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum OptimizerName {
@@ -38,16 +41,16 @@ pub(super) struct TrainArgs {
     /// Node features; matched by the end of the key [default: feat or features]
     #[arg(long, value_name = "KEY", help_heading = "Data")]
     features_key: Option<String>,
-    /// Class of each node [default: label or labels]
+    /// Class of each node, or what else --task learns [default: label or labels]
     #[arg(long, value_name = "KEY", help_heading = "Data")]
     label_key: Option<String>,
     /// Nodes to train on [default: train_mask]
     #[arg(long, value_name = "KEY", help_heading = "Data")]
     train_mask_key: Option<String>,
-    /// Nodes of the validation accuracy [default: val_mask, if there]
+    /// Nodes of the validation metric [default: val_mask, if there]
     #[arg(long, value_name = "KEY", help_heading = "Data")]
     val_mask_key: Option<String>,
-    /// Nodes of the test accuracy [default: test_mask, if there]
+    /// Nodes of the test metric [default: test_mask, if there]
     #[arg(long, value_name = "KEY", help_heading = "Data")]
     test_mask_key: Option<String>,
     /// Multiply messages by these edge weights [default: none]
@@ -63,9 +66,12 @@ pub(super) struct TrainArgs {
     #[arg(long, value_name = "FILE", help_heading = "Model")]
     init_params: Option<PathBuf>,
 
-    /// Number of epochs
-    #[arg(long, value_name = "N", default_value_t = 100, help_heading = "Training")]
-    epochs: u32,
+    /// What is learned of each node
+    #[arg(long, value_enum, default_value_t, help_heading = "Training")]
+    task: Task,
+    /// Weights of classes in the loss: balanced, a list, or a file of numbers [default: all 1]
+    #[arg(long, value_name = "W", help_heading = "Training")]
+    class_weights: Option<String>,
     /// Update rule, as in PyTorch
     #[arg(long, value_enum, default_value_t = OptimizerName::Adam, help_heading = "Training")]
     optimizer: OptimizerName,
@@ -75,6 +81,14 @@ pub(super) struct TrainArgs {
     /// Weight decay
     #[arg(long, value_name = "RATE", default_value_t = 0.0, help_heading = "Training")]
     weight_decay: f64,
+    #[command(flatten)]
+    schedule: ScheduleArgs,
+    /// Scale gradients down to this norm [default: never]
+    #[arg(long, value_name = "NORM", help_heading = "Training")]
+    clip_norm: Option<f64>,
+    /// Stop after N epochs without a better validation metric, and keep the best weights [default: never]
+    #[arg(long, value_name = "N", help_heading = "Training")]
+    patience: Option<u32>,
     /// Seed of start weights and dropout
     #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Training")]
     seed: u64,
@@ -85,44 +99,43 @@ pub(super) struct TrainArgs {
     /// Folder of results [default: runs/GRAPH-N]
     #[arg(long, value_name = "DIR", help_heading = "Run")]
     out: Option<PathBuf>,
-    /// Folder for spilled data, on a disk with room [default: $TMPDIR or /var/tmp]
-    #[arg(long, value_name = "DIR", help_heading = "Run")]
-    spill_dir: Option<PathBuf>,
-    /// Memory of all processes together, such as 3GiB; min = a waiting worker keeps nothing [default: half of what is free]
-    #[arg(long, value_name = "SIZE", help_heading = "Run")]
-    memory_budget: Option<MemoryBudget>,
-    /// Workers that may be in memory at a time
-    #[arg(long, value_name = "K", default_value_t = 1, help_heading = "Run")]
-    resident: usize,
+    /// Write a checkpoint every N epochs, for --resume [default: never]
+    #[arg(long, value_name = "N", help_heading = "Run")]
+    checkpoint_every: Option<u32>,
     /// Keep what each layer computes instead of computing it again: more memory, less work
     #[arg(long, help_heading = "Run")]
     no_remat: bool,
     /// Give each layer only the nodes that labelled nodes need (message flow graphs): the same loss, less work
     #[arg(long, help_heading = "Run")]
     mfg: bool,
-    /// Threads of a worker [default: all cores]
-    #[arg(long, value_name = "N", help_heading = "Run")]
-    threads: Option<usize>,
     /// Write logits, loss and gradients of the first step here, and stop before the update
     #[arg(long, value_name = "FILE", help_heading = "Run")]
     dump_step: Option<PathBuf>,
 }
 
 /// Trains as the flags say.
-pub(super) fn train(args: TrainArgs) -> Result<()> {
-    let config = config(args)?;
+pub(super) fn train(args: TrainArgs, run_args: RunArgs) -> Result<()> {
+    run(&config(args, run_args)?, false)
+}
+
+/// Trains, from a checkpoint on if the run is resumed, and shows how it goes.
+pub(super) fn run(config: &RunConfig, resumed: bool) -> Result<()> {
     let console = Console::new(config.epochs);
-    launcher::train(&config, &mut |event| match event {
+    let train = if resumed { launcher::resume } else { launcher::train };
+    train(config, &mut |event| match event {
         Event::Note(text) => console.note(text),
         Event::Epoch(report) => console.epoch(report),
-        Event::Evaluation(report) => console.evaluation(report),
-        Event::Failed(_) => {}
+        Event::Evaluation(report) => {
+            console.evaluation(report);
+            eprint!("{}", tables(report));
+        }
+        Event::Checkpoint(_) | Event::Failed(_) => {}
     })?;
     let written = config.dump_step.as_ref().unwrap_or(&config.out);
     print(&format!("{}\n", written.display()))
 }
 
-fn config(args: TrainArgs) -> Result<RunConfig> {
+fn config(args: TrainArgs, run_args: RunArgs) -> Result<RunConfig> {
     let partitions = PartitionConfig::open(&args.part_json)?;
     let parts = partitions.book().num_parts();
     if let Some(world_size) = args.world_size.filter(|n| *n != parts) {
@@ -138,11 +151,9 @@ fn config(args: TrainArgs) -> Result<RunConfig> {
         OptimizerName::Adam => OptimizerConfig::Adam { lr, weight_decay },
         OptimizerName::AdamW => OptimizerConfig::AdamW { lr, weight_decay },
     };
-    // The configuration is kept with the results and read from elsewhere, so its paths are absolute.
-    let absolute =
-        |path: PathBuf| std::path::absolute(&path).map_err(|e| Error::io("find", &path, e));
     let out = args.out.unwrap_or_else(|| free_run_folder(partitions.graph_name()));
     let defaults = RunConfig::new(absolute(args.part_json)?, absolute(out)?);
+    let epochs = run_args.epochs.unwrap_or(defaults.epochs);
     Ok(RunConfig {
         keys: DataKeys {
             features: args.features_key,
@@ -153,19 +164,25 @@ fn config(args: TrainArgs) -> Result<RunConfig> {
             edge_weight: args.edge_weight_key,
         },
         normalize_features: args.normalize_features,
+        task: args.task,
+        class_weights: args.class_weights.map(|text| ClassWeights::parse(&text)).transpose()?,
         policy: if args.no_remat { Policy::Retain } else { Policy::Rematerialise },
         mfg: args.mfg,
         optimizer,
-        epochs: args.epochs,
+        schedule: args.schedule.schedule(epochs)?,
+        clip_norm: args.clip_norm,
+        patience: args.patience,
+        checkpoint_every: args.checkpoint_every,
+        epochs,
         sampling: args.sampling.config(model.layers)?,
         model,
         seed: args.seed,
         init_params: args.init_params.map(absolute).transpose()?,
-        resident: args.resident,
-        threads: args.threads.unwrap_or(defaults.threads),
-        memory_budget: args.memory_budget.unwrap_or(defaults.memory_budget),
+        resident: run_args.resident.unwrap_or(defaults.resident),
+        threads: run_args.threads.unwrap_or(defaults.threads),
+        memory_budget: run_args.memory_budget.unwrap_or(defaults.memory_budget),
         dump_step: args.dump_step.map(absolute).transpose()?,
-        spill_dir: absolute(args.spill_dir.unwrap_or(defaults.spill_dir))?,
+        spill_dir: absolute(run_args.spill_dir.unwrap_or(defaults.spill_dir))?,
         part_json: defaults.part_json,
         out: defaults.out,
     })

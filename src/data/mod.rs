@@ -4,4 +4,7 @@ pub mod dgl;
 mod load;
 
 pub(crate) use load::edge_columns;
-pub use load::{DataKeys, NodeColumn, NodeFeatures, Normalize, Shards, load_labels, load_mask};
+pub use load::{
+    DataKeys, NodeColumn, NodeFeatures, Normalize, Shards, Targets, load_labels, load_mask,
+    load_targets,
+};

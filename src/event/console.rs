@@ -4,6 +4,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
 
 use super::kinds::{EpochReport, Evaluation};
+use super::scores::{Metric, Scores};
 use super::size::size;
 
 /// Where a run's progress is shown: on standard error.
@@ -39,11 +40,7 @@ impl Console {
 
     /// Shows a completed epoch.
     pub fn epoch(&self, report: &EpochReport) {
-        let numbers = format!(
-            "loss {:.4}{}",
-            report.loss,
-            accuracies(report.train_acc, report.val_acc, report.test_acc)
-        );
+        let numbers = format!("loss {:.4}{}", report.loss, scores(&report.scores));
         match &self.bar {
             Some(bar) => {
                 bar.set_position(u64::from(report.epoch));
@@ -66,13 +63,20 @@ impl Console {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }
-        let accuracies = accuracies(report.train_acc, report.val_acc, report.test_acc);
-        eprintln!("trained: loss {:.4}{accuracies}", report.loss);
+        let scores: String = report.scores.first().map(scores).unwrap_or_default();
+        eprintln!("trained: loss {:.4}{scores}", report.loss);
     }
 }
 
-fn accuracies(train: Option<f64>, val: Option<f64>, test: Option<f64>) -> String {
-    let known = [("train", train), ("val", val), ("test", test)].into_iter();
-    let known = known.filter_map(|(name, acc)| Some(format!(", {name} {:.2} %", 100.0 * acc?)));
+/// ", train 98.00 %, val 80.00 %", or with the metric's key where it is not the accuracy.
+fn scores(scores: &Scores) -> String {
+    let Scores { metric, .. } = *scores;
+    let key = match metric {
+        Metric::Accuracy => String::new(),
+        _ => format!(" {}", metric.key()),
+    };
+    let known = scores.named().into_iter();
+    let known =
+        known.filter_map(|(name, value)| Some(format!(", {name}{key} {}", metric.show(value?))));
     known.collect()
 }

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::scores::{Confusion, Metric, Scores};
+
 /// Something a rank has to say.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Event {
@@ -9,25 +11,27 @@ pub enum Event {
     Note(String),
     /// An epoch is complete on all ranks (from rank 0).
     Epoch(EpochReport),
+    /// The checkpoint of an epoch is written (from rank 0, behind that epoch).
+    Checkpoint(u32),
     /// The last evaluation is complete on all ranks (from rank 0).
     Evaluation(Evaluation),
     /// A rank cannot go on.
     Failed(Failure),
 }
 
-/// An epoch, over all ranks. Loss and accuracies are those of the forward pass before the epoch's update.
+/// An epoch, over all ranks. Loss and scores are those of the forward pass before the epoch's update, dropout included.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct EpochReport {
     /// From 1.
     pub epoch: u32,
     /// Mean over the training nodes.
     pub loss: f64,
-    /// Share of training nodes that are classified right; `None` without training nodes, likewise below.
-    pub train_acc: Option<f64>,
-    /// Of validation nodes.
-    pub val_acc: Option<f64>,
-    /// Of test nodes.
-    pub test_acc: Option<f64>,
+    /// The task's metric.
+    pub scores: Scores,
+    /// Learning rate of the update.
+    pub lr: f64,
+    /// The task's metric over the validation nodes, after the update and without dropout; where something depends on it.
+    pub validation: Option<f64>,
     /// Wall-clock seconds between the ends of the previous epoch and this one.
     pub epoch_s: f64,
     /// Turns taken by each worker.
@@ -38,17 +42,24 @@ pub struct EpochReport {
     pub bytes_read: u64,
 }
 
-/// Accuracies with the final weights, without dropout.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+/// All metrics with the final weights, without dropout.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Evaluation {
+    /// After which epoch's update the weights were these.
+    pub epoch: u32,
     /// Mean over the training nodes.
     pub loss: f64,
-    /// Share of training nodes that are classified right; `None` without training nodes, likewise below.
-    pub train_acc: Option<f64>,
-    /// Of validation nodes.
-    pub val_acc: Option<f64>,
-    /// Of test nodes.
-    pub test_acc: Option<f64>,
+    /// The task's metrics, the one of the epochs first.
+    pub scores: Vec<Scores>,
+    /// Where there are classes, and not too many of them for a table.
+    pub confusion: Option<Confusion>,
+}
+
+impl Evaluation {
+    /// The values of a metric.
+    pub fn scores(&self, metric: Metric) -> Option<&Scores> {
+        self.scores.iter().find(|scores| scores.metric == metric)
+    }
 }
 
 /// Why a rank cannot go on.

@@ -1,27 +1,21 @@
-//! `metrics.jsonl`: one JSON object per epoch.
+//! `metrics.jsonl`: one JSON object per epoch, and one for the last evaluation.
 
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
+use serde_json::{Value, json};
 
 use super::kinds::{EpochReport, Evaluation};
+use super::scores::{Confusion, Scores};
 use crate::error::{Error, Result};
+use crate::io::AtomicFile;
 
 /// The metrics of a run, written line by line.
 pub struct MetricsFile {
     path: PathBuf,
     file: File,
-}
-
-#[derive(Serialize)]
-struct Line<'a, T> {
-    event: &'static str,
-    #[serde(flatten)]
-    report: &'a T,
-    /// Largest memory of the process tree so far: private memory of all processes plus shared memory once.
-    peak_memory_bytes: u64,
 }
 
 impl MetricsFile {
@@ -31,21 +25,127 @@ impl MetricsFile {
         Ok(MetricsFile { path: path.to_owned(), file })
     }
 
-    /// Writes an epoch.
+    /// Goes on behind the line of `epoch`; what was written later is dropped.
+    pub fn resume(path: &Path, epoch: u32) -> Result<Self> {
+        let text = match std::fs::read_to_string(path) {
+            Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
+                return Err(Error::unreadable(path, &e));
+            }
+            text => text.unwrap_or_default(),
+        };
+        let kept = AtomicFile::create(path)?;
+        for line in text.lines().filter(|line| is_epoch_until(line, epoch)) {
+            writeln!(kept.file(), "{line}").map_err(|e| Error::io("write", path, e))?;
+        }
+        kept.commit()?;
+        let file = OpenOptions::new().append(true).open(path);
+        let file = file.map_err(|e| Error::io("open", path, e))?;
+        Ok(MetricsFile { path: path.to_owned(), file })
+    }
+
+    /// Writes an epoch. `peak_memory_bytes` is the largest memory of the process tree so far: private memory of all
+    /// processes plus shared memory once.
     pub fn epoch(&mut self, report: &EpochReport, peak_memory_bytes: u64) -> Result<()> {
-        self.line(&Line { event: "epoch", report, peak_memory_bytes })
+        let mut line = Line::new("epoch", report.epoch, report.loss);
+        line.scores(&report.scores);
+        line.field("lr", report.lr);
+        if let Some(score) = report.validation {
+            line.field("validation", score);
+        }
+        line.field("epoch_s", report.epoch_s);
+        line.field("lock_turns", report.lock_turns);
+        line.field("bytes_written", report.bytes_written);
+        line.field("bytes_read", report.bytes_read);
+        self.line(line, peak_memory_bytes)
     }
 
     /// Writes the last evaluation.
     pub fn evaluation(&mut self, report: &Evaluation, peak_memory_bytes: u64) -> Result<()> {
-        self.line(&Line { event: "evaluation", report, peak_memory_bytes })
+        let mut line = Line::new("evaluation", report.epoch, report.loss);
+        for scores in &report.scores {
+            line.scores(scores);
+        }
+        for (name, table) in report.confusion.iter().flat_map(Confusion::named) {
+            if !table.is_empty() {
+                line.field(&format!("{name}_confusion"), table);
+            }
+        }
+        self.line(line, peak_memory_bytes)
     }
 
-    fn line(&mut self, line: &impl Serialize) -> Result<()> {
-        let mut text = serde_json::to_string(line)
-            .map_err(|e| Error::Internal(format!("a metric cannot be written: {e}")))?;
-        text.push('\n');
+    fn line(&mut self, mut line: Line, peak_memory_bytes: u64) -> Result<()> {
+        line.field("peak_memory_bytes", peak_memory_bytes);
+        let text = format!("{{{}}}\n", line.0.join(","));
         let written = self.file.write_all(text.as_bytes());
         written.map_err(|e| Error::io("write", &self.path, e))
+    }
+}
+
+/// An object whose fields keep their order: `"key":value` each.
+struct Line(Vec<String>);
+
+impl Line {
+    fn new(event: &str, epoch: u32, loss: f64) -> Self {
+        let mut line = Line(Vec::new());
+        line.field("event", event);
+        line.field("epoch", epoch);
+        line.field("loss", loss);
+        line
+    }
+
+    fn field(&mut self, key: &str, value: impl Serialize) {
+        // A loss that is not a number becomes null.
+        self.0.push(format!("{}:{}", json!(key), json!(value)));
+    }
+
+    fn scores(&mut self, scores: &Scores) {
+        for (name, value) in scores.named() {
+            self.field(&format!("{name}_{}", scores.metric.key()), value);
+        }
+    }
+}
+
+/// Whether a line is that of an epoch not after `epoch`. A run that was killed may have left half a line.
+fn is_epoch_until(line: &str, epoch: u32) -> bool {
+    let value: Value = serde_json::from_str(line).unwrap_or_default();
+    value["event"] == "epoch" && value["epoch"].as_u64().is_some_and(|e| e <= u64::from(epoch))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Metric;
+    use super::*;
+
+    fn report(epoch: u32) -> EpochReport {
+        let metric = Metric::Accuracy;
+        EpochReport {
+            epoch,
+            loss: f64::NAN,
+            scores: Scores { metric, train: Some(0.5), val: None, test: Some(1.0) },
+            lr: 0.01,
+            validation: None,
+            epoch_s: 0.25,
+            lock_turns: 7,
+            bytes_written: 1,
+            bytes_read: 2,
+        }
+    }
+
+    #[test]
+    fn a_resumed_file_has_every_epoch_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("metrics.jsonl");
+        let mut file = MetricsFile::create(&path).unwrap();
+        for epoch in 1..=5 {
+            file.epoch(&report(epoch), 3).unwrap();
+        }
+        let all = std::fs::read_to_string(&path).unwrap();
+        let line = r#"{"event":"epoch","epoch":1,"loss":null,"train_acc":0.5,"val_acc":null,"test_acc":1.0,"lr":0.01,"epoch_s":0.25,"lock_turns":7,"bytes_written":1,"bytes_read":2,"peak_memory_bytes":3}"#;
+        assert_eq!(all.lines().next(), Some(line));
+        std::fs::write(&path, format!("{all}{{\"event\":\"ep")).unwrap();
+        let mut file = MetricsFile::resume(&path, 3).unwrap();
+        file.epoch(&report(4), 3).unwrap();
+        file.epoch(&report(5), 3).unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), all);
     }
 }

@@ -4,6 +4,7 @@ mod console;
 mod kinds;
 mod metrics;
 mod pipe;
+mod scores;
 mod size;
 mod step_bar;
 
@@ -11,5 +12,6 @@ pub use console::Console;
 pub use kinds::{EpochReport, Evaluation, Event, Failure};
 pub use metrics::MetricsFile;
 pub use pipe::{EventReceiver, EventSender, event_pipe};
+pub use scores::{Confusion, Metric, Scores};
 pub use size::{parse_size, size};
 pub use step_bar::StepBar;

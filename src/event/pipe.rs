@@ -1,8 +1,10 @@
 //! Events between processes: frames on one pipe that all workers write to.
 //!
-//! A frame is its length (u16, little endian) and a bincode record. Frames are at most `PIPE_BUF` bytes, which the kernel
-//! writes as a whole: frames of different workers never mix, and one of a killed worker is whole or absent.
+//! A frame is a header (the sender's process id u32, the length of its part u16, 1 if it is the last part or else 0 u16;
+//! little endian) and a part of a bincode record. Frames are at most `PIPE_BUF` bytes, which the kernel writes as a whole:
+//! frames of different workers never mix, and an event of a killed worker is whole or not there.
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::{Read, Write};
 use std::path::Path;
@@ -13,14 +15,16 @@ use crate::io;
 
 /// What POSIX guarantees to be written at once on Linux.
 const FRAME: usize = 4096;
-/// Room for text in a frame, beside everything else.
+const HEADER: usize = 8;
+/// Longer texts help nobody.
 const TEXT: usize = 3500;
 
 /// Makes the pipe of a run.
 pub fn event_pipe() -> Result<(EventSender, EventReceiver)> {
     let (reader, writer) = std::io::pipe().map_err(|e| Error::io("open", Path::new("pipe"), e))?;
     let file = |fd: std::os::fd::OwnedFd| File::from(fd);
-    Ok((EventSender(file(writer.into())), EventReceiver(file(reader.into()))))
+    let receiver = EventReceiver { pipe: file(reader.into()), parts: HashMap::new() };
+    Ok((EventSender(file(writer.into())), receiver))
 }
 
 /// A worker's end.
@@ -29,10 +33,14 @@ pub struct EventSender(File);
 
 /// The launcher's end.
 #[derive(Debug)]
-pub struct EventReceiver(File);
+pub struct EventReceiver {
+    pipe: File,
+    /// By sender: the parts of an event that is not complete.
+    parts: HashMap<u32, Vec<u8>>,
+}
 
 impl EventSender {
-    /// Sends an event. Texts that do not fit a frame are cut.
+    /// Sends an event. Long texts are cut.
     pub fn send(&self, event: Event) -> Result<()> {
         let event = match event {
             Event::Note(text) => Event::Note(cut(text)),
@@ -42,10 +50,17 @@ impl EventSender {
             other => other,
         };
         let record = io::encode(&event)?;
-        let mut frame = (record.len() as u16).to_le_bytes().to_vec();
-        frame.extend(record);
-        debug_assert!(frame.len() <= FRAME);
-        (&self.0).write_all(&frame).map_err(|e| Error::io("write", Path::new("event pipe"), e))
+        let parts = record.chunks(FRAME - HEADER);
+        let last = parts.len() - 1;
+        for (i, part) in parts.enumerate() {
+            let mut frame = std::process::id().to_le_bytes().to_vec();
+            frame.extend((part.len() as u16).to_le_bytes());
+            frame.extend(u16::from(i == last).to_le_bytes());
+            frame.extend(part);
+            let written = (&self.0).write_all(&frame);
+            written.map_err(|e| Error::io("write", Path::new("event pipe"), e))?;
+        }
+        Ok(())
     }
 }
 
@@ -61,34 +76,47 @@ fn cut(mut text: String) -> String {
 impl EventReceiver {
     /// Waits for the next event; `None` when no worker is left to send any.
     pub fn receive(&mut self) -> Result<Option<Event>> {
-        let mut len = [0; 2];
-        match self.0.read_exact(&mut len) {
-            Ok(()) => {}
-            Err(e) if e.kind() == std::io::ErrorKind::UnexpectedEof => return Ok(None),
-            Err(e) => return Err(Error::io("read", Path::new("event pipe"), e)),
+        loop {
+            let mut header = [0; HEADER];
+            match self.pipe.read_exact(&mut header) {
+                Ok(()) => {}
+                Err(e) if e.kind() == std::io::ErrorKind::UnexpectedEof => return Ok(None),
+                Err(e) => return Err(Error::io("read", Path::new("event pipe"), e)),
+            }
+            let [a, b, c, d, len @ .., last, _] = header;
+            let mut part = vec![0; usize::from(u16::from_le_bytes(len))];
+            let read = self.pipe.read_exact(&mut part);
+            read.map_err(|e| Error::io("read", Path::new("event pipe"), e))?;
+            let sender = u32::from_le_bytes([a, b, c, d]);
+            self.parts.entry(sender).or_default().extend(part);
+            if last == 1 {
+                let record = self.parts.remove(&sender).unwrap_or_default();
+                return io::decode(&record).map(Some);
+            }
         }
-        let mut record = vec![0; usize::from(u16::from_le_bytes(len))];
-        self.0
-            .read_exact(&mut record)
-            .map_err(|e| Error::io("read", Path::new("event pipe"), e))?;
-        io::decode(&record).map(Some)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::{Confusion, Evaluation};
     use super::*;
 
     #[test]
     fn events_arrive_whole_and_in_order_even_when_their_text_is_too_long() {
         let (sender, mut receiver) = event_pipe().unwrap();
         let failure = Failure { rank: 3, problem: "ä".repeat(9000), hint: None, exit: 4 };
+        let confusion = Confusion { train: vec![vec![7; 90]; 90], val: vec![], test: vec![] };
+        let confusion = Some(confusion);
+        let evaluation = Evaluation { epoch: 1, loss: 0.5, scores: vec![], confusion };
         sender.send(Event::Note("first".into())).unwrap();
         sender.send(Event::Failed(failure)).unwrap();
+        sender.send(Event::Evaluation(evaluation.clone())).unwrap();
         drop(sender);
         assert_eq!(receiver.receive().unwrap(), Some(Event::Note("first".into())));
         let Some(Event::Failed(failure)) = receiver.receive().unwrap() else { panic!() };
         assert!(failure.problem.len() < FRAME && failure.problem.ends_with(" ..."));
+        assert_eq!(receiver.receive().unwrap(), Some(Event::Evaluation(evaluation)));
         assert_eq!(receiver.receive().unwrap(), None);
     }
 }

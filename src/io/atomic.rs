@@ -8,6 +8,9 @@ use tempfile::NamedTempFile;
 
 use crate::error::{Error, Result};
 
+/// How temporary names begin.
+pub const UNFINISHED: &str = ".partial-";
+
 /// A file written beside its final place and renamed to it by [`commit`](AtomicFile::commit).
 ///
 /// Dropped without a commit, it leaves nothing behind and what was there before stays.
@@ -25,10 +28,21 @@ impl AtomicFile {
             _ => Path::new("."),
         };
         let temporary = tempfile::Builder::new()
-            .prefix(".partial-")
+            .prefix(UNFINISHED)
             .tempfile_in(folder)
             .map_err(|e| Error::io("create", path, e))?;
         Ok(AtomicFile { temporary, path: path.to_owned() })
+    }
+
+    /// Removes what killed processes left of unfinished files in a folder that nobody else writes to.
+    pub fn remove_leftovers(folder: &Path) -> Result<()> {
+        for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+            if entry.file_name().to_string_lossy().starts_with(UNFINISHED) {
+                let path = entry.path();
+                std::fs::remove_file(&path).map_err(|e| Error::io("remove", &path, e))?;
+            }
+        }
+        Ok(())
     }
 
     /// The file being written.
@@ -49,6 +63,12 @@ impl AtomicFile {
         };
         finish().map_err(|e| Error::io("write", &path, e))
     }
+}
+
+/// Gives a complete file the name of another, which it takes the place of, durably.
+pub fn replace(from: &Path, to: &Path) -> Result<()> {
+    let renamed = std::fs::rename(from, to).and_then(|()| sync_folder(to));
+    renamed.map_err(|e| Error::io("write", to, e))
 }
 
 /// The process's umask. Linux shows it without changing it; elsewhere the common value is taken.

@@ -12,7 +12,7 @@ mod row_file;
 mod storage;
 
 pub use array_header::{ArraySpec, npy_header, safetensors_header};
-pub use atomic::AtomicFile;
+pub use atomic::{AtomicFile, UNFINISHED, replace};
 pub use codec::{decode, encode};
 pub use counters::{IoCounters, IoTotals};
 pub use dtype::Dtype;

@@ -9,10 +9,11 @@ use super::blocks::{Block, Rows, for_row_blocks};
 use super::dropout::DropoutKey;
 use super::philox::philox4x32;
 use super::real::Real;
+use super::simd::{prefetch, vectorised};
 use crate::graph::Csr;
 
-/// Edges whose scores are held at a time.
-const CHUNK: usize = 64;
+/// Edges whose scores are held at a time: their rows should stay in the first-level cache.
+const CHUNK: usize = 32;
 
 /// Which edges' attention is dropped: a function of (seed, epoch, layer, source, destination, head). Parallel edges are
 /// dropped together.
@@ -69,10 +70,12 @@ pub struct Destinations<'a, T> {
 }
 
 impl<T: Real, S: Score<T>> Attention<'_, T, S> {
+    #[inline(always)]
     fn columns(&self) -> usize {
         self.heads * self.width
     }
 
+    #[inline(always)]
     fn factor(&self, edge: EdgeHead) -> T {
         self.dropout.map_or(T::ONE, |dropout| dropout.factor(edge))
     }
@@ -84,55 +87,71 @@ impl<T: Real, S: Score<T>> Attention<'_, T, S> {
     pub fn accumulate(&self, by_dst: &Csr, largest: &mut [T], sum: &mut [T], weighted: &mut [T]) {
         let state = (Rows::new(largest, self.heads), Rows::new(sum, self.heads));
         let result = (state, Rows::new(weighted, self.columns()));
-        for_row_blocks(by_dst, result, self.columns(), &|block: Block<_>| {
-            let ((mut largest, mut sum), mut weighted): ((Rows<'_, T>, Rows<'_, T>), Rows<'_, T>) =
-                block.result;
-            let mut scores = vec![T::default(); CHUNK * self.heads];
-            for i in block.rows {
-                let dst = by_dst.rows()[i] as usize;
-                let row = dst - block.first;
-                for columns in by_dst.columns(i).chunks(CHUNK) {
-                    self.score_chunk(columns, dst, &mut scores);
-                    let state = (largest.row(row), sum.row(row), weighted.row(row));
-                    self.add_chunk(columns, dst, &scores, state);
-                }
-            }
+        for_row_blocks(by_dst, result, self.columns(), &|block| {
+            vectorised(|| self.accumulate_block(by_dst, block));
         });
     }
 
-    fn score_chunk(&self, columns: &[u32], dst: usize, scores: &mut [T]) {
-        for (&src, scores) in columns.iter().zip(scores.chunks_exact_mut(self.heads)) {
-            for (head, score) in scores.iter_mut().enumerate() {
-                *score = self.score.score(EdgeHead { src: src as usize, dst, head });
+    #[inline(always)]
+    fn accumulate_block(&self, by_dst: &Csr, block: Block<State<'_, T>>) {
+        let ((mut largest, mut sum), mut weighted) = block.result;
+        let mut scores = vec![T::default(); CHUNK * self.heads];
+        for i in block.rows {
+            let dst = by_dst.rows()[i] as usize;
+            let row = dst - block.first;
+            for columns in by_dst.columns(i).chunks(CHUNK) {
+                for (&src, scores) in columns.iter().zip(scores.chunks_exact_mut(self.heads)) {
+                    prefetch(self.row(self.messages, src as usize));
+                    for (head, score) in scores.iter_mut().enumerate() {
+                        *score = self.score.score(EdgeHead { src: src as usize, dst, head });
+                    }
+                }
+                let state = (largest.row(row), sum.row(row), weighted.row(row));
+                self.add_chunk(columns, dst, &mut scores[..columns.len() * self.heads], state);
             }
         }
     }
 
+    #[inline(always)]
+    fn row<'r>(&self, matrix: &'r [T], row: usize) -> &'r [T] {
+        &matrix[row * self.columns()..][..self.columns()]
+    }
+
+    /// Takes edges with these scores, `[columns.len(), heads]`, into the state of their row.
+    #[inline(always)]
     fn add_chunk(
         &self,
         columns: &[u32],
         dst: usize,
-        scores: &[T],
+        scores: &mut [T],
         (largest, sum, weighted): (&mut [T], &mut [T], &mut [T]),
     ) {
-        for head in 0..self.heads {
-            let scores = || scores.iter().skip(head).step_by(self.heads).take(columns.len());
+        for (head, weighted) in weighted.chunks_exact_mut(self.width).enumerate() {
+            let scores = || scores.iter().skip(head).step_by(self.heads);
             let new = scores().fold(largest[head], |a, b| a.max(*b));
-            let weighted = &mut weighted[head * self.width..][..self.width];
             // Of nothing: exp(-infinity - x) is 0.
             let shrink = (largest[head] - new).exp();
             sum[head] *= shrink;
-            for w in &mut *weighted {
+            for w in weighted {
                 *w *= shrink;
             }
             largest[head] = new;
-            for (&src, score) in columns.iter().zip(scores()) {
-                let src = src as usize;
-                let exponential = (*score - new).exp();
-                sum[head] += exponential;
-                let factor = exponential * self.factor(EdgeHead { src, dst, head });
-                let message =
-                    &self.messages[src * self.columns() + head * self.width..][..self.width];
+        }
+        for scores in scores.chunks_exact_mut(self.heads) {
+            for (score, largest) in scores.iter_mut().zip(&*largest) {
+                *score = *score - *largest;
+            }
+        }
+        for score in &mut *scores {
+            *score = score.exp();
+        }
+        for (&src, exponentials) in columns.iter().zip(scores.chunks_exact(self.heads)) {
+            let src = src as usize;
+            let messages = self.row(self.messages, src).chunks_exact(self.width);
+            let rows = weighted.chunks_exact_mut(self.width).zip(messages);
+            for (head, (weighted, message)) in rows.enumerate() {
+                sum[head] += exponentials[head];
+                let factor = exponentials[head] * self.factor(EdgeHead { src, dst, head });
                 for (w, m) in weighted.iter_mut().zip(message) {
                     *w += factor * *m;
                 }
@@ -140,35 +159,74 @@ impl<T: Real, S: Score<T>> Attention<'_, T, S> {
         }
     }
 
-    /// An edge's attention after dropout, and the gradient of its score.
-    fn attention(&self, edge: EdgeHead, of: Destinations<'_, T>) -> (T, T) {
-        let EdgeHead { src, dst, head } = edge;
-        let at = dst * self.heads + head;
-        let attention = (self.score.score(edge) - of.log_sum[at]).exp();
-        let part = head * self.width;
-        let message = &self.messages[src * self.columns() + part..][..self.width];
-        let gy = &of.gy[dst * self.columns() + part..][..self.width];
-        let product: T = dot(gy, message);
-        let factor = self.factor(edge);
-        (attention * factor, attention * (factor * product - of.delta[at]))
+    /// For each of some edges (source, destination) and each head: the attention after dropout, and the gradient of the
+    /// score.
+    #[inline(always)]
+    fn attention(
+        &self,
+        edges: impl Iterator<Item = (usize, usize)> + Clone,
+        of: Destinations<'_, T>,
+        attention: &mut [T],
+        ds: &mut [T],
+    ) {
+        let places = || edges.clone().zip(0..);
+        for ((src, dst), i) in places() {
+            for head in 0..self.heads {
+                let score = self.score.score(EdgeHead { src, dst, head });
+                attention[i * self.heads + head] = score - of.log_sum[dst * self.heads + head];
+            }
+        }
+        let used = edges.clone().count() * self.heads;
+        for value in &mut attention[..used] {
+            *value = value.exp();
+        }
+        for ((src, dst), i) in places() {
+            let gy = self.row(of.gy, dst).chunks_exact(self.width);
+            let message = self.row(self.messages, src).chunks_exact(self.width);
+            for (head, (gy, message)) in gy.zip(message).enumerate() {
+                let factor = self.factor(EdgeHead { src, dst, head });
+                let attention = &mut attention[i * self.heads + head];
+                let delta = of.delta[dst * self.heads + head];
+                ds[i * self.heads + head] = *attention * (factor * dot(gy, message) - delta);
+                *attention *= factor;
+            }
+        }
     }
 
     /// Adds the gradient of the destinations' inputs, `[num_rows, score.dst_width()]`.
     pub fn destination_adjoint(&self, by_dst: &Csr, of: Destinations<'_, T>, gdst: &mut [T]) {
         let gdst = Rows::new(gdst, self.score.dst_width());
-        for_row_blocks(by_dst, gdst, self.columns(), &|mut block: Block<Rows<'_, T>>| {
-            for i in block.rows {
-                let dst = by_dst.rows()[i] as usize;
-                let gdst = block.result.row(dst - block.first);
-                for &src in by_dst.columns(i) {
-                    for head in 0..self.heads {
+        for_row_blocks(by_dst, gdst, self.columns(), &|block| {
+            vectorised(|| self.destination_block(by_dst, of, block));
+        });
+    }
+
+    #[inline(always)]
+    fn destination_block(
+        &self,
+        by_dst: &Csr,
+        of: Destinations<'_, T>,
+        mut block: Block<Rows<'_, T>>,
+    ) {
+        let mut attention = vec![T::default(); CHUNK * self.heads];
+        let mut ds = attention.clone();
+        for i in block.rows {
+            let dst = by_dst.rows()[i] as usize;
+            let gdst = block.result.row(dst - block.first);
+            for columns in by_dst.columns(i).chunks(CHUNK) {
+                for &src in columns {
+                    prefetch(self.row(self.messages, src as usize));
+                }
+                let edges = columns.iter().map(|&src| (src as usize, dst));
+                self.attention(edges, of, &mut attention, &mut ds);
+                for (&src, ds) in columns.iter().zip(ds.chunks_exact(self.heads)) {
+                    for (head, ds) in ds.iter().enumerate() {
                         let edge = EdgeHead { src: src as usize, dst, head };
-                        let (_, ds) = self.attention(edge, of);
-                        self.score.add_dst(edge, ds, gdst);
+                        self.score.add_dst(edge, *ds, gdst);
                     }
                 }
             }
-        });
+        }
     }
 
     /// Adds the gradients of the messages, `[num_cols, heads * width]`, and of the sources' other inputs,
@@ -181,36 +239,61 @@ impl<T: Real, S: Score<T>> Attention<'_, T, S> {
         gsrc: &mut [T],
     ) {
         let result = (Rows::new(gz, self.columns()), Rows::new(gsrc, self.score.src_width()));
-        for_row_blocks(by_src, result, self.columns(), &|block: Block<_>| {
-            let (mut gz, mut gsrc): (Rows<'_, T>, Rows<'_, T>) = block.result;
-            for i in block.rows {
-                let src = by_src.rows()[i] as usize;
-                let (gz, gsrc) = (gz.row(src - block.first), gsrc.row(src - block.first));
-                for &dst in by_src.columns(i) {
-                    for head in 0..self.heads {
-                        let edge = EdgeHead { src, dst: dst as usize, head };
-                        let (attention, ds) = self.attention(edge, of);
-                        let gz = &mut gz[head * self.width..][..self.width];
-                        let gy = dst as usize * self.columns() + head * self.width;
-                        for (gz, gy) in gz.iter_mut().zip(&of.gy[gy..][..self.width]) {
-                            *gz += attention * *gy;
+        for_row_blocks(by_src, result, self.columns(), &|block| {
+            vectorised(|| self.source_block(by_src, of, block));
+        });
+    }
+
+    #[inline(always)]
+    fn source_block(
+        &self,
+        by_src: &Csr,
+        of: Destinations<'_, T>,
+        block: Block<(Rows<'_, T>, Rows<'_, T>)>,
+    ) {
+        let (mut gz, mut gsrc) = block.result;
+        let mut attention = vec![T::default(); CHUNK * self.heads];
+        let mut ds = attention.clone();
+        for i in block.rows {
+            let src = by_src.rows()[i] as usize;
+            let (gz, gsrc) = (gz.row(src - block.first), gsrc.row(src - block.first));
+            for columns in by_src.columns(i).chunks(CHUNK) {
+                for &dst in columns {
+                    prefetch(self.row(of.gy, dst as usize));
+                }
+                let edges = columns.iter().map(|&dst| (src, dst as usize));
+                self.attention(edges, of, &mut attention, &mut ds);
+                for (i, &dst) in columns.iter().enumerate() {
+                    let gy = self.row(of.gy, dst as usize).chunks_exact(self.width);
+                    let rows = gz.chunks_exact_mut(self.width).zip(gy);
+                    for (head, (gz, gy)) in rows.enumerate() {
+                        let place = i * self.heads + head;
+                        for (gz, gy) in gz.iter_mut().zip(gy) {
+                            *gz += attention[place] * *gy;
                         }
-                        self.score.add_src(edge, ds, gz, gsrc);
+                        let edge = EdgeHead { src, dst: dst as usize, head };
+                        self.score.add_src(edge, ds[place], gz, gsrc);
                     }
                 }
             }
-        });
+        }
     }
 }
 
-/// The inner product, in eight partial sums so that it can be vectorised.
+/// Largest score, sum of exponentials, and weighted sum, by row.
+type State<'s, T> = ((Rows<'s, T>, Rows<'s, T>), Rows<'s, T>);
+
+/// The inner product, in partial sums so that it is vectorised.
+#[inline(always)]
 fn dot<T: Real>(a: &[T], b: &[T]) -> T {
-    let mut sums = [T::default(); 8];
-    let (a, b) = (a.chunks(8), b.chunks(8));
-    for (a, b) in a.zip(b) {
-        for (sum, (a, b)) in sums.iter_mut().zip(a.iter().zip(b)) {
-            *sum += *a * *b;
+    const LANES: usize = 16;
+    let mut sums = [T::default(); LANES];
+    let (a_rest, b_rest) = (a.chunks_exact(LANES).remainder(), b.chunks_exact(LANES).remainder());
+    for (a, b) in a.chunks_exact(LANES).zip(b.chunks_exact(LANES)) {
+        for lane in 0..LANES {
+            sums[lane] += a[lane] * b[lane];
         }
     }
-    sums.into_iter().sum()
+    let rest: T = a_rest.iter().zip(b_rest).map(|(a, b)| *a * *b).sum();
+    sums.into_iter().sum::<T>() + rest
 }

@@ -44,28 +44,34 @@ pub struct AdditiveScore<'a, T> {
 }
 
 impl<T: Real> AdditiveScore<'_, T> {
+    #[inline(always)]
     fn sum(&self, EdgeHead { src, dst, head }: EdgeHead) -> T {
         self.src[src * self.heads + head] + self.dst[dst * self.heads + head]
     }
 }
 
 impl<T: Real> Score<T> for AdditiveScore<'_, T> {
+    #[inline(always)]
     fn src_width(&self) -> usize {
         self.heads
     }
 
+    #[inline(always)]
     fn dst_width(&self) -> usize {
         self.heads
     }
 
+    #[inline(always)]
     fn score(&self, edge: EdgeHead) -> T {
         leaky_relu(self.sum(edge), self.slope)
     }
 
+    #[inline(always)]
     fn add_src(&self, edge: EdgeHead, ds: T, _: &mut [T], gsrc: &mut [T]) {
         gsrc[edge.head] += ds * leaky_relu_slope(self.sum(edge), self.slope);
     }
 
+    #[inline(always)]
     fn add_dst(&self, edge: EdgeHead, ds: T, gdst: &mut [T]) {
         gdst[edge.head] += ds * leaky_relu_slope(self.sum(edge), self.slope);
     }
@@ -88,6 +94,7 @@ pub struct DynamicScore<'a, T> {
 
 impl<T: Real> DynamicScore<'_, T> {
     /// For each column of the edge's head: the sum and the element of the vector.
+    #[inline(always)]
     fn terms(&self, EdgeHead { src, dst, head }: EdgeHead) -> impl Iterator<Item = (T, T)> {
         let (all, at) = (self.vector.len(), head * self.width);
         let src = &self.src[src * all + at..][..self.width];
@@ -98,25 +105,30 @@ impl<T: Real> DynamicScore<'_, T> {
 }
 
 impl<T: Real> Score<T> for DynamicScore<'_, T> {
+    #[inline(always)]
     fn src_width(&self) -> usize {
         0
     }
 
     /// The destination's own gradient, then that of the vector.
+    #[inline(always)]
     fn dst_width(&self) -> usize {
         2 * self.vector.len()
     }
 
+    #[inline(always)]
     fn score(&self, edge: EdgeHead) -> T {
         self.terms(edge).map(|(sum, a)| a * leaky_relu(sum, self.slope)).sum()
     }
 
+    #[inline(always)]
     fn add_src(&self, edge: EdgeHead, ds: T, gz: &mut [T], _: &mut [T]) {
         for (gz, (sum, a)) in gz.iter_mut().zip(self.terms(edge)) {
             *gz += ds * a * leaky_relu_slope(sum, self.slope);
         }
     }
 
+    #[inline(always)]
     fn add_dst(&self, edge: EdgeHead, ds: T, gdst: &mut [T]) {
         let at = edge.head * self.width;
         let (own, vector) = gdst.split_at_mut(self.vector.len());
@@ -128,10 +140,12 @@ impl<T: Real> Score<T> for DynamicScore<'_, T> {
     }
 }
 
+#[inline(always)]
 fn leaky_relu<T: Real>(x: T, slope: T) -> T {
     if x > T::default() { x } else { slope * x }
 }
 
+#[inline(always)]
 fn leaky_relu_slope<T: Real>(x: T, slope: T) -> T {
     if x > T::default() { T::ONE } else { slope }
 }

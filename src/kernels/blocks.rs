@@ -24,6 +24,7 @@ impl<'a, T> Rows<'a, T> {
         Rows { data, width }
     }
 
+    #[inline(always)]
     pub(super) fn row(&mut self, row: usize) -> &mut [T] {
         &mut self.data[row * self.width..][..self.width]
     }

@@ -3,8 +3,9 @@
 
 use rayon::prelude::*;
 
-use super::philox::philox4x32;
+use super::philox::{LANES, philox_lanes};
 use super::real::Real;
+use super::simd::vectorised;
 
 /// What identifies one application of dropout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,17 +35,25 @@ pub fn dropout<T: Real>(
         return;
     }
     // An element is kept if its 32-bit draw is at least the threshold.
-    let threshold = (probability * 2f64.powi(32)) as u64;
+    let threshold = (probability * 2f64.powi(32)) as u32;
     let scale = T::from_f64(1.0 / (1.0 - probability));
     let rows = y.par_chunks_mut(width).zip(x.par_chunks(width)).zip(nodes);
     rows.with_min_len(64).for_each(|((y, x), &node)| {
-        let node = node as u64;
-        for (group, (y, x)) in y.chunks_mut(4).zip(x.chunks(4)).enumerate() {
-            let counter = [group as u32, key.layer, node as u32, (node >> 32) as u32];
-            let draws = philox4x32(counter, [key.seed as u32, (key.seed >> 32) as u32 ^ key.epoch]);
-            for ((y, x), draw) in y.iter_mut().zip(x).zip(draws) {
-                *y = if u64::from(draw) >= threshold { *x * scale } else { T::default() };
-            }
-        }
+        vectorised(|| row(key, threshold, scale, node as u64, x, y));
     });
+}
+
+/// Elements of a row that are drawn together.
+const TILE: usize = 4 * LANES;
+
+#[inline(always)]
+fn row<T: Real>(key: DropoutKey, threshold: u32, scale: T, node: u64, x: &[T], y: &mut [T]) {
+    let words = [key.layer, node as u32, (node >> 32) as u32];
+    let seed = [key.seed as u32, (key.seed >> 32) as u32 ^ key.epoch];
+    for (tile, (y, x)) in y.chunks_mut(TILE).zip(x.chunks(TILE)).enumerate() {
+        let draws = philox_lanes((tile * LANES) as u32, words, seed);
+        for ((y, x), draw) in y.iter_mut().zip(x).zip(draws.as_flattened()) {
+            *y = if *draw >= threshold { *x * scale } else { T::default() };
+        }
+    }
 }

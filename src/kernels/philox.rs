@@ -18,9 +18,45 @@ pub(crate) fn philox4x32(mut counter: [u32; 4], mut key: [u32; 2]) -> [u32; 4] {
     counter
 }
 
+/// How many generators run side by side.
+pub(super) const LANES: usize = 16;
+
+/// Four times [`LANES`] draws: those of the counters whose first words are `first`, `first + 1`, ..., all first words of
+/// the results, then all second words, and so on. The same numbers as [`philox4x32`], in a form that is vectorised.
+#[inline(always)]
+pub(super) fn philox_lanes(first: u32, rest: [u32; 3], mut key: [u32; 2]) -> [[u32; LANES]; 4] {
+    let mut words = [[0; LANES], [rest[0]; LANES], [rest[1]; LANES], [rest[2]; LANES]];
+    for (lane, word) in words[0].iter_mut().enumerate() {
+        *word = first.wrapping_add(lane as u32);
+    }
+    for _ in 0..10 {
+        let mut next = [[0; LANES]; 4];
+        for lane in 0..LANES {
+            let a = u64::from(words[0][lane]) * 0xD251_1F53;
+            let b = u64::from(words[2][lane]) * 0xCD9E_8D57;
+            next[0][lane] = (b >> 32) as u32 ^ words[1][lane] ^ key[0];
+            next[1][lane] = b as u32;
+            next[2][lane] = (a >> 32) as u32 ^ words[3][lane] ^ key[1];
+            next[3][lane] = a as u32;
+        }
+        words = next;
+        key = [key[0].wrapping_add(0x9E37_79B9), key[1].wrapping_add(0xBB67_AE85)];
+    }
+    words
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lanes_are_the_same_generator() {
+        let lanes = philox_lanes(40, [1, 2, 3], [4, 5]);
+        for lane in 0..LANES {
+            let one = philox4x32([40 + lane as u32, 1, 2, 3], [4, 5]);
+            assert_eq!([0, 1, 2, 3].map(|word| lanes[word][lane]), one);
+        }
+    }
 
     /// The known answers that come with the authors' library (Random123, kat_vectors).
     #[test]

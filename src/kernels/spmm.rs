@@ -2,7 +2,11 @@
 
 use super::blocks::{Block, Rows, for_row_blocks};
 use super::real::Real;
+use super::simd::{prefetch, vectorised};
 use crate::graph::Csr;
+
+/// How many edges ahead a source's row is asked for.
+const AHEAD: usize = 12;
 
 /// `y[r] += row_scale[r] * sum over entries (r, c) of weight * col_scale[c] * x[c]`, with every factor optional.
 ///
@@ -25,14 +29,17 @@ impl<T: Real> Spmm<'_, T> {
         assert_eq!(x.len(), self.graph.num_cols() * width);
         assert_eq!(y.len(), self.graph.num_rows() * width);
         let y = Rows::new(y, width);
-        for_row_blocks(self.graph, y, width, &|block| self.rows(block, x, width));
+        for_row_blocks(self.graph, y, width, &|block| {
+            vectorised(|| self.rows(block, x, width));
+        });
     }
 
+    #[inline(always)]
     fn rows(&self, mut block: Block<Rows<'_, T>>, x: &[T], width: usize) {
         let mut sum = vec![T::default(); width];
-        for i in block.rows {
+        for i in block.rows.clone() {
             let row = self.graph.rows()[i] as usize;
-            self.row(i, x, &mut sum);
+            self.row(i, block.rows.end, x, &mut sum);
             let scale = self.row_scale.map_or(T::ONE, |s| s[row]);
             for (y, s) in block.result.row(row - block.first).iter_mut().zip(&sum) {
                 *y += scale * *s;
@@ -40,11 +47,17 @@ impl<T: Real> Spmm<'_, T> {
         }
     }
 
-    fn row(&self, i: usize, x: &[T], sum: &mut [T]) {
+    /// Sums the neighbours of `rows()[i]`; rows up to `end` follow.
+    #[inline(always)]
+    fn row(&self, i: usize, end: usize, x: &[T], sum: &mut [T]) {
         let width = sum.len();
         sum.fill(T::default());
-        let begin = self.graph.indptr()[i] as usize;
+        let (begin, last) = (self.graph.indptr()[i] as usize, self.graph.indptr()[end] as usize);
+        let ahead = &self.graph.indices()[begin..last];
         for (entry, &col) in self.graph.columns(i).iter().enumerate() {
+            if let Some(&next) = ahead.get(entry + AHEAD) {
+                prefetch(&x[next as usize * width..][..width]);
+            }
             let source = &x[col as usize * width..][..width];
             let factor = match (self.weights, self.col_scale) {
                 (None, None) => {

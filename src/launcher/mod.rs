@@ -17,4 +17,4 @@ mod workers;
 pub use predict::predict;
 pub use run_folder::{RunFolder, sweep};
 pub use supervise::supervise;
-pub use train::{CONFIG, METRICS, train};
+pub use train::{CONFIG, METRICS, resumable, resume, train};

@@ -2,10 +2,10 @@
 
 use super::workers::run_workers;
 use crate::data::dgl::PartitionConfig;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::io::RowFile;
-use crate::worker::{self, ArrayFormat, PredictConfig, Surroundings};
+use crate::worker::{self, ArrayFormat, PredictConfig, Prediction, Surroundings};
 
 /// Predicts all nodes of a partitioned graph, with one worker process per partition. `observe` gets every event.
 ///
@@ -14,6 +14,10 @@ use crate::worker::{self, ArrayFormat, PredictConfig, Surroundings};
 /// spill file, and no part of the output.
 pub fn predict(config: &PredictConfig, observe: &mut dyn FnMut(&Event)) -> Result<()> {
     ArrayFormat::of(&config.output)?;
+    if config.prediction == Prediction::Classes && !config.run.task.has_classes() {
+        return Err(Error::config("--output", "the run is a regression, which has no classes")
+            .with_hint("pass --output logits"));
+    }
     let partitions = PartitionConfig::open(&config.run.part_json)?;
     for note in partitions.notes() {
         observe(&Event::Note(note.clone()));

@@ -2,13 +2,15 @@
 
 use std::fs;
 use std::io::Write;
+use std::path::Path;
 
 use super::workers::run_workers;
 use crate::data::dgl::PartitionConfig;
 use crate::error::{Error, Result};
 use crate::event::{Event, MetricsFile};
-use crate::io::{AtomicFile, RowFile};
-use crate::worker::{self, RunConfig, Surroundings};
+use crate::io::{AtomicFile, RowFile, replace};
+use crate::train::Checkpoint;
+use crate::worker::{self, CHECKPOINT, RunConfig, Surroundings, pending_checkpoint};
 
 /// The file of a run's configuration in its folder.
 pub const CONFIG: &str = "config.toml";
@@ -17,13 +19,47 @@ pub const METRICS: &str = "metrics.jsonl";
 
 /// Trains a model with one worker process per partition. `observe` gets every event.
 ///
-/// Writes `config.toml`, `metrics.jsonl` and `model.safetensors` into `config.out`. What an earlier run left there stays
-/// until the first epoch is complete.
+/// Writes `config.toml`, `metrics.jsonl`, `model.safetensors` and, if asked for, `checkpoint.safetensors` into `config.out`.
+/// What an earlier run left there stays until the first epoch is complete.
 ///
 /// # Errors
 /// If the input or the configuration is wrong, a worker fails, or the run is interrupted. No process is left behind, and no
 /// spill file.
 pub fn train(config: &RunConfig, observe: &mut dyn FnMut(&Event)) -> Result<()> {
+    run(config, None, observe)
+}
+
+/// The configuration that the last checkpoint in a run's folder was written with; results go to that folder.
+///
+/// # Errors
+/// If there is no checkpoint.
+pub fn resumable(folder: &Path) -> Result<RunConfig> {
+    let path = folder.join(CHECKPOINT);
+    let (config, _) = Checkpoint::read_header(&path)?;
+    Ok(RunConfig { out: folder.to_owned(), ..RunConfig::from_toml(&path, &config)? })
+}
+
+/// Goes on with a run from its last checkpoint; what comes out has the bits of a run that was never stopped. Of its
+/// [`resumable`] configuration, the number of epochs, folders, threads and residents may be changed.
+///
+/// # Errors
+/// As [`train`]; if the checkpoint has more epochs than the configuration.
+pub fn resume(config: &RunConfig, observe: &mut dyn FnMut(&Event)) -> Result<()> {
+    let (_, progress) = Checkpoint::read_header(&config.out.join(CHECKPOINT))?;
+    if progress.epoch > config.epochs {
+        let problem = format!("is {}, but the run has had {}", config.epochs, progress.epoch);
+        return Err(Error::config("--epochs", problem));
+    }
+    AtomicFile::remove_leftovers(&config.out)?;
+    observe(&Event::Note(format!("going on after epoch {}", progress.epoch)));
+    run(config, Some(progress.epoch), observe)
+}
+
+fn run(
+    config: &RunConfig,
+    resumed_after: Option<u32>,
+    observe: &mut dyn FnMut(&Event),
+) -> Result<()> {
     let partitions = PartitionConfig::open(&config.part_json)?;
     for note in partitions.notes() {
         observe(&Event::Note(note.clone()));
@@ -33,34 +69,67 @@ pub fn train(config: &RunConfig, observe: &mut dyn FnMut(&Event)) -> Result<()> 
         Error::input(&config.out, "", format!("cannot be made: {e}"))
             .with_hint("name another folder for results with --out")
     })?;
-    let mut metrics = None;
-    let work = |here: Surroundings<'_>| worker::train(here, config);
+    let mut results = None;
+    let work = |here: Surroundings<'_>| worker::train(here, config, resumed_after.is_some());
     let result = run_workers(config, &partitions, &work, &mut |event, peak| {
         match &event {
             Event::Epoch(report) => {
-                if metrics.is_none() {
-                    write_config(config)?;
-                    metrics = Some(MetricsFile::create(&config.out.join(METRICS))?);
-                }
-                metrics.iter_mut().try_for_each(|metrics| metrics.epoch(report, peak))?;
+                results_of(config, resumed_after, &mut results)?.epoch(report, peak)?;
             }
             Event::Evaluation(report) => {
-                metrics.iter_mut().try_for_each(|metrics| metrics.evaluation(report, peak))?;
+                results_of(config, resumed_after, &mut results)?.evaluation(report, peak)?;
+            }
+            Event::Checkpoint(epoch) => {
+                replace(&pending_checkpoint(&config.out, *epoch), &config.out.join(CHECKPOINT))?;
             }
             Event::Note(_) | Event::Failed(_) => {}
         }
         observe(&event);
         Ok(())
     });
+    if result.is_err() && config.checkpoint_every.is_some() {
+        AtomicFile::remove_leftovers(&config.out)?;
+    }
     if let (Err(_), Some(path)) = (&result, &config.dump_step) {
         RowFile::remove_partial(path)?;
     }
     result
 }
 
+/// The metrics of the run; when there are first ones, its files take the place of those of an earlier run.
+fn results_of<'m>(
+    config: &RunConfig,
+    resumed_after: Option<u32>,
+    metrics: &'m mut Option<MetricsFile>,
+) -> Result<&'m mut MetricsFile> {
+    if let Some(metrics) = metrics {
+        return Ok(metrics);
+    }
+    write_config(config)?;
+    let path = config.out.join(METRICS);
+    let file = if let Some(epoch) = resumed_after {
+        MetricsFile::resume(&path, epoch)?
+    } else {
+        remove(&config.out.join(CHECKPOINT))?;
+        MetricsFile::create(&path)?
+    };
+    Ok(metrics.insert(file))
+}
+
+/// Removes the checkpoint of an earlier run.
+fn remove(path: &Path) -> Result<()> {
+    match fs::remove_file(path) {
+        Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(Error::io("remove", path, e)),
+        _ => Ok(()),
+    }
+}
+
 fn check(config: &RunConfig) -> Result<()> {
     if config.epochs == 0 {
         return Err(Error::config("epochs", "at least one epoch is needed"));
+    }
+    if config.checkpoint_every == Some(0) {
+        return Err(Error::config("--checkpoint-every", "must be 1 or more"));
     }
     if let Some(sampling) = &config.sampling {
         sampling.check(config.model.layers)?;
@@ -81,9 +150,9 @@ fn check(config: &RunConfig) -> Result<()> {
 
 fn write_config(config: &RunConfig) -> Result<()> {
     let path = config.out.join(CONFIG);
-    let text = toml::to_string_pretty(config)
-        .map_err(|e| Error::Internal(format!("the configuration cannot be written: {e}")))?;
     let file = AtomicFile::create(&path)?;
-    file.file().write_all(text.as_bytes()).map_err(|e| Error::io("write", &path, e))?;
+    file.file()
+        .write_all(config.to_toml()?.as_bytes())
+        .map_err(|e| Error::io("write", &path, e))?;
     file.commit()
 }

@@ -115,7 +115,7 @@ mod tests {
         assert_eq!(auc(&[3.0, 1.0], &[2.0, 1.0]), Some((2.0 + 0.5) / 4.0));
         assert_eq!((auc(&[], &[1.0]), auc(&[1.0], &[])), (None, None));
         let mrr = mean_reciprocal_rank(&[3.0, 1.0], &[2.0, 1.0, 4.0, 1.0]);
-        assert_eq!(mrr, Some((1.0 + 1.0 / 2.5) / 2.0));
+        assert_eq!(mrr, Some(f64::midpoint(1.0, 1.0 / 2.5)));
         assert_eq!(mean_reciprocal_rank(&[1.0, 2.0], &[1.0]), None);
     }
 }

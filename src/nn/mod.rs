@@ -4,7 +4,10 @@
 //! operations. Parameters carry the state-dict keys of the DGL module of the same name, so that weights go there and
 //! back.
 
+mod class_weights;
+mod clip;
 mod conv;
+mod cross_entropy;
 mod gat_conv;
 mod gatv2_conv;
 mod gcn_conv;
@@ -17,9 +20,14 @@ mod model_kind;
 mod optim;
 mod rgcn_conv;
 mod sage_conv;
+mod schedule;
+mod score;
 mod stack;
 mod state_dict;
+mod task;
 
+pub use class_weights::{ClassWeights, class_counts};
+pub use clip::clip_grad_norm;
 pub use conv::{Conv, Model};
 pub use gat_conv::GatConv;
 pub use gatv2_conv::Gatv2Conv;
@@ -28,10 +36,14 @@ pub use gin_conv::GinConv;
 pub use heads::{AttentionConfig, HeadMerge};
 pub use linear::{Linear, Mlp, Network};
 pub use link::{LinkScore, auc, link_loss, mean_reciprocal_rank};
-pub use loss::{accuracy_counts, cross_entropy};
+pub use loss::Loss;
 pub use model_kind::{Heads, ModelKind};
-pub use optim::{Optimizer, OptimizerConfig};
+pub use optim::{Optimizer, OptimizerConfig, OptimizerState};
 pub use rgcn_conv::{Regularizer, RgcnConv, RgcnConvConfig};
 pub use sage_conv::{SageAggregator, SageConv, SageConvConfig};
+pub use schedule::{LearningRate, Schedule};
+pub use score::{ScoreSums, f1};
 pub use stack::{ModelConfig, Sizes, Stack};
+pub(crate) use state_dict::save_tensors;
 pub use state_dict::{load_state_dict, save_state_dict, stored_out_feats};
+pub use task::Task;

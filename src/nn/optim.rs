@@ -47,6 +47,21 @@ impl Default for OptimizerConfig {
     }
 }
 
+impl OptimizerConfig {
+    /// The learning rate.
+    pub fn lr(mut self) -> f64 {
+        *self.rate()
+    }
+
+    fn rate(&mut self) -> &mut f64 {
+        match self {
+            OptimizerConfig::Sgd { lr, .. }
+            | OptimizerConfig::Adam { lr, .. }
+            | OptimizerConfig::AdamW { lr, .. } => lr,
+        }
+    }
+}
+
 const BETA1: f64 = 0.9;
 const BETA2: f64 = 0.999;
 const EPSILON: f64 = 1e-8;
@@ -55,11 +70,18 @@ const EPSILON: f64 = 1e-8;
 pub struct Optimizer {
     config: OptimizerConfig,
     manager: Rc<PartitionDataManager>,
-    step: i32,
+    state: OptimizerState,
+}
+
+/// What an optimizer remembers from step to step. Tensors are laid out as [`ParameterSet::flat`].
+#[derive(Clone, Default)]
+pub struct OptimizerState {
+    /// Steps made.
+    pub step: i32,
     /// Momentum (SGD), first moment (Adam).
-    first: Option<PointerTensor>,
+    pub first: Option<PointerTensor>,
     /// Second moment (Adam).
-    second: Option<PointerTensor>,
+    pub second: Option<PointerTensor>,
 }
 
 impl Optimizer {
@@ -78,12 +100,28 @@ impl Optimizer {
                 return Err(Error::config(name, format!("must be 0 or more, not {value}")));
             }
         }
-        Ok(Optimizer { config, manager: manager.clone(), step: 0, first: None, second: None })
+        let state = OptimizerState::default();
+        Ok(Optimizer { config, manager: manager.clone(), state })
+    }
+
+    /// What it remembers now. To be dropped before the next step, which changes it in place.
+    pub fn state(&self) -> OptimizerState {
+        self.state.clone()
+    }
+
+    /// Goes on from a state.
+    pub fn set_state(&mut self, state: OptimizerState) {
+        self.state = state;
+    }
+
+    /// Changes the learning rate.
+    pub fn set_lr(&mut self, lr: f64) {
+        *self.config.rate() = lr;
     }
 
     /// Updates the parameters; `gradient` is laid out as [`ParameterSet::flat`].
     pub fn step(&mut self, parameters: &ParameterSet, gradient: Tensor) -> Result<()> {
-        self.step += 1;
+        self.state.step += 1;
         let value = tensor::copy(&*parameters.flat().pin()?)?;
         let updated = match self.config {
             OptimizerConfig::Sgd { lr, momentum, weight_decay } => {
@@ -103,7 +141,7 @@ impl Optimizer {
     }
 
     fn sgd(&mut self, value: Tensor, gradient: Tensor, lr: f64, momentum: f64) -> Result<Tensor> {
-        let direction = match self.first.take() {
+        let direction = match self.state.first.take() {
             Some(old) if momentum != 0.0 => {
                 old.take()?.f_mul_scalar_(momentum)?.f_add_(&gradient)?
             }
@@ -111,7 +149,7 @@ impl Optimizer {
         };
         let updated = value.f_sub(&direction.f_mul_scalar(lr)?)?;
         if momentum != 0.0 {
-            self.first = Some(self.manager.track("momentum", direction));
+            self.state.first = Some(self.manager.track("momentum", direction));
         }
         Ok(updated)
     }
@@ -124,14 +162,14 @@ impl Optimizer {
                 None => Ok(new),
             }
         };
-        let first = moment(self.first.take(), BETA1, gradient)?;
-        let second = moment(self.second.take(), BETA2, &gradient.f_square()?)?;
-        let correction1 = 1.0 - BETA1.powi(self.step);
-        let correction2 = 1.0 - BETA2.powi(self.step);
+        let first = moment(self.state.first.take(), BETA1, gradient)?;
+        let second = moment(self.state.second.take(), BETA2, &gradient.f_square()?)?;
+        let correction1 = 1.0 - BETA1.powi(self.state.step);
+        let correction2 = 1.0 - BETA2.powi(self.state.step);
         let scale = second.f_sqrt()?.f_div_scalar(correction2.sqrt())?.f_add_scalar(EPSILON)?;
         let update = first.f_div(&scale)?.f_mul_scalar(lr / correction1)?;
-        self.first = Some(self.manager.track("first-moment", first));
-        self.second = Some(self.manager.track("second-moment", second));
+        self.state.first = Some(self.manager.track("first-moment", first));
+        self.state.second = Some(self.manager.track("second-moment", second));
         Ok(value.f_sub(&update)?)
     }
 }

@@ -47,7 +47,7 @@ pub struct PartitionDataManager {
     pub partition_data: OnceCell<Vec<Pointer<GraphShard>>>,
     /// Input features, `[num_inner_nodes, width]`.
     pub features: OnceCell<PointerTensor>,
-    /// Class of each node, `int64 [num_inner_nodes]`.
+    /// Class of each node, `int64 [num_inner_nodes]`, or rows of labels, `float32 [num_inner_nodes, columns]`.
     pub labels: OnceCell<PointerTensor>,
     /// Train, validation and test nodes.
     pub masks: OnceCell<Masks>,

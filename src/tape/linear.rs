@@ -10,8 +10,9 @@ use super::segment::Code;
 use super::segment_grad::SegmentGrad;
 use super::var::{Target, Var};
 use crate::error::Result;
+use crate::kernels::{Matrix, matmul, matmul_over_rows};
 use crate::spill::PointerTensor;
-use crate::tensor::{self, Shared, map_row_blocks};
+use crate::tensor::{self, Shared, map_row_blocks, with_real};
 
 /// A weight matrix and how it is stored.
 #[derive(Clone)]
@@ -111,28 +112,32 @@ impl Tape<'_> {
     ) -> Result<Tensor> {
         let weight = weight.value(self)?;
         let bias = bias.map(|bias| self.parameters().value(bias)).transpose()?;
-        let (rows, in_place) = (x.size()[0], onto.is_some());
-        let y = match onto {
+        let add = onto.is_some();
+        let mut y = match onto {
             Some(onto) => onto.into_tensor()?,
-            None => tensor::empty(&[rows, weight.size()[1]], x.kind())?,
+            None => tensor::empty(&[x.size()[0], weight.size()[1]], x.kind())?,
         };
-        {
-            let (x, weight, y) = (Shared(x), Shared(&weight), Shared(&y));
-            let bias = bias.as_ref().map(Shared);
-            map_row_blocks(rows, |start, len| {
-                let (x, weight) = (x.rows(start, len)?, weight.whole());
-                let mut y = y.rows(start, len)?;
-                let _written = match (in_place, bias) {
-                    (false, None) => x.f_mm_out(&y, &weight)?,
-                    (false, Some(bias)) => bias.whole().f_addmm_out(&y, &x, &weight)?,
-                    (true, None) => y.f_addmm_(&x, &weight)?,
-                    (true, Some(bias)) => y.f_add_(&bias.whole())?.f_addmm_(&x, &weight)?,
-                };
-                Ok(())
-            })?;
-        }
+        product(x, &weight, bias.as_ref(), &mut y, add)?;
         Ok(y)
     }
+}
+
+/// `y = x weight + bias`, or `y += x weight + bias`.
+fn product(
+    x: &Tensor,
+    weight: &Tensor,
+    bias: Option<&Tensor>,
+    y: &mut Tensor,
+    add: bool,
+) -> Result<()> {
+    let weight = weight.f_contiguous()?;
+    let [rows, columns] = [0, 1].map(|side| weight.size()[side] as usize);
+    with_real!(x.kind(), T => {
+        let weight = Matrix::new(tensor::slice::<T>(&weight), rows, columns);
+        let bias = bias.map(tensor::slice::<T>);
+        matmul(tensor::slice::<T>(x), weight, bias, tensor::slice_mut::<T>(y), add);
+        Ok(())
+    })
 }
 
 struct LinearAdjoint {
@@ -163,26 +168,17 @@ impl Adjoint for LinearAdjoint {
 
 /// aᵀ b.
 fn product_over_rows(a: &Tensor, b: &Tensor) -> Result<Tensor> {
-    let (rows, kind) = (a.size()[0], a.kind());
-    let shape = [a.size()[1], b.size()[1]];
-    let (a, b) = (Shared(a), Shared(b));
-    let parts = map_row_blocks(rows, |start, len| {
-        Ok(a.rows(start, len)?.f_tr()?.f_mm(&b.rows(start, len)?)?)
-    });
-    total(parts?, &shape, kind)
+    let (m, n) = (a.size()[1], b.size()[1]);
+    with_real!(a.kind(), T => {
+        let (a, b) = (tensor::slice::<T>(a), tensor::slice::<T>(b));
+        let product = matmul_over_rows(a, b, m as usize, n as usize);
+        Ok(Tensor::f_from_slice(&product)?.f_view([m, n])?)
+    })
 }
 
 fn input_gradient(gy: &Tensor, weight: &Tensor) -> Result<Tensor> {
-    let rows = gy.size()[0];
-    let gx = tensor::empty(&[rows, weight.size()[1]], gy.kind())?;
-    {
-        let (gy, weight, gx) = (Shared(gy), Shared(weight), Shared(&gx));
-        map_row_blocks(rows, |start, len| {
-            let gx = gx.rows(start, len)?;
-            let _written = gy.rows(start, len)?.f_mm_out(&gx, &weight.whole())?;
-            Ok(())
-        })?;
-    }
+    let mut gx = tensor::empty(&[gy.size()[0], weight.size()[1]], gy.kind())?;
+    product(gy, weight, None, &mut gx, false)?;
     Ok(gx)
 }
 

@@ -176,9 +176,11 @@ fn compare(what: &str, ours: &Outcome, reference: &Outcome) -> Result<()> {
     ];
     for (name, ours, reference) in pairs {
         let scale = reference.iter().fold(1.0, |m: f64, v| m.max(v.abs()));
-        let worst = ours.iter().zip(reference).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
-        // A difference that is no number is no small difference.
-        if ours.len() != reference.len() || !(worst <= ROUNDING * scale) {
+        let differences = ours.iter().zip(reference).map(|(a, b)| (a - b).abs());
+        // A difference that is no number is no small difference; `f64::max` would drop it.
+        let larger = |m: f64, d: f64| if d.is_nan() { f64::INFINITY } else { m.max(d) };
+        let worst = differences.fold(0.0, larger);
+        if ours.len() != reference.len() || worst > ROUNDING * scale {
             return Err(failed(format!("has another {name} {what}: it differs by {worst:e}")));
         }
     }

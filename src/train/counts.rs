@@ -1,9 +1,10 @@
-//! Loss and accuracies as sums that ranks can add up.
+//! Loss and scores as sums that ranks can add up.
 
 use tch::{Kind, Tensor};
 
 use crate::error::{Error, Result};
-use crate::nn::accuracy_counts;
+use crate::event::Scores;
+use crate::nn::{ScoreSums, Task};
 use crate::spill::Masks;
 
 /// How many nodes each mask has over all ranks.
@@ -17,57 +18,51 @@ pub struct Totals {
     pub test: i64,
 }
 
-/// The share of each mask's nodes that is classified right; `None` for a mask without nodes.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Accuracies {
-    /// Of training nodes.
-    pub train: Option<f64>,
-    /// Of validation nodes.
-    pub val: Option<f64>,
-    /// Of test nodes.
-    pub test: Option<f64>,
-}
-
-/// One rank's part of the mean loss, and how many nodes of each mask it classifies right.
+/// One rank's part of the mean loss, and the sums of each mask that the task's score follows from.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Counts {
     loss: f64,
-    right: [i64; 3],
+    sums: [ScoreSums; 3],
 }
 
 impl Counts {
-    pub(super) fn new(loss: f64, logits: &Tensor, labels: &Tensor, masks: &Masks) -> Result<Self> {
-        let mut right = [0; 3];
-        for (right, mask) in right.iter_mut().zip([&masks.train, &masks.val, &masks.test]) {
-            *right = accuracy_counts(logits, labels, &*mask.pin()?)?.0;
+    pub(super) fn new(
+        loss: f64,
+        task: Task,
+        logits: &Tensor,
+        labels: &Tensor,
+        masks: &Masks,
+    ) -> Result<Self> {
+        let mut sums = [ScoreSums::default(); 3];
+        for (sums, mask) in sums.iter_mut().zip([&masks.train, &masks.val, &masks.test]) {
+            *sums = ScoreSums::new(task, logits, labels, &*mask.pin()?)?;
         }
-        Ok(Counts { loss, right })
+        Ok(Counts { loss, sums })
     }
 
     pub(super) fn to_tensor(self) -> Result<Tensor> {
-        let [train, val, test] = self.right.map(|n| n as f64);
-        Ok(Tensor::f_from_slice(&[self.loss, train, val, test])?)
+        let mut numbers = vec![self.loss];
+        numbers.extend(self.sums.iter().flat_map(|sums| sums.0));
+        Ok(Tensor::f_from_slice(&numbers)?)
     }
 
-    pub(super) fn from_tensor(sums: &Tensor) -> Result<Self> {
-        let sums: Vec<f64> = Vec::try_from(sums.f_to_kind(Kind::Double)?)?;
-        match sums[..] {
-            [loss, train, val, test] => {
-                Ok(Counts { loss, right: [train, val, test].map(|n| n as i64) })
-            }
-            _ => Err(Error::Internal("counts of another layout".to_owned())),
-        }
-    }
-
-    /// The mean loss and the accuracies, once summed over all ranks.
-    pub(super) fn over(self, totals: Totals) -> (f64, Accuracies) {
-        let share = |right: i64, all: i64| (all > 0).then(|| right as f64 / all as f64);
-        let [train, val, test] = self.right;
-        let accuracies = Accuracies {
-            train: share(train, totals.train),
-            val: share(val, totals.val),
-            test: share(test, totals.test),
+    pub(super) fn from_tensor(numbers: &Tensor) -> Result<Self> {
+        let numbers: Vec<f64> = Vec::try_from(numbers.f_to_kind(Kind::Double)?)?;
+        let [loss, a, b, c, d, e, f, g, h, i] = numbers[..] else {
+            return Err(Error::Internal("counts of another layout".to_owned()));
         };
-        (self.loss, accuracies)
+        Ok(Counts { loss, sums: [[a, b, c], [d, e, f], [g, h, i]].map(ScoreSums) })
+    }
+
+    /// The mean loss and the scores, once summed over all ranks.
+    pub(super) fn over(self, task: Task, totals: Totals, outputs: i64) -> (f64, Scores) {
+        let [train, val, test] = self.sums;
+        let scores = Scores {
+            metric: task.metric(),
+            train: train.score(task, totals.train, outputs),
+            val: val.score(task, totals.val, outputs),
+            test: test.score(task, totals.test, outputs),
+        };
+        (self.loss, scores)
     }
 }

@@ -5,14 +5,14 @@ use std::time::Instant;
 
 use tch::Tensor;
 
-use super::counts::{Accuracies, Counts, Totals};
-use crate::comm::{ProcessGroup, ReduceOp, all_reduce, gather_grads};
+use super::counts::{Counts, Totals};
+use crate::comm::{ProcessGroup, gather_grads};
 use crate::error::{Error, Result};
-use crate::event::{EpochReport, Evaluation};
+use crate::event::Scores;
 use crate::io::IoTotals;
 use crate::ipc::Phase;
-use crate::nn::{Model, Optimizer, cross_entropy};
-use crate::spill::{PartitionDataManager, PointerTensor};
+use crate::nn::{Loss, Model};
+use crate::spill::{Masks, PartitionDataManager, PointerTensor};
 use crate::tape::{Graph, ParameterSet, Policy, Tape, Var};
 
 /// A model with this rank's part of the data. Labels and masks are those of the manager.
@@ -29,6 +29,12 @@ pub struct Trainer<'a> {
     pub model: &'a dyn Model,
     /// Its parameters.
     pub parameters: &'a Rc<ParameterSet>,
+    /// What is learned.
+    pub loss: Loss,
+    /// What the loss of all ranks' training nodes is divided by; see [`Loss::divisor`].
+    pub divisor: f64,
+    /// Columns of the model's output.
+    pub outputs: i64,
     /// Nodes of each mask, over all ranks.
     pub totals: Totals,
     /// Seed of dropout.
@@ -44,9 +50,11 @@ pub struct Step {
     /// Gradients laid out as [`ParameterSet::flat`].
     pub gradient: Tensor,
     /// Of the forward pass.
-    pub accuracies: Accuracies,
+    pub scores: Scores,
     /// Bytes written and read by all ranks since the mark.
-    io: IoTotals,
+    pub io: IoTotals,
+    /// What this rank has written and read in its life, as far as it is counted in `io`.
+    pub(super) io_counted: IoTotals,
 }
 
 /// A moment in the life of a rank, to tell what happened since.
@@ -55,6 +63,21 @@ pub struct Mark {
     time: Instant,
     turns: u64,
     io: IoTotals,
+}
+
+impl Mark {
+    /// This moment, but bytes are counted from `io` on.
+    pub(super) fn counted(self, io: IoTotals) -> Self {
+        Mark { io, ..self }
+    }
+
+    pub(super) fn seconds_since(&self, begin: &Mark) -> f64 {
+        (self.time - begin.time).as_secs_f64()
+    }
+
+    pub(super) fn turns_since(&self, begin: &Mark) -> u64 {
+        self.turns - begin.turns
+    }
 }
 
 impl Trainer<'_> {
@@ -82,75 +105,46 @@ impl Trainer<'_> {
         let (counts, gradient) = {
             let values = logits.pin()?;
             on_logits(&values)?;
-            self.loss(&values)?
+            self.count(&values)?
         };
         let gradients = tape.backward(logits, gradient)?;
         self.manager.set_phase(Phase::GatherGrads);
         let flat = self.parameters.flat_gradients(&gradients)?;
         drop(gradients);
-        let io = self.mark().io;
-        let written = [io.written - since.io.written, io.read - since.io.read];
+        let io_counted = self.mark().io;
+        let written = [io_counted.written - since.io.written, io_counted.read - since.io.read];
         let written = Tensor::f_from_slice(&written.map(|bytes| bytes as i64))?;
         let sums = vec![flat, counts.to_tensor()?, written];
         let sums = gather_grads(self.group, sums, &**self.manager)?;
         let [gradient, counts, written] = <[Tensor; 3]>::try_from(sums)
             .map_err(|_| Error::Internal("gathering lost a tensor".to_owned()))?;
-        let (loss, accuracies) = Counts::from_tensor(&counts)?.over(self.totals);
+        let counts = Counts::from_tensor(&counts)?;
+        let (loss, scores) = counts.over(self.loss.task(), self.totals, self.outputs);
         let written: Vec<i64> = Vec::try_from(written)?;
         let io = IoTotals { written: written[0] as u64, read: written[1] as u64 };
-        Ok(Step { loss, gradient, accuracies, io })
+        Ok(Step { loss, gradient, scores, io, io_counted })
     }
 
-    /// One epoch: a [`step`](Trainer::step) and the optimizer's update. `mark` is where it begins and moves to its end.
-    pub fn epoch(
-        &self,
-        epoch: u32,
-        optimizer: &mut Optimizer,
-        mark: &mut Mark,
-    ) -> Result<EpochReport> {
-        let step = self.step(epoch, mark, &mut |_| Ok(()))?;
-        optimizer.step(self.parameters, step.gradient)?;
-        let begin = std::mem::replace(mark, self.mark());
-        Ok(EpochReport {
-            epoch,
-            loss: step.loss,
-            train_acc: step.accuracies.train,
-            val_acc: step.accuracies.val,
-            test_acc: step.accuracies.test,
-            epoch_s: (mark.time - begin.time).as_secs_f64(),
-            lock_turns: mark.turns - begin.turns,
-            bytes_written: step.io.written,
-            bytes_read: step.io.read,
-        })
-    }
-
-    /// A forward pass without dropout; loss and accuracies over all ranks.
-    pub fn evaluate(&self) -> Result<Evaluation> {
-        let counts = {
-            let (_, logits) = self.forward(Tape::evaluation(self.manager, self.parameters))?;
-            let values = logits.pin()?;
-            self.loss(&values)?.0
-        };
-        let sums =
-            all_reduce(self.group, vec![counts.to_tensor()?], ReduceOp::Sum, &**self.manager)?;
-        let (loss, Accuracies { train, val, test }) =
-            Counts::from_tensor(&sums[0])?.over(self.totals);
-        Ok(Evaluation { loss, train_acc: train, val_acc: val, test_acc: test })
-    }
-
-    fn forward<'t>(&'t self, mut tape: Tape<'t>) -> Result<(Tape<'t>, Var)> {
+    pub(super) fn forward<'t>(&'t self, mut tape: Tape<'t>) -> Result<(Tape<'t>, Var)> {
         let features = tape.input(&self.features);
         let logits = self.model.forward(&mut tape, &self.graphs, features)?;
         Ok((tape, logits))
     }
 
     /// This rank's counts, and the gradient of the loss.
-    fn loss(&self, logits: &Tensor) -> Result<(Counts, Tensor)> {
-        let labels = self.manager.labels.get().ok_or_else(|| missing("labels"))?.pin()?;
-        let masks = self.manager.masks.get().ok_or_else(|| missing("masks"))?;
+    pub(super) fn count(&self, logits: &Tensor) -> Result<(Counts, Tensor)> {
+        let (labels, masks) = (self.labels()?.pin()?, self.masks()?);
         let (loss, gradient) =
-            cross_entropy(logits, &labels, &*masks.train.pin()?, self.totals.train)?;
-        Ok((Counts::new(loss, logits, &labels, masks)?, gradient))
+            self.loss.forward(logits, &labels, &*masks.train.pin()?, self.divisor)?;
+        Ok((Counts::new(loss, self.loss.task(), logits, &labels, masks)?, gradient))
+    }
+
+    pub(super) fn labels(&self) -> Result<&PointerTensor> {
+        self.manager.labels.get().ok_or_else(|| missing("labels"))
+    }
+
+    pub(super) fn masks(&self) -> Result<&Masks> {
+        self.manager.masks.get().ok_or_else(|| missing("masks"))
     }
 }
 

@@ -1,14 +1,15 @@
 //! Everything that a training run depends on.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use super::budget::MemoryBudget;
 use crate::data::{DataKeys, Normalize};
-use crate::nn::{ModelConfig, OptimizerConfig};
+use crate::error::{Error, Result};
+use crate::nn::{ClassWeights, ModelConfig, OptimizerConfig, Schedule, Task};
 use crate::tape::Policy;
-use crate::train::SamplingConfig;
+use crate::train::{Regime, SamplingConfig};
 
 /// Where spilled data go if nothing else is said: `$TMPDIR`, or else /var/tmp, which is on a disk where /tmp often is not.
 pub fn default_spill_dir() -> PathBuf {
@@ -25,6 +26,10 @@ pub struct RunConfig {
     pub keys: DataKeys,
     /// What is done to features.
     pub normalize_features: Normalize,
+    /// What is learned.
+    pub task: Task,
+    /// Weights of classes in the loss; all 1 if not given.
+    pub class_weights: Option<ClassWeights>,
     /// The model.
     pub model: ModelConfig,
     /// What happens to the inside of layers between the forward and the backward pass.
@@ -33,6 +38,14 @@ pub struct RunConfig {
     pub mfg: bool,
     /// The optimizer.
     pub optimizer: OptimizerConfig,
+    /// How the learning rate changes.
+    pub schedule: Schedule,
+    /// The largest norm of a gradient; larger ones are scaled down.
+    pub clip_norm: Option<f64>,
+    /// Epochs without a better validation metric after which training stops, with the best weights.
+    pub patience: Option<u32>,
+    /// Epochs between checkpoints; none are written if not given.
+    pub checkpoint_every: Option<u32>,
     /// Number of epochs.
     pub epochs: u32,
     /// Training on sampled neighbourhoods instead of the full graph.
@@ -62,10 +75,16 @@ impl RunConfig {
             part_json: part_json.into(),
             keys: DataKeys::default(),
             normalize_features: Normalize::default(),
+            task: Task::default(),
+            class_weights: None,
             model: ModelConfig::default(),
             policy: Policy::default(),
             mfg: false,
             optimizer: OptimizerConfig::default(),
+            schedule: Schedule::default(),
+            clip_norm: None,
+            patience: None,
+            checkpoint_every: None,
             epochs: 100,
             sampling: None,
             seed: 0,
@@ -77,5 +96,30 @@ impl RunConfig {
             out: out.into(),
             spill_dir: default_spill_dir(),
         }
+    }
+
+    /// How the model is trained.
+    pub(super) fn regime(&self) -> Regime {
+        Regime {
+            optimizer: self.optimizer,
+            schedule: self.schedule,
+            clip_norm: self.clip_norm,
+            patience: self.patience,
+        }
+    }
+
+    /// The configuration as it stands in a run's folder.
+    pub fn to_toml(&self) -> Result<String> {
+        toml::to_string_pretty(self)
+            .map_err(|e| Error::Internal(format!("the configuration cannot be written: {e}")))
+    }
+
+    /// Reads what [`to_toml`](RunConfig::to_toml) wrote; `path` is where it stands.
+    ///
+    /// # Errors
+    /// If it is something else.
+    pub fn from_toml(path: &Path, text: &str) -> Result<Self> {
+        toml::from_str(text)
+            .map_err(|e| Error::input(path, "", format!("holds no configuration of a run: {e}")))
     }
 }

@@ -2,6 +2,7 @@
 
 mod budget;
 mod config;
+mod labels;
 mod predict;
 mod rank;
 mod sampled;
@@ -12,4 +13,4 @@ pub use budget::MemoryBudget;
 pub use config::{RunConfig, default_spill_dir};
 pub use predict::{ArrayFormat, PredictConfig, Prediction, predict};
 pub use rank::{RankSetup, Surroundings};
-pub use train::{WEIGHTS, train};
+pub use train::{CHECKPOINT, WEIGHTS, pending_checkpoint, train};

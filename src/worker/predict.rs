@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use tch::Kind;
+use tch::{Kind, Tensor};
 
 use super::config::RunConfig;
 use super::rank::{KIND, RankSetup, Surroundings};
@@ -11,18 +11,43 @@ use crate::comm::barrier;
 use crate::error::{Error, Result};
 use crate::io::{ArraySpec, Dtype, RowFile, npy_header, safetensors_header};
 use crate::ipc::Phase;
-use crate::nn::{Model, Stack, load_state_dict, stored_out_feats};
+use crate::nn::{Model, Stack, Task, load_state_dict, stored_out_feats};
 use crate::tape::{Graph, ParameterBuilder, Tape};
 use crate::tensor;
 
 /// What is written of each node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
 pub enum Prediction {
-    /// The class with the largest logit, `int64 [num_nodes]`.
+    /// The class with the largest logit, `int64 [num_nodes]`; of several classes per node, 1 where the logit is above 0
+    /// and 0 elsewhere, `uint8 [num_nodes, classes]`.
     #[default]
     Classes,
-    /// The last layer's output, `float32 [num_nodes, classes]`.
+    /// The last layer's output, `float32 [num_nodes, outputs]`.
     Logits,
+}
+
+impl Prediction {
+    /// What a model of this task is usually asked for.
+    pub fn usual(task: Task) -> Self {
+        if task.has_classes() { Prediction::Classes } else { Prediction::Logits }
+    }
+
+    /// Name, type and shape of the array.
+    fn layout(self, task: Task, nodes: u64, outputs: u64) -> (&'static str, Dtype, Vec<u64>) {
+        match (self, task) {
+            (Prediction::Logits, _) => ("logits", Dtype::F32, vec![nodes, outputs]),
+            (Prediction::Classes, Task::Multilabel) => ("classes", Dtype::U8, vec![nodes, outputs]),
+            (Prediction::Classes, _) => ("classes", Dtype::I64, vec![nodes]),
+        }
+    }
+
+    fn rows(self, task: Task, logits: &Tensor) -> Result<Tensor> {
+        Ok(match (self, task) {
+            (Prediction::Logits, _) => logits.f_to_kind(Kind::Float)?.f_contiguous()?,
+            (Prediction::Classes, Task::Multilabel) => logits.f_gt(0)?.f_to_kind(Kind::Uint8)?,
+            (Prediction::Classes, _) => logits.f_argmax(1, false)?,
+        })
+    }
 }
 
 /// A prediction for all nodes of a partitioned graph.
@@ -44,23 +69,20 @@ pub fn predict(here: Surroundings<'_>, config: &PredictConfig) -> Result<()> {
     let setup = RankSetup::new(here, run)?;
     let widths = setup.gather(&[setup.in_feats])?;
     setup.check_widths(widths.iter().map(|row| row[0]))?;
-    let classes = stored_out_feats(&config.weights, &run.model)?;
+    let outputs = stored_out_feats(&config.weights, &run.model)?;
     let mut builder = ParameterBuilder::new(run.seed);
-    let model = Stack::new(&mut builder, &run.model, setup.sizes(classes))?;
+    let model = Stack::new(&mut builder, &run.model, setup.sizes(outputs))?;
     let parameters = Rc::new(builder.finish(&setup.manager, KIND)?);
     load_state_dict(&config.weights, &parameters)?;
 
     let num_nodes = setup.partition.book().num_nodes();
-    let file = open(config, num_nodes, classes)?;
+    let file = open(config, num_nodes, outputs)?;
     {
         let graphs = vec![&setup.graph as &dyn Graph; run.model.layers];
         let mut tape = Tape::evaluation(&setup.manager, &parameters);
         let features = tape.input(&setup.features);
         let logits = model.forward(&mut tape, &graphs, features)?;
-        let rows = match config.prediction {
-            Prediction::Classes => logits.pin()?.f_argmax(1, false)?,
-            Prediction::Logits => logits.pin()?.f_to_kind(Kind::Float)?.f_contiguous()?,
-        };
+        let rows = config.prediction.rows(run.task, &*logits.pin()?)?;
         let first_node = setup.partition.book().node_range(here.rank).start;
         file.write_rows(first_node, tensor::bytes(&rows))?;
     }
@@ -74,11 +96,8 @@ pub fn predict(here: Surroundings<'_>, config: &PredictConfig) -> Result<()> {
 }
 
 /// The output file as all ranks open it.
-fn open(config: &PredictConfig, num_nodes: u64, classes: i64) -> Result<RowFile> {
-    let (name, dtype, shape) = match config.prediction {
-        Prediction::Classes => ("classes", Dtype::I64, vec![num_nodes]),
-        Prediction::Logits => ("logits", Dtype::F32, vec![num_nodes, classes as u64]),
-    };
+fn open(config: &PredictConfig, num_nodes: u64, outputs: i64) -> Result<RowFile> {
+    let (name, dtype, shape) = config.prediction.layout(config.run.task, num_nodes, outputs as u64);
     let row_bytes = shape[1..].iter().product::<u64>() as usize * dtype.size();
     let header = match ArrayFormat::of(&config.output)? {
         ArrayFormat::Npy => npy_header(dtype, &shape)?,

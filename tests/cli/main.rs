@@ -9,3 +9,4 @@ mod misuse;
 mod predictions;
 mod readme;
 mod sampling;
+mod tasks;

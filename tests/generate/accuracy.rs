@@ -18,7 +18,7 @@ fn trained(json: &Path, out: &Path) -> f64 {
         .success();
     let text = String::from_utf8(run.get_output().stderr.clone()).unwrap();
     let (_, last) = text.rsplit_once("trained: ").unwrap();
-    let (_, test) = last.rsplit_once("test ").unwrap();
+    let (_, test) = last.lines().next().unwrap().rsplit_once("test ").unwrap();
     test.trim().trim_end_matches(" %").parse::<f64>().unwrap() / 100.0
 }
 

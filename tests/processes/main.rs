@@ -8,6 +8,7 @@ mod failures;
 mod interrupts;
 mod kills;
 mod residency;
+mod resume;
 mod run;
 mod sampled;
 mod turns;

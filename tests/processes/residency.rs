@@ -49,7 +49,8 @@ fn snapshot(control: &Control) -> Option<Vec<Activity>> {
 fn watch(resident: usize) {
     let folder = tempfile::tempdir().unwrap();
     let json = graph(folder.path());
-    let run = Run::start(&json, &["--hidden", "128", "--resident", &resident.to_string()]);
+    let flags = ["--hidden", "128", "--memory-budget", "min", "--resident", &resident.to_string()];
+    let run = Run::start(&json, &flags);
     let control = run.control();
     let workers = run.workers(WORLD_SIZE);
     let (mut looks, mut most_resident, mut parked_seen) = (0, 0, 0);

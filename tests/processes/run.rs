@@ -73,6 +73,11 @@ impl Run {
         })
     }
 
+    /// The folder of results.
+    pub(crate) fn out(&self) -> PathBuf {
+        self.folder.path().join("out")
+    }
+
     pub(crate) fn signal(&self, signal: Signal) {
         kill_process(self.launcher(), signal).unwrap();
     }

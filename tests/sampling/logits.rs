@@ -80,8 +80,8 @@ fn difference(
             let mut tape = Tape::evaluation(manager, &parameters);
             let x = tape.input(&features);
             let y = model.forward(&mut tape, &vec![&full as &dyn Graph; config.layers], x)?;
-            let y = y.pin()?.copy();
-            y
+            let rows = y.pin()?;
+            rows.copy()
         };
         let column = NodeColumn::features(graph.config(), None, Normalize::Row, counters.clone())?;
         let sampler = DistNeighborSampler::new(vec![Fanout::ALL; config.layers])?;

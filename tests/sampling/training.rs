@@ -10,10 +10,10 @@ use sar::data::{NodeColumn, NodeFeatures, Normalize, Shards, load_labels, load_m
 use sar::dist::{DistGraph, Fanout, IndexConfig};
 use sar::io::IoCounters;
 use sar::loader::{DataLoader, DataLoaderConfig, DistNeighborSampler};
-use sar::nn::{Model, ModelConfig, Optimizer, OptimizerConfig, Sizes, Stack, cross_entropy};
+use sar::nn::{Loss, Model, ModelConfig, Optimizer, OptimizerConfig, Sizes, Stack, Task};
 use sar::tape::{Graph, GraphShardManager, ParameterBuilder, Policy, Tape};
 use sar::testing::{RankContext, on_ranks};
-use sar::train::{FEATURES, LABELS, Reduce, SampledTrainer};
+use sar::train::{FEATURES, LABELS, Reduce, SampledTrainer, Totals, Trainer};
 use tch::{Kind, Tensor};
 
 use crate::common;
@@ -52,21 +52,29 @@ fn train(
     let mut builder = ParameterBuilder::new(3);
     let stack = Stack::new(&mut builder, model, sizes)?;
     let parameters = Rc::new(builder.finish(manager, Kind::Double)?);
-    let trainer = SampledTrainer {
+    let full = Trainer {
         manager,
         group,
+        // Of the full graph nothing is used.
+        features: manager
+            .track("features", Tensor::zeros([0, 0], (Kind::Double, tch::Device::Cpu))),
+        graphs: Vec::new(),
         model: &stack,
         parameters: &parameters,
-        loader: &loader,
-        reduce: how.reduce,
-        edge_types: true,
+        loss: Loss::new(Task::Classification),
+        divisor: 1.0,
+        outputs: 4,
+        totals: Totals { train: 0, val: 0, test: 0 },
         seed: 1,
+        policy: Policy::Rematerialise,
     };
+    let (loader, reduce) = (&loader, how.reduce);
+    let trainer = SampledTrainer { full: &full, loader, reduce, edge_types: true };
     let sgd = OptimizerConfig::Sgd { lr: LR, momentum: 0.0, weight_decay: 0.0 };
     let mut optimizer = Optimizer::new(sgd, manager)?;
     for epoch in 1..=how.epochs {
-        let report = trainer.epoch(epoch, &mut optimizer)?;
-        assert!(report.loss.unwrap() > 0.0 && report.accuracy.unwrap() <= 1.0);
+        let report = trainer.pass(epoch, &mut optimizer, None)?;
+        assert!(report.loss.unwrap() > 0.0 && report.score.unwrap() <= 1.0);
     }
     let flat = Vec::try_from(&*parameters.flat().pin()?)?;
     Ok(flat)
@@ -105,8 +113,9 @@ fn full_step(
         let gradient = {
             let mask = load_mask(&partition, None, "train_mask")?.unwrap();
             let labels = load_labels(&partition, None)?;
-            let seeds = mask.sum(Kind::Int64).int64_value(&[]);
-            cross_entropy(&*logits.pin()?, &labels, &mask, seeds)?.1
+            let loss = Loss::new(Task::Classification);
+            let seeds = loss.divisor(&labels, &mask)?;
+            loss.forward(&*logits.pin()?, &labels, &mask, seeds)?.1
         };
         let gradients = tape.backward(logits, gradient)?;
         parameters.flat_gradients(&gradients)?

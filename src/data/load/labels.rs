@@ -21,11 +21,13 @@ pub(super) const UNLABELLED: i64 = -1;
 pub fn load_labels(partition: &Partition, key: Option<&str>) -> Result<Tensor> {
     let set = partition.node_features();
     let mut labels = vec![UNLABELLED; partition.num_inner_nodes() as usize];
-    fill(partition, LABELS.require(set, key)?, &mut labels, |feature, values| {
+    fill_types(partition, LABELS.require(set, key)?, &mut labels, 1, |feature, values| {
         let array = feature.array();
         if array.row_len() != 1 {
             let problem = format!("has shape {:?}; one class per node is needed", array.shape());
-            return Err(Error::input(set.path(), feature.key(), problem));
+            let hint = "rows of 0 and 1 call for --task multilabel, rows of numbers for --task \
+                        regression";
+            return Err(Error::input(set.path(), feature.key(), problem).with_hint(hint));
         }
         if matches!(array.dtype(), Dtype::F16 | Dtype::BF16 | Dtype::F32 | Dtype::F64) {
             let mut floats = vec![0.0; values.len()];
@@ -33,7 +35,8 @@ pub fn load_labels(partition: &Partition, key: Option<&str>) -> Result<Tensor> {
             for (value, float) in values.iter_mut().zip(floats) {
                 if !float.is_nan() && float.fract() != 0.0 {
                     let problem = format!("holds {float}, which is no class number");
-                    return Err(Error::input(set.path(), feature.key(), problem));
+                    return Err(Error::input(set.path(), feature.key(), problem)
+                        .with_hint("numbers to be predicted call for --task regression"));
                 }
                 *value = if float.is_nan() { UNLABELLED } else { float as i64 };
             }
@@ -55,7 +58,7 @@ pub fn load_mask(partition: &Partition, key: Option<&str>, name: &str) -> Result
     let role = Role { what: "mask", flag: &flag, usual: std::slice::from_ref(&name) };
     let Some(found) = role.find(set, key)? else { return Ok(None) };
     let mut mask = vec![false; partition.num_inner_nodes() as usize];
-    fill(partition, found, &mut mask, |feature, mask| {
+    fill_types(partition, found, &mut mask, 1, |feature, mask| {
         let array = feature.array();
         if array.row_len() != 1 {
             let problem = format!("has shape {:?}; one value per node is needed", array.shape());
@@ -69,11 +72,12 @@ pub fn load_mask(partition: &Partition, key: Option<&str>, name: &str) -> Result
     Ok(Some(Tensor::f_from_slice(&mask)?))
 }
 
-/// Lets `read` fill the part of `all` that belongs to each type's nodes.
-fn fill<T>(
+/// Lets `read` fill the part of `all`, `width` values per node, that belongs to each type's nodes.
+pub(super) fn fill_types<T>(
     partition: &Partition,
     found: Vec<Option<&Feature>>,
     all: &mut [T],
+    width: usize,
     mut read: impl FnMut(&Feature, &mut [T]) -> Result<()>,
 ) -> Result<()> {
     let book = partition.book();
@@ -82,7 +86,7 @@ fn fill<T>(
         let ids = book.node_type_range(partition.part(), ntype);
         let rows = (ids.start - first) as usize..(ids.end - first) as usize;
         if let Some(feature) = feature {
-            read(feature, &mut all[rows])?;
+            read(feature, &mut all[rows.start * width..rows.end * width])?;
         }
     }
     Ok(())

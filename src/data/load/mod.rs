@@ -5,6 +5,7 @@ mod keys;
 mod labels;
 mod node_column;
 mod shards;
+mod targets;
 
 pub use features::{NodeFeatures, Normalize};
 pub use keys::DataKeys;
@@ -12,3 +13,4 @@ pub use labels::{load_labels, load_mask};
 pub use node_column::NodeColumn;
 pub use shards::Shards;
 pub(crate) use shards::edge_columns;
+pub use targets::{Targets, load_targets};

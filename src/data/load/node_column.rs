@@ -79,6 +79,19 @@ impl NodeColumn {
         }
     }
 
+    /// The rows of labels (several classes, or numbers) that `key` (or else the usual name) means, in every partition; as
+    /// `float32`.
+    ///
+    /// # Errors
+    /// If a partition has none or several, or they differ in width.
+    pub fn targets(
+        config: &PartitionConfig,
+        key: Option<&str>,
+        counters: IoCounters,
+    ) -> Result<Self> {
+        Self::open(config, counters, |set| LABELS.require(set, key))
+    }
+
     /// The feature `key`, in every partition.
     ///
     /// # Errors

@@ -1,0 +1,60 @@
+//! `--resume`, and the flags that it leaves free to change.
+
+use std::path::PathBuf;
+
+use clap::parser::ValueSource;
+use clap::{Arg, ArgMatches, Args, Command};
+
+use super::train::run;
+use crate::error::{Error, Result};
+use crate::launcher;
+use crate::worker::MemoryBudget;
+
+/// Flags that do not change what an epoch computes.
+#[derive(Debug, Args)]
+pub(super) struct RunArgs {
+    /// Go on with a run from its last checkpoint, with its settings
+    #[arg(long, value_name = "RUN", conflicts_with = "part_json", help_heading = "Run")]
+    pub(super) resume: Option<PathBuf>,
+    /// Number of epochs [default: 100]
+    #[arg(long, value_name = "N", help_heading = "Training")]
+    pub(super) epochs: Option<u32>,
+    /// Folder for spilled data, on a disk with room [default: $TMPDIR or /var/tmp]
+    #[arg(long, value_name = "DIR", help_heading = "Run")]
+    pub(super) spill_dir: Option<PathBuf>,
+    /// Memory of all processes together, such as 3GiB; min = a waiting worker keeps nothing [default: half of what is free]
+    #[arg(long, value_name = "SIZE", help_heading = "Run")]
+    pub(super) memory_budget: Option<MemoryBudget>,
+    /// Workers that may be in memory at a time [default: 1]
+    #[arg(long, value_name = "K", help_heading = "Run")]
+    pub(super) resident: Option<usize>,
+    /// Threads of a worker [default: all cores]
+    #[arg(long, value_name = "N", help_heading = "Run")]
+    pub(super) threads: Option<usize>,
+}
+
+/// A flag beside `--resume` that would change the run's settings, if there is one.
+pub(super) fn changed(command: &Command, given: &ArgMatches) -> Option<String> {
+    let free = RunArgs::augment_args(Command::new(""));
+    let is_free = |flag: &Arg| free.get_arguments().any(|other| other.get_id() == flag.get_id());
+    let is_given =
+        |flag: &Arg| given.value_source(flag.get_id().as_str()) == Some(ValueSource::CommandLine);
+    let changed = command.get_arguments().find(|flag| is_given(flag) && !is_free(flag));
+    changed.and_then(|flag| Some(format!("--{}", flag.get_long()?)))
+}
+
+/// Goes on with the run that the flags name.
+pub(super) fn resume(args: RunArgs) -> Result<()> {
+    let mut config = launcher::resumable(&absolute(args.resume.unwrap_or_default())?)?;
+    config.epochs = args.epochs.unwrap_or(config.epochs);
+    config.spill_dir = args.spill_dir.map(absolute).transpose()?.unwrap_or(config.spill_dir);
+    config.memory_budget = args.memory_budget.unwrap_or(config.memory_budget);
+    config.resident = args.resident.unwrap_or(config.resident);
+    config.threads = args.threads.unwrap_or(config.threads);
+    run(&config, true)
+}
+
+/// The configuration is kept with the results and read from elsewhere, so its paths are absolute.
+pub(super) fn absolute(path: PathBuf) -> Result<PathBuf> {
+    std::path::absolute(&path).map_err(|e| Error::io("find", &path, e))
+}

@@ -1,0 +1,49 @@
+//! Labels that are rows of numbers: several classes per node, or values to be predicted.
+
+use tch::{Kind, Tensor};
+
+use super::labels::{LABELS, fill_types};
+use crate::data::dgl::Partition;
+use crate::error::{Error, Result};
+use crate::tensor;
+
+/// What rows of labels may hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Targets {
+    /// 1 or 0: whether a node has the class of the column.
+    Classes,
+    /// Any number.
+    Numbers,
+}
+
+/// Labels of each inner node, `float32 [num_inner_nodes, columns]` (one column for labels of shape `[n]`), of any numeric
+/// type; NaN in all columns where a node has none.
+///
+/// # Errors
+/// If there are none or several arrays of labels, types differ in width, or a value is not one that `targets` allows.
+pub fn load_targets(partition: &Partition, key: Option<&str>, targets: Targets) -> Result<Tensor> {
+    let set = partition.node_features();
+    let found = LABELS.require(set, key)?;
+    let widths: Vec<u64> = found.iter().flatten().map(|f| f.array().row_len()).collect();
+    let width = widths.first().copied().unwrap_or(0);
+    if width == 0 || widths.iter().any(|w| *w != width) {
+        let problem = format!("has {widths:?} columns on its node types; one number is needed");
+        return Err(Error::input(set.path(), key.unwrap_or("label"), problem));
+    }
+    let shape = [partition.num_inner_nodes() as i64, width as i64];
+    let mut labels = tensor::empty(&shape, Kind::Float)?.f_fill(f64::from(f32::NAN))?;
+    let values = tensor::slice_mut::<f32>(&mut labels);
+    fill_types(partition, found, values, width as usize, |feature, values| {
+        let array = feature.array();
+        array.read_f32(0..array.num_rows(), values)?;
+        let wrong = values.iter().find(|v| !v.is_nan() && ![0.0, 1.0].contains(*v));
+        if let (Targets::Classes, Some(value)) = (targets, wrong) {
+            let problem = format!("holds {value}; several classes per node are told by 0 and 1");
+            let hint = "labels that are class numbers call for --task classification, numbers to \
+                        be predicted for --task regression";
+            return Err(Error::input(set.path(), feature.key(), problem).with_hint(hint));
+        }
+        Ok(())
+    })?;
+    Ok(labels)
+}

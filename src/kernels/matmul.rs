@@ -1,0 +1,128 @@
+//! Dense products of tall matrices, in blocks of rows.
+//!
+//! The blocks have a fixed size and their sums a fixed order, so the result does not depend on the number of threads.
+#![allow(unsafe_code)] // one call of the product routine, which takes pointers
+
+use rayon::prelude::*;
+
+use super::real::Real;
+
+/// Rows of one block.
+const BLOCK: usize = 1024;
+
+/// Rows that one block of a product over rows sums up.
+const LONG_BLOCK: usize = 8192;
+
+/// A matrix in memory, or its transpose.
+#[derive(Clone, Copy)]
+pub struct Matrix<'a, T> {
+    data: &'a [T],
+    rows: usize,
+    columns: usize,
+    strides: [usize; 2],
+}
+
+impl<'a, T> Matrix<'a, T> {
+    /// A matrix whose rows of `columns` elements lie one after the other.
+    pub fn new(data: &'a [T], rows: usize, columns: usize) -> Self {
+        assert_eq!(data.len(), rows * columns);
+        Matrix { data, rows, columns, strides: [columns, 1] }
+    }
+
+    /// The transpose; shares memory.
+    #[must_use]
+    pub fn transpose(self) -> Self {
+        let Matrix { data, rows, columns, strides: [down, right] } = self;
+        Matrix { data, rows: columns, columns: rows, strides: [right, down] }
+    }
+}
+
+/// `y = a b`, or with `add` `y += a b`, plus a row `bias` (`[b.columns]`) in every row. `a` is `[rows, k]` row by row, `y`
+/// is `[rows, b.columns]` row by row.
+pub fn matmul<T: Real>(a: &[T], b: Matrix<'_, T>, bias: Option<&[T]>, y: &mut [T], add: bool) {
+    let (k, n) = (b.rows, b.columns);
+    if n == 0 {
+        return;
+    }
+    if k == 0 {
+        let zeros = vec![T::default(); n];
+        y.chunks_exact_mut(n).for_each(|y| begin_row(bias.unwrap_or(&zeros), y, add));
+        return;
+    }
+    assert_eq!(a.len() / k, y.len() / n);
+    y.par_chunks_mut(BLOCK * n).zip(a.par_chunks(BLOCK * k)).for_each(|(y, a)| {
+        if let Some(bias) = bias {
+            y.chunks_exact_mut(n).for_each(|y| begin_row(bias, y, add));
+        }
+        product(Matrix::new(a, a.len() / k, k), b, y, add || bias.is_some());
+    });
+}
+
+fn begin_row<T: Real>(bias: &[T], y: &mut [T], add: bool) {
+    if !add {
+        y.copy_from_slice(bias);
+        return;
+    }
+    for (y, bias) in y.iter_mut().zip(bias) {
+        *y += *bias;
+    }
+}
+
+/// `aᵀ b`, summed over rows: `a` is `[rows, m]`, `b` is `[rows, n]`, both row by row; the result is `[m, n]`.
+pub fn matmul_over_rows<T: Real>(a: &[T], b: &[T], m: usize, n: usize) -> Vec<T> {
+    let mut total = vec![T::default(); m * n];
+    if m == 0 || n == 0 {
+        return total;
+    }
+    assert_eq!(a.len() / m, b.len() / n);
+    let blocks = a.par_chunks(LONG_BLOCK * m).zip(b.par_chunks(LONG_BLOCK * n));
+    let parts: Vec<Vec<T>> = blocks
+        .map(|(a, b)| {
+            let rows = a.len() / m;
+            let mut part = vec![T::default(); m * n];
+            let a = Matrix::new(a, rows, m).transpose();
+            product(a, Matrix::new(b, rows, n), &mut part, false);
+            part
+        })
+        .collect();
+    for part in parts {
+        for (total, part) in total.iter_mut().zip(part) {
+            *total += part;
+        }
+    }
+    total
+}
+
+/// `y = a b`, or `y += a b`, on this thread; `y` is row by row.
+fn product<T: Real>(a: Matrix<'_, T>, b: Matrix<'_, T>, y: &mut [T], add: bool) {
+    let (m, k, n) = (a.rows, a.columns, b.columns);
+    assert_eq!(k, b.rows);
+    assert_eq!(y.len(), m * n);
+    let stride = |matrix: Matrix<'_, T>, side: usize| matrix.strides[side] as isize;
+    let factor = if add { T::ONE } else { T::default() };
+    // SAFETY: `Matrix` holds data, sides and strides together, so every element that the routine reads through them lies
+    // in `a.data` and `b.data`; it writes the m * n elements of `y`, which is borrowed exclusively and has that length.
+    unsafe {
+        gemm::gemm(
+            m,
+            n,
+            k,
+            y.as_mut_ptr(),
+            1,
+            n as isize,
+            add,
+            a.data.as_ptr(),
+            stride(a, 1),
+            stride(a, 0),
+            b.data.as_ptr(),
+            stride(b, 1),
+            stride(b, 0),
+            factor,
+            T::ONE,
+            false,
+            false,
+            false,
+            gemm::Parallelism::None,
+        );
+    }
+}

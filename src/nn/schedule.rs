@@ -1,0 +1,152 @@
+//! Learning-rate schedules, with PyTorch's formulas, stepped once per epoch.
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+
+/// How the learning rate changes from epoch to epoch.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase", tag = "name")]
+pub enum Schedule {
+    /// Not at all.
+    #[default]
+    Constant,
+    /// `StepLR`: times gamma every `step_size` epochs.
+    Step {
+        /// Epochs between changes.
+        step_size: u32,
+        /// The factor.
+        gamma: f64,
+    },
+    /// `CosineAnnealingLR` (Loshchilov and Hutter 2017): min + (lr - min) (1 + cos(π t / t_max)) / 2 after t epochs.
+    Cosine {
+        /// Epochs from the largest to the smallest rate.
+        t_max: u32,
+        /// The smallest rate.
+        min: f64,
+    },
+    /// `ReduceLROnPlateau`: times `factor` when the validation metric has not become better, by a ten-thousandth of its
+    /// value, for more than `patience` epochs.
+    Plateau {
+        /// The factor.
+        factor: f64,
+        /// Epochs to wait for.
+        patience: u32,
+        /// The smallest rate.
+        min: f64,
+    },
+}
+
+/// PyTorch's `threshold`: the relative change that counts as one.
+const THRESHOLD: f64 = 1e-4;
+/// PyTorch's `eps`: smaller changes of the rate are not made.
+const SMALLEST_CHANGE: f64 = 1e-8;
+
+impl Schedule {
+    /// Whether it looks at the validation metric.
+    pub fn needs_validation(self) -> bool {
+        matches!(self, Schedule::Plateau { .. })
+    }
+
+    fn check(self) -> Result<()> {
+        let positive = |name, value: f64| {
+            if value > 0.0 && value.is_finite() {
+                return Ok(());
+            }
+            Err(Error::config(name, format!("must be above 0, not {value}")))
+        };
+        let at_least = |name, value: f64, least: f64| {
+            if value >= least && value.is_finite() {
+                return Ok(());
+            }
+            Err(Error::config(name, format!("must be {least} or more, not {value}")))
+        };
+        match self {
+            Schedule::Constant => Ok(()),
+            Schedule::Step { step_size, gamma } => {
+                at_least("--lr-step-size", f64::from(step_size), 1.0)?;
+                positive("--lr-gamma", gamma)
+            }
+            Schedule::Cosine { t_max, min } => {
+                at_least("--lr-t-max", f64::from(t_max), 1.0)?;
+                at_least("--lr-min", min, 0.0)
+            }
+            Schedule::Plateau { factor, min, .. } => {
+                positive("--lr-factor", factor)?;
+                if factor >= 1.0 {
+                    return Err(Error::config("--lr-factor", "must be below 1"));
+                }
+                at_least("--lr-min", min, 0.0)
+            }
+        }
+    }
+}
+
+/// A learning rate on its way along a schedule.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct LearningRate {
+    base: f64,
+    current: f64,
+    epochs: u32,
+    /// The best validation metric so far, and for how many epochs there was no better one.
+    best: Option<f64>,
+    without_better: u32,
+}
+
+impl LearningRate {
+    /// The rate of the first epoch.
+    ///
+    /// # Errors
+    /// If a constant of the schedule makes no sense.
+    pub fn new(base: f64, schedule: Schedule) -> Result<Self> {
+        schedule.check()?;
+        Ok(LearningRate { base, current: base, epochs: 0, best: None, without_better: 0 })
+    }
+
+    /// The rate of the epoch to come.
+    pub fn current(&self) -> f64 {
+        self.current
+    }
+
+    /// Ends an epoch. `validation` is the validation metric, for schedules that look at it, and whether more is better.
+    pub fn step(&mut self, schedule: Schedule, validation: Option<(f64, bool)>) {
+        self.epochs += 1;
+        match schedule {
+            Schedule::Constant => {}
+            Schedule::Step { step_size, gamma } => {
+                self.current = self.base * gamma.powf(f64::from(self.epochs / step_size));
+            }
+            Schedule::Cosine { t_max, min } => {
+                let angle = std::f64::consts::PI * f64::from(self.epochs) / f64::from(t_max);
+                self.current = min + (self.base - min) * (1.0 + angle.cos()) / 2.0;
+            }
+            Schedule::Plateau { factor, patience, min } => {
+                if let Some((value, more_is_better)) = validation {
+                    self.plateau(value, more_is_better, (factor, patience, min));
+                }
+            }
+        }
+    }
+
+    fn plateau(&mut self, value: f64, more_is_better: bool, constants: (f64, u32, f64)) {
+        let (factor, patience, min) = constants;
+        let better = match self.best {
+            None => value.is_finite(),
+            Some(best) if more_is_better => value > best * (1.0 + THRESHOLD),
+            Some(best) => value < best * (1.0 - THRESHOLD),
+        };
+        if better {
+            self.best = Some(value);
+            self.without_better = 0;
+        } else {
+            self.without_better += 1;
+        }
+        if self.without_better > patience {
+            self.without_better = 0;
+            let reduced = (self.current * factor).max(min);
+            if self.current - reduced > SMALLEST_CHANGE {
+                self.current = reduced;
+            }
+        }
+    }
+}

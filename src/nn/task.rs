@@ -1,0 +1,34 @@
+//! What is learned of a node.
+
+use serde::{Deserialize, Serialize};
+
+use crate::event::Metric;
+
+/// What a model learns of each node; decides the loss, the form of labels and the metrics.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum Task {
+    /// One class per node: cross entropy of labels `int64 [n]`
+    #[default]
+    Classification,
+    /// Any number of classes per node: binary cross entropy of labels `[n, classes]`, 0 or 1
+    Multilabel,
+    /// Numbers: mean squared error to labels `[n]` or `[n, outputs]`
+    Regression,
+}
+
+impl Task {
+    /// The metric that is computed in every epoch, and that early stopping looks at.
+    pub fn metric(self) -> Metric {
+        match self {
+            Task::Classification => Metric::Accuracy,
+            Task::Multilabel => Metric::F1Micro,
+            Task::Regression => Metric::MeanSquaredError,
+        }
+    }
+
+    /// Whether outputs stand for classes.
+    pub fn has_classes(self) -> bool {
+        self != Task::Regression
+    }
+}

@@ -1,0 +1,70 @@
+//! Early stopping: the weights with the best validation score, and when to stop looking for better ones.
+
+use serde::{Deserialize, Serialize};
+use tch::Tensor;
+
+use crate::error::Result;
+use crate::spill::{PartitionDataManager, PointerTensor};
+use crate::tape::ParameterSet;
+use crate::tensor;
+
+/// The best epoch so far.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct BestEpoch {
+    /// From 1.
+    pub epoch: u32,
+    /// Its validation score.
+    pub score: f64,
+}
+
+/// Stops a training whose validation score has not become better for `patience` epochs.
+pub(super) struct EarlyStopping {
+    patience: u32,
+    best: Option<(BestEpoch, PointerTensor)>,
+}
+
+impl EarlyStopping {
+    pub(super) fn new(patience: u32) -> Self {
+        EarlyStopping { patience, best: None }
+    }
+
+    /// Goes on from a checkpoint.
+    pub(super) fn set_best(&mut self, best: BestEpoch, weights: PointerTensor) {
+        self.best = Some((best, weights));
+    }
+
+    /// The best epoch and its weights, laid out as [`ParameterSet::flat`].
+    pub(super) fn best(&self) -> Option<(BestEpoch, &PointerTensor)> {
+        self.best.as_ref().map(|(best, weights)| (*best, weights))
+    }
+
+    /// Takes note of an epoch's score; keeps the weights if they are the best.
+    pub(super) fn update(
+        &mut self,
+        (epoch, score, more_is_better): (u32, f64, bool),
+        parameters: &ParameterSet,
+        manager: &PartitionDataManager,
+    ) -> Result<()> {
+        let better = match &self.best {
+            None => score.is_finite(),
+            Some((best, _)) if more_is_better => score > best.score,
+            Some((best, _)) => score < best.score,
+        };
+        if better {
+            let weights = tensor::copy(&*parameters.flat().pin()?)?;
+            self.best = Some((BestEpoch { epoch, score }, manager.track("best-weights", weights)));
+        }
+        Ok(())
+    }
+
+    /// Whether it is time to stop after `epoch` epochs.
+    pub(super) fn is_over(&self, epoch: u32) -> bool {
+        let best = self.best.as_ref().map_or(0, |(best, _)| best.epoch);
+        epoch - best >= self.patience
+    }
+
+    /// A copy of the best weights.
+    pub(super) fn weights(&self) -> Result<Option<Tensor>> {
+        self.best.as_ref().map(|(_, weights)| tensor::copy(&*weights.pin()?)).transpose()
+    }
+}

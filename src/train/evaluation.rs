@@ -1,0 +1,92 @@
+//! What a model is worth: forward passes without dropout.
+
+use tch::{Kind, Tensor};
+
+use super::class_table::ClassTable;
+use super::counts::Counts;
+use super::roc_auc::{ClassScores, PairCounts};
+use super::trainer::Trainer;
+use crate::comm::{Recipient, ReduceOp, all_reduce, complete};
+use crate::error::{Error, Result};
+use crate::event::{Evaluation, Scores};
+use crate::spill::Masks;
+use crate::tape::{Tape, Var};
+use crate::tensor;
+
+impl Trainer<'_> {
+    /// The task's metric, over all ranks.
+    pub fn validate(&self) -> Result<Scores> {
+        let counts = {
+            let (_, logits) = self.forward(Tape::evaluation(self.manager, self.parameters))?;
+            let values = logits.pin()?;
+            self.count(&values)?.0
+        };
+        let [sums] = self.sum([counts.to_tensor()?])?;
+        let counts = Counts::from_tensor(&sums)?;
+        Ok(counts.over(self.loss.task(), self.totals, self.outputs).1)
+    }
+
+    /// Loss and all metrics of the task, over all ranks. `epoch` is the one whose update made the weights.
+    pub fn evaluate(&self, epoch: u32) -> Result<Evaluation> {
+        let (_, logits) = self.forward(Tape::evaluation(self.manager, self.parameters))?;
+        let task = self.loss.task();
+        let counts = self.count(&*logits.pin()?)?.0.to_tensor()?;
+        if !task.has_classes() {
+            drop(logits);
+            let [counts] = self.sum([counts])?;
+            let (loss, scores) =
+                Counts::from_tensor(&counts)?.over(task, self.totals, self.outputs);
+            return Ok(Evaluation { epoch, loss, scores: vec![scores], confusion: None });
+        }
+        let (table, pairs) = self.compare_classes(logits)?;
+        let [in_counts, in_matrix] = table.to_tensors()?;
+        let [counts, in_counts, in_matrix, pairs] =
+            self.sum([counts, in_counts, in_matrix, pairs.to_tensor()?])?;
+        let (loss, scores) = Counts::from_tensor(&counts)?.over(task, self.totals, self.outputs);
+        let table = table.with_sums(&in_counts, &in_matrix)?;
+        let [micro, macro_average] = table.scores(self.totals);
+        let mut all = vec![scores];
+        // The task's own metric is not told twice.
+        all.extend((micro.metric != scores.metric).then_some(micro));
+        all.extend([macro_average, PairCounts::from_tensor(&pairs).scores(self.totals)]);
+        let confusion = table.confusion(self.totals);
+        Ok(Evaluation { epoch, loss, scores: all, confusion })
+    }
+
+    /// This rank's table of classes, and its part of the pairs that ROC AUC counts: one collective.
+    fn compare_classes(&self, logits: Var) -> Result<(ClassTable, PairCounts)> {
+        let task = self.loss.task();
+        let in_masks = bits(self.masks()?)?;
+        let (table, posted) = {
+            let (logits, labels) = (logits.pin()?, self.labels()?.pin()?);
+            let table = ClassTable::new(task, &logits, &labels, &in_masks)?;
+            let mut outbox = self.group.outbox()?;
+            outbox.begin(Recipient::Everyone);
+            ClassScores::new(task, &logits, &labels, &in_masks)?.send(&mut *outbox)?;
+            (table, outbox.post()?)
+        };
+        drop(in_masks);
+        let collective = complete(self.group, posted, &**self.manager)?;
+        let inboxes = (0..self.group.world_size()).map(|from| self.group.inbox(&collective, from));
+        let inboxes = inboxes.collect::<Result<Vec<_>>>()?;
+        let in_masks = bits(self.masks()?)?;
+        let (logits, labels) = (logits.pin()?, self.labels()?.pin()?);
+        let scores = ClassScores::new(task, &logits, &labels, &in_masks)?;
+        Ok((table, scores.count(inboxes, self.group.rank())?))
+    }
+
+    fn sum<const N: usize>(&self, tensors: [Tensor; N]) -> Result<[Tensor; N]> {
+        let sums = all_reduce(self.group, tensors.into(), ReduceOp::Sum, &**self.manager)?;
+        sums.try_into().map_err(|_| Error::Internal("a sum has gone".to_owned()))
+    }
+}
+
+/// Of each row the masks it is in: 1 for train, 2 for validation, 4 for test.
+fn bits(masks: &Masks) -> Result<Vec<u8>> {
+    let mut bits = vec![0; masks.train.size()[0] as usize];
+    for (i, mask) in [&masks.train, &masks.val, &masks.test].into_iter().enumerate() {
+        let mask = mask.pin()?.f_to_kind(Kind::Uint8)?;
+        bits.iter_mut().zip(tensor::slice::<u8>(&mask)).for_each(|(bits, m)| *bits |= m << i);
+    }
+    Ok(bits)
+}

@@ -1,0 +1,166 @@
+//! What a rank learns from its labels and masks, and what all ranks agree on.
+
+use tch::{Kind, Tensor};
+
+use super::config::RunConfig;
+use super::rank::{RankSetup, Surroundings, keep};
+use crate::comm::{ReduceOp, all_reduce};
+use crate::data::{Targets, load_labels, load_mask, load_targets};
+use crate::error::{Error, Result};
+use crate::event::Event;
+use crate::nn::{Loss, Task, class_counts, stored_out_feats};
+use crate::spill::{Masks, PointerTensor};
+use crate::tape::Graph;
+use crate::tensor;
+use crate::train::Totals;
+
+/// What all ranks have to agree on before there is a model.
+pub(super) struct Facts {
+    /// Columns of the model's output.
+    pub(super) outputs: i64,
+    pub(super) totals: Totals,
+    pub(super) num_nodes: u64,
+    pub(super) first_node: u64,
+}
+
+/// Reads labels and masks, and learns the number of outputs and of masked nodes over all ranks: one collective.
+pub(super) fn take_up_labels(
+    setup: &RankSetup,
+    config: &RunConfig,
+    here: Surroundings<'_>,
+) -> Result<Facts> {
+    let RankSetup { manager, partition, graph, .. } = setup;
+    let keys = &config.keys;
+    let key = keys.labels.as_deref();
+    let labels = match config.task {
+        Task::Classification => load_labels(partition, key)?,
+        Task::Multilabel => load_targets(partition, key, Targets::Classes)?,
+        Task::Regression => load_targets(partition, key, Targets::Numbers)?,
+    };
+    let nodes = labels.size()[0];
+    let mask = |key: &Option<String>, name: &str| -> Result<Tensor> {
+        let mask = load_mask(partition, key.as_deref(), name)?;
+        mask.map_or_else(|| tensor::zeros(&[nodes], Kind::Bool), Ok)
+    };
+    let masks = [
+        mask(&keys.train_mask, "train_mask")?,
+        mask(&keys.val_mask, "val_mask")?,
+        mask(&keys.test_mask, "test_mask")?,
+    ];
+    let count = |t: &Tensor| Ok::<_, Error>(t.f_sum(Kind::Int64)?.f_int64_value(&[])?);
+    let unlabelled = match config.task {
+        Task::Classification => labels.f_lt(0)?,
+        _ => labels.f_isnan()?.f_any_dim(1, false)?,
+    };
+    for (mask, name) in masks.iter().zip(["training", "validation", "test"]) {
+        let unlabelled = count(&unlabelled.f_logical_and(mask)?)?;
+        if unlabelled > 0 {
+            let path = partition.node_features().path();
+            let problem = format!("{unlabelled} {name} nodes have no label");
+            return Err(Error::input(path, key.unwrap_or("label"), problem).with_hint(
+                "take them out of the mask, or name other labels with --label-key KEY",
+            ));
+        }
+    }
+    // The width of rows of labels, or the highest class.
+    let highest = match (config.task, labels.numel()) {
+        (Task::Multilabel | Task::Regression, _) => labels.size()[1] - 1,
+        (Task::Classification, 0) => -1,
+        _ => labels.f_max()?.f_int64_value(&[])?,
+    };
+    let without_in_edges = count(&graph.in_degrees().pin()?.f_eq(0)?)?;
+    let numbers = [
+        setup.in_feats,
+        highest,
+        count(&masks[0])?,
+        count(&masks[1])?,
+        count(&masks[2])?,
+        without_in_edges,
+    ];
+    keep(manager.labels.set(manager.track("labels", labels)))?;
+    let [train, val, test] = masks.map(|mask| manager.track("mask", mask));
+    keep(manager.masks.set(Masks { train, val, test }).map_err(drop))?;
+
+    let rows = setup.gather(&numbers)?;
+    setup.check_widths(rows.iter().map(|row| row[0]))?;
+    let sum = |i: usize| rows.iter().map(|row| row[i]).sum::<i64>();
+    let highest: Vec<i64> = rows.iter().map(|row| row[1]).collect();
+    if config.task != Task::Classification && highest.iter().any(|h| *h != highest[0]) {
+        let widths: Vec<i64> = highest.iter().map(|h| h + 1).collect();
+        let problem = format!("has {widths:?} columns on the partitions; one number is needed");
+        let path = partition.node_features().path();
+        return Err(Error::input(path, key.unwrap_or("label"), problem)
+            .with_hint("partition the graph again: all parts must come from one run"));
+    }
+    let totals = Totals { train: sum(2), val: sum(3), test: sum(4) };
+    if totals.train == 0 {
+        let path = partition.node_features().path();
+        return Err(Error::input(
+            path,
+            keys.train_mask.as_deref().unwrap_or("train_mask"),
+            "names no node",
+        )
+        .with_hint("say which array marks the training nodes with --train-mask-key KEY"));
+    }
+    if here.rank == 0 && sum(5) > 0 && config.model.kind.needs_in_edges() {
+        here.events.send(Event::Note(format!(
+            "{} nodes have no in-edges; a layer gives them its bias alone",
+            sum(5)
+        )))?;
+    }
+    Ok(Facts {
+        outputs: num_outputs(config, highest.into_iter().max().unwrap_or(-1))?,
+        totals,
+        num_nodes: partition.book().num_nodes(),
+        first_node: partition.book().node_range(here.rank).start,
+    })
+}
+
+/// One more than the highest label or column, or as many as the start weights have outputs for.
+fn num_outputs(config: &RunConfig, highest: i64) -> Result<i64> {
+    let Some(path) = &config.init_params else { return Ok(highest + 1) };
+    let outputs = stored_out_feats(path, &config.model)?;
+    match config.task {
+        Task::Classification if highest < outputs => return Ok(outputs),
+        Task::Multilabel | Task::Regression if highest + 1 == outputs => return Ok(outputs),
+        _ => {}
+    }
+    let problem = match config.task {
+        Task::Classification => format!("has {outputs} outputs, but labels go up to {highest}"),
+        _ => format!("has {outputs} outputs, but labels have {} columns", highest + 1),
+    };
+    Err(Error::input(path, "", problem))
+}
+
+/// The loss of the run; with class weights, one collective.
+pub(super) fn make_loss(setup: &RankSetup, config: &RunConfig, facts: &Facts) -> Result<Loss> {
+    let Some(weights) = &config.class_weights else { return Ok(Loss::new(config.task)) };
+    let counts = {
+        let (labels, mask) = labels_and_mask(setup)?;
+        class_counts(config.task, &*labels.pin()?, &*mask.pin()?, facts.outputs)?
+    };
+    let counts = all_reduce(&*setup.group, vec![counts], ReduceOp::Sum, &*setup.manager)?;
+    let counts = Vec::<i64>::try_from(&counts[0])?;
+    Loss::weighted(config.task, &weights.resolve(config.task, facts.totals.train, &counts)?)
+}
+
+/// What the loss of all ranks' training nodes is divided by: one collective.
+pub(super) fn divisor(setup: &RankSetup, loss: &Loss) -> Result<f64> {
+    let own = {
+        let (labels, mask) = labels_and_mask(setup)?;
+        loss.divisor(&*labels.pin()?, &*mask.pin()?)?
+    };
+    let own = Tensor::f_from_slice(&[own])?;
+    let sums = all_reduce(&*setup.group, vec![own], ReduceOp::Sum, &*setup.manager)?;
+    let sum = sums[0].f_double_value(&[0])?;
+    if sum > 0.0 {
+        return Ok(sum);
+    }
+    Err(Error::config("--class-weights", "the weights of all training nodes are 0"))
+}
+
+fn labels_and_mask(setup: &RankSetup) -> Result<(&PointerTensor, &PointerTensor)> {
+    let missing = || Error::Internal("no labels are taken up".to_owned());
+    let labels = setup.manager.labels.get().ok_or_else(missing)?;
+    Ok((labels, &setup.manager.masks.get().ok_or_else(missing)?.train))
+}

@@ -1,0 +1,90 @@
+//! What DGL and PyTorch compute on data/karate (tests/fixtures/karate_steps.py says how the files are made), beside what the
+//! built binary computes.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use assert_cmd::Command;
+use safetensors::tensor::{Dtype, SafeTensors, TensorView};
+
+use super::common::repository;
+
+/// As the conformance check: |ours - DGL's| <= 1e-4 + 1e-4 |DGL's|; DGL's own float32 is within 1e-5.
+const TOLERANCE: f64 = 1e-4;
+
+pub(crate) struct Case {
+    flags: Vec<String>,
+    pub(crate) tensors: HashMap<String, (Vec<usize>, Vec<f64>)>,
+    start: Vec<u8>,
+}
+
+fn values(view: &TensorView<'_>) -> Vec<f64> {
+    match view.dtype() {
+        Dtype::F32 => {
+            let floats = view.data().chunks_exact(4);
+            floats.map(|b| f64::from(f32::from_le_bytes(b.try_into().unwrap()))).collect()
+        }
+        Dtype::F64 => {
+            view.data().chunks_exact(8).map(|b| f64::from_le_bytes(b.try_into().unwrap())).collect()
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+pub(crate) fn tensors(bytes: &[u8]) -> HashMap<String, (Vec<usize>, Vec<f64>)> {
+    let file = SafeTensors::deserialize(bytes).unwrap();
+    let tensors =
+        file.iter().map(|(name, view)| (name.to_owned(), (view.shape().to_vec(), values(&view))));
+    tensors.collect()
+}
+
+/// A file in a folder of tests/fixtures.
+pub(crate) fn case(folder: &str, name: &str) -> Case {
+    let path = repository("tests/fixtures").join(folder).join(format!("{name}.safetensors"));
+    let bytes = std::fs::read(path).unwrap();
+    let (_, metadata) = SafeTensors::read_metadata(&bytes).unwrap();
+    let flags = serde_json::from_str(&metadata.metadata().as_ref().unwrap()["flags"]).unwrap();
+    let file = SafeTensors::deserialize(&bytes).unwrap();
+    let start = file.iter().filter_map(|(name, view)| Some((name.strip_prefix("param.")?, view)));
+    let start = safetensors::serialize(start, None).unwrap();
+    Case { flags, tensors: tensors(&bytes), start }
+}
+
+/// Trains with the flags of the case.
+pub(crate) fn run(case: &Case, folder: &Path, more: &[&str]) {
+    let init = folder.join("start.safetensors");
+    std::fs::write(&init, &case.start).unwrap();
+    Command::cargo_bin("sar-single")
+        .unwrap()
+        .args(["--world-size", "2", "--hidden", "5", "--dropout", "0", "--part-json"])
+        .arg(repository("data/karate/karate.json"))
+        .arg("--init-params")
+        .arg(&init)
+        .arg("--out")
+        .arg(folder.join("run"))
+        .arg("--spill-dir")
+        .arg(folder)
+        .args(&case.flags)
+        .args(more)
+        .assert()
+        .success();
+}
+
+pub(crate) fn assert_close(what: &str, ours: &[f64], expected: &[f64]) {
+    assert_eq!(ours.len(), expected.len(), "{what}");
+    for (i, (a, b)) in ours.iter().zip(expected).enumerate() {
+        assert!((a - b).abs() <= TOLERANCE * (1.0 + b.abs()), "{what}[{i}]: {a} instead of {b}");
+    }
+}
+
+/// The losses of all epochs.
+pub(crate) fn check_curve(folder: &str, name: &str) {
+    let case = case(folder, name);
+    let folder = tempfile::tempdir().unwrap();
+    run(&case, folder.path(), &[]);
+    let metrics = std::fs::read_to_string(folder.path().join("run/metrics.jsonl")).unwrap();
+    let lines = metrics.lines().map(|l| serde_json::from_str::<serde_json::Value>(l).unwrap());
+    let epochs = lines.filter(|line| line["event"] == "epoch");
+    let losses: Vec<f64> = epochs.map(|line| line["loss"].as_f64().unwrap()).collect();
+    assert_close(name, &losses, &case.tensors["losses"].1);
+}

@@ -1,0 +1,150 @@
+//! A run that was stopped, however it was, goes on from its checkpoint to the same bits.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use rustix::process::{Signal, kill_process};
+
+use super::common::repository;
+use super::run::{Ended, Run, is_running, wait_for};
+
+/// Everything that has state: moments, the schedule, early stopping, dropout.
+const SETTINGS: [&str; 15] = [
+    "--epochs",
+    "60",
+    "--checkpoint-every",
+    "3",
+    "--patience",
+    "1000",
+    "--schedule",
+    "plateau",
+    "--lr-patience",
+    "5",
+    "--clip-norm",
+    "0.5",
+    "--class-weights",
+    "balanced",
+    "--lr=0.003",
+];
+
+fn karate() -> PathBuf {
+    repository("data/karate/karate.json")
+}
+
+fn out(ended: &Ended) -> PathBuf {
+    ended.spill.with_file_name("out")
+}
+
+fn resume(out: &Path, more: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_sar-single"));
+    command.arg("--resume").arg(out).args(more).output().unwrap()
+}
+
+fn weights(out: &Path) -> Vec<u8> {
+    fs::read(out.join("model.safetensors")).unwrap()
+}
+
+/// The lines of metrics.jsonl without what depends on the clock, memory and disk.
+fn metrics(out: &Path) -> Vec<serde_json::Value> {
+    let text = fs::read_to_string(out.join("metrics.jsonl")).unwrap();
+    let lines = text.lines().map(|line| {
+        let mut line: serde_json::Value = serde_json::from_str(line).unwrap();
+        let fields = line.as_object_mut().unwrap();
+        for key in ["epoch_s", "bytes_written", "bytes_read", "peak_memory_bytes"] {
+            fields.remove(key);
+        }
+        line
+    });
+    lines.collect()
+}
+
+/// Runs until `stop` ends it after some epochs, and goes on.
+fn assert_same_bits(expected: &Path, stop: impl FnOnce(&Run)) {
+    let run = Run::start(&karate(), &SETTINGS);
+    let control = run.control();
+    let workers = run.workers(2);
+    // The launcher may be some epochs behind.
+    wait_for("a checkpoint", || {
+        let is_there = run.out().join("checkpoint.safetensors").exists();
+        (is_there && control.rank(0).epoch() > 15).then_some(())
+    });
+    stop(&run);
+    let ended = run.end();
+    wait_for("the end of the workers", || (!workers.iter().any(|w| is_running(*w))).then_some(()));
+    assert_ne!(ended.code, Some(0), "it was too fast to be stopped");
+    let out = out(&ended);
+    assert!(!out.join("model.safetensors").exists());
+    // As if it had been stopped in the midst of writing.
+    fs::write(out.join(".partial-killed"), "half").unwrap();
+    let resumed = resume(&out, &["--resident", "2"]);
+    assert!(resumed.status.success(), "{}", String::from_utf8_lossy(&resumed.stderr));
+    assert!(String::from_utf8_lossy(&resumed.stderr).contains("note: going on after epoch "));
+    assert_eq!(weights(&out), weights(expected));
+    assert_eq!(metrics(&out), metrics(expected));
+    let mut files: Vec<_> = fs::read_dir(&out).unwrap().map(|e| e.unwrap().file_name()).collect();
+    files.sort();
+    let expected = ["checkpoint.safetensors", "config.toml", "metrics.jsonl", "model.safetensors"];
+    assert_eq!(files, expected);
+    ended.assert_no_spill_files();
+}
+
+#[test]
+fn a_killed_or_interrupted_run_goes_on_to_the_same_bits() {
+    let expected = Run::start(&karate(), &SETTINGS).end();
+    assert_eq!(expected.code, Some(0), "{}", expected.stderr);
+    let expected_out = out(&expected);
+    let rates = metrics(&expected_out);
+    assert!(rates[0]["lr"] != rates[59]["lr"], "the schedule has done something");
+    assert_same_bits(&expected_out, |run| run.signal(Signal::KILL));
+    assert_same_bits(&expected_out, |run| run.signal(Signal::INT));
+    assert_same_bits(&expected_out, |run| kill_process(run.workers(2)[0], Signal::KILL).unwrap());
+}
+
+#[test]
+fn a_finished_run_can_have_more_epochs() {
+    let long = Run::start(&karate(), &["--epochs", "14"]).end();
+    let short = Run::start(&karate(), &["--epochs", "9", "--checkpoint-every", "100"]).end();
+    assert_eq!(short.code, Some(0));
+    let out = out(&short);
+    let resumed = resume(&out, &["--epochs", "14"]);
+    assert!(resumed.status.success(), "{}", String::from_utf8_lossy(&resumed.stderr));
+    assert_eq!(weights(&out), weights(&self::out(&long)));
+    assert_eq!(metrics(&out), metrics(&self::out(&long)));
+
+    let fewer = resume(&out, &["--epochs", "5"]);
+    assert_eq!(fewer.status.code(), Some(1));
+    let error = String::from_utf8_lossy(&fewer.stderr).into_owned();
+    assert!(error.starts_with("error: --epochs: is 5, but the run has had 14"), "{error}");
+}
+
+#[test]
+fn a_checkpoint_belongs_to_the_last_run_in_its_folder() {
+    let first = Run::start(&karate(), &["--epochs", "4", "--checkpoint-every", "2"]).end();
+    let folder = out(&first);
+    assert!(folder.join("checkpoint.safetensors").exists());
+    let second = Run::start(&karate(), &["--epochs", "1", "--out", folder.to_str().unwrap()]).end();
+    assert_eq!(second.code, Some(0));
+    let refused = resume(&folder, &[]);
+    assert_eq!(refused.status.code(), Some(1));
+    let error = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(error.contains("checkpoint.safetensors: cannot be read"), "{error}");
+    assert!(error.contains("hint: --resume takes the folder"), "{error}");
+}
+
+#[test]
+fn a_damaged_checkpoint_is_named() {
+    let run = Run::start(&karate(), &["--epochs", "2", "--checkpoint-every", "1"]).end();
+    let path = out(&run).join("checkpoint.safetensors");
+    let whole = fs::read(&path).unwrap();
+    for keep in [0, 300, whole.len() - 1] {
+        fs::write(&path, &whole[..keep]).unwrap();
+        let refused = resume(&out(&run), &[]);
+        assert_eq!(refused.status.code(), Some(1), "{keep}");
+        let error = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert!(error.contains("checkpoint.safetensors: is not a checkpoint"), "{error}");
+    }
+    fs::write(&path, fs::read(out(&run).join("model.safetensors")).unwrap()).unwrap();
+    let refused = resume(&out(&run), &[]);
+    assert_eq!(refused.status.code(), Some(1));
+}

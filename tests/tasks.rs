@@ -1,0 +1,234 @@
+//! Losses, metrics and schedules against PyTorch's and scikit-learn's numbers (tests/fixtures/tasks.py), for any number of
+//! ranks and threads.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use std::collections::HashMap;
+
+use safetensors::tensor::{Dtype, SafeTensors};
+use sar::Result;
+use sar::event::Evaluation;
+use sar::nn::{LearningRate, Loss, Model, Schedule, ScoreSums, Task, clip_grad_norm};
+use sar::spill::Masks;
+use sar::tape::{Graph, ParameterBuilder, Policy, Tape, Var};
+use sar::testing::{RankContext, on_ranks};
+use sar::train::{Totals, Trainer};
+use tch::{Kind, Tensor};
+
+type Tensors = HashMap<String, Tensor>;
+
+fn fixture(name: &str) -> Tensors {
+    let path = common::repository("tests/fixtures/tasks").join(format!("{name}.safetensors"));
+    let bytes = std::fs::read(path).unwrap();
+    let file = SafeTensors::deserialize(&bytes).unwrap();
+    let tensors = file.iter().map(|(name, view)| {
+        let shape: Vec<i64> = view.shape().iter().map(|d| *d as i64).collect();
+        let kind = match view.dtype() {
+            Dtype::F32 => Kind::Float,
+            Dtype::F64 => Kind::Double,
+            Dtype::I64 => Kind::Int64,
+            Dtype::U8 => Kind::Uint8,
+            other => panic!("{other:?}"),
+        };
+        (name.to_owned(), Tensor::from_data_size(view.data(), &shape, kind))
+    });
+    tensors.collect()
+}
+
+fn number(tensor: &Tensor) -> f64 {
+    tensor.double_value(&[0])
+}
+
+fn assert_close(what: &str, ours: &Tensor, expected: &Tensor, tolerance: f64) {
+    assert_eq!(ours.size(), expected.size(), "{what}");
+    let difference = (ours.to_kind(Kind::Double) - expected.to_kind(Kind::Double)).abs().max();
+    let difference = difference.double_value(&[]);
+    assert!(difference <= tolerance, "{what}: differs by {difference}");
+}
+
+fn cases() -> [(Task, &'static str); 4] {
+    [
+        (Task::Classification, "classification_5"),
+        (Task::Classification, "classification_2"),
+        (Task::Multilabel, "multilabel"),
+        (Task::Regression, "regression"),
+    ]
+}
+
+#[test]
+fn losses_and_gradients_are_pytorchs() {
+    for (task, name) in cases() {
+        let data = fixture(name);
+        for (prefix, weighted) in [("", false), ("weighted_", true)] {
+            let loss = match (weighted, data.get("weights")) {
+                (false, _) => Loss::new(task),
+                (true, None) => continue,
+                (true, Some(weights)) => {
+                    Loss::weighted(task, &Vec::<f64>::try_from(weights).unwrap()).unwrap()
+                }
+            };
+            for (kind, tolerance) in [(Kind::Double, 1e-13), (Kind::Float, 1e-6)] {
+                let (labels, mask) = (&data["labels"], data["train"].to_kind(Kind::Bool));
+                let logits = data["logits"].to_kind(kind);
+                let divisor = loss.divisor(labels, &mask).unwrap();
+                let (value, gradient) = loss.forward(&logits, labels, &mask, divisor).unwrap();
+                let value = Tensor::from_slice(&[value]);
+                let what = format!("{name} {prefix} {kind:?}");
+                assert_close(&what, &value, &data[&format!("{prefix}loss")], tolerance);
+                assert_close(&what, &gradient, &data[&format!("{prefix}grad")], tolerance);
+                assert_eq!(gradient.kind(), kind);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_number_of_threads_changes_no_bit() {
+    for (task, name) in cases() {
+        let data = fixture(name);
+        let (logits, labels) = (data["logits"].tile([5, 1]), &data["labels"]);
+        let labels = if labels.dim() == 1 { labels.tile([5]) } else { labels.tile([5, 1]) };
+        let mask = data["train"].to_kind(Kind::Bool).tile([5]);
+        let on = |threads| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            let (value, gradient) = {
+                let inputs = (logits.shallow_clone(), labels.shallow_clone(), mask.shallow_clone());
+                pool.scope(move |_| {
+                    let (logits, labels, mask) = inputs;
+                    Loss::new(task).forward(&logits, &labels, &mask, 7.0).unwrap()
+                })
+            };
+            (value.to_bits(), Vec::<f32>::try_from(gradient.flatten(0, 1)).unwrap())
+        };
+        assert_eq!(on(1), on(4), "{name}");
+    }
+}
+
+/// Logits that are the features.
+struct Fixed;
+
+impl Model for Fixed {
+    fn forward<'a>(&self, _: &mut Tape<'a>, _: &[&'a dyn Graph], x: Var) -> Result<Var> {
+        Ok(x)
+    }
+}
+
+/// The evaluation of nodes spread over ranks that begin at these rows.
+fn evaluate(task: Task, name: &str, boundaries: &[i64]) -> Evaluation {
+    let work = |context: RankContext| -> Result<Evaluation> {
+        let data = fixture(name);
+        let RankContext { rank, group, manager } = context;
+        let (start, len) = (boundaries[rank], boundaries[rank + 1] - boundaries[rank]);
+        let own = |name: &str| data[name].narrow(0, start, len).contiguous();
+        let track = |name: &str, value| manager.track(name, value);
+        let mask = |name: &str| track(name, own(name).to_kind(Kind::Bool));
+        manager.labels.set(track("labels", own("labels"))).map_err(drop).unwrap();
+        let masks = Masks { train: mask("train"), val: mask("val"), test: mask("test") };
+        manager.masks.set(masks).map_err(drop).unwrap();
+        let loss = Loss::new(task);
+        let count = |name: &str| data[name].sum(Kind::Int64).int64_value(&[]);
+        let divisor = loss.divisor(&data["labels"], &data["train"].to_kind(Kind::Bool))?;
+        let parameters = ParameterBuilder::new(0).finish(&manager, Kind::Float)?;
+        Trainer {
+            manager: &manager,
+            group: &*group,
+            features: track("features", own("logits")),
+            graphs: Vec::new(),
+            model: &Fixed,
+            parameters: &parameters.into(),
+            loss,
+            divisor,
+            outputs: data["logits"].size()[1],
+            totals: Totals { train: count("train"), val: count("val"), test: count("test") },
+            seed: 0,
+            policy: Policy::default(),
+        }
+        .evaluate(3)
+    };
+    let mut all = on_ranks(boundaries.len() - 1, 1, work).unwrap();
+    let first = all.remove(0);
+    assert!(all.iter().all(|other| *other == first), "ranks differ");
+    first
+}
+
+#[test]
+fn metrics_are_scikit_learns_for_any_partitioning() {
+    for (task, name) in cases() {
+        let data = fixture(name);
+        for boundaries in [&[0, 1100][..], &[0, 400, 400, 401, 1100]] {
+            let evaluation = evaluate(task, name, boundaries);
+            assert_eq!(evaluation.epoch, 3);
+            assert!((evaluation.loss - number(&data["loss"])).abs() < 1e-6);
+            let mut compared = 0;
+            for scores in &evaluation.scores {
+                for (mask, value) in scores.named() {
+                    let key = format!("{mask}.{}", scores.metric.key());
+                    let (value, expected) = (value.unwrap(), number(&data[&key]));
+                    assert!((value - expected).abs() < 1e-12, "{name} {key}: {value}, {expected}");
+                    compared += 1;
+                }
+            }
+            let all = data.keys().filter(|key| key.contains('.') && !key.ends_with("confusion"));
+            assert_eq!(compared, all.count(), "{name}");
+            let Some(confusion) = &evaluation.confusion else {
+                assert_eq!(task, Task::Regression);
+                continue;
+            };
+            for (mask, rows) in confusion.named() {
+                let flat: Vec<i64> = rows.iter().flatten().map(|n| *n as i64).collect();
+                let rows = Tensor::from_slice(&flat).reshape([rows.len() as i64, -1]);
+                assert_eq!(rows, data[&format!("{mask}.confusion")], "{name} {mask}");
+            }
+        }
+    }
+}
+
+#[test]
+fn scores_take_rows_of_the_mask_only() {
+    let logits = Tensor::from_slice2(&[[0.1, 0.9], [0.8, 0.2], [0.3, 0.7]]);
+    let labels = Tensor::from_slice(&[1_i64, 1, -1]);
+    let accuracy = |mask: [bool; 3]| {
+        let mask = Tensor::from_slice(&mask);
+        let nodes = mask.sum(Kind::Int64).int64_value(&[]);
+        let sums = ScoreSums::new(Task::Classification, &logits, &labels, &mask).unwrap();
+        sums.score(Task::Classification, nodes, 2)
+    };
+    assert_eq!(accuracy([true, true, false]), Some(0.5));
+    assert_eq!(accuracy([true, false, false]), Some(1.0));
+    assert_eq!(accuracy([false; 3]), None);
+}
+
+fn rates(schedule: Schedule, validation: Option<(&Tensor, bool)>) -> Tensor {
+    let mut rate = LearningRate::new(0.05, schedule).unwrap();
+    let rates = (0..60).map(|epoch| {
+        let now = rate.current();
+        rate.step(schedule, validation.map(|(values, more)| (values.double_value(&[epoch]), more)));
+        now
+    });
+    Tensor::from_slice(&rates.collect::<Vec<_>>())
+}
+
+#[test]
+fn learning_rates_are_pytorchs() {
+    let data = fixture("schedules");
+    let step = Schedule::Step { step_size: 7, gamma: 0.3 };
+    assert_close("step", &rates(step, None), &data["step"], 1e-15);
+    let cosine = Schedule::Cosine { t_max: 25, min: 0.001 };
+    assert_close("cosine", &rates(cosine, None), &data["cosine"], 1e-15);
+    let plateau = Schedule::Plateau { factor: 0.5, patience: 3, min: 0.002 };
+    let values = &data["values"];
+    assert_close("max", &rates(plateau, Some((values, true))), &data["plateau_max"], 1e-15);
+    let falling: Tensor = 1.2 - values;
+    assert_close("min", &rates(plateau, Some((&falling, false))), &data["plateau_min"], 1e-15);
+    assert!(data["plateau_max"].double_value(&[59]) < 0.05 / 3.0, "it was reduced twice");
+}
+
+#[test]
+fn gradients_are_clipped_as_pytorch_does() {
+    let data = fixture("schedules");
+    for norm in [0.5, 100.0] {
+        let clipped = clip_grad_norm(&data["gradient"], norm).unwrap();
+        assert_close("clipped", &clipped, &data[&format!("clipped_{norm:?}")], 1e-15);
+    }
+}
