@@ -123,9 +123,7 @@ fn evaluate(task: Task, name: &str, boundaries: &[i64]) -> Evaluation {
         let own = |name: &str| data[name].narrow(0, start, len).contiguous();
         let track = |name: &str, value| manager.track(name, value);
         let mask = |name: &str| track(name, own(name).to_kind(Kind::Bool));
-        manager.labels.set(track("labels", own("labels"))).map_err(drop).unwrap();
         let masks = Masks { train: mask("train"), val: mask("val"), test: mask("test") };
-        manager.masks.set(masks).map_err(drop).unwrap();
         let loss = Loss::new(task);
         let count = |name: &str| data[name].sum(Kind::Int64).int64_value(&[]);
         let divisor = loss.divisor(&data["labels"], &data["train"].to_kind(Kind::Bool))?;
@@ -134,6 +132,8 @@ fn evaluate(task: Task, name: &str, boundaries: &[i64]) -> Evaluation {
             manager: &manager,
             group: &*group,
             features: track("features", own("logits")),
+            labels: track("labels", own("labels")),
+            masks,
             graphs: Vec::new(),
             model: &Fixed,
             parameters: &parameters.into(),

@@ -54,7 +54,7 @@ mod tests {
         let lanes = philox_lanes(40, [1, 2, 3], [4, 5]);
         for lane in 0..LANES {
             let one = philox4x32([40 + lane as u32, 1, 2, 3], [4, 5]);
-            assert_eq!([0, 1, 2, 3].map(|word| lanes[word][lane]), one);
+            assert_eq!(lanes.map(|word| word[lane]), one);
         }
     }
 

@@ -122,7 +122,7 @@ mod tests {
             let error = (f64::from(ours) - exact).abs();
             assert!(error <= 2e-7 * exact + 2e-45, "exp({x}) = {ours}, not {exact}");
         }
-        assert_eq!(Real::exp(f32::NEG_INFINITY), 0.0);
-        assert_eq!(Real::exp(0.0_f32), 1.0);
+        assert_eq!(Real::exp(f32::NEG_INFINITY).to_bits(), 0);
+        assert_eq!(Real::exp(0.0_f32).to_bits(), 1.0_f32.to_bits());
     }
 }

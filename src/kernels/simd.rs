@@ -28,7 +28,7 @@ pub(super) fn prefetch<T>(row: &[T]) {
         // SAFETY: the pointer is inside a slice that is borrowed; a prefetch changes nothing that can be seen.
         unsafe {
             use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-            _mm_prefetch::<_MM_HINT_T0>(line.as_ptr().cast());
+            _mm_prefetch(line.as_ptr().cast(), _MM_HINT_T0);
         }
     }
     #[cfg(not(target_arch = "x86_64"))]

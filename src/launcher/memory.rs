@@ -3,41 +3,36 @@
 //! Measured as the sum of proportional set sizes: of a page that n processes share, each counts the n-th part.
 
 use std::fs;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::worker::Worker;
-use crate::ipc::{Activity, Control};
 
 /// Samples are at least this far apart.
-const INTERVAL: Duration = Duration::from_millis(100);
-/// The launcher's own memory hardly changes: it is read once in so many samples.
-const LAUNCHER_SAMPLES: usize = 10;
+const INTERVAL: Duration = Duration::from_millis(50);
+/// Proportional set sizes are read once in so many samples.
+const CALIBRATION: usize = 40;
 
 /// Samples the tree and keeps the largest sum seen.
 ///
-/// Reading a process's set size walks its page tables, so a parked worker, whose memory does not change, is read once
-/// after each of its turns.
+/// Reading a proportional set size walks page tables, which costs milliseconds. Between two such readings a process is
+/// taken to have grown by as much as its anonymous memory, which the kernel counts anyway.
 pub(super) struct MemorySampler {
-    control: Arc<Control>,
-    launcher: u64,
-    workers: Vec<Sample>,
+    processes: Vec<Sample>,
     samples: usize,
     last: Instant,
     peak: u64,
 }
 
-#[derive(Clone, Copy, Default)]
+/// A process when its proportional set size was last read.
+#[derive(Clone, Copy)]
 struct Sample {
-    bytes: u64,
-    /// The turns the worker had begun, if it was parked then.
-    parked_after: Option<u32>,
+    proportional: u64,
+    anonymous: u64,
 }
 
 impl MemorySampler {
-    pub(super) fn new(control: Arc<Control>) -> Self {
-        let workers = vec![Sample::default(); control.world_size()];
-        MemorySampler { control, launcher: 0, workers, samples: 0, last: Instant::now(), peak: 0 }
+    pub(super) fn new() -> Self {
+        MemorySampler { processes: Vec::new(), samples: 0, last: Instant::now(), peak: 0 }
     }
 
     /// Takes a sample, if one is due, and gives the sum; to be called often.
@@ -45,22 +40,25 @@ impl MemorySampler {
         if self.samples > 0 && self.last.elapsed() < INTERVAL {
             return None;
         }
-        if self.samples.is_multiple_of(LAUNCHER_SAMPLES) {
-            self.launcher = proportional_set_size("self");
-        }
-        self.samples += 1;
         self.last = Instant::now();
-        for worker in workers {
-            let sample = &mut self.workers[worker.rank()];
-            let status = self.control.rank(worker.rank());
-            let parked = status.activity() == Activity::Parked;
-            let parked_after = parked.then(|| status.turns());
-            if !parked || sample.parked_after != parked_after {
-                let bytes = proportional_set_size(&worker.pid().to_string());
-                *sample = Sample { bytes, parked_after };
+        let workers = workers.iter().map(|worker| worker.pid().to_string());
+        let mut sum = 0;
+        for (i, process) in std::iter::once("self".to_owned()).chain(workers).enumerate() {
+            // Not all processes at once.
+            if i >= self.processes.len() || (self.samples + i).is_multiple_of(CALIBRATION) {
+                let anonymous = anonymous_memory(&process);
+                let sample = Sample { proportional: proportional_set_size(&process), anonymous };
+                match self.processes.get_mut(i) {
+                    Some(old) => *old = sample,
+                    None => self.processes.push(sample),
+                }
+                sum += sample.proportional;
+            } else {
+                let Sample { proportional, anonymous } = self.processes[i];
+                sum += (proportional + anonymous_memory(&process)).saturating_sub(anonymous);
             }
         }
-        let sum = self.launcher + self.workers.iter().map(|sample| sample.bytes).sum::<u64>();
+        self.samples += 1;
         self.peak = self.peak.max(sum);
         Some(sum)
     }
@@ -77,4 +75,13 @@ fn proportional_set_size(pid: &str) -> u64 {
     let line = rollup.lines().find_map(|line| line.strip_prefix("Pss:"));
     let kib = line.and_then(|text| text.trim().strip_suffix("kB")?.trim().parse::<u64>().ok());
     kib.unwrap_or(0) << 10
+}
+
+/// In bytes; 0 for a process that is gone.
+fn anonymous_memory(pid: &str) -> u64 {
+    let statm = fs::read_to_string(format!("/proc/{pid}/statm")).unwrap_or_default();
+    let pages: Vec<u64> = statm.split_whitespace().filter_map(|n| n.parse().ok()).collect();
+    let resident = pages.get(1).zip(pages.get(2));
+    let pages = resident.map_or(0, |(resident, shared)| resident.saturating_sub(*shared));
+    pages * rustix::param::page_size() as u64
 }

@@ -154,7 +154,7 @@ struct Supervisor {
 
 impl Supervisor {
     fn new(control: Arc<Control>, budget: u64) -> Self {
-        let memory = MemorySampler::new(control.clone());
+        let memory = MemorySampler::new();
         let governor = Governor::new(control.clone(), budget);
         Supervisor {
             control,

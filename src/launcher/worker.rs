@@ -18,10 +18,6 @@ impl Worker {
         Worker { rank, pid, alive: true }
     }
 
-    pub(super) fn rank(&self) -> usize {
-        self.rank
-    }
-
     pub(super) fn pid(&self) -> Pid {
         self.pid
     }

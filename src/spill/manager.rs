@@ -14,7 +14,8 @@ use crate::error::Result;
 use crate::graph::GraphShard;
 use crate::ipc::{Phase, TurnLock};
 
-/// Which of a rank's nodes a loss or an accuracy is taken over: `bool` tensors `[num_inner_nodes]`.
+/// Which nodes a loss or an accuracy is taken over: `bool` tensors with one element per label.
+#[derive(Clone)]
 pub struct Masks {
     /// The nodes that are trained on.
     pub train: PointerTensor,
@@ -151,7 +152,7 @@ impl PartitionDataManager {
         slots.iter().try_for_each(|slot| slot.check_unpinned())?;
         // Freed memory is worth keeping, too: it need not be asked for and cleared again.
         let all = anonymous_bytes().map(|bytes| bytes.saturating_sub(self.base));
-        if all.is_some_and(|all| all <= share) {
+        if share > 0 && all.is_some_and(|all| all <= share) {
             return Ok(());
         }
         slots.sort_by_key(|slot| slot.last_used());

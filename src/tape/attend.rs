@@ -46,7 +46,7 @@ pub struct Attend {
 }
 
 impl<'a> Tape<'a> {
-    /// y[v, h] = sum over in-edges u -> v of softmax_u(score(u, v, h)) · messages[u, h]; 0 without in-edges. One
+    /// `y[v, h] = sum over in-edges u -> v of softmax_u(score(u, v, h)) · messages[u, h]`; 0 without in-edges. One
     /// collective.
     ///
     /// `messages` is `[num_sources, heads * width]`, head after head, the result `[num_destinations, heads * width]`.
@@ -149,8 +149,8 @@ struct AttendAdjoint<'a> {
     collective: Option<Collective>,
 }
 
-/// With a the attention and d = `<gy, y>`: the gradient of a score is a (`<gy[v], messages[u]>` - d[v]), that of a message
-/// the sum of a gy[v] over its out-edges (FlashAttention's backward pass: Dao et al., NeurIPS 2022).
+/// With a the attention and d = `<gy, y>`: the gradient of a score is a `(<gy[v], messages[u]> - d[v])`, that of a message
+/// the sum of `a gy[v]` over its out-edges (FlashAttention's backward pass: Dao et al., NeurIPS 2022).
 impl Adjoint for AttendAdjoint<'_> {
     fn adjoint(self: Box<Self>, tape: &mut Tape<'_>, gradient: PointerTensor) -> Result<()> {
         let AttendAdjoint { graph, sources, edges, layout, log_sum, output, collective } = *self;

@@ -45,7 +45,7 @@ pub struct Propagation<'p> {
 }
 
 impl<'a> Tape<'a> {
-    /// y[v] = reduce over in-edges u -> v of message(src[u], dst[v], edge): `[num_destinations, width of a message]`; 0
+    /// `y[v] = reduce over in-edges u -> v of message(src[u], dst[v], edge)`: `[num_destinations, width of a message]`; 0
     /// without in-edges. One collective.
     ///
     /// `message` is any torch code; it gets some edges at a time and gives one row each, `[edges, width]`, the same width

@@ -56,9 +56,9 @@ impl Trainer<'_> {
     /// This rank's table of classes, and its part of the pairs that ROC AUC counts: one collective.
     fn compare_classes(&self, logits: Var) -> Result<(ClassTable, PairCounts)> {
         let task = self.loss.task();
-        let in_masks = bits(self.masks()?)?;
+        let in_masks = bits(&self.masks)?;
         let (table, posted) = {
-            let (logits, labels) = (logits.pin()?, self.labels()?.pin()?);
+            let (logits, labels) = (logits.pin()?, self.labels.pin()?);
             let table = ClassTable::new(task, &logits, &labels, &in_masks)?;
             let mut outbox = self.group.outbox()?;
             outbox.begin(Recipient::Everyone);
@@ -69,8 +69,8 @@ impl Trainer<'_> {
         let collective = complete(self.group, posted, &**self.manager)?;
         let inboxes = (0..self.group.world_size()).map(|from| self.group.inbox(&collective, from));
         let inboxes = inboxes.collect::<Result<Vec<_>>>()?;
-        let in_masks = bits(self.masks()?)?;
-        let (logits, labels) = (logits.pin()?, self.labels()?.pin()?);
+        let in_masks = bits(&self.masks)?;
+        let (logits, labels) = (logits.pin()?, self.labels.pin()?);
         let scores = ClassScores::new(task, &logits, &labels, &in_masks)?;
         Ok((table, scores.count(inboxes, self.group.rank())?))
     }

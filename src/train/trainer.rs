@@ -15,7 +15,7 @@ use crate::nn::{Loss, Model};
 use crate::spill::{Masks, PartitionDataManager, PointerTensor};
 use crate::tape::{Graph, ParameterSet, Policy, Tape, Var};
 
-/// A model with this rank's part of the data. Labels and masks are those of the manager.
+/// A model with this rank's part of the data.
 pub struct Trainer<'a> {
     /// This rank's data.
     pub manager: &'a Rc<PartitionDataManager>,
@@ -23,6 +23,10 @@ pub struct Trainer<'a> {
     pub group: &'a dyn ProcessGroup,
     /// Input features, one row per source of the first layer's graph.
     pub features: PointerTensor,
+    /// Labels, one row per output of the model.
+    pub labels: PointerTensor,
+    /// Which of them belong to training, validation and test nodes.
+    pub masks: Masks,
     /// One graph per layer.
     pub graphs: Vec<&'a dyn Graph>,
     /// The model.
@@ -133,21 +137,9 @@ impl Trainer<'_> {
 
     /// This rank's counts, and the gradient of the loss.
     pub(super) fn count(&self, logits: &Tensor) -> Result<(Counts, Tensor)> {
-        let (labels, masks) = (self.labels()?.pin()?, self.masks()?);
+        let (labels, masks) = (self.labels.pin()?, &self.masks);
         let (loss, gradient) =
             self.loss.forward(logits, &labels, &*masks.train.pin()?, self.divisor)?;
         Ok((Counts::new(loss, self.loss.task(), logits, &labels, masks)?, gradient))
     }
-
-    pub(super) fn labels(&self) -> Result<&PointerTensor> {
-        self.manager.labels.get().ok_or_else(|| missing("labels"))
-    }
-
-    pub(super) fn masks(&self) -> Result<&Masks> {
-        self.manager.masks.get().ok_or_else(|| missing("masks"))
-    }
-}
-
-fn missing(what: &str) -> Error {
-    Error::Internal(format!("the trainer has no {what}"))
 }

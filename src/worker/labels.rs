@@ -21,6 +21,10 @@ pub(super) struct Facts {
     pub(super) totals: Totals,
     pub(super) num_nodes: u64,
     pub(super) first_node: u64,
+    /// Of own nodes.
+    pub(super) labels: PointerTensor,
+    /// Of own nodes.
+    pub(super) masks: Masks,
 }
 
 /// Reads labels and masks, and learns the number of outputs and of masked nodes over all ranks: one collective.
@@ -77,9 +81,11 @@ pub(super) fn take_up_labels(
         count(&masks[2])?,
         without_in_edges,
     ];
-    keep(manager.labels.set(manager.track("labels", labels)))?;
+    let labels = manager.track("labels", labels);
+    keep(manager.labels.set(labels.clone()))?;
     let [train, val, test] = masks.map(|mask| manager.track("mask", mask));
-    keep(manager.masks.set(Masks { train, val, test }).map_err(drop))?;
+    let masks = Masks { train, val, test };
+    keep(manager.masks.set(masks.clone()).map_err(drop))?;
 
     let rows = setup.gather(&numbers)?;
     setup.check_widths(rows.iter().map(|row| row[0]))?;
@@ -113,6 +119,8 @@ pub(super) fn take_up_labels(
         totals,
         num_nodes: partition.book().num_nodes(),
         first_node: partition.book().node_range(here.rank).start,
+        labels,
+        masks,
     })
 }
 
@@ -136,8 +144,8 @@ fn num_outputs(config: &RunConfig, highest: i64) -> Result<i64> {
 pub(super) fn make_loss(setup: &RankSetup, config: &RunConfig, facts: &Facts) -> Result<Loss> {
     let Some(weights) = &config.class_weights else { return Ok(Loss::new(config.task)) };
     let counts = {
-        let (labels, mask) = labels_and_mask(setup)?;
-        class_counts(config.task, &*labels.pin()?, &*mask.pin()?, facts.outputs)?
+        let (labels, mask) = (facts.labels.pin()?, facts.masks.train.pin()?);
+        class_counts(config.task, &labels, &mask, facts.outputs)?
     };
     let counts = all_reduce(&*setup.group, vec![counts], ReduceOp::Sum, &*setup.manager)?;
     let counts = Vec::<i64>::try_from(&counts[0])?;
@@ -145,11 +153,8 @@ pub(super) fn make_loss(setup: &RankSetup, config: &RunConfig, facts: &Facts) ->
 }
 
 /// What the loss of all ranks' training nodes is divided by: one collective.
-pub(super) fn divisor(setup: &RankSetup, loss: &Loss) -> Result<f64> {
-    let own = {
-        let (labels, mask) = labels_and_mask(setup)?;
-        loss.divisor(&*labels.pin()?, &*mask.pin()?)?
-    };
+pub(super) fn divisor(setup: &RankSetup, loss: &Loss, facts: &Facts) -> Result<f64> {
+    let own = loss.divisor(&*facts.labels.pin()?, &*facts.masks.train.pin()?)?;
     let own = Tensor::f_from_slice(&[own])?;
     let sums = all_reduce(&*setup.group, vec![own], ReduceOp::Sum, &*setup.manager)?;
     let sum = sums[0].f_double_value(&[0])?;
@@ -157,10 +162,4 @@ pub(super) fn divisor(setup: &RankSetup, loss: &Loss) -> Result<f64> {
         return Ok(sum);
     }
     Err(Error::config("--class-weights", "the weights of all training nodes are 0"))
-}
-
-fn labels_and_mask(setup: &RankSetup) -> Result<(&PointerTensor, &PointerTensor)> {
-    let missing = || Error::Internal("no labels are taken up".to_owned());
-    let labels = setup.manager.labels.get().ok_or_else(missing)?;
-    Ok((labels, &setup.manager.masks.get().ok_or_else(missing)?.train))
 }

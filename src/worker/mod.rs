@@ -2,6 +2,7 @@
 
 mod budget;
 mod config;
+mod labelled;
 mod labels;
 mod predict;
 mod rank;

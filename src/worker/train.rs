@@ -7,6 +7,7 @@ use std::rc::Rc;
 use tch::Tensor;
 
 use super::config::RunConfig;
+use super::labelled::Labelled;
 use super::labels::{divisor, make_loss, take_up_labels};
 use super::rank::{KIND, RankSetup, Surroundings};
 use super::sampled;
@@ -33,7 +34,7 @@ pub fn train(here: Surroundings<'_>, config: &RunConfig, resumed: bool) -> Resul
     let setup = RankSetup::new(here, config)?;
     let facts = take_up_labels(&setup, config, here)?;
     let loss = make_loss(&setup, config, &facts)?;
-    let divisor = divisor(&setup, &loss)?;
+    let divisor = divisor(&setup, &loss, &facts)?;
     let mut builder = ParameterBuilder::new(config.seed);
     let model = Stack::new(&mut builder, &config.model, setup.sizes(facts.outputs))?;
     let parameters = Rc::new(builder.finish(&setup.manager, KIND)?);
@@ -44,11 +45,24 @@ pub fn train(here: Surroundings<'_>, config: &RunConfig, resumed: bool) -> Resul
     let flat = tensor::copy(&*parameters.flat().pin()?)?;
     let mut synced = sync_params(&*setup.group, vec![flat], &*setup.manager)?;
     parameters.set_flat(synced.remove(0))?;
+    let layers = config.model.layers;
+    let (labels, masks) = (facts.labels.clone(), facts.masks.clone());
+    let labelled =
+        config.mfg.then(|| Labelled::new(&setup, &labels, &masks, layers)).transpose()?;
+    let (graphs, features, labels, masks) = match &labelled {
+        Some(Labelled { graphs, features, labels, masks, .. }) => {
+            let graphs = graphs.iter().map(|graph| graph as &dyn Graph).collect();
+            (graphs, features.clone(), labels.clone(), masks.clone())
+        }
+        None => (vec![&setup.graph as _; layers], setup.features.clone(), labels, masks),
+    };
     let trainer = Trainer {
         manager: &setup.manager,
         group: &*setup.group,
-        features: setup.features.clone(),
-        graphs: vec![&setup.graph as &dyn Graph; config.model.layers],
+        features,
+        labels,
+        masks,
+        graphs,
         model: &model,
         parameters: &parameters,
         loss,
@@ -61,7 +75,10 @@ pub fn train(here: Surroundings<'_>, config: &RunConfig, resumed: bool) -> Resul
     match &config.dump_step {
         Some(path) => {
             let dump = StepDump::open(path, &parameters, facts.num_nodes, facts.outputs)?;
-            let write = &mut |logits: &Tensor| dump.write_logits(facts.first_node, logits);
+            let write = &mut |logits: &Tensor| match &labelled {
+                Some(labelled) => dump.write_logits(facts.first_node, &labelled.spread(logits)?),
+                None => dump.write_logits(facts.first_node, logits),
+            };
             let step = trainer.step(1, &trainer.mark(), write)?;
             if here.rank == 0 {
                 dump.finish(step.loss, &parameters, &step.gradient)?;
@@ -70,7 +87,7 @@ pub fn train(here: Surroundings<'_>, config: &RunConfig, resumed: bool) -> Resul
         None => run_epochs(&trainer, here, (config, resumed), loader.as_ref())?,
     }
     drop(trainer);
-    drop(parameters);
+    drop((labelled, facts, parameters));
     setup.end()
 }
 

@@ -1,0 +1,180 @@
+//! Attention in one pass against softmax in two, with extreme scores, cut into shards; dense products against loops.
+#![allow(clippy::unwrap_used)]
+
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use sar::graph::Csr;
+use sar::kernels::{AdditiveScore, Attention, Destinations, Matrix, matmul, matmul_over_rows};
+
+const ROWS: usize = 120;
+const COLS: usize = 90;
+const HEADS: usize = 3;
+const WIDTH: usize = 7;
+const SLOPE: f64 = 0.2;
+
+struct Problem {
+    edges: Vec<(u32, u32)>,
+    src: Vec<f64>,
+    dst: Vec<f64>,
+    messages: Vec<f64>,
+}
+
+/// Scores up to `scale`; the last ten rows have no edges, row 0 has thousands.
+fn problem(scale: f64) -> Problem {
+    let mut rng = ChaCha8Rng::seed_from_u64(7);
+    let mut edges: Vec<(u32, u32)> = (0..900)
+        .map(|_| (rng.random_range(0..ROWS as u32 - 10), rng.random_range(0..COLS as u32)))
+        .collect();
+    edges.extend((0..3000).map(|i| (0, i % COLS as u32)));
+    let mut values = |len: usize, scale: f64| -> Vec<f64> {
+        (0..len).map(|_| rng.random_range(-scale..scale)).collect()
+    };
+    let src = values(COLS * HEADS, scale);
+    let dst = values(ROWS * HEADS, scale);
+    Problem { edges, src, dst, messages: values(COLS * HEADS * WIDTH, 1.0) }
+}
+
+fn graph(edges: &[(u32, u32)]) -> Csr {
+    let (rows, cols): (Vec<u32>, Vec<u32>) = edges.iter().copied().unzip();
+    Csr::from_entries(ROWS, COLS, &rows, &cols).0
+}
+
+impl Problem {
+    fn score(&self, (row, col): (u32, u32), head: usize) -> f64 {
+        let sum = self.src[col as usize * HEADS + head] + self.dst[row as usize * HEADS + head];
+        if sum > 0.0 { sum } else { SLOPE * sum }
+    }
+
+    /// The attention of each edge and head: maximum first, then exponentials.
+    fn two_passes(&self) -> Vec<f64> {
+        let mut largest = vec![f64::NEG_INFINITY; ROWS * HEADS];
+        let place = |row: u32, head: usize| row as usize * HEADS + head;
+        let all = || self.edges.iter().flat_map(|edge| (0..HEADS).map(move |head| (*edge, head)));
+        for (edge, head) in all() {
+            let largest = &mut largest[place(edge.0, head)];
+            *largest = largest.max(self.score(edge, head));
+        }
+        let exponential = |(edge, head): ((u32, u32), usize)| {
+            (self.score(edge, head) - largest[place(edge.0, head)]).exp()
+        };
+        let mut sums = vec![0.0; ROWS * HEADS];
+        for (edge, head) in all() {
+            sums[place(edge.0, head)] += exponential((edge, head));
+        }
+        all().map(|(edge, head)| exponential((edge, head)) / sums[place(edge.0, head)]).collect()
+    }
+}
+
+fn assert_close(what: &str, ours: &[f64], expected: &[f64]) {
+    assert_eq!(ours.len(), expected.len());
+    for (i, (a, b)) in ours.iter().zip(expected).enumerate() {
+        assert!((a - b).abs() < 1e-9 * (1.0 + b.abs()), "{what}[{i}]: {a} instead of {b}");
+    }
+}
+
+#[test]
+fn one_pass_over_shards_is_softmax_in_two_passes_with_any_scores() {
+    for scale in [1.0, 1e4] {
+        let p = problem(scale);
+        let alpha = p.two_passes();
+        let columns = HEADS * WIDTH;
+        let mut expected = vec![0.0; ROWS * columns];
+        for (i, &(row, col)) in p.edges.iter().enumerate() {
+            for j in 0..columns {
+                let message = p.messages[col as usize * columns + j];
+                expected[row as usize * columns + j] += alpha[i * HEADS + j / WIDTH] * message;
+            }
+        }
+
+        let attention = || Attention {
+            score: AdditiveScore { src: &p.src, dst: &p.dst, heads: HEADS, slope: SLOPE },
+            messages: &p.messages,
+            heads: HEADS,
+            width: WIDTH,
+            dropout: None,
+        };
+        let mut largest = vec![f64::NEG_INFINITY; ROWS * HEADS];
+        let mut sum = vec![0.0; ROWS * HEADS];
+        let mut y = vec![0.0; ROWS * columns];
+        let shards: Vec<Csr> = p.edges.chunks(1000).map(graph).collect();
+        for shard in &shards {
+            attention().accumulate(shard, &mut largest, &mut sum, &mut y);
+        }
+        for (row, y) in y.chunks_exact_mut(WIDTH).enumerate() {
+            let sum = if sum[row] > 0.0 { sum[row] } else { 1.0 };
+            for v in y {
+                *v /= sum;
+            }
+        }
+        assert_close("output", &y, &expected);
+
+        // gy is the output of another row, so that it is no multiple of y.
+        let gy: Vec<f64> = (0..y.len()).map(|i| ((i * 7) as f64).sin()).collect();
+        let pairs = y.chunks_exact(WIDTH).zip(gy.chunks_exact(WIDTH));
+        let delta: Vec<f64> =
+            pairs.map(|(y, g)| y.iter().zip(g).map(|(y, g)| y * g).sum()).collect();
+        let log_sum: Vec<f64> = sum.iter().zip(&largest).map(|(s, m)| s.ln() + m).collect();
+        let (mut gz, mut gsrc) = (vec![0.0; p.messages.len()], vec![0.0; p.src.len()]);
+        let mut gdst = vec![0.0; p.dst.len()];
+        let of = Destinations { log_sum: &log_sum, delta: &delta, gy: &gy };
+        for shard in &shards {
+            attention().destination_adjoint(shard, of, &mut gdst);
+            attention().source_adjoint(&shard.transpose().0, of, &mut gz, &mut gsrc);
+        }
+        let (mut expected_z, mut expected_src) = (vec![0.0; gz.len()], vec![0.0; gsrc.len()]);
+        let mut expected_dst = vec![0.0; gdst.len()];
+        for (i, &(row, col)) in p.edges.iter().enumerate() {
+            let (row, col) = (row as usize, col as usize);
+            for head in 0..HEADS {
+                let alpha = alpha[i * HEADS + head];
+                let places = (head * WIDTH..(head + 1) * WIDTH)
+                    .map(|j| (row * columns + j, col * columns + j));
+                let mut product = 0.0;
+                for (at_row, at_col) in places {
+                    expected_z[at_col] += alpha * gy[at_row];
+                    product += gy[at_row] * p.messages[at_col];
+                }
+                let sum = p.src[col * HEADS + head] + p.dst[row * HEADS + head];
+                let slope = if sum > 0.0 { 1.0 } else { SLOPE };
+                let ds = alpha * (product - delta[row * HEADS + head]) * slope;
+                expected_src[col * HEADS + head] += ds;
+                expected_dst[row * HEADS + head] += ds;
+            }
+        }
+        assert_close("messages", &gz, &expected_z);
+        assert_close("sources", &gsrc, &expected_src);
+        assert_close("destinations", &gdst, &expected_dst);
+    }
+}
+
+#[test]
+fn products_are_sums_of_products() {
+    for (rows, k, n) in [(0, 3, 4), (1, 1, 1), (5, 7, 3), (2500, 16, 33), (3, 0, 2), (4, 2, 0)] {
+        let value = |i: usize| ((i * 31) % 17) as f64 - 8.0;
+        let a: Vec<f64> = (0..rows * k).map(value).collect();
+        let b: Vec<f64> = (0..k * n).map(|i| value(i + 5)).collect();
+        let bias: Vec<f64> = (0..n).map(value).collect();
+        let cell =
+            |i: usize, j: usize| -> f64 { (0..k).map(|l| a[i * k + l] * b[l * n + j]).sum() };
+        for add in [false, true] {
+            let mut y = vec![2.0; rows * n];
+            matmul(&a, Matrix::new(&b, k, n), Some(&bias), &mut y, add);
+            let before = if add { 2.0 } else { 0.0 };
+            for i in 0..rows {
+                for j in 0..n {
+                    assert!((y[i * n + j] - before - bias[j] - cell(i, j)).abs() < 1e-9);
+                }
+            }
+        }
+        if k > 0 && n > 0 {
+            let c: Vec<f64> = (0..rows * n).map(|i| value(i + 3)).collect();
+            let product = matmul_over_rows(&a, &c, k, n);
+            for i in 0..k {
+                for j in 0..n {
+                    let sum: f64 = (0..rows).map(|r| a[r * k + i] * c[r * n + j]).sum();
+                    assert!((product[i * n + j] - sum).abs() < 1e-9);
+                }
+            }
+        }
+    }
+}
