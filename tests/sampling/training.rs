@@ -11,6 +11,7 @@ use sar::dist::{DistGraph, Fanout, IndexConfig};
 use sar::io::IoCounters;
 use sar::loader::{DataLoader, DataLoaderConfig, DistNeighborSampler};
 use sar::nn::{Loss, Model, ModelConfig, Optimizer, OptimizerConfig, Sizes, Stack, Task};
+use sar::spill::Masks;
 use sar::tape::{Graph, GraphShardManager, ParameterBuilder, Policy, Tape};
 use sar::testing::{RankContext, on_ranks};
 use sar::train::{FEATURES, LABELS, Reduce, SampledTrainer, Totals, Trainer};
@@ -52,12 +53,15 @@ fn train(
     let mut builder = ParameterBuilder::new(3);
     let stack = Stack::new(&mut builder, model, sizes)?;
     let parameters = Rc::new(builder.finish(manager, Kind::Double)?);
+    let nothing = Tensor::zeros([0, 0], (Kind::Double, tch::Device::Cpu));
+    let nothing = manager.track("nothing", nothing);
     let full = Trainer {
         manager,
         group,
         // Of the full graph nothing is used.
-        features: manager
-            .track("features", Tensor::zeros([0, 0], (Kind::Double, tch::Device::Cpu))),
+        features: nothing.clone(),
+        labels: nothing.clone(),
+        masks: Masks { train: nothing.clone(), val: nothing.clone(), test: nothing },
         graphs: Vec::new(),
         model: &stack,
         parameters: &parameters,
