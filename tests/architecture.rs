@@ -12,7 +12,7 @@ const LAYERS: [&str; 21] = [
 ];
 
 /// Nothing here knows libtorch.
-const WITHOUT_TORCH: [&str; 7] = ["io", "ipc", "graph", "kernels", "data/dgl", "datasets", "dist"];
+const WITHOUT_TORCH: [&str; 6] = ["io", "ipc", "graph", "kernels", "data/dgl", "datasets"];
 
 /// Each says at its top why.
 const UNSAFE: [&str; 6] = [
