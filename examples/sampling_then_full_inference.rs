@@ -105,7 +105,8 @@ fn rank(context: &RankContext, graph: &Arc<DistGraph>) -> sar::Result<()> {
         let counts = Tensor::from_slice(&[right, total]);
         let counts = all_reduce(&**group, vec![counts], ReduceOp::Sum, &**manager)?.remove(0);
         if *rank == 0 {
-            println!("epoch {epoch}: {} of {} right", counts.get(0), counts.get(1));
+            let counts = Vec::<f64>::try_from(counts)?;
+            println!("epoch {epoch}: {} of {} test nodes right", counts[0], counts[1]);
         }
     }
     Ok(())
