@@ -5,7 +5,7 @@
 use sar::event::{Event, Metric};
 use sar::launcher;
 use sar::nn::{ModelConfig, ModelKind, SageAggregator};
-use sar::worker::{PredictConfig, Prediction, RunConfig, WEIGHTS};
+use sar::worker::{NodeOrder, PredictConfig, Prediction, RunConfig, WEIGHTS};
 
 fn main() -> anyhow::Result<()> {
     let folder = tempfile::tempdir()?;
@@ -34,7 +34,13 @@ fn main() -> anyhow::Result<()> {
     let classes = folder.path().join("classes.npy");
     let weights = folder.path().join(WEIGHTS);
     let output = classes.clone();
-    let predict = PredictConfig { run, weights, prediction: Prediction::Classes, output };
+    let predict = PredictConfig {
+        run,
+        weights,
+        prediction: Prediction::Classes,
+        order: NodeOrder::default(),
+        output,
+    };
     launcher::predict(&predict, &mut |_| {})?;
     println!("{} bytes of predictions", std::fs::metadata(classes)?.len());
     Ok(())

@@ -7,6 +7,7 @@ use super::clean::{CleanArgs, clean};
 use super::generate::{GenerateArgs, generate};
 use super::inspect::{InspectArgs, inspect};
 use super::output::show;
+use super::partition::{PartitionArgs, partition};
 use super::predict::{PredictArgs, predict};
 use super::resume::{RunArgs, changed, resume};
 use super::train::{TrainArgs, train};
@@ -32,6 +33,8 @@ struct Arguments {
 enum Command {
     Generate(GenerateArgs),
     Inspect(InspectArgs),
+    // Its many lists of files make it much larger than the others.
+    Partition(Box<PartitionArgs>),
     Predict(PredictArgs),
     Clean(CleanArgs),
 }
@@ -49,6 +52,7 @@ pub fn run() -> u8 {
     let result = match (command, settings) {
         (Some(Command::Generate(args)), _) => generate(args),
         (Some(Command::Inspect(args)), _) => inspect(args),
+        (Some(Command::Partition(args)), _) => partition(*args),
         (Some(Command::Predict(args)), _) => predict(args),
         (Some(Command::Clean(args)), _) => clean(args),
         (None, Some(args)) => train(args, run),

@@ -7,11 +7,14 @@ mod generate;
 mod inspect;
 mod model;
 mod output;
+mod partition;
+mod partition_report;
 mod partition_tables;
 mod predict;
 mod resume;
 mod sampling;
 mod schedule;
+mod signals;
 mod table;
 mod train;
 

@@ -8,11 +8,9 @@ use super::output::print;
 use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::launcher::{self, CONFIG};
-use crate::worker::{PredictConfig, Prediction, RunConfig, WEIGHTS};
+use crate::worker::{NodeOrder, PredictConfig, Prediction, RunConfig, WEIGHTS};
 
 /// Predict all nodes of a graph with trained weights
-///
-/// Rows come in the partitions' global id order.
 #[derive(Debug, Args)]
 pub(super) struct PredictArgs {
     /// Folder of a training run: its model, its data keys and its weights are used
@@ -24,6 +22,9 @@ pub(super) struct PredictArgs {
     /// What to write of each node [default: classes; logits after a regression]
     #[arg(long, value_enum)]
     output: Option<Prediction>,
+    /// Order of the rows; of a heterogeneous graph, node types one after the other
+    #[arg(long, value_enum, default_value_t)]
+    order: NodeOrder,
     /// Weights to use [default: those of the run]
     #[arg(long, value_name = "FILE")]
     weights: Option<PathBuf>,
@@ -53,6 +54,7 @@ pub(super) fn predict(args: PredictArgs) -> Result<()> {
         run,
         weights: args.weights.unwrap_or_else(|| args.run.join(WEIGHTS)),
         prediction,
+        order: args.order,
         output: args.out,
     };
     launcher::predict(&config, &mut |event| {

@@ -2,9 +2,11 @@
 
 pub mod dgl;
 mod load;
+mod original_order;
 
 pub(crate) use load::edge_columns;
 pub use load::{
     DataKeys, NodeColumn, NodeFeatures, Normalize, Shards, Targets, load_labels, load_mask,
     load_targets,
 };
+pub use original_order::{check_original_order, original_places};

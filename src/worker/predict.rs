@@ -8,6 +8,7 @@ use tch::{Kind, Tensor};
 use super::config::RunConfig;
 use super::rank::{KIND, RankSetup, Surroundings};
 use crate::comm::barrier;
+use crate::data::original_places;
 use crate::error::{Error, Result};
 use crate::io::{ArraySpec, Dtype, RowFile, npy_header, safetensors_header};
 use crate::ipc::Phase;
@@ -24,6 +25,16 @@ pub enum Prediction {
     Classes,
     /// The last layer's output, `float32 [num_nodes, outputs]`.
     Logits,
+}
+
+/// The order of a prediction's rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
+pub enum NodeOrder {
+    /// The ids that nodes have in the partitions
+    #[default]
+    Partition,
+    /// The ids that nodes had before the graph was partitioned
+    Original,
 }
 
 impl Prediction {
@@ -59,7 +70,9 @@ pub struct PredictConfig {
     pub weights: PathBuf,
     /// What is written.
     pub prediction: Prediction,
-    /// Where, as `.npy` or `.safetensors`; rows in the partitions' global id order.
+    /// In what order.
+    pub order: NodeOrder,
+    /// Where, as `.npy` or `.safetensors`.
     pub output: PathBuf,
 }
 
@@ -83,8 +96,15 @@ pub fn predict(here: Surroundings<'_>, config: &PredictConfig) -> Result<()> {
         let features = tape.input(&setup.features);
         let logits = model.forward(&mut tape, &graphs, features)?;
         let rows = config.prediction.rows(run.task, &*logits.pin()?)?;
-        let first_node = setup.partition.book().node_range(here.rank).start;
-        file.write_rows(first_node, tensor::bytes(&rows))?;
+        match config.order {
+            NodeOrder::Partition => {
+                let first_node = setup.partition.book().node_range(here.rank).start;
+                file.write_rows(first_node, tensor::bytes(&rows))?;
+            }
+            NodeOrder::Original => {
+                file.write_rows_at(&original_places(&setup.partition)?, tensor::bytes(&rows))?;
+            }
+        }
     }
     setup.manager.set_phase(Phase::Finishing);
     barrier(&*setup.group, &*setup.manager)?;
