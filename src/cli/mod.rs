@@ -13,6 +13,7 @@ mod partition_report;
 mod partition_tables;
 mod predict;
 mod resume;
+mod sampling;
 mod schedule;
 mod signals;
 mod table;

@@ -8,6 +8,7 @@ use super::evaluation::tables;
 use super::model::ModelArgs;
 use super::output::print;
 use super::resume::{RunArgs, absolute};
+use super::sampling::SamplingArgs;
 use super::schedule::ScheduleArgs;
 use crate::data::dgl::PartitionConfig;
 use crate::data::{DataKeys, Normalize};
@@ -92,6 +93,9 @@ pub(super) struct TrainArgs {
     #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Training")]
     seed: u64,
 
+    #[command(flatten)]
+    sampling: SamplingArgs,
+
     /// Folder of results [default: runs/GRAPH-N]
     #[arg(long, value_name = "DIR", help_heading = "Run")]
     out: Option<PathBuf>,
@@ -140,6 +144,7 @@ fn config(args: TrainArgs, run_args: RunArgs) -> Result<RunConfig> {
             .with_hint(format!("pass --world-size {parts}: one worker per partition")));
     }
     let edge_weights = args.edge_weight_key.is_some();
+    let model = args.model.config(edge_weights)?;
     let (lr, weight_decay) = (args.lr, args.weight_decay);
     let optimizer = match args.optimizer {
         OptimizerName::Sgd => OptimizerConfig::Sgd { lr, momentum: 0.0, weight_decay },
@@ -161,7 +166,6 @@ fn config(args: TrainArgs, run_args: RunArgs) -> Result<RunConfig> {
         normalize_features: args.normalize_features,
         task: args.task,
         class_weights: args.class_weights.map(|text| ClassWeights::parse(&text)).transpose()?,
-        model: args.model.config(edge_weights)?,
         policy: if args.no_remat { Policy::Retain } else { Policy::Rematerialise },
         mfg: args.mfg,
         optimizer,
@@ -170,6 +174,8 @@ fn config(args: TrainArgs, run_args: RunArgs) -> Result<RunConfig> {
         patience: args.patience,
         checkpoint_every: args.checkpoint_every,
         epochs,
+        sampling: args.sampling.config(model.num_graphs())?,
+        model,
         seed: args.seed,
         init_params: args.init_params.map(absolute).transpose()?,
         resident: run_args.resident.unwrap_or(defaults.resident),

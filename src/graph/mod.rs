@@ -2,6 +2,8 @@
 //! node and edge. Nothing here knows libtorch.
 
 mod bitmap;
+mod block;
+mod book_maps;
 mod canonical_etype;
 mod csr;
 mod id_ranges;
@@ -9,6 +11,8 @@ mod partition_book;
 mod shard;
 
 pub(crate) use bitmap::{Bitmap, RankedBitmap};
+pub use block::{Block, InEdges, TypedEdges};
+pub use book_maps::PartitionMetadata;
 pub use canonical_etype::CanonicalEtype;
 pub use csr::Csr;
 pub use id_ranges::IdRanges;

@@ -11,6 +11,7 @@ mod external_sort;
 mod faulty;
 mod free_memory;
 mod key_layout;
+mod ranged_read;
 mod row_file;
 mod storage;
 
@@ -24,5 +25,6 @@ pub(crate) use external_sort::{ExternalSort, SortedKeys};
 pub use faulty::{Fault, FaultyStorage};
 pub use free_memory::free_memory;
 pub(crate) use key_layout::KeyLayout;
+pub use ranged_read::read_ranges;
 pub use row_file::RowFile;
 pub use storage::{DiskStorage, Storage, StorageFile};

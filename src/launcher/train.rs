@@ -9,7 +9,7 @@ use crate::data::dgl::PartitionConfig;
 use crate::error::{Error, Result};
 use crate::event::{Event, MetricsFile};
 use crate::io::{AtomicFile, RowFile, replace};
-use crate::nn::NormKind;
+use crate::nn::{ModelKind, NormKind};
 use crate::train::Checkpoint;
 use crate::worker::{self, CHECKPOINT, RunConfig, Surroundings, pending_checkpoint};
 
@@ -137,6 +137,23 @@ fn check(config: &RunConfig) -> Result<()> {
     }
     if config.checkpoint_every == Some(0) {
         return Err(Error::config("--checkpoint-every", "must be 1 or more"));
+    }
+    if let Some(sampling) = &config.sampling {
+        let problem = match (config.model.norm, config.model.kind) {
+            (NormKind::Batch, _) => Some("batch statistics are those of all nodes of the graph"),
+            (_, ModelKind::Sgc { .. }) => Some("--model sgc reads the neighbourhoods only once"),
+            _ => None,
+        };
+        if let Some(problem) = problem {
+            return Err(Error::config("--mode sample", problem)
+                .with_hint("train on the full graph, or choose another model or --norm layer"));
+        }
+        sampling.check(config.model.num_graphs())?;
+        if config.dump_step.is_some() {
+            let problem = "a step on sampled neighbourhoods has no logits of all nodes";
+            return Err(Error::config("dump-step", problem)
+                .with_hint("leave --mode sample away: the file is of a full-graph step"));
+        }
     }
     if let Some(path) = &config.init_params {
         fs::File::open(path).map_err(|e| Error::unreadable(path, &e))?;

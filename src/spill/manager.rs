@@ -39,6 +39,8 @@ pub struct PartitionDataManager {
     lock: TurnLock,
     store: Rc<SpillStore>,
     tracked: RefCell<Vec<Weak<dyn Spillable>>>,
+    /// When the list of values has this length, those that are gone are taken off it.
+    longest: Cell<usize>,
     resumed: Cell<Option<Instant>>,
     /// Memory of this process before it kept anything.
     base: u64,
@@ -59,6 +61,7 @@ impl PartitionDataManager {
             lock,
             store,
             tracked: RefCell::default(),
+            longest: Cell::new(64),
             resumed: Cell::new(None),
             base: anonymous_bytes().unwrap_or(0),
             partition_data: OnceCell::new(),
@@ -87,7 +90,12 @@ impl PartitionDataManager {
 
     fn register<T: Spill>(&self, pointer: Pointer<T>) -> Pointer<T> {
         let slot: Rc<dyn Spillable> = pointer.slot().clone();
-        self.tracked.borrow_mut().push(Rc::downgrade(&slot));
+        let mut tracked = self.tracked.borrow_mut();
+        tracked.push(Rc::downgrade(&slot));
+        if tracked.len() > self.longest.get() {
+            tracked.retain(|slot| slot.strong_count() > 0);
+            self.longest.set(64 + 2 * tracked.len());
+        }
         pointer
     }
 

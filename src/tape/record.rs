@@ -86,6 +86,12 @@ impl<'a> Tape<'a> {
         self.var(value.clone(), false)
     }
 
+    /// An input that is learned, though it is no parameter of the model: rows of an embedding. [`Gradients::input`] has its
+    /// gradient.
+    pub fn trainable_input(&mut self, value: &PointerTensor) -> Var {
+        self.var(value.clone(), true)
+    }
+
     /// A parameter of a set of its own, as an input with one row per node; [`Gradients::input`] has its gradient.
     pub fn learned_input(&mut self, set: &Rc<ParameterSet>, parameter: Parameter) -> Var {
         let (shape, kind) = (set.shape(parameter).to_vec(), set.kind());
@@ -94,7 +100,7 @@ impl<'a> Tape<'a> {
             Rc::new(move || tensor::copy(&set.value(parameter)?))
         };
         let value = self.manager.track_recipe("learned-input", (&shape, kind), None, recipe);
-        self.var(value, true)
+        self.trainable_input(&value)
     }
 
     /// Says which layer (from 0) the following operations belong to. Messages name it, and dropout tells layers apart
@@ -203,7 +209,8 @@ impl Gradients {
         self.by_parameter.get(&parameter)
     }
 
-    /// The gradient of a [learned input](Tape::learned_input) of the tape, in its shape.
+    /// The gradient of a [trainable](Tape::trainable_input) or [learned](Tape::learned_input) input of the tape, in its
+    /// shape. `None` if the loss does not depend on it.
     pub fn input(&self, input: &Var) -> Option<&PointerTensor> {
         self.by_input.get(&input.target()?.id)
     }

@@ -1,4 +1,4 @@
-//! Full-batch training: epochs, evaluation, checkpoints.
+//! Training, on full graphs and on sampled neighbourhoods: epochs, evaluation, checkpoints.
 
 mod checkpoint;
 mod class_table;
@@ -6,11 +6,16 @@ mod counts;
 mod early_stopping;
 mod evaluation;
 mod roc_auc;
+mod sampled;
+mod sampled_epoch;
+mod sampling_config;
 mod trainer;
 mod training;
 
 pub use checkpoint::{Checkpoint, Progress};
 pub use counts::Totals;
 pub use early_stopping::BestEpoch;
+pub use sampled::{FEATURES, LABELS, Reduce, SampledPass, SampledTrainer, block_graphs};
+pub use sampling_config::SamplingConfig;
 pub use trainer::{Mark, Step, Trainer};
 pub use training::{Regime, Training};

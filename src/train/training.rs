@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::checkpoint::{Checkpoint, Progress};
 use super::early_stopping::EarlyStopping;
+use super::sampled::SampledTrainer;
 use super::trainer::{Mark, Trainer};
 use crate::error::{Error, Result};
 use crate::event::{EpochReport, Evaluation};
@@ -28,21 +29,26 @@ pub struct Regime {
 
 /// One rank's part of a training, between two epochs.
 pub struct Training<'a> {
-    trainer: &'a Trainer<'a>,
-    regime: Regime,
-    optimizer: Optimizer,
+    pub(super) trainer: &'a Trainer<'a>,
+    samples: Option<SampledTrainer<'a>>,
+    pub(super) regime: Regime,
+    pub(super) optimizer: Optimizer,
     learning_rate: LearningRate,
     early_stopping: Option<EarlyStopping>,
-    epoch: u32,
+    pub(super) epoch: u32,
     mark: Mark,
 }
 
 impl<'a> Training<'a> {
-    /// Before the first epoch.
+    /// Before the first epoch; with `samples`, epochs are passes over sampled neighbourhoods.
     ///
     /// # Errors
     /// If a constant of the regime makes no sense, or it needs validation nodes and there are none.
-    pub fn new(trainer: &'a Trainer<'a>, regime: Regime) -> Result<Self> {
+    pub fn new(
+        trainer: &'a Trainer<'a>,
+        samples: Option<SampledTrainer<'a>>,
+        regime: Regime,
+    ) -> Result<Self> {
         if regime.clip_norm.is_some_and(|norm| norm.is_nan() || norm <= 0.0) {
             return Err(Error::config("--clip-norm", "must be above 0"));
         }
@@ -56,6 +62,7 @@ impl<'a> Training<'a> {
         }
         Ok(Training {
             trainer,
+            samples,
             regime,
             optimizer: Optimizer::new(regime.optimizer, trainer.manager)?,
             learning_rate: LearningRate::new(regime.optimizer.lr(), regime.schedule)?,
@@ -121,6 +128,9 @@ impl<'a> Training<'a> {
 
     /// One epoch: a step, the optimizer's update, and an evaluation if something depends on one.
     pub fn next_epoch(&mut self) -> Result<EpochReport> {
+        if let Some(samples) = self.samples {
+            return self.next_sampled_epoch(&samples);
+        }
         let Training { trainer, regime, mark: begin, .. } = *self;
         self.epoch += 1;
         let step = trainer.step(self.epoch, &begin, &mut |_| Ok(()))?;
@@ -128,17 +138,10 @@ impl<'a> Training<'a> {
             Some(norm) => clip_grad_norm(&step.gradient, norm)?,
             None => step.gradient,
         };
-        let lr = self.learning_rate.current();
-        self.optimizer.set_lr(lr);
+        let lr = self.set_learning_rate();
         self.optimizer.step(trainer.parameters, gradient)?;
-        let metric = step.scores.metric;
         let validation = if needs_validation(&regime) { trainer.validate()?.val } else { None };
-        let judged = validation.map(|score| (score, metric.more_is_better()));
-        self.learning_rate.step(regime.schedule, judged);
-        if let (Some(early_stopping), Some((score, more))) = (&mut self.early_stopping, judged) {
-            let epoch = (self.epoch, score, more);
-            early_stopping.update(epoch, trainer.parameters, trainer.manager)?;
-        }
+        self.judge(validation)?;
         self.mark = trainer.mark().counted(step.io_counted);
         Ok(EpochReport {
             epoch: self.epoch,
@@ -151,6 +154,25 @@ impl<'a> Training<'a> {
             bytes_written: step.io.written,
             bytes_read: step.io.read,
         })
+    }
+
+    /// Sets the learning rate of the epoch's updates.
+    pub(super) fn set_learning_rate(&mut self) -> f64 {
+        let lr = self.learning_rate.current();
+        self.optimizer.set_lr(lr);
+        lr
+    }
+
+    /// After the epoch's updates: what depends on the validation score, if there is one.
+    pub(super) fn judge(&mut self, validation: Option<f64>) -> Result<()> {
+        let Trainer { loss, parameters, manager, .. } = self.trainer;
+        let more_is_better = loss.task().metric().more_is_better();
+        let judged = validation.map(|score| (score, more_is_better));
+        self.learning_rate.step(self.regime.schedule, judged);
+        if let (Some(early_stopping), Some((score, more))) = (&mut self.early_stopping, judged) {
+            early_stopping.update((self.epoch, score, more), parameters, manager)?;
+        }
+        Ok(())
     }
 
     /// Everything to go on from here. `config` is kept with it.

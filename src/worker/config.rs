@@ -9,7 +9,7 @@ use crate::data::{DataKeys, Normalize};
 use crate::error::{Error, Result};
 use crate::nn::{ClassWeights, ModelConfig, OptimizerConfig, Schedule, Task};
 use crate::tape::Policy;
-use crate::train::Regime;
+use crate::train::{Regime, SamplingConfig};
 
 /// Where spilled data go if nothing else is said: `$TMPDIR`, or else /var/tmp, which is on a disk where /tmp often is not.
 pub fn default_spill_dir() -> PathBuf {
@@ -48,7 +48,9 @@ pub struct RunConfig {
     pub checkpoint_every: Option<u32>,
     /// Number of epochs.
     pub epochs: u32,
-    /// Seed of start values and dropout.
+    /// Training on sampled neighbourhoods instead of the full graph.
+    pub sampling: Option<SamplingConfig>,
+    /// Seed of start values, dropout and samples.
     pub seed: u64,
     /// Start values instead of drawn ones: a safetensors file.
     pub init_params: Option<PathBuf>,
@@ -84,6 +86,7 @@ impl RunConfig {
             patience: None,
             checkpoint_every: None,
             epochs: 100,
+            sampling: None,
             seed: 0,
             init_params: None,
             resident: 1,

@@ -6,6 +6,7 @@ mod labelled;
 mod labels;
 mod predict;
 mod rank;
+mod sampled;
 mod step_dump;
 mod train;
 

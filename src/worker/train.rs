@@ -10,12 +10,14 @@ use super::config::RunConfig;
 use super::labelled::Labelled;
 use super::labels::{divisor, make_loss, take_up_labels};
 use super::rank::{KIND, RankSetup, Surroundings};
+use super::sampled;
 use super::step_dump::StepDump;
 use crate::comm::sync_params;
 use crate::error::Result;
 use crate::event::Event;
 use crate::io::UNFINISHED;
 use crate::ipc::Phase;
+use crate::loader::DataLoader;
 use crate::nn::{load_state_dict, save_state_dict};
 use crate::tape::{Graph, ParameterBuilder};
 use crate::tensor;
@@ -39,6 +41,7 @@ pub fn train(here: Surroundings<'_>, config: &RunConfig, resumed: bool) -> Resul
     if let (Some(path), 0) = (&config.init_params, here.rank) {
         load_state_dict(path, &parameters)?;
     }
+    let loader = sampled::loader(&setup, here, config)?;
     let flat = tensor::copy(&*parameters.flat().pin()?)?;
     let mut synced = sync_params(&*setup.group, vec![flat], &*setup.manager)?;
     parameters.set_flat(synced.remove(0))?;
@@ -84,7 +87,7 @@ pub fn train(here: Surroundings<'_>, config: &RunConfig, resumed: bool) -> Resul
                 dump.finish(step.loss, &parameters, &step.gradient)?;
             }
         }
-        None => run_epochs(&trainer, here, config, resumed)?,
+        None => run_epochs(&trainer, here, (config, resumed), loader.as_ref())?,
     }
     drop(trainer);
     drop((labelled, facts, parameters, input));
@@ -94,11 +97,12 @@ pub fn train(here: Surroundings<'_>, config: &RunConfig, resumed: bool) -> Resul
 fn run_epochs(
     trainer: &Trainer<'_>,
     here: Surroundings<'_>,
-    config: &RunConfig,
-    resumed: bool,
+    (config, resumed): (&RunConfig, bool),
+    loader: Option<&DataLoader>,
 ) -> Result<()> {
     let tell = |event| if here.rank == 0 { here.events.send(event) } else { Ok(()) };
-    let mut training = Training::new(trainer, config.regime())?;
+    let samples = loader.map(|loader| sampled::samples(trainer, loader, config)).transpose()?;
+    let mut training = Training::new(trainer, samples, config.regime())?;
     if resumed {
         training.set_state(Checkpoint::read(&config.out.join(CHECKPOINT))?)?;
     }

@@ -9,4 +9,5 @@ mod misuse;
 mod models;
 mod predictions;
 mod readme;
+mod sampling;
 mod tasks;

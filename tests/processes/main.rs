@@ -10,4 +10,5 @@ mod kills;
 mod residency;
 mod resume;
 mod run;
+mod sampled;
 mod turns;

@@ -51,5 +51,6 @@ pub use feature::Feature;
 pub use feature_set::FeatureSet;
 pub use original_ids::OriginalIds;
 pub use partition::Partition;
+pub(crate) use partition::open_node_features;
 pub use summary::PartitionSummary;
 pub use verify::verify;

@@ -133,18 +133,24 @@ pub(crate) fn open_features(
     graph: &LocalGraph,
 ) -> Result<(FeatureSet, FeatureSet)> {
     let (book, files) = (config.book(), &config.parts()[part]);
-    let node_types = book.ntypes().iter().enumerate();
-    let node_types = node_types.map(|(ntype, name)| TypeRows {
-        prefixes: vec![name.clone()],
-        rows: length(&book.node_type_range(part, ntype)),
-    });
-    let node_features = FeatureSet::open(&files.node_feats, &node_types.collect::<Vec<_>>(), None)?;
+    let node_features = open_node_features(config, part)?;
     let unusable = graph.edges.id.is_none().then(|| {
         let path = graph.path.display();
         format!("cannot be used: {path} lacks edge ids, so that rows cannot be assigned to edges")
     });
     let edge_features = FeatureSet::open(&files.edge_feats, &edge_type_rows(book, part), unusable)?;
     Ok((node_features, edge_features))
+}
+
+/// Reads the headers of the features of a partition's nodes.
+pub(crate) fn open_node_features(config: &PartitionConfig, part: usize) -> Result<FeatureSet> {
+    let (book, files) = (config.book(), &config.parts()[part]);
+    let types = book.ntypes().iter().enumerate();
+    let types = types.map(|(ntype, name)| TypeRows {
+        prefixes: vec![name.clone()],
+        rows: length(&book.node_type_range(part, ntype)),
+    });
+    FeatureSet::open(&files.node_feats, &types.collect::<Vec<_>>(), None)
 }
 
 /// Keys of edge features begin with the canonical name since DGL 1.0 and with the relation before.

@@ -14,7 +14,7 @@ use crate::tensor;
 /// Elements converted at a time.
 const CHUNK: u64 = 1 << 20;
 
-const FEATURES: Role<'_> =
+pub(super) const FEATURES: Role<'_> =
     Role { what: "node features", flag: "--features-key", usual: &["feat", "features"] };
 
 /// What is done to features when they are read.

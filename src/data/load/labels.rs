@@ -11,7 +11,7 @@ pub(super) const LABELS: Role<'_> =
     Role { what: "node labels", flag: "--label-key", usual: &["label", "labels"] };
 
 /// What a node without a label has.
-const UNLABELLED: i64 = -1;
+pub(super) const UNLABELLED: i64 = -1;
 
 /// The class of each inner node, `int64 [num_inner_nodes]`; negative where there is none. Labels may be of any integer
 /// type, or floating point with NaN for "none" (as OGB stores papers100M), one per node.

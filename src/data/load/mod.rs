@@ -3,6 +3,7 @@
 mod features;
 mod keys;
 mod labels;
+mod node_column;
 mod relations;
 mod shards;
 mod targets;
@@ -10,6 +11,8 @@ mod targets;
 pub use features::{NodeFeatures, Normalize};
 pub use keys::DataKeys;
 pub use labels::{load_labels, load_mask};
+pub use node_column::NodeColumn;
 pub use relations::load_relations;
 pub use shards::Shards;
+pub(crate) use shards::edge_columns;
 pub use targets::{Targets, load_targets};

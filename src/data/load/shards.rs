@@ -26,7 +26,7 @@ impl Shards {
     /// If the edges or weights cannot be read, or a partition has more than 2^32 nodes or edges of one source rank.
     pub fn load(partition: &Partition, weight_key: Option<&str>, with_types: bool) -> Result<Self> {
         let book = partition.book();
-        let weights = weight_key.map(|key| edge_weights(partition, key)).transpose()?;
+        let weights = weight_key.map(|key| edge_columns(partition, key)).transpose()?;
         let mut builders: Vec<_> = (0..book.num_parts()).map(|_| ShardBuilder::default()).collect();
         let starts: Vec<u64> = (0..book.num_parts()).map(|p| book.node_range(p).start).collect();
         let local = |row: u64| {
@@ -64,8 +64,8 @@ impl Shards {
     }
 }
 
-/// One column of weights per edge type.
-fn edge_weights(partition: &Partition, key: &str) -> Result<Vec<Vec<f32>>> {
+/// One column of weights per edge type, in the order of feature rows.
+pub(crate) fn edge_columns(partition: &Partition, key: &str) -> Result<Vec<Vec<f32>>> {
     let set = partition.edge_features();
     let book = partition.book();
     let found = EDGE_WEIGHT.require(set, Some(key))?;

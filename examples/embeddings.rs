@@ -1,0 +1,112 @@
+//! Classifies nodes that have no features: each gets a row of a DistEmbedding, which is learned along with the model. The rows
+//! lie on disk; a step reads and updates those of its batch. Two ranks, as threads of this process.
+//!
+//!     cargo run --release --example embeddings
+
+use std::path::Path;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use sar::comm::{NoHooks, barrier, gather_grads};
+use sar::data::NodeColumn;
+use sar::data::dgl::PartitionConfig;
+use sar::dist::{
+    Adam, DistEmbedding, DistGraph, DistTensorConfig, Fanout, IndexConfig, PartitionPolicy,
+    SparseAdam,
+};
+use sar::io::IoCounters;
+use sar::loader::{DataLoader, DataLoaderConfig, DistNeighborSampler};
+use sar::nn::{
+    Loss, Model, ModelConfig, Optimizer, OptimizerConfig, ScoreSums, Sizes, Stack, Task,
+};
+use sar::tape::{Graph, ParameterBuilder, Policy, Tape};
+use sar::testing::{RankContext, on_ranks};
+use sar::train::block_graphs;
+use tch::{Kind, Tensor};
+
+const DIM: usize = 16;
+
+fn main() -> anyhow::Result<()> {
+    let folder = tempfile::tempdir()?;
+    let partitions = PartitionConfig::open(Path::new("data/karate/karate.json"))?;
+    let graph = DistGraph::create(&partitions, &IndexConfig::default(), folder.path())?;
+    let graph = Arc::new(graph);
+    on_ranks(2, 2, |context| rank(&context, &graph, folder.path()))?;
+    Ok(())
+}
+
+/// Start values: small, and a function of the row alone.
+fn start(first: u64, rows: &mut [f32]) {
+    for (i, value) in rows.iter_mut().enumerate() {
+        *value = 0.3 * (first as f32 * 1.7 + i as f32 * 2.3).sin();
+    }
+}
+
+fn rank(context: &RankContext, graph: &Arc<DistGraph>, folder: &Path) -> sar::Result<()> {
+    let RankContext { rank, group, manager } = context;
+    let ranks = (&**group, &NoHooks as _);
+    // One rank makes the embedding, the others open it.
+    let config = DistTensorConfig {
+        folder,
+        name: "member",
+        width: DIM,
+        policy: PartitionPolicy::nodes(graph.book(), "_N")?,
+        persistent: false,
+    };
+    let made = (*rank == 0).then(|| DistEmbedding::create(graph.book(), &config, start));
+    barrier(&**group, &NoHooks)?;
+    let embedding = made.unwrap_or_else(|| DistEmbedding::open(graph.book(), &config))?;
+    let mut sparse = SparseAdam::new(vec![embedding], Adam::new(0.05), ranks)?;
+
+    let labels = NodeColumn::labels(graph.config(), None, IoCounters::default())?;
+    let sampler = DistNeighborSampler::new(vec![Fanout::Total(8); 2])?;
+    let sampler = sampler.output_node_feature("labels", labels);
+    let own = graph.book().node_range(*rank).collect();
+    let config = DataLoaderConfig { batch_size: 6, ..DataLoaderConfig::default() };
+    let loader = DataLoader::new(graph.clone(), own, sampler, config, ranks)?;
+
+    let config = ModelConfig { layers: 2, hidden: 16, dropout: 0.0, ..ModelConfig::default() };
+    let sizes = Sizes { in_feats: DIM as i64, out_feats: 4, num_rels: 1 };
+    let mut builder = ParameterBuilder::new(0);
+    let model = Stack::new(&mut builder, &config, sizes)?;
+    let parameters = Rc::new(builder.finish(manager, Kind::Float)?);
+    let loss = Loss::new(Task::Classification);
+    let mut dense = Optimizer::new(OptimizerConfig::default(), manager)?;
+
+    for epoch in 1..=15 {
+        let (mut right, mut total) = (0, 0);
+        for batch in loader.epoch(epoch) {
+            let batch = batch?;
+            let embedding = &mut sparse.embeddings_mut()[0];
+            let rows = embedding.lookup(batch.input_nodes())?;
+            let rows = Tensor::from_slice(&rows).view([-1, DIM as i64]);
+            let rows = manager.track("rows", rows);
+
+            let blocks = block_graphs(manager, graph, &batch, false)?;
+            let blocks: Vec<&dyn Graph> = blocks.iter().map(|block| block as &dyn Graph).collect();
+            let mut tape = Tape::training(manager, &parameters, Policy::default(), (0, epoch));
+            let x = tape.trainable_input(&rows);
+            let logits = model.forward(&mut tape, &blocks, x.clone())?;
+            let labels = batch.output("labels")?;
+            let all = labels.ge(0);
+            let divisor = labels.size()[0] as f64;
+            let (_, gradient) = loss.forward(&*logits.pin()?, labels, &all, divisor)?;
+            right += ScoreSums::new(loss.task(), &*logits.pin()?, labels, &all)?.0[0] as usize;
+            total += batch.seeds().len();
+
+            let gradients = tape.backward(logits, gradient)?;
+            if let Some(gradient) = gradients.input(&x) {
+                let values = Vec::<f32>::try_from(gradient.pin()?.flatten(0, -1))?;
+                embedding.accumulate(batch.input_nodes(), &values)?;
+            }
+            sparse.step(ranks)?;
+            let gradient = parameters.flat_gradients(&gradients)?;
+            let gradient = gather_grads(&**group, vec![gradient], &NoHooks)?.remove(0);
+            dense.step(&parameters, gradient)?;
+        }
+        if *rank == 0 {
+            println!("epoch {epoch}: {right} of {total} own nodes right");
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,69 @@
+//! Flags of a training on sampled neighbourhoods.
+
+use clap::{Args, ValueEnum};
+
+use crate::error::{Error, Result};
+use crate::loader::DataLoaderConfig;
+use crate::train::{Reduce, SamplingConfig};
+
+/// What a training step sees of the graph.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Mode {
+    /// All of it
+    Full,
+    /// Sampled neighbourhoods of some training nodes; the full graph is for evaluation
+    Sample,
+}
+
+/// Flags of a training on sampled neighbourhoods.
+#[derive(Debug, Args)]
+pub(super) struct SamplingArgs {
+    /// What a training step sees of the graph
+    #[arg(long, value_enum, default_value_t = Mode::Full, help_heading = "Training")]
+    mode: Mode,
+    /// In-edges drawn per node in --mode sample, one number per layer, the input layer's first; -1 = all [default: 10 each]
+    #[arg(long, value_name = "N,N,...", value_delimiter = ',', allow_hyphen_values = true)]
+    #[arg(help_heading = "Training")]
+    fanouts: Option<Vec<i64>>,
+    /// Training nodes of each worker per step in --mode sample [default: 1024]
+    #[arg(long, value_name = "N", help_heading = "Training")]
+    batch_size: Option<usize>,
+    /// Threads of each worker that sample ahead in --mode sample [default: 1]
+    #[arg(long, value_name = "N", help_heading = "Training")]
+    sampler_threads: Option<usize>,
+    /// How the workers' gradients become one in --mode sample [default: mean]
+    #[arg(long, value_enum, help_heading = "Training")]
+    reduce: Option<Reduce>,
+}
+
+impl SamplingArgs {
+    /// The configuration for a model of `layers` layers; `None` for full-batch training.
+    ///
+    /// # Errors
+    /// If flags of the other mode are given.
+    pub(super) fn config(self, layers: usize) -> Result<Option<SamplingConfig>> {
+        let SamplingArgs { mode, fanouts, batch_size, sampler_threads, reduce } = self;
+        if mode == Mode::Full {
+            let given = [
+                ("--fanouts", fanouts.is_some()),
+                ("--batch-size", batch_size.is_some()),
+                ("--sampler-threads", sampler_threads.is_some()),
+                ("--reduce", reduce.is_some()),
+            ];
+            return match given.iter().find(|(_, given)| *given) {
+                Some((flag, _)) => {
+                    Err(Error::config(flag, "is for training on sampled neighbourhoods")
+                        .with_hint("add --mode sample"))
+                }
+                None => Ok(None),
+            };
+        }
+        let defaults = DataLoaderConfig::default();
+        Ok(Some(SamplingConfig {
+            fanouts: fanouts.unwrap_or_else(|| vec![10; layers]),
+            batch_size: batch_size.unwrap_or(defaults.batch_size),
+            sampler_threads: sampler_threads.unwrap_or(defaults.sampler_threads),
+            reduce: reduce.unwrap_or_default(),
+        }))
+    }
+}

@@ -1,0 +1,263 @@
+//! Rows of a node feature of the whole graph, wherever they lie.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use tch::{Kind, Tensor};
+
+use super::features::{FEATURES, Normalize};
+use super::keys::Role;
+use super::labels::{LABELS, UNLABELLED};
+use crate::data::dgl::{ArrayRef, Feature, FeatureSet, PartitionConfig, open_node_features};
+use crate::error::{Error, Result};
+use crate::graph::PartitionBook;
+use crate::io::IoCounters;
+use crate::tensor;
+
+/// Rows are read together if no more bytes than this lie between them: fewer than a call costs.
+const GAP: u64 = 512;
+/// Bytes read at a time, unless one row is longer.
+const LARGEST: u64 = 1 << 20;
+
+/// A feature of all nodes, read row by row from the partitions' own files: rows that are asked for together are sorted,
+/// neighbouring ones are read with one call, and no other row is read. May be used from several threads.
+#[derive(Debug, Clone)]
+pub struct NodeColumn {
+    book: Arc<PartitionBook>,
+    /// By partition and node type.
+    arrays: Vec<Vec<Option<ArrayRef>>>,
+    width: u64,
+    integers: bool,
+    normalize: Normalize,
+    counters: IoCounters,
+}
+
+impl NodeColumn {
+    /// The input features that `key` (or else the usual name) means, in every partition.
+    ///
+    /// # Errors
+    /// If a partition or a node type has none or several, or they differ in width.
+    pub fn features(
+        config: &PartitionConfig,
+        key: Option<&str>,
+        normalize: Normalize,
+        counters: IoCounters,
+    ) -> Result<Self> {
+        let column = Self::open(config, counters, |set| FEATURES.require(set, key))?;
+        let all = |part: usize, ntype: usize| {
+            column.arrays[part][ntype].is_some()
+                || column.book.node_type_range(part, ntype).is_empty()
+        };
+        for part in 0..column.arrays.len() {
+            let lacking = (0..column.book.ntypes().len()).find(|ntype| !all(part, *ntype));
+            if let Some(ntype) = lacking {
+                let name = &column.book.ntypes()[ntype];
+                let path = &config.parts()[part].node_feats;
+                let problem = format!("node type {name} has no such feature");
+                return Err(Error::input(path, key.unwrap_or("feat"), problem));
+            }
+        }
+        Ok(NodeColumn { normalize, ..column })
+    }
+
+    /// The labels that `key` (or else the usual name) means, in every partition.
+    ///
+    /// # Errors
+    /// If a partition has none or several, or they are not one per node.
+    pub fn labels(
+        config: &PartitionConfig,
+        key: Option<&str>,
+        counters: IoCounters,
+    ) -> Result<Self> {
+        let column = Self::open(config, counters, |set| LABELS.require(set, key))?;
+        match column.width {
+            1 => Ok(NodeColumn { integers: true, ..column }),
+            width => {
+                let problem = format!("{width} values per node; one class per node is needed");
+                Err(Error::config("labels", problem))
+            }
+        }
+    }
+
+    /// The rows of labels (several classes, or numbers) that `key` (or else the usual name) means, in every partition; as
+    /// `float32`.
+    ///
+    /// # Errors
+    /// If a partition has none or several, or they differ in width.
+    pub fn targets(
+        config: &PartitionConfig,
+        key: Option<&str>,
+        counters: IoCounters,
+    ) -> Result<Self> {
+        Self::open(config, counters, |set| LABELS.require(set, key))
+    }
+
+    /// The feature `key`, in every partition.
+    ///
+    /// # Errors
+    /// If a partition has none or several, or they differ in width.
+    pub fn named(config: &PartitionConfig, key: &str, counters: IoCounters) -> Result<Self> {
+        let column = Self::open(config, counters, |set| {
+            let role = Role { what: "node features", flag: "the key", usual: &[] };
+            role.require(set, Some(key))
+        })?;
+        let mut arrays = column.arrays.iter().flatten().flatten();
+        let integers = arrays.all(|array| array.dtype().is_integer());
+        Ok(NodeColumn { integers, ..column })
+    }
+
+    fn open(
+        config: &PartitionConfig,
+        counters: IoCounters,
+        find: impl Fn(&FeatureSet) -> Result<Vec<Option<&Feature>>>,
+    ) -> Result<Self> {
+        let mut arrays = Vec::new();
+        let mut width = None;
+        for part in 0..config.parts().len() {
+            let set = open_node_features(config, part)?;
+            let found = find(&set)?;
+            for feature in found.iter().flatten() {
+                let this = feature.array().row_len();
+                if *width.get_or_insert(this) != this {
+                    let problem = format!(
+                        "has {this} columns, others of the graph have {}",
+                        width.unwrap_or(0)
+                    );
+                    return Err(Error::input(set.path(), feature.key(), problem)
+                        .with_hint("all partitions and node types need one width"));
+                }
+            }
+            arrays.push(found.into_iter().map(|f| f.map(|f| f.array().clone())).collect());
+        }
+        let (book, width) = (config.book().clone(), width.unwrap_or(0));
+        let normalize = Normalize::None;
+        Ok(NodeColumn { book, arrays, width, integers: false, normalize, counters })
+    }
+
+    /// Values per node.
+    pub fn width(&self) -> usize {
+        self.width as usize
+    }
+
+    /// Reads the rows of nodes (global ids, in any order, repetitions allowed): `int64` for labels and whatever is stored as
+    /// integers, `float32` otherwise; `[nodes.len(), width]`, or `[nodes.len()]` for integers of width 1.
+    ///
+    /// # Errors
+    /// As [`read_f32`](Self::read_f32).
+    pub fn read(&self, nodes: &[u64]) -> Result<Tensor> {
+        let shape = [nodes.len() as i64, self.width as i64];
+        if self.integers {
+            let shape = if self.width == 1 { &shape[..1] } else { &shape[..] };
+            let mut values = tensor::empty(shape, Kind::Int64)?;
+            self.read_i64(nodes, tensor::slice_mut(&mut values))?;
+            return Ok(values);
+        }
+        let mut values = tensor::empty(&shape, Kind::Float)?;
+        self.read_f32(nodes, tensor::slice_mut(&mut values))?;
+        Ok(values)
+    }
+
+    /// Reads the rows of nodes (global ids, in any order, repetitions allowed) as float32 into `[nodes.len(), width]`.
+    ///
+    /// # Errors
+    /// If a node does not exist or its type lacks the feature, or a file cannot be read.
+    pub fn read_f32(&self, nodes: &[u64], out: &mut [f32]) -> Result<()> {
+        self.gather(nodes, out, None, ArrayRef::read_f32)?;
+        if self.normalize == Normalize::Row {
+            for row in out.chunks_exact_mut(self.width().max(1)) {
+                let sum: f32 = row.iter().sum();
+                if sum != 0.0 {
+                    for value in row {
+                        *value /= sum;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// As [`read_f32`](Self::read_f32), of integers. Nodes of types that lack the feature get -1, and so do values that are
+    /// not a number (as OGB marks papers without a class).
+    pub fn read_i64(&self, nodes: &[u64], out: &mut [i64]) -> Result<()> {
+        self.gather(nodes, out, Some(UNLABELLED), |array, rows, out| {
+            if array.dtype().is_integer() {
+                return array.read_i64(rows, out);
+            }
+            let mut floats = vec![0.0; out.len()];
+            array.read_f64(rows, &mut floats)?;
+            for (value, float) in out.iter_mut().zip(floats) {
+                *value = if float.is_nan() { UNLABELLED } else { float as i64 };
+            }
+            Ok(())
+        })
+    }
+
+    fn gather<T: Copy + Default>(
+        &self,
+        nodes: &[u64],
+        out: &mut [T],
+        missing: Option<T>,
+        read: impl Fn(&ArrayRef, Range<u64>, &mut [T]) -> Result<()>,
+    ) -> Result<()> {
+        let width = self.width();
+        if out.len() != nodes.len() * width {
+            let problem = format!("{} rows of {width} do not fill {}", nodes.len(), out.len());
+            return Err(Error::Internal(problem));
+        }
+        let mut order: Vec<u32> = (0..nodes.len() as u32).collect();
+        order.sort_unstable_by_key(|i| nodes[*i as usize]);
+        let mut buffer = Vec::new();
+        let mut rest = &order[..];
+        while let Some(first) = rest.first() {
+            let (ids, array) = self.table(nodes[*first as usize], missing.is_some())?;
+            let here = rest.partition_point(|i| nodes[*i as usize] < ids.end);
+            let (wanted, others) = rest.split_at(here);
+            rest = others;
+            let Some(array) = array else {
+                for i in wanted {
+                    out[*i as usize * width..][..width].fill(missing.unwrap_or_default());
+                }
+                continue;
+            };
+            let row = |i: &u32| nodes[*i as usize] - ids.start;
+            let row_bytes = (self.width * array.dtype().size() as u64).max(1);
+            let (gap, largest) = (GAP / row_bytes + 1, (LARGEST / row_bytes).max(1));
+            let mut wanted = wanted;
+            while let Some(begin) = wanted.first().map(row) {
+                let mut last = begin;
+                let run = wanted.iter().take_while(|i| {
+                    let joins = row(i) - last <= gap && row(i) - begin < largest;
+                    last = if joins { row(i) } else { last };
+                    joins
+                });
+                let (run, others) = wanted.split_at(run.count());
+                wanted = others;
+                buffer.resize((last + 1 - begin) as usize * width, T::default());
+                read(array, begin..last + 1, &mut buffer)?;
+                self.counters.read((last + 1 - begin) * row_bytes);
+                for i in run {
+                    let from = (row(i) - begin) as usize * width;
+                    out[*i as usize * width..][..width].copy_from_slice(&buffer[from..][..width]);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The ids of a node's partition and type, and the array with their rows.
+    fn table(&self, node: u64, may_lack: bool) -> Result<(Range<u64>, Option<&ArrayRef>)> {
+        let place = self.book.part_of_node(node).zip(self.book.node_type(node));
+        let (part, ntype) = place.ok_or_else(|| {
+            let problem =
+                format!("there is no node {node}; ids are below {}", self.book.num_nodes());
+            Error::config("ids", problem)
+        })?;
+        let array = self.arrays[part][ntype].as_ref();
+        if array.is_none() && !may_lack {
+            let name = &self.book.ntypes()[ntype];
+            let problem = format!("nodes of type {name} have no such feature");
+            return Err(Error::config("node features", problem));
+        }
+        Ok((self.book.node_type_range(part, ntype), array))
+    }
+}

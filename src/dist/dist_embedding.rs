@@ -1,0 +1,95 @@
+//! Trainable rows for nodes or edges, on disk.
+
+use std::sync::Arc;
+
+use super::dist_tensor::{DistTensor, DistTensorConfig};
+use crate::error::{Error, Result};
+use crate::graph::PartitionBook;
+
+/// DGL's `DistEmbedding`: float32 rows that are learned, more than memory holds. A step reads the rows it needs
+/// ([`lookup`](Self::lookup)), gives their gradients back ([`accumulate`](Self::accumulate)), and an optimizer
+/// ([`SparseAdam`](super::SparseAdam), [`SparseAdagrad`](super::SparseAdagrad)) updates those rows and no others.
+pub struct DistEmbedding {
+    name: String,
+    weight: DistTensor<f32>,
+    /// Rows that gradients have come for since the last step, and the gradients.
+    trace: (Vec<u64>, Vec<f32>),
+}
+
+impl DistEmbedding {
+    /// Makes an embedding whose rows `init` fills (it gets the first row's number and some rows). For one rank; the others
+    /// [`open`](Self::open) it after a barrier.
+    ///
+    /// # Errors
+    /// As [`DistTensor::create`].
+    pub fn create(
+        book: &Arc<PartitionBook>,
+        config: &DistTensorConfig<'_>,
+        init: impl FnMut(u64, &mut [f32]),
+    ) -> Result<Self> {
+        let weight = DistTensor::create_with(book, config, init)?;
+        Ok(DistEmbedding { name: config.name.to_owned(), weight, trace: Default::default() })
+    }
+
+    /// Opens an embedding that some rank, or an earlier run, has made.
+    ///
+    /// # Errors
+    /// As [`DistTensor::open`].
+    pub fn open(book: &Arc<PartitionBook>, config: &DistTensorConfig<'_>) -> Result<Self> {
+        let weight = DistTensor::open(book, config)?;
+        Ok(DistEmbedding { name: config.name.to_owned(), weight, trace: Default::default() })
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Number of rows (DGL's `num_embeddings`).
+    pub fn num_embeddings(&self) -> u64 {
+        self.weight.shape()[0]
+    }
+
+    /// Elements per row (DGL's `embedding_dim`).
+    pub fn embedding_dim(&self) -> usize {
+        self.weight.width()
+    }
+
+    /// The rows.
+    pub fn weight(&self) -> &DistTensor<f32> {
+        &self.weight
+    }
+
+    /// Reads rows by type-wise ids (in any order, repetitions allowed), `[ids.len(), embedding_dim]`.
+    pub fn lookup(&self, ids: &[u64]) -> Result<Vec<f32>> {
+        self.weight.read(ids)
+    }
+
+    /// Keeps the gradients of rows, `[ids.len(), embedding_dim]`, for the optimizer's next step.
+    ///
+    /// # Errors
+    /// If a row does not exist or the gradients are of another number.
+    pub fn accumulate(&mut self, ids: &[u64], gradients: &[f32]) -> Result<()> {
+        if gradients.len() != ids.len() * self.embedding_dim() {
+            let dim = self.embedding_dim();
+            let problem = format!("{} gradients for {} rows of {dim}", gradients.len(), ids.len());
+            return Err(Error::config("gradients", problem));
+        }
+        if let Some(id) = ids.iter().find(|id| **id >= self.num_embeddings()) {
+            let problem = format!("there is no row {id}; ids are below {}", self.num_embeddings());
+            return Err(Error::config("ids", problem));
+        }
+        self.trace.0.extend_from_slice(ids);
+        self.trace.1.extend_from_slice(gradients);
+        Ok(())
+    }
+
+    /// Forgets the gradients that have come since the last step.
+    pub fn zero_grad(&mut self) {
+        self.trace = Default::default();
+    }
+
+    pub(super) fn take_trace(&mut self) -> (Vec<u64>, Vec<f32>) {
+        std::mem::take(&mut self.trace)
+    }
+}

@@ -1,0 +1,126 @@
+//! Random numbers for one node's edges.
+
+use super::sample::SampleKey;
+use crate::kernels::philox4x32;
+
+/// A sequence that is a pure function of (seed, epoch, batch, layer, edge type, node).
+pub(crate) struct Draws {
+    counter: [u32; 4],
+    key: [u32; 2],
+    block: [u32; 4],
+    used: usize,
+}
+
+impl Draws {
+    /// `node` and the batch take 32 bits each; layer and edge type 16 together with a block number beside the epoch.
+    pub(crate) fn new(key: SampleKey, etype: u32, node: u64) -> Self {
+        let place = key.layer << 24 ^ etype;
+        Draws {
+            counter: [0, place, node as u32, key.batch],
+            key: [key.seed as u32, (key.seed >> 32) as u32 ^ key.epoch],
+            block: [0; 4],
+            used: 4,
+        }
+    }
+
+    /// 32 random bits.
+    pub(super) fn next(&mut self) -> u32 {
+        if self.used == 4 {
+            self.block = philox4x32(self.counter, self.key);
+            self.counter[0] += 1;
+            self.used = 0;
+        }
+        self.used += 1;
+        self.block[self.used - 1]
+    }
+
+    /// A number below `bound`, which is not 0, each with the same probability (Lemire 2019).
+    pub(crate) fn below(&mut self, bound: u32) -> u32 {
+        let unfair = bound.wrapping_neg() % bound;
+        loop {
+            let product = u64::from(self.next()) * u64::from(bound);
+            if product as u32 >= unfair {
+                return (product >> 32) as u32;
+            }
+        }
+    }
+
+    /// A double in [0, 1) with 53 random bits.
+    pub(super) fn unit(&mut self) -> f64 {
+        let bits = u64::from(self.next()) << 32 | u64::from(self.next());
+        (bits >> 11) as f64 * 2f64.powi(-53)
+    }
+
+    /// A double in (0, 1].
+    pub(super) fn unit_above_zero(&mut self) -> f64 {
+        1.0 - self.unit()
+    }
+}
+
+/// `count` different numbers below `bound`, each such set with the same probability (Floyd 1987). `count` is not above
+/// `bound`.
+pub(super) fn without_replacement(bound: u32, count: u32, draws: &mut Draws) -> Vec<u32> {
+    let mut chosen: Vec<u32> = Vec::with_capacity(count as usize);
+    for last in bound - count..bound {
+        let number = draws.below(last + 1);
+        let seen = chosen.contains(&number);
+        chosen.push(if seen { last } else { number });
+    }
+    chosen
+}
+
+/// A layer that no sample has: the order of seeds.
+const ORDER: u32 = 255;
+/// A layer that no sample has: negative pairs.
+pub(crate) const NEGATIVES: u32 = 254;
+
+/// A permutation of `0..len` that is a pure function of (seed, epoch, rank), each with the same probability.
+pub(crate) fn permutation(len: usize, (seed, epoch, rank): (u64, u32, u32)) -> Vec<u32> {
+    let key = SampleKey { seed, epoch, batch: rank, layer: ORDER };
+    let mut draws = Draws::new(key, 0, 0);
+    let mut order: Vec<u32> = (0..len as u32).collect();
+    for last in (1..len).rev() {
+        order.swap(last, draws.below(last as u32 + 1) as usize);
+    }
+    order
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn draws(node: u64) -> Draws {
+        Draws::new(SampleKey { seed: 1, epoch: 2, batch: 3, layer: 0 }, 0, node)
+    }
+
+    #[test]
+    fn numbers_stay_below_their_bound_and_take_all_values() {
+        let mut draws = draws(7);
+        let mut seen = [0; 5];
+        (0..1000).for_each(|_| seen[draws.below(5) as usize] += 1);
+        assert!(seen.iter().all(|count| (150..250).contains(count)), "{seen:?}");
+        assert!((0..1000).all(|_| (0.0..1.0).contains(&draws.unit())));
+    }
+
+    #[test]
+    fn a_draw_without_replacement_has_no_number_twice() {
+        for node in 0..200 {
+            let mut chosen = without_replacement(9, 6, &mut draws(node));
+            chosen.sort_unstable();
+            chosen.dedup();
+            assert!(chosen.len() == 6 && chosen[5] < 9);
+        }
+        assert_eq!(without_replacement(4, 4, &mut draws(1)).len(), 4);
+    }
+
+    #[test]
+    fn orders_differ_from_epoch_to_epoch_and_rank_to_rank() {
+        let order = permutation(50, (1, 1, 0));
+        assert_eq!(order, permutation(50, (1, 1, 0)));
+        assert_ne!(order, permutation(50, (1, 2, 0)));
+        assert_ne!(order, permutation(50, (1, 1, 1)));
+        let mut sorted = order;
+        sorted.sort_unstable();
+        assert!(sorted.into_iter().eq(0..50));
+    }
+}

@@ -1,0 +1,66 @@
+//! How many in-edges of a node are drawn.
+
+use crate::error::{Error, Result};
+use crate::graph::PartitionBook;
+
+/// A layer's fan-out: in-edges drawn per node, over all edge types together or for each. Negative means all of them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Fanout {
+    /// Over all edge types together.
+    Total(i64),
+    /// For each edge type, by id.
+    PerEtype(Vec<i64>),
+}
+
+impl Fanout {
+    /// All in-edges.
+    pub const ALL: Fanout = Fanout::Total(-1);
+
+    /// Fan-outs by edge type from pairs of a type's name and its fan-out, as DGL's dictionaries: every type must be named.
+    ///
+    /// # Errors
+    /// If a type is unknown, missing or named twice.
+    pub fn per_etype(book: &PartitionBook, fanouts: &[(&str, i64)]) -> Result<Self> {
+        let mut by_type = vec![None; book.etypes().len()];
+        for (name, fanout) in fanouts {
+            if by_type[book.get_etype_id(name)?].replace(*fanout).is_some() {
+                return Err(Error::config("fan-outs", format!("edge type {name} is named twice")));
+            }
+        }
+        let named = by_type.into_iter().zip(book.etypes()).map(|(fanout, etype)| {
+            fanout.ok_or_else(|| Error::config("fan-outs", format!("edge type {etype} is missing")))
+        });
+        Ok(Fanout::PerEtype(named.collect::<Result<_>>()?))
+    }
+
+    /// Whether every in-edge is taken.
+    pub fn is_all(&self) -> bool {
+        match self {
+            Fanout::Total(fanout) => *fanout < 0,
+            Fanout::PerEtype(fanouts) => fanouts.iter().all(|fanout| *fanout < 0),
+        }
+    }
+}
+
+impl From<i64> for Fanout {
+    fn from(fanout: i64) -> Self {
+        Fanout::Total(fanout)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::CanonicalEtype;
+
+    #[test]
+    fn every_edge_type_is_named_once() {
+        let etypes = vec![CanonicalEtype::new("a", "r", "a"), CanonicalEtype::new("a", "s", "a")];
+        let book = PartitionBook::new(vec!["a".into()], etypes, &[vec![1]], &[vec![0, 0]]).unwrap();
+        let fanouts = Fanout::per_etype(&book, &[("s", 3), ("a:r:a", -1)]).unwrap();
+        assert_eq!(fanouts, Fanout::PerEtype(vec![-1, 3]));
+        assert!(Fanout::per_etype(&book, &[("s", 3)]).is_err());
+        assert!(Fanout::per_etype(&book, &[("s", 3), ("s", 3), ("r", 1)]).is_err());
+        assert!(Fanout::per_etype(&book, &[("s", 3), ("t", 1)]).is_err());
+    }
+}

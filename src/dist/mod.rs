@@ -1,0 +1,33 @@
+//! A partitioned graph on disk as one whole: DGL's distributed programming surface without servers.
+//!
+//! [`DistGraph`] answers for the whole graph by short reads of the partitions' files: [`NeighborIndex`] holds a
+//! partition's in-edges by destination, [`NodeColumn`](crate::data::NodeColumn) reads rows of node features.
+
+mod dist_embedding;
+mod dist_graph;
+mod dist_tensor;
+mod draws;
+mod fanout;
+mod index_writer;
+mod mt19937;
+mod neighbor_index;
+mod partition_policy;
+mod sample;
+mod sorted;
+mod sparse_optimizer;
+mod sparse_rule;
+mod sparse_saving;
+mod split;
+
+pub use dist_embedding::DistEmbedding;
+pub use dist_graph::DistGraph;
+pub use dist_tensor::{DistTensor, DistTensorConfig, Element};
+pub(crate) use draws::{Draws, NEGATIVES, permutation};
+pub use fanout::Fanout;
+pub use index_writer::{IndexConfig, write_index};
+pub use neighbor_index::NeighborIndex;
+pub use partition_policy::PartitionPolicy;
+pub use sample::{SampleKey, Sampling};
+pub use sparse_optimizer::{SparseAdagrad, SparseAdam, SparseOptimizer};
+pub use sparse_rule::{Adagrad, Adam, SparseRule};
+pub use split::{SplitBy, Trainer, edge_split, node_split};

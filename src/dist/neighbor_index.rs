@@ -1,0 +1,257 @@
+//! A partition's in-edges on disk, by destination.
+
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use super::index_writer::IndexConfig;
+use crate::error::{Error, Result};
+use crate::graph::PartitionBook;
+use crate::io::{IoCounters, Storage, StorageFile, read_ranges};
+
+/// Global id of the source, and number of the edge in its partition.
+pub(super) type Record = [u32; 2];
+
+const RECORD: u64 = size_of::<Record>() as u64;
+const VALUE: u64 = size_of::<f32>() as u64;
+
+/// Where things lie in an index file, in native byte order (it never leaves the machine): row starts (u64, one more than
+/// there are nodes), out-degrees (u32), records by destination and then by edge, a column of float32
+/// per edge feature in that order, and the ends of edges by edge.
+#[derive(Debug, Clone)]
+pub(super) struct Layout {
+    pub(super) num_nodes: u64,
+    pub(super) num_edges: u64,
+    first_edge: u64,
+    /// Where each edge type ends among the partition's edges.
+    type_ends: Vec<u64>,
+    has_weights: bool,
+    has_probabilities: bool,
+    has_ends: bool,
+}
+
+impl Layout {
+    pub(super) fn new(book: &PartitionBook, part: usize, keys: &IndexConfig) -> Result<Self> {
+        let (nodes, edges) = (book.node_range(part), book.edge_range(part));
+        let num_edges = edges.end - edges.start;
+        for (what, count) in
+            [("the graph has nodes", book.num_nodes()), ("a partition has edges", num_edges)]
+        {
+            if u32::try_from(count).is_err() {
+                let problem = format!("{what} beyond 2^32: sampling counts them with 32 bits");
+                return Err(Error::config("partitions", problem));
+            }
+        }
+        let types = 0..book.etypes().len();
+        Ok(Layout {
+            num_nodes: nodes.end - nodes.start,
+            num_edges,
+            first_edge: edges.start,
+            type_ends: types.map(|t| book.edge_type_range(part, t).end - edges.start).collect(),
+            has_weights: keys.weight.is_some(),
+            has_probabilities: keys.probability.is_some(),
+            has_ends: keys.ends,
+        })
+    }
+
+    pub(super) fn path(folder: &Path, part: usize) -> PathBuf {
+        folder.join(format!("in-edges-{part}"))
+    }
+
+    /// Number of edge features.
+    pub(super) fn columns(&self) -> u64 {
+        u64::from(self.has_weights) + u64::from(self.has_probabilities)
+    }
+
+    pub(super) fn out_degrees_at(&self) -> u64 {
+        (self.num_nodes + 1) * size_of::<u64>() as u64
+    }
+
+    pub(super) fn records_at(&self) -> u64 {
+        self.out_degrees_at() + self.num_nodes * size_of::<u32>() as u64
+    }
+
+    pub(super) fn weights_at(&self) -> u64 {
+        self.records_at() + self.num_edges * RECORD
+    }
+
+    pub(super) fn probabilities_at(&self) -> u64 {
+        self.weights_at() + if self.has_weights { self.num_edges * VALUE } else { 0 }
+    }
+
+    pub(super) fn ends_at(&self) -> u64 {
+        self.weights_at() + self.columns() * self.num_edges * VALUE
+    }
+
+    fn byte_len(&self) -> u64 {
+        self.ends_at() + if self.has_ends { self.num_edges * RECORD } else { 0 }
+    }
+
+    /// The type of an edge of the partition.
+    pub(super) fn etype(&self, edge: u64) -> usize {
+        self.type_ends.partition_point(|&end| end <= edge)
+    }
+}
+
+/// The in-edges of one partition's nodes, read by ranges: the file that [`write_index`](super::write_index) wrote. Safe to
+/// use from several threads.
+pub struct NeighborIndex {
+    layout: Layout,
+    path: PathBuf,
+    file: Box<dyn StorageFile>,
+    counters: IoCounters,
+}
+
+impl NeighborIndex {
+    /// Opens the index of partition `part`; `keys` are those it was written with.
+    ///
+    /// # Errors
+    /// If the file cannot be opened or is not as long as the partition calls for.
+    pub fn open(
+        book: &PartitionBook,
+        part: usize,
+        keys: &IndexConfig,
+        folder: &Path,
+        storage: &dyn Storage,
+        counters: IoCounters,
+    ) -> Result<Self> {
+        let layout = Layout::new(book, part, keys)?;
+        let path = Layout::path(folder, part);
+        let file = storage.open(&path).map_err(|e| Error::io("open", &path, e))?;
+        let len = file.byte_len().map_err(|e| Error::io("read", &path, e))?;
+        if len != layout.byte_len() {
+            let problem = format!("has {len} bytes, not {}", layout.byte_len());
+            return Err(Error::corrupt(&path, problem));
+        }
+        Ok(NeighborIndex { layout, path, file, counters })
+    }
+
+    /// Nodes of the partition.
+    pub fn num_nodes(&self) -> u64 {
+        self.layout.num_nodes
+    }
+
+    /// Edges of the partition.
+    pub fn num_edges(&self) -> u64 {
+        self.layout.num_edges
+    }
+
+    /// Whether edges have weights.
+    pub fn has_weights(&self) -> bool {
+        self.layout.has_weights
+    }
+
+    /// Whether edges have probabilities.
+    pub fn has_probabilities(&self) -> bool {
+        self.layout.has_probabilities
+    }
+
+    /// The global id of an edge of the partition.
+    pub(super) fn global_edge(&self, edge: u32) -> u64 {
+        self.layout.first_edge + u64::from(edge)
+    }
+
+    /// The type of an edge of the partition.
+    pub(super) fn etype(&self, edge: u32) -> usize {
+        self.layout.etype(u64::from(edge))
+    }
+
+    /// The places of the in-edges of each node (counted inside the partition, ascending).
+    pub(super) fn rows(&self, nodes: &[u64]) -> Result<Vec<Range<u64>>> {
+        let starts: Vec<_> = nodes.iter().map(|node| node * 8..(node + 2) * 8).collect();
+        let mut rows = Vec::with_capacity(nodes.len());
+        self.read(&starts, |_, bytes| {
+            let [begin, end] = bytemuck::pod_read_unaligned::<[u64; 2]>(bytes);
+            rows.push(begin..end);
+        })?;
+        if let Some(row) = rows.iter().find(|r| r.start > r.end || r.end > self.layout.num_edges) {
+            return Err(Error::corrupt(&self.path, format!("has a row {row:?}")));
+        }
+        Ok(rows)
+    }
+
+    /// Hands the out-degree over the whole graph of each node (counted inside the partition, ascending) to `visit`.
+    pub(super) fn out_degrees(
+        &self,
+        nodes: &[u64],
+        mut visit: impl FnMut(usize, u32),
+    ) -> Result<()> {
+        let places: Vec<_> = nodes.iter().map(|node| *node..node + 1).collect();
+        self.column(self.layout.out_degrees_at(), 4, &places, |i, bytes| {
+            visit(i, bytemuck::pod_read_unaligned(bytes));
+        })
+    }
+
+    /// Hands the global source and the destination, counted inside the partition, of each edge (likewise, ascending) to
+    /// `visit`.
+    pub(super) fn ends(&self, edges: &[u64], mut visit: impl FnMut(usize, Record)) -> Result<()> {
+        if !self.layout.has_ends {
+            let problem = "the graph was opened without the ends of edges";
+            return Err(Error::config("find_edges", problem).with_hint("set IndexConfig::ends"));
+        }
+        let places: Vec<_> = edges.iter().map(|edge| *edge..edge + 1).collect();
+        self.column(self.layout.ends_at(), RECORD, &places, |i, bytes| {
+            visit(i, bytemuck::pod_read_unaligned(bytes));
+        })
+    }
+
+    /// Hands the records of ranges of places (ascending) to `visit`, with the range's position.
+    pub(super) fn records(
+        &self,
+        places: &[Range<u64>],
+        mut visit: impl FnMut(usize, Record),
+    ) -> Result<()> {
+        self.column(self.layout.records_at(), RECORD, places, |i, bytes| {
+            for record in bytes.as_chunks::<{ RECORD as usize }>().0 {
+                visit(i, bytemuck::pod_read_unaligned(record));
+            }
+        })
+    }
+
+    /// As [`records`](Self::records), of the edges' weights.
+    pub(super) fn weights(
+        &self,
+        places: &[Range<u64>],
+        visit: impl FnMut(usize, f32),
+    ) -> Result<()> {
+        self.values(self.layout.weights_at(), places, visit)
+    }
+
+    /// As [`records`](Self::records), of the edges' probabilities.
+    pub(super) fn probabilities(
+        &self,
+        places: &[Range<u64>],
+        visit: impl FnMut(usize, f32),
+    ) -> Result<()> {
+        self.values(self.layout.probabilities_at(), places, visit)
+    }
+
+    fn values(
+        &self,
+        start: u64,
+        places: &[Range<u64>],
+        mut visit: impl FnMut(usize, f32),
+    ) -> Result<()> {
+        self.column(start, VALUE, places, |i, bytes| {
+            for value in bytes.as_chunks::<{ VALUE as usize }>().0 {
+                visit(i, bytemuck::pod_read_unaligned(value));
+            }
+        })
+    }
+
+    fn column(
+        &self,
+        start: u64,
+        size: u64,
+        places: &[Range<u64>],
+        visit: impl FnMut(usize, &[u8]),
+    ) -> Result<()> {
+        let bytes = |p: &Range<u64>| start + p.start * size..start + p.end * size;
+        self.read(&places.iter().map(bytes).collect::<Vec<_>>(), visit)
+    }
+
+    fn read(&self, ranges: &[Range<u64>], visit: impl FnMut(usize, &[u8])) -> Result<()> {
+        let read = read_ranges(&*self.file, ranges, visit);
+        self.counters.read(read.map_err(|e| Error::io("read", &self.path, e))?);
+        Ok(())
+    }
+}

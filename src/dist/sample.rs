@@ -1,0 +1,226 @@
+//! Drawing in-edges of a partition's nodes.
+
+use std::ops::Range;
+
+use super::draws::{Draws, without_replacement};
+use super::fanout::Fanout;
+use super::neighbor_index::NeighborIndex;
+use crate::error::{Error, Result};
+use crate::graph::InEdges;
+
+/// What a sample is a function of, beside the graph and the node: nothing else, neither threads nor the order of reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SampleKey {
+    /// The run's seed.
+    pub seed: u64,
+    /// The epoch.
+    pub epoch: u32,
+    /// The batch, counted over all ranks.
+    pub batch: u32,
+    /// The layer the edges are drawn for.
+    pub layer: u32,
+}
+
+/// How in-edges are drawn.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sampling {
+    /// How many.
+    pub fanout: Fanout,
+    /// Whether an edge may be drawn several times. Otherwise a node with fewer edges gives all of them.
+    pub replace: bool,
+    /// Whether edges are drawn with the index's probabilities (edges with probability 0 never are) or uniformly.
+    pub weighted: bool,
+}
+
+/// Edges of one node that are drawn from together.
+struct Segment {
+    node: usize,
+    etype: u32,
+    places: Range<u64>,
+    fanout: i64,
+}
+
+impl NeighborIndex {
+    /// Draws in-edges of `nodes` (places in the partition, ascending; `first_node` is the global id of place 0). Edges of a
+    /// node come in ascending order of their ids. Weights come along if the index has them.
+    ///
+    /// # Errors
+    /// If probabilities are asked of an index without, or the file cannot be read.
+    pub fn sample(
+        &self,
+        nodes: &[u64],
+        first_node: u64,
+        how: &Sampling,
+        key: SampleKey,
+    ) -> Result<InEdges> {
+        let rows = self.rows(nodes)?;
+        let segments = self.segments(rows, &how.fanout)?;
+        let picks = self.picks(&segments, nodes, first_node, how, key)?;
+        let mut drawn = InEdges { counts: vec![0; nodes.len()], ..InEdges::default() };
+        let (mut places, mut times) = (Vec::new(), Vec::new());
+        for (segment, picks) in segments.iter().zip(&picks) {
+            picks.each(segment.places.clone(), |range, repeats| {
+                drawn.counts[segment.node] += (range.end - range.start) as u32 * repeats;
+                places.push(range);
+                times.push(repeats);
+            });
+        }
+        self.records(&places, |i, [source, edge]| {
+            for _ in 0..times[i] {
+                drawn.sources.push(u64::from(source));
+                drawn.edges.push(self.global_edge(edge));
+            }
+        })?;
+        if self.has_weights() {
+            self.weights(&places, |i, weight| {
+                drawn.weights.extend(std::iter::repeat_n(weight, times[i] as usize));
+            })?;
+        }
+        Ok(drawn)
+    }
+
+    /// Splits rows by edge type where each type has a fan-out of its own. Edges of a row are sorted by id, hence by type.
+    fn segments(&self, rows: Vec<Range<u64>>, fanout: &Fanout) -> Result<Vec<Segment>> {
+        let fanouts = match fanout {
+            Fanout::Total(fanout) => {
+                let whole = |(node, places)| Segment { node, etype: 0, places, fanout: *fanout };
+                return Ok(rows.into_iter().enumerate().map(whole).collect());
+            }
+            Fanout::PerEtype(fanouts) => fanouts,
+        };
+        let mut segments: Vec<Segment> = Vec::new();
+        let mut place = 0;
+        let mut row = usize::MAX;
+        self.records(&rows, |node, [_, edge]| {
+            if node != row {
+                (row, place) = (node, rows[node].start);
+            }
+            let etype = self.etype(edge);
+            match segments.last_mut() {
+                Some(last) if last.node == node && last.etype == etype as u32 => {
+                    last.places.end = place + 1;
+                }
+                _ => {
+                    let fanout = fanouts.get(etype).copied().unwrap_or(0);
+                    let places = place..place + 1;
+                    segments.push(Segment { node, etype: etype as u32, places, fanout });
+                }
+            }
+            place += 1;
+        })?;
+        Ok(segments)
+    }
+
+    fn picks(
+        &self,
+        segments: &[Segment],
+        nodes: &[u64],
+        first_node: u64,
+        how: &Sampling,
+        key: SampleKey,
+    ) -> Result<Vec<Picks>> {
+        let draws =
+            |segment: &Segment| Draws::new(key, segment.etype, first_node + nodes[segment.node]);
+        if !how.weighted {
+            let uniform = |segment: &Segment| {
+                let edges = segment.places.end - segment.places.start;
+                Picks::uniform(edges, segment.fanout, how.replace, draws(segment))
+            };
+            return Ok(segments.iter().map(uniform).collect());
+        }
+        if !self.has_probabilities() {
+            let problem = "edges have none; name an edge feature when the graph is opened";
+            return Err(Error::config("edge probabilities", problem));
+        }
+        let places: Vec<_> = segments.iter().map(|s| s.places.clone()).collect();
+        let mut picks = Vec::with_capacity(segments.len());
+        let mut values: Vec<f32> = Vec::new();
+        let finish = |picks: &mut Vec<Picks>, until: usize, values: &mut Vec<f32>| {
+            while picks.len() < until {
+                let segment = &segments[picks.len()];
+                picks.push(Picks::weighted(values, segment.fanout, how.replace, draws(segment)));
+                values.clear();
+            }
+        };
+        self.probabilities(&places, |i, probability| {
+            finish(&mut picks, i, &mut values);
+            values.push(probability);
+        })?;
+        finish(&mut picks, segments.len(), &mut values);
+        Ok(picks)
+    }
+}
+
+/// Which edges of a segment are drawn.
+enum Picks {
+    All,
+    /// Positions, ascending; one drawn several times stands there several times.
+    Some(Vec<u32>),
+}
+
+impl Picks {
+    fn uniform(edges: u64, fanout: i64, replace: bool, mut draws: Draws) -> Self {
+        let Ok(fanout) = u64::try_from(fanout) else { return Picks::All };
+        if !replace && fanout >= edges {
+            return Picks::All;
+        }
+        if edges == 0 {
+            return Picks::Some(Vec::new());
+        }
+        let mut positions = if replace {
+            (0..fanout).map(|_| draws.below(edges as u32)).collect()
+        } else {
+            without_replacement(edges as u32, fanout as u32, &mut draws)
+        };
+        positions.sort_unstable();
+        Picks::Some(positions)
+    }
+
+    /// With probabilities in proportion to `values`. Without replacement that is one draw after the other among those that
+    /// are left, which the order of exponential variables with these rates gives at once (Efraimidis and Spirakis 2006).
+    fn weighted(values: &[f32], fanout: i64, replace: bool, mut draws: Draws) -> Self {
+        let possible = values.iter().filter(|p| **p > 0.0).count();
+        let all = || (0..values.len() as u32).filter(|i| values[*i as usize] > 0.0).collect();
+        let Ok(fanout) = usize::try_from(fanout) else { return Picks::Some(all()) };
+        if possible == 0 || (!replace && fanout >= possible) {
+            return Picks::Some(all());
+        }
+        let mut positions: Vec<u32> = if replace {
+            let sums = values.iter().scan(0.0, |sum, p| {
+                *sum += f64::from(*p);
+                Some(*sum)
+            });
+            let sums: Vec<f64> = sums.collect();
+            let total = sums[sums.len() - 1];
+            let draw = |_| {
+                // Below the total also when the product is rounded up to it.
+                let target = (draws.unit() * total).min(total.next_down());
+                sums.partition_point(|s| *s <= target) as u32
+            };
+            (0..fanout).map(draw).collect()
+        } else {
+            let arrivals = values.iter().map(|p| -draws.unit_above_zero().ln() / f64::from(*p));
+            let possible = |(arrival, _): &(f64, u32)| arrival.is_finite();
+            let mut arrivals: Vec<(f64, u32)> = arrivals.zip(0..).filter(possible).collect();
+            let by_time = |a: &(f64, u32), b: &(f64, u32)| a.0.total_cmp(&b.0);
+            arrivals.select_nth_unstable_by(fanout - 1, by_time);
+            arrivals.into_iter().take(fanout).map(|(_, i)| i).collect()
+        };
+        positions.sort_unstable();
+        Picks::Some(positions)
+    }
+
+    /// Hands ranges of places that are drawn, and how many times, to `visit`.
+    fn each(&self, places: Range<u64>, mut visit: impl FnMut(Range<u64>, u32)) {
+        let Picks::Some(positions) = self else {
+            if !places.is_empty() {
+                visit(places, 1);
+            }
+            return;
+        };
+        for same in positions.chunk_by(|a, b| a == b) {
+            let place = places.start + u64::from(same[0]);
+            visit(place..place + 1, same.len() as u32);
+        }
+    }
+}

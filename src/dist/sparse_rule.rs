@@ -1,0 +1,93 @@
+//! How a row follows its gradient.
+
+/// An update rule with state of its own for each row.
+pub trait SparseRule {
+    /// Its name.
+    const NAME: &'static str;
+
+    /// The suffixes of its state tensors' names, and whether each has as many elements per row as the embedding or one.
+    const STATES: &'static [(&'static str, bool)];
+
+    /// Updates one row and its state.
+    fn update(&self, gradient: &[f32], state: &mut [&mut [f32]], row: &mut [f32]);
+
+    /// Its constants, to be kept with saved state.
+    fn constants(&self) -> Vec<(&'static str, f64)>;
+}
+
+/// Adagrad (Duchi, Hazan and Singer 2011) as DGL computes it: sum += g²; row -= lr·g / (√sum + eps).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Adagrad {
+    /// Learning rate.
+    pub lr: f64,
+    /// Added to the denominator.
+    pub eps: f64,
+}
+
+impl Adagrad {
+    /// DGL's default eps, 1e-10.
+    pub fn new(lr: f64) -> Self {
+        Adagrad { lr, eps: 1e-10 }
+    }
+}
+
+impl SparseRule for Adagrad {
+    const NAME: &'static str = "SparseAdagrad";
+    const STATES: &'static [(&'static str, bool)] = &[("sum", true)];
+
+    fn update(&self, gradient: &[f32], state: &mut [&mut [f32]], row: &mut [f32]) {
+        let [sums] = state else { return };
+        let (lr, eps) = (self.lr as f32, self.eps as f32);
+        for ((g, sum), value) in gradient.iter().zip(sums.iter_mut()).zip(row) {
+            *sum += g * g;
+            *value -= lr * g / (sum.sqrt() + eps);
+        }
+    }
+
+    fn constants(&self) -> Vec<(&'static str, f64)> {
+        vec![("lr", self.lr), ("eps", self.eps)]
+    }
+}
+
+/// Adam (Kingma and Ba 2015) as DGL computes it, with a step counter of its own for each row: a row that is seldom updated is
+/// corrected as if all had been updated as seldom.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Adam {
+    /// Learning rate.
+    pub lr: f64,
+    /// Decay of the two moments.
+    pub betas: (f64, f64),
+    /// Added to the denominator.
+    pub eps: f64,
+}
+
+impl Adam {
+    /// DGL's defaults: betas (0.9, 0.999), eps 1e-8.
+    pub fn new(lr: f64) -> Self {
+        Adam { lr, betas: (0.9, 0.999), eps: 1e-8 }
+    }
+}
+
+impl SparseRule for Adam {
+    const NAME: &'static str = "SparseAdam";
+    const STATES: &'static [(&'static str, bool)] =
+        &[("step", false), ("mem", true), ("power", true)];
+
+    fn update(&self, gradient: &[f32], state: &mut [&mut [f32]], row: &mut [f32]) {
+        let [steps, mems, powers] = state else { return };
+        steps[0] += 1.0;
+        let (beta1, beta2) = (self.betas.0 as f32, self.betas.1 as f32);
+        let [correction1, correction2] = [beta1, beta2].map(|beta| 1.0 - beta.powf(steps[0]));
+        let (lr, eps) = (self.lr as f32, self.eps as f32);
+        let moments = mems.iter_mut().zip(powers.iter_mut());
+        for ((g, (mem, power)), value) in gradient.iter().zip(moments).zip(row) {
+            *mem = beta1 * *mem + (1.0 - beta1) * g;
+            *power = beta2 * *power + (1.0 - beta2) * g * g;
+            *value -= lr * (*mem / correction1) / ((*power / correction2).sqrt() + eps);
+        }
+    }
+
+    fn constants(&self) -> Vec<(&'static str, f64)> {
+        vec![("lr", self.lr), ("beta1", self.betas.0), ("beta2", self.betas.1), ("eps", self.eps)]
+    }
+}

@@ -1,0 +1,299 @@
+//! One layer's part of a sampled neighbourhood.
+
+use super::csr::Csr;
+use super::partition_book::PartitionBook;
+use super::shard::{GraphShard, PerEdge};
+use crate::error::{Error, Result};
+
+/// The in-edges of some nodes: DGL's block, or message flow graph (MFG), as `dgl.to_block` makes it.
+///
+/// Sources are numbered: the destinations come first, in their own order, then the other sources in the order in which
+/// edges name them. So the rows of a layer's output are the first rows of its input. Edges lie destination by
+/// destination, in the order of [`by_dst`](Block::by_dst). Ids are global and homogeneous.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Block {
+    sources: Vec<u64>,
+    num_dst: usize,
+    by_dst: Csr,
+    edges: Vec<u64>,
+    weights: Vec<f32>,
+}
+
+/// In-edges of a list of nodes, node by node.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct InEdges {
+    /// How many each node has.
+    pub counts: Vec<u32>,
+    /// Global id of each edge's source.
+    pub sources: Vec<u64>,
+    /// Global id of each edge.
+    pub edges: Vec<u64>,
+    /// Weight of each edge; none in a graph without.
+    pub weights: Vec<f32>,
+}
+
+impl InEdges {
+    /// Keeps the edges that `keep` says, by global id.
+    pub fn retain(&mut self, keep: impl Fn(u64) -> bool) {
+        let kept: Vec<bool> = self.edges.iter().map(|edge| keep(*edge)).collect();
+        let mut rest = &kept[..];
+        for count in &mut self.counts {
+            let (own, others) = rest.split_at(*count as usize);
+            *count = own.iter().filter(|kept| **kept).count() as u32;
+            rest = others;
+        }
+        let mut each = kept.iter();
+        self.sources.retain(|_| each.next().copied().unwrap_or(true));
+        let mut each = kept.iter();
+        self.edges.retain(|_| each.next().copied().unwrap_or(true));
+        let mut each = kept.iter();
+        self.weights.retain(|_| each.next().copied().unwrap_or(true));
+    }
+}
+
+/// The edges of one type of a block, in type-wise ids.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TypedEdges {
+    /// Source of each edge.
+    pub sources: Vec<u64>,
+    /// Destination of each edge.
+    pub destinations: Vec<u64>,
+    /// Each edge.
+    pub edges: Vec<u64>,
+}
+
+impl Block {
+    /// Makes the block of `destinations` and their in-edges.
+    ///
+    /// # Errors
+    /// If a destination occurs twice, or there are more than 2^32 sources.
+    pub fn new(destinations: &[u64], in_edges: InEdges) -> Result<Self> {
+        let InEdges { counts, sources: ends, edges, weights } = in_edges;
+        let mut numbers = Numbers::new(destinations, ends.len())?;
+        let indices: Vec<u32> = ends.iter().map(|source| numbers.number(*source)).collect();
+        let mut rows = Vec::new();
+        let mut indptr = vec![0];
+        for (row, count) in counts.iter().enumerate().filter(|(_, count)| **count > 0) {
+            rows.push(row as u32);
+            indptr.push(indptr[indptr.len() - 1] + u64::from(*count));
+        }
+        let weighted = weights.is_empty() || weights.len() == ends.len();
+        let consistent =
+            counts.len() == destinations.len() && ends.len() == edges.len() && weighted;
+        if !consistent || indptr.last() != Some(&(ends.len() as u64)) {
+            return Err(Error::Internal("in-edges that do not fit their destinations".to_owned()));
+        }
+        let sources = numbers.nodes;
+        let shape = (destinations.len(), sources.len());
+        let by_dst = Csr::from_parts(shape, rows, indptr, indices);
+        Ok(Block { sources, num_dst: destinations.len(), by_dst, edges, weights })
+    }
+
+    /// Global ids of the sources; the first [`num_destinations`](Block::num_destinations) are the destinations.
+    pub fn sources(&self) -> &[u64] {
+        &self.sources
+    }
+
+    /// Global ids of the destinations.
+    pub fn destinations(&self) -> &[u64] {
+        &self.sources[..self.num_dst]
+    }
+
+    /// Number of sources, destinations counted.
+    pub fn num_sources(&self) -> usize {
+        self.sources.len()
+    }
+
+    /// Number of destinations.
+    pub fn num_destinations(&self) -> usize {
+        self.num_dst
+    }
+
+    /// Number of edges.
+    pub fn num_edges(&self) -> usize {
+        self.edges.len()
+    }
+
+    /// The structure: rows are destinations, columns are numbers of sources.
+    pub fn by_dst(&self) -> &Csr {
+        &self.by_dst
+    }
+
+    /// Global ids of the edges, in the order of [`by_dst`](Block::by_dst).
+    pub fn edges(&self) -> &[u64] {
+        &self.edges
+    }
+
+    /// Weights of the edges, in the order of [`by_dst`](Block::by_dst); empty in a graph without.
+    pub fn weights(&self) -> &[f32] {
+        &self.weights
+    }
+
+    /// The type of each edge, in the order of [`by_dst`](Block::by_dst).
+    ///
+    /// # Errors
+    /// If an edge is not in the book, or the graph has more than 2^16 edge types.
+    pub fn edge_types(&self, book: &PartitionBook) -> Result<Vec<u16>> {
+        let etype = |edge: &u64| book.edge_type(*edge).and_then(|etype| u16::try_from(etype).ok());
+        let types = self.edges.iter().map(|edge| {
+            etype(edge).ok_or_else(|| Error::Internal(format!("edge {edge} has no type")))
+        });
+        types.collect()
+    }
+
+    /// The structure as layers walk it, with the weights and, unless there are none, one type per edge.
+    pub fn to_shard(&self, types: &[u16]) -> GraphShard {
+        let (by_src, from_dst) = self.by_dst.transpose();
+        let (weights, types) = (per_edge(&self.weights, &from_dst), per_edge(types, &from_dst));
+        GraphShard { source: 0, by_dst: self.by_dst.clone(), by_src, weights, types }
+    }
+
+    /// The type-wise ids of the sources of one node type, in their order: `block.srcdata[dgl.NID]` of that type. Unknown
+    /// types have none.
+    pub fn sources_of_type(&self, book: &PartitionBook, ntype: usize) -> Vec<u64> {
+        of_type(book, &self.sources, ntype)
+    }
+
+    /// The type-wise ids of the destinations of one node type, in their order.
+    pub fn destinations_of_type(&self, book: &PartitionBook, ntype: usize) -> Vec<u64> {
+        of_type(book, self.destinations(), ntype)
+    }
+
+    /// The edges of one type in type-wise ids. Unknown types have none.
+    pub fn edges_of_type(&self, book: &PartitionBook, etype: usize) -> TypedEdges {
+        let mut typed = TypedEdges::default();
+        let type_wise = |node: u64| book.to_per_type(node).map(|(_, id)| id);
+        for (i, &row) in self.by_dst.rows().iter().enumerate() {
+            let first = self.by_dst.indptr()[i] as usize;
+            for (place, &column) in self.by_dst.columns(i).iter().enumerate() {
+                let Some((ty, edge)) = book.edge_to_per_type(self.edges[first + place]) else {
+                    continue;
+                };
+                let ends = (
+                    type_wise(self.sources[column as usize]),
+                    type_wise(self.sources[row as usize]),
+                );
+                if let (true, (Some(source), Some(destination))) = (ty == etype, ends) {
+                    typed.sources.push(source);
+                    typed.destinations.push(destination);
+                    typed.edges.push(edge);
+                }
+            }
+        }
+        typed
+    }
+}
+
+fn per_edge<T: Copy>(by_dst: &[T], from_dst: &[u32]) -> Option<PerEdge<T>> {
+    (!by_dst.is_empty()).then(|| PerEdge {
+        by_dst: by_dst.to_vec(),
+        by_src: from_dst.iter().map(|i| by_dst[*i as usize]).collect(),
+    })
+}
+
+fn of_type(book: &PartitionBook, nodes: &[u64], ntype: usize) -> Vec<u64> {
+    let typed = nodes.iter().filter_map(|node| book.to_per_type(*node));
+    typed.filter(|(ty, _)| *ty == ntype).map(|(_, id)| id).collect()
+}
+
+/// Numbers nodes in the order in which they are first seen: a hash table with open addressing whose slots are places in
+/// the list of nodes.
+struct Numbers {
+    nodes: Vec<u64>,
+    slots: Vec<u32>,
+}
+
+const EMPTY: u32 = u32::MAX;
+
+impl Numbers {
+    /// `destinations` have the first numbers; at most `others` more nodes follow.
+    fn new(destinations: &[u64], others: usize) -> Result<Self> {
+        let most = destinations.len() + others;
+        if most >= EMPTY as usize {
+            return Err(Error::config("batch size", "a batch has more than 2^32 sources"));
+        }
+        let slots = vec![EMPTY; (2 * most).next_power_of_two()];
+        let mut numbers = Numbers { nodes: Vec::with_capacity(destinations.len()), slots };
+        for (i, &node) in destinations.iter().enumerate() {
+            if numbers.number(node) as usize != i {
+                let problem = format!("node {node} occurs twice; each seed may be named once");
+                return Err(Error::config("seeds", problem));
+            }
+        }
+        Ok(numbers)
+    }
+
+    fn number(&mut self, node: u64) -> u32 {
+        let mask = self.slots.len() - 1;
+        // The upper half of a product with a large odd number depends on all bits.
+        let mut slot = ((u128::from(node) * 0x9E37_79B9_7F4A_7C15) >> 32) as usize & mask;
+        loop {
+            match self.slots[slot] {
+                EMPTY => {
+                    let number = self.nodes.len() as u32;
+                    self.slots[slot] = number;
+                    self.nodes.push(node);
+                    return number;
+                }
+                number if self.nodes[number as usize] == node => return number,
+                _ => slot = (slot + 1) & mask,
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::CanonicalEtype;
+
+    fn in_edges(counts: &[u32], sources: &[u64], edges: &[u64]) -> InEdges {
+        let (counts, sources, edges) = (counts.to_vec(), sources.to_vec(), edges.to_vec());
+        InEdges { counts, sources, edges, weights: vec![] }
+    }
+
+    #[test]
+    fn destinations_come_first_among_the_sources() {
+        let ends = in_edges(&[3, 0, 2], &[9, 4, 9, 7, 6], &[30, 31, 32, 10, 11]);
+        let block = Block::new(&[7, 5, 4], ends).unwrap();
+        assert_eq!(block.destinations(), [7, 5, 4]);
+        assert_eq!(block.sources(), [7, 5, 4, 9, 6]);
+        assert_eq!((block.by_dst().rows(), block.by_dst().indptr()), (&[0, 2][..], &[0, 3, 5][..]));
+        assert_eq!(block.by_dst().indices(), [3, 2, 3, 0, 4]);
+        assert_eq!((block.num_sources(), block.num_edges()), (5, 5));
+    }
+
+    #[test]
+    fn a_destination_twice_or_counts_that_do_not_fit_are_refused() {
+        assert!(Block::new(&[3, 3], in_edges(&[0, 0], &[], &[])).is_err());
+        assert!(Block::new(&[3], in_edges(&[2], &[1], &[1])).is_err());
+        assert!(Block::new(&[3], in_edges(&[], &[], &[])).is_err());
+        assert_eq!(Block::new(&[], InEdges::default()).unwrap().num_sources(), 0);
+    }
+
+    #[test]
+    fn edges_are_taken_out_where_they_are() {
+        let mut edges = in_edges(&[3, 0, 2], &[9, 4, 9, 7, 6], &[30, 31, 32, 10, 11]);
+        edges.weights = vec![0.0, 1.0, 2.0, 3.0, 4.0];
+        edges.retain(|edge| edge != 31 && edge != 10);
+        let weights = vec![0.0, 2.0, 4.0];
+        let expected = in_edges(&[2, 0, 1], &[9, 9, 6], &[30, 32, 11]);
+        assert_eq!(edges, InEdges { weights, ..expected });
+    }
+
+    #[test]
+    fn edges_of_a_type_are_told_in_type_wise_ids() {
+        // Nodes: a 0 1 | b 2, a 3 | b 4 5. Edges: r 0 1 | s 2, r 3 | s 4.
+        let names = vec!["a".to_owned(), "b".to_owned()];
+        let etypes = vec![CanonicalEtype::new("a", "r", "b"), CanonicalEtype::new("b", "s", "a")];
+        let nodes = [vec![2, 1], vec![1, 2]];
+        let book = PartitionBook::new(names, etypes, &nodes, &[vec![2, 1], vec![1, 1]]).unwrap();
+        let block = Block::new(&[5, 3], in_edges(&[1, 2], &[1, 2, 4], &[3, 2, 4])).unwrap();
+        let expected = |sources, destinations, edges| TypedEdges { sources, destinations, edges };
+        assert_eq!(block.edges_of_type(&book, 0), expected(vec![1], vec![2], vec![2]));
+        assert_eq!(block.edges_of_type(&book, 1), expected(vec![0, 1], vec![2, 2], vec![0, 1]));
+        assert_eq!(block.sources_of_type(&book, 1), [2, 0, 1]);
+        assert_eq!(block.destinations_of_type(&book, 0), [2]);
+        assert_eq!(block.edges_of_type(&book, 7), TypedEdges::default());
+    }
+}

@@ -1,0 +1,69 @@
+//! Many short ranges of a file, read with few calls.
+
+use std::io;
+use std::ops::Range;
+
+use super::storage::StorageFile;
+
+/// Ranges are read together if no more than this lies between them: fewer bytes than a call costs.
+const GAP: u64 = 512;
+/// Bytes read at a time, unless one range is longer.
+const LARGEST: u64 = 1 << 20;
+
+/// Reads `ranges` (bytes; ascending starts, overlaps allowed) and hands the bytes of each, with its place in the list, to
+/// `visit`, in order. Gives how many bytes were read.
+pub fn read_ranges(
+    file: &dyn StorageFile,
+    ranges: &[Range<u64>],
+    mut visit: impl FnMut(usize, &[u8]),
+) -> io::Result<u64> {
+    let (mut buffer, mut total) = (Vec::new(), 0);
+    let mut first = 0;
+    while first < ranges.len() {
+        let start = ranges[first].start;
+        let (mut end, mut next) = (ranges[first].end, first + 1);
+        while let Some(range) = ranges.get(next) {
+            let joined = end.max(range.end);
+            if range.start > end + GAP || joined - start > LARGEST {
+                break;
+            }
+            (end, next) = (joined, next + 1);
+        }
+        buffer.resize((end - start) as usize, 0);
+        file.read_exact_at(&mut buffer, start)?;
+        total += end - start;
+        for (i, range) in ranges.iter().enumerate().take(next).skip(first) {
+            visit(i, &buffer[(range.start - start) as usize..(range.end - start) as usize]);
+        }
+        first = next;
+    }
+    Ok(total)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::io::{DiskStorage, Storage};
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn every_range_gets_its_bytes(mut starts in prop::collection::vec((0u64..5000, 0u64..900), 0..40)) {
+            let folder = tempfile::tempdir().unwrap();
+            let file = DiskStorage.create(&folder.path().join("x")).unwrap();
+            let content: Vec<u8> = (0..6000u32).map(|i| (i % 251) as u8).collect();
+            file.write_all_at(&content, 0).unwrap();
+            starts.sort_unstable();
+            let ranges: Vec<Range<u64>> = starts.iter().map(|&(start, len)| start..start + len).collect();
+            let mut seen = 0;
+            let read = read_ranges(&*file, &ranges, |i, bytes| {
+                assert_eq!(i, seen);
+                let range = ranges[i].start as usize..ranges[i].end as usize;
+                assert_eq!(bytes, &content[range]);
+                seen += 1;
+            }).unwrap();
+            prop_assert_eq!(seen, ranges.len());
+            prop_assert!(read <= 6000);
+        }
+    }
+}

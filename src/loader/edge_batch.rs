@@ -1,0 +1,24 @@
+//! What a step of link prediction works on.
+
+use super::mini_batch::MiniBatch;
+
+/// Pairs of nodes, as rows of the last block's output.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Pairs {
+    /// Row of each source.
+    pub sources: Vec<i64>,
+    /// Row of each destination.
+    pub destinations: Vec<i64>,
+}
+
+/// Some edges, negative pairs beside them, and the sampled neighbourhood of all their ends.
+pub struct EdgeBatch {
+    /// Global ids of the edges.
+    pub edges: Vec<u64>,
+    /// The ends of the edges: DGL's `pair_graph`.
+    pub positive: Pairs,
+    /// Pairs that are not among them: DGL's `neg_graph`; empty without a negative sampler.
+    pub negative: Pairs,
+    /// The blocks; their seeds are the ends of all pairs, each once.
+    pub neighbourhood: MiniBatch,
+}

@@ -1,0 +1,56 @@
+//! What a training step on sampled neighbourhoods works on.
+
+use std::collections::BTreeMap;
+
+use tch::Tensor;
+
+use crate::error::{Error, Result};
+use crate::graph::Block;
+
+/// The sampled neighbourhood of some seeds.
+pub struct MiniBatch {
+    /// One block per layer, the input layer first. The sources of a layer are the destinations of the one before it; the last
+    /// one's destinations are the seeds.
+    pub blocks: Vec<Block>,
+    /// Rows of features of the first block's sources, `[num_sources, width]`, by name.
+    pub srcdata: BTreeMap<String, Tensor>,
+    /// Rows of features of the seeds, by name.
+    pub dstdata: BTreeMap<String, Tensor>,
+    /// Out-degrees over the whole graph of the first block's sources. Those of a later block are the first of them.
+    pub out_degrees: Vec<u64>,
+}
+
+impl MiniBatch {
+    /// The seeds.
+    pub fn seeds(&self) -> &[u64] {
+        self.blocks.last().map_or(&[], Block::destinations)
+    }
+
+    /// The nodes whose features the first layer reads.
+    pub fn input_nodes(&self) -> &[u64] {
+        self.blocks.first().map_or(&[], Block::sources)
+    }
+
+    /// A feature of the input nodes, by name.
+    ///
+    /// # Errors
+    /// If the sampler was not told to read it.
+    pub fn input(&self, name: &str) -> Result<&Tensor> {
+        find(&self.srcdata, name, "input_node_feature")
+    }
+
+    /// A feature of the seeds, by name.
+    ///
+    /// # Errors
+    /// If the sampler was not told to read it.
+    pub fn output(&self, name: &str) -> Result<&Tensor> {
+        find(&self.dstdata, name, "output_node_feature")
+    }
+}
+
+fn find<'a>(data: &'a BTreeMap<String, Tensor>, name: &str, how: &str) -> Result<&'a Tensor> {
+    data.get(name).ok_or_else(|| {
+        let hint = format!("name it with {how} when the sampler is made");
+        Error::config(name, "is not among the features of this batch").with_hint(hint)
+    })
+}

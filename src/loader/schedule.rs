@@ -1,0 +1,73 @@
+//! Which seeds come in which batch.
+
+use tch::Tensor;
+
+use super::config::DataLoaderConfig;
+use crate::comm::{Hooks, ProcessGroup, ReduceOp, all_reduce};
+use crate::dist::{SampleKey, permutation};
+use crate::error::Result;
+
+/// The batches of one rank's seeds, as many as the rank with the most batches has.
+pub(super) struct Schedule {
+    seeds: Vec<u64>,
+    pub(super) config: DataLoaderConfig,
+    rank: usize,
+    world_size: usize,
+    steps: usize,
+}
+
+impl Schedule {
+    /// One collective, in which the ranks learn how many steps there are.
+    pub(super) fn new(
+        seeds: Vec<u64>,
+        config: DataLoaderConfig,
+        (group, hooks): (&dyn ProcessGroup, &dyn Hooks),
+    ) -> Result<Self> {
+        config.check()?;
+        let (rank, world_size) = (group.rank(), group.world_size());
+        let mut schedule = Schedule { seeds, config, rank, world_size, steps: 0 };
+        let own = Tensor::f_from_slice(&[schedule.num_batches() as i64])?;
+        let most = all_reduce(group, vec![own], ReduceOp::Max, hooks)?;
+        schedule.steps = most[0].f_int64_value(&[0])? as usize;
+        Ok(schedule)
+    }
+
+    /// Batches per epoch.
+    pub(super) fn steps(&self) -> usize {
+        self.steps
+    }
+
+    fn num_batches(&self) -> usize {
+        let (seeds, size) = (self.seeds.len(), self.config.batch_size);
+        if self.config.drop_last { seeds / size } else { seeds.div_ceil(size) }
+    }
+
+    /// The order of the seeds in an epoch.
+    pub(super) fn order(&self, epoch: u32) -> Vec<u64> {
+        if !self.config.shuffle {
+            return self.seeds.clone();
+        }
+        let order = permutation(self.seeds.len(), (self.config.seed, epoch, self.rank as u32));
+        order.into_iter().map(|i| self.seeds[i as usize]).collect()
+    }
+
+    /// The seeds of a step in an epoch whose seeds come in this order, and the key of its samples. A rank with fewer batches
+    /// than steps repeats them; one without seeds has none.
+    pub(super) fn batch<'o>(
+        &self,
+        epoch: u32,
+        order: &'o [u64],
+        step: usize,
+    ) -> (&'o [u64], SampleKey) {
+        let size = self.config.batch_size;
+        let seeds = match self.num_batches() {
+            0 => &[],
+            own => {
+                let begin = step % own * size;
+                &order[begin..order.len().min(begin + size)]
+            }
+        };
+        let batch = (step * self.world_size + self.rank) as u32;
+        (seeds, SampleKey { seed: self.config.seed, epoch, batch, layer: 0 })
+    }
+}

@@ -1,0 +1,149 @@
+//! One rank's pass over sampled neighbourhoods.
+
+use std::rc::Rc;
+
+use serde::{Deserialize, Serialize};
+use tch::{Kind, Tensor};
+
+use super::trainer::Trainer;
+use crate::comm::{NoHooks, gather_grads};
+use crate::dist::DistGraph;
+use crate::error::{Error, Result};
+use crate::graph::Block;
+use crate::io::IoTotals;
+use crate::ipc::Phase;
+use crate::loader::{DataLoader, MiniBatch};
+use crate::nn::{Optimizer, ScoreSums, clip_grad_norm};
+use crate::spill::PartitionDataManager;
+use crate::tape::{BlockGraph, Graph, Tape};
+use crate::tensor;
+
+/// The name of the input features in a batch.
+pub const FEATURES: &str = "features";
+/// The name of the seeds' labels in a batch.
+pub const LABELS: &str = "labels";
+
+/// How the gradients of the ranks become one at each step. Each rank's is that of the mean loss over its batch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum Reduce {
+    /// Their mean, as PyTorch's `DistributedDataParallel`.
+    #[default]
+    Mean,
+    /// Their sum, as SAR's `gather_grads`.
+    Sum,
+}
+
+/// Trains the model of a [`Trainer`] on batches whose [`FEATURES`] and [`LABELS`] are read.
+#[derive(Clone, Copy)]
+pub struct SampledTrainer<'a> {
+    /// The model and its task. Of its data, nothing is used here.
+    pub full: &'a Trainer<'a>,
+    /// The batches.
+    pub loader: &'a DataLoader,
+    /// How gradients are put together.
+    pub reduce: Reduce,
+    /// Whether the model looks at edge types.
+    pub edge_types: bool,
+}
+
+/// A pass over all batches, over all ranks.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SampledPass {
+    /// Mean over the batches, before each step's update; `None` without seeds.
+    pub loss: Option<f64>,
+    /// The task's metric over the seeds, likewise.
+    pub score: Option<f64>,
+    /// Bytes written and read by all ranks.
+    pub io: IoTotals,
+}
+
+/// What ranks add up at each step, beside the gradient: loss, batches, the sums of the score, seeds, bytes written and read.
+type Counts = [f64; 8];
+
+impl SampledTrainer<'_> {
+    /// One pass (epochs count from 1): for each batch a forward and a backward pass, one collective, and the optimizer's update,
+    /// the same on every rank. No turns are taken: all ranks are in memory side by side.
+    pub fn pass(
+        &self,
+        epoch: u32,
+        optimizer: &mut Optimizer,
+        clip_norm: Option<f64>,
+    ) -> Result<SampledPass> {
+        let Trainer { manager, group, parameters, outputs, .. } = *self.full;
+        manager.lock().status().set_epoch(epoch);
+        let mut totals: Counts = [0.0; 8];
+        let mut io = manager.store().counters().totals();
+        for (step, batch) in self.loader.epoch(epoch).enumerate() {
+            let (gradient, [loss, batches, a, b, c, seeds]) = self.step(&batch?, epoch, step)?;
+            manager.set_phase(Phase::GatherGrads);
+            let before = std::mem::replace(&mut io, manager.store().counters().totals());
+            let bytes = [io.written - before.written, io.read - before.read];
+            let [written, read] = bytes.map(|bytes| bytes as f64);
+            let counts: Counts = [loss, batches, a, b, c, seeds, written, read];
+            let sums = vec![gradient, Tensor::f_from_slice(&counts)?];
+            let sums = gather_grads(group, sums, &NoHooks)?;
+            let [gradient, counts] = <[Tensor; 2]>::try_from(sums)
+                .map_err(|_| Error::Internal("gathering lost a tensor".to_owned()))?;
+            let gradient = match self.reduce {
+                Reduce::Sum => gradient,
+                Reduce::Mean => gradient.f_div_scalar(group.world_size() as f64)?,
+            };
+            let gradient = match clip_norm {
+                Some(norm) => clip_grad_norm(&gradient, norm)?,
+                None => gradient,
+            };
+            optimizer.step(parameters, gradient)?;
+            let counts: Vec<f64> = Vec::try_from(counts)?;
+            totals.iter_mut().zip(counts).for_each(|(total, count)| *total += count);
+        }
+        let [loss, batches, a, b, c, seeds, written, read] = totals;
+        let io = IoTotals { written: written as u64, read: read as u64 };
+        let score = ScoreSums([a, b, c]).score(self.full.loss.task(), seeds as i64, outputs);
+        Ok(SampledPass { loss: (batches > 0.0).then(|| loss / batches), score, io })
+    }
+
+    /// This rank's gradient of the mean loss over the batch, and its counts.
+    fn step(&self, batch: &MiniBatch, epoch: u32, step: usize) -> Result<(Tensor, [f64; 6])> {
+        let Trainer { manager, model, parameters, loss, seed, policy, .. } = self.full;
+        let seeds = batch.seeds().len();
+        if seeds == 0 {
+            let flat = parameters.flat();
+            return Ok((tensor::zeros(flat.size(), flat.kind())?, [0.0; 6]));
+        }
+        let graphs = block_graphs(manager, self.loader.graph(), batch, self.edge_types)?;
+        let graphs: Vec<&dyn Graph> = graphs.iter().map(|graph| graph as &dyn Graph).collect();
+        // Two steps of an epoch drop different elements of a node.
+        let key = (seed ^ (step as u64) << 32, epoch);
+        let mut tape = Tape::training(manager, parameters, *policy, key);
+        let features = batch.input(FEATURES)?.f_to_kind(parameters.kind())?;
+        let features = tape.input(&manager.track("features", features));
+        let logits = model.forward(&mut tape, &graphs, features)?;
+        let labels = batch.output(LABELS)?;
+        let (counts, gradient) = {
+            let values = logits.pin()?;
+            let all = Tensor::f_ones([seeds as i64], (Kind::Bool, values.device()))?;
+            // Class weights may all be 0 in a batch.
+            let divisor = loss.divisor(labels, &all)?.max(f64::MIN_POSITIVE);
+            let (mean, gradient) = loss.forward(&values, labels, &all, divisor)?;
+            let ScoreSums([a, b, c]) = ScoreSums::new(loss.task(), &values, labels, &all)?;
+            ([mean, 1.0, a, b, c, seeds as f64], gradient)
+        };
+        let gradients = tape.backward(logits, gradient)?;
+        Ok((parameters.flat_gradients(&gradients)?, counts))
+    }
+}
+
+/// The blocks of a batch as graphs for a model's layers, with edge types if asked for.
+pub fn block_graphs(
+    manager: &Rc<PartitionDataManager>,
+    graph: &DistGraph,
+    batch: &MiniBatch,
+    edge_types: bool,
+) -> Result<Vec<BlockGraph>> {
+    let book = edge_types.then(|| &**graph.book());
+    let graph = |block: &Block| {
+        BlockGraph::new(manager, block, &batch.out_degrees[..block.num_sources()], book)
+    };
+    batch.blocks.iter().map(graph).collect()
+}

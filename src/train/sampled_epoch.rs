@@ -1,0 +1,43 @@
+//! An epoch of a training on sampled neighbourhoods.
+
+use std::time::Instant;
+
+use super::sampled::SampledTrainer;
+use super::training::Training;
+use crate::error::Result;
+use crate::event::{EpochReport, Scores};
+
+impl Training<'_> {
+    /// One epoch: all ranks leave their turns and train side by side on sampled batches; then they take turns again for an
+    /// evaluation on the full graph.
+    ///
+    /// Seconds and bytes of the report are those of the pass over the batches, and so are loss and training score; validation and
+    /// test scores are the evaluation's.
+    pub(super) fn next_sampled_epoch(
+        &mut self,
+        samples: &SampledTrainer<'_>,
+    ) -> Result<EpochReport> {
+        let trainer = self.trainer;
+        let turns = trainer.manager.lock().turns();
+        self.epoch += 1;
+        let lr = self.set_learning_rate();
+        trainer.manager.precall_func()?;
+        let begin = Instant::now();
+        let pass = samples.pass(self.epoch, &mut self.optimizer, self.regime.clip_norm)?;
+        let epoch_s = begin.elapsed().as_secs_f64();
+        trainer.manager.callback_func()?;
+        let scores = trainer.validate()?;
+        self.judge(scores.val)?;
+        Ok(EpochReport {
+            epoch: self.epoch,
+            loss: pass.loss.unwrap_or(f64::NAN),
+            scores: Scores { train: pass.score, ..scores },
+            lr,
+            validation: scores.val,
+            epoch_s,
+            lock_turns: trainer.manager.lock().turns() - turns,
+            bytes_written: pass.io.written,
+            bytes_read: pass.io.read,
+        })
+    }
+}

@@ -1,0 +1,74 @@
+//! A rank's part of a training on sampled neighbourhoods.
+
+use std::sync::Arc;
+
+use super::config::RunConfig;
+use super::rank::{RankSetup, Surroundings};
+use crate::comm::barrier;
+use crate::data::NodeColumn;
+use crate::dist::{DistGraph, IndexConfig, write_index};
+use crate::error::{Error, Result};
+use crate::io::DiskStorage;
+use crate::loader::DataLoader;
+use crate::nn::Task;
+use crate::tensor;
+use crate::train::{FEATURES, LABELS, SampledTrainer, Trainer};
+
+/// Makes the loader of a rank's training nodes: writes the index of its partition, waits for those of the others, and opens
+/// the whole graph. Two collectives. `None` for full-batch training.
+pub(super) fn loader(
+    setup: &RankSetup,
+    here: Surroundings<'_>,
+    config: &RunConfig,
+) -> Result<Option<DataLoader>> {
+    let Some(sampling) = &config.sampling else { return Ok(None) };
+    let RankSetup { manager, partition, graph, group, .. } = setup;
+    let keys =
+        IndexConfig { weight: config.keys.edge_weight.clone(), probability: None, ends: false };
+    let counters = manager.store().counters();
+    let out_degrees: Vec<u32> = {
+        let degrees = crate::tape::Graph::out_degrees(graph).pin()?;
+        tensor::slice::<i64>(&degrees).iter().map(|degree| *degree as u32).collect()
+    };
+    write_index(partition, &out_degrees, &keys, here.folder, &DiskStorage, counters)?;
+    barrier(&**group, &**manager)?;
+    let partitions = here.partitions;
+    let graph = DistGraph::open(partitions, &keys, here.folder, &DiskStorage, counters.clone())?;
+    let key = config.keys.features.as_deref();
+    let normalize = config.normalize_features;
+    let features = NodeColumn::features(partitions, key, normalize, counters.clone())?;
+    let key = config.keys.labels.as_deref();
+    let labels = match config.task {
+        Task::Classification => NodeColumn::labels(partitions, key, counters.clone())?,
+        Task::Multilabel | Task::Regression => {
+            NodeColumn::targets(partitions, key, counters.clone())?
+        }
+    };
+    let sampler = sampling.sampler()?;
+    let sampler = sampler.input_node_feature(FEATURES, features);
+    let sampler = sampler.output_node_feature(LABELS, labels);
+    let seeds = train_nodes(setup)?;
+    let hooks = (&**group, &**manager as _);
+    DataLoader::new(Arc::new(graph), seeds, sampler, sampling.loader(config.seed), hooks).map(Some)
+}
+
+/// The global ids of the rank's training nodes.
+fn train_nodes(setup: &RankSetup) -> Result<Vec<u64>> {
+    let masks = setup.manager.masks.get();
+    let masks = masks.ok_or_else(|| Error::Internal("the rank has no masks".to_owned()))?;
+    let rows = masks.train.pin()?.f_nonzero()?.f_contiguous()?;
+    let first = setup.partition.book().node_range(setup.partition.part()).start;
+    Ok(tensor::slice::<i64>(&rows).iter().map(|row| first + *row as u64).collect())
+}
+
+/// The trainer on sampled batches beside the one on the full graph.
+pub(super) fn samples<'a>(
+    full: &'a Trainer<'a>,
+    loader: &'a DataLoader,
+    config: &RunConfig,
+) -> Result<SampledTrainer<'a>> {
+    let sampling = config.sampling.as_ref();
+    let sampling = sampling.ok_or_else(|| Error::Internal("nothing is sampled".to_owned()))?;
+    let edge_types = config.model.kind.uses_edge_types();
+    Ok(SampledTrainer { full, loader, reduce: sampling.reduce, edge_types })
+}

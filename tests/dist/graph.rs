@@ -1,0 +1,74 @@
+//! Guards against: a DistGraph that tells of its graph something else than the partitions' files.
+
+use std::collections::BTreeMap;
+
+use sar::data::dgl::{EdgeBlock, PartitionConfig};
+use sar::dist::{DistGraph, IndexConfig};
+
+use crate::common;
+
+#[test]
+fn counts_degrees_and_ends_are_those_of_the_files() {
+    for json in [
+        "data/karate/karate.json",
+        "tests/fixtures/hetero/g.json",
+        "tests/fixtures/graphbolt/g.json",
+    ] {
+        let config = PartitionConfig::open(&common::repository(json)).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let keys = IndexConfig { ends: true, ..IndexConfig::default() };
+        let graph = DistGraph::create(&config, &keys, folder.path()).unwrap();
+        let book = graph.book();
+        let mut ends = BTreeMap::new();
+        for part in 0..book.num_parts() {
+            let partition = graph.local_partition(part).unwrap();
+            let first = book.node_range(part).start;
+            let (mut edges, mut block) = (partition.edges(64).unwrap(), EdgeBlock::default());
+            while edges.next_block(&mut block).unwrap() {
+                for i in 0..block.len() {
+                    ends.insert(block.id[i], (block.src[i], first + block.dst[i]));
+                }
+            }
+        }
+        assert_eq!(graph.num_edges(None).unwrap(), ends.len() as u64);
+        let nodes: Vec<u64> = (0..graph.num_nodes(None).unwrap()).rev().collect();
+        let degree = |node: &u64, end: fn(&(u64, u64)) -> u64| {
+            ends.values().filter(|e| end(e) == *node).count() as u64
+        };
+        let expected: Vec<u64> = nodes.iter().map(|node| degree(node, |e| e.1)).collect();
+        assert_eq!(graph.in_degrees(&nodes).unwrap(), expected, "{json}");
+        let expected: Vec<u64> = nodes.iter().map(|node| degree(node, |e| e.0)).collect();
+        assert_eq!(graph.out_degrees(&nodes).unwrap(), expected, "{json}");
+        let ids: Vec<u64> = ends.keys().rev().copied().collect();
+        let (sources, destinations) = graph.find_edges(&ids).unwrap();
+        for (i, id) in ids.iter().enumerate() {
+            assert_eq!((sources[i], destinations[i]), ends[id], "{json}: edge {id}");
+        }
+        assert!(graph.find_edges(&[ids[0] + 1]).is_err());
+        assert!(graph.in_degrees(&[nodes[0] + 1]).is_err());
+    }
+}
+
+#[test]
+fn types_are_found_by_name_and_what_was_not_prepared_is_refused() {
+    let config =
+        PartitionConfig::open(&common::repository("tests/fixtures/hetero/g.json")).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let graph = DistGraph::create(&config, &IndexConfig::default(), folder.path()).unwrap();
+    assert_eq!(graph.num_nodes(Some("author")).unwrap(), 6);
+    assert_eq!(graph.num_edges(Some("paper:links:paper")).unwrap(), 15);
+    assert!(graph.num_edges(Some("links")).unwrap_err().to_string().contains("ambiguous"));
+    assert!(graph.num_nodes(Some("venue")).is_err());
+    assert!(graph.find_edges(&[0]).unwrap_err().to_string().contains("without the ends"));
+    // An index that is cut short is not used.
+    let file =
+        std::fs::OpenOptions::new().write(true).open(folder.path().join("in-edges-1")).unwrap();
+    file.set_len(20).unwrap();
+    let open = |storage| {
+        let counters = sar::io::IoCounters::default();
+        DistGraph::open(&config, &IndexConfig::default(), folder.path(), storage, counters)
+    };
+    let error = open(&sar::io::DiskStorage).err().unwrap();
+    assert!(error.to_string().contains("in-edges-1: has 20 bytes"), "{error}");
+    assert!(graph.in_degrees(&[14]).is_err(), "cut short while in use");
+}

@@ -1,0 +1,20 @@
+//! A book, and places for tensors.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use sar::dist::{DistTensorConfig, PartitionPolicy};
+use sar::graph::{CanonicalEtype, PartitionBook};
+
+/// Nodes: a 3, b 4 in partition 0; a 4, b 0 in partition 1. Edges: 5 and 2.
+pub(crate) fn book() -> Arc<PartitionBook> {
+    let etypes = vec![CanonicalEtype::new("a", "r", "b")];
+    let ntypes = vec!["a".to_owned(), "b".to_owned()];
+    let nodes = [vec![3, 4], vec![4, 0]];
+    Arc::new(PartitionBook::new(ntypes, etypes, &nodes, &[vec![5], vec![3]]).unwrap())
+}
+
+/// A tensor of the seven nodes of type a.
+pub(crate) fn config<'a>(folder: &'a Path, name: &'a str, width: usize) -> DistTensorConfig<'a> {
+    DistTensorConfig { folder, name, width, policy: PartitionPolicy::Nodes(0), persistent: false }
+}

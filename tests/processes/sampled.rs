@@ -1,0 +1,51 @@
+//! Killed while ranks train side by side on sampled batches: as in full-batch training, the others are gone within two
+//! seconds, one message says who died, and no file stays.
+
+use std::time::{Duration, Instant};
+
+use rustix::process::{Signal, kill_process};
+
+use super::run::{Run, is_running, wait_for};
+
+const SAMPLE: [&str; 8] =
+    ["--mode", "sample", "--fanouts", "3,3,3", "--batch-size", "2", "--sampler-threads", "2"];
+
+fn wait_gone(pids: &[rustix::process::Pid], since: Instant) {
+    let running = || pids.iter().any(|pid| is_running(*pid));
+    wait_for("the end of all processes", || (!running()).then_some(()));
+    assert!(since.elapsed() < Duration::from_secs(2), "took {:?}", since.elapsed());
+}
+
+#[test]
+fn a_killed_worker_ends_the_run_with_one_message() {
+    for micros in [0, 30_000, 90_000, 200_000, 400_000] {
+        let run = Run::endless(&SAMPLE);
+        let control = run.control();
+        let workers = run.workers(2);
+        if micros > 90_000 {
+            wait_for("the second epoch", || (control.rank(1).epoch() > 1).then_some(()));
+        }
+        std::thread::sleep(Duration::from_micros(micros));
+        let since = Instant::now();
+        kill_process(workers[1], Signal::KILL).unwrap();
+        wait_gone(&[workers[0], workers[1], run.launcher()], since);
+        let ended = run.end();
+        assert_eq!(ended.code, Some(3), "{}", ended.stderr);
+        assert!(ended.error().starts_with("error: rank 1 (process "), "{}", ended.stderr);
+        ended.assert_no_spill_files();
+    }
+}
+
+#[test]
+fn an_interrupt_ends_the_run() {
+    let run = Run::endless(&SAMPLE);
+    let control = run.control();
+    let workers = run.workers(2);
+    wait_for("the second epoch", || (control.rank(0).epoch() > 1).then_some(()));
+    let since = Instant::now();
+    run.signal(Signal::INT);
+    wait_gone(&[workers[0], workers[1], run.launcher()], since);
+    let ended = run.end();
+    assert_eq!(ended.code, Some(130), "{}", ended.stderr);
+    ended.assert_no_spill_files();
+}

@@ -1,0 +1,118 @@
+//! Guards against: a model that sees the edges it is to predict, and negative pairs that are edges.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use sar::comm::NoHooks;
+use sar::dist::{Fanout, IndexConfig};
+use sar::loader::{
+    DataLoaderConfig, DistEdgeDataLoader, DistNeighborSampler, EdgeBatch, Exclude, NegativeSampler,
+    Pairs,
+};
+use sar::testing::on_ranks;
+
+use crate::common;
+use crate::support::{Opened, open};
+
+fn opened(json: &str) -> Opened {
+    open(&common::repository(json), &IndexConfig { ends: true, ..IndexConfig::default() })
+}
+
+fn batches(
+    opened: &Opened,
+    (exclude, negatives): (Exclude, Option<NegativeSampler>),
+    sampler_threads: usize,
+) -> Vec<EdgeBatch> {
+    let graph = &opened.graph;
+    let work = |context: sar::testing::RankContext| {
+        let sampler = DistNeighborSampler::new(vec![Fanout::ALL; 2])?;
+        let config = DataLoaderConfig { batch_size: 16, sampler_threads, ..Default::default() };
+        let edges = (0..graph.num_edges(None)?).collect();
+        let ranks = (&*context.group, &NoHooks as _);
+        let how = (exclude.clone(), negatives);
+        let loader = DistEdgeDataLoader::new(graph.clone(), edges, sampler, how, config, ranks)?;
+        loader.epoch(1).collect()
+    };
+    on_ranks(1, 1, work).unwrap().remove(0)
+}
+
+/// The nodes of pairs.
+fn ends(batch: &EdgeBatch, pairs: &Pairs) -> Vec<(u64, u64)> {
+    let node = |row: &i64| batch.neighbourhood.seeds()[*row as usize];
+    let pairs = pairs.sources.iter().zip(&pairs.destinations);
+    pairs.map(|(source, destination)| (node(source), node(destination))).collect()
+}
+
+const UNIFORM: NegativeSampler = NegativeSampler::PerSourceUniform(3);
+
+#[test]
+fn every_edge_comes_once_with_its_ends_whatever_the_number_of_threads() {
+    let opened = opened("data/karate/karate.json");
+    let how = || (Exclude::Nothing, Some(UNIFORM));
+    let all = batches(&opened, how(), 0);
+    let mut seen: Vec<u64> = all.iter().flat_map(|batch| batch.edges.clone()).collect();
+    seen.sort_unstable();
+    assert!(seen.into_iter().eq(0..190));
+    for (batch, other) in all.iter().zip(batches(&opened, how(), 3)) {
+        let (sources, destinations) = opened.graph.find_edges(&batch.edges).unwrap();
+        let expected: Vec<_> = sources.into_iter().zip(destinations).collect();
+        assert_eq!(ends(batch, &batch.positive), expected);
+        assert_eq!((&batch.edges, &batch.negative), (&other.edges, &other.negative));
+        assert_eq!(batch.neighbourhood.blocks, other.neighbourhood.blocks);
+    }
+}
+
+#[test]
+fn excluded_edges_are_in_no_block() {
+    let opened = opened("data/karate/karate.json");
+    // The graph is bidirected: every edge has a reverse.
+    let (sources, destinations) = opened.graph.find_edges(&(0..190).collect::<Vec<_>>()).unwrap();
+    let of = move |edge: u64| (sources[edge as usize], destinations[edge as usize]);
+    let ids: std::collections::HashMap<_, u64> = (0..190).map(|edge| (of(edge), edge)).collect();
+    let reverse = move |edge: u64| ids[&(of(edge).1, of(edge).0)];
+    let in_blocks = |batch: &EdgeBatch| -> HashSet<u64> {
+        batch.neighbourhood.blocks.iter().flat_map(|block| block.edges().to_vec()).collect()
+    };
+    let with_reverse = Exclude::WithReverse(Arc::new(reverse.clone()));
+    for batch in batches(&opened, (Exclude::Nothing, None), 1) {
+        assert!(batch.edges.iter().all(|edge| in_blocks(&batch).contains(edge)));
+        assert_eq!(batch.negative, Pairs::default());
+    }
+    for batch in batches(&opened, (Exclude::Batch, None), 1) {
+        let there = in_blocks(&batch);
+        assert!(!there.is_empty() && batch.edges.iter().all(|edge| !there.contains(edge)));
+    }
+    for batch in batches(&opened, (with_reverse, None), 1) {
+        let there = in_blocks(&batch);
+        let hidden = |edge: &u64| !there.contains(edge) && !there.contains(&reverse(*edge));
+        assert!(batch.edges.iter().all(hidden));
+    }
+}
+
+#[test]
+fn negatives_keep_the_source_or_are_no_edges() {
+    for json in ["data/karate/karate.json", "tests/fixtures/hetero/g.json"] {
+        let opened = opened(json);
+        let book = opened.graph.book().clone();
+        for batch in batches(&opened, (Exclude::Nothing, Some(UNIFORM)), 1) {
+            let (positive, negative) =
+                (ends(&batch, &batch.positive), ends(&batch, &batch.negative));
+            assert_eq!(negative.len(), 3 * positive.len());
+            for (i, (source, destination)) in negative.iter().enumerate() {
+                assert_eq!(*source, positive[i / 3].0);
+                assert_eq!(book.node_type(*destination), book.node_type(positive[i / 3].1));
+            }
+        }
+        let all: Vec<u64> = (0..book.num_edges()).collect();
+        let (sources, destinations) = opened.graph.find_edges(&all).unwrap();
+        let edges: HashSet<_> = sources.into_iter().zip(destinations).collect();
+        let (exclude_self_loops, replace) = (true, false);
+        let global = NegativeSampler::GlobalUniform { per_edge: 2, exclude_self_loops, replace };
+        for batch in batches(&opened, (Exclude::Nothing, Some(global)), 1) {
+            let negative = ends(&batch, &batch.negative);
+            assert!(!negative.is_empty() && negative.len() <= 2 * batch.edges.len());
+            assert!(negative.iter().all(|pair| pair.0 != pair.1 && !edges.contains(pair)));
+            assert_eq!(negative.iter().collect::<HashSet<_>>().len(), negative.len());
+        }
+    }
+}

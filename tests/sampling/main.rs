@@ -1,0 +1,15 @@
+//! Sampled neighbourhoods: what is drawn, with which frequency, and that models give on blocks what they give on the full
+//! graph.
+#![allow(clippy::unwrap_used)]
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod edges;
+mod frequencies;
+mod full_neighbours;
+mod inputs;
+mod loader;
+mod logits;
+mod support;
+mod training;
