@@ -11,7 +11,7 @@ use crate::partition::progress::{Meter, Observer, Step};
 /// in the order of nodes, pass after pass. The same graph and seed give the same partitions, whatever the memory.
 ///
 /// One level of coarsening is done on disk ([`find_clusters`]); the graph of clusters is small enough for METIS; its
-/// partitions are then refined on the graph itself ([`refine`]).
+/// partitions are then refined on the graph itself ([`refine()`]).
 pub(in crate::partition) struct StreamPartitioner;
 
 impl Partitioner for StreamPartitioner {
