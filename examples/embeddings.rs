@@ -95,7 +95,7 @@ fn rank(context: &RankContext, graph: &Arc<DistGraph>, folder: &Path) -> sar::Re
             total += batch.seeds().len();
 
             let gradients = tape.backward(logits, gradient)?;
-            if let Some(gradient) = gradients.of(&x) {
+            if let Some(gradient) = gradients.input(&x) {
                 let values = Vec::<f32>::try_from(gradient.pin()?.flatten(0, -1))?;
                 embedding.accumulate(batch.input_nodes(), &values)?;
             }

@@ -5,7 +5,7 @@
 use sar::event::{Event, Metric};
 use sar::launcher;
 use sar::nn::{ModelConfig, ModelKind, SageAggregator};
-use sar::worker::{NodeOrder, PredictConfig, Prediction, RunConfig, WEIGHTS};
+use sar::worker::{PredictConfig, RunConfig};
 
 fn main() -> anyhow::Result<()> {
     let folder = tempfile::tempdir()?;
@@ -15,6 +15,7 @@ fn main() -> anyhow::Result<()> {
         layers: 2,
         hidden: 16,
         dropout: 0.2,
+        ..ModelConfig::default()
     };
     run.epochs = 40;
     launcher::train(&run, &mut |event| match event {
@@ -32,15 +33,7 @@ fn main() -> anyhow::Result<()> {
     })?;
 
     let classes = folder.path().join("classes.npy");
-    let weights = folder.path().join(WEIGHTS);
-    let output = classes.clone();
-    let predict = PredictConfig {
-        run,
-        weights,
-        prediction: Prediction::Classes,
-        order: NodeOrder::default(),
-        output,
-    };
+    let predict = PredictConfig::new(run, &classes);
     launcher::predict(&predict, &mut |_| {})?;
     println!("{} bytes of predictions", std::fs::metadata(classes)?.len());
     Ok(())

@@ -8,8 +8,8 @@ use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use sar::Result;
 use sar::nn::{
-    Heads, Loss, Model, ModelConfig, ModelKind, Norm, Regularizer, SageAggregator, Sizes, Stack,
-    Task,
+    Heads, JumpMode, Loss, ModelConfig, ModelKind, Norm, NormKind, Regularizer, SageAggregator,
+    Sizes, Task,
 };
 use sar::tape::{Graph, ParameterBuilder, Policy, Tape, construct_mfgs};
 use sar::testing::{RankContext, TestGraph, on_ranks};
@@ -38,8 +38,8 @@ fn kinds() -> Vec<ModelKind> {
     for norm in [Norm::Both, Norm::Left, Norm::Right, Norm::None] {
         kinds.extend([false, true].map(|edge_weights| ModelKind::Gcn { norm, edge_weights }));
     }
-    for (residual, attention_dropout) in [(false, 0.0), (true, 0.4)] {
-        let heads = Heads { heads: 2, attention_dropout, residual };
+    for attention_dropout in [0.0, 0.4] {
+        let heads = Heads { heads: 2, attention_dropout };
         kinds.extend([ModelKind::Gat(heads), ModelKind::Gatv2(heads)]);
     }
     kinds
@@ -50,8 +50,26 @@ fn kinds() -> Vec<ModelKind> {
     kinds
 }
 
-fn config(kind: ModelKind, hidden: i64) -> ModelConfig {
-    ModelConfig { kind, layers: 3, hidden, dropout: 0.3 }
+/// Every layer in a plain stack; and, at one width, what lies around layers, and the models that are no stack.
+fn models(hidden: i64) -> Vec<ModelConfig> {
+    let plain = |kind| ModelConfig { kind, layers: 3, hidden, dropout: 0.3, ..Default::default() };
+    let mut models: Vec<_> = kinds().into_iter().map(plain).collect();
+    if hidden < 8 {
+        return models;
+    }
+    let sage = ModelKind::Sage { aggregator: SageAggregator::Mean, edge_weights: false };
+    let gat = ModelKind::Gat(Heads { heads: 2, attention_dropout: 0.0 });
+    for (kind, norm, jumping_knowledge, residual) in [
+        (sage, NormKind::Batch, JumpMode::None, true),
+        (sage, NormKind::Layer, JumpMode::Cat, false),
+        (gat, NormKind::Batch, JumpMode::Max, true),
+        (gat, NormKind::Layer, JumpMode::None, true),
+    ] {
+        models.push(ModelConfig { norm, jumping_knowledge, residual, ..plain(kind) });
+    }
+    models.push(plain(ModelKind::Appnp { hops: 4, alpha: 0.2 }));
+    models.push(plain(ModelKind::Sgc { hops: 2 }));
+    models
 }
 
 fn edges() -> Vec<(u32, u32, f32)> {
@@ -105,7 +123,7 @@ fn step(
     let (start, len) = (i64::from(nodes.start), nodes.len() as i64);
     let full = graph.on(context)?;
     let mut builder = ParameterBuilder::new(11);
-    let stack = Stack::new(&mut builder, model, SIZES)?;
+    let built = model.build(&mut builder, SIZES)?;
     let parameters = std::rc::Rc::new(builder.finish(manager, kind)?);
     // Biases that start at 0 would put nodes without in-edges on the kink of the ReLU.
     let mut flat: Vec<f64> = Vec::try_from(parameters.flat().pin()?.to_kind(Kind::Double))?;
@@ -122,18 +140,19 @@ fn step(
 
     let mfgs;
     let mut tape = Tape::training(manager, &parameters, policy, (3, 1));
-    let mut x = tape.input(&x);
-    let mut graphs = vec![&full as &dyn Graph; model.layers];
+    let x = tape.input(&x);
+    let mut x = built.precompute(&mut tape, &full, x)?;
+    let mut graphs = vec![&full as &dyn Graph; model.num_graphs()];
     let (mut labels, mut mask) = (labels, mask);
     if mfg {
         let seeds = manager.track("seeds", mask.copy());
-        mfgs = construct_mfgs(&full, &seeds, model.layers)?;
+        mfgs = construct_mfgs(&full, &seeds, model.num_graphs())?;
         x = tape.rows(&x, &mfgs.sources)?;
         graphs = mfgs.graphs.iter().map(|graph| graph as &dyn Graph).collect();
         labels = labels.masked_select(&mask);
         mask = mask.masked_select(&mask);
     }
-    let logits = stack.forward(&mut tape, &graphs, x)?;
+    let logits = built.forward(&mut tape, &graphs, x)?;
     let values = logits.pin()?.copy();
     let (loss, gradient) =
         Loss::new(Task::Classification).forward(&values, &labels, &mask, 30.0)?;
@@ -173,10 +192,9 @@ fn assert_close(what: &str, ours: &[f64], expected: &[f64], tolerance: f64) {
 
 #[test]
 fn the_numbers_do_not_depend_on_the_partitioning() {
-    for kind in kinds() {
-        // Widths that grow and that shrink take the two orders of multiplying and aggregating.
-        for hidden in [4, 8] {
-            let config = config(kind, hidden);
+    // Widths that grow and that shrink take the two orders of multiplying and aggregating.
+    for hidden in [4, 8] {
+        for config in models(hidden) {
             // Single precision has nothing to add to what double precision shows but rounding.
             let all = &PARTITIONINGS[1..];
             let some = [(Kind::Double, 1e-10, all), (Kind::Float, 1e-5, &all[..2])];
@@ -190,7 +208,7 @@ fn the_numbers_do_not_depend_on_the_partitioning() {
                 let one = whole_step(PARTITIONINGS[0], 1, how, None);
                 for boundaries in partitionings {
                     let many = whole_step(boundaries, 1, how, None);
-                    let what = format!("{kind:?} {hidden} {precision:?} {boundaries:?}");
+                    let what = format!("{config:?} {precision:?} {boundaries:?}");
                     assert_close(&what, &many.logits, &one.logits, tolerance);
                     assert_close(&what, &many.gradient, &one.gradient, tolerance);
                     assert_close(&what, &[many.loss], &[one.loss], tolerance);
@@ -202,8 +220,7 @@ fn the_numbers_do_not_depend_on_the_partitioning() {
 
 #[test]
 fn the_bits_do_not_depend_on_how_many_are_resident() {
-    for kind in kinds() {
-        let config = config(kind, 8);
+    for config in models(8) {
         let how =
             How { model: &config, kind: Kind::Float, policy: Policy::Rematerialise, mfg: false };
         let alone = whole_step(PARTITIONINGS[3], 1, how, None);
@@ -215,8 +232,7 @@ fn the_bits_do_not_depend_on_how_many_are_resident() {
 
 #[test]
 fn retaining_local_graphs_gives_the_same_numbers() {
-    for kind in kinds() {
-        let config = config(kind, 8);
+    for config in models(8) {
         let remat =
             How { model: &config, kind: Kind::Double, policy: Policy::Rematerialise, mfg: false };
         let retain = How { model: &config, kind: Kind::Double, policy: Policy::Retain, mfg: false };
@@ -229,8 +245,8 @@ fn retaining_local_graphs_gives_the_same_numbers() {
 
 #[test]
 fn message_flow_graphs_give_the_same_numbers() {
-    for kind in kinds() {
-        let config = config(kind, 8);
+    // Batch statistics are those of all nodes, of which message flow graphs leave some out.
+    for config in models(8).into_iter().filter(|config| config.norm != NormKind::Batch) {
         let full =
             How { model: &config, kind: Kind::Double, policy: Policy::Rematerialise, mfg: false };
         let mfg = How { mfg: true, ..full };
@@ -250,9 +266,8 @@ fn message_flow_graphs_give_the_same_numbers() {
 #[test]
 fn gradients_are_derivatives() {
     let step_size = 1e-6;
-    for kind in kinds() {
-        for (hidden, boundaries) in [(4, PARTITIONINGS[0]), (8, PARTITIONINGS[2])] {
-            let config = config(kind, hidden);
+    for (hidden, boundaries) in [(4, PARTITIONINGS[0]), (8, PARTITIONINGS[2])] {
+        for config in models(hidden) {
             let how = How {
                 model: &config,
                 kind: Kind::Double,
@@ -268,7 +283,7 @@ fn gradients_are_derivatives() {
                 let difference = (numeric - gradient[i]).abs();
                 assert!(
                     difference < 1e-7 + 1e-5 * numeric.abs(),
-                    "{kind:?} hidden {hidden}, parameter {i}: {} instead of {numeric}",
+                    "{config:?}, parameter {i}: {} instead of {numeric}",
                     gradient[i]
                 );
             }

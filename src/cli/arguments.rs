@@ -4,6 +4,7 @@ use clap::error::ErrorKind;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use super::clean::{CleanArgs, clean};
+use super::correct_and_smooth::{CorrectAndSmoothArgs, correct_and_smooth};
 use super::generate::{GenerateArgs, generate};
 use super::inspect::{InspectArgs, inspect};
 use super::output::show;
@@ -36,6 +37,7 @@ enum Command {
     // Its many lists of files make it much larger than the others.
     Partition(Box<PartitionArgs>),
     Predict(PredictArgs),
+    CorrectAndSmooth(CorrectAndSmoothArgs),
     Clean(CleanArgs),
 }
 
@@ -54,6 +56,7 @@ pub fn run() -> u8 {
         (Some(Command::Inspect(args)), _) => inspect(args),
         (Some(Command::Partition(args)), _) => partition(*args),
         (Some(Command::Predict(args)), _) => predict(args),
+        (Some(Command::CorrectAndSmooth(args)), _) => correct_and_smooth(args),
         (Some(Command::Clean(args)), _) => clean(args),
         (None, Some(args)) => train(args, run),
         (None, None) if run.resume.is_some() => resume(run),

@@ -2,6 +2,7 @@
 
 mod arguments;
 mod clean;
+mod correct_and_smooth;
 mod evaluation;
 mod generate;
 mod inspect;

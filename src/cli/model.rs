@@ -3,7 +3,9 @@
 use clap::{Args, ValueEnum};
 
 use crate::error::{Error, Result};
-use crate::nn::{Heads, ModelConfig, ModelKind, Norm, Regularizer, SageAggregator};
+use crate::nn::{
+    Heads, JumpMode, ModelConfig, ModelKind, Norm, NormKind, Regularizer, SageAggregator,
+};
 
 /// The layer a model is made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -20,6 +22,10 @@ enum ModelName {
     Gin,
     /// Relational graph convolution (RelGraphConv)
     Rgcn,
+    /// A multilayer perceptron whose predictions are propagated (APPNPConv)
+    Appnp,
+    /// A linear layer on features that are propagated once, before training (SGConv)
+    Sgc,
 }
 
 /// Flags of a model.
@@ -41,9 +47,22 @@ pub(super) struct ModelArgs {
     /// Dropout on the attention of --model gat and gatv2
     #[arg(long, value_name = "P", default_value_t = 0.0)]
     attention_dropout: f64,
-    /// Add each layer's input to its output, in --model gat and gatv2
+    /// Add each layer's input to its output where the widths are equal; in --model gat and gatv2 everywhere, through a
+    /// linear map where they differ
     #[arg(long)]
     residual: bool,
+    /// Normalise between layers
+    #[arg(long, value_enum, default_value_t)]
+    norm: NormKind,
+    /// Join the outputs of all layers (jumping knowledge) and put a linear layer behind
+    #[arg(long, value_name = "HOW", value_enum, default_value_t)]
+    jk: JumpMode,
+    /// Steps of propagation of --model appnp [default: 10] and sgc [default: 2]
+    #[arg(long, value_name = "K")]
+    hops: Option<usize>,
+    /// Share of the prediction in each step of --model appnp
+    #[arg(long, value_name = "SHARE", default_value_t = 0.1)]
+    alpha: f64,
     /// Learn the weight of a node's own row in --model gin
     #[arg(long)]
     learn_eps: bool,
@@ -72,11 +91,7 @@ impl ModelArgs {
             return Err(Error::config("--edge-weight-key", problem)
                 .with_hint("leave it out, or use --model sage, gcn or gin"));
         }
-        let heads = Heads {
-            heads: self.heads,
-            attention_dropout: self.attention_dropout,
-            residual: self.residual,
-        };
+        let heads = Heads { heads: self.heads, attention_dropout: self.attention_dropout };
         let regularizer = match (self.bases, self.blocks) {
             (Some(bases), _) => Regularizer::Basis(bases),
             (None, Some(blocks)) => Regularizer::Bdd(blocks),
@@ -89,8 +104,18 @@ impl ModelArgs {
             ModelName::Gatv2 => ModelKind::Gatv2(heads),
             ModelName::Gin => ModelKind::Gin { learn_eps: self.learn_eps, edge_weights },
             ModelName::Rgcn => ModelKind::Rgcn { regularizer },
+            ModelName::Appnp => {
+                ModelKind::Appnp { hops: self.hops.unwrap_or(10), alpha: self.alpha }
+            }
+            ModelName::Sgc => ModelKind::Sgc { hops: self.hops.unwrap_or(2) },
         };
-        let ModelArgs { layers, hidden, dropout, .. } = self;
-        Ok(ModelConfig { kind, layers, hidden, dropout })
+        let ModelArgs { layers, hidden, dropout, norm, jk, residual, .. } = self;
+        let plain = norm == NormKind::None && jk == JumpMode::None && !residual;
+        if !plain && !kind.is_stack() {
+            let problem = "--norm, --jk and --residual are for stacks of graph layers";
+            return Err(Error::config("--model", problem)
+                .with_hint("leave them out of --model appnp and sgc"));
+        }
+        Ok(ModelConfig { kind, layers, hidden, dropout, norm, jumping_knowledge: jk, residual })
     }
 }

@@ -8,6 +8,7 @@ use super::output::print;
 use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::launcher::{self, CONFIG};
+use crate::nn::CorrectAndSmooth;
 use crate::worker::{NodeOrder, PredictConfig, Prediction, RunConfig, WEIGHTS};
 
 /// Predict all nodes of a graph with trained weights
@@ -44,6 +45,11 @@ pub(super) struct PredictArgs {
 
 /// Predicts as the flags say.
 pub(super) fn predict(args: PredictArgs) -> Result<()> {
+    run(args, None)
+}
+
+/// Predicts, and corrects and smooths the predictions if asked.
+pub(super) fn run(args: PredictArgs, correct_and_smooth: Option<CorrectAndSmooth>) -> Result<()> {
     let mut run = read_config(&args.run)?;
     run.resident = args.resident;
     run.threads = args.threads.unwrap_or(run.threads);
@@ -55,6 +61,7 @@ pub(super) fn predict(args: PredictArgs) -> Result<()> {
         weights: args.weights.unwrap_or_else(|| args.run.join(WEIGHTS)),
         prediction,
         order: args.order,
+        correct_and_smooth,
         output: args.out,
     };
     launcher::predict(&config, &mut |event| {

@@ -174,7 +174,7 @@ fn config(args: TrainArgs, run_args: RunArgs) -> Result<RunConfig> {
         patience: args.patience,
         checkpoint_every: args.checkpoint_every,
         epochs,
-        sampling: args.sampling.config(model.layers)?,
+        sampling: args.sampling.config(model.num_graphs())?,
         model,
         seed: args.seed,
         init_params: args.init_params.map(absolute).transpose()?,

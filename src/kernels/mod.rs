@@ -14,6 +14,7 @@ mod rows;
 mod simd;
 mod spmm;
 mod typed;
+mod uniform;
 
 pub use attention::{Attention, AttentionDropout, Destinations};
 pub use attention_score::{AdditiveScore, DynamicScore, EdgeHead, Score};
@@ -25,3 +26,4 @@ pub use reduce::{NO_SOURCE, Selection, select, select_adjoint};
 pub use rows::{gather_rows, scatter_add_rows};
 pub use spmm::Spmm;
 pub use typed::{typed_sum, typed_sum_adjoint};
+pub use uniform::uniform_rows;

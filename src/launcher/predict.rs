@@ -6,6 +6,7 @@ use crate::data::dgl::PartitionConfig;
 use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::io::RowFile;
+use crate::nn::Task;
 use crate::worker::{self, ArrayFormat, NodeOrder, PredictConfig, Prediction, Surroundings};
 
 /// Predicts all nodes of a partitioned graph, with one worker process per partition. `observe` gets every event.
@@ -18,6 +19,10 @@ pub fn predict(config: &PredictConfig, observe: &mut dyn FnMut(&Event)) -> Resul
     if config.prediction == Prediction::Classes && !config.run.task.has_classes() {
         return Err(Error::config("--output", "the run is a regression, which has no classes")
             .with_hint("pass --output logits"));
+    }
+    if config.correct_and_smooth.is_some() && config.run.task != Task::Classification {
+        return Err(Error::config("--run", "correct and smooth is for one class per node")
+            .with_hint("give it a run that was trained with --task classification"));
     }
     let partitions = PartitionConfig::open(&config.run.part_json)?;
     for note in partitions.notes() {

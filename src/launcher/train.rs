@@ -9,6 +9,7 @@ use crate::data::dgl::PartitionConfig;
 use crate::error::{Error, Result};
 use crate::event::{Event, MetricsFile};
 use crate::io::{AtomicFile, RowFile, replace};
+use crate::nn::NormKind;
 use crate::train::Checkpoint;
 use crate::worker::{self, CHECKPOINT, RunConfig, Surroundings, pending_checkpoint};
 
@@ -125,6 +126,12 @@ fn remove(path: &Path) -> Result<()> {
 }
 
 fn check(config: &RunConfig) -> Result<()> {
+    if config.mfg && config.model.norm == NormKind::Batch {
+        let problem = "batch statistics are those of all nodes, of which --mfg leaves some out";
+        return Err(
+            Error::config("--mfg", problem).with_hint("leave --mfg out, or use --norm layer")
+        );
+    }
     if config.epochs == 0 {
         return Err(Error::config("epochs", "at least one epoch is needed"));
     }
@@ -132,7 +139,12 @@ fn check(config: &RunConfig) -> Result<()> {
         return Err(Error::config("--checkpoint-every", "must be 1 or more"));
     }
     if let Some(sampling) = &config.sampling {
-        sampling.check(config.model.layers)?;
+        sampling.check(config.model.num_graphs())?;
+        if config.model.norm == NormKind::Batch {
+            let problem = "each worker's batches would have statistics of their own";
+            return Err(Error::config("--norm", problem)
+                .with_hint("use --norm layer, or train on the full graph"));
+        }
         if config.dump_step.is_some() {
             let problem = "a step on sampled neighbourhoods has no logits of all nodes";
             return Err(Error::config("dump-step", problem)

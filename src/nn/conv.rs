@@ -19,8 +19,14 @@ pub trait Conv {
 
 /// A model: ordinary code over a tape.
 pub trait Model {
-    /// From input features to the last layer's output. `graphs` holds one graph per layer; for full-graph training all
-    /// are the same.
+    /// What of the forward pass depends on constants alone and is done once, before all steps: from input features to the
+    /// input of [`forward`](Model::forward), row by row of the same nodes. Nothing, usually.
+    fn precompute<'a>(&self, _: &mut Tape<'a>, _: &'a dyn Graph, x: Var) -> Result<Var> {
+        Ok(x)
+    }
+
+    /// From input features to the last layer's output. `graphs` holds one graph per layer
+    /// ([`ModelConfig::num_graphs`](super::ModelConfig::num_graphs)); for full-graph training all are the same.
     fn forward<'a>(&self, tape: &mut Tape<'a>, graphs: &[&'a dyn Graph], x: Var) -> Result<Var>;
 }
 

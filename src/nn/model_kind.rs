@@ -11,7 +11,7 @@ use super::heads::{AttentionConfig, HeadMerge};
 use super::linear::Linear;
 use super::rgcn_conv::{Regularizer, RgcnConv, RgcnConvConfig};
 use super::sage_conv::{SageAggregator, SageConv, SageConvConfig};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::tape::{ParameterBuilder, Reduce};
 
 /// Which layer a model is made of, with what all its layers have in common.
@@ -48,6 +48,18 @@ pub enum ModelKind {
         /// How the weights of relations are kept small.
         regularizer: Regularizer,
     },
+    /// [`Appnp`](super::Appnp).
+    Appnp {
+        /// Steps of propagation.
+        hops: usize,
+        /// Share of the prediction in each step.
+        alpha: f64,
+    },
+    /// [`Sgc`](super::Sgc).
+    Sgc {
+        /// Steps of propagation.
+        hops: usize,
+    },
 }
 
 /// What attention layers have in common.
@@ -57,8 +69,6 @@ pub struct Heads {
     pub heads: usize,
     /// Dropout on attention.
     pub attention_dropout: f64,
-    /// Whether inputs are added to outputs.
-    pub residual: bool,
 }
 
 /// A layer's place in a model.
@@ -74,19 +84,35 @@ pub(super) struct Place {
     pub(super) num_rels: usize,
     /// Dropout on its input.
     pub(super) dropout: f64,
+    /// Whether its input is added to its output.
+    pub(super) residual: bool,
 }
 
 impl ModelKind {
-    /// The parameter of a layer, and which of its dimensions, that tells the width of the layer's output.
-    pub(super) fn output_parameter(self) -> (&'static str, usize) {
-        match self {
+    /// Whether it is a stack of graph layers; the others have models of their own.
+    pub fn is_stack(self) -> bool {
+        !matches!(self, ModelKind::Appnp { .. } | ModelKind::Sgc { .. })
+    }
+
+    /// The parameter, and which of its dimensions, that tells the width of the output of a model whose last layer has
+    /// number `last`.
+    pub(super) fn output_parameter(self, last: usize) -> (String, usize) {
+        let (name, dimension) = match self {
             ModelKind::Sage { .. } => ("fc_neigh.weight", 0),
             ModelKind::Gcn { .. } => ("weight", 1),
             ModelKind::Gat(_) => ("attn_l", 2),
             ModelKind::Gatv2(_) => ("attn", 2),
             ModelKind::Gin { .. } => ("apply_func.weight", 0),
             ModelKind::Rgcn { .. } => ("h_bias", 0),
-        }
+            ModelKind::Appnp { .. } => return (format!("layers.{last}.weight"), 0),
+            ModelKind::Sgc { .. } => return ("convs.0.fc.weight".to_owned(), 0),
+        };
+        (format!("convs.{last}.{name}"), dimension)
+    }
+
+    /// Whether its layers are attention layers.
+    pub(super) fn is_attention(self) -> bool {
+        matches!(self, ModelKind::Gat(_) | ModelKind::Gatv2(_))
     }
 
     /// Whether its layers look at the types of edges.
@@ -96,7 +122,10 @@ impl ModelKind {
 
     /// Whether a node without in-edges gets nothing but a bias.
     pub fn needs_in_edges(self) -> bool {
-        matches!(self, ModelKind::Gcn { .. } | ModelKind::Gat(_) | ModelKind::Gatv2(_))
+        matches!(
+            self,
+            ModelKind::Gcn { .. } | ModelKind::Gat(_) | ModelKind::Gatv2(_) | ModelKind::Sgc { .. }
+        )
     }
 
     /// How many rows of the hidden width a layer's output has side by side.
@@ -138,6 +167,9 @@ impl ModelKind {
                 let config = RgcnConvConfig { in_feats, out_feats, num_rels, regularizer };
                 Box::new(RgcnConv::new(parameters, config)?)
             }
+            ModelKind::Appnp { .. } | ModelKind::Sgc { .. } => {
+                return Err(Error::config("model", "APPNP and SGC are no stacks of graph layers"));
+            }
         })
     }
 }
@@ -151,7 +183,7 @@ impl Heads {
             feat_drop: place.dropout,
             attn_drop: self.attention_dropout,
             negative_slope: 0.2,
-            residual: self.residual,
+            residual: place.residual,
             merge: if place.last { HeadMerge::Mean } else { HeadMerge::Concat },
         }
     }

@@ -137,7 +137,7 @@ impl Optimizer {
                 self.adam(value, &gradient, lr)?
             }
         };
-        parameters.set_flat(updated)
+        parameters.set_trained(updated)
     }
 
     fn sgd(&mut self, value: Tensor, gradient: Tensor, lr: f64, momentum: f64) -> Result<Tensor> {

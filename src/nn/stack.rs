@@ -1,55 +1,32 @@
 //! Models that are a stack of layers.
 
-use serde::{Deserialize, Serialize};
-
 use tch::Tensor;
 
 use super::conv::{Conv, Model};
+use super::jumping_knowledge::{JumpMode, JumpingKnowledge};
+use super::model_config::{ModelConfig, Sizes};
 use super::model_kind::{ModelKind, Place};
-use super::sage_conv::SageAggregator;
+use super::normalization::{Normalization, add};
 use crate::error::{Error, Result};
 use crate::tape::{Graph, ParameterBuilder, Tape, Var};
 
-/// Configuration of a [`Stack`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ModelConfig {
-    /// Which layer it is made of.
-    #[serde(flatten)]
-    pub kind: ModelKind,
-    /// Number of layers.
-    pub layers: usize,
-    /// Width of the layers between the first and the last; of each head, with attention.
-    pub hidden: i64,
-    /// Dropout on the input of every layer but the first; with attention, of every layer.
-    pub dropout: f64,
-}
-
-/// Three layers of GraphSAGE(mean), 128 wide, with dropout 0.5.
-impl Default for ModelConfig {
-    fn default() -> Self {
-        let kind = ModelKind::Sage { aggregator: SageAggregator::Mean, edge_weights: false };
-        ModelConfig { kind, layers: 3, hidden: 128, dropout: 0.5 }
-    }
-}
-
-/// What the data say of a model.
-#[derive(Debug, Clone, Copy)]
-pub struct Sizes {
-    /// Width of the input features.
-    pub in_feats: i64,
-    /// Width of the last layer's output.
-    pub out_feats: i64,
-    /// Edge types of the graph.
-    pub num_rels: usize,
-}
-
-/// Layers with an activation, then dropout, between them; none after the last. The activation is ReLU, with attention
-/// ELU. The i-th layer's parameters are named `convs.i.*`, as those of a PyTorch module with
-/// `self.convs = nn.ModuleList(...)`.
+/// Layers with a normalisation (if there is one), an activation and dropout between them; none after the last, unless
+/// jumping knowledge joins the outputs of all layers. The activation is ReLU, with attention ELU.
+///
+/// The i-th layer's parameters are named `convs.i.*`, as those of a PyTorch module with `self.convs = nn.ModuleList(...)`,
+/// those of the normalisation behind it `norms.i.*`, those of the linear layer of [`JumpingKnowledge`] `lin.*`.
 pub struct Stack {
-    convs: Vec<Box<dyn Conv>>,
+    layers: Vec<Layer>,
+    jump: Option<JumpingKnowledge>,
     kind: ModelKind,
     dropout: f64,
+}
+
+struct Layer {
+    conv: Box<dyn Conv>,
+    norm: Option<Box<dyn Normalization>>,
+    /// Whether the input is added to what `conv` gives.
+    residual: bool,
 }
 
 impl Stack {
@@ -62,59 +39,89 @@ impl Stack {
         config: &ModelConfig,
         sizes: Sizes,
     ) -> Result<Self> {
-        if config.layers == 0 {
-            return Err(Error::config("layers", "a model has at least one layer"));
-        }
-        if config.hidden < 1 {
-            return Err(Error::config("hidden", "the hidden width is at least 1"));
-        }
+        config.check()?;
         let kind = config.kind;
-        let convs = (0..config.layers).map(|layer| {
-            let last = layer + 1 == config.layers;
-            let hidden = config.hidden;
+        let width = config.hidden * kind.heads();
+        let jumps = config.jumping_knowledge != JumpMode::None;
+        let layers = (0..config.layers).map(|i| {
+            let last = i + 1 == config.layers && !jumps;
             let place = Place {
-                in_feats: if layer == 0 { sizes.in_feats } else { hidden * kind.heads() },
-                out_feats: if last { sizes.out_feats } else { hidden },
+                in_feats: if i == 0 { sizes.in_feats } else { width },
+                out_feats: if last { sizes.out_feats } else { config.hidden },
                 last,
                 num_rels: sizes.num_rels,
                 dropout: config.dropout,
+                residual: config.residual,
             };
-            let scope = format!("convs.{layer}");
-            parameters.scope(&scope, |parameters| kind.conv(parameters, place))
+            let conv = parameters.scope(&format!("convs.{i}"), |p| kind.conv(p, place))?;
+            let output = if last { sizes.out_feats } else { width };
+            // Attention layers add their input themselves.
+            let residual = config.residual && !kind.is_attention() && place.in_feats == output;
+            let norm = parameters.scope(&format!("norms.{i}"), |p| {
+                if last { None } else { config.norm.make(p, width) }
+            });
+            Ok(Layer { conv, norm, residual })
         });
-        Ok(Stack { convs: convs.collect::<Result<_>>()?, kind, dropout: config.dropout })
+        let layers = layers.collect::<Result<_>>()?;
+        let all = (config.layers, width);
+        let jump =
+            JumpingKnowledge::new(parameters, config.jumping_knowledge, all, sizes.out_feats);
+        Ok(Stack { layers, jump, kind, dropout: config.dropout })
     }
 
-    /// What lies between two layers.
-    fn between(&self, tape: &mut Tape<'_>, graph: &dyn Graph, x: &Var) -> Result<Var> {
-        match self.kind {
+    /// What lies behind a layer that is not the last; `layer` is the number of the next one.
+    fn hidden<'a>(
+        &self,
+        tape: &mut Tape<'a>,
+        graph: &'a dyn Graph,
+        x: Var,
+        norm: Option<&dyn Normalization>,
+        layer: usize,
+    ) -> Result<Var> {
+        let x = match norm {
+            Some(norm) => norm.forward(tape, graph, x)?,
+            None => x,
+        };
+        tape.enter_layer(layer);
+        if self.kind.is_attention() {
             // Attention layers drop their input themselves.
-            ModelKind::Gat(_) | ModelKind::Gatv2(_) => {
-                tape.segment("elu", &[x], &[], |x: &[Tensor], _| Ok(x[0].f_elu()?))
-            }
-            _ => {
-                let x = tape.relu(x)?;
-                tape.dropout(graph.source_ids(), &x, self.dropout)
-            }
+            return tape.segment("elu", &[&x], &[], |x: &[Tensor], _| Ok(x[0].f_elu()?));
         }
+        let x = tape.relu(&x)?;
+        tape.dropout(graph.destination_ids(), &x, self.dropout)
     }
 }
 
 impl Model for Stack {
     fn forward<'a>(&self, tape: &mut Tape<'a>, graphs: &[&'a dyn Graph], x: Var) -> Result<Var> {
-        if graphs.len() != self.convs.len() {
-            let problem = format!("{} graphs for {} layers", graphs.len(), self.convs.len());
+        if graphs.len() != self.layers.len() {
+            let problem = format!("{} graphs for {} layers", graphs.len(), self.layers.len());
             return Err(Error::Internal(problem));
         }
         let mut x = x;
-        for (layer, (conv, graph)) in self.convs.iter().zip(graphs).enumerate() {
-            tape.enter_layer(layer);
-            if layer > 0 {
-                x = self.between(tape, *graph, &x)?;
-            }
+        let mut outputs: Vec<Var> = Vec::new();
+        for (i, (layer, graph)) in self.layers.iter().zip(graphs).enumerate() {
+            tape.enter_layer(i);
             let destinations = tape.destinations(*graph, &x)?;
-            x = conv.forward(tape, *graph, x, destinations)?;
+            let own = layer.residual.then(|| destinations.clone());
+            x = layer.conv.forward(tape, *graph, x, destinations)?;
+            if let Some(own) = own {
+                x = add(tape, &x, &own)?;
+            }
+            if i + 1 < self.layers.len() || self.jump.is_some() {
+                x = self.hidden(tape, *graph, x, layer.norm.as_deref(), i + 1)?;
+            }
+            if self.jump.is_some() {
+                // Of the earlier outputs, too, only these nodes' rows are needed.
+                for output in &mut outputs {
+                    *output = tape.destinations(*graph, output)?;
+                }
+                outputs.push(x.clone());
+            }
         }
-        Ok(x)
+        match &self.jump {
+            Some(jump) => jump.forward(tape, &outputs),
+            None => Ok(x),
+        }
     }
 }

@@ -8,7 +8,7 @@ use safetensors::SafeTensorError;
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 use tch::{Kind, Tensor};
 
-use super::stack::ModelConfig;
+use super::model_config::ModelConfig;
 use crate::error::{Error, Result};
 use crate::io::AtomicFile;
 use crate::tape::ParameterSet;
@@ -18,21 +18,24 @@ use crate::tensor;
 const OTHER_MODEL: &str =
     "give the flags (--model, --layers, --hidden, ...) that the weights were made with";
 
-/// Writes all parameters as float32. `metadata` goes into the file's header.
+/// Writes all parameters and buffers as float32, numbers of steps as int64. `metadata` goes into the file's header.
 pub fn save_state_dict(
     path: &Path,
     parameters: &ParameterSet,
     metadata: BTreeMap<String, String>,
 ) -> Result<()> {
     let mut values = Vec::new();
-    for parameter in parameters.iter() {
-        let value = parameters.value(parameter)?.f_to_kind(Kind::Float)?.f_contiguous()?;
-        values.push((parameters.name(parameter).to_owned(), value));
+    let flat = parameters.flat();
+    let flat = flat.pin()?;
+    for entry in parameters.state() {
+        let kind = if entry.is_count { Kind::Int64 } else { Kind::Float };
+        let value = parameters.part(&flat, entry)?.f_to_kind(kind)?.f_contiguous()?;
+        values.push((entry.name.clone(), value));
     }
     save_tensors(path, &values, metadata)
 }
 
-/// Writes float32 tensors into a safetensors file.
+/// Writes float32 and int64 tensors into a safetensors file.
 pub(crate) fn save_tensors(
     path: &Path,
     values: &[(String, Tensor)],
@@ -40,7 +43,8 @@ pub(crate) fn save_tensors(
 ) -> Result<()> {
     let views = values.iter().map(|(name, value)| {
         let shape = value.size().iter().map(|d| *d as usize).collect();
-        let view = TensorView::new(Dtype::F32, shape, tensor::bytes(value))
+        let dtype = if value.kind() == Kind::Int64 { Dtype::I64 } else { Dtype::F32 };
+        let view = TensorView::new(dtype, shape, tensor::bytes(value))
             .map_err(|e| Error::Internal(format!("{name} cannot be saved: {e}")))?;
         Ok((name.clone(), view))
     });
@@ -53,7 +57,7 @@ pub(crate) fn save_tensors(
     output.commit()
 }
 
-/// Replaces the parameters by those of a safetensors file. Any floating-point type is accepted.
+/// Replaces parameters and buffers by those of a safetensors file. Any floating-point type is accepted.
 ///
 /// # Errors
 /// If a key is missing, or one is left over, or a shape differs: the message lists them.
@@ -62,16 +66,16 @@ pub fn load_state_dict(path: &Path, parameters: &ParameterSet) -> Result<()> {
     let file = SafeTensors::deserialize(&bytes).map_err(|e| not_safetensors(path, &e))?;
     check_keys(path, &file, parameters)?;
     let flat = tensor::copy(&*parameters.flat().pin()?)?;
-    for parameter in parameters.iter() {
-        let name = parameters.name(parameter);
+    for entry in parameters.state() {
+        let name = &entry.name;
         let stored = file.tensor(name).map_err(|e| Error::input(path, name, e.to_string()))?;
         let value = to_tensor(path, name, &stored)?;
-        if value.size() != parameters.shape(parameter) {
-            let (found, expected) = (value.size(), parameters.shape(parameter));
+        if value.size() != entry.shape {
+            let (found, expected) = (value.size(), &entry.shape);
             let problem = format!("has shape {found:?}, but the model has {expected:?}");
             return Err(Error::input(path, name, problem).with_hint(OTHER_MODEL));
         }
-        parameters.view(&flat, parameter)?.f_copy_(&value)?;
+        parameters.part(&flat, entry)?.f_copy_(&value)?;
     }
     parameters.set_flat(flat)
 }
@@ -83,8 +87,7 @@ pub fn load_state_dict(path: &Path, parameters: &ParameterSet) -> Result<()> {
 pub fn stored_out_feats(path: &Path, model: &ModelConfig) -> Result<i64> {
     let bytes = std::fs::read(path).map_err(|e| Error::unreadable(path, &e))?;
     let (_, header) = SafeTensors::read_metadata(&bytes).map_err(|e| not_safetensors(path, &e))?;
-    let (name, dimension) = model.kind.output_parameter();
-    let name = format!("convs.{}.{name}", model.layers - 1);
+    let (name, dimension) = model.output_parameter();
     let shape = header.info(&name).map(|info| info.shape.clone()).unwrap_or_default();
     shape.get(dimension).map(|width| *width as i64).ok_or_else(|| {
         Error::input(path, &name, "is missing, or has another shape").with_hint(OTHER_MODEL)
@@ -96,7 +99,7 @@ fn not_safetensors(path: &Path, error: &SafeTensorError) -> Error {
 }
 
 fn check_keys(path: &Path, file: &SafeTensors<'_>, parameters: &ParameterSet) -> Result<()> {
-    let expected: Vec<&str> = parameters.iter().map(|p| parameters.name(p)).collect();
+    let expected: Vec<&str> = parameters.state().map(|entry| entry.name.as_str()).collect();
     let found = file.names();
     let missing: Vec<_> = expected.iter().filter(|e| !found.contains(e)).copied().collect();
     let unknown: Vec<_> = found.iter().filter(|f| !expected.contains(f)).copied().collect();
@@ -117,11 +120,12 @@ fn to_tensor(path: &Path, name: &str, stored: &TensorView<'_>) -> Result<Tensor>
         Dtype::BF16 => Kind::BFloat16,
         Dtype::F32 => Kind::Float,
         Dtype::F64 => Kind::Double,
+        Dtype::I64 => Kind::Int64,
         other => {
             return Err(Error::input(
                 path,
                 name,
-                format!("has type {other:?}, not floating point"),
+                format!("has type {other:?}, which is none of weights"),
             ));
         }
     };

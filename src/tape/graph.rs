@@ -73,6 +73,12 @@ pub trait Graph {
     /// `[shard.by_src.num_rows(), width]`). What was pulled and kept is handed to `make` again.
     fn push(&self, kept: Option<Pulled<'_>>, make: &mut MakeRows<'_>) -> Result<Transfer>;
 
+    /// The sums over all ranks of what each brings, in the shapes and types of this rank's; a collective. A graph that
+    /// lies here as a whole has nothing to add.
+    fn all_reduce(&self, values: Vec<Tensor>) -> Result<Vec<Tensor>> {
+        Ok(values)
+    }
+
     /// Pauses until all ranks have posted.
     fn complete(&self, transfer: Transfer) -> Result<Option<Collective>>;
 

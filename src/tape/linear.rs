@@ -194,7 +194,7 @@ pub(super) fn column_sums(gy: &Tensor) -> Result<Tensor> {
 }
 
 /// The sum of the blocks' parts, in their order.
-fn total(parts: Vec<Tensor>, shape: &[i64], kind: Kind) -> Result<Tensor> {
+pub(super) fn total(parts: Vec<Tensor>, shape: &[i64], kind: Kind) -> Result<Tensor> {
     let mut total = tensor::zeros(shape, kind)?;
     for part in parts {
         total = total.f_add_(&part)?;

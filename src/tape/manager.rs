@@ -6,7 +6,9 @@ use tch::{Kind, Tensor};
 
 use super::graph::{Graph, MakeRows, Pulled, RowLayout, Transfer, VisitRows, VisitShard};
 use super::requests::{Requests, exchange_requests};
-use crate::comm::{Collective, Hooks, Outbox, ProcessGroup, Recipient, complete};
+use crate::comm::{
+    Collective, Hooks, Outbox, ProcessGroup, Recipient, ReduceOp, all_reduce, complete,
+};
 use crate::error::{Error, Result};
 use crate::graph::GraphShard;
 use crate::kernels::gather_rows;
@@ -251,6 +253,13 @@ impl Graph for GraphShardManager {
             let parts = make(&shard, &pulled)?;
             parts.iter().try_for_each(|part| outbox.write(tensor::bytes(part)))
         })
+    }
+
+    fn all_reduce(&self, values: Vec<Tensor>) -> Result<Vec<Tensor>> {
+        match self.group.world_size() {
+            1 => Ok(values),
+            _ => all_reduce(&*self.group, values, ReduceOp::Sum, self),
+        }
     }
 
     fn complete(&self, transfer: Transfer) -> Result<Option<Collective>> {

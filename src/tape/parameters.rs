@@ -21,11 +21,17 @@ const ALIGNMENT: usize = 16;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Parameter(usize);
 
+/// A handle on one buffer of a [`ParameterSet`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Buffer(usize);
+
 /// How a parameter's start values are drawn.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Init {
     /// All 0.
     Zeros,
+    /// All 1.
+    Ones,
     /// Uniform in ±gain·√(6 / (fan_in + fan_out)) (Glorot and Bengio 2010), as `torch.nn.init.xavier_uniform_`.
     XavierUniform {
         /// 1, or √2 before a ReLU.
@@ -43,13 +49,19 @@ pub enum Init {
     },
 }
 
-struct Spec {
-    name: String,
-    shape: Vec<i64>,
+/// A parameter or a buffer in a [`ParameterSet`].
+#[derive(Debug, Clone)]
+pub struct Entry {
+    /// Its state-dict key.
+    pub name: String,
+    /// Its shape.
+    pub shape: Vec<i64>,
+    /// Whether a state dict holds it as `int64`: a number of steps.
+    pub is_count: bool,
     offset: usize,
 }
 
-impl Spec {
+impl Entry {
     fn numel(&self) -> usize {
         self.shape.iter().product::<i64>() as usize
     }
@@ -58,8 +70,10 @@ impl Spec {
 /// Collects a model's parameters while its layers are made.
 pub struct ParameterBuilder {
     prefix: String,
-    specs: Vec<Spec>,
+    parameters: Vec<Entry>,
     values: Vec<f64>,
+    /// With the value that each starts with.
+    buffers: Vec<(Entry, f64)>,
     rng: ChaCha8Rng,
 }
 
@@ -68,8 +82,9 @@ impl ParameterBuilder {
     pub fn new(seed: u64) -> Self {
         ParameterBuilder {
             prefix: String::new(),
-            specs: Vec::new(),
+            parameters: Vec::new(),
             values: Vec::new(),
+            buffers: Vec::new(),
             rng: ChaCha8Rng::seed_from_u64(seed),
         }
     }
@@ -87,13 +102,14 @@ impl ParameterBuilder {
     /// product of the others, as in PyTorch.
     pub fn add(&mut self, name: &str, shape: &[i64], init: Init) -> Parameter {
         let offset = self.values.len().next_multiple_of(ALIGNMENT);
-        let spec = Spec { name: format!("{}{name}", self.prefix), shape: shape.to_vec(), offset };
+        let entry = Entry { offset, ..self.entry(name, shape) };
         let receptive: i64 = shape.iter().skip(2).product();
         let fans = (shape.iter().take(2).sum::<i64>() * receptive) as f64;
         self.values.resize(offset, 0.0);
-        let count = spec.numel();
+        let count = entry.numel();
         match init {
             Init::Zeros => self.values.resize(offset + count, 0.0),
+            Init::Ones => self.values.resize(offset + count, 1.0),
             Init::Uniform { bound } => self.draw(count, |unit| bound * (2.0 * unit() - 1.0)),
             Init::XavierUniform { gain } => {
                 let bound = gain * (6.0 / fans).sqrt();
@@ -108,8 +124,27 @@ impl ParameterBuilder {
                 });
             }
         }
-        self.specs.push(spec);
-        Parameter(self.specs.len() - 1)
+        self.parameters.push(entry);
+        Parameter(self.parameters.len() - 1)
+    }
+
+    /// Adds a value that is not trained, such as a running mean. It starts as `value` everywhere.
+    pub fn add_buffer(&mut self, name: &str, shape: &[i64], value: f64) -> Buffer {
+        let entry = self.entry(name, shape);
+        self.buffers.push((entry, value));
+        Buffer(self.buffers.len() - 1)
+    }
+
+    /// Adds a number of steps, 0 at the start, as a buffer.
+    pub fn add_count(&mut self, name: &str) -> Buffer {
+        let entry = Entry { is_count: true, ..self.entry(name, &[]) };
+        self.buffers.push((entry, 0.0));
+        Buffer(self.buffers.len() - 1)
+    }
+
+    fn entry(&self, name: &str, shape: &[i64]) -> Entry {
+        let name = format!("{}{name}", self.prefix);
+        Entry { name, shape: shape.to_vec(), is_count: false, offset: 0 }
     }
 
     fn draw(&mut self, count: usize, draw: impl Fn(&mut dyn FnMut() -> f64) -> f64) {
@@ -120,15 +155,27 @@ impl ParameterBuilder {
 
     /// Ends the collection; values are rounded to `kind`.
     pub fn finish(self, manager: &Rc<PartitionDataManager>, kind: Kind) -> Result<ParameterSet> {
-        let flat = Tensor::f_from_slice(&self.values)?.f_to_kind(kind)?;
+        let ParameterBuilder { parameters, mut values, buffers, .. } = self;
+        let trained = values.len();
+        let buffers = buffers.into_iter().map(|(entry, value)| {
+            let offset = values.len().next_multiple_of(ALIGNMENT);
+            values.resize(offset, 0.0);
+            values.resize(offset + entry.numel(), value);
+            Entry { offset, ..entry }
+        });
+        let buffers = buffers.collect();
+        let flat = Tensor::f_from_slice(&values)?.f_to_kind(kind)?;
         let flat = RefCell::new(manager.track("parameters", flat));
-        Ok(ParameterSet { specs: self.specs, manager: manager.clone(), flat })
+        Ok(ParameterSet { parameters, buffers, trained, manager: manager.clone(), flat })
     }
 }
 
-/// All parameters of a model.
+/// All parameters of a model, and its buffers: what belongs to its state and is not trained.
 pub struct ParameterSet {
-    specs: Vec<Spec>,
+    parameters: Vec<Entry>,
+    buffers: Vec<Entry>,
+    /// Elements of the flat tensor that belong to parameters; behind them lie the buffers.
+    trained: usize,
     manager: Rc<PartitionDataManager>,
     flat: RefCell<PointerTensor>,
 }
@@ -136,17 +183,17 @@ pub struct ParameterSet {
 impl ParameterSet {
     /// All parameters, in the order in which they were added.
     pub fn iter(&self) -> impl Iterator<Item = Parameter> + use<> {
-        (0..self.specs.len()).map(Parameter)
+        (0..self.parameters.len()).map(Parameter)
     }
 
     /// The state-dict key of a parameter.
     pub fn name(&self, parameter: Parameter) -> &str {
-        &self.specs[parameter.0].name
+        &self.parameters[parameter.0].name
     }
 
     /// The shape of a parameter.
     pub fn shape(&self, parameter: Parameter) -> &[i64] {
-        &self.specs[parameter.0].shape
+        &self.parameters[parameter.0].shape
     }
 
     /// The element type of all parameters.
@@ -160,9 +207,42 @@ impl ParameterSet {
         self.view(&flat, parameter)
     }
 
-    /// All values as one vector, with unused elements between parameters. An optimizer works on this.
+    /// Everything a state dict holds: parameters, then buffers.
+    pub fn state(&self) -> impl Iterator<Item = &Entry> {
+        self.parameters.iter().chain(&self.buffers)
+    }
+
+    /// The value of a buffer; a copy.
+    pub fn buffer(&self, buffer: Buffer) -> Result<Tensor> {
+        let flat = self.flat.borrow().pin()?;
+        tensor::copy(&self.part(&flat, &self.buffers[buffer.0])?)
+    }
+
+    /// Replaces the values of some buffers.
+    pub fn set_buffers(&self, values: &[(Buffer, Tensor)]) -> Result<()> {
+        let flat = tensor::copy(&*self.flat().pin()?)?;
+        for (buffer, value) in values {
+            self.part(&flat, &self.buffers[buffer.0])?.f_copy_(value)?;
+        }
+        self.set_flat(flat)
+    }
+
+    /// All values as one vector, with unused elements between parameters, and buffers at the end. An optimizer works on
+    /// this.
     pub fn flat(&self) -> PointerTensor {
         self.flat.borrow().clone()
+    }
+
+    /// Replaces the values of parameters by those of a flat tensor, and leaves buffers as they are. The tensor must be
+    /// the only handle on its memory.
+    pub fn set_trained(&self, flat: Tensor) -> Result<()> {
+        let trained = self.trained as i64;
+        let buffers = flat.size()[0] - trained;
+        if buffers > 0 {
+            let old = self.flat.borrow().pin()?;
+            flat.f_narrow(0, trained, buffers)?.f_copy_(&old.f_narrow(0, trained, buffers)?)?;
+        }
+        self.set_flat(flat)
     }
 
     /// Replaces all values.
@@ -174,7 +254,7 @@ impl ParameterSet {
         Ok(())
     }
 
-    /// Gradients laid out as [`flat`](ParameterSet::flat); 0 where a parameter has none.
+    /// Gradients laid out as [`flat`](ParameterSet::flat); 0 where a parameter has none, and of buffers.
     pub fn flat_gradients(&self, gradients: &Gradients) -> Result<Tensor> {
         let flat = self.flat.borrow();
         let all = tensor::zeros(flat.size(), flat.kind())?;
@@ -188,8 +268,12 @@ impl ParameterSet {
 
     /// The part of a flat tensor that belongs to a parameter, in its shape. Shares memory.
     pub fn view(&self, flat: &Tensor, parameter: Parameter) -> Result<Tensor> {
-        let spec = &self.specs[parameter.0];
-        let part = flat.f_narrow(0, spec.offset as i64, spec.numel() as i64)?;
-        Ok(part.f_view(spec.shape.as_slice())?)
+        self.part(flat, &self.parameters[parameter.0])
+    }
+
+    /// The part of a flat tensor that belongs to a parameter or buffer, in its shape. Shares memory.
+    pub fn part(&self, flat: &Tensor, entry: &Entry) -> Result<Tensor> {
+        let part = flat.f_narrow(0, entry.offset as i64, entry.numel() as i64)?;
+        Ok(part.f_view(entry.shape.as_slice())?)
     }
 }

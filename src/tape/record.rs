@@ -12,6 +12,7 @@ use crate::error::{Error, Result};
 use crate::ipc::Phase;
 use crate::kernels::DropoutKey;
 use crate::spill::{PartitionDataManager, PointerTensor};
+use crate::tensor;
 
 /// What happens to the inside of a segment between its forward and its backward pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -85,10 +86,21 @@ impl<'a> Tape<'a> {
         self.var(value.clone(), false)
     }
 
-    /// An input that is learned, though it is no parameter of the model: rows of an embedding. [`Gradients::of`] finds its
+    /// An input that is learned, though it is no parameter of a set: rows of an embedding. [`Gradients::input`] has its
     /// gradient.
     pub fn trainable_input(&mut self, value: &PointerTensor) -> Var {
         self.var(value.clone(), true)
+    }
+
+    /// A parameter of a set of its own, as an input with one row per node; [`Gradients::input`] has its gradient.
+    pub fn learned_input(&mut self, set: &Rc<ParameterSet>, parameter: Parameter) -> Var {
+        let (shape, kind) = (set.shape(parameter).to_vec(), set.kind());
+        let recipe = {
+            let set = set.clone();
+            Rc::new(move || tensor::copy(&set.value(parameter)?))
+        };
+        let value = self.manager.track_recipe("learned-input", (&shape, kind), None, recipe);
+        self.var(value, true)
     }
 
     /// Says which layer (from 0) the following operations belong to. Messages name it, and dropout tells layers apart
@@ -109,7 +121,7 @@ impl<'a> Tape<'a> {
                 operation.adjoint(&mut self, gy)?;
             }
         }
-        Ok(Gradients { by_parameter: self.parameter_grads, by_value: self.grads })
+        Ok(Gradients { by_parameter: self.parameter_grads, by_input: self.grads })
     }
 
     pub(super) fn manager(&self) -> &'a Rc<PartitionDataManager> {
@@ -187,8 +199,8 @@ impl<'a> Tape<'a> {
 /// The gradients of a step, by parameter. Parameters that the loss does not depend on have none.
 pub struct Gradients {
     by_parameter: HashMap<Parameter, PointerTensor>,
-    /// Of the values that no operation of the tape made.
-    by_value: HashMap<usize, PointerTensor>,
+    /// Of values that nothing computed.
+    by_input: HashMap<usize, PointerTensor>,
 }
 
 impl Gradients {
@@ -197,8 +209,8 @@ impl Gradients {
         self.by_parameter.get(&parameter)
     }
 
-    /// The gradient of a [trainable input](Tape::trainable_input), in its shape. `None` if the loss does not depend on it.
-    pub fn of(&self, input: &Var) -> Option<&PointerTensor> {
-        self.by_value.get(&input.target()?.id)
+    /// The gradient of a [learned input](Tape::learned_input) of the tape, in its shape.
+    pub fn input(&self, input: &Var) -> Option<&PointerTensor> {
+        self.by_input.get(&input.target()?.id)
     }
 }

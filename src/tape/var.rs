@@ -69,6 +69,11 @@ impl Var {
         self.0.value.pin()
     }
 
+    /// The value, without its place in the forward pass.
+    pub fn value(&self) -> PointerTensor {
+        self.0.value.clone()
+    }
+
     /// The value for a change in place: the tensor itself if nobody else has a handle on it, else a copy.
     pub(super) fn into_tensor(self) -> Result<Tensor> {
         match Rc::try_unwrap(self.0) {

@@ -26,12 +26,12 @@ pub(super) struct Labelled {
 }
 
 impl Labelled {
-    /// Makes the message flow graphs of all masks' nodes; one collective per layer.
+    /// Makes the message flow graphs of all masks' nodes; one collective per graph. `input` is the model's, of all own nodes.
     pub(super) fn new(
         setup: &RankSetup,
-        labels: &PointerTensor,
-        masks: &Masks,
-        layers: usize,
+        input: &PointerTensor,
+        (labels, masks): (&PointerTensor, &Masks),
+        num_graphs: usize,
     ) -> Result<Self> {
         let manager = &setup.manager;
         let seeds = {
@@ -40,10 +40,10 @@ impl Labelled {
         };
         let rows = manager.track("labelled-rows", seeds.f_nonzero()?.f_view([-1])?);
         let seeds = manager.track("seeds", seeds);
-        let Mfgs { graphs, sources } = construct_mfgs(&setup.graph, &seeds, layers)?;
+        let Mfgs { graphs, sources } = construct_mfgs(&setup.graph, &seeds, num_graphs)?;
         let features = {
-            let (all, kind) = (setup.features.clone(), setup.features.kind());
-            let size = [sources.len() as i64, setup.in_feats];
+            let (all, kind) = (input.clone(), input.kind());
+            let size = [sources.len() as i64, input.size()[1]];
             let read = Rc::new(move || {
                 let rows: Vec<i64> = sources.pin()?.iter().map(|row| i64::from(*row)).collect();
                 Ok(all.pin()?.f_index_select(0, &Tensor::f_from_slice(&rows)?)?)

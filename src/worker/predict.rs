@@ -7,12 +7,13 @@ use tch::{Kind, Tensor};
 
 use super::config::RunConfig;
 use super::rank::{KIND, RankSetup, Surroundings};
+use super::train::WEIGHTS;
 use crate::comm::barrier;
-use crate::data::original_places;
+use crate::data::{load_labels, load_mask, original_places};
 use crate::error::{Error, Result};
 use crate::io::{ArraySpec, Dtype, RowFile, npy_header, safetensors_header};
 use crate::ipc::Phase;
-use crate::nn::{Model, Stack, Task, load_state_dict, stored_out_feats};
+use crate::nn::{CorrectAndSmooth, KnownLabels, Task, load_state_dict, stored_out_feats};
 use crate::tape::{Graph, ParameterBuilder, Tape};
 use crate::tensor;
 
@@ -72,8 +73,25 @@ pub struct PredictConfig {
     pub prediction: Prediction,
     /// In what order.
     pub order: NodeOrder,
+    /// What is done to the predictions of a classification, with the labels of the training nodes. Instead of logits
+    /// there are scores from 0 to 1 then.
+    pub correct_and_smooth: Option<CorrectAndSmooth>,
     /// Where, as `.npy` or `.safetensors`.
     pub output: PathBuf,
+}
+
+impl PredictConfig {
+    /// The classes that a run's weights give, in the partitions' order.
+    pub fn new(run: RunConfig, output: impl Into<PathBuf>) -> Self {
+        PredictConfig {
+            weights: run.out.join(WEIGHTS),
+            prediction: Prediction::default(),
+            order: NodeOrder::default(),
+            correct_and_smooth: None,
+            output: output.into(),
+            run,
+        }
+    }
 }
 
 /// Predicts.
@@ -84,17 +102,22 @@ pub fn predict(here: Surroundings<'_>, config: &PredictConfig) -> Result<()> {
     setup.check_widths(widths.iter().map(|row| row[0]))?;
     let outputs = stored_out_feats(&config.weights, &run.model)?;
     let mut builder = ParameterBuilder::new(run.seed);
-    let model = Stack::new(&mut builder, &run.model, setup.sizes(outputs))?;
+    let model = run.model.build(&mut builder, setup.sizes(outputs))?;
     let parameters = Rc::new(builder.finish(&setup.manager, KIND)?);
     load_state_dict(&config.weights, &parameters)?;
 
     let num_nodes = setup.partition.book().num_nodes();
     let file = open(config, num_nodes, outputs)?;
     {
-        let graphs = vec![&setup.graph as &dyn Graph; run.model.layers];
+        let graphs = vec![&setup.graph as &dyn Graph; run.model.num_graphs()];
+        let features = setup.model_input(&*model, &parameters)?;
         let mut tape = Tape::evaluation(&setup.manager, &parameters);
-        let features = tape.input(&setup.features);
-        let logits = model.forward(&mut tape, &graphs, features)?;
+        let features = tape.input(&features);
+        let mut logits = model.forward(&mut tape, &graphs, features)?;
+        if let Some(correct_and_smooth) = config.correct_and_smooth {
+            let known = known_labels(&setup, run, outputs)?;
+            logits = correct_and_smooth.forward(&mut tape, &setup.graph, logits, &known)?;
+        }
         let rows = config.prediction.rows(run.task, &*logits.pin()?)?;
         match config.order {
             NodeOrder::Partition => {
@@ -115,6 +138,24 @@ pub fn predict(here: Surroundings<'_>, config: &PredictConfig) -> Result<()> {
     setup.end()
 }
 
+/// The classes of the run's training nodes.
+fn known_labels(setup: &RankSetup, run: &RunConfig, classes: i64) -> Result<KnownLabels> {
+    let (partition, key) = (&setup.partition, run.keys.labels.as_deref());
+    let labels = load_labels(partition, key)?;
+    let mask = load_mask(partition, run.keys.train_mask.as_deref(), "train_mask")?;
+    let mask = mask.map_or_else(|| tensor::zeros(&labels.size(), Kind::Bool), Ok)?;
+    let wrong = labels.f_lt(0)?.f_logical_or(&labels.f_ge(classes)?)?.f_logical_and(&mask)?;
+    let wrong = wrong.f_sum(Kind::Int64)?.f_int64_value(&[])?;
+    if wrong > 0 {
+        let problem = format!("{wrong} training nodes have none of the model's {classes} classes");
+        let path = partition.node_features().path();
+        return Err(Error::input(path, key.unwrap_or("label"), problem)
+            .with_hint("use the graph, and the labels, that the model was trained on"));
+    }
+    let manager = &setup.manager;
+    Ok(KnownLabels { labels: manager.track("labels", labels), mask: manager.track("mask", mask) })
+}
+
 /// The output file as all ranks open it.
 fn open(config: &PredictConfig, num_nodes: u64, outputs: i64) -> Result<RowFile> {
     let (name, dtype, shape) = config.prediction.layout(config.run.task, num_nodes, outputs as u64);
@@ -122,6 +163,8 @@ fn open(config: &PredictConfig, num_nodes: u64, outputs: i64) -> Result<RowFile>
     let header = match ArrayFormat::of(&config.output)? {
         ArrayFormat::Npy => npy_header(dtype, &shape)?,
         ArrayFormat::Safetensors => {
+            let scores = config.correct_and_smooth.is_some() && name == "logits";
+            let name = if scores { "scores" } else { name };
             safetensors_header(&[ArraySpec { name, dtype, shape: &shape }])?
         }
     };

@@ -14,9 +14,9 @@ use crate::error::{Error, Result};
 use crate::event::{Event, EventSender};
 use crate::io::{DiskStorage, IoCounters};
 use crate::ipc::{Control, TurnLock};
-use crate::nn::Sizes;
+use crate::nn::{Model, Sizes};
 use crate::spill::{PartitionDataManager, PointerTensor, SpillStore, prepare_allocator};
-use crate::tape::GraphShardManager;
+use crate::tape::{GraphShardManager, ParameterSet, Tape};
 
 /// The element type models are computed in.
 pub(super) const KIND: Kind = Kind::Float;
@@ -96,6 +96,17 @@ impl RankSetup {
     pub(super) fn sizes(&self, out_feats: i64) -> Sizes {
         let num_rels = self.partition.book().etypes().len();
         Sizes { in_feats: self.in_feats, out_feats, num_rels }
+    }
+
+    /// What a model takes as its input: the features, or what it makes of them once and for all.
+    pub(super) fn model_input(
+        &self,
+        model: &dyn Model,
+        parameters: &Rc<ParameterSet>,
+    ) -> Result<PointerTensor> {
+        let mut tape = Tape::evaluation(&self.manager, parameters);
+        let features = tape.input(&self.features);
+        Ok(model.precompute(&mut tape, &self.graph, features)?.value())
     }
 
     /// Gives every rank one row of numbers from each rank; one collective.

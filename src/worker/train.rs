@@ -18,7 +18,7 @@ use crate::event::Event;
 use crate::io::UNFINISHED;
 use crate::ipc::Phase;
 use crate::loader::DataLoader;
-use crate::nn::{Stack, load_state_dict, save_state_dict};
+use crate::nn::{load_state_dict, save_state_dict};
 use crate::tape::{Graph, ParameterBuilder};
 use crate::tensor;
 use crate::train::{Checkpoint, Trainer, Training};
@@ -36,7 +36,7 @@ pub fn train(here: Surroundings<'_>, config: &RunConfig, resumed: bool) -> Resul
     let loss = make_loss(&setup, config, &facts)?;
     let divisor = divisor(&setup, &loss, &facts)?;
     let mut builder = ParameterBuilder::new(config.seed);
-    let model = Stack::new(&mut builder, &config.model, setup.sizes(facts.outputs))?;
+    let model = config.model.build(&mut builder, setup.sizes(facts.outputs))?;
     let parameters = Rc::new(builder.finish(&setup.manager, KIND)?);
     if let (Some(path), 0) = (&config.init_params, here.rank) {
         load_state_dict(path, &parameters)?;
@@ -45,16 +45,19 @@ pub fn train(here: Surroundings<'_>, config: &RunConfig, resumed: bool) -> Resul
     let flat = tensor::copy(&*parameters.flat().pin()?)?;
     let mut synced = sync_params(&*setup.group, vec![flat], &*setup.manager)?;
     parameters.set_flat(synced.remove(0))?;
-    let layers = config.model.layers;
+    let num_graphs = config.model.num_graphs();
+    let input = setup.model_input(&*model, &parameters)?;
     let (labels, masks) = (facts.labels.clone(), facts.masks.clone());
-    let labelled =
-        config.mfg.then(|| Labelled::new(&setup, &labels, &masks, layers)).transpose()?;
+    let labelled = config
+        .mfg
+        .then(|| Labelled::new(&setup, &input, (&labels, &masks), num_graphs))
+        .transpose()?;
     let (graphs, features, labels, masks) = match &labelled {
         Some(Labelled { graphs, features, labels, masks, .. }) => {
             let graphs = graphs.iter().map(|graph| graph as &dyn Graph).collect();
             (graphs, features.clone(), labels.clone(), masks.clone())
         }
-        None => (vec![&setup.graph as _; layers], setup.features.clone(), labels, masks),
+        None => (vec![&setup.graph as _; num_graphs], input.clone(), labels, masks),
     };
     let trainer = Trainer {
         manager: &setup.manager,
@@ -63,7 +66,7 @@ pub fn train(here: Surroundings<'_>, config: &RunConfig, resumed: bool) -> Resul
         labels,
         masks,
         graphs,
-        model: &model,
+        model: &*model,
         parameters: &parameters,
         loss,
         divisor,
@@ -87,7 +90,7 @@ pub fn train(here: Surroundings<'_>, config: &RunConfig, resumed: bool) -> Resul
         None => run_epochs(&trainer, here, (config, resumed), loader.as_ref())?,
     }
     drop(trainer);
-    drop((labelled, facts, parameters));
+    drop((labelled, facts, parameters, input));
     setup.end()
 }
 

@@ -6,6 +6,7 @@ mod common;
 
 mod defaults;
 mod misuse;
+mod models;
 mod predictions;
 mod readme;
 mod sampling;

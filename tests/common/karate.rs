@@ -27,6 +27,10 @@ fn values(view: &TensorView<'_>) -> Vec<f64> {
         Dtype::F64 => {
             view.data().chunks_exact(8).map(|b| f64::from_le_bytes(b.try_into().unwrap())).collect()
         }
+        Dtype::I64 => {
+            let counts = view.data().chunks_exact(8);
+            counts.map(|b| i64::from_le_bytes(b.try_into().unwrap()) as f64).collect()
+        }
         other => panic!("{other:?}"),
     }
 }
@@ -87,4 +91,21 @@ pub(crate) fn check_curve(folder: &str, name: &str) {
     let epochs = lines.filter(|line| line["event"] == "epoch");
     let losses: Vec<f64> = epochs.map(|line| line["loss"].as_f64().unwrap()).collect();
     assert_close(name, &losses, &case.tensors["losses"].1);
+}
+
+/// Logits, loss and gradients of the first step.
+#[allow(dead_code)]
+pub(crate) fn check_step(folder: &str, name: &str) {
+    let case = case(folder, name);
+    let folder = tempfile::tempdir().unwrap();
+    let dump = folder.path().join("step.safetensors");
+    run(&case, folder.path(), &["--dump-step", dump.to_str().unwrap()]);
+    let ours = tensors(&std::fs::read(dump).unwrap());
+    for (key, (shape, expected)) in &case.tensors {
+        if !key.starts_with("param.") {
+            let (our_shape, values) = &ours[key];
+            assert_eq!(our_shape, shape, "{name} {key}");
+            assert_close(&format!("{name} {key}"), values, expected);
+        }
+    }
 }

@@ -24,7 +24,7 @@ fn a_learned_input_gets_the_derivative_of_the_loss() {
             let scores = score.forward(&mut tape, &input, [&rows[0], &rows[1]])?;
             let values = scores.pin()?.copy();
             let gradients = tape.backward(scores, 2.0 * &values)?;
-            let gradient = gradients.of(&input).unwrap().pin()?.copy();
+            let gradient = gradients.input(&input).unwrap().pin()?.copy();
             Ok((values.square().sum(Kind::Double).double_value(&[]), gradient))
         };
         for score in [LinkScore::Dot, bilinear] {

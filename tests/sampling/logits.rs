@@ -9,9 +9,7 @@ use sar::data::{NodeColumn, NodeFeatures, Normalize, Shards};
 use sar::dist::{DistGraph, Fanout, IndexConfig};
 use sar::io::IoCounters;
 use sar::loader::{DataLoader, DataLoaderConfig, DistNeighborSampler};
-use sar::nn::{
-    Heads, Model, ModelConfig, ModelKind, Norm, Regularizer, SageAggregator, Sizes, Stack,
-};
+use sar::nn::{Heads, ModelConfig, ModelKind, Norm, Regularizer, SageAggregator, Sizes};
 use sar::tape::{Graph, GraphShardManager, ParameterBuilder, Tape};
 use sar::testing::{RankContext, on_ranks};
 use sar::train::{FEATURES, block_graphs};
@@ -32,10 +30,9 @@ pub(crate) fn kinds() -> Vec<ModelKind> {
         }
         kinds.push(ModelKind::Gin { learn_eps: true, edge_weights });
     }
-    for residual in [false, true] {
-        let heads = Heads { heads: 2, attention_dropout: 0.0, residual };
-        kinds.extend([ModelKind::Gat(heads), ModelKind::Gatv2(heads)]);
-    }
+    let heads = Heads { heads: 2, attention_dropout: 0.0 };
+    kinds.extend([ModelKind::Gat(heads), ModelKind::Gatv2(heads)]);
+    kinds.push(ModelKind::Appnp { hops: 3, alpha: 0.1 });
     kinds.push(ModelKind::Rgcn { regularizer: Regularizer::Basis(2) });
     kinds
 }
@@ -66,7 +63,7 @@ fn difference(
     let mut largest = 0.0_f64;
     for config in models {
         let mut builder = ParameterBuilder::new(3);
-        let model = Stack::new(&mut builder, config, sizes)?;
+        let model = config.build(&mut builder, sizes)?;
         let parameters = Rc::new(builder.finish(manager, Kind::Float)?);
         let logits = |graphs: &[&dyn Graph], x: &Tensor| -> Result<Tensor> {
             let x = manager.track("x", x.copy());
@@ -79,12 +76,12 @@ fn difference(
         let expected = {
             let mut tape = Tape::evaluation(manager, &parameters);
             let x = tape.input(&features);
-            let y = model.forward(&mut tape, &vec![&full as &dyn Graph; config.layers], x)?;
+            let y = model.forward(&mut tape, &vec![&full as &dyn Graph; config.num_graphs()], x)?;
             let rows = y.pin()?;
             rows.copy()
         };
         let column = NodeColumn::features(graph.config(), None, Normalize::Row, counters.clone())?;
-        let sampler = DistNeighborSampler::new(vec![Fanout::ALL; config.layers])?;
+        let sampler = DistNeighborSampler::new(vec![Fanout::ALL; config.num_graphs()])?;
         let sampler = sampler.input_node_feature(FEATURES, column);
         let order = DataLoaderConfig { batch_size: 5, shuffle: false, ..Default::default() };
         // Shuffled seeds would do as well; in their order the batches are rows of the expected logits.
@@ -114,7 +111,15 @@ fn check(json: &str, weight: &str) {
     let keys = IndexConfig { weight: Some(weight.to_owned()), probability: None, ends: false };
     let opened = open(&common::repository(json), &keys);
     // Widths that grow and that shrink take the two orders of multiplying and aggregating.
-    let widths = |kind| [3, 16].map(|hidden| ModelConfig { kind, layers: 3, hidden, dropout: 0.5 });
+    let widths = |kind| {
+        [(3, false), (16, true)].map(|(hidden, residual)| ModelConfig {
+            kind,
+            layers: 3,
+            hidden,
+            residual,
+            ..ModelConfig::default()
+        })
+    };
     let models: Vec<_> = kinds().into_iter().flat_map(widths).collect();
     let work = |context| difference(&context, &opened.graph, weight, &models);
     let differences = on_ranks(2, 1, work).unwrap();

@@ -10,7 +10,7 @@ use sar::data::{NodeColumn, NodeFeatures, Normalize, Shards, load_labels, load_m
 use sar::dist::{DistGraph, Fanout, IndexConfig};
 use sar::io::IoCounters;
 use sar::loader::{DataLoader, DataLoaderConfig, DistNeighborSampler};
-use sar::nn::{Loss, Model, ModelConfig, Optimizer, OptimizerConfig, Sizes, Stack, Task};
+use sar::nn::{Loss, ModelConfig, Optimizer, OptimizerConfig, Sizes, Task};
 use sar::spill::Masks;
 use sar::tape::{Graph, GraphShardManager, ParameterBuilder, Policy, Tape};
 use sar::testing::{RankContext, on_ranks};
@@ -44,14 +44,14 @@ fn train(
     let features = NodeColumn::features(graph.config(), None, Normalize::None, counters.clone())?;
     let labels = NodeColumn::labels(graph.config(), None, counters)?;
     let sizes = Sizes { in_feats: features.width() as i64, out_feats: 4, num_rels: 1 };
-    let sampler = DistNeighborSampler::new(vec![Fanout::Total(how.fanout); model.layers])?;
+    let sampler = DistNeighborSampler::new(vec![Fanout::Total(how.fanout); model.num_graphs()])?;
     let sampler = sampler.input_node_feature(FEATURES, features);
     let sampler = sampler.output_node_feature(LABELS, labels);
     let config = DataLoaderConfig { batch_size: how.batch_size, ..DataLoaderConfig::default() };
     let seeds = seeds(graph, context.rank)?;
     let loader = DataLoader::new(graph.clone(), seeds, sampler, config, (group, &NoHooks))?;
     let mut builder = ParameterBuilder::new(3);
-    let stack = Stack::new(&mut builder, model, sizes)?;
+    let stack = model.build(&mut builder, sizes)?;
     let parameters = Rc::new(builder.finish(manager, Kind::Double)?);
     let nothing = Tensor::zeros([0, 0], (Kind::Double, tch::Device::Cpu));
     let nothing = manager.track("nothing", nothing);
@@ -63,7 +63,7 @@ fn train(
         labels: nothing.clone(),
         masks: Masks { train: nothing.clone(), val: nothing.clone(), test: nothing },
         graphs: Vec::new(),
-        model: &stack,
+        model: &*stack,
         parameters: &parameters,
         loss: Loss::new(Task::Classification),
         divisor: 1.0,
@@ -108,12 +108,13 @@ fn full_step(
     let features = manager.track("x", features.read(Kind::Double, &IoCounters::default())?);
     let sizes = Sizes { in_feats: features.size()[1], out_feats: 4, num_rels: 1 };
     let mut builder = ParameterBuilder::new(3);
-    let stack = Stack::new(&mut builder, config, sizes)?;
+    let stack = config.build(&mut builder, sizes)?;
     let parameters = Rc::new(builder.finish(manager, Kind::Double)?);
     let gradient = {
         let mut tape = Tape::training(manager, &parameters, Policy::Rematerialise, (1, 1));
         let x = tape.input(&features);
-        let logits = stack.forward(&mut tape, &vec![&full as &dyn Graph; config.layers], x)?;
+        let logits =
+            stack.forward(&mut tape, &vec![&full as &dyn Graph; config.num_graphs()], x)?;
         let gradient = {
             let mask = load_mask(&partition, None, "train_mask")?.unwrap();
             let labels = load_labels(&partition, None)?;
@@ -130,7 +131,7 @@ fn full_step(
 }
 
 fn model(kind: sar::nn::ModelKind) -> ModelConfig {
-    ModelConfig { kind, layers: 2, hidden: 6, dropout: 0.0 }
+    ModelConfig { kind, layers: 2, hidden: 6, dropout: 0.0, ..ModelConfig::default() }
 }
 
 #[test]

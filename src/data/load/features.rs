@@ -75,6 +75,25 @@ impl NodeFeatures {
         Ok(NodeFeatures { tables, rows, width: width.unwrap_or(0), normalize })
     }
 
+    /// The features of each node type apart, as `key` means them; `None` for types without.
+    ///
+    /// # Errors
+    /// If no type has such features, or one has several.
+    pub fn by_type(
+        partition: &Partition,
+        key: Option<&str>,
+        normalize: Normalize,
+    ) -> Result<Vec<Option<Self>>> {
+        let found = FEATURES.require(partition.node_features(), key)?;
+        let of_type = |(ntype, feature): (usize, Option<&Feature>)| {
+            let feature = feature?;
+            let ids = partition.book().node_type_range(partition.part(), ntype);
+            let (rows, width) = (ids.end - ids.start, feature.array().row_len());
+            Some(NodeFeatures { tables: vec![(0..rows, feature.clone())], rows, width, normalize })
+        };
+        Ok(found.into_iter().enumerate().map(of_type).collect())
+    }
+
     /// Columns.
     pub fn width(&self) -> i64 {
         self.width as i64

@@ -4,6 +4,7 @@ mod features;
 mod keys;
 mod labels;
 mod node_column;
+mod relations;
 mod shards;
 mod targets;
 
@@ -11,6 +12,7 @@ pub use features::{NodeFeatures, Normalize};
 pub use keys::DataKeys;
 pub use labels::{load_labels, load_mask};
 pub use node_column::NodeColumn;
+pub use relations::load_relations;
 pub use shards::Shards;
 pub(crate) use shards::edge_columns;
 pub use targets::{Targets, load_targets};

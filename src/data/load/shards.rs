@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::graph::{GraphShard, ShardBuilder};
 
 /// Edges read at a time.
-const BLOCK: usize = 1 << 16;
+pub(super) const BLOCK: usize = 1 << 16;
 
 const EDGE_WEIGHT: Role<'_> = Role { what: "edge weights", flag: "--edge-weight-key", usual: &[] };
 
@@ -87,6 +87,6 @@ pub(crate) fn edge_columns(partition: &Partition, key: &str) -> Result<Vec<Vec<f
     columns.collect()
 }
 
-fn length(range: &std::ops::Range<u64>) -> usize {
+pub(super) fn length(range: &std::ops::Range<u64>) -> usize {
     (range.end - range.start) as usize
 }

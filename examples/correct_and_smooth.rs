@@ -1,0 +1,34 @@
+//! Trains APPNP on the karate club's partitions, then improves its predictions with the labels of the training members.
+//!
+//!     cargo run --release --example correct_and_smooth
+
+use sar::event::Event;
+use sar::launcher;
+use sar::nn::{CorrectAndSmooth, LabelPropagation, ModelConfig, ModelKind};
+use sar::worker::{PredictConfig, RunConfig};
+
+fn main() -> anyhow::Result<()> {
+    let folder = tempfile::tempdir()?;
+    let mut run = RunConfig::new("data/karate/karate.json", folder.path());
+    run.model = ModelConfig {
+        kind: ModelKind::Appnp { hops: 5, alpha: 0.2 },
+        layers: 2,
+        hidden: 16,
+        ..ModelConfig::default()
+    };
+    run.epochs = 30;
+    launcher::train(&run, &mut |event| {
+        if let Event::Evaluation(report) = event {
+            println!("trained: loss {:.3}", report.loss);
+        }
+    })?;
+
+    let output = folder.path().join("classes.npy");
+    let mut predict = PredictConfig::new(run, &output);
+    let smoothing = LabelPropagation { steps: 20, alpha: 0.8 };
+    predict.correct_and_smooth =
+        Some(CorrectAndSmooth { smoothing, ..CorrectAndSmooth::default() });
+    launcher::predict(&predict, &mut |_| {})?;
+    println!("{} bytes of predictions", std::fs::metadata(output)?.len());
+    Ok(())
+}

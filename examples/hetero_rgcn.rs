@@ -1,0 +1,96 @@
+//! A relational graph convolution on two node types, of which one has no features but learned rows: a weight matrix per
+//! relation, results averaged over relations. Tells later papers from earlier ones.
+//!
+//! The ranks are threads here, one of them in memory at a time; everything else is as in a run of processes.
+//!
+//!     cargo run --release --example hetero_rgcn
+
+use std::path::Path;
+use std::rc::Rc;
+
+use sar::Result;
+use sar::comm::gather_grads;
+use sar::data::dgl::{Partition, PartitionConfig};
+use sar::data::{NodeFeatures, Normalize, Shards, load_relations};
+use sar::io::IoCounters;
+use sar::nn::{
+    EmbeddedNodes, HeteroConfig, HeteroStack, Loss, ModelKind, NodeEmbedding, Norm, Optimizer,
+    OptimizerConfig, RelationMerge, Task,
+};
+use sar::tape::{HeteroGraphShardManager, ParameterBuilder, Policy, Tape};
+use sar::testing::{RankContext, on_ranks};
+use tch::{Kind, Tensor};
+
+const AUTHOR: usize = 0;
+const PAPER: usize = 1;
+const EPOCHS: u32 = 60;
+
+fn main() -> anyhow::Result<()> {
+    let losses = on_ranks(2, 1, train)?;
+    println!("loss {:.3}, after {EPOCHS} epochs {:.3}", losses[0][0], losses[0][1]);
+    Ok(())
+}
+
+/// One rank; gives the first and the last loss.
+fn train(context: RankContext) -> Result<[f64; 2]> {
+    let RankContext { rank, group, manager } = context;
+    let config = PartitionConfig::open(Path::new("tests/fixtures/hetero/g.json"))?;
+    let partition = Partition::open(&config, rank)?;
+    let book = partition.book();
+    let shards = load_relations(&partition)?.into_iter();
+    let shards = shards.map(|Shards { shards, sources }| (shards, sources)).collect();
+    let graph = HeteroGraphShardManager::new(&manager, &group, book, shards)?;
+
+    let model = HeteroConfig {
+        kind: ModelKind::Gcn { norm: Norm::Right, edge_weights: false },
+        layers: 2,
+        hidden: 16,
+        dropout: 0.2,
+        merge: RelationMerge::Mean,
+    };
+    let adam = OptimizerConfig::Adam { lr: 0.02, weight_decay: 0.0 };
+    let mut builder = ParameterBuilder::new(1);
+    let model = HeteroStack::new(&mut builder, &graph, &model, &[None, Some(2)], (PAPER, 2))?;
+    let parameters = Rc::new(builder.finish(&manager, Kind::Float)?);
+    let mut optimizer = Optimizer::new(adam, &manager)?;
+    let own = book.node_type_range(rank, AUTHOR);
+    let authors = EmbeddedNodes {
+        first: (0..rank).map(|p| book.node_type_range(p, AUTHOR)).map(|r| r.end - r.start).sum(),
+        own: (own.end - own.start) as usize,
+        total: book.num_nodes_of_type(AUTHOR),
+    };
+    let mut embedding =
+        NodeEmbedding::new(&manager, authors, (model.width(), Kind::Float), 1, adam)?;
+
+    // The features of papers hold their age; those of authors are left out.
+    let features =
+        NodeFeatures::by_type(&partition, Some("feat"), Normalize::None)?.swap_remove(PAPER);
+    let papers = match features {
+        Some(features) => features.read(Kind::Float, &IoCounters::default())?.f_div_scalar(10)?,
+        None => Tensor::f_zeros([0, 2], (Kind::Float, tch::Device::Cpu))?,
+    };
+    let labels = papers.f_select(1, 0)?.f_ge(0.8)?.f_to_kind(Kind::Int64)?;
+    let mask = labels.f_ge(0)?;
+    let papers = manager.track("features", papers);
+    let loss = Loss::new(Task::Classification);
+    let total = book.num_nodes_of_type(PAPER) as f64;
+
+    let mut losses = [0.0; 2];
+    for epoch in 1..=EPOCHS {
+        let mut tape = Tape::training(&manager, &parameters, Policy::Rematerialise, (1, epoch));
+        let rows = embedding.input(&mut tape);
+        let papers = tape.input(&papers);
+        let logits = model.forward(&mut tape, &graph, vec![rows.clone(), papers])?;
+        let (part, gradient) = loss.forward(&*logits.pin()?, &labels, &mask, total)?;
+        let gradients = tape.backward(logits, gradient)?;
+        // Weights have one gradient on all ranks; learned rows belong to one.
+        embedding.update(&rows, &gradients)?;
+        let flat = parameters.flat_gradients(&gradients)?;
+        drop(gradients);
+        let sums = vec![flat, Tensor::f_from_slice(&[part])?];
+        let mut sums = gather_grads(&*group, sums, &*manager)?;
+        losses[usize::from(epoch > 1)] = sums[1].f_double_value(&[0])?;
+        optimizer.step(&parameters, sums.swap_remove(0))?;
+    }
+    Ok(losses)
+}

@@ -1,0 +1,48 @@
+//! `correct-and-smooth`: predictions improved with the labels of training nodes.
+
+use clap::Args;
+
+use super::predict::{PredictArgs, run};
+use crate::error::Result;
+use crate::nn::{CorrectAndSmooth, LabelPropagation};
+
+/// Predict all nodes, and improve the predictions by propagating labels of training nodes
+///
+/// Errors on training nodes are spread to their neighbours and corrected there, then the predictions are smoothed along
+/// edges (Huang et al. 2021). The defaults are those of DGL's example. With --output logits, scores from 0 to 1 are written.
+#[derive(Debug, Args)]
+pub(super) struct CorrectAndSmoothArgs {
+    #[command(flatten)]
+    predict: PredictArgs,
+    /// Steps of propagation of errors
+    #[arg(long, value_name = "N", default_value_t = usual().correction.steps)]
+    correction_steps: usize,
+    /// Share of the neighbours in each step of the correction
+    #[arg(long, value_name = "SHARE", default_value_t = usual().correction.alpha)]
+    correction_alpha: f64,
+    /// Multiply propagated errors by this [default: bring them to the mean size of training nodes' errors]
+    #[arg(long, value_name = "FACTOR")]
+    scale: Option<f64>,
+    /// Steps of propagation of corrected predictions
+    #[arg(long, value_name = "N", default_value_t = usual().smoothing.steps)]
+    smoothing_steps: usize,
+    /// Share of the neighbours in each step of the smoothing
+    #[arg(long, value_name = "SHARE", default_value_t = usual().smoothing.alpha)]
+    smoothing_alpha: f64,
+}
+
+fn usual() -> CorrectAndSmooth {
+    CorrectAndSmooth::default()
+}
+
+/// Predicts and improves as the flags say.
+pub(super) fn correct_and_smooth(args: CorrectAndSmoothArgs) -> Result<()> {
+    let CorrectAndSmoothArgs { correction_steps, correction_alpha, .. } = args;
+    let CorrectAndSmoothArgs { smoothing_steps, smoothing_alpha, scale, .. } = args;
+    let how = CorrectAndSmooth {
+        correction: LabelPropagation { steps: correction_steps, alpha: correction_alpha },
+        smoothing: LabelPropagation { steps: smoothing_steps, alpha: smoothing_alpha },
+        scale,
+    };
+    run(args.predict, Some(how))
+}

@@ -1,0 +1,116 @@
+//! A layer of layers, one per relation.
+
+use serde::{Deserialize, Serialize};
+use tch::Tensor;
+
+use super::conv::Conv;
+use crate::error::{Error, Result};
+use crate::graph::CanonicalEtype;
+use crate::tape::{HeteroGraphShardManager, ParameterBuilder, Relation, Tape, Var};
+
+/// How the results of several relations into one node type become one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum RelationMerge {
+    /// Their sum.
+    #[default]
+    Sum,
+    /// Their mean.
+    Mean,
+    /// Their largest value, column by column.
+    Max,
+    /// Their smallest value, column by column.
+    Min,
+    /// Side by side, in the order of edge types: `relations * width` columns, the rows of DGL's `[relations, width]`.
+    Stack,
+}
+
+/// `dgl.nn.HeteroGraphConv`: a layer per relation, whose results for one node type are merged. State-dict keys: those of
+/// the layer of a relation below `mods.<relation>`; below `mods.('<src>', '<relation>', '<dst>')` where several edge types
+/// have one relation name, as with DGL's canonical keys.
+pub struct HeteroGraphConv {
+    convs: Vec<Option<Box<dyn Conv>>>,
+    merge: RelationMerge,
+}
+
+impl HeteroGraphConv {
+    /// Makes the layer; `make` makes that of a relation, or leaves the relation out.
+    pub fn new(
+        parameters: &mut ParameterBuilder,
+        graph: &HeteroGraphShardManager,
+        merge: RelationMerge,
+        mut make: impl FnMut(&mut ParameterBuilder, &Relation) -> Result<Option<Box<dyn Conv>>>,
+    ) -> Result<Self> {
+        let relations = graph.relations();
+        let names: Vec<&CanonicalEtype> = relations.iter().map(|r| &r.etype).collect();
+        let convs = relations.iter().map(|relation| {
+            let key = format!("mods.{}", module_name(&names, &relation.etype));
+            parameters.scope(&key, |parameters| make(parameters, relation))
+        });
+        Ok(HeteroGraphConv { convs: convs.collect::<Result<_>>()?, merge })
+    }
+
+    /// From one value per node type (`[own nodes of the type, width of the type]`) to another. Relations from a type
+    /// without a value are left out, and a type that no relation gives a result has none, as in DGL.
+    ///
+    /// # Errors
+    /// If a relation's destinations have no value, or results for one type differ in width.
+    pub fn forward<'a>(
+        &self,
+        tape: &mut Tape<'a>,
+        graph: &'a HeteroGraphShardManager,
+        inputs: &[Option<Var>],
+    ) -> Result<Vec<Option<Var>>> {
+        let mut results: Vec<Vec<Var>> = graph.ntypes().iter().map(|_| Vec::new()).collect();
+        for (conv, relation) in self.convs.iter().zip(graph.relations()) {
+            let (Some(conv), Some(src)) = (conv, &inputs[relation.src_type]) else { continue };
+            let dst = inputs[relation.dst_type].clone().ok_or_else(|| {
+                let problem =
+                    format!("edge type {} has destinations without input", relation.etype);
+                Error::config("inputs", problem)
+            })?;
+            let result = conv.forward(tape, &relation.graph, src.clone(), dst)?;
+            results[relation.dst_type].push(result);
+        }
+        results.into_iter().map(|results| self.merge.apply(tape, &results)).collect()
+    }
+}
+
+impl RelationMerge {
+    fn apply(self, tape: &mut Tape<'_>, results: &[Var]) -> Result<Option<Var>> {
+        let (first, others) = match results {
+            [] => return Ok(None),
+            [only] => return Ok(Some(only.clone())),
+            [first, others @ ..] => (first, others),
+        };
+        if self != RelationMerge::Stack && others.iter().any(|y| y.width() != first.width()) {
+            let widths: Vec<i64> = results.iter().map(Var::width).collect();
+            let problem = format!("the relations into one node type give widths {widths:?}");
+            return Err(Error::config("relations", problem));
+        }
+        let inputs: Vec<&Var> = results.iter().collect();
+        let merged = tape.segment("relations", &inputs, &[], move |x, _| {
+            let stacked = || Tensor::f_stack(x, 0);
+            Ok(match self {
+                RelationMerge::Sum => {
+                    stacked()?.f_sum_dim_intlist([0_i64].as_slice(), false, None)?
+                }
+                RelationMerge::Mean => stacked()?.f_mean_dim([0_i64].as_slice(), false, None)?,
+                RelationMerge::Max => stacked()?.f_max_dim(0, false)?.0,
+                RelationMerge::Min => stacked()?.f_min_dim(0, false)?.0,
+                RelationMerge::Stack => Tensor::f_cat(x, 1)?,
+            })
+        })?;
+        Ok(Some(merged))
+    }
+}
+
+/// The key of a relation's layer in DGL's module.
+fn module_name(all: &[&CanonicalEtype], etype: &CanonicalEtype) -> String {
+    let CanonicalEtype { src, rel, dst } = etype;
+    if all.iter().filter(|other| other.rel == *rel).count() == 1 {
+        rel.clone()
+    } else {
+        format!("('{src}', '{rel}', '{dst}')")
+    }
+}

@@ -1,0 +1,102 @@
+//! What brings the columns or rows of a hidden layer to one scale.
+
+use serde::{Deserialize, Serialize};
+use tch::Tensor;
+
+use crate::error::Result;
+use crate::tape::{BatchStatistics, Graph, Init, Parameter, ParameterBuilder, Tape, Var};
+
+const EPS: f64 = 1e-5;
+
+/// Which normalisation lies between two layers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum NormKind {
+    /// None.
+    #[default]
+    None,
+    /// [`BatchNorm`].
+    Batch,
+    /// [`LayerNorm`].
+    Layer,
+}
+
+impl NormKind {
+    /// Makes a normalisation of rows of this width.
+    pub(super) fn make(
+        self,
+        parameters: &mut ParameterBuilder,
+        width: i64,
+    ) -> Option<Box<dyn Normalization>> {
+        match self {
+            NormKind::None => None,
+            NormKind::Batch => Some(Box::new(BatchNorm::new(parameters, width))),
+            NormKind::Layer => Some(Box::new(LayerNorm::new(parameters, width))),
+        }
+    }
+}
+
+/// A normalisation of a value with one row per node.
+pub trait Normalization {
+    /// From `[rows, width]` to the same. `graph` is one that joins the ranks.
+    fn forward<'a>(&self, tape: &mut Tape<'a>, graph: &'a dyn Graph, x: Var) -> Result<Var>;
+}
+
+/// SAR's `DistributedBN1D`: `torch.nn.BatchNorm1d` over the nodes of all partitions (Ioffe and Szegedy 2015), eps 1e-5,
+/// momentum 0.1; an evaluation uses the running statistics. State-dict keys, all `[width]`: `weight`, `bias`,
+/// `running_mean`, `running_var`; and `num_batches_tracked` (`int64`, no dimension).
+pub struct BatchNorm(BatchStatistics);
+
+impl BatchNorm {
+    /// Makes the layer with PyTorch's start: weight 1, bias 0, mean 0, variance 1.
+    pub fn new(parameters: &mut ParameterBuilder, width: i64) -> Self {
+        BatchNorm(BatchStatistics {
+            weight: parameters.add("weight", &[width], Init::Ones),
+            bias: parameters.add("bias", &[width], Init::Zeros),
+            running_mean: parameters.add_buffer("running_mean", &[width], 0.0),
+            running_var: parameters.add_buffer("running_var", &[width], 1.0),
+            num_batches_tracked: parameters.add_count("num_batches_tracked"),
+            eps: EPS,
+            momentum: 0.1,
+        })
+    }
+}
+
+impl Normalization for BatchNorm {
+    fn forward<'a>(&self, tape: &mut Tape<'a>, graph: &'a dyn Graph, x: Var) -> Result<Var> {
+        tape.batch_norm(graph, x, self.0)
+    }
+}
+
+/// `torch.nn.LayerNorm` over the columns of each row (Ba, Kiros and Hinton 2016), eps 1e-5. State-dict keys: `weight` and
+/// `bias`, `[width]`.
+pub struct LayerNorm {
+    weight: Parameter,
+    bias: Parameter,
+    width: i64,
+}
+
+impl LayerNorm {
+    /// Makes the layer with PyTorch's start: weight 1, bias 0.
+    pub fn new(parameters: &mut ParameterBuilder, width: i64) -> Self {
+        LayerNorm {
+            weight: parameters.add("weight", &[width], Init::Ones),
+            bias: parameters.add("bias", &[width], Init::Zeros),
+            width,
+        }
+    }
+}
+
+impl Normalization for LayerNorm {
+    fn forward<'a>(&self, tape: &mut Tape<'a>, _: &'a dyn Graph, x: Var) -> Result<Var> {
+        let width = self.width;
+        tape.segment("layer-norm", &[&x], &[self.weight, self.bias], move |x, p| {
+            Ok(x[0].f_layer_norm([width], Some(&p[0]), Some(&p[1]), EPS, false)?)
+        })
+    }
+}
+
+/// x + y, element by element.
+pub(super) fn add(tape: &mut Tape<'_>, x: &Var, y: &Var) -> Result<Var> {
+    tape.segment("residual", &[x, y], &[], |x: &[Tensor], _| Ok(x[0].f_add(&x[1])?))
+}

@@ -1,0 +1,85 @@
+//! A graph with several types of nodes and edges that is spread over the ranks.
+
+use std::rc::Rc;
+
+use super::manager::{GraphShardManager, node_ids};
+use crate::comm::ProcessGroup;
+use crate::error::{Error, Result};
+use crate::graph::{CanonicalEtype, GraphShard, PartitionBook};
+use crate::spill::{PartitionDataManager, PointerTensor};
+
+/// The edges of one type.
+pub struct Relation {
+    /// Its name.
+    pub etype: CanonicalEtype,
+    /// The type of its sources.
+    pub src_type: usize,
+    /// The type of its destinations.
+    pub dst_type: usize,
+    /// Its edges, from nodes of the one type to nodes of the other: any layer runs on them.
+    pub graph: GraphShardManager,
+}
+
+/// The partitioned heterogeneous graph as one rank sees it, a [`GraphShardManager`] per relation: SAR's class of the same
+/// name. Nodes are counted within their type, in each partition from 0.
+pub struct HeteroGraphShardManager {
+    ntypes: Vec<String>,
+    /// By node type: the global id of each own node.
+    node_ids: Vec<PointerTensor>,
+    relations: Vec<Relation>,
+}
+
+impl HeteroGraphShardManager {
+    /// Makes the graph of the shards of each edge type, in the order of the book: for each the shards by source rank, and
+    /// the rows (within the source type) that their columns stand for. One collective per edge type.
+    ///
+    /// # Errors
+    /// If there are not the shards of all edge types.
+    pub fn new(
+        manager: &Rc<PartitionDataManager>,
+        group: &Rc<dyn ProcessGroup>,
+        book: &PartitionBook,
+        shards: Vec<(Vec<GraphShard>, Vec<Vec<u32>>)>,
+    ) -> Result<Self> {
+        let rank = group.rank();
+        if shards.len() != book.etypes().len() {
+            let problem =
+                format!("shards of {} of {} edge types", shards.len(), book.etypes().len());
+            return Err(Error::Internal(problem));
+        }
+        let ids: Vec<_> = (0..book.ntypes().len())
+            .map(|ntype| {
+                let range = book.node_type_range(rank, ntype);
+                node_ids(manager, range.start as i64, (range.end - range.start) as i64)
+            })
+            .collect();
+        let known = |name: &str| {
+            let unknown = || Error::Internal(format!("{name} is no node type of the graph"));
+            book.ntype_id(name).ok_or_else(unknown)
+        };
+        let mut relations = Vec::new();
+        for (etype, (shards, sources)) in book.etypes().iter().zip(shards) {
+            let (src_type, dst_type) = (known(&etype.src)?, known(&etype.dst)?);
+            let ends = (ids[src_type].clone(), ids[dst_type].clone());
+            let shards = shards.into_iter().map(|shard| manager.track("shard", shard)).collect();
+            let graph = GraphShardManager::over(manager, group, shards, sources, ends)?;
+            relations.push(Relation { etype: etype.clone(), src_type, dst_type, graph });
+        }
+        Ok(HeteroGraphShardManager { ntypes: book.ntypes().to_vec(), node_ids: ids, relations })
+    }
+
+    /// Names of the node types.
+    pub fn ntypes(&self) -> &[String] {
+        &self.ntypes
+    }
+
+    /// The global ids of this rank's nodes of a type, `int64`.
+    pub fn node_ids(&self, ntype: usize) -> &PointerTensor {
+        &self.node_ids[ntype]
+    }
+
+    /// The relations, in the order of edge types.
+    pub fn relations(&self) -> &[Relation] {
+        &self.relations
+    }
+}

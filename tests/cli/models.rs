@@ -1,0 +1,99 @@
+//! Models and what lies around their layers, as flags.
+
+use std::path::Path;
+
+use assert_cmd::Command;
+use predicates::str::contains;
+
+use super::common::repository;
+
+fn sar(folder: &Path, flags: &str) -> Command {
+    let mut command = Command::cargo_bin("sar-single").unwrap();
+    command.args(flags.split_whitespace()).arg("--spill-dir").arg(folder);
+    command
+}
+
+fn train(folder: &Path, flags: &str) -> Command {
+    let mut command = sar(folder, flags);
+    command.arg("--part-json").arg(repository("data/karate/karate.json"));
+    command.arg("--out").arg(folder.join("run"));
+    command
+}
+
+#[test]
+fn combinations_that_make_no_sense_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    for (flags, problem) in [
+        ("--mfg --norm batch", "--mfg"),
+        ("--model sgc --norm layer", "stacks of graph layers"),
+        ("--model appnp --residual", "stacks of graph layers"),
+        ("--model appnp --alpha 1.5", "--alpha"),
+        ("--model sgc --hops 0", "--hops"),
+    ] {
+        train(folder.path(), flags).assert().code(1).stderr(contains(problem));
+    }
+}
+
+#[test]
+fn sgc_exchanges_nothing_but_gradients() {
+    let folder = tempfile::tempdir().unwrap();
+    train(folder.path(), "--model sgc --hops 3 --epochs 3").assert().success();
+    let metrics = std::fs::read_to_string(folder.path().join("run/metrics.jsonl")).unwrap();
+    let lines = metrics.lines().map(|l| serde_json::from_str::<serde_json::Value>(l).unwrap());
+    let epochs = lines.filter(|line| line["event"] == "epoch");
+    let turns: Vec<_> = epochs.map(|epoch| epoch["lock_turns"].as_u64().unwrap()).collect();
+    assert_eq!(turns, [1, 1, 1]);
+}
+
+#[test]
+fn a_resumed_run_ends_in_the_same_bits_running_statistics_included() {
+    let weights = |flags: &[&str]| {
+        let folder = tempfile::tempdir().unwrap();
+        let flags_of_all = "--norm batch --jk cat --hidden 8 --checkpoint-every 2";
+        train(folder.path(), flags_of_all).args(["--epochs", flags[0]]).assert().success();
+        for epochs in &flags[1..] {
+            Command::cargo_bin("sar-single")
+                .unwrap()
+                .args(["--epochs", epochs, "--resume"])
+                .arg(folder.path().join("run"))
+                .assert()
+                .success();
+        }
+        std::fs::read(folder.path().join("run/model.safetensors")).unwrap()
+    };
+    assert!(weights(&["4"]) == weights(&["2", "4"]));
+}
+
+#[test]
+fn message_flow_graphs_serve_the_models_that_propagate() {
+    let losses = |flags: &str| {
+        let folder = tempfile::tempdir().unwrap();
+        train(folder.path(), flags).args(["--epochs", "2", "--dropout", "0"]).assert().success();
+        let metrics = std::fs::read_to_string(folder.path().join("run/metrics.jsonl")).unwrap();
+        let lines = metrics.lines().map(|l| serde_json::from_str::<serde_json::Value>(l).unwrap());
+        lines.map(|line| line["loss"].as_f64().unwrap()).collect::<Vec<_>>()
+    };
+    for model in ["--model appnp --hops 3", "--model sgc", "--jk max --norm layer --residual"] {
+        let (full, mfg) = (losses(model), losses(&format!("{model} --mfg")));
+        let close = full.iter().zip(&mfg).all(|(a, b)| (a - b).abs() < 1e-5 * (1.0 + a.abs()));
+        assert!(close && full.len() == mfg.len(), "{model}: {mfg:?} instead of {full:?}");
+    }
+}
+
+#[test]
+fn correct_and_smooth_is_for_classes_and_needs_their_labels() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = folder.path().join("classes.npy");
+    let run = |more: &[&str]| {
+        let mut command = sar(folder.path(), "correct-and-smooth");
+        command.arg("--run").arg(folder.path().join("run")).arg("--out").arg(&output).args(more);
+        command.assert()
+    };
+    train(folder.path(), "--task regression --epochs 1").assert().success();
+    run(&[]).code(1).stderr(contains("one class per node"));
+    train(folder.path(), "--model appnp --epochs 1").assert().success();
+    run(&["--smoothing-alpha", "2"]).code(1).stderr(contains("from 0 to 1"));
+    assert!(!output.exists());
+    run(&[]).success();
+    assert!(output.exists());
+}

@@ -1,0 +1,76 @@
+//! DGL's and PyTorch's numbers of models that are more than a stack of layers: logits, loss and gradients of a step, training
+//! curves with the state they end in, and Correct & Smooth (tests/fixtures/karate_models.py).
+#![allow(clippy::unwrap_used)]
+
+mod common;
+#[path = "common/karate.rs"]
+mod karate;
+
+use assert_cmd::Command;
+use karate::{assert_close, case, check_curve, check_step, run, tensors};
+
+const MODELS: &str = "karate_models";
+
+#[test]
+fn norms_residuals_and_jumping_knowledge_give_the_same_step() {
+    for name in ["batch_norm", "layer_norm", "residual", "jk_cat", "everything", "gat_everything"] {
+        check_step(MODELS, name);
+    }
+}
+
+#[test]
+fn propagating_models_give_the_same_step() {
+    for name in ["appnp", "sgc"] {
+        check_step(MODELS, name);
+    }
+}
+
+#[test]
+fn training_ends_in_the_same_state_running_statistics_included() {
+    for name in ["batch_norm_curve", "sgc_curve"] {
+        check_curve(MODELS, name);
+        let case = case(MODELS, name);
+        let folder = tempfile::tempdir().unwrap();
+        run(&case, folder.path(), &[]);
+        let state = std::fs::read(folder.path().join("run/model.safetensors")).unwrap();
+        let ours = tensors(&state);
+        let last = |(key, value): (&String, &(Vec<usize>, Vec<f64>))| {
+            Some((key.strip_prefix("final.")?.to_owned(), value.clone()))
+        };
+        let expected: Vec<_> = case.tensors.iter().filter_map(last).collect();
+        assert_eq!(ours.len(), expected.len(), "{name}");
+        for (key, (shape, values)) in expected {
+            assert_eq!(ours[&key].0, shape, "{name} {key}");
+            assert_close(&format!("{name} {key}"), &ours[&key].1, &values);
+        }
+        let metrics = std::fs::read_to_string(folder.path().join("run/metrics.jsonl")).unwrap();
+        let last: serde_json::Value =
+            serde_json::from_str(metrics.lines().last().unwrap()).unwrap();
+        let loss = last["loss"].as_f64().unwrap();
+        assert_close(name, &[loss], &case.tensors["evaluation"].1);
+    }
+}
+
+#[test]
+fn correct_and_smooth_gives_the_scores_of_dgls_example() {
+    let scaled = "--correction-steps 7 --correction-alpha 0.9 --scale 1.5 --smoothing-steps 5 --smoothing-alpha 0.6";
+    for (name, flags) in [("correct_and_smooth", ""), ("correct_and_smooth_scaled", scaled)] {
+        let case = case(MODELS, name);
+        let folder = tempfile::tempdir().unwrap();
+        run(&case, folder.path(), &[]);
+        let output = folder.path().join("scores.safetensors");
+        Command::cargo_bin("sar-single")
+            .unwrap()
+            .args(["correct-and-smooth", "--output", "logits", "--run"])
+            .arg(folder.path().join("run"))
+            .arg("--out")
+            .arg(&output)
+            .args(flags.split_whitespace())
+            .assert()
+            .success();
+        let ours = tensors(&std::fs::read(output).unwrap());
+        let (shape, expected) = &case.tensors["scores"];
+        assert_eq!(&ours["scores"].0, shape, "{name}");
+        assert_close(name, &ours["scores"].1, expected);
+    }
+}
