@@ -27,6 +27,10 @@ impl SamplingConfig {
     /// If there is not one fan-out per layer, or the batch size is 0.
     pub fn check(&self, layers: usize) -> Result<()> {
         self.loader(0).check()?;
+        if layers == 0 {
+            let problem = "the model looks at no neighbours while it trains";
+            return Err(Error::config("--mode sample", problem).with_hint("leave it out"));
+        }
         if self.fanouts.len() != layers {
             let problem = format!("{} fan-outs for {layers} layers", self.fanouts.len());
             return Err(Error::config("fanouts", problem)
