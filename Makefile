@@ -2,7 +2,10 @@
 
 BIN = target/release/sar-single
 
-.PHONY: build test demo libtorch clean
+# A Python that has DGL, for `make bench`.
+DGL_PYTHON ?= python3
+
+.PHONY: build test demo bench libtorch clean
 
 build: libtorch
 	cargo build --release --locked
@@ -15,6 +18,11 @@ demo: build
 	rm -rf target/demo
 	$(BIN) generate --nodes 4000 --edges 60000 --features 32 --classes 8 --num-parts 4 --out target/demo/graph
 	$(BIN) --part-json target/demo/graph/g.json --world-size 4 --epochs 25 --hidden 64 --out target/demo/run
+
+# Kernels, then whole epochs beside DGL in memory.
+bench: build
+	cargo bench --locked --bench kernels
+	python3 benches/against_dgl.py --python $(DGL_PYTHON)
 
 libtorch:
 	@python3 .cargo/libtorch.py

@@ -5,7 +5,7 @@
 use sar::event::Event;
 use sar::launcher;
 use sar::nn::{CorrectAndSmooth, LabelPropagation, ModelConfig, ModelKind};
-use sar::worker::{PredictConfig, Prediction, RunConfig, WEIGHTS};
+use sar::worker::{NodeOrder, PredictConfig, Prediction, RunConfig, WEIGHTS};
 
 fn main() -> anyhow::Result<()> {
     let folder = tempfile::tempdir()?;
@@ -31,6 +31,7 @@ fn main() -> anyhow::Result<()> {
         weights,
         prediction: Prediction::Classes,
         correct_and_smooth: Some(CorrectAndSmooth { smoothing, ..CorrectAndSmooth::default() }),
+        order: NodeOrder::default(),
         output: output.clone(),
     };
     launcher::predict(&predict, &mut |_| {})?;

@@ -5,7 +5,7 @@
 use sar::event::{Event, Metric};
 use sar::launcher;
 use sar::nn::{ModelConfig, ModelKind, SageAggregator};
-use sar::worker::{PredictConfig, Prediction, RunConfig, WEIGHTS};
+use sar::worker::{NodeOrder, PredictConfig, Prediction, RunConfig, WEIGHTS};
 
 fn main() -> anyhow::Result<()> {
     let folder = tempfile::tempdir()?;
@@ -40,6 +40,7 @@ fn main() -> anyhow::Result<()> {
         weights,
         prediction: Prediction::Classes,
         correct_and_smooth: None,
+        order: NodeOrder::default(),
         output,
     };
     launcher::predict(&predict, &mut |_| {})?;

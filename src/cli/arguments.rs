@@ -8,6 +8,7 @@ use super::correct_and_smooth::{CorrectAndSmoothArgs, correct_and_smooth};
 use super::generate::{GenerateArgs, generate};
 use super::inspect::{InspectArgs, inspect};
 use super::output::show;
+use super::partition::{PartitionArgs, partition};
 use super::predict::{PredictArgs, predict};
 use super::resume::{RunArgs, changed, resume};
 use super::train::{TrainArgs, train};
@@ -33,6 +34,8 @@ struct Arguments {
 enum Command {
     Generate(GenerateArgs),
     Inspect(InspectArgs),
+    // Its many lists of files make it much larger than the others.
+    Partition(Box<PartitionArgs>),
     Predict(PredictArgs),
     CorrectAndSmooth(CorrectAndSmoothArgs),
     Clean(CleanArgs),
@@ -51,6 +54,7 @@ pub fn run() -> u8 {
     let result = match (command, settings) {
         (Some(Command::Generate(args)), _) => generate(args),
         (Some(Command::Inspect(args)), _) => inspect(args),
+        (Some(Command::Partition(args)), _) => partition(*args),
         (Some(Command::Predict(args)), _) => predict(args),
         (Some(Command::CorrectAndSmooth(args)), _) => correct_and_smooth(args),
         (Some(Command::Clean(args)), _) => clean(args),

@@ -1,14 +1,13 @@
 //! `generate`: random graphs to try things on.
 
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use clap::Args;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use super::output::print;
+use super::signals::watch_signals;
 use crate::datasets::{self, GeneratorConfig, GraphKind, Step};
 use crate::error::{Error, Result};
 use crate::event::{StepBar, size};
@@ -92,14 +91,4 @@ pub(super) fn generate(args: GenerateArgs) -> Result<()> {
         start.elapsed().as_secs_f64(),
     );
     print(&format!("{}\n", generated.json.display()))
-}
-
-/// True once the user wants to stop.
-fn watch_signals() -> Result<Arc<AtomicBool>> {
-    let interrupted = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM, SIGHUP] {
-        let registered = signal_hook::flag::register(signal, Arc::clone(&interrupted));
-        registered.map_err(|e| Error::Internal(format!("signals cannot be watched: {e}")))?;
-    }
-    Ok(interrupted)
 }

@@ -8,10 +8,13 @@ mod generate;
 mod inspect;
 mod model;
 mod output;
+mod partition;
+mod partition_report;
 mod partition_tables;
 mod predict;
 mod resume;
 mod schedule;
+mod signals;
 mod table;
 mod train;
 

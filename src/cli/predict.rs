@@ -9,11 +9,9 @@ use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::launcher::{self, CONFIG};
 use crate::nn::CorrectAndSmooth;
-use crate::worker::{PredictConfig, Prediction, RunConfig, WEIGHTS};
+use crate::worker::{NodeOrder, PredictConfig, Prediction, RunConfig, WEIGHTS};
 
 /// Predict all nodes of a graph with trained weights
-///
-/// Rows come in the partitions' global id order.
 #[derive(Debug, Args)]
 pub(super) struct PredictArgs {
     /// Folder of a training run: its model, its data keys and its weights are used
@@ -25,6 +23,9 @@ pub(super) struct PredictArgs {
     /// What to write of each node [default: classes; logits after a regression]
     #[arg(long, value_enum)]
     output: Option<Prediction>,
+    /// Order of the rows; of a heterogeneous graph, node types one after the other
+    #[arg(long, value_enum, default_value_t)]
+    order: NodeOrder,
     /// Weights to use [default: those of the run]
     #[arg(long, value_name = "FILE")]
     weights: Option<PathBuf>,
@@ -60,6 +61,7 @@ pub(super) fn run(args: PredictArgs, correct_and_smooth: Option<CorrectAndSmooth
         weights: args.weights.unwrap_or_else(|| args.run.join(WEIGHTS)),
         prediction,
         correct_and_smooth,
+        order: args.order,
         output: args.out,
     };
     launcher::predict(&config, &mut |event| {

@@ -2,8 +2,10 @@
 
 pub mod dgl;
 mod load;
+mod original_order;
 
 pub use load::{
     DataKeys, NodeFeatures, Normalize, Shards, Targets, load_labels, load_mask, load_relations,
     load_targets,
 };
+pub use original_order::{check_original_order, original_places};

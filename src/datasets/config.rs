@@ -2,6 +2,7 @@
 
 use clap::ValueEnum;
 
+use crate::data::dgl::writer::check_graph_name;
 use crate::error::{Error, Result};
 
 /// The random model of a graph.
@@ -40,7 +41,7 @@ impl GeneratorConfig {
     /// # Errors
     /// A value is zero, too large, or does not fit another one; the message names its flag.
     pub fn check(&self) -> Result<()> {
-        self.check_name()?;
+        check_graph_name(&self.name)?;
         let counts = [
             ("--nodes", self.nodes, 2..=MAX_IDS),
             ("--edges", self.edges, 1..=MAX_IDS),
@@ -72,26 +73,9 @@ impl GeneratorConfig {
         Err(Error::config(flag, problem)
             .with_hint(format!("pass {flag} {nodes} or less, or --nodes {count} or more")))
     }
-
-    fn check_name(&self) -> Result<()> {
-        let unusual = |c: char| c == '/' || c.is_control();
-        let problem = if self.name.is_empty() {
-            "is empty"
-        } else if self.name.len() > MAX_NAME {
-            "is too long for the name of a file"
-        } else if self.name.starts_with('.') || self.name.contains(unusual) {
-            "is to name a file, but it begins with a dot or holds a slash or a control character"
-        } else {
-            return Ok(());
-        };
-        Err(Error::config("--name", problem).with_hint("pass a short name, such as --name g"))
-    }
 }
 
 /// A trillion nodes or edges are beyond any disk. With no more features than this the bytes of all features can be
 /// counted in 63 bits.
 const MAX_IDS: u64 = 1 << 40;
 const MAX_FEATURES: u64 = 1 << 20;
-
-/// Bytes; most file systems admit 255, of which `.json` takes some.
-const MAX_NAME: usize = 200;

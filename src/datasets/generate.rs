@@ -7,13 +7,12 @@ use std::sync::Arc;
 use super::config::GeneratorConfig;
 use super::even_cut::EvenCut;
 use super::model::graph_model;
-use super::output_folder::OutputFolder;
 use super::pairs::spool_edges;
 use super::progress::Progress;
 use super::space::check_space;
-use super::structure::write_structure;
 use super::tables::write_tables;
-use crate::data::dgl::writer::PartitionWriter;
+use super::topology::write_topology;
+use crate::data::dgl::writer::{OutputFolder, PartitionWriter};
 use crate::error::{Error, Result};
 use crate::graph::{CanonicalEtype, PartitionBook};
 
@@ -49,11 +48,11 @@ pub fn generate(
     let model = graph_model(config);
     let cut = EvenCut::new(config.nodes, config.num_parts);
     let spool = spool_edges(config, &*model, cut, folder.staging(), progress)?;
-    let edge_counts: Vec<u64> = (0..spool.num_buckets()).map(|p| spool.num_edges(p)).collect();
+    let edge_counts: Vec<u64> = (0..spool.num_buckets()).map(|p| spool.num_records(p)).collect();
     let book = Arc::new(partition_book(config, cut, &edge_counts)?);
     let writer =
         PartitionWriter::new(folder.staging(), &config.name, "range", 1, Arc::clone(&book));
-    let cut_edges = write_structure(&writer, &book, &spool, progress)?;
+    let cut_edges = write_topology(&writer, &book, &spool, progress)?;
     drop(spool);
     write_tables(config, &*model, &writer, &book, progress)?;
     let json = writer.finish()?;

@@ -8,16 +8,14 @@ mod features;
 mod generate;
 mod labels;
 mod model;
-mod output_folder;
 mod pairs;
 mod progress;
 mod rmat;
 mod sbm;
 mod space;
 mod split;
-mod spool;
-mod structure;
 mod tables;
+mod topology;
 
 pub use config::{GeneratorConfig, GraphKind};
 pub use generate::{Generated, generate};

@@ -8,14 +8,20 @@ use super::config::GeneratorConfig;
 use super::even_cut::EvenCut;
 use super::model::GraphModel;
 use super::progress::{Progress, Step};
-use super::spool::EdgeSpool;
 use crate::error::Result;
+use crate::io::BucketSpool;
 
 /// Pairs drawn at a time: enough to keep all threads busy between two visits of the file.
 const BATCH: u64 = 1 << 18;
 
 /// Pairs that a thread draws at a time.
 const CHUNK: usize = 1 << 12;
+
+/// Bytes of an edge: source and destination.
+const EDGE: usize = 16;
+
+/// Bytes of all buffers of the spool together, about.
+const BUFFERS: usize = 16 << 20;
 
 /// Draws every pair and stores both its directions, one of the last one if the number of edges is odd, with the partition
 /// of the destination.
@@ -25,9 +31,9 @@ pub(super) fn spool_edges(
     cut: EvenCut,
     folder: &Path,
     progress: &mut dyn FnMut(Progress) -> Result<()>,
-) -> Result<EdgeSpool> {
+) -> Result<BucketSpool> {
     let total = config.edges;
-    let mut spool = EdgeSpool::create(folder, config.num_parts as usize)?;
+    let mut spool = BucketSpool::create(folder, config.num_parts as usize, EDGE, BUFFERS)?;
     let mut batch = vec![(0, 0); BATCH.min(total.div_ceil(2)) as usize];
     for first in (0..total.div_ceil(2)).step_by(BATCH as usize) {
         progress(Progress { step: Step::Edges, done: 2 * first, total })?;
@@ -37,9 +43,9 @@ pub(super) fn spool_edges(
             *pair = model.pair(first + at as u64);
         });
         for (&mut (u, v), pair) in pairs.iter_mut().zip(first..) {
-            spool.push(cut.piece_of(v) as usize, u, v)?;
+            spool.push_numbers(cut.piece_of(v) as usize, [u, v])?;
             if 2 * pair + 1 < total {
-                spool.push(cut.piece_of(u) as usize, v, u)?;
+                spool.push_numbers(cut.piece_of(u) as usize, [v, u])?;
             }
         }
     }

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use super::config::GeneratorConfig;
-use crate::error::{Error, Result};
-use crate::event::size;
+use crate::data::dgl::writer;
+use crate::error::Result;
 
 /// Bytes of an edge while it waits for its partition, and in `graph.dgl`: both ends, id, `inner_edge`.
 const PER_EDGE: u64 = 16 + 25;
@@ -19,19 +19,5 @@ const PER_PART: u64 = 3 * 4096;
 pub(super) fn check_space(config: &GeneratorConfig, out: &Path) -> Result<()> {
     let of_nodes = config.nodes * (4 * config.features + PER_NODE);
     let needed = of_nodes + config.edges * PER_EDGE + config.num_parts * PER_PART;
-    let existing = out.ancestors().find(|path| path.exists()).unwrap_or(Path::new("."));
-    // A file system that does not tell is no reason to refuse.
-    let Ok(disk) = rustix::fs::statvfs(existing) else { return Ok(()) };
-    let free = disk.f_bavail.saturating_mul(disk.f_frsize);
-    if needed <= free {
-        return Ok(());
-    }
-    let problem = format!(
-        "the graph takes {} while it is made, and {} has {} left",
-        size(needed),
-        existing.display(),
-        size(free)
-    );
-    Err(Error::config("--out", problem)
-        .with_hint("name a folder on a larger disk, or generate a smaller graph"))
+    writer::check_space("the graph", needed, out)
 }

@@ -16,7 +16,7 @@ impl StepBar {
     pub fn new() -> Self {
         let bar = std::io::stderr().is_terminal().then(|| {
             let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
-            let template = "{msg:20} [{bar:30}] {percent:>3} % {elapsed} (left: {eta})";
+            let template = "{msg:20} [{bar:30}] {percent:>3} % {per_sec} {elapsed} (left: {eta})";
             bar.with_style(
                 ProgressStyle::with_template(template)
                     .unwrap_or_else(|_| ProgressStyle::default_bar()),

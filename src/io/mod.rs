@@ -1,21 +1,28 @@
-//! Files: the storage trait (real and faulty), atomic replacement, element types, the codec of small records.
+//! Files: the storage trait (real and faulty), atomic replacement, element types, the codec of small records, spooling
+//! and sorting of more than fits in memory.
 
 mod array_header;
 mod atomic;
+mod bucket_spool;
 mod codec;
 mod counters;
 mod dtype;
+mod external_sort;
 mod faulty;
 mod free_memory;
+mod key_layout;
 mod row_file;
 mod storage;
 
 pub use array_header::{ArraySpec, npy_header, safetensors_header};
 pub use atomic::{AtomicFile, UNFINISHED, replace};
+pub(crate) use bucket_spool::BucketSpool;
 pub use codec::{decode, encode};
 pub use counters::{IoCounters, IoTotals};
 pub use dtype::Dtype;
+pub(crate) use external_sort::{ExternalSort, SortedKeys};
 pub use faulty::{Fault, FaultyStorage};
 pub use free_memory::free_memory;
+pub(crate) use key_layout::KeyLayout;
 pub use row_file::RowFile;
 pub use storage::{DiskStorage, Storage, StorageFile};

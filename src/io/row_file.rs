@@ -6,6 +6,9 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 
+/// Bytes of neighbouring rows written together, about.
+const RUN: usize = 1 << 20;
+
 /// A file of a header and fixed-size rows, at its temporary name until it is complete. Ranks open it independently and
 /// write at the places of their rows.
 pub struct RowFile {
@@ -27,6 +30,25 @@ impl RowFile {
     /// Writes rows from row `first` on.
     pub fn write_rows(&self, first: u64, rows: &[u8]) -> Result<()> {
         self.write_at(self.header.len() as u64 + first * self.row_bytes as u64, rows)
+    }
+
+    /// Writes rows that belong to these places; rows whose places follow each other are written together.
+    pub fn write_rows_at(&self, places: &[u64], rows: &[u8]) -> Result<()> {
+        let mut order: Vec<u32> = (0..places.len() as u32).collect();
+        order.sort_unstable_by_key(|&row| places[row as usize]);
+        let (mut first, mut run) = (0, Vec::new());
+        for row in order.into_iter().map(|row| row as usize) {
+            let held = (run.len() / self.row_bytes) as u64;
+            if held > 0 && (places[row] != first + held || run.len() >= RUN) {
+                self.write_rows(first, &run)?;
+                run.clear();
+            }
+            if run.is_empty() {
+                first = places[row];
+            }
+            run.extend_from_slice(&rows[row * self.row_bytes..][..self.row_bytes]);
+        }
+        self.write_rows(first, &run)
     }
 
     /// Writes the header, `trailer` behind `num_rows` rows, and gives the file its name. For one rank, once all have

@@ -88,26 +88,26 @@ impl<T: Real, S: Score<T>> Attention<'_, T, S> {
         let state = (Rows::new(largest, self.heads), Rows::new(sum, self.heads));
         let result = (state, Rows::new(weighted, self.columns()));
         for_row_blocks(by_dst, result, self.columns(), &|block| {
-            vectorised(|| self.accumulate_block(by_dst, block));
+            vectorised((self, by_dst, block), Self::accumulate_block);
         });
     }
 
     #[inline(always)]
-    fn accumulate_block(&self, by_dst: &Csr, block: Block<State<'_, T>>) {
+    fn accumulate_block((this, by_dst, block): (&Self, &Csr, Block<State<'_, T>>)) {
         let ((mut largest, mut sum), mut weighted) = block.result;
-        let mut scores = vec![T::default(); CHUNK * self.heads];
+        let mut scores = vec![T::default(); CHUNK * this.heads];
         for i in block.rows {
             let dst = by_dst.rows()[i] as usize;
             let row = dst - block.first;
             for columns in by_dst.columns(i).chunks(CHUNK) {
-                for (&src, scores) in columns.iter().zip(scores.chunks_exact_mut(self.heads)) {
-                    prefetch(self.row(self.messages, src as usize));
+                for (&src, scores) in columns.iter().zip(scores.chunks_exact_mut(this.heads)) {
+                    prefetch(this.row(this.messages, src as usize));
                     for (head, score) in scores.iter_mut().enumerate() {
-                        *score = self.score.score(EdgeHead { src: src as usize, dst, head });
+                        *score = this.score.score(EdgeHead { src: src as usize, dst, head });
                     }
                 }
                 let state = (largest.row(row), sum.row(row), weighted.row(row));
-                self.add_chunk(columns, dst, &mut scores[..columns.len() * self.heads], state);
+                this.add_chunk(columns, dst, &mut scores[..columns.len() * this.heads], state);
             }
         }
     }
@@ -197,32 +197,29 @@ impl<T: Real, S: Score<T>> Attention<'_, T, S> {
     pub fn destination_adjoint(&self, by_dst: &Csr, of: Destinations<'_, T>, gdst: &mut [T]) {
         let gdst = Rows::new(gdst, self.score.dst_width());
         for_row_blocks(by_dst, gdst, self.columns(), &|block| {
-            vectorised(|| self.destination_block(by_dst, of, block));
+            vectorised((self, by_dst, of, block), Self::destination_block);
         });
     }
 
     #[inline(always)]
     fn destination_block(
-        &self,
-        by_dst: &Csr,
-        of: Destinations<'_, T>,
-        mut block: Block<Rows<'_, T>>,
+        (this, by_dst, of, mut block): (&Self, &Csr, Destinations<'_, T>, Block<Rows<'_, T>>),
     ) {
-        let mut attention = vec![T::default(); CHUNK * self.heads];
+        let mut attention = vec![T::default(); CHUNK * this.heads];
         let mut ds = attention.clone();
         for i in block.rows {
             let dst = by_dst.rows()[i] as usize;
             let gdst = block.result.row(dst - block.first);
             for columns in by_dst.columns(i).chunks(CHUNK) {
                 for &src in columns {
-                    prefetch(self.row(self.messages, src as usize));
+                    prefetch(this.row(this.messages, src as usize));
                 }
                 let edges = columns.iter().map(|&src| (src as usize, dst));
-                self.attention(edges, of, &mut attention, &mut ds);
-                for (&src, ds) in columns.iter().zip(ds.chunks_exact(self.heads)) {
+                this.attention(edges, of, &mut attention, &mut ds);
+                for (&src, ds) in columns.iter().zip(ds.chunks_exact(this.heads)) {
                     for (head, ds) in ds.iter().enumerate() {
                         let edge = EdgeHead { src: src as usize, dst, head };
-                        self.score.add_dst(edge, *ds, gdst);
+                        this.score.add_dst(edge, *ds, gdst);
                     }
                 }
             }
@@ -240,45 +237,44 @@ impl<T: Real, S: Score<T>> Attention<'_, T, S> {
     ) {
         let result = (Rows::new(gz, self.columns()), Rows::new(gsrc, self.score.src_width()));
         for_row_blocks(by_src, result, self.columns(), &|block| {
-            vectorised(|| self.source_block(by_src, of, block));
+            vectorised((self, by_src, of, block), Self::source_block);
         });
     }
 
     #[inline(always)]
-    fn source_block(
-        &self,
-        by_src: &Csr,
-        of: Destinations<'_, T>,
-        block: Block<(Rows<'_, T>, Rows<'_, T>)>,
-    ) {
+    fn source_block((this, by_src, of, block): SourceBlock<'_, Self, T>) {
         let (mut gz, mut gsrc) = block.result;
-        let mut attention = vec![T::default(); CHUNK * self.heads];
+        let mut attention = vec![T::default(); CHUNK * this.heads];
         let mut ds = attention.clone();
         for i in block.rows {
             let src = by_src.rows()[i] as usize;
             let (gz, gsrc) = (gz.row(src - block.first), gsrc.row(src - block.first));
             for columns in by_src.columns(i).chunks(CHUNK) {
                 for &dst in columns {
-                    prefetch(self.row(of.gy, dst as usize));
+                    prefetch(this.row(of.gy, dst as usize));
                 }
                 let edges = columns.iter().map(|&dst| (src, dst as usize));
-                self.attention(edges, of, &mut attention, &mut ds);
+                this.attention(edges, of, &mut attention, &mut ds);
                 for (i, &dst) in columns.iter().enumerate() {
-                    let gy = self.row(of.gy, dst as usize).chunks_exact(self.width);
-                    let rows = gz.chunks_exact_mut(self.width).zip(gy);
+                    let gy = this.row(of.gy, dst as usize).chunks_exact(this.width);
+                    let rows = gz.chunks_exact_mut(this.width).zip(gy);
                     for (head, (gz, gy)) in rows.enumerate() {
-                        let place = i * self.heads + head;
+                        let place = i * this.heads + head;
                         for (gz, gy) in gz.iter_mut().zip(gy) {
                             *gz += attention[place] * *gy;
                         }
                         let edge = EdgeHead { src, dst: dst as usize, head };
-                        self.score.add_src(edge, ds[place], gz, gsrc);
+                        this.score.add_src(edge, ds[place], gz, gsrc);
                     }
                 }
             }
         }
     }
 }
+
+/// What the source-side adjoint of a block works on.
+type SourceBlock<'s, A, T> =
+    (&'s A, &'s Csr, Destinations<'s, T>, Block<(Rows<'s, T>, Rows<'s, T>)>);
 
 /// Largest score, sum of exponentials, and weighted sum, by row.
 type State<'s, T> = ((Rows<'s, T>, Rows<'s, T>), Rows<'s, T>);

@@ -37,23 +37,51 @@ pub fn dropout<T: Real>(
     // An element is kept if its 32-bit draw is at least the threshold.
     let threshold = (probability * 2f64.powi(32)) as u32;
     let scale = T::from_f64(1.0 / (1.0 - probability));
-    let rows = y.par_chunks_mut(width).zip(x.par_chunks(width)).zip(nodes);
-    rows.with_min_len(64).for_each(|((y, x), &node)| {
-        vectorised(|| row(key, threshold, scale, node as u64, x, y));
+    let draws = Draws { key, threshold, scale };
+    let blocks = y.par_chunks_mut(ROWS * width).zip(x.par_chunks(ROWS * width));
+    blocks.zip(nodes.par_chunks(ROWS)).for_each(|((y, x), nodes)| {
+        vectorised((draws, nodes, x, y), Draws::block);
     });
 }
+
+/// Rows handled by one thread at a time.
+const ROWS: usize = 256;
 
 /// Elements of a row that are drawn together.
 const TILE: usize = 4 * LANES;
 
-#[inline(always)]
-fn row<T: Real>(key: DropoutKey, threshold: u32, scale: T, node: u64, x: &[T], y: &mut [T]) {
-    let words = [key.layer, node as u32, (node >> 32) as u32];
-    let seed = [key.seed as u32, (key.seed >> 32) as u32 ^ key.epoch];
-    for (tile, (y, x)) in y.chunks_mut(TILE).zip(x.chunks(TILE)).enumerate() {
+#[derive(Clone, Copy)]
+struct Draws<T> {
+    key: DropoutKey,
+    threshold: u32,
+    scale: T,
+}
+
+impl<T: Real> Draws<T> {
+    #[inline(always)]
+    fn block((draws, nodes, x, y): (Self, &[i64], &[T], &mut [T])) {
+        let width = x.len() / nodes.len();
+        let rows = y.chunks_exact_mut(width).zip(x.chunks_exact(width));
+        for ((y, x), &node) in rows.zip(nodes) {
+            for (tile, (y, x)) in y.chunks_mut(TILE).zip(x.chunks(TILE)).enumerate() {
+                draws.tile(node as u64, tile, x, y);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn tile(self, node: u64, tile: usize, x: &[T], y: &mut [T]) {
+        let Draws { key, threshold, scale } = self;
+        let words = [key.layer, node as u32, (node >> 32) as u32];
+        let seed = [key.seed as u32, (key.seed >> 32) as u32 ^ key.epoch];
         let draws = philox_lanes((tile * LANES) as u32, words, seed);
-        for ((y, x), draw) in y.iter_mut().zip(x).zip(draws.as_flattened()) {
-            *y = if *draw >= threshold { *x * scale } else { T::default() };
+        // Factors first: a choice between values is vectorised, a branch around a load is not.
+        let mut factors = [scale; TILE];
+        for (factor, draw) in factors.iter_mut().zip(draws.as_flattened()) {
+            *factor = if *draw >= threshold { scale } else { T::default() };
+        }
+        for ((y, x), factor) in y.iter_mut().zip(x).zip(&factors) {
+            *y = *x * *factor;
         }
     }
 }

@@ -1,22 +1,26 @@
 //! The widest vector instructions that this processor has.
 #![allow(unsafe_code)] // prefetching
 
-/// Runs `work` compiled for the instructions that the processor has (AVX-512, AVX2, NEON, or the baseline).
+/// Runs `kernel` compiled for the instructions that the processor has (AVX-512, AVX2, NEON, or the baseline).
 ///
-/// What is to be vectorised has to be inlined into `work`.
+/// For that `kernel` has to be a function marked `#[inline(always)]`, and so has everything it calls in its loops; the
+/// body of a closure would stay compiled for the baseline.
 #[inline(always)]
-pub(super) fn vectorised<R>(work: impl FnOnce() -> R) -> R {
-    pulp::Arch::new().dispatch(Work(work))
+pub(super) fn vectorised<A, R>(arguments: A, kernel: impl FnOnce(A) -> R) -> R {
+    pulp::Arch::new().dispatch(Work { arguments, kernel })
 }
 
-struct Work<F>(F);
+struct Work<A, F> {
+    arguments: A,
+    kernel: F,
+}
 
-impl<R, F: FnOnce() -> R> pulp::NullaryFnOnce for Work<F> {
+impl<A, R, F: FnOnce(A) -> R> pulp::NullaryFnOnce for Work<A, F> {
     type Output = R;
 
     #[inline(always)]
     fn call(self) -> R {
-        (self.0)()
+        (self.kernel)(self.arguments)
     }
 }
 

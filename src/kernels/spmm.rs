@@ -30,17 +30,17 @@ impl<T: Real> Spmm<'_, T> {
         assert_eq!(y.len(), self.graph.num_rows() * width);
         let y = Rows::new(y, width);
         for_row_blocks(self.graph, y, width, &|block| {
-            vectorised(|| self.rows(block, x, width));
+            vectorised((self, block, x, width), Self::rows);
         });
     }
 
     #[inline(always)]
-    fn rows(&self, mut block: Block<Rows<'_, T>>, x: &[T], width: usize) {
+    fn rows((this, mut block, x, width): (&Self, Block<Rows<'_, T>>, &[T], usize)) {
         let mut sum = vec![T::default(); width];
         for i in block.rows.clone() {
-            let row = self.graph.rows()[i] as usize;
-            self.row(i, block.rows.end, x, &mut sum);
-            let scale = self.row_scale.map_or(T::ONE, |s| s[row]);
+            let row = this.graph.rows()[i] as usize;
+            this.row(i, block.rows.end, x, &mut sum);
+            let scale = this.row_scale.map_or(T::ONE, |s| s[row]);
             for (y, s) in block.result.row(row - block.first).iter_mut().zip(&sum) {
                 *y += scale * *s;
             }

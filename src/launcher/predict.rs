@@ -1,12 +1,13 @@
 //! A prediction, from a run's folder to a file.
 
 use super::workers::run_workers;
+use crate::data::check_original_order;
 use crate::data::dgl::PartitionConfig;
 use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::io::RowFile;
 use crate::nn::Task;
-use crate::worker::{self, ArrayFormat, PredictConfig, Prediction, Surroundings};
+use crate::worker::{self, ArrayFormat, NodeOrder, PredictConfig, Prediction, Surroundings};
 
 /// Predicts all nodes of a partitioned graph, with one worker process per partition. `observe` gets every event.
 ///
@@ -26,6 +27,9 @@ pub fn predict(config: &PredictConfig, observe: &mut dyn FnMut(&Event)) -> Resul
     let partitions = PartitionConfig::open(&config.run.part_json)?;
     for note in partitions.notes() {
         observe(&Event::Note(note.clone()));
+    }
+    if config.order == NodeOrder::Original {
+        check_original_order(&partitions)?;
     }
     RowFile::remove_partial(&config.output)?;
     let work = |here: Surroundings<'_>| worker::predict(here, config);

@@ -11,6 +11,6 @@ mod train;
 
 pub use budget::MemoryBudget;
 pub use config::{RunConfig, default_spill_dir};
-pub use predict::{ArrayFormat, PredictConfig, Prediction, predict};
+pub use predict::{ArrayFormat, NodeOrder, PredictConfig, Prediction, predict};
 pub use rank::{RankSetup, Surroundings};
 pub use train::{CHECKPOINT, WEIGHTS, pending_checkpoint, train};

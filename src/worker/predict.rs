@@ -8,7 +8,7 @@ use tch::{Kind, Tensor};
 use super::config::RunConfig;
 use super::rank::{KIND, RankSetup, Surroundings};
 use crate::comm::barrier;
-use crate::data::{load_labels, load_mask};
+use crate::data::{load_labels, load_mask, original_places};
 use crate::error::{Error, Result};
 use crate::io::{ArraySpec, Dtype, RowFile, npy_header, safetensors_header};
 use crate::ipc::Phase;
@@ -25,6 +25,16 @@ pub enum Prediction {
     Classes,
     /// The last layer's output, `float32 [num_nodes, outputs]`.
     Logits,
+}
+
+/// The order of a prediction's rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
+pub enum NodeOrder {
+    /// The ids that nodes have in the partitions
+    #[default]
+    Partition,
+    /// The ids that nodes had before the graph was partitioned
+    Original,
 }
 
 impl Prediction {
@@ -63,7 +73,9 @@ pub struct PredictConfig {
     /// What is done to the predictions of a classification, with the labels of the training nodes. Instead of logits
     /// there are scores from 0 to 1 then.
     pub correct_and_smooth: Option<CorrectAndSmooth>,
-    /// Where, as `.npy` or `.safetensors`; rows in the partitions' global id order.
+    /// In what order.
+    pub order: NodeOrder,
+    /// Where, as `.npy` or `.safetensors`.
     pub output: PathBuf,
 }
 
@@ -92,8 +104,15 @@ pub fn predict(here: Surroundings<'_>, config: &PredictConfig) -> Result<()> {
             logits = correct_and_smooth.forward(&mut tape, &setup.graph, logits, &known)?;
         }
         let rows = config.prediction.rows(run.task, &*logits.pin()?)?;
-        let first_node = setup.partition.book().node_range(here.rank).start;
-        file.write_rows(first_node, tensor::bytes(&rows))?;
+        match config.order {
+            NodeOrder::Partition => {
+                let first_node = setup.partition.book().node_range(here.rank).start;
+                file.write_rows(first_node, tensor::bytes(&rows))?;
+            }
+            NodeOrder::Original => {
+                file.write_rows_at(&original_places(&setup.partition)?, tensor::bytes(&rows))?;
+            }
+        }
     }
     setup.manager.set_phase(Phase::Finishing);
     barrier(&*setup.group, &*setup.manager)?;

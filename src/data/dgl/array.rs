@@ -76,6 +76,12 @@ impl ArrayRef {
         byte_len(self.dtype, &self.shape).unwrap_or(0)
     }
 
+    /// The same elements as one dimension.
+    pub(crate) fn flat(&self) -> Self {
+        let elements = self.num_rows().saturating_mul(self.row_len());
+        ArrayRef { shape: vec![elements], ..self.clone() }
+    }
+
     /// Fills `out` with rows as they are stored (little endian).
     ///
     /// # Errors

@@ -29,6 +29,15 @@ impl InputFile {
         Ok(Arc::new(InputFile { path: path.to_owned(), file, len: info.len() }))
     }
 
+    /// Takes an open file; errors name `path`, which is where its content came from.
+    ///
+    /// # Errors
+    /// The file's length cannot be had.
+    pub(crate) fn from_open(path: &Path, file: File) -> Result<Arc<Self>> {
+        let len = file.metadata().map_err(|e| Error::unreadable(path, &e))?.len();
+        Ok(Arc::new(InputFile { path: path.to_owned(), file, len }))
+    }
+
     /// Where the file is.
     pub(crate) fn path(&self) -> &Path {
         &self.path

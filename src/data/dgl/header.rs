@@ -2,6 +2,7 @@
 
 use crate::data::dgl::file::InputFile;
 use crate::error::{Error, Result};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Bytes fetched by one read. Headers are short and lie close together.
@@ -21,11 +22,16 @@ pub(crate) struct HeaderReader<'a> {
 impl<'a> HeaderReader<'a> {
     /// A cursor at the start of the file.
     pub(crate) fn new(file: &'a Arc<InputFile>) -> Self {
+        Self::within(file, 0..file.len())
+    }
+
+    /// A cursor at the start of a range of the file, which it does not leave.
+    pub(crate) fn within(file: &'a Arc<InputFile>, place: Range<u64>) -> Self {
         HeaderReader {
             file,
             field: String::new(),
-            pos: 0,
-            end: file.len(),
+            pos: place.start,
+            end: place.end,
             window: Vec::new(),
             window_start: 0,
         }

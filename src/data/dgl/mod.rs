@@ -28,7 +28,7 @@ mod edge_columns;
 mod edge_ids;
 mod edge_numbers;
 mod entry_stream;
-mod file;
+pub(crate) mod file;
 mod graph_v1;
 mod header;
 mod local_graph;

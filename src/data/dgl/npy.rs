@@ -1,13 +1,24 @@
-//! numpy's `.npy` files, as far as DGL uses them: arrays of numbers in C order.
+//! numpy's `.npy` files: arrays of numbers.
 
 use crate::data::dgl::array::{ArrayRef, byte_len};
 use crate::data::dgl::file::InputFile;
 use crate::data::dgl::header::HeaderReader;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::io::Dtype;
+use std::ops::Range;
 use std::path::Path;
+use std::sync::Arc;
 
 const MAGIC: &[u8; 6] = b"\x93NUMPY";
+
+/// A numpy file.
+#[derive(Clone, Debug)]
+pub(crate) struct NpyArray {
+    /// The elements. For an array in Fortran order its transpose, whose dimensions are in reverse.
+    pub(crate) array: ArrayRef,
+    /// Whether the array is in Fortran order.
+    pub(crate) transposed: bool,
+}
 
 /// Reads the header of `path`. The elements must end where the file ends.
 ///
@@ -15,7 +26,20 @@ const MAGIC: &[u8; 6] = b"\x93NUMPY";
 /// The file is unreadable, no numpy file, cut short, in Fortran order, big endian, or of an unsupported type.
 pub fn open_npy(path: &Path) -> Result<ArrayRef> {
     let file = InputFile::open(path)?;
-    let mut reader = HeaderReader::new(&file);
+    let npy = read_npy(&file, 0..file.len())?;
+    if npy.transposed && npy.array.shape().len() > 1 {
+        return Err(Error::input(path, "npy header", "the array is in Fortran order")
+            .with_hint("save numpy.ascontiguousarray(array) instead"));
+    }
+    Ok(npy.array)
+}
+
+/// Reads the header of an array that takes a range of an open file.
+///
+/// # Errors
+/// As [`open_npy`], but arrays may be in Fortran order.
+pub(crate) fn read_npy(file: &Arc<InputFile>, place: Range<u64>) -> Result<NpyArray> {
+    let mut reader = HeaderReader::within(file, place);
     reader.enter("npy header");
     let mut start = [0; 6];
     for byte in &mut start {
@@ -33,10 +57,12 @@ pub fn open_npy(path: &Path) -> Result<ArrayRef> {
     let mut text = vec![0; len as usize];
     file.read_at("npy header", at, &mut text)?;
     let header = std::str::from_utf8(&text).ok().and_then(parse);
-    let Some((dtype, shape)) = header else {
-        return Err(reader
-            .fail("is not a C-ordered, little-endian array of integers, bool or floating point"));
+    let Some((dtype, mut shape, transposed)) = header else {
+        return Err(reader.fail("is not a little-endian array of integers, bool or floating point"));
     };
+    if transposed {
+        shape.reverse();
+    }
     if byte_len(dtype, &shape) != Some(reader.remaining()) {
         return Err(reader.fail(format!(
             "{} bytes do not hold a {dtype} array of {shape:?}",
@@ -44,20 +70,23 @@ pub fn open_npy(path: &Path) -> Result<ArrayRef> {
         )));
     }
     reader.enter("");
-    ArrayRef::new(&file, "", dtype, shape, at + len)
-        .ok_or_else(|| reader.fail("the array lies behind the end of the file"))
+    let array = ArrayRef::new(file, "", dtype, shape, at + len)
+        .ok_or_else(|| reader.fail("the array lies behind the end of the file"))?;
+    Ok(NpyArray { array, transposed })
 }
 
 /// Reads `{'descr': '<i8', 'fortran_order': False, 'shape': (12,), }`.
-fn parse(header: &str) -> Option<(Dtype, Vec<u64>)> {
+fn parse(header: &str) -> Option<(Dtype, Vec<u64>, bool)> {
     let descr = value_of(header, "descr")?.strip_prefix('\'')?;
     let dtype = dtype_of(&descr[..descr.find('\'')?])?;
-    if !value_of(header, "fortran_order")?.starts_with("False") {
+    let order = value_of(header, "fortran_order")?;
+    let transposed = order.starts_with("True");
+    if !transposed && !order.starts_with("False") {
         return None;
     }
     let shape = value_of(header, "shape")?.strip_prefix('(')?;
     let sizes = shape[..shape.find(')')?].split(',').map(str::trim).filter(|size| !size.is_empty());
-    Some((dtype, sizes.map(|size| size.parse().ok()).collect::<Option<_>>()?))
+    Some((dtype, sizes.map(|size| size.parse().ok()).collect::<Option<_>>()?, transposed))
 }
 
 /// What follows `'key': `.
@@ -78,6 +107,8 @@ fn dtype_of(descr: &str) -> Option<Dtype> {
         "<u8" => Dtype::U64,
         "|b1" => Dtype::Bool,
         "<f2" => Dtype::F16,
+        // What numpy makes of ml_dtypes.bfloat16.
+        "<V2" | "|V2" => Dtype::BF16,
         "<f4" => Dtype::F32,
         "<f8" => Dtype::F64,
         _ => return None,
@@ -91,10 +122,11 @@ mod tests {
     #[test]
     fn the_header_is_read_whatever_its_spacing() {
         let header = "{'descr': '<i8', 'fortran_order': False, 'shape': (12,), }   \n";
-        assert_eq!(parse(header), Some((Dtype::I64, vec![12])));
+        assert_eq!(parse(header), Some((Dtype::I64, vec![12], false)));
         let header = "{'shape':(2, 3),'fortran_order':False,'descr':'<f4'}";
-        assert_eq!(parse(header), Some((Dtype::F32, vec![2, 3])));
-        assert_eq!(parse(&header.replace("False", "True")), None);
+        assert_eq!(parse(header), Some((Dtype::F32, vec![2, 3], false)));
+        let fortran = header.replace("False", "True");
+        assert_eq!(parse(&fortran), Some((Dtype::F32, vec![2, 3], true)));
         assert_eq!(parse(&header.replace("<f4", ">f4")), None);
         assert_eq!(parse("{'descr': '"), None);
     }

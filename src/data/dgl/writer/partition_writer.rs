@@ -93,6 +93,26 @@ impl PartitionWriter {
         TensorWriter::create(&self.file(part, "edge_feat.dgl")?, &specs)
     }
 
+    /// Starts `orig_nids.dgl`, as the chunked pipeline writes it: per node type, an original type-wise id per inner node.
+    ///
+    /// # Errors
+    /// There is no such partition; the file cannot be written.
+    pub fn original_node_ids(&self, part: usize) -> Result<TensorWriter> {
+        let types = self.book.ntypes().iter().enumerate();
+        let specs = types.map(|(ty, name)| ids(name, self.book.node_type_range(part, ty)));
+        TensorWriter::create(&self.file(part, "orig_nids.dgl")?, &specs.collect::<Vec<_>>())
+    }
+
+    /// Starts `orig_eids.dgl`: per edge type, an original type-wise id per inner edge.
+    ///
+    /// # Errors
+    /// There is no such partition; the file cannot be written.
+    pub fn original_edge_ids(&self, part: usize) -> Result<TensorWriter> {
+        let types = self.book.etypes().iter().enumerate();
+        let specs = types.map(|(ty, name)| ids(name, self.book.edge_type_range(part, ty)));
+        TensorWriter::create(&self.file(part, "orig_eids.dgl")?, &specs.collect::<Vec<_>>())
+    }
+
     /// Writes the JSON file and gives its path.
     ///
     /// # Errors
@@ -125,6 +145,11 @@ impl PartitionWriter {
         }
         Ok(self.folder.join(format!("part{part}")).join(name))
     }
+}
+
+fn ids(type_name: &dyn std::fmt::Display, rows: std::ops::Range<u64>) -> TensorSpec {
+    let shape = vec![rows.end - rows.start];
+    TensorSpec { key: type_name.to_string(), dtype: Dtype::I64, shape }
 }
 
 fn tensor(

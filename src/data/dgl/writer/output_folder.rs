@@ -7,10 +7,16 @@ use tempfile::TempDir;
 
 use crate::error::{Error, Result};
 
-/// The folder of a partition directory that is being generated. Files are written in a hidden folder inside it, so that
+/// Bytes; most file systems admit 255, of which `.json` takes some.
+const MAX_NAME: usize = 200;
+
+/// Begins the name of the hidden folder.
+const UNFINISHED: &str = ".unfinished-";
+
+/// The folder of a partition directory that is being made. Files are written in a hidden folder inside it, so that
 /// they need not be copied, and moved when all are there. Dropped before [`commit`](Self::commit) it leaves nothing.
 #[derive(Debug)]
-pub(super) struct OutputFolder {
+pub(crate) struct OutputFolder {
     // Dropped before `made`, which must be empty then.
     staging: TempDir,
     path: PathBuf,
@@ -22,21 +28,21 @@ impl OutputFolder {
     ///
     /// # Errors
     /// It is a file, or not empty; it cannot be created or written to.
-    pub(super) fn create(path: &Path, graph_name: &str) -> Result<Self> {
+    pub(crate) fn create(path: &Path, graph_name: &str) -> Result<Self> {
         check_empty(path, graph_name)?;
         let made = MadeFolders::create(path)?;
-        let staging = tempfile::Builder::new().prefix(".generating-").tempdir_in(path);
+        let staging = tempfile::Builder::new().prefix(UNFINISHED).tempdir_in(path);
         let staging = staging.map_err(|e| unwritable(path, &e))?;
         Ok(OutputFolder { staging, path: path.to_owned(), made })
     }
 
     /// Where to write.
-    pub(super) fn staging(&self) -> &Path {
+    pub(crate) fn staging(&self) -> &Path {
         self.staging.path()
     }
 
     /// Moves `names` from the staging folder to where they belong, in that order; either all or none.
-    pub(super) fn commit(mut self, names: &[String]) -> Result<()> {
+    pub(crate) fn commit(mut self, names: &[String]) -> Result<()> {
         for (done, name) in names.iter().enumerate() {
             let target = self.path.join(name);
             if let Err(error) = fs::rename(self.staging().join(name), &target) {
@@ -50,6 +56,21 @@ impl OutputFolder {
         self.made.keep();
         Ok(())
     }
+}
+
+/// Refuses a name of a graph that cannot be part of a file's.
+pub(crate) fn check_graph_name(name: &str) -> Result<()> {
+    let unusual = |c: char| c == '/' || c.is_control();
+    let problem = if name.is_empty() {
+        "is empty"
+    } else if name.len() > MAX_NAME {
+        "is too long for the name of a file"
+    } else if name.starts_with('.') || name.contains(unusual) {
+        "is to name a file, but it begins with a dot or holds a slash or a control character"
+    } else {
+        return Ok(());
+    };
+    Err(Error::config("--name", problem).with_hint("pass a short name, such as --name g"))
 }
 
 fn unwritable(path: &Path, error: &std::io::Error) -> Error {
@@ -76,6 +97,11 @@ fn check_empty(path: &Path, graph_name: &str) -> Result<()> {
     };
     let Some(entry) = first else { return Ok(()) };
     let name = entry.map_err(|e| unwritable(path, &e))?.file_name();
+    if name.to_string_lossy().starts_with(UNFINISHED) {
+        let left = path.join(&name);
+        let problem = format!("{} was left by a run that was killed", left.display());
+        return Err(Error::config(flag, problem).with_hint(format!("remove {}", left.display())));
+    }
     let problem = format!("{} is not empty: it holds {}", path.display(), name.display());
     Err(Error::config(flag, problem).with_hint("name a new or an empty folder"))
 }

@@ -1,0 +1,217 @@
+//! `partition`: from a user's files to a partition directory.
+
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+use clap::Args;
+
+use super::output::print;
+use super::partition_report::report;
+use super::signals::watch_signals;
+use crate::error::{Error, Result};
+use crate::event::{StepBar, parse_size, size};
+use crate::imports::{GraphFiles, GraphSource, NodeIds};
+use crate::partition::{
+    EdgeRules, Method, PartitionRequest, SelfLoops, Step, default_memory, partition_graph,
+    peak_memory,
+};
+
+/// Cut a graph from files of your own into a partition directory
+///
+/// Reads edges and data of nodes and edges, in bounded memory, and writes what dgl.distributed.partition_graph writes, with
+/// the original ids of nodes and edges beside it. The path of the JSON file is printed: pass it to --part-json to train, or
+/// to dgl.distributed.load_partition.
+///
+/// Files of edges are text (source and destination on a line, separated by white space, comma, semicolon, tab or |; maybe
+/// compressed by gzip), .npy or .npz of shape (2, E) or (E, 2), Parquet with two columns, or METIS's .graph. Tables of
+/// nodes and edges are .npy, .npz, Parquet, or text with a row per line. Lines that begin with # or % are comments.
+#[derive(Debug, Args)]
+#[command(allow_negative_numbers = true)]
+pub(super) struct PartitionArgs {
+    /// File of edges; repeated, files continue each other, or have types of their own
+    #[arg(long, value_name = "[SRC:REL:DST=]FILE", help_heading = "Input")]
+    edges: Vec<String>,
+    /// Instead of files of edges: the JSON file of a partition directory, to be cut again
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with = "edges",
+        required_unless_present_any = ["edges", "ogb", "chunked"],
+        help_heading = "Input"
+    )]
+    part_json: Option<PathBuf>,
+    /// Instead of files of edges: the folder of a data set of the Open Graph Benchmark, with raw/ and split/
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["edges", "part_json"], help_heading = "Input")]
+    ogb: Option<PathBuf>,
+    /// Instead of files of edges: metadata.json of a graph in DGL's chunked format
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["edges", "part_json", "ogb"], help_heading = "Input")]
+    chunked: Option<PathBuf>,
+    /// Number of nodes [default: rows of the node data, or one more than the largest id]
+    #[arg(long, value_name = "[TYPE=]N", conflicts_with = "part_json", help_heading = "Input")]
+    num_nodes: Vec<String>,
+    /// Features, labels or masks: a row per node
+    #[arg(
+        long,
+        value_name = "[TYPE/]NAME=FILE",
+        conflicts_with = "part_json",
+        help_heading = "Input"
+    )]
+    node_data: Vec<String>,
+    /// Weights or other data of edges: a row per row of the files of edges
+    #[arg(
+        long,
+        value_name = "[SRC:REL:DST/]NAME=FILE",
+        conflicts_with = "part_json",
+        help_heading = "Input"
+    )]
+    edge_data: Vec<String>,
+    /// List of nodes that becomes a mask: train=FILE makes train_mask
+    #[arg(
+        long,
+        value_name = "[TYPE/]NAME=FILE",
+        conflicts_with = "part_json",
+        help_heading = "Input"
+    )]
+    split: Vec<String>,
+    /// Names of what text files of edges hold behind source and destination; it becomes edge data
+    #[arg(
+        long,
+        value_name = "NAMES",
+        value_delimiter = ',',
+        conflicts_with = "part_json",
+        help_heading = "Input"
+    )]
+    edge_columns: Vec<String>,
+    /// Text files of edges begin with a line of column names; seen without this flag if ids are numbers
+    #[arg(long, conflicts_with = "part_json", help_heading = "Input")]
+    header: bool,
+    /// What text files call nodes
+    #[arg(long, value_enum, default_value_t, conflicts_with = "part_json", help_heading = "Input")]
+    node_ids: NodeIds,
+    /// Names of all nodes of a type, one a line, in the order of the rows of node data
+    #[arg(long, value_name = "[TYPE=]FILE", conflicts_with = "part_json", help_heading = "Input")]
+    node_names: Vec<String>,
+
+    /// Store every edge in both directions
+    #[arg(long, help_heading = "Edges")]
+    undirected: bool,
+    /// What happens to edges from a node to itself
+    #[arg(long, value_enum, default_value_t, help_heading = "Edges")]
+    self_loops: SelfLoops,
+    /// Keep only the first of several edges with the same ends
+    #[arg(long, help_heading = "Edges")]
+    dedup: bool,
+
+    /// Number of partitions
+    #[arg(long, value_name = "N", help_heading = "Partitions")]
+    num_parts: usize,
+    /// How nodes are assigned to partitions
+    #[arg(long, value_enum, default_value_t, help_heading = "Partitions")]
+    method: Method,
+    /// Partition of each node, one a line, for --method file
+    #[arg(long, value_name = "[TYPE=]FILE", help_heading = "Partitions")]
+    assignment: Vec<String>,
+    /// Seed of everything random
+    #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Partitions")]
+    seed: u64,
+    /// Say how much memory training takes with hidden layers of these widths
+    #[arg(
+        long,
+        value_name = "WIDTHS",
+        value_delimiter = ',',
+        default_value = "64,256",
+        help_heading = "Partitions"
+    )]
+    hidden: Vec<u64>,
+
+    /// Memory to use, such as 2GiB [default: half of what is free]
+    #[arg(long, value_name = "SIZE", value_parser = parse_size, help_heading = "Output")]
+    memory: Option<u64>,
+    /// Name of the graph and of its JSON file
+    #[arg(long, value_name = "NAME", default_value = "g", help_heading = "Output")]
+    name: String,
+    /// Folder to write to, new or empty, on a disk with room for temporary files as well
+    #[arg(long, value_name = "DIR", help_heading = "Output")]
+    out: PathBuf,
+}
+
+/// Partitions, says what came of it on standard error, and prints the JSON file's path.
+pub(super) fn partition(args: PartitionArgs) -> Result<()> {
+    let source = source(&args)?;
+    let request = PartitionRequest {
+        name: args.name,
+        num_parts: args.num_parts,
+        method: args.method,
+        assignment: typed_paths(&args.assignment),
+        rules: EdgeRules {
+            undirected: args.undirected,
+            self_loops: args.self_loops,
+            dedup: args.dedup,
+        },
+        memory: args.memory.unwrap_or_else(default_memory),
+        seed: args.seed,
+    };
+    let interrupted = watch_signals()?;
+    let start = Instant::now();
+    let mut bar = StepBar::new();
+    let done = partition_graph(&source, &request, &args.out, &mut |progress| {
+        if interrupted.load(Ordering::Relaxed) {
+            return Err(Error::Interrupted);
+        }
+        let step = match progress.step {
+            Step::Reading => "reading",
+            Step::Neighbours => "sorting neighbours",
+            Step::Assigning => "assigning nodes",
+            Step::Sorting => "sorting edges",
+            Step::Structure => "writing edges",
+            Step::Tables => "moving tables",
+        };
+        bar.show(step, progress.done, progress.total);
+        Ok(())
+    })?;
+    drop(bar);
+    eprint!("{}", report(&done, &args.hidden));
+    let peak = peak_memory().map_or(String::new(), |peak| format!(", {} of memory", size(peak)));
+    eprintln!("took {:.1} s{peak}", start.elapsed().as_secs_f64());
+    print(&format!("{}\n", done.json.display()))
+}
+
+fn source(args: &PartitionArgs) -> Result<GraphSource> {
+    if let Some(json) = &args.part_json {
+        return Ok(GraphSource::Partitions(json.clone()));
+    }
+    let edges = args.edges.iter().map(|text| GraphFiles::parse_edges("--edges", text));
+    let node_data = |flag: &'static str, list: &[String]| -> Result<Vec<_>> {
+        list.iter().map(|text| GraphFiles::parse_node_data(flag, text)).collect()
+    };
+    let edge_data =
+        args.edge_data.iter().map(|text| GraphFiles::parse_edge_data("--edge-data", text));
+    let num_nodes = args.num_nodes.iter().map(|text| {
+        let (ty, count) = GraphFiles::parse_of_type(text);
+        let count = count.parse();
+        let count =
+            count.map_err(|_| Error::config("--num-nodes", format!("{text:?} is no number")))?;
+        Ok((ty, count))
+    });
+    let mut files = match (&args.ogb, &args.chunked) {
+        (Some(folder), _) => GraphFiles::of_ogb(folder)?,
+        (_, Some(json)) => GraphFiles::of_chunks(json)?,
+        (None, None) => GraphFiles::default(),
+    };
+    files.edges.extend(edges.collect::<Result<Vec<_>>>()?);
+    files.num_nodes.extend(num_nodes.collect::<Result<Vec<_>>>()?);
+    files.node_data.extend(node_data("--node-data", &args.node_data)?);
+    files.edge_data.extend(edge_data.collect::<Result<Vec<_>>>()?);
+    files.splits.extend(node_data("--split", &args.split)?);
+    files.node_ids = args.node_ids;
+    files.node_names = typed_paths(&args.node_names);
+    files.header = args.header;
+    files.edge_columns.clone_from(&args.edge_columns);
+    Ok(GraphSource::Files(files))
+}
+
+fn typed_paths(list: &[String]) -> Vec<(String, PathBuf)> {
+    let typed = list.iter().map(|text| GraphFiles::parse_of_type(text));
+    typed.map(|(ty, path)| (ty, path.into())).collect()
+}

@@ -1,0 +1,122 @@
+//! The input of DGL's chunked pipeline: a `metadata.json` that names files.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::files::{DataFile, EdgeFile, GraphFiles};
+use crate::error::{Error, Result};
+use crate::graph::CanonicalEtype;
+
+/// What the file says; both forms, that of DGL 1.0 with numbers per chunk and the later one with numbers per type.
+#[derive(Deserialize)]
+struct Metadata {
+    node_type: Vec<String>,
+    edge_type: Vec<String>,
+    num_nodes_per_chunk: Option<Vec<Vec<u64>>>,
+    num_nodes_per_type: Option<Vec<u64>>,
+    num_edges_per_chunk: Option<Vec<Vec<u64>>>,
+    num_edges_per_type: Option<Vec<u64>>,
+    edges: BTreeMap<String, Files>,
+    #[serde(default)]
+    node_data: BTreeMap<String, BTreeMap<String, Files>>,
+    #[serde(default)]
+    edge_data: BTreeMap<String, BTreeMap<String, Files>>,
+}
+
+#[derive(Deserialize)]
+struct Files {
+    data: Vec<String>,
+}
+
+impl GraphFiles {
+    /// The files that a `metadata.json` names. Their formats are told by their content.
+    ///
+    /// # Errors
+    /// The file is unreadable, no such JSON, or contradicts itself.
+    pub fn of_chunks(json: &Path) -> Result<Self> {
+        let text = std::fs::read(json).map_err(|e| Error::unreadable(json, &e))?;
+        let wrong = |e: serde_json::Error| {
+            Error::input(json, "", format!("is no metadata of a chunked graph: {e}"))
+        };
+        // Through a value, so that messages tell of missing fields rather than of places.
+        let value: Value = serde_json::from_slice(&text).map_err(wrong)?;
+        let metadata = Metadata::deserialize(value).map_err(wrong)?;
+        let folder = json.parent().unwrap_or(Path::new(""));
+        let mut files = GraphFiles::default();
+        let (per_chunk, per_type) =
+            (metadata.num_nodes_per_chunk.as_ref(), metadata.num_nodes_per_type.as_ref());
+        let counts = counts(json, "num_nodes", metadata.node_type.len(), per_chunk, per_type)?;
+        let counts = counts.ok_or_else(|| {
+            Error::input(json, "", "tells neither num_nodes_per_type nor num_nodes_per_chunk")
+        })?;
+        files.num_nodes = metadata.node_type.iter().cloned().zip(counts).collect();
+        let known = |ty: &str| metadata.node_type.iter().any(|name| name == ty);
+        let etype = |name: &str| {
+            let etype = CanonicalEtype::parse(name).filter(|e| known(&e.src) && known(&e.dst));
+            etype.ok_or_else(|| {
+                Error::input(json, name, "is no edge type between node_type's types")
+            })
+        };
+        for name in &metadata.edge_type {
+            let listed = metadata.edges.get(name);
+            let listed =
+                listed.ok_or_else(|| Error::input(json, "edges", format!("lacks {name}")))?;
+            for path in &listed.data {
+                files.edges.push(EdgeFile { etype: etype(name)?, path: folder.join(path) });
+            }
+        }
+        let (per_chunk, per_type) =
+            (metadata.num_edges_per_chunk.as_ref(), metadata.num_edges_per_type.as_ref());
+        let types = metadata.edge_type.len();
+        if let Some(counts) = self::counts(json, "num_edges", types, per_chunk, per_type)? {
+            for (name, count) in metadata.edge_type.iter().zip(counts) {
+                files.num_edges.push((etype(name)?, count));
+            }
+        }
+        for (ty, name, path) in listed(&metadata.node_data) {
+            if !known(ty) {
+                return Err(Error::input(json, "node_data", format!("{ty} is no node type")));
+            }
+            files.node_data.push(DataFile::new(ty.to_owned(), name, &folder.join(path)));
+        }
+        for (ty, name, path) in listed(&metadata.edge_data) {
+            files.edge_data.push(DataFile::new(etype(ty)?, name, &folder.join(path)));
+        }
+        Ok(files)
+    }
+}
+
+/// Type, name and path of each file of tables.
+fn listed(
+    tables: &BTreeMap<String, BTreeMap<String, Files>>,
+) -> impl Iterator<Item = (&str, &str, &str)> {
+    tables.iter().flat_map(|(ty, tables)| {
+        tables.iter().flat_map(move |(name, files)| {
+            files.data.iter().map(move |path| (ty.as_str(), name.as_str(), path.as_str()))
+        })
+    })
+}
+
+/// Numbers by type, from whichever form there is; both must agree.
+fn counts(
+    json: &Path,
+    field: &str,
+    types: usize,
+    per_chunk: Option<&Vec<Vec<u64>>>,
+    per_type: Option<&Vec<u64>>,
+) -> Result<Option<Vec<u64>>> {
+    let sums = per_chunk.map(|chunks| chunks.iter().map(|chunk| chunk.iter().sum()).collect());
+    let problem = match (sums, per_type.cloned()) {
+        (Some(sums), Some(counts)) if Vec::<u64>::ne(&sums, &counts) => {
+            format!("{field}_per_chunk and {field}_per_type contradict each other")
+        }
+        (_, Some(counts)) | (Some(counts), None) if counts.len() != types => {
+            format!("{field} tells of {} types, but there are {types}", counts.len())
+        }
+        (sums, counts) => return Ok(counts.or(sums)),
+    };
+    Err(Error::input(json, field, problem))
+}

@@ -1,0 +1,39 @@
+//! The formats of files, told by their first bytes.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use crate::error::{Error, Result};
+
+/// What a file is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Format {
+    /// numpy's `.npy`.
+    Npy,
+    /// numpy's `.npz`.
+    Npz,
+    /// Apache Parquet.
+    Parquet,
+    /// A graph as METIS reads it, by the file's name: one line per node with its neighbours.
+    MetisGraph,
+    /// Lines, maybe compressed.
+    Text,
+}
+
+impl Format {
+    /// The format of a file.
+    pub(super) fn of(path: &Path) -> Result<Self> {
+        let mut start = Vec::new();
+        let file = File::open(path).map_err(|e| Error::unreadable(path, &e))?;
+        file.take(6).read_to_end(&mut start).map_err(|e| Error::unreadable(path, &e))?;
+        let extension = path.extension().and_then(|extension| extension.to_str());
+        Ok(match (&start[..], extension) {
+            (b"\x93NUMPY", _) | (_, Some("npy")) => Format::Npy,
+            (start, _) if start.starts_with(b"PK\x03\x04") => Format::Npz,
+            (start, _) if start.starts_with(b"PAR1") => Format::Parquet,
+            (_, Some("graph")) => Format::MetisGraph,
+            _ => Format::Text,
+        })
+    }
+}

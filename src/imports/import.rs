@@ -1,0 +1,216 @@
+//! From files to a graph.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use super::edge_files::EdgeSink;
+use super::files::{DataFile, GraphFiles, NodeIds};
+use super::graph::{EdgeType, NodeType, RawGraph};
+use super::id_space::IdSpace;
+use super::node_names::NodeNames;
+use super::numbers::NumberTable;
+use super::raw_edges::{RawEdgeWriter, RawEdges};
+use super::splits::{mask_name, read_split};
+use super::table::Table;
+use super::tables::open_array;
+use crate::error::{Error, Result};
+use crate::graph::CanonicalEtype;
+
+/// Tables of nodes or edges by type and name.
+type Tables<T> = BTreeMap<T, BTreeMap<String, Table>>;
+
+/// Reads the files of a graph. Temporary files without a name take their room in `folder`. `memory` bounds what names of
+/// nodes take; everything else is streamed. `tell` hears how many bytes of how many have been read.
+///
+/// # Errors
+/// A file is missing or malformed, or files contradict each other; the message names file and line.
+pub fn import(
+    files: &GraphFiles,
+    folder: &Path,
+    memory: u64,
+    tell: &mut dyn FnMut(u64, u64) -> Result<()>,
+) -> Result<RawGraph> {
+    check_columns(files)?;
+    let mut spaces = id_spaces(files, memory)?;
+    let mut node_tables = open_tables(&files.node_data, folder)?;
+    for (ty, tables) in &node_tables {
+        let space = space_of(&mut spaces, ty, "--node-data")?;
+        for (name, table) in tables {
+            if space.is_named() && !space.is_known() {
+                return Err(Error::config(
+                    "--node-data",
+                    format!("the rows of {name} cannot be told apart: nodes have names"),
+                )
+                .with_hint("list the names in the order of the rows: --node-names FILE"));
+            }
+            space.tell(table.num_rows(), format!("--node-data {name}"))?;
+        }
+    }
+    let edge_tables = open_tables(&files.edge_data, folder)?;
+    let (etypes, edges) = read_edges(files, folder, &mut spaces, edge_tables, tell)?;
+    spaces.iter_mut().for_each(IdSpace::settle);
+    for ((ty, name), files) in grouped(&files.splits) {
+        let paths: Vec<&Path> = files.iter().map(|file| file.path.as_path()).collect();
+        let space = space_of(&mut spaces, ty, "--split")?;
+        let table = read_split(&paths, space, folder)?;
+        let mask = mask_name(name);
+        if node_tables.entry(ty.clone()).or_default().insert(mask.clone(), table).is_some() {
+            return Err(Error::config("--split", format!("{mask} is given twice")));
+        }
+    }
+    let ntypes = spaces.into_iter().map(|space| NodeType {
+        name: space.name.clone(),
+        count: space.count(),
+        data: node_tables.remove(&space.name).unwrap_or_default().into_iter().collect(),
+        originals: Vec::new(),
+        names: space.into_names(),
+    });
+    let graph = RawGraph { ntypes: ntypes.collect(), etypes, edges };
+    if graph.num_nodes() == 0 {
+        return Err(Error::config("--edges", "the graph has no nodes")
+            .with_hint("isolated nodes are told by --num-nodes N"));
+    }
+    Ok(graph)
+}
+
+fn check_columns(files: &GraphFiles) -> Result<()> {
+    let mut seen = BTreeSet::new();
+    let twice = files.edge_columns.iter().find(|name| !seen.insert(name.as_str()));
+    match twice {
+        Some(name) => Err(Error::config("--edge-columns", format!("{name:?} is given twice"))),
+        None => Ok(()),
+    }
+}
+
+/// The node types that edges or counts name.
+fn id_spaces(files: &GraphFiles, memory: u64) -> Result<Vec<IdSpace>> {
+    let ends = files.edges.iter().flat_map(|file| [&file.etype.src, &file.etype.dst]);
+    let counted = files.num_nodes.iter().map(|(ty, _)| ty);
+    let names: BTreeSet<&String> = ends.chain(counted).collect();
+    let mut spaces: Vec<IdSpace> = Vec::new();
+    for name in names {
+        let listed = files.node_names.iter().find(|(ty, _)| ty == name);
+        let names = match listed {
+            Some((_, path)) => Some(NodeNames::read(path, memory)?),
+            None => (files.node_ids == NodeIds::String).then(|| NodeNames::new(memory)),
+        };
+        let listed = listed.and(names.as_ref()).map(NodeNames::len);
+        let mut space = IdSpace::new(name, names);
+        if let Some(count) = listed {
+            space.tell(count, "--node-names".to_owned())?;
+        }
+        spaces.push(space);
+    }
+    for (ty, _) in &files.node_names {
+        space_of(&mut spaces, ty, "--node-names")?;
+    }
+    for (ty, count) in &files.num_nodes {
+        let space = space_of(&mut spaces, ty, "--num-nodes")?;
+        if space.is_named() && !space.is_known() {
+            return Err(Error::config(
+                "--num-nodes",
+                "isolated nodes without names cannot be told",
+            )
+            .with_hint("list the names of all nodes: --node-names FILE"));
+        }
+        space.tell(*count, "--num-nodes".to_owned())?;
+    }
+    Ok(spaces)
+}
+
+fn space_of<'a>(spaces: &'a mut [IdSpace], ty: &str, flag: &str) -> Result<&'a mut IdSpace> {
+    let known: Vec<String> = spaces.iter().map(|space| space.name.clone()).collect();
+    spaces.iter_mut().find(|space| space.name == ty).ok_or_else(|| {
+        Error::config(flag, format!("no edge joins nodes of type {ty:?}")).with_hint(format!(
+            "the types are {}; others need --num-nodes TYPE=N",
+            known.join(", ")
+        ))
+    })
+}
+
+/// Files of one type and name belong together, in the order in which they are given.
+fn grouped<T: Ord>(files: &[DataFile<T>]) -> BTreeMap<(&T, &String), Vec<&DataFile<T>>> {
+    let mut groups: BTreeMap<_, Vec<_>> = BTreeMap::new();
+    for file in files {
+        groups.entry((&file.ty, &file.name)).or_default().push(file);
+    }
+    groups
+}
+
+fn open_tables<T: Ord + Clone>(files: &[DataFile<T>], folder: &Path) -> Result<Tables<T>> {
+    let mut tables: Tables<T> = BTreeMap::new();
+    for ((ty, name), files) in grouped(files) {
+        let arrays = files
+            .iter()
+            .map(|file| open_array(&file.path, file.array.as_ref().unwrap_or(name), folder));
+        let table = Table::new(arrays.collect::<Result<_>>()?)?;
+        tables.entry(ty.clone()).or_default().insert(name.clone(), table);
+    }
+    Ok(tables)
+}
+
+fn read_edges(
+    files: &GraphFiles,
+    folder: &Path,
+    spaces: &mut [IdSpace],
+    mut tables: Tables<CanonicalEtype>,
+    tell: &mut dyn FnMut(u64, u64) -> Result<()>,
+) -> Result<(Vec<EdgeType>, RawEdges)> {
+    let size = |path: &Path| std::fs::metadata(path).map_or(0, |info| info.len());
+    let total = files.edges.iter().map(|file| size(&file.path)).sum();
+    let names: BTreeSet<&CanonicalEtype> = files.edges.iter().map(|file| &file.etype).collect();
+    let mut writer = RawEdgeWriter::create(folder)?;
+    let (mut etypes, mut done) = (Vec::new(), 0);
+    for name in names {
+        let end = |ty: &String| spaces.iter().position(|space| space.name == *ty).unwrap_or(0);
+        let ends = [end(&name.src), end(&name.dst)];
+        writer.start_type();
+        let mut data = tables.remove(name).unwrap_or_default();
+        let mut columns = Vec::new();
+        for file in files.edges.iter().filter(|file| file.etype == *name) {
+            if columns.is_empty() {
+                for _ in &files.edge_columns {
+                    columns.push(NumberTable::create(&file.path, folder, 1)?);
+                }
+            }
+            let mut sink = EdgeSink {
+                files,
+                folder,
+                spaces,
+                ends,
+                writer: &mut writer,
+                columns: &mut columns,
+                tell: &mut |read| tell(done + read, total),
+            };
+            sink.read(&file.path)?;
+            done += size(&file.path);
+        }
+        for (name, column) in files.edge_columns.iter().zip(columns) {
+            if data.insert(name.clone(), Table::new(vec![column.finish()?])?).is_some() {
+                return Err(Error::config("--edge-columns", format!("{name} is edge data, too")));
+            }
+        }
+        let rows = writer.of_type().end;
+        if let Some((_, told)) =
+            files.num_edges.iter().find(|(ty, told)| ty == name && *told != rows)
+        {
+            let problem = format!("{rows} edges of type {name} were read, but {told} are told of");
+            return Err(Error::config("--chunked", problem));
+        }
+        for (data_name, table) in &data {
+            if table.num_rows() != rows {
+                let problem = format!("has {} rows, but there are {rows} edges", table.num_rows());
+                return Err(table.fail(problem).with_hint(format!(
+                    "--edge-data {data_name} needs a row per row of the edge files of {name}"
+                )));
+            }
+        }
+        etypes.push(EdgeType { name: name.clone(), ends, data: data.into_iter().collect() });
+    }
+    if let Some((ty, _)) = tables.first_key_value() {
+        return Err(Error::config("--edge-data", format!("there are no edges of type {ty}"))
+            .with_hint("pass them as --edges SRC:REL:DST=FILE"));
+    }
+    tell(total, total)?;
+    Ok((etypes, writer.finish()?))
+}

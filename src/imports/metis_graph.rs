@@ -1,0 +1,105 @@
+//! METIS's graph files.
+
+use std::path::Path;
+
+use super::edge_files::{EdgeSink, LINES};
+use super::text::{Lines, Separator, parse_id, shown};
+use crate::error::Result;
+
+/// What the first line says: `nodes edges [format [weights per node]]`, where the digits of the format tell of sizes and
+/// weights of nodes and of weights of edges.
+struct Header {
+    nodes: u64,
+    edges: u64,
+    /// Numbers before the neighbours of a node.
+    skip: usize,
+    weighted: bool,
+}
+
+impl EdgeSink<'_> {
+    /// Reads a graph file. Nodes are counted from 1 there, and every edge is there in both directions. A weight per edge
+    /// goes to the first of the named columns; sizes and weights of nodes are passed over.
+    pub(super) fn read_metis(&mut self, path: &Path) -> Result<()> {
+        let mut lines = Lines::open(path)?;
+        if !lines.advance()? {
+            return Err(lines.fail("is empty; a graph file begins with numbers of nodes and edges"));
+        }
+        let header = self.read_header(&lines)?;
+        let mut ends = 0;
+        for node in 0..header.nodes {
+            if node % LINES == 0 {
+                (self.tell)(lines.bytes_read())?;
+            }
+            // A node without neighbours has an empty line.
+            if !lines.advance_any()? {
+                return Err(
+                    lines.fail(format!("is the last line, after {node} of {} nodes", header.nodes))
+                );
+            }
+            ends += self.read_node(&lines, node, &header)?;
+        }
+        if lines.advance()? {
+            return Err(lines.fail(format!("comes behind the last of {} nodes", header.nodes)));
+        }
+        if ends != 2 * header.edges {
+            let problem = format!(
+                "ends {ends} edges, in both directions, but the first line tells of 2 x {}",
+                header.edges
+            );
+            return Err(lines.fail(problem));
+        }
+        Ok(())
+    }
+
+    fn read_header(&mut self, lines: &Lines) -> Result<Header> {
+        let fields: Vec<&[u8]> = Separator::Blank.split(lines.text()).collect();
+        let number = |at: usize| match fields.get(at) {
+            None => Ok(0),
+            Some(field) => {
+                parse_id(field).ok_or_else(|| lines.fail(format!("{} is no number", shown(field))))
+            }
+        };
+        if !(2..=4).contains(&fields.len()) {
+            return Err(lines.fail("must hold the numbers of nodes and edges, and maybe a format"));
+        }
+        let (nodes, edges, format) = (number(0)?, number(1)?, number(2)?);
+        let has = |digit: u64| format / 10u64.pow(digit as u32) % 10 == 1;
+        let node_weights = if has(1) { number(3)?.max(1) as usize } else { 0 };
+        let header =
+            Header { nodes, edges, skip: usize::from(has(2)) + node_weights, weighted: has(0) };
+        if header.weighted != (self.columns.len() == 1) {
+            let (problem, hint) = if header.weighted {
+                ("tells of edge weights, which have no name", "name them: --edge-columns weight")
+            } else {
+                ("tells of no edge weights", "leave --edge-columns out")
+            };
+            return Err(lines.fail(problem).with_hint(hint));
+        }
+        for ntype in self.ends {
+            self.spaces[ntype].tell(nodes, lines.path().display().to_string())?;
+        }
+        Ok(header)
+    }
+
+    /// The neighbours of a node, as edges from it; gives their number.
+    fn read_node(&mut self, lines: &Lines, node: u64, header: &Header) -> Result<u64> {
+        let mut fields = Separator::Blank.split(lines.text()).skip(header.skip);
+        let mut count = 0;
+        while let Some(field) = fields.next() {
+            let neighbour = parse_id(field).filter(|id| (1..=header.nodes).contains(id));
+            let neighbour = neighbour.ok_or_else(|| {
+                let problem = format!("{} is none of {} nodes", shown(field), header.nodes);
+                lines.fail(problem).with_hint("nodes are counted from 1 in graph files")
+            })?;
+            if let Some(column) = self.columns.first_mut() {
+                let weight = fields.next().unwrap_or_default();
+                if !column.push(weight)? {
+                    return Err(lines.fail(format!("{} is no edge weight", shown(weight))));
+                }
+            }
+            self.writer.push(node, neighbour - 1)?;
+            count += 1;
+        }
+        Ok(count)
+    }
+}

@@ -1,0 +1,35 @@
+//! Graphs from users' files: edge lists, tables, masks.
+//!
+//! A [`GraphSource`] is read into a [`RawGraph`]: edges in a temporary file, tables where they are.
+
+mod assignment;
+mod chunked;
+mod edge_files;
+mod files;
+mod format;
+mod graph;
+mod id_space;
+mod import;
+mod metis_graph;
+mod node_names;
+mod numbers;
+mod numpy;
+mod ogb;
+mod parquet;
+mod partitions;
+mod raw_edges;
+mod source;
+mod splits;
+mod table;
+mod tables;
+mod text;
+
+pub use assignment::read_assignment;
+pub use files::{DataFile, EdgeFile, GraphFiles, NodeIds};
+pub use graph::{EdgeType, NodeType, RawGraph};
+pub use import::import;
+pub use node_names::NodeNames;
+pub use partitions::import_partitions;
+pub use raw_edges::RawEdges;
+pub use source::GraphSource;
+pub use table::Table;

@@ -1,0 +1,107 @@
+//! The edges of a graph as they were given.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::ops::Range;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Result};
+
+/// Bytes of an id; see [`MAX_IDS`].
+const ID: usize = 5;
+
+/// More nodes than this are beyond any disk.
+pub(super) const MAX_IDS: u64 = 1 << 40;
+
+/// Edges read at a time.
+const BLOCK: u64 = 1 << 15;
+
+/// Sources and destinations of all edges, type by type, in a file without a name.
+#[derive(Debug)]
+pub struct RawEdges {
+    file: File,
+    folder: PathBuf,
+    /// First edge of each type, and the number of all at the end.
+    starts: Vec<u64>,
+}
+
+impl RawEdges {
+    /// Number of edges of a type.
+    pub fn num_edges(&self, etype: usize) -> u64 {
+        self.starts[etype + 1] - self.starts[etype]
+    }
+
+    /// Calls `take` with the first edge of a block, and sources and destinations of its edges, by type-wise id.
+    ///
+    /// # Errors
+    /// The file cannot be read; `take` says so.
+    pub fn read(
+        &self,
+        etype: usize,
+        mut take: impl FnMut(u64, &[[u64; 2]]) -> Result<()>,
+    ) -> Result<()> {
+        let (mut bytes, mut edges) = (Vec::new(), Vec::new());
+        let all = 0..self.num_edges(etype);
+        for first in all.clone().step_by(BLOCK as usize) {
+            let count = BLOCK.min(all.end - first);
+            bytes.resize(count as usize * 2 * ID, 0);
+            let place = (self.starts[etype] + first) * 2 * ID as u64;
+            let read = self.file.read_exact_at(&mut bytes, place);
+            read.map_err(|e| Error::io("read a temporary file in", &self.folder, e))?;
+            edges.clear();
+            let ids = bytes.as_chunks::<ID>().0.as_chunks::<2>().0.iter();
+            edges.extend(ids.map(|ends| ends.map(id)));
+            take(first, &edges)?;
+        }
+        Ok(())
+    }
+}
+
+fn id([a, b, c, d, e]: [u8; ID]) -> u64 {
+    u64::from_le_bytes([a, b, c, d, e, 0, 0, 0])
+}
+
+/// Takes edges type by type.
+#[derive(Debug)]
+pub(super) struct RawEdgeWriter {
+    file: BufWriter<File>,
+    folder: PathBuf,
+    starts: Vec<u64>,
+    edges: u64,
+}
+
+impl RawEdgeWriter {
+    pub(super) fn create(folder: &Path) -> Result<Self> {
+        let file = tempfile::tempfile_in(folder).map_err(|e| Error::io("create", folder, e))?;
+        let file = BufWriter::with_capacity(1 << 20, file);
+        Ok(RawEdgeWriter { file, folder: folder.to_owned(), starts: Vec::new(), edges: 0 })
+    }
+
+    /// Starts the next type.
+    pub(super) fn start_type(&mut self) {
+        self.starts.push(self.edges);
+    }
+
+    /// Edges of the current type so far.
+    pub(super) fn of_type(&self) -> Range<u64> {
+        0..self.edges - self.starts.last().copied().unwrap_or(0)
+    }
+
+    /// Appends an edge of the type started last; ids are below [`MAX_IDS`].
+    pub(super) fn push(&mut self, src: u64, dst: u64) -> Result<()> {
+        let mut bytes = [0; 2 * ID];
+        bytes[..ID].copy_from_slice(&src.to_le_bytes()[..ID]);
+        bytes[ID..].copy_from_slice(&dst.to_le_bytes()[..ID]);
+        self.edges += 1;
+        let written = self.file.write_all(&bytes);
+        written.map_err(|e| Error::io("write a temporary file in", &self.folder, e))
+    }
+
+    pub(super) fn finish(mut self) -> Result<RawEdges> {
+        self.start_type();
+        let file = self.file.into_inner().map_err(std::io::IntoInnerError::into_error);
+        let file = file.map_err(|e| Error::io("write a temporary file in", &self.folder, e))?;
+        Ok(RawEdges { file, folder: self.folder, starts: self.starts })
+    }
+}

@@ -1,0 +1,211 @@
+//! Lines and fields of text files, plain or compressed.
+
+use std::borrow::Cow;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use flate2::bufread::MultiGzDecoder;
+
+use crate::error::{Error, Result};
+
+/// Bytes read at a time.
+const BUFFER: usize = 256 << 10;
+
+/// The first bytes of a gzip file.
+const GZIP: [u8; 2] = [0x1f, 0x8b];
+
+/// The lines of a text file that say something: neither empty nor a comment, which begins with `#` or `%`.
+pub(super) struct Lines {
+    path: PathBuf,
+    reader: Box<dyn BufRead>,
+    read: Arc<AtomicU64>,
+    number: u64,
+    line: Vec<u8>,
+}
+
+impl Lines {
+    /// Opens a file; gzip is told by the first bytes.
+    pub(super) fn open(path: &Path) -> Result<Self> {
+        let file = File::open(path).map_err(|e| Error::unreadable(path, &e))?;
+        if !file.metadata().map_err(|e| Error::unreadable(path, &e))?.is_file() {
+            return Err(Error::input(path, "", "is not a file"));
+        }
+        let read = Arc::new(AtomicU64::new(0));
+        let counted = Counted { file, read: Arc::clone(&read) };
+        let mut raw = BufReader::with_capacity(BUFFER, counted);
+        let start = raw.fill_buf().map_err(|e| Error::unreadable(path, &e))?;
+        let reader: Box<dyn BufRead> = if start.starts_with(&GZIP) {
+            Box::new(BufReader::with_capacity(BUFFER, MultiGzDecoder::new(raw)))
+        } else {
+            Box::new(raw)
+        };
+        Ok(Lines { path: path.to_owned(), reader, read, number: 0, line: Vec::new() })
+    }
+
+    /// Goes to the next line that says something; false at the end.
+    pub(super) fn advance(&mut self) -> Result<bool> {
+        while self.advance_any()? {
+            if !self.text().is_empty() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Goes to the next line that is no comment, though it may be empty; false at the end.
+    pub(super) fn advance_any(&mut self) -> Result<bool> {
+        loop {
+            self.line.clear();
+            let read = self.reader.read_until(b'\n', &mut self.line);
+            if read.map_err(|e| Error::unreadable(&self.path, &e))? == 0 {
+                return Ok(false);
+            }
+            self.number += 1;
+            if !matches!(self.text().first(), Some(b'#' | b'%')) {
+                return Ok(true);
+            }
+        }
+    }
+
+    /// The file.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The line, without white space around it.
+    pub(super) fn text(&self) -> &[u8] {
+        self.line.trim_ascii()
+    }
+
+    /// Bytes read so far, compressed ones where the file is.
+    pub(super) fn bytes_read(&self) -> u64 {
+        self.read.load(Ordering::Relaxed)
+    }
+
+    /// An error in this line.
+    pub(super) fn fail(&self, problem: impl Into<String>) -> Error {
+        Error::input(&self.path, &format!("line {}", self.number), problem)
+    }
+}
+
+/// A file that counts what is read of it.
+struct Counted {
+    file: File,
+    read: Arc<AtomicU64>,
+}
+
+impl Read for Counted {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let count = self.file.read(buffer)?;
+        self.read.fetch_add(count as u64, Ordering::Relaxed);
+        Ok(count)
+    }
+}
+
+/// What stands between the fields of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Separator {
+    /// Any white space.
+    Blank,
+    /// One such byte, and white space around it.
+    Byte(u8),
+}
+
+impl Separator {
+    /// What a line seems to use.
+    pub(super) fn guess(line: &[u8]) -> Self {
+        let found = b",;\t|".iter().find(|byte| line.contains(byte));
+        found.map_or(Separator::Blank, |&byte| Separator::Byte(byte))
+    }
+
+    /// The fields of a line. Quotes around a field are left for [`unquoted`].
+    pub(super) fn split<'a>(self, line: &'a [u8]) -> Box<dyn Iterator<Item = &'a [u8]> + 'a> {
+        match self {
+            Separator::Blank => {
+                let blank = |byte: &u8| byte.is_ascii_whitespace();
+                Box::new(line.split(blank).filter(|field| !field.is_empty()))
+            }
+            Separator::Byte(separator) => {
+                let mut quoted = false;
+                let fields = line.split(move |&byte| {
+                    quoted ^= byte == b'"';
+                    byte == separator && !quoted
+                });
+                Box::new(fields.map(<[u8]>::trim_ascii))
+            }
+        }
+    }
+}
+
+/// A field without the quotes that may be around it; two quotes inside stand for one.
+pub(super) fn unquoted(field: &[u8]) -> Cow<'_, [u8]> {
+    match field.strip_prefix(b"\"").and_then(|rest| rest.strip_suffix(b"\"")) {
+        None => Cow::Borrowed(field),
+        Some(inside) if !inside.contains(&b'"') => Cow::Borrowed(inside),
+        Some(inside) => {
+            let mut bytes = Vec::with_capacity(inside.len());
+            let mut rest = inside;
+            while let Some((&byte, following)) = rest.split_first() {
+                bytes.push(byte);
+                rest = if byte == b'"' { &following[following.len().min(1)..] } else { following };
+            }
+            Cow::Owned(bytes)
+        }
+    }
+}
+
+/// A non-negative whole number.
+pub(super) fn parse_id(field: &[u8]) -> Option<u64> {
+    if field.is_empty() {
+        return None;
+    }
+    field.iter().try_fold(0u64, |value, byte| {
+        let digit = byte.wrapping_sub(b'0');
+        (digit < 10).then_some(())?;
+        value.checked_mul(10)?.checked_add(u64::from(digit))
+    })
+}
+
+/// A field as it is shown in messages.
+pub(super) fn shown(field: &[u8]) -> String {
+    let text = String::from_utf8_lossy(field);
+    let mut short: String = text.chars().take(40).collect();
+    if short.len() < text.len() {
+        short.push('…');
+    }
+    format!("{short:?}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fields(line: &[u8]) -> Vec<String> {
+        let fields = Separator::guess(line).split(line);
+        fields.map(|field| String::from_utf8(unquoted(field).into_owned()).unwrap()).collect()
+    }
+
+    #[test]
+    fn any_usual_separator_is_understood() {
+        for line in ["1,2", "1, 2", "1;2", "1\t2", "1 | 2", "1   2", "1 \t2"] {
+            assert_eq!(fields(line.as_bytes()), ["1", "2"], "{line}");
+        }
+    }
+
+    #[test]
+    fn separators_inside_quotes_belong_to_the_field() {
+        assert_eq!(fields(br#""a,b","say ""hi""""#), ["a,b", r#"say "hi""#]);
+        assert_eq!(fields(b"New York\tRome"), ["New York", "Rome"]);
+    }
+
+    #[test]
+    fn ids_are_digits_and_nothing_else() {
+        assert_eq!(parse_id(b"18446744073709551615"), Some(u64::MAX));
+        for wrong in ["", "-1", "1.0", "18446744073709551616", "x", "1 "] {
+            assert_eq!(parse_id(wrong.as_bytes()), None, "{wrong}");
+        }
+    }
+}

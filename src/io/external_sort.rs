@@ -1,0 +1,235 @@
+//! Sorting more numbers than fit in memory.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::collections::binary_heap::PeekMut;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use rayon::prelude::*;
+
+use crate::error::{Error, Result};
+
+/// Bytes of a key in memory.
+const KEY: usize = size_of::<u128>();
+
+/// Bytes read of a run at a time, at least and at most.
+const BUFFER: (usize, usize) = (4 << 10, 4 << 20);
+
+/// Takes keys in any order: an external merge sort. Sorted runs lie in one file without a name, which disappears with
+/// the process, however that ends; keys that fit in memory never go there.
+///
+/// A key is stored in as many bytes as its bits need.
+#[derive(Debug)]
+pub(crate) struct ExternalSort {
+    folder: PathBuf,
+    key_bytes: usize,
+    capacity: usize,
+    keys: Vec<u128>,
+    file: Option<File>,
+    /// Where each run ends in the file.
+    ends: Vec<u64>,
+}
+
+impl ExternalSort {
+    /// Sorts keys of `bits` bits with about `memory` bytes of memory, and room in `folder`.
+    pub(crate) fn new(folder: &Path, bits: u32, memory: u64) -> Self {
+        let capacity = (memory as usize / KEY).max(1 << 10);
+        ExternalSort {
+            folder: folder.to_owned(),
+            key_bytes: bits.div_ceil(8).clamp(1, 16) as usize,
+            capacity,
+            keys: Vec::new(),
+            file: None,
+            ends: Vec::new(),
+        }
+    }
+
+    /// Adds a key.
+    pub(crate) fn push(&mut self, key: u128) -> Result<()> {
+        if self.keys.len() == self.capacity {
+            self.flush()?;
+        }
+        if self.keys.len() == self.keys.capacity() {
+            // Doubled, but never beyond what may be taken.
+            let more = self.keys.len().max(1 << 10).min(self.capacity - self.keys.len());
+            self.keys.reserve_exact(more);
+        }
+        self.keys.push(key);
+        Ok(())
+    }
+
+    /// Ends the input.
+    pub(crate) fn finish(mut self) -> Result<SortedKeys> {
+        if self.ends.is_empty() {
+            self.keys.par_sort_unstable();
+            return Ok(SortedKeys::Memory(self.keys.into_iter()));
+        }
+        self.flush()?;
+        let memory = self.capacity * KEY;
+        self.keys = Vec::new();
+        let Some(file) = self.file else {
+            return Err(Error::Internal("runs without a file".to_owned()));
+        };
+        let room = (memory / self.ends.len()).clamp(BUFFER.0, BUFFER.1);
+        let mut merge = Merge {
+            file,
+            folder: self.folder,
+            key_bytes: self.key_bytes,
+            room: room / self.key_bytes * self.key_bytes,
+            runs: Vec::new(),
+            heads: BinaryHeap::new(),
+        };
+        let mut start = 0;
+        for end in self.ends {
+            merge.runs.push(Run { place: start, end, buffer: Vec::new(), at: 0 });
+            start = end;
+        }
+        for run in 0..merge.runs.len() {
+            if let Some(key) = merge.read(run)? {
+                merge.heads.push(Reverse((key, run)));
+            }
+        }
+        Ok(SortedKeys::Runs(merge))
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        if self.keys.is_empty() {
+            return Ok(());
+        }
+        self.keys.par_sort_unstable();
+        if self.file.is_none() {
+            let file = tempfile::tempfile_in(&self.folder);
+            self.file = Some(file.map_err(|e| Error::io("create", &self.folder, e))?);
+        }
+        let Some(file) = &self.file else { return Ok(()) };
+        let mut end = self.ends.last().copied().unwrap_or(0);
+        let mut bytes = Vec::new();
+        for keys in self.keys.chunks(BUFFER.1 / KEY) {
+            bytes.clear();
+            for key in keys {
+                bytes.extend_from_slice(&key.to_le_bytes()[..self.key_bytes]);
+            }
+            let written = file.write_all_at(&bytes, end);
+            written.map_err(|e| Error::io("write a temporary file in", &self.folder, e))?;
+            end += bytes.len() as u64;
+        }
+        self.ends.push(end);
+        self.keys.clear();
+        Ok(())
+    }
+}
+
+/// The keys in ascending order.
+#[derive(Debug)]
+pub(crate) enum SortedKeys {
+    /// All of them.
+    Memory(std::vec::IntoIter<u128>),
+    /// Runs that are merged.
+    Runs(Merge),
+}
+
+impl SortedKeys {
+    /// The next key; equal keys come as often as they were pushed.
+    pub(crate) fn next(&mut self) -> Result<Option<u128>> {
+        match self {
+            SortedKeys::Memory(keys) => Ok(keys.next()),
+            SortedKeys::Runs(merge) => merge.next(),
+        }
+    }
+}
+
+/// A merge of sorted runs.
+#[derive(Debug)]
+pub(crate) struct Merge {
+    file: File,
+    folder: PathBuf,
+    key_bytes: usize,
+    /// Bytes read of a run at a time.
+    room: usize,
+    runs: Vec<Run>,
+    heads: BinaryHeap<Reverse<(u128, usize)>>,
+}
+
+#[derive(Debug)]
+struct Run {
+    place: u64,
+    end: u64,
+    buffer: Vec<u8>,
+    at: usize,
+}
+
+impl Merge {
+    fn next(&mut self) -> Result<Option<u128>> {
+        let Some(&Reverse((key, run))) = self.heads.peek() else { return Ok(None) };
+        let following = self.read(run)?;
+        if let Some(mut head) = self.heads.peek_mut() {
+            match following {
+                Some(following) => *head = Reverse((following, run)),
+                None => drop(PeekMut::pop(head)),
+            }
+        }
+        Ok(Some(key))
+    }
+
+    fn read(&mut self, run: usize) -> Result<Option<u128>> {
+        let Run { place, end, buffer, at } = &mut self.runs[run];
+        if *at == buffer.len() {
+            let count = (*end - *place).min(self.room as u64);
+            if count == 0 {
+                *buffer = Vec::new();
+                *at = 0;
+                return Ok(None);
+            }
+            buffer.resize(count as usize, 0);
+            let read = self.file.read_exact_at(buffer, *place);
+            read.map_err(|e| Error::io("read a temporary file in", &self.folder, e))?;
+            *place += count;
+            *at = 0;
+        }
+        let mut bytes = [0; KEY];
+        bytes[..self.key_bytes].copy_from_slice(&buffer[*at..*at + self.key_bytes]);
+        *at += self.key_bytes;
+        Ok(Some(u128::from_le_bytes(bytes)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn sorted(keys: &[u128], bits: u32, memory: u64) -> Vec<u128> {
+        let folder = tempfile::tempdir().unwrap();
+        let mut sort = ExternalSort::new(folder.path(), bits, memory);
+        for &key in keys {
+            sort.push(key).unwrap();
+        }
+        let mut sorted = sort.finish().unwrap();
+        let mut found = Vec::new();
+        while let Some(key) = sorted.next().unwrap() {
+            found.push(key);
+        }
+        found
+    }
+
+    #[test]
+    fn many_runs_come_out_as_one() {
+        let keys: Vec<u128> = (0..50_000u128).map(|at| at * 7919 % 30_011).collect();
+        let mut expected = keys.clone();
+        expected.sort_unstable();
+        assert_eq!(sorted(&keys, 15, 0), expected);
+        assert_eq!(sorted(&keys, 15, 1 << 30), expected);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(16))]
+        #[test]
+        fn any_keys_are_sorted(keys in prop::collection::vec(any::<u128>(), 0..5000)) {
+            let mut expected = keys.clone();
+            expected.sort_unstable();
+            prop_assert_eq!(sorted(&keys, 128, 0), expected);
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! Several numbers in one sortable key.
+
+use crate::error::{Error, Result};
+
+/// How many bits each number takes; the first one counts most.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct KeyLayout<const N: usize>([u32; N]);
+
+impl<const N: usize> KeyLayout<N> {
+    /// For numbers below these ends.
+    ///
+    /// # Errors
+    /// They need more than 128 bits.
+    pub(crate) fn new(ends: [u64; N]) -> Result<Self> {
+        let layout = KeyLayout(ends.map(|end| u64::BITS - end.saturating_sub(1).leading_zeros()));
+        if layout.bits() <= u128::BITS {
+            return Ok(layout);
+        }
+        Err(Error::config(
+            "--edges",
+            format!("the graph is too large: {ends:?} need {} bits", layout.bits()),
+        ))
+    }
+
+    /// Bits of a key.
+    pub(crate) fn bits(&self) -> u32 {
+        self.0.iter().sum()
+    }
+
+    /// Bytes of a key.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bits().div_ceil(8).max(1) as usize
+    }
+
+    #[inline]
+    pub(crate) fn pack(&self, numbers: [u64; N]) -> u128 {
+        let pairs = self.0.iter().zip(numbers);
+        pairs.fold(0, |key, (&bits, number)| key << bits | u128::from(number))
+    }
+
+    #[inline]
+    pub(crate) fn unpack(&self, mut key: u128) -> [u64; N] {
+        let mut numbers = [0; N];
+        for (number, &bits) in numbers.iter_mut().zip(&self.0).rev() {
+            *number = (key & ((1 << bits) - 1)) as u64;
+            key >>= bits;
+        }
+        numbers
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_come_back_and_keys_sort_as_numbers_do() {
+        let layout = KeyLayout::new([1, 5, 1 << 40, 1000]).unwrap();
+        assert_eq!((layout.bits(), layout.bytes()), (53, 7));
+        let low = [0, 3, (1 << 40) - 1, 999];
+        let high = [0, 4, 0, 0];
+        assert_eq!(layout.unpack(layout.pack(low)), low);
+        assert!(layout.pack(low) < layout.pack(high));
+        assert!(KeyLayout::new([u64::MAX; 3]).is_err());
+    }
+}

@@ -1,0 +1,199 @@
+//! The neighbours of all nodes, on disk.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use super::edge_rules::RuledEdges;
+use super::progress::Meter;
+use crate::error::{Error, Result};
+use crate::io::{ExternalSort, KeyLayout};
+
+/// Bytes read at a time.
+const BUFFER: usize = 1 << 20;
+
+/// Of each node: how many edges it owns, and its neighbours, whatever the direction of edges, each once, ascending, and
+/// without itself.
+///
+/// The file has per node the number of neighbours, the number of edges, the first neighbour, and from each neighbour to
+/// the next the distance less one; all in bytes of seven bits (LEB128). It is gone over in the order of nodes.
+#[derive(Debug)]
+pub(super) struct Adjacency {
+    file: File,
+    folder: PathBuf,
+    bytes: u64,
+    pub(super) num_nodes: u64,
+    /// Neighbours of all nodes.
+    pub(super) entries: u64,
+}
+
+impl Adjacency {
+    /// Sorts the edges of a graph.
+    pub(super) fn build(
+        edges: &RuledEdges<'_>,
+        num_nodes: u64,
+        folder: &Path,
+        memory: u64,
+        meter: &mut Meter<'_, '_>,
+    ) -> Result<Self> {
+        // The last bit tells the node that owns the edge.
+        let layout = KeyLayout::new([num_nodes, num_nodes, 2])?;
+        let mut sort = ExternalSort::new(folder, layout.bits(), memory);
+        edges.for_each(|edge| {
+            meter.tick()?;
+            sort.push(layout.pack([edge.dst, edge.src, 1]))?;
+            sort.push(layout.pack([edge.src, edge.dst, 0]))
+        })?;
+        let mut sorted = sort.finish()?;
+        let mut writer = AdjacencyWriter::create(folder)?;
+        let mut next = sorted.next()?.map(|key| layout.unpack(key));
+        let mut neighbours = Vec::new();
+        for node in 0..num_nodes {
+            let mut owned = 0;
+            neighbours.clear();
+            while let Some([this, neighbour, owns]) = next.filter(|[this, ..]| *this == node) {
+                owned += owns;
+                if neighbour != this && neighbours.last() != Some(&neighbour) {
+                    neighbours.push(neighbour);
+                }
+                next = sorted.next()?.map(|key| layout.unpack(key));
+            }
+            meter.add(owned)?;
+            writer.push(owned, &neighbours)?;
+        }
+        writer.finish(num_nodes)
+    }
+
+    /// Goes over all nodes.
+    pub(super) fn read(&self) -> AdjacencyReader<'_> {
+        AdjacencyReader {
+            adjacency: self,
+            place: 0,
+            buffer: Vec::new(),
+            at: 0,
+            left: 0,
+            last: None,
+        }
+    }
+}
+
+struct AdjacencyWriter {
+    file: BufWriter<File>,
+    folder: PathBuf,
+    bytes: u64,
+    entries: u64,
+}
+
+impl AdjacencyWriter {
+    fn create(folder: &Path) -> Result<Self> {
+        let file = tempfile::tempfile_in(folder).map_err(|e| Error::io("create", folder, e))?;
+        let file = BufWriter::with_capacity(BUFFER, file);
+        Ok(AdjacencyWriter { file, folder: folder.to_owned(), bytes: 0, entries: 0 })
+    }
+
+    fn push(&mut self, owned: u64, neighbours: &[u64]) -> Result<()> {
+        self.put(neighbours.len() as u64)?;
+        self.put(owned)?;
+        let mut due = 0;
+        for &neighbour in neighbours {
+            self.put(neighbour - due)?;
+            due = neighbour + 1;
+        }
+        self.entries += neighbours.len() as u64;
+        Ok(())
+    }
+
+    fn put(&mut self, mut value: u64) -> Result<()> {
+        let mut bytes = [0; 10];
+        let mut len = 0;
+        while value >= 0x80 {
+            bytes[len] = value as u8 | 0x80;
+            value >>= 7;
+            len += 1;
+        }
+        bytes[len] = value as u8;
+        self.bytes += len as u64 + 1;
+        let written = self.file.write_all(&bytes[..=len]);
+        written.map_err(|e| Error::io("write a temporary file in", &self.folder, e))
+    }
+
+    fn finish(self, num_nodes: u64) -> Result<Adjacency> {
+        let file = self.file.into_inner().map_err(std::io::IntoInnerError::into_error);
+        let file = file.map_err(|e| Error::io("write a temporary file in", &self.folder, e))?;
+        Ok(Adjacency {
+            file,
+            folder: self.folder,
+            bytes: self.bytes,
+            num_nodes,
+            entries: self.entries,
+        })
+    }
+}
+
+/// A pass over all nodes.
+pub(super) struct AdjacencyReader<'a> {
+    adjacency: &'a Adjacency,
+    place: u64,
+    buffer: Vec<u8>,
+    at: usize,
+    /// Neighbours of the current node that have not been read.
+    left: u64,
+    /// The neighbour read last, of this node.
+    last: Option<u64>,
+}
+
+impl AdjacencyReader<'_> {
+    /// Goes to the next node and gives how many neighbours and edges it has. Neighbours of the node before that were
+    /// not asked for are skipped.
+    pub(super) fn node(&mut self) -> Result<(u64, u64)> {
+        while self.neighbour()?.is_some() {}
+        self.left = self.get()?;
+        self.last = None;
+        Ok((self.left, self.get()?))
+    }
+
+    /// The next neighbour of the node.
+    #[inline]
+    pub(super) fn neighbour(&mut self) -> Result<Option<u64>> {
+        if self.left == 0 {
+            return Ok(None);
+        }
+        self.left -= 1;
+        let distance = self.get()?;
+        let neighbour = self.last.map_or(distance, |last| last + 1 + distance);
+        self.last = Some(neighbour);
+        Ok(self.last)
+    }
+
+    #[inline]
+    fn get(&mut self) -> Result<u64> {
+        let (mut value, mut shift) = (0, 0);
+        loop {
+            if self.at == self.buffer.len() {
+                self.fill()?;
+            }
+            let byte = self.buffer[self.at];
+            self.at += 1;
+            value |= u64::from(byte & 0x7f) << shift;
+            if byte < 0x80 {
+                return Ok(value);
+            }
+            shift += 7;
+        }
+    }
+
+    fn fill(&mut self) -> Result<()> {
+        let Adjacency { file, folder, bytes, .. } = self.adjacency;
+        let count = (bytes - self.place).min(BUFFER as u64);
+        if count == 0 {
+            return Err(Error::Internal("a node beyond the last one was asked for".to_owned()));
+        }
+        self.buffer.resize(count as usize, 0);
+        let read = file.read_exact_at(&mut self.buffer, self.place);
+        read.map_err(|e| Error::io("read a temporary file in", folder, e))?;
+        self.place += count;
+        self.at = 0;
+        Ok(())
+    }
+}

@@ -1,0 +1,152 @@
+//! METIS, on graphs that fit in memory.
+
+use metis::option::Seed;
+use parking_lot::Mutex;
+
+use super::loads::{CONSTRAINTS, TOLERANCE};
+use super::partitioner::{Partitioner, Task};
+use super::progress::{Meter, Observer, Step};
+use crate::error::{Error, Result};
+use crate::event::size;
+
+/// Sums of weights stay below this, which leaves METIS room in its 32 bits.
+const MAX_SUM: u64 = 1 << 30;
+
+/// METIS draws from the C library's random numbers, which all threads share: two at a time would disturb each other.
+static METIS: Mutex<()> = Mutex::new(());
+
+/// Bytes that METIS takes per neighbour and per node, its input counted, on graphs that it can hardly make smaller: measured
+/// on R-MAT graphs. Graphs with communities take half.
+const PER_ENTRY: u64 = 80;
+const PER_NODE: u64 = 120;
+
+/// METIS (Karypis and Kumar 1998) on the whole graph.
+pub(super) struct MetisPartitioner;
+
+impl Partitioner for MetisPartitioner {
+    fn assign(&self, task: &Task<'_>, observer: &mut Observer<'_>) -> Result<Vec<u16>> {
+        let adjacency = task.adjacency(observer)?;
+        let limit = i32::MAX as u64;
+        if adjacency.entries > limit || adjacency.num_nodes >= limit {
+            let problem = format!(
+                "metis counts with 32 bits, but the graph has {} nodes and {} pairs of neighbours",
+                adjacency.num_nodes,
+                adjacency.entries / 2
+            );
+            return Err(Error::config("--method", problem).with_hint("use --method stream"));
+        }
+        check_memory(adjacency.num_nodes, adjacency.entries, task.memory)
+            .map_err(|e| e.with_hint("use --method stream, or allow more memory"))?;
+        let mut graph = WeightedGraph::default();
+        let mut meter = Meter::new(observer, Step::Assigning, adjacency.num_nodes)?;
+        let mut nodes = adjacency.read();
+        for node in 0..adjacency.num_nodes {
+            meter.tick()?;
+            let (_, edges) = nodes.node()?;
+            let train = task.train.is_some_and(|train| train.contains(node));
+            while let Some(neighbour) = nodes.neighbour()? {
+                graph.neighbours.push(neighbour as i32);
+            }
+            graph.end_node([1, edges, u64::from(train)]);
+        }
+        drop(adjacency);
+        graph.partition(task.num_parts, task.seed)
+    }
+}
+
+/// Refuses what METIS could not do in so many bytes.
+fn check_memory(nodes: u64, entries: u64, memory: u64) -> Result<()> {
+    let needed = entries * PER_ENTRY + nodes * PER_NODE;
+    if needed <= memory {
+        return Ok(());
+    }
+    let problem = format!(
+        "METIS may need {} for {nodes} nodes and {} pairs of neighbours, {} are left",
+        size(needed),
+        entries / 2,
+        size(memory)
+    );
+    Err(Error::config("--memory", problem))
+}
+
+/// A symmetric graph whose nodes and pairs of neighbours have weights.
+#[derive(Debug)]
+pub(super) struct WeightedGraph {
+    starts: Vec<i32>,
+    /// Of all nodes, one after the other.
+    pub(super) neighbours: Vec<i32>,
+    /// A weight per neighbour, or nothing if all are 1.
+    pub(super) weights: Vec<u32>,
+    node_weights: Vec<[u64; CONSTRAINTS]>,
+}
+
+impl Default for WeightedGraph {
+    fn default() -> Self {
+        let (neighbours, weights, node_weights) = (Vec::new(), Vec::new(), Vec::new());
+        WeightedGraph { starts: vec![0], neighbours, weights, node_weights }
+    }
+}
+
+impl WeightedGraph {
+    /// Ends the neighbours of the next node; `weights` are what partitions are to have the same of.
+    pub(super) fn end_node(&mut self, weights: [u64; CONSTRAINTS]) {
+        self.starts.push(self.neighbours.len() as i32);
+        self.node_weights.push(weights);
+    }
+
+    /// Refuses a graph that METIS could not partition in so many bytes.
+    pub(super) fn check_memory(&self, memory: u64) -> Result<()> {
+        check_memory(self.node_weights.len() as u64, self.neighbours.len() as u64, memory)
+    }
+
+    /// The partition of each node.
+    pub(super) fn partition(self, num_parts: usize, seed: u64) -> Result<Vec<u16>> {
+        let mut parts = vec![0; self.node_weights.len()];
+        if num_parts > 1 && !parts.is_empty() {
+            self.run(num_parts as i32, (seed & 0x7fff_ffff) as i32, &mut parts)?;
+        }
+        Ok(parts.into_iter().map(|part| part as u16).collect())
+    }
+
+    fn run(mut self, num_parts: i32, seed: i32, parts: &mut [i32]) -> Result<()> {
+        let (node_weights, constraints) = scaled(&std::mem::take(&mut self.node_weights));
+        let sum: u64 = self.weights.iter().map(|&weight| u64::from(weight)).sum();
+        let divisor = sum.div_ceil(MAX_SUM).max(1) as u32;
+        let weights = std::mem::take(&mut self.weights).into_iter();
+        let weights: Vec<i32> = weights.map(|weight| (weight / divisor).max(1) as i32).collect();
+        let tolerance = vec![TOLERANCE as f32; constraints];
+        let failed = |e: &dyn std::fmt::Display| Error::Internal(format!("METIS: {e}"));
+        let graph =
+            metis::Graph::new(constraints as i32, num_parts, &self.starts, &self.neighbours);
+        let mut graph = graph
+            .map_err(|e| failed(&e))?
+            .set_vwgt(&node_weights)
+            .set_ubvec(&tolerance)
+            .set_option(Seed(seed));
+        if !weights.is_empty() {
+            graph = graph.set_adjwgt(&weights);
+        }
+        let _alone = METIS.lock();
+        graph.part_kway(parts).map(drop).map_err(|e| match e {
+            metis::Error::Memory => Error::config("--method", "METIS ran out of memory")
+                .with_hint("use --method stream"),
+            other => failed(&other),
+        })
+    }
+}
+
+/// Weights in 32 bits, node by node, and how many there are per node: those that are zero everywhere are left out.
+fn scaled(weights: &[[u64; CONSTRAINTS]]) -> (Vec<i32>, usize) {
+    let mut sums = [0u64; CONSTRAINTS];
+    for node in weights {
+        sums.iter_mut().zip(node).for_each(|(sum, weight)| *sum += weight);
+    }
+    let used: Vec<(usize, u64)> = (0..CONSTRAINTS)
+        .filter(|&at| sums[at] > 0)
+        .map(|at| (at, sums[at].div_ceil(MAX_SUM)))
+        .collect();
+    let values = weights.iter().flat_map(|node| {
+        used.iter().map(|&(at, divisor)| (node[at] / divisor).max(u64::from(node[at] > 0)) as i32)
+    });
+    (values.collect(), used.len())
+}

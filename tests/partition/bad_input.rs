@@ -1,0 +1,150 @@
+//! Guards against: a wrong line, number or flag that is swallowed, or an error that does not name it.
+
+use std::path::Path;
+
+use assert_cmd::Command;
+use predicates::str::contains;
+
+use super::support::write;
+
+/// What the command says of wrong input.
+fn complaint(folder: &Path, arguments: &[&str]) -> String {
+    let out = folder.join("out");
+    let output = Command::cargo_bin("sar-single")
+        .unwrap()
+        .current_dir(folder)
+        .args(["partition", "--num-parts", "2", "--out", "out"])
+        .args(arguments)
+        .assert()
+        .code(1)
+        .get_output()
+        .stderr
+        .clone();
+    assert!(!out.exists(), "{arguments:?} left {}", out.display());
+    String::from_utf8(output).unwrap()
+}
+
+#[test]
+fn a_wrong_line_of_edges_is_named_with_its_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let cases = [
+        ("0 1\n1 x\n", "line 2: \"x\" is no node id"),
+        ("0 1\n1\n", "line 2: holds one column"),
+        ("0 1\n\n# note\n-1 0\n", "line 4: \"-1\" is no node id"),
+        ("0,1\n1,0,3\n", "line 2: holds 3 columns, 2 are known"),
+        ("0 1\n1 1.5\n", "line 2: \"1.5\" is no node id"),
+        ("0 1\n1 99999999999999999999999\n", "line 2"),
+        ("0 1\n1 1099511627776\n", "line 2: node 1099511627776 is beyond 2^40 nodes"),
+        ("0 1 5\n1 2 x\n", "line 1: holds 3 columns"),
+    ];
+    for (text, due) in cases {
+        write(folder.path(), "e.txt", text);
+        let said = complaint(folder.path(), &["--edges", "e.txt"]);
+        assert!(said.contains("e.txt: ") && said.contains(due), "{text:?}: {said}");
+    }
+    write(folder.path(), "e.txt", "0 1 5\n1 2 x\n");
+    let said = complaint(folder.path(), &["--edges", "e.txt", "--edge-columns", "w"]);
+    assert!(said.contains("line 2: column w: \"x\" is no number"), "{said}");
+    let said = complaint(folder.path(), &["--edges", "e.txt", "--edge-columns", "w,v"]);
+    assert!(said.contains("line 1: has no column v"), "{said}");
+}
+
+#[test]
+fn nodes_beyond_their_number_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), "e.txt", "0 1\n1 5\n");
+    let said = complaint(folder.path(), &["--edges", "e.txt", "--num-nodes", "5"]);
+    assert!(said.contains("line 2: node 5 is beyond the 5 nodes"), "{said}");
+    write(folder.path(), "x.csv", "1\n2\n3\n");
+    let with_data = ["--edges", "e.txt", "--node-data", "x=x.csv"];
+    let said = complaint(folder.path(), &with_data);
+    assert!(
+        said.contains("line 2: node 5 is beyond the 3 nodes of type _N that --node-data x"),
+        "{said}"
+    );
+    let said = complaint(folder.path(), &[&with_data[..], &["--num-nodes", "6"]].concat());
+    assert!(
+        said.contains("--node-data x: tells of 3 nodes of type _N, but --num-nodes of 6"),
+        "{said}"
+    );
+    write(folder.path(), "train.txt", "1\n6\n");
+    let said = complaint(folder.path(), &["--edges", "e.txt", "--split", "train=train.txt"]);
+    assert!(said.contains("train.txt: line 2: node 6 is beyond the 6 nodes"), "{said}");
+}
+
+#[test]
+fn tables_of_the_wrong_form_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), "e.txt", "0 1\n1 2\n");
+    write(folder.path(), "x.csv", "a,b\n1,2\n3,4\n5\n");
+    let said = complaint(folder.path(), &["--edges", "e.txt", "--node-data", "x=x.csv"]);
+    assert!(said.contains("x.csv: line 4: has 1 columns, the lines before have 2"), "{said}");
+    write(folder.path(), "x.csv", "1,2\n3,four\n5,6\n");
+    let said = complaint(folder.path(), &["--edges", "e.txt", "--node-data", "x=x.csv"]);
+    assert!(said.contains("x.csv: line 2: column 2: \"four\" is no number"), "{said}");
+    write(folder.path(), "w.csv", "1\n2\n3\n");
+    let said = complaint(folder.path(), &["--edges", "e.txt", "--edge-data", "w=w.csv"]);
+    assert!(said.contains("w.csv: has 3 rows, but there are 2 edges"), "{said}");
+    write(folder.path(), "x.npy", "no numpy file");
+    let said = complaint(folder.path(), &["--edges", "e.txt", "--node-data", "x=x.npy"]);
+    assert!(said.contains("x.npy") && said.contains("not a numpy file"), "{said}");
+    let said = complaint(folder.path(), &["--edges", "missing.npy"]);
+    assert!(said.contains("missing.npy: cannot be read"), "{said}");
+    std::fs::write(folder.path().join("e.gz"), [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 7, 7]).unwrap();
+    let said = complaint(folder.path(), &["--edges", "e.gz"]);
+    assert!(said.contains("e.gz: cannot be read"), "{said}");
+}
+
+#[test]
+fn flags_that_do_not_fit_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), "e.txt", "0 1\n1 2\n");
+    let edges = ["--edges", "e.txt"];
+    let with = |more: &[&str]| complaint(folder.path(), &[&edges[..], more].concat());
+    for (flags, due) in [
+        (&["--num-nodes", "many"][..], "\"many\" is no number"),
+        (&["--split", "paper/train=e.txt"], "no edge joins nodes of type \"paper\""),
+        (&["--node-data", "paper/x=x.csv"], "x.csv: cannot be read"),
+        (&["--edge-data", "a:b/w=w.csv"], "is no edge type"),
+        (&["--node-data", "x"], "is not of the form NAME=FILE"),
+        (&["--method", "file"], "--assignment: is missing"),
+        (&["--assignment", "e.txt"], "--assignment: is not used"),
+        (&["--memory", "1MiB"], "is too little for this graph"),
+        (&["--name", "../g"], "--name: is to name a file"),
+        (&["--edge-columns", "w,w"], "is given twice"),
+        (&["--node-ids", "string", "--num-nodes", "3"], "isolated nodes without names"),
+    ] {
+        let said = with(flags);
+        assert!(said.contains(due), "{flags:?}: {said}");
+    }
+    write(folder.path(), "parts", "0\n1\n2\n");
+    let said = with(&["--method", "file", "--assignment", "parts"]);
+    assert!(said.contains("parts: line 3: \"2\" is none of 2 partitions"), "{said}");
+    write(folder.path(), "parts", "0\n1\n");
+    let said = with(&["--method", "file", "--assignment", "parts"]);
+    assert!(said.contains("assigns 2 nodes, but there are 3"), "{said}");
+    let typed = ["--edges", "a:r:b=e.txt", "--undirected"];
+    let said = complaint(folder.path(), &typed);
+    assert!(said.contains("the reverse of a:r:b is no edge of that type"), "{said}");
+}
+
+#[test]
+fn a_folder_that_holds_something_is_not_written_to() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = write(folder.path(), "e.txt", "0 1\n1 2\n");
+    let partition = || {
+        let mut command = Command::cargo_bin("sar-single").unwrap();
+        command.args(["partition", "--num-parts", "2", "--edges"]).arg(&path).arg("--out");
+        command
+    };
+    let said = "is not empty: it holds e.txt";
+    partition().arg(folder.path()).assert().code(1).stderr(contains(said));
+    let left = folder.path().join("parts/.unfinished-abc");
+    std::fs::create_dir_all(&left).unwrap();
+    partition()
+        .arg(folder.path().join("parts"))
+        .assert()
+        .code(1)
+        .stderr(contains("was left by a run that was killed"))
+        .stderr(contains(format!("hint: remove {}", left.display())));
+}

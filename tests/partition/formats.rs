@@ -1,0 +1,168 @@
+//! Guards against: formats of other tools that are misread.
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use sar::data::dgl::{EdgeBlock, Partition, PartitionConfig, verify};
+use sar::imports::{GraphFiles, GraphSource};
+use sar::partition::{Method, PartitionRequest, partition_graph};
+
+use super::common::repository;
+use super::support::{edges, files, lines, partition, request, write};
+
+/// What a partition holds: edges (source, destination, type), and tables of nodes and edges by key.
+type Content = (Vec<(u64, u64, u32)>, Vec<(String, Vec<f64>)>);
+
+fn content(json: &Path, part: usize) -> Content {
+    let config = PartitionConfig::open(json).unwrap();
+    let partition = Partition::open(&config, part).unwrap();
+    let first = config.book().node_range(part).start;
+    let mut found = Vec::new();
+    let mut reader = partition.edges(100).unwrap();
+    let mut block = EdgeBlock::default();
+    while reader.next_block(&mut block).unwrap() {
+        for at in 0..block.len() {
+            found.push((block.src[at], first + block.dst[at], block.etype[at]));
+        }
+    }
+    found.sort_unstable();
+    let mut tables = Vec::new();
+    for set in [partition.node_features(), partition.edge_features()] {
+        for feature in set.features() {
+            let array = feature.array();
+            let mut values = vec![0.0; (array.num_rows() * array.row_len()) as usize];
+            array.read_f64(0..array.num_rows(), &mut values).unwrap();
+            let key = format!("{} {} {:?}", feature.key(), array.dtype(), array.row_shape());
+            // Edges of one type may be in another order.
+            if feature.key().contains(':') {
+                values.sort_unstable_by(f64::total_cmp);
+            }
+            tables.push((key, values));
+        }
+    }
+    tables.sort_by(|a, b| a.0.cmp(&b.0));
+    (found, tables)
+}
+
+/// DGL 2.1.0's pipeline made `out_numpy` of `chunked_numpy` and `assignment`.
+#[test]
+fn chunked_graphs_give_what_dgls_pipeline_gives() {
+    let samples = repository("tests/fixtures/chunked");
+    let folder = tempfile::tempdir().unwrap();
+    let assignment = ["author", "paper"]
+        .map(|ty| (ty.to_owned(), samples.join(format!("assignment/{ty}.txt"))))
+        .to_vec();
+    let request =
+        PartitionRequest { method: Method::File, assignment, name: "chk".to_owned(), ..request(2) };
+    let due = samples.join("out_numpy/metadata.json");
+    let mut outputs = Vec::new();
+    for form in ["chunked_numpy", "chunked_parquet"] {
+        let source = GraphSource::Files(
+            GraphFiles::of_chunks(&samples.join(form).join("metadata.json")).unwrap(),
+        );
+        let out = folder.path().join(form);
+        let done = partition_graph(&source, &request, &out, &mut |_| Ok(())).unwrap();
+        assert!(verify(&PartitionConfig::open(&done.json).unwrap()).is_empty());
+        for part in 0..2 {
+            assert_eq!(content(&done.json, part), content(&due, part), "{form}, partition {part}");
+        }
+        outputs.push(files(&out));
+    }
+    assert!(outputs[0] == outputs[1], "numpy and parquet make different partitions");
+}
+
+#[test]
+fn both_forms_of_chunk_counts_are_read_and_contradictions_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = fs::read_to_string(
+        repository("tests/fixtures/chunked/chunked_numpy").join("metadata.json"),
+    );
+    let mut json: serde_json::Value = serde_json::from_str(&text.unwrap()).unwrap();
+    let read = |json: &serde_json::Value| {
+        GraphFiles::of_chunks(&write(folder.path(), "metadata.json", &json.to_string()))
+    };
+    let both = read(&json).unwrap();
+    let object = json.as_object_mut().unwrap();
+    let per_type = object.remove("num_nodes_per_type").unwrap();
+    assert_eq!(read(&json).unwrap(), both);
+    let object = json.as_object_mut().unwrap();
+    object.insert("num_nodes_per_type".to_owned(), per_type);
+    object.remove("num_nodes_per_chunk");
+    assert_eq!(read(&json).unwrap(), both);
+    json["num_nodes_per_chunk"] = serde_json::json!([[9, 9], [1, 1]]);
+    assert!(read(&json).unwrap_err().to_string().contains("contradict each other"));
+    json.as_object_mut().unwrap().remove("node_type");
+    assert!(read(&json).unwrap_err().to_string().contains("missing field `node_type`"));
+}
+
+fn gzip(folder: &Path, name: &str, text: &str) {
+    let path = folder.join(name);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    let mut file = GzEncoder::new(fs::File::create(path).unwrap(), Compression::fast());
+    file.write_all(text.as_bytes()).unwrap();
+    file.finish().unwrap();
+}
+
+#[test]
+fn a_data_set_of_ogb_is_read_with_its_split() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    gzip(here, "raw/edge.csv.gz", "0,1\n1,2\n2,3\n3,0\n");
+    gzip(here, "raw/num-node-list.csv.gz", "5\n");
+    gzip(here, "raw/node-feat.csv.gz", &lines((0..5).map(|at| format!("{at}.5,-0.25"))));
+    gzip(here, "raw/node-label.csv.gz", &lines(0..5));
+    gzip(here, "split/time/train.csv.gz", "0\n4\n");
+    gzip(here, "split/time/valid.csv.gz", "1\n");
+    gzip(here, "split/time/test.csv.gz", "2\n3\n");
+    let graph = GraphFiles::of_ogb(here).unwrap();
+    let out = here.join("out");
+    let done = partition(graph, &request(1), &out).unwrap();
+    let (edges, tables) = content(&done.json, 0);
+    assert_eq!(edges, [(0, 1, 0), (1, 2, 0), (2, 3, 0), (3, 0, 0)]);
+    let table = |key: &str, values: &[f64]| (key.to_owned(), values.to_vec());
+    let due = [
+        table("_N/feat float32 [2]", &[0.5, -0.25, 1.5, -0.25, 2.5, -0.25, 3.5, -0.25, 4.5, -0.25]),
+        table("_N/label int64 []", &[0.0, 1.0, 2.0, 3.0, 4.0]),
+        table("_N/test_mask uint8 []", &[0.0, 0.0, 1.0, 1.0, 0.0]),
+        table("_N/train_mask uint8 []", &[1.0, 0.0, 0.0, 0.0, 1.0]),
+        table("_N/val_mask uint8 []", &[0.0, 1.0, 0.0, 0.0, 0.0]),
+    ];
+    assert_eq!(tables, due);
+    gzip(here, "split/random/train.csv.gz", "0\n");
+    assert!(GraphFiles::of_ogb(here).unwrap_err().to_string().contains("holds 2 splits"));
+    assert!(GraphFiles::of_ogb(&out).unwrap_err().to_string().contains("raw/edge.csv.gz"));
+}
+
+#[test]
+fn a_graph_of_metis_is_read_with_its_weights() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    // The manual's example: weights of nodes and edges, and an isolated node.
+    let path = write(here, "m.graph", "% a comment\n4 2 011 1\n7 2 5 3 1\n8 1 5\n9 1 1\n1\n");
+    let mut graph = edges(&path);
+    graph.edge_columns = vec!["weight".to_owned()];
+    let done = partition(graph, &request(1), &here.join("weighted")).unwrap();
+    let (found, tables) = content(&done.json, 0);
+    assert_eq!(found, [(0, 1, 0), (0, 2, 0), (1, 0, 0), (2, 0, 0)]);
+    assert_eq!(done.nodes, 4);
+    assert_eq!(tables, [("_N:_E:_N/weight int64 []".to_owned(), vec![1.0, 1.0, 5.0, 5.0])]);
+    let path = write(here, "plain.graph", "3 2\n2\n1 3\n2\n");
+    let done = partition(edges(&path), &request(1), &here.join("plain")).unwrap();
+    assert_eq!(content(&done.json, 0).0, [(0, 1, 0), (1, 0, 0), (1, 2, 0), (2, 1, 0)]);
+    for (text, due) in [
+        ("3 2\n2\n1 3\n", "line 3: is the last line, after 2 of 3 nodes"),
+        ("3 2\n2\n1 4\n2\n", "line 3: \"4\" is none of 3 nodes"),
+        ("3 2\n2\n1 0\n2\n", "line 3: \"0\" is none of 3 nodes"),
+        ("3 3\n2\n1 3\n2\n", "ends 4 edges"),
+        ("3 2 1\n2 5\n1 5 3 6\n2 6\n", "edge weights, which have no name"),
+        ("2 1\n2\n1\n\n1\n", "line 5: comes behind the last of 2 nodes"),
+        ("x\n", "line 1"),
+    ] {
+        let path = write(here, "wrong.graph", text);
+        let error = partition(edges(&path), &request(1), &here.join("wrong")).unwrap_err();
+        assert!(error.to_string().contains(due), "{text:?}: {error}");
+    }
+}

@@ -1,0 +1,16 @@
+//! Tests of the command `partition`.
+#![allow(clippy::unwrap_used)]
+
+#[path = "../common/mod.rs"]
+mod common;
+mod support;
+
+mod bad_input;
+mod dgl;
+mod formats;
+mod nothing_left_behind;
+mod original_order;
+mod quality;
+mod repartitioned;
+mod same_bytes;
+mod verified;

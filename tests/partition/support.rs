@@ -1,0 +1,80 @@
+//! Small tools for tests of partitions.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use sar::imports::{GraphFiles, GraphSource};
+use sar::partition::{EdgeRules, Method, PartitionRequest, Partitioned, partition_graph};
+
+/// What the command does without flags, but for the memory, which is not to depend on the machine.
+pub(crate) fn request(num_parts: usize) -> PartitionRequest {
+    PartitionRequest {
+        name: "g".to_owned(),
+        num_parts,
+        method: Method::Stream,
+        assignment: Vec::new(),
+        rules: EdgeRules::default(),
+        memory: 4 << 30,
+        seed: 0,
+    }
+}
+
+/// A graph of edges in one file.
+pub(crate) fn edges(path: &Path) -> GraphFiles {
+    let edges = vec![GraphFiles::parse_edges("--edges", path.to_str().unwrap()).unwrap()];
+    GraphFiles { edges, ..GraphFiles::default() }
+}
+
+/// Writes text and gives its path.
+pub(crate) fn write(folder: &Path, name: &str, text: &str) -> PathBuf {
+    let path = folder.join(name);
+    fs::write(&path, text).unwrap();
+    path
+}
+
+/// A text of one line per item.
+pub(crate) fn lines(items: impl Iterator<Item = impl ToString>) -> String {
+    let mut text = String::new();
+    for item in items {
+        text.push_str(&item.to_string());
+        text.push('\n');
+    }
+    text
+}
+
+/// `count` edges between `nodes` nodes, without a pattern, as text.
+pub(crate) fn scattered(nodes: u64, count: u64) -> String {
+    let mut state = 1u64;
+    let mut next = || {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % nodes
+    };
+    lines((0..count).map(|_| format!("{} {}", next(), next())))
+}
+
+/// Partitions without telling anybody how far it is.
+pub(crate) fn partition(
+    files: GraphFiles,
+    request: &PartitionRequest,
+    out: &Path,
+) -> sar::Result<Partitioned> {
+    partition_graph(&GraphSource::Files(files), request, out, &mut |_| Ok(()))
+}
+
+/// Every file below a folder, by its path in it, with its bytes.
+pub(crate) fn files(folder: &Path) -> Vec<(String, Vec<u8>)> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+        if path.is_dir() {
+            let inside = files(&path).into_iter();
+            found.extend(inside.map(|(below, bytes)| (format!("{name}/{below}"), bytes)));
+        } else {
+            found.push((name, fs::read(&path).unwrap()));
+        }
+    }
+    found.sort_unstable();
+    found
+}
