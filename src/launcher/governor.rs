@@ -9,6 +9,9 @@ use crate::ipc::Control;
 /// Of what is left of the budget, this much is given out: the rest is for what happens between two samples.
 const SAFETY: f64 = 0.85;
 
+/// Shares below this, in bytes, are not worth halving any more.
+const LEAST: u64 = 4 << 20;
+
 /// Shares a budget out.
 ///
 /// In the first epoch waiting workers keep nothing, which shows how much the run needs at least. Afterwards what is left of
@@ -18,11 +21,13 @@ pub(super) struct Governor {
     /// Bytes; 0: as little as possible.
     budget: u64,
     shared_out: bool,
+    /// The turns each rank had begun when shares were last lowered: until it begins another, it cannot have acted on it.
+    turns: Vec<u32>,
 }
 
 impl Governor {
     pub(super) fn new(control: Arc<Control>, budget: u64) -> Self {
-        Governor { control, budget, shared_out: false }
+        Governor { control, budget, shared_out: false, turns: Vec::new() }
     }
 
     /// After the first epoch, in which all processes together took at most `peak` bytes.
@@ -42,10 +47,15 @@ impl Governor {
         if self.budget == 0 || sum <= self.budget {
             return Ok(());
         }
+        let turns: Vec<u32> =
+            (0..self.control.world_size()).map(|rank| self.control.rank(rank).turns()).collect();
+        if turns.iter().zip(&self.turns).any(|(now, then)| now == then) {
+            return Ok(());
+        }
         let share = self.control.parked_share();
         if share > 0 {
-            // They act on it at their next pause.
-            self.control.set_parked_share(share / 2);
+            self.turns = turns;
+            self.control.set_parked_share(if share > LEAST { share / 2 } else { 0 });
             return Ok(());
         }
         let problem = format!(

@@ -9,7 +9,7 @@ use super::worker::Worker;
 
 /// Samples are at least this far apart.
 const INTERVAL: Duration = Duration::from_millis(50);
-/// Proportional set sizes are read once in so many samples.
+/// Proportional set sizes are read once in so many samples, and more often at the start, where programs are still taken up.
 const CALIBRATION: usize = 40;
 
 /// Samples the tree and keeps the largest sum seen.
@@ -44,8 +44,10 @@ impl MemorySampler {
         let workers = workers.iter().map(|worker| worker.pid().to_string());
         let mut sum = 0;
         for (i, process) in std::iter::once("self".to_owned()).chain(workers).enumerate() {
-            // Not all processes at once.
-            if i >= self.processes.len() || (self.samples + i).is_multiple_of(CALIBRATION) {
+            let start = self.samples.is_power_of_two();
+            // Later on not all processes at once.
+            let due = start || (self.samples + i).is_multiple_of(CALIBRATION);
+            if i >= self.processes.len() || due {
                 let anonymous = anonymous_memory(&process);
                 let sample = Sample { proportional: proportional_set_size(&process), anonymous };
                 match self.processes.get_mut(i) {

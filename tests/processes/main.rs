@@ -4,6 +4,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod budget;
 mod failures;
 mod interrupts;
 mod kills;

@@ -1,0 +1,43 @@
+//! The memory budget: the same weights at every budget, less written where more is kept, and a clear end where it is too
+//! small.
+
+use std::fs;
+
+use super::common::repository;
+use super::run::Run;
+
+#[test]
+fn a_budget_that_is_too_small_ends_the_run_with_exit_code_4() {
+    let ended = Run::endless(&["--memory-budget", "20MiB"]).end();
+    assert_eq!(ended.code, Some(4));
+    let error = ended.error();
+    assert!(error.contains("the memory budget is 20.0 MiB"), "{error}");
+    assert!(ended.stderr.contains("hint: raise --memory-budget"), "{}", ended.stderr);
+    ended.assert_no_spill_files();
+}
+
+#[test]
+fn budgets_change_what_is_written_and_not_what_is_learned() {
+    let json = repository("data/karate/karate.json");
+    let train = |budget: &str| {
+        let run = Run::start(&json, &["--epochs", "100", "--memory-budget", budget]);
+        let out = run.out();
+        let ended = run.end();
+        assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+        let metrics = fs::read_to_string(out.join("metrics.jsonl")).unwrap();
+        let written: Vec<u64> = metrics
+            .lines()
+            .filter_map(|line| {
+                let line: serde_json::Value = serde_json::from_str(line).unwrap();
+                line["bytes_written"].as_u64()
+            })
+            .collect();
+        (fs::read(out.join("model.safetensors")).unwrap(), written)
+    };
+    let (least, everything) = (train("min"), train("2GiB"));
+    assert_eq!(least.0, everything.0);
+    // The first epoch keeps nothing at any budget; the last shows what is kept.
+    assert_eq!(least.1[0], everything.1[0]);
+    let last = (least.1.last().unwrap(), everything.1.last().unwrap());
+    assert!(last.1 < last.0, "{last:?}");
+}
