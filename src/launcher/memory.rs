@@ -6,6 +6,7 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 use super::worker::Worker;
+use crate::io::anonymous_bytes;
 
 /// Samples are at least this far apart.
 const INTERVAL: Duration = Duration::from_millis(50);
@@ -48,7 +49,7 @@ impl MemorySampler {
             // Later on not all processes at once.
             let due = start || (self.samples + i).is_multiple_of(CALIBRATION);
             if i >= self.processes.len() || due {
-                let anonymous = anonymous_memory(&process);
+                let anonymous = anonymous_bytes(&process).unwrap_or(0);
                 let sample = Sample { proportional: proportional_set_size(&process), anonymous };
                 match self.processes.get_mut(i) {
                     Some(old) => *old = sample,
@@ -57,7 +58,9 @@ impl MemorySampler {
                 sum += sample.proportional;
             } else {
                 let Sample { proportional, anonymous } = self.processes[i];
-                sum += (proportional + anonymous_memory(&process)).saturating_sub(anonymous);
+                // A process that is gone has none.
+                let now = anonymous_bytes(&process).unwrap_or(0);
+                sum += (proportional + now).saturating_sub(anonymous);
             }
         }
         self.samples += 1;
@@ -77,13 +80,4 @@ fn proportional_set_size(pid: &str) -> u64 {
     let line = rollup.lines().find_map(|line| line.strip_prefix("Pss:"));
     let kib = line.and_then(|text| text.trim().strip_suffix("kB")?.trim().parse::<u64>().ok());
     kib.unwrap_or(0) << 10
-}
-
-/// In bytes; 0 for a process that is gone.
-fn anonymous_memory(pid: &str) -> u64 {
-    let statm = fs::read_to_string(format!("/proc/{pid}/statm")).unwrap_or_default();
-    let pages: Vec<u64> = statm.split_whitespace().filter_map(|n| n.parse().ok()).collect();
-    let resident = pages.get(1).zip(pages.get(2));
-    let pages = resident.map_or(0, |(resident, shared)| resident.saturating_sub(*shared));
-    pages * rustix::param::page_size() as u64
 }

@@ -25,12 +25,3 @@ pub fn give_memory_back() {
         libc::malloc_trim(0);
     }
 }
-
-/// How many bytes of memory this process has of its own: anonymous pages, those it still shares with the process it was
-/// forked from included. `None` where the system does not say.
-pub(super) fn anonymous_bytes() -> Option<u64> {
-    let statm = std::fs::read_to_string("/proc/self/statm").ok()?;
-    let mut pages = statm.split_whitespace().skip(1).map(str::parse::<u64>);
-    let (resident, shared) = (pages.next()?.ok()?, pages.next()?.ok()?);
-    Some(resident.saturating_sub(shared) * rustix::param::page_size() as u64)
-}

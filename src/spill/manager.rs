@@ -6,12 +6,13 @@ use std::time::Instant;
 
 use tch::{Kind, Tensor};
 
-use super::heap::{anonymous_bytes, give_memory_back};
+use super::heap::give_memory_back;
 use super::pointer::{Pointer, PointerTensor, Spillable};
 use super::store::SpillStore;
 use super::value::Spill;
 use crate::error::Result;
 use crate::graph::GraphShard;
+use crate::io::anonymous_bytes;
 use crate::ipc::{Phase, TurnLock};
 
 /// Which nodes a loss or an accuracy is taken over: `bool` tensors with one element per label.
@@ -63,7 +64,7 @@ impl PartitionDataManager {
             tracked: RefCell::default(),
             longest: Cell::new(64),
             resumed: Cell::new(None),
-            base: anonymous_bytes().unwrap_or(0),
+            base: anonymous_bytes("self").unwrap_or(0),
             partition_data: OnceCell::new(),
             features: OnceCell::new(),
             labels: OnceCell::new(),
@@ -151,7 +152,7 @@ impl PartitionDataManager {
         let mut slots: Vec<_> = self.tracked.borrow().iter().filter_map(Weak::upgrade).collect();
         slots.iter().try_for_each(|slot| slot.check_unpinned())?;
         // Freed memory is worth keeping, too: it need not be asked for and cleared again.
-        let all = anonymous_bytes().map(|bytes| bytes.saturating_sub(self.base));
+        let all = anonymous_bytes("self").map(|bytes| bytes.saturating_sub(self.base));
         if share > 0 && all.is_some_and(|all| all <= share) {
             return Ok(());
         }
