@@ -5,8 +5,9 @@ use std::cell::Cell;
 use std::sync::Arc;
 
 use sar::comm::{
-    FileGroup, Hooks, LocalGroup, ProcessGroup, ReduceOp, all_reduce, all_to_all, barrier,
-    broadcast, exchange_single_tensor, exchange_tensors, gather_grads, sync_params,
+    Collective, FileGroup, Hooks, LocalGroup, ProcessGroup, Recipient, ReduceOp, all_reduce,
+    all_to_all, barrier, broadcast, complete, exchange_single_tensor, exchange_tensors,
+    gather_grads, sync_params,
 };
 use sar::io::{DiskStorage, IoCounters};
 use sar::ipc::Control;
@@ -180,4 +181,72 @@ fn many_collectives_in_a_row_leave_no_files_but_the_last() {
     let mut names: Vec<_> = names.map(|n| n.into_string().unwrap()).collect();
     names.sort();
     assert_eq!(names, ["control", "outbox-39-0", "outbox-39-1", "outbox-39-2"]);
+}
+
+/// Posts this rank's number to everyone, to be kept or not.
+fn post_rank(group: &dyn ProcessGroup, hooks: &dyn Hooks, keep: bool) -> Collective {
+    let mut outbox = group.outbox().unwrap();
+    if keep {
+        outbox.keep();
+    }
+    outbox.begin(Recipient::Everyone);
+    outbox.write(&[group.rank() as u8]).unwrap();
+    complete(group, outbox.post().unwrap(), hooks).unwrap()
+}
+
+fn read_rank(group: &dyn ProcessGroup, collective: &Collective, from: usize) -> Result<u8> {
+    let mut byte = [u8::MAX];
+    group.inbox(collective, from)?.read(&mut byte)?;
+    Ok(byte[0])
+}
+
+#[test]
+fn kept_messages_can_be_read_again_after_other_collectives() {
+    on_every_backend(4, |group, hooks| {
+        let kept = post_rank(group, hooks, true);
+        for _ in 0..3 {
+            for from in 0..group.world_size() {
+                assert_eq!(read_rank(group, &kept, from).unwrap(), from as u8);
+            }
+            barrier(group, hooks).unwrap();
+        }
+    });
+}
+
+#[test]
+fn kept_messages_go_after_their_last_reading() {
+    let folder = tempfile::tempdir().unwrap();
+    let control = Arc::new(Control::create(&folder.path().join("control"), 1, 1).unwrap());
+    let storage = Arc::new(DiskStorage);
+    let group = FileGroup::new(control, 0, folder.path(), storage, IoCounters::default());
+    let file = folder.path().join("outbox-0-0");
+    run_ranks(vec![group], 4, &|group, hooks| {
+        let kept = post_rank(group, hooks, true);
+        barrier(group, hooks).unwrap();
+        barrier(group, hooks).unwrap();
+        assert!(file.exists());
+        drop(kept);
+        barrier(group, hooks).unwrap();
+        assert!(!file.exists());
+    });
+}
+
+#[test]
+fn a_changed_bit_in_a_message_is_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let control = Arc::new(Control::create(&folder.path().join("control"), 1, 1).unwrap());
+    let storage = Arc::new(DiskStorage);
+    let group = FileGroup::new(control, 0, folder.path(), storage, IoCounters::default());
+    let file = folder.path().join("outbox-0-0");
+    run_ranks(vec![group], 1, &|group, hooks| {
+        let collective = post_rank(group, hooks, true);
+        let whole = std::fs::read(&file).unwrap();
+        for at in 0..whole.len() {
+            let mut changed = whole.clone();
+            changed[at] ^= 4;
+            std::fs::write(&file, changed).unwrap();
+            let error = read_rank(group, &collective, 0).unwrap_err();
+            assert!(matches!(error, Error::Corrupt { .. }), "byte {at}: {error}");
+        }
+    });
 }
