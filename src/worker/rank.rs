@@ -61,7 +61,7 @@ impl RankSetup {
         set_threads(here.threads)?;
         let Surroundings { rank, control, folder, .. } = here;
         let counters = IoCounters::default();
-        let storage = Arc::new(DiskStorage);
+        let storage = Arc::new(DiskStorage::with_share(run.io));
         let spill = folder.join(format!("rank-{rank}"));
         std::fs::create_dir(&spill).map_err(|e| Error::io("create", &spill, e))?;
         let store = SpillStore::new(&spill, storage.clone(), counters.clone());
