@@ -49,18 +49,15 @@ fn turns_per_epoch_are_bounded_by_the_number_of_layers() {
 #[test]
 fn features_are_aggregated_in_the_first_epoch_alone() {
     let json = repository("data/karate/karate.json");
-    // Wider than the features (34), so that they are aggregated before they are multiplied.
+    // Wider than the features, so that they are aggregated before they are multiplied.
     for model in ["sage", "gcn", "gin"] {
         let folder = tempfile::tempdir().unwrap();
-        let flags =
-            ["--model", model, "--hidden", "40", "--patience", "9", "--val-mask-key", "train_mask"];
+        let flags = format!("--model {model} --hidden 40 --patience 9 --val-mask-key train_mask");
+        let flags: Vec<_> = flags.split(' ').collect();
         let epochs = train(&json, folder.path(), &flags);
-        let column =
-            |name: &str| -> Vec<_> { epochs.iter().map(|e| e[name].as_u64().unwrap()).collect() };
-        let (turns, read) = (column("lock_turns"), column("bytes_read"));
-        // Once less in the step, and once less in the evaluation after it.
+        let turns: Vec<_> = epochs.iter().map(|e| e["lock_turns"].as_u64().unwrap()).collect();
+        // The first evaluation does without already.
         assert_eq!(turns[0] - 1, turns[1], "{model}: {turns:?}");
-        assert!(read[1] < read[0], "{model}: {read:?}");
     }
 }
 
