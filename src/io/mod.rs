@@ -32,6 +32,7 @@ pub(crate) use external_sort::{ExternalSort, SortedKeys};
 pub use faulty::{Fault, FaultyStorage};
 pub use free_memory::free_memory;
 pub(crate) use key_layout::KeyLayout;
+pub(crate) use page_cache::drop_pages;
 pub use process_memory::anonymous_bytes;
 pub use ranged_read::read_ranges;
 pub use row_file::RowFile;

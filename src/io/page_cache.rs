@@ -48,7 +48,7 @@ impl CacheShare {
 }
 
 /// Takes pages of a file that are on disk out of the page cache.
-pub(super) fn drop_pages(file: &File, offset: u64, len: u64) -> io::Result<()> {
+pub(crate) fn drop_pages(file: &File, offset: u64, len: u64) -> io::Result<()> {
     // A length of 0 would mean the rest of the file.
     match NonZeroU64::new(len) {
         Some(len) => Ok(fadvise(file, offset, Some(len), Advice::DontNeed)?),

@@ -76,7 +76,9 @@ impl RankSetup {
             here.events.send(Event::Note(format!("partition {rank}: {note}")))?;
         }
         let features =
-            NodeFeatures::find(&partition, run.keys.features.as_deref(), run.normalize_features)?;
+            NodeFeatures::find(&partition, run.keys.features.as_deref(), run.normalize_features)?
+                // Samplers read single rows between two readings of all of them.
+                .leaving_cache(run.sampling.is_none());
         let in_feats = features.width();
         let size = features.size();
         let read = Rc::new(move || features.read(KIND, &counters));
