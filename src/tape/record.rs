@@ -47,6 +47,8 @@ pub struct Tape<'a> {
     entries: Vec<Entry<'a>>,
     values: usize,
     layer: u32,
+    /// Of a layer with a part per relation: which part, from 1; else 0.
+    relation: u32,
     grads: HashMap<usize, PointerTensor>,
     parameter_grads: HashMap<Parameter, PointerTensor>,
 }
@@ -76,6 +78,7 @@ impl<'a> Tape<'a> {
             entries: Vec::new(),
             values: 0,
             layer: 0,
+            relation: 0,
             grads: HashMap::new(),
             parameter_grads: HashMap::new(),
         }
@@ -107,7 +110,13 @@ impl<'a> Tape<'a> {
     /// by it.
     pub fn enter_layer(&mut self, layer: usize) {
         self.layer = layer as u32;
+        self.relation = 0;
         self.manager.set_phase(Phase::Forward(self.layer));
+    }
+
+    /// Says which relation (from 0) of the layer the following operations belong to: dropout tells relations apart by it.
+    pub fn enter_relation(&mut self, relation: usize) {
+        self.relation = relation as u32 + 1;
     }
 
     /// Plays the tape backwards from `gradient`, the derivative of the loss with respect to `output`.
@@ -133,7 +142,7 @@ impl<'a> Tape<'a> {
     }
 
     pub(super) fn dropout_key(&self) -> Option<DropoutKey> {
-        self.training.map(|key| DropoutKey { layer: self.layer, ..key })
+        self.training.map(|key| DropoutKey { layer: self.layer | self.relation << 16, ..key })
     }
 
     /// Whether there will be a backward pass.
