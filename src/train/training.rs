@@ -11,6 +11,7 @@ use crate::event::{EpochReport, Evaluation};
 use crate::nn::{
     LearningRate, NodeEmbedding, Optimizer, OptimizerConfig, OptimizerState, Schedule, clip_factor,
 };
+use crate::spill::PointerTensor;
 use crate::tape::ParameterSet;
 use crate::tensor;
 
@@ -156,16 +157,19 @@ impl<'a> Training<'a> {
         let step = trainer.step(self.epoch, &begin, &mut |_| Ok(()))?;
         let factor = match regime.clip_norm {
             Some(norm) => clip_factor(&step.gradient, step.learned_squares, norm)?,
-            None => 1.0,
+            None => None,
         };
         let lr = self.set_learning_rate();
-        let learned = step.learned.into_iter().map(|gradient| gradient.take());
+        let learned = step.learned.into_iter().map(PointerTensor::take);
         let gradients = std::iter::once(Ok(step.gradient)).chain(learned);
         for ((set, optimizer), gradient) in
             self.sets().iter().zip(&mut self.optimizers).zip(gradients)
         {
             let gradient = gradient?;
-            let gradient = if factor == 1.0 { gradient } else { gradient.f_mul_scalar(factor)? };
+            let gradient = match factor {
+                Some(factor) => gradient.f_mul_scalar(factor)?,
+                None => gradient,
+            };
             optimizer.step(set.parameters, gradient)?;
         }
         let validation = if needs_validation(&regime) { trainer.validate()?.val } else { None };

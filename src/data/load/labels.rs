@@ -89,18 +89,16 @@ pub fn labelled_type(
     if types.len() > 1 {
         types.retain(|ty| masks.get(*ty).is_some_and(Option::is_some));
     }
-    match types[..] {
-        [ty] => Ok(ty),
-        _ => {
-            let labelled = ntypes.iter().zip(&labels).filter(|(_, labels)| labels.is_some());
-            let labelled: Vec<&str> = labelled.map(|(name, _)| name.as_str()).collect();
-            let problem =
-                format!("several node types have labels ({}); one is learned", labelled.join(", "));
-            let key = label.unwrap_or("label");
-            Err(Error::input(set.path(), key, problem)
-                .with_hint(format!("say which with --label-key {}/{key}", labelled[0])))
-        }
+    if let [ty] = types[..] {
+        return Ok(ty);
     }
+    let labelled = ntypes.iter().zip(&labels).filter(|(_, labels)| labels.is_some());
+    let labelled: Vec<&str> = labelled.map(|(name, _)| name.as_str()).collect();
+    let problem =
+        format!("several node types have labels ({}); one is learned", labelled.join(", "));
+    let key = label.unwrap_or("label");
+    Err(Error::input(set.path(), key, problem)
+        .with_hint(format!("say which with --label-key {}/{key}", labelled[0])))
 }
 
 /// Lets `read` fill the part of `all`, `width` values per node, that belongs to each type's nodes.
