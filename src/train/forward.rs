@@ -28,7 +28,7 @@ pub struct GraphModel<'a> {
 
 impl Forward for GraphModel<'_> {
     fn forward<'t>(&'t self, tape: &mut Tape<'t>) -> Result<(Var, Vec<Var>)> {
-        let features = tape.input(&self.features);
+        let features = tape.constant(&self.features);
         Ok((self.model.forward(tape, &self.graphs, features)?, Vec::new()))
     }
 }
@@ -55,7 +55,7 @@ impl Forward for HeteroModel<'_> {
     fn forward<'t>(&'t self, tape: &mut Tape<'t>) -> Result<(Var, Vec<Var>)> {
         let mut learned = Vec::new();
         let inputs = self.inputs.iter().map(|input| match input {
-            NodeInput::Features(features) => tape.input(features),
+            NodeInput::Features(features) => tape.constant(features),
             NodeInput::Learned(rows) => {
                 let rows = rows.input(tape);
                 learned.push(rows.clone());

@@ -14,7 +14,7 @@ use crate::io::IoTotals;
 use crate::ipc::Phase;
 use crate::nn::{Loss, sum_of_squares};
 use crate::spill::{Masks, PartitionDataManager, PointerTensor};
-use crate::tape::{ParameterSet, Policy, Tape, Var};
+use crate::tape::{Constants, ParameterSet, Policy, Tape, Var};
 
 /// A model with this rank's part of the data.
 pub struct Trainer<'a> {
@@ -42,6 +42,8 @@ pub struct Trainer<'a> {
     pub seed: u64,
     /// What happens to the inside of segments.
     pub policy: Policy,
+    /// What passes over these graphs need not compute again; none at first.
+    pub constants: Constants,
 }
 
 /// What a forward and backward pass over all ranks gives.
@@ -144,7 +146,8 @@ impl Trainer<'_> {
         Ok(Step { loss, gradient, learned, learned_squares, scores, io, io_counted })
     }
 
-    pub(super) fn forward<'t>(&'t self, mut tape: Tape<'t>) -> Result<(Tape<'t>, Var, Vec<Var>)> {
+    pub(super) fn forward<'t>(&'t self, tape: Tape<'t>) -> Result<(Tape<'t>, Var, Vec<Var>)> {
+        let mut tape = tape.remembering(&self.constants);
         let (logits, learned) = self.forward.forward(&mut tape)?;
         Ok((tape, logits, learned))
     }

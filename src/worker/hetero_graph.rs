@@ -39,8 +39,10 @@ impl HeteroGraph {
         let features = NodeFeatures::by_type(partition, key, run.normalize_features)?;
         let widths = features.iter().map(|f| f.as_ref().map_or(-1, NodeFeatures::width));
         let widths: Vec<i64> = widths.collect();
-        let features =
-            features.into_iter().map(|features| Some(setup.track_features(features?))).collect();
+        let features = features
+            .into_iter()
+            .map(|f| Some(setup.track_features(f?.leaving_cache(true))))
+            .collect();
         let shards = load_relations(partition, run.keys.edge_weight.as_deref())?;
         let shards =
             shards.into_iter().map(|Shards { shards, sources }| (shards, sources)).collect();

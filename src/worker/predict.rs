@@ -101,7 +101,7 @@ impl PredictConfig {
 
 /// Predicts.
 pub fn predict(here: Surroundings<'_>, config: &PredictConfig) -> Result<()> {
-    let setup = RankSetup::new(here)?;
+    let setup = RankSetup::new(here, &config.run)?;
     match &config.run.relations {
         Some(relations) => predict_relations(&setup, config, relations)?,
         None => predict_whole(&setup, config)?,

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use tch::{Kind, Tensor};
 
+use super::config::RunConfig;
 use crate::comm::{FileGroup, ProcessGroup, all_gather};
 use crate::data::NodeFeatures;
 use crate::data::dgl::{Partition, PartitionConfig};
@@ -47,17 +48,18 @@ pub struct RankSetup {
 
 impl RankSetup {
     /// Takes the first turn and opens the partition.
-    pub fn new(here: Surroundings<'_>) -> Result<Self> {
+    pub fn new(here: Surroundings<'_>, run: &RunConfig) -> Result<Self> {
         prepare_allocator();
         set_threads(here.threads)?;
         let Surroundings { rank, control, folder, .. } = here;
         let counters = IoCounters::default();
-        let storage = Arc::new(DiskStorage);
+        let storage = Arc::new(DiskStorage::with_share(run.io));
         let spill = folder.join(format!("rank-{rank}"));
         std::fs::create_dir(&spill).map_err(|e| Error::io("create", &spill, e))?;
         let store = SpillStore::new(&spill, storage.clone(), counters.clone());
         let lock = TurnLock::new(control.clone(), rank);
         let manager = PartitionDataManager::new(lock, store);
+        manager.spill_dtype.set(run.spill_dtype);
         let group: Rc<dyn ProcessGroup> =
             Rc::new(FileGroup::new(control.clone(), rank, folder, storage, counters));
 

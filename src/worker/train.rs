@@ -21,7 +21,7 @@ use crate::graph::TypeNodes;
 use crate::io::UNFINISHED;
 use crate::ipc::Phase;
 use crate::nn::{load_state_dict, save_state_dict, stored_out_feats};
-use crate::tape::{Graph, ParameterBuilder, ParameterSet};
+use crate::tape::{Constants, Graph, ParameterBuilder, ParameterSet};
 use crate::tensor;
 use crate::train::{
     Checkpoint, Forward, GraphModel, HeteroModel, SampledTrainer, Trainer, Training,
@@ -35,7 +35,7 @@ pub const CHECKPOINT: &str = "checkpoint.safetensors";
 
 /// Trains, from the run's checkpoint on if it is resumed.
 pub fn train(here: Surroundings<'_>, config: &RunConfig, resumed: bool) -> Result<()> {
-    let setup = RankSetup::new(here)?;
+    let setup = RankSetup::new(here, config)?;
     match &config.relations {
         Some(relations) => train_relations(&setup, here, (config, resumed), relations)?,
         None => train_whole(&setup, here, (config, resumed))?,
@@ -91,6 +91,7 @@ fn train_whole(
         totals: facts.totals,
         seed: config.seed,
         policy: config.policy,
+        constants: Constants::default(),
     };
     let samples =
         loader.as_ref().map(|loader| sampled::samples((&trainer, &*model), loader, config));
@@ -138,6 +139,7 @@ fn train_relations(
         totals: facts.totals,
         seed: config.seed,
         policy: config.policy,
+        constants: Constants::default(),
     };
     let all_rows = |logits: &Tensor| Ok(logits.shallow_clone());
     let results = Results { nodes: facts.nodes, all_rows: &all_rows, texts: hetero.texts(setup) };

@@ -25,7 +25,9 @@ impl WholeGraph {
     pub(super) fn new(setup: &RankSetup, run: &RunConfig) -> Result<Self> {
         let RankSetup { manager, group, partition } = setup;
         let key = run.keys.features.as_deref();
-        let features = NodeFeatures::find(partition, key, run.normalize_features)?;
+        let features = NodeFeatures::find(partition, key, run.normalize_features)?
+            // Samplers read single rows between two readings of all of them.
+            .leaving_cache(run.sampling.is_none());
         let in_feats = features.width();
         let features = setup.track_features(features);
         keep(manager.features.set(features.clone()))?;
