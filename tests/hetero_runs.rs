@@ -254,6 +254,8 @@ fn a_graph_with_features_of_one_width_is_homogeneous_unless_asked_otherwise() {
     let by_type = shapes("--hetero mean");
     assert_eq!(by_type["convs.1.mods.writes.fc_neigh.weight"], [1, 6]);
     assert_eq!(by_type["linears.author.weight"], [6, 2]);
+    let error = train(&graph, folder.path(), "--hetero sum --label-key feat").assert().code(1);
+    error.stderr(contains("several node types have labels (author, paper)"));
     // Without any features there is nothing else but learned rows.
     let learned = folder.path().join("featureless");
     let mut command = Command::cargo_bin("sar-single").unwrap();

@@ -83,10 +83,11 @@ impl HeteroGraphConv {
                     format!("edge type {} has destinations without input", relation.etype);
                 Error::config("inputs", problem)
             })?;
-            tape.enter_relation(i);
+            tape.enter_relation(Some(i));
             let result = conv.forward(tape, &relation.graph, src.clone(), dst)?;
             results[relation.dst_type].push(result);
         }
+        tape.enter_relation(None);
         results.into_iter().map(|results| self.merge.apply(tape, &results)).collect()
     }
 }

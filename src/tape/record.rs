@@ -124,9 +124,10 @@ impl<'a> Tape<'a> {
         self.manager.set_phase(Phase::Forward(self.layer));
     }
 
-    /// Says which relation (from 0) of the layer the following operations belong to: dropout tells relations apart by it.
-    pub fn enter_relation(&mut self, relation: usize) {
-        self.relation = relation as u32 + 1;
+    /// Says which relation (from 0) of the layer the following operations belong to, if to one: dropout tells relations apart
+    /// by it.
+    pub fn enter_relation(&mut self, relation: Option<usize>) {
+        self.relation = relation.map_or(0, |relation| relation as u32 + 1);
     }
 
     /// Plays the tape backwards from `gradient`, the derivative of the loss with respect to `output`.

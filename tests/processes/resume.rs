@@ -99,7 +99,7 @@ fn a_killed_or_interrupted_run_goes_on_to_the_same_bits() {
     assert_same_bits(&karate(), &expected_out, |run| run.signal(Signal::KILL));
     assert_same_bits(&karate(), &expected_out, |run| run.signal(Signal::INT));
     assert_same_bits(&karate(), &expected_out, |run| {
-        kill_process(run.workers(2)[0], Signal::KILL).unwrap()
+        kill_process(run.workers(2)[0], Signal::KILL).unwrap();
     });
 }
 
