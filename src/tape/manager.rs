@@ -234,6 +234,11 @@ impl Graph for GraphShardManager {
         self.shards[self.group.rank()].pin()
     }
 
+    fn shards(&self, visit: &mut dyn FnMut(&GraphShard) -> Result<()>) -> Result<()> {
+        visit(&*self.local_shard()?)?;
+        self.others().try_for_each(|rank| visit(&*self.shards[rank].pin()?))
+    }
+
     fn pull(&self, parts: &[&Tensor], keep: bool) -> Result<Transfer> {
         self.post(keep, |rank, outbox| {
             let rows = self.requested[rank].pin()?;

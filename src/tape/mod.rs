@@ -15,6 +15,7 @@ mod block_graph;
 mod dropout;
 mod edge_chunks;
 mod edge_reduce;
+mod edge_softmax;
 mod graph;
 mod hetero;
 mod linear;

@@ -9,7 +9,7 @@ use tch::{Kind, Tensor};
 use super::config::RunConfig;
 use crate::comm::{FileGroup, ProcessGroup, all_gather};
 use crate::data::dgl::{Partition, PartitionConfig};
-use crate::data::{NodeFeatures, Shards};
+use crate::data::{EdgeData, NodeFeatures, Shards};
 use crate::error::{Error, Result};
 use crate::event::{Event, EventSender};
 use crate::io::{DiskStorage, IoCounters};
@@ -82,9 +82,12 @@ impl RankSetup {
         let read = Rc::new(move || features.read(KIND, &counters));
         let features = manager.track_recipe("features", (&size, KIND), None, read);
         keep(manager.features.set(features.clone()))?;
-        let edge_types = run.model.kind.uses_edge_types();
-        let Shards { shards, sources } =
-            Shards::load(&partition, run.keys.edge_weight.as_deref(), edge_types)?;
+        let columns = EdgeData {
+            weight: run.keys.edge_weight.as_deref(),
+            types: run.model.kind.uses_edge_types(),
+            feature_rows: false,
+        };
+        let Shards { shards, sources } = Shards::load(&partition, columns)?;
         let shards = shards.into_iter().map(|shard| manager.track("shard", shard)).collect();
         keep(manager.partition_data.set(shards))?;
         let first_node = partition.book().node_range(rank).start;
