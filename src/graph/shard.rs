@@ -105,6 +105,15 @@ impl ShardBuilder {
         self.feature_rows.push(row);
     }
 
+    /// Adds the edges of another one behind its own.
+    pub fn append(&mut self, mut other: ShardBuilder) {
+        self.src.append(&mut other.src);
+        self.dst.append(&mut other.dst);
+        self.weights.append(&mut other.weights);
+        self.types.append(&mut other.types);
+        self.feature_rows.append(&mut other.feature_rows);
+    }
+
     /// Makes the shard. With `dense` the columns are the source rank's rows, of which it has `num_src`; otherwise only
     /// those with an edge get a column, and the second result tells which rows they are.
     pub fn build(

@@ -1,5 +1,6 @@
 //! A graph that is spread over the ranks.
 
+use std::ops::Range;
 use std::rc::Rc;
 
 use tch::{Kind, Tensor};
@@ -113,12 +114,12 @@ impl GraphShardManager {
         self.manager.callback_func()
     }
 
-    fn others(&self) -> impl Iterator<Item = usize> + use<> {
+    pub(super) fn others(&self) -> impl Iterator<Item = usize> + use<> {
         let rank = self.group.rank();
         (0..self.group.world_size()).filter(move |q| *q != rank)
     }
 
-    fn post(
+    pub(super) fn post(
         &self,
         keep: bool,
         mut fill: impl FnMut(usize, &mut dyn Outbox) -> Result<()>,
@@ -145,15 +146,27 @@ impl GraphShardManager {
         rows: usize,
         layout: &[RowLayout],
     ) -> Result<Vec<Tensor>> {
+        let empty = |(width, kind): &RowLayout| tensor::empty(&[rows as i64, *width as i64], *kind);
+        let mut parts = layout.iter().map(empty).collect::<Result<Vec<_>>>()?;
+        self.receive_into(collective, from, 0..rows, &mut parts)?;
+        Ok(parts)
+    }
+
+    /// Reads these rows of each part from rank `from`.
+    pub(super) fn receive_into(
+        &self,
+        collective: &Collective,
+        from: usize,
+        rows: Range<usize>,
+        parts: &mut [Tensor],
+    ) -> Result<()> {
         let mut inbox = self.group.inbox(collective, from)?;
-        let parts = layout.iter().map(|(width, kind)| {
-            let mut part = tensor::empty(&[rows as i64, *width as i64], *kind)?;
-            inbox.read(tensor::bytes_mut(&mut part))?;
-            Ok(part)
-        });
-        let parts = parts.collect::<Result<Vec<_>>>()?;
+        for part in parts {
+            let row = tensor::byte_len(&part.size()[1..], part.kind());
+            inbox.read(&mut tensor::bytes_mut(part)[rows.start * row..rows.end * row])?;
+        }
         match inbox.remaining() {
-            0 => Ok(parts),
+            0 => Ok(()),
             left => {
                 let problem = format!("rank {from} sent {left} bytes more than were expected");
                 Err(Error::Internal(problem))

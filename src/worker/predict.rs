@@ -110,7 +110,7 @@ pub fn predict(here: Surroundings<'_>, config: &PredictConfig) -> Result<()> {
     let file = open(config, num_nodes, outputs)?;
     {
         let graphs = vec![&setup.graph as &dyn Graph; run.model.num_graphs()];
-        let features = setup.model_input(&*model, &parameters)?;
+        let features = setup.model_input(&*model, &parameters, &setup.graph)?;
         let mut tape = Tape::evaluation(&setup.manager, &parameters);
         let features = tape.input(&features);
         let mut logits = model.forward(&mut tape, &graphs, features)?;

@@ -16,7 +16,7 @@ use crate::io::{DiskStorage, IoCounters};
 use crate::ipc::{Control, TurnLock};
 use crate::nn::{Model, Sizes};
 use crate::spill::{PartitionDataManager, PointerTensor, SpillStore, prepare_allocator};
-use crate::tape::{GraphShardManager, ParameterSet, Tape};
+use crate::tape::{Graph, GraphShardManager, ParameterSet, Tape};
 
 /// The element type models are computed in.
 pub(super) const KIND: Kind = Kind::Float;
@@ -106,10 +106,11 @@ impl RankSetup {
         &self,
         model: &dyn Model,
         parameters: &Rc<ParameterSet>,
+        graph: &dyn Graph,
     ) -> Result<PointerTensor> {
         let mut tape = Tape::evaluation(&self.manager, parameters);
         let features = tape.input(&self.features);
-        Ok(model.precompute(&mut tape, &self.graph, features)?.value())
+        Ok(model.precompute(&mut tape, graph, features)?.value())
     }
 
     /// Gives every rank one row of numbers from each rank; one collective.

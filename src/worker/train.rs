@@ -46,7 +46,12 @@ pub fn train(here: Surroundings<'_>, config: &RunConfig, resumed: bool) -> Resul
     let mut synced = sync_params(&*setup.group, vec![flat], &*setup.manager)?;
     parameters.set_flat(synced.remove(0))?;
     let num_graphs = config.model.num_graphs();
-    let input = setup.model_input(&*model, &parameters)?;
+    let one_shot = config.one_shot.then(|| setup.graph.get_full_partition_graph()).transpose()?;
+    let graph: &dyn Graph = match &one_shot {
+        Some(graph) => graph,
+        None => &setup.graph,
+    };
+    let input = setup.model_input(&*model, &parameters, graph)?;
     let (labels, masks) = (facts.labels.clone(), facts.masks.clone());
     let labelled = config
         .mfg
@@ -57,7 +62,7 @@ pub fn train(here: Surroundings<'_>, config: &RunConfig, resumed: bool) -> Resul
             let graphs = graphs.iter().map(|graph| graph as &dyn Graph).collect();
             (graphs, features.clone(), labels.clone(), masks.clone())
         }
-        None => (vec![&setup.graph as _; num_graphs], input.clone(), labels, masks),
+        None => (vec![graph; num_graphs], input.clone(), labels, masks),
     };
     let trainer = Trainer {
         manager: &setup.manager,
@@ -90,7 +95,7 @@ pub fn train(here: Surroundings<'_>, config: &RunConfig, resumed: bool) -> Resul
         None => run_epochs(&trainer, here, (config, resumed), loader.as_ref())?,
     }
     drop(trainer);
-    drop((labelled, facts, parameters, input));
+    drop((labelled, one_shot, facts, parameters, input));
     setup.end()
 }
 
