@@ -186,6 +186,7 @@ fn config(args: TrainArgs, run_args: RunArgs) -> Result<RunConfig> {
         resident: run_args.resident.unwrap_or(defaults.resident),
         threads: run_args.threads.unwrap_or(defaults.threads),
         memory_budget: run_args.memory_budget.unwrap_or(defaults.memory_budget),
+        io: run_args.io.unwrap_or(defaults.io),
         dump_step: args.dump_step.map(absolute).transpose()?,
         spill_dir: absolute(run_args.spill_dir.unwrap_or(defaults.spill_dir))?,
         part_json: defaults.part_json,

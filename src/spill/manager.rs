@@ -102,7 +102,10 @@ impl PartitionDataManager {
 
     /// Before a collective waits: what this rank may not keep leaves memory, then the turn is given up.
     pub fn precall_func(&self) -> Result<()> {
-        self.make_room(self.lock.parked_share())?;
+        // Files in the page cache take of the same share as what is kept.
+        let share = self.lock.parked_share();
+        let cached = self.store.share_cache(share);
+        self.make_room(share.saturating_sub(cached))?;
         self.lock.release();
         Ok(())
     }

@@ -197,7 +197,7 @@ impl<T: Spill> Spillable for Slot<T> {
         if matches!(state.backing, Backing::None) {
             let mut writer = self.store.writer(&self.label)?;
             value.save(&mut writer)?;
-            state.backing = Backing::File(writer.finish());
+            state.backing = Backing::File(writer.finish()?);
         }
         state.resident = None;
         Ok(())

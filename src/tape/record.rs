@@ -6,6 +6,7 @@ use std::rc::Rc;
 use serde::{Deserialize, Serialize};
 use tch::Tensor;
 
+use super::constants::Constants;
 use super::parameters::{Parameter, ParameterSet};
 use super::var::{Target, Var};
 use crate::error::{Error, Result};
@@ -49,6 +50,8 @@ pub struct Tape<'a> {
     layer: u32,
     grads: HashMap<usize, PointerTensor>,
     parameter_grads: HashMap<Parameter, PointerTensor>,
+    /// Where aggregates of constants are kept, and how many of them this pass has come by.
+    pub(super) constants: Option<(&'a Constants, usize)>,
 }
 
 impl<'a> Tape<'a> {
@@ -78,10 +81,17 @@ impl<'a> Tape<'a> {
             layer: 0,
             grads: HashMap::new(),
             parameter_grads: HashMap::new(),
+            constants: None,
         }
     }
 
-    /// A constant of the model: features, degrees. One row per node.
+    /// A value that is the same in all passes: the features of a graph that is trained on as a whole. One row per node.
+    pub fn constant(&mut self, value: &PointerTensor) -> Var {
+        self.values += 1;
+        Var::constant(self.values, value.clone())
+    }
+
+    /// A value that no gradient has to reach: features of a batch, degrees. One row per node.
     pub fn input(&mut self, value: &PointerTensor) -> Var {
         self.var(value.clone(), false)
     }
