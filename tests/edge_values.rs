@@ -143,6 +143,45 @@ fn edge_values_of_another_number_are_refused() {
     assert!(error.contains("4 rows for 400 edges"), "{error}");
 }
 
+#[test]
+fn weights_are_divided_by_the_roots_of_their_sums_and_must_be_positive() {
+    let weight = |i: usize| (i % 7 + 1) as f32;
+    let mut whole = graph(PARTITIONINGS[2]);
+    whole.edges.iter_mut().enumerate().for_each(|(i, edge)| edge.2 = weight(i));
+    let sum = |of: &dyn Fn(&(u32, u32, f32)) -> bool| -> f64 {
+        whole.edges.iter().filter(|edge| of(edge)).map(|edge| f64::from(edge.2)).sum()
+    };
+    let expected: Vec<f64> = whole
+        .edges
+        .iter()
+        .map(|edge| f64::from(edge.2) / (sum(&|e| e.0 == edge.0) * sum(&|e| e.1 == edge.1)).sqrt())
+        .collect();
+    let parts = on_ranks(5, 1, |context| {
+        let mut graph = whole.on(&context)?;
+        graph.normalise_edge_weights()?;
+        let mut weights = Vec::new();
+        graph.shards(&mut |shard| {
+            let Some(own) = &shard.weights else { return Ok(()) };
+            // In the other order there are the same weights.
+            let sorted = |weights: &[f32]| {
+                let mut weights = weights.to_vec();
+                weights.sort_by(f32::total_cmp);
+                weights
+            };
+            assert_eq!(sorted(&own.by_dst), sorted(&own.by_src));
+            weights.extend(own.by_dst.iter().map(|weight| vec![f64::from(*weight)]));
+            Ok(())
+        })?;
+        Ok(graph.feature_rows()?.into_iter().zip(weights).collect::<Vec<_>>())
+    });
+    assert_close("weights", &in_order(&parts.unwrap().concat()), &expected, 1e-7);
+
+    whole.edges[77].2 = 0.0;
+    let refused = on_ranks(5, 1, |context| whole.on(&context)?.normalise_edge_weights());
+    let error = refused.unwrap_err().to_string();
+    assert!(error.contains("weight 0") && error.contains("positive"), "{error}");
+}
+
 /// GAT in pieces: scores of edges, their softmax, and messages multiplied by it.
 struct GatInPieces {
     weight: Parameter,

@@ -67,8 +67,11 @@ fn models(hidden: i64) -> Vec<ModelConfig> {
     ] {
         models.push(ModelConfig { norm, jumping_knowledge, residual, ..plain(kind) });
     }
-    models.push(plain(ModelKind::Appnp { hops: 4, alpha: 0.2 }));
-    models.push(plain(ModelKind::Sgc { hops: 2 }));
+    for edge_weights in [false, true] {
+        models.push(plain(ModelKind::Appnp { hops: 4, alpha: 0.2, edge_weights }));
+        models.push(plain(ModelKind::Sgc { hops: 2, edge_weights }));
+        models.push(plain(ModelKind::Sign { hops: 2, edge_weights }));
+    }
     models
 }
 
@@ -194,10 +197,21 @@ fn whole_steps(boundaries: &[u32], slots: usize, hows: &[(How<'_>, Option<Nudge>
     let types = (0..edges.len()).map(|i| i as u16 % RELATIONS).collect();
     let graph = TestGraph { edges, types, boundaries: boundaries.to_vec() };
     let parts = on_ranks(boundaries.len() - 1, slots, |context| {
-        let full = graph.on(&context)?;
+        let mut full = graph.on(&context)?;
         let nodes = graph.nodes(context.rank);
-        let step = |(how, nudge): &_| step(&context, &full, nodes.clone(), *how, *nudge);
-        hows.iter().map(step).collect::<Result<Vec<_>>>()
+        let mut steps: Vec<(usize, Step)> = Vec::new();
+        for normalised in [false, true] {
+            if normalised {
+                full.normalise_edge_weights()?;
+            }
+            for (i, (how, nudge)) in hows.iter().enumerate() {
+                if how.model.kind.normalises_edge_weights() == normalised {
+                    steps.push((i, step(&context, &full, nodes.clone(), *how, *nudge)?));
+                }
+            }
+        }
+        steps.sort_by_key(|(i, _)| *i);
+        Ok(steps.into_iter().map(|(_, step)| step).collect::<Vec<_>>())
     });
     let mut parts = parts.unwrap().into_iter();
     let mut whole = parts.next().unwrap();

@@ -17,6 +17,7 @@ mod dropout;
 mod edge_chunks;
 mod edge_reduce;
 mod edge_softmax;
+mod edge_weight_norm;
 mod full_partition;
 mod graph;
 mod hetero;

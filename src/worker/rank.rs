@@ -93,7 +93,10 @@ impl RankSetup {
         let shards = shards.into_iter().map(|shard| manager.track("shard", shard)).collect();
         keep(manager.partition_data.set(shards))?;
         let first_node = partition.book().node_range(rank).start;
-        let graph = GraphShardManager::new(&manager, &group, first_node, sources)?;
+        let mut graph = GraphShardManager::new(&manager, &group, first_node, sources)?;
+        if run.model.kind.normalises_edge_weights() {
+            graph.normalise_edge_weights()?;
+        }
         Ok(RankSetup { manager, group, partition, graph, features, in_feats })
     }
 

@@ -34,7 +34,7 @@ pub(crate) fn kinds() -> Vec<ModelKind> {
     }
     let heads = Heads { heads: 2, attention_dropout: 0.0 };
     kinds.extend([ModelKind::Gat(heads), ModelKind::Gatv2(heads)]);
-    kinds.push(ModelKind::Appnp { hops: 3, alpha: 0.1 });
+    kinds.push(ModelKind::Appnp { hops: 3, alpha: 0.1, edge_weights: false });
     kinds.push(ModelKind::Rgcn { regularizer: Regularizer::Basis(2) });
     kinds
 }
