@@ -64,6 +64,12 @@ pub fn train(here: Surroundings<'_>, config: &RunConfig, resumed: bool) -> Resul
         }
         None => (vec![graph; num_graphs], input.clone(), labels, masks),
     };
+    if let Some(labelled) = labelled.as_ref().filter(|labelled| !labelled.graphs.is_empty()) {
+        let note = Event::Note(labelled.share_of_edges(&setup)?);
+        if here.rank == 0 {
+            here.events.send(note)?;
+        }
+    }
     let trainer = Trainer {
         manager: &setup.manager,
         group: &*setup.group,
