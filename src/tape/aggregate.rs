@@ -145,13 +145,13 @@ impl<'a> Tape<'a> {
             transfer
         };
         drop(x);
-        let partial = self.manager().track("partial-sum", sum);
+        let partial = self.manager().track_rows("partial-sum", sum);
         let collective = graph.complete(transfer)?;
         let mut sum = partial.take()?;
         graph.pulled(collective.as_ref(), &[(width as usize, kind)], &mut |shard, parts| {
             product(shard, &parts[0], &mut sum)
         })?;
-        let value = self.manager().track("aggregate", sum);
+        let value = self.manager().track_rows("aggregate", sum);
         let y = self.var(value, needs_grad);
         self.record(&y, adjoint);
         Ok(y)
@@ -192,7 +192,7 @@ impl Adjoint for SumAdjoint<'_> {
         let mut gx = product(&*graph.local_shard()?)?;
         tape.add_grad(onto.as_ref(), gradient)?;
         add_pushed(graph, collective.as_ref(), &mut gx)?;
-        let gx = tape.manager().track("gradient", gx);
+        let gx = tape.manager().track_rows("gradient", gx);
         tape.add_grad(Some(&x), gx)
     }
 }

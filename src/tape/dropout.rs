@@ -77,7 +77,7 @@ struct DropoutAdjoint {
 impl Adjoint for DropoutAdjoint {
     fn adjoint(self: Box<Self>, tape: &mut Tape<'_>, gy: PointerTensor) -> Result<()> {
         let gx = self.mask.apply(&*gy.pin()?)?;
-        let gx = tape.manager().track("gradient", gx);
+        let gx = tape.manager().track_rows("gradient", gx);
         tape.add_grad(self.x.target().as_ref(), gx)
     }
 }

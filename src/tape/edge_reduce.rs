@@ -56,7 +56,7 @@ impl Collected {
 
     pub(super) fn pause(self, manager: &PartitionDataManager) -> PausedCollected {
         let Collected { how, value, winner, edges } = self;
-        let value = manager.track("partial-reduction", value);
+        let value = manager.track_rows("partial-reduction", value);
         let winner = winner.map(|winner| manager.track("winning-edges", winner));
         PausedCollected { how, value, winner, edges }
     }

@@ -64,9 +64,13 @@ impl FullPartitionGraph<'_> {
     fn receive(&self, collective: &Collective, layout: &[RowLayout]) -> Result<Vec<Tensor>> {
         let rows = self.columns.last().map_or(0, |columns| columns.end) as i64;
         let empty = |(width, kind): &RowLayout| tensor::empty(&[rows, *width as i64], *kind);
-        let mut parts = layout.iter().map(empty).collect::<Result<Vec<_>>>()?;
-        for rank in self.graph.others() {
-            self.graph.receive_into(collective, rank, self.columns[rank].clone(), &mut parts)?;
+        let parts = layout.iter().map(empty).collect::<Result<Vec<_>>>()?;
+        for message in self.graph.messages(collective, &self.graph.sources, layout) {
+            let (rank, received) = message?;
+            let Range { start, end } = self.columns[rank];
+            for (part, received) in parts.iter().zip(received) {
+                part.f_narrow(0, start as i64, (end - start) as i64)?.f_copy_(&received)?;
+            }
         }
         Ok(parts)
     }
@@ -121,10 +125,10 @@ impl Graph for FullPartitionGraph<'_> {
             parts = make(&*self.halo.pin()?, &pulled.transpose()?.unwrap_or_default())?;
         }
         self.graph.post(false, |rank, outbox| {
+            let Range { start, end } = self.columns[rank];
             parts.iter().try_for_each(|part| {
-                let row = tensor::byte_len(&part.size()[1..], part.kind());
-                let Range { start, end } = self.columns[rank];
-                outbox.write(&tensor::bytes(part)[start * row..end * row])
+                let rows = part.f_narrow(0, start as i64, (end - start) as i64)?;
+                self.graph.write_part(&rows, outbox)
             })
         })
     }

@@ -122,7 +122,7 @@ impl<'a> Tape<'a> {
 
     /// Plays the tape backwards from `gradient`, the derivative of the loss with respect to `output`.
     pub fn backward(mut self, output: Var, gradient: Tensor) -> Result<Gradients> {
-        let gradient = self.manager.track("gradient", gradient);
+        let gradient = self.manager.track_rows("gradient", gradient);
         self.add_grad(output.target().as_ref(), gradient)?;
         drop(output);
         while let Some(Entry { output, layer, operation }) = self.entries.pop() {
@@ -200,7 +200,7 @@ impl<'a> Tape<'a> {
             None => Ok(new),
             Some(old) => {
                 let sum = old.pin()?.f_add(&*new.pin()?)?;
-                Ok(self.manager.track("gradient", sum))
+                Ok(self.manager.track_rows("gradient", sum))
             }
         }
     }

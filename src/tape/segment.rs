@@ -161,7 +161,7 @@ impl Segment {
     ) -> Result<()> {
         for (var, gradient) in self.inputs.iter().zip(inputs) {
             if let Some(gradient) = gradient {
-                let gradient = tape.manager().track("gradient", gradient);
+                let gradient = tape.manager().track_rows("gradient", gradient);
                 tape.add_grad(var.target().as_ref(), gradient)?;
             }
         }

@@ -67,6 +67,7 @@ impl RankSetup {
         let store = SpillStore::new(&spill, storage.clone(), counters.clone());
         let lock = TurnLock::new(control.clone(), rank);
         let manager = PartitionDataManager::new(lock, store);
+        manager.spill_dtype.set(run.spill_dtype);
         let group: Rc<dyn ProcessGroup> =
             Rc::new(FileGroup::new(control.clone(), rank, folder, storage, counters.clone()));
 
