@@ -116,6 +116,10 @@ pub(super) struct TrainArgs {
     /// Give each layer only the nodes that labelled nodes need (message flow graphs): the same loss, less work
     #[arg(long, help_heading = "Run")]
     mfg: bool,
+    /// Read the rows of all other partitions before they are added, not one partition after the other (one-shot
+    /// aggregation): more memory, fewer steps, the same numbers
+    #[arg(long, help_heading = "Run", conflicts_with = "mfg")]
+    one_shot: bool,
     /// Write logits, loss and gradients of the first step here, and stop before the update
     #[arg(long, value_name = "FILE", help_heading = "Run")]
     dump_step: Option<PathBuf>,
@@ -177,6 +181,7 @@ fn config(args: TrainArgs, run_args: RunArgs) -> Result<RunConfig> {
         relations: args.hetero.map(|merge| Relations { merge, target: None }),
         policy: if args.no_remat { Policy::Retain } else { Policy::Rematerialise },
         mfg: args.mfg,
+        one_shot: args.one_shot,
         spill_dtype: args.spill_dtype,
         optimizer,
         schedule: args.schedule.schedule(epochs)?,

@@ -10,7 +10,7 @@ use crate::data::dgl::PartitionConfig;
 use crate::error::{Error, Result};
 use crate::event::{Event, MetricsFile};
 use crate::io::{AtomicFile, RowFile, replace};
-use crate::nn::{ModelKind, NormKind};
+use crate::nn::NormKind;
 use crate::train::Checkpoint;
 use crate::worker::{self, CHECKPOINT, RunConfig, Surroundings, pending_checkpoint};
 
@@ -148,7 +148,12 @@ fn check(config: &RunConfig) -> Result<()> {
     if let Some(sampling) = &config.sampling {
         let problem = match (config.model.norm, config.model.kind) {
             (NormKind::Batch, _) => Some("batch statistics are those of all nodes of the graph"),
-            (_, ModelKind::Sgc { .. }) => Some("--model sgc reads the neighbourhoods only once"),
+            (_, kind) if kind.propagates_once() => {
+                Some("--model sgc and sign read the neighbourhoods only once")
+            }
+            (_, kind) if kind.normalises_edge_weights() => {
+                Some("edge weights of --model appnp are divided by sums over the full graph")
+            }
             _ => None,
         };
         if let Some(problem) = problem {

@@ -49,6 +49,8 @@ pub struct RunConfig {
     pub policy: Policy,
     /// Whether each layer is computed only for the nodes that labelled nodes need.
     pub mfg: bool,
+    /// Whether an aggregation has the rows of all other partitions in memory at once.
+    pub one_shot: bool,
     /// The optimizer.
     pub optimizer: OptimizerConfig,
     /// How the learning rate changes.
@@ -98,6 +100,7 @@ impl RunConfig {
             relations: None,
             policy: Policy::default(),
             mfg: false,
+            one_shot: false,
             optimizer: OptimizerConfig::default(),
             schedule: Schedule::default(),
             clip_norm: None,

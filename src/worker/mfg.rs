@@ -7,7 +7,7 @@ use tch::{Kind, Tensor};
 use super::rank::RankSetup;
 use crate::error::{Error, Result};
 use crate::spill::{Masks, PointerTensor};
-use crate::tape::{GraphShardManager, Mfgs, construct_mfgs};
+use crate::tape::{Graph, GraphShardManager, Mfgs, construct_mfgs};
 use crate::tensor;
 
 /// The graph, features, labels and masks of a rank, restricted to what the outputs of labelled nodes depend on.
@@ -67,6 +67,20 @@ impl LabelledMfgs {
             num_nodes: labels.size()[0],
             rows,
         })
+    }
+
+    /// How many of the edges each layer works on, over all ranks; one collective.
+    pub(super) fn share_of_edges(
+        &self,
+        setup: &RankSetup,
+        full: &GraphShardManager,
+    ) -> Result<String> {
+        let counts = std::iter::once(full).chain(&self.graphs).map(Graph::num_edges);
+        let all = setup.gather(&counts.collect::<Result<Vec<_>>>()?)?;
+        let sum = |i: usize| all.iter().map(|rank| rank[i]).sum::<i64>();
+        let layers = (1..=self.graphs.len()).map(|i| format!("layer {i} has {}", sum(i)));
+        let layers: Vec<_> = layers.collect();
+        Ok(format!("message flow graphs: of {} edges {}", sum(0), layers.join(", ")))
     }
 
     /// Rows for all own nodes: those of the labelled ones, and NaN for the others.

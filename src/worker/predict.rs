@@ -122,7 +122,7 @@ fn predict_whole(setup: &RankSetup, config: &PredictConfig) -> Result<()> {
     let file = open(config, nodes.nodes.total, outputs)?;
     {
         let graphs = vec![&whole.graph as &dyn Graph; run.model.num_graphs()];
-        let features = whole.model_input(setup, &*model, &parameters)?;
+        let features = whole.model_input(setup, &*model, &parameters, &whole.graph)?;
         let mut tape = Tape::evaluation(&setup.manager, &parameters);
         let features = tape.input(&features);
         let mut logits = model.forward(&mut tape, &graphs, features)?;

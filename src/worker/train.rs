@@ -64,7 +64,12 @@ fn train_whole(
     let loader = sampled::loader(setup, &whole.graph, here, config)?;
     sync(setup, &parameters)?;
     let num_graphs = config.model.num_graphs();
-    let input = whole.model_input(setup, &*model, &parameters)?;
+    let one_shot = config.one_shot.then(|| whole.graph.get_full_partition_graph()).transpose()?;
+    let graph: &dyn Graph = match &one_shot {
+        Some(graph) => graph,
+        None => &whole.graph,
+    };
+    let input = whole.model_input(setup, &*model, &parameters, graph)?;
     let (labels, masks) = (facts.labels.clone(), facts.masks.clone());
     let mfgs = config
         .mfg
@@ -75,8 +80,14 @@ fn train_whole(
             let graphs = graphs.iter().map(|graph| graph as &dyn Graph).collect();
             (graphs, features.clone(), labels.clone(), masks.clone())
         }
-        None => (vec![&whole.graph as _; num_graphs], input, labels, masks),
+        None => (vec![graph; num_graphs], input, labels, masks),
     };
+    if let Some(mfgs) = mfgs.as_ref().filter(|mfgs| !mfgs.graphs.is_empty()) {
+        let note = Event::Note(mfgs.share_of_edges(setup, &whole.graph)?);
+        if here.rank == 0 {
+            here.events.send(note)?;
+        }
+    }
     let forward = GraphModel { model: &*model, graphs, features };
     let trainer = Trainer {
         manager: &setup.manager,

@@ -4,11 +4,11 @@ use std::rc::Rc;
 
 use super::config::RunConfig;
 use super::rank::{RankSetup, keep};
-use crate::data::{NodeFeatures, Shards};
+use crate::data::{EdgeData, NodeFeatures, Shards};
 use crate::error::Result;
 use crate::nn::{Model, Sizes};
 use crate::spill::PointerTensor;
-use crate::tape::{GraphShardManager, ParameterSet, Tape};
+use crate::tape::{Graph, GraphShardManager, ParameterSet, Tape};
 
 /// The graph with its features.
 pub(super) struct WholeGraph {
@@ -31,13 +31,19 @@ impl WholeGraph {
         let in_feats = features.width();
         let features = setup.track_features(features);
         keep(manager.features.set(features.clone()))?;
-        let edge_types = run.model.kind.uses_edge_types();
-        let Shards { shards, sources } =
-            Shards::load(partition, run.keys.edge_weight.as_deref(), edge_types)?;
+        let columns = EdgeData {
+            weight: run.keys.edge_weight.as_deref(),
+            types: run.model.kind.uses_edge_types(),
+            feature_rows: false,
+        };
+        let Shards { shards, sources } = Shards::load(partition, columns)?;
         let shards = shards.into_iter().map(|shard| manager.track("shard", shard)).collect();
         keep(manager.partition_data.set(shards))?;
         let first_node = partition.book().node_range(partition.part()).start;
-        let graph = GraphShardManager::new(manager, group, first_node, sources)?;
+        let mut graph = GraphShardManager::new(manager, group, first_node, sources)?;
+        if run.model.kind.normalises_edge_weights() {
+            graph.normalise_edge_weights()?;
+        }
         setup.check_widths(&[in_feats])?;
         Ok(WholeGraph { graph, features, in_feats, num_rels: partition.book().etypes().len() })
     }
@@ -53,9 +59,10 @@ impl WholeGraph {
         setup: &RankSetup,
         model: &dyn Model,
         parameters: &Rc<ParameterSet>,
+        graph: &dyn Graph,
     ) -> Result<PointerTensor> {
         let mut tape = Tape::evaluation(&setup.manager, parameters);
         let features = tape.input(&self.features);
-        Ok(model.precompute(&mut tape, &self.graph, features)?.value())
+        Ok(model.precompute(&mut tape, graph, features)?.value())
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use sar::Result;
 use sar::comm::{NoHooks, gather_grads};
 use sar::data::dgl::Partition;
-use sar::data::{NodeColumn, NodeFeatures, Normalize, Shards, load_labels, load_mask};
+use sar::data::{EdgeData, NodeColumn, NodeFeatures, Normalize, Shards, load_labels, load_mask};
 use sar::dist::{DistGraph, Fanout, IndexConfig};
 use sar::io::IoCounters;
 use sar::loader::{DataLoader, DataLoaderConfig, DistNeighborSampler};
@@ -99,7 +99,8 @@ fn full_step(
 ) -> Result<Vec<f64>> {
     let (manager, group) = (&context.manager, &context.group);
     let partition = Partition::open(graph.config(), context.rank)?;
-    let Shards { shards, sources } = Shards::load(&partition, Some("weight"), true)?;
+    let columns = EdgeData { weight: Some("weight"), types: true, ..Default::default() };
+    let Shards { shards, sources } = Shards::load(&partition, columns)?;
     let shards = shards.into_iter().map(|shard| manager.track("shard", shard)).collect();
     assert!(manager.partition_data.set(shards).is_ok());
     let first = graph.book().node_range(context.rank).start;
