@@ -43,25 +43,25 @@ impl MemorySampler {
         }
         self.last = Instant::now();
         let workers = workers.iter().map(|worker| worker.pid().to_string());
-        let mut sum = 0;
-        for (i, process) in std::iter::once("self".to_owned()).chain(workers).enumerate() {
+        let processes: Vec<String> = std::iter::once("self".to_owned()).chain(workers).collect();
+        for (i, process) in processes.iter().enumerate() {
             let start = self.samples.is_power_of_two();
             // Later on not all processes at once.
             let due = start || (self.samples + i).is_multiple_of(CALIBRATION);
             if i >= self.processes.len() || due {
-                let anonymous = anonymous_bytes(&process).unwrap_or(0);
-                let sample = Sample { proportional: proportional_set_size(&process), anonymous };
+                let sample = Sample::take(process);
                 match self.processes.get_mut(i) {
                     Some(old) => *old = sample,
                     None => self.processes.push(sample),
                 }
-                sum += sample.proportional;
-            } else {
-                let Sample { proportional, anonymous } = self.processes[i];
-                // A process that is gone has none.
-                let now = anonymous_bytes(&process).unwrap_or(0);
-                sum += (proportional + now).saturating_sub(anonymous);
             }
+        }
+        // Summed in one go, which takes microseconds: turns that change meanwhile would count twice.
+        let mut sum = 0;
+        for (process, Sample { proportional, anonymous }) in processes.iter().zip(&self.processes) {
+            // A process that is gone has none.
+            let now = anonymous_bytes(process).unwrap_or(0);
+            sum += (proportional + now).saturating_sub(*anonymous);
         }
         self.samples += 1;
         self.peak = self.peak.max(sum);
@@ -74,10 +74,15 @@ impl MemorySampler {
     }
 }
 
-/// In bytes; 0 for a process that is gone.
-fn proportional_set_size(pid: &str) -> u64 {
-    let rollup = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).unwrap_or_default();
-    let line = rollup.lines().find_map(|line| line.strip_prefix("Pss:"));
-    let kib = line.and_then(|text| text.trim().strip_suffix("kB")?.trim().parse::<u64>().ok());
-    kib.unwrap_or(0) << 10
+impl Sample {
+    /// Nothing, of a process that is gone. Both numbers are of the same moment.
+    fn take(pid: &str) -> Self {
+        let rollup = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).unwrap_or_default();
+        let bytes = |name: &str| {
+            let line = rollup.lines().find_map(|line| line.strip_prefix(name));
+            let kib = line.and_then(|text| text.trim().strip_suffix("kB")?.trim().parse().ok());
+            kib.unwrap_or(0_u64) << 10
+        };
+        Sample { proportional: bytes("Pss:"), anonymous: bytes("Anonymous:") }
+    }
 }

@@ -4,6 +4,7 @@ use std::fs;
 use std::io::Write;
 use std::path::Path;
 
+use super::plan;
 use super::workers::run_workers;
 use crate::data::dgl::PartitionConfig;
 use crate::error::{Error, Result};
@@ -66,13 +67,14 @@ fn run(
         observe(&Event::Note(note.clone()));
     }
     check(config)?;
+    plan::check(config, &partitions, observe)?;
     fs::create_dir_all(&config.out).map_err(|e| {
         Error::input(&config.out, "", format!("cannot be made: {e}"))
             .with_hint("name another folder for results with --out")
     })?;
     let mut results = None;
     let work = |here: Surroundings<'_>| worker::train(here, config, resumed_after.is_some());
-    let result = run_workers(config, &partitions, &work, &mut |event, peak| {
+    let result = run_workers(config, &partitions, None, &work, &mut |event, peak| {
         match &event {
             Event::Epoch(report) => {
                 results_of(config, resumed_after, &mut results)?.epoch(report, peak)?;
@@ -83,7 +85,7 @@ fn run(
             Event::Checkpoint(epoch) => {
                 replace(&pending_checkpoint(&config.out, *epoch), &config.out.join(CHECKPOINT))?;
             }
-            Event::Note(_) | Event::Failed(_) => {}
+            Event::Note(_) | Event::Usage(_) | Event::Failed(_) => {}
         }
         observe(&event);
         Ok(())
@@ -125,7 +127,8 @@ fn remove(path: &Path) -> Result<()> {
     }
 }
 
-fn check(config: &RunConfig) -> Result<()> {
+/// Refuses what does not go together.
+pub(super) fn check(config: &RunConfig) -> Result<()> {
     if config.mfg && config.model.norm == NormKind::Batch {
         let problem = "batch statistics are those of all nodes, of which --mfg leaves some out";
         return Err(

@@ -9,9 +9,11 @@ mod rank;
 mod sampled;
 mod step_dump;
 mod train;
+mod usage;
 
 pub use budget::MemoryBudget;
 pub use config::{RunConfig, default_spill_dir};
 pub use predict::{ArrayFormat, NodeOrder, PredictConfig, Prediction, predict};
 pub use rank::{RankSetup, Surroundings};
 pub use train::{CHECKPOINT, WEIGHTS, pending_checkpoint, train};
+pub use usage::measured;

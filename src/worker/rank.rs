@@ -7,12 +7,13 @@ use std::sync::Arc;
 use tch::{Kind, Tensor};
 
 use super::config::RunConfig;
+use super::usage::metered_storage;
 use crate::comm::{FileGroup, ProcessGroup, all_gather};
 use crate::data::dgl::{Partition, PartitionConfig};
 use crate::data::{NodeFeatures, Shards};
 use crate::error::{Error, Result};
 use crate::event::{Event, EventSender};
-use crate::io::{DiskStorage, IoCounters};
+use crate::io::{DiskStorage, IoCounters, Storage};
 use crate::ipc::{Control, TurnLock};
 use crate::nn::{Model, Sizes};
 use crate::spill::{PartitionDataManager, PointerTensor, SpillStore, prepare_allocator};
@@ -36,6 +37,8 @@ pub struct Surroundings<'a> {
     pub partitions: &'a PartitionConfig,
     /// Threads to compute with.
     pub threads: usize,
+    /// How large the graph is beside the one it stands for, if it stands for another one.
+    pub stand_in: Option<f64>,
 }
 
 /// A rank with its partition taken up, in its first turn.
@@ -57,11 +60,14 @@ pub struct RankSetup {
 impl RankSetup {
     /// Takes the first turn, reads the partition and joins the graph: one collective.
     pub fn new(here: Surroundings<'_>, run: &RunConfig) -> Result<Self> {
-        prepare_allocator();
+        prepare_allocator(here.stand_in.unwrap_or(1.0));
         set_threads(here.threads)?;
         let Surroundings { rank, control, folder, .. } = here;
         let counters = IoCounters::default();
-        let storage = Arc::new(DiskStorage);
+        let storage: Arc<dyn Storage> = match here.stand_in {
+            Some(_) => metered_storage(here)?,
+            None => Arc::new(DiskStorage),
+        };
         let spill = folder.join(format!("rank-{rank}"));
         std::fs::create_dir(&spill).map_err(|e| Error::io("create", &spill, e))?;
         let store = SpillStore::new(&spill, storage.clone(), counters.clone());

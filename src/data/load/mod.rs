@@ -10,7 +10,7 @@ mod targets;
 
 pub use features::{NodeFeatures, Normalize};
 pub use keys::DataKeys;
-pub use labels::{load_labels, load_mask};
+pub use labels::{label_columns, load_labels, load_mask};
 pub use node_column::NodeColumn;
 pub use relations::load_relations;
 pub use shards::Shards;
