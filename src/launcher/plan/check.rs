@@ -7,7 +7,7 @@ use crate::data::dgl::{PartitionConfig, PartitionSummary};
 use crate::error::{Error, Result, exit};
 use crate::event::{Event, size};
 use crate::spill::give_memory_back;
-use crate::worker::{MemoryBudget, RunConfig};
+use crate::worker::RunConfig;
 
 /// A run takes at most so many times the bytes of its partitions, and so much more for each process and all together. What
 /// fits by this measure needs no plan.

@@ -9,8 +9,6 @@ use crate::worker::RunConfig;
 /// A stand-in has at most so many edges, and so many bytes of features: an epoch takes a tenth of a second or less.
 const EDGES: f64 = 400_000.0;
 const FEATURE_BYTES: f64 = (16 << 20) as f64;
-/// What is asked of all ranks together can be told from smaller ones.
-const TOTALS: f64 = 0.25;
 /// The smaller of two stand-ins beside the larger.
 const SMALLER: f64 = 0.25;
 /// Memory is measured on so many ranks, so that each is large enough to stand out from what a process takes anyway.
@@ -41,12 +39,11 @@ pub(super) struct Totals {
 /// What the run takes if waiting ranks keep nothing.
 pub(super) fn forecast(run: &RunConfig, sizes: &GraphSizes) -> Result<Forecast> {
     let few = representatives(&sizes.ranks, RANKS);
-    let large = pair_of_scales(sizes, &few, 1.0);
-    let on_few = Line::measure(run, (sizes, &few), large, 0)?;
+    let on_few = Line::measure(run, (sizes, &few), 0)?;
     let on_all = if few.len() == sizes.ranks.len() {
         on_few.clone()
     } else {
-        Line::measure(run, (sizes, &sizes.ranks), pair_of_scales(sizes, &sizes.ranks, TOTALS), 0)?
+        Line::measure(run, (sizes, &sizes.ranks), 0)?
     };
     let more = sizes.edges() as f64 / few.iter().map(RankCounts::edges).sum::<u64>().max(1) as f64;
     // Computing grows with edges and nodes, and what each turn takes anyway with ranks.
@@ -54,13 +51,10 @@ pub(super) fn forecast(run: &RunConfig, sizes: &GraphSizes) -> Result<Forecast> 
     let epoch_s = epoch_s.max(0.0) * more + on_all.small.epoch_s;
     let mut weights: Vec<f64> = (0..sizes.ranks.len()).map(|r| weight(&sizes.ranks, r)).collect();
     weights.sort_by(|a, b| b.total_cmp(a));
-    let base = |line: &Line| {
-        let working = run.resident.min(line.small.memory.len()) as f64;
-        line.small.tree - working * mean(&line.small.memory)
-    };
     let further = (sizes.ranks.len() - few.len()) as f64;
-    let waiting = if further > 0.0 { (base(&on_all) - base(&on_few)) / further } else { WAITING };
-    let (base, totals) = (base(&on_all), on_all.totals());
+    let (base, totals) = (on_all.idle_memory(run.resident), on_all.totals());
+    let idle = base - on_few.idle_memory(run.resident);
+    let waiting = if further > 0.0 { idle / further } else { WAITING };
     let memory = MemoryForecast { base, waiting: waiting.max(0.0), weights, line: on_few };
     Ok(Forecast { memory, totals, epoch_s })
 }
@@ -91,8 +85,7 @@ impl MemoryForecast {
 
 /// What the run writes and reads if each waiting rank keeps `share` bytes.
 pub(super) fn totals(run: &RunConfig, sizes: &GraphSizes, share: u64) -> Result<Totals> {
-    let scales = pair_of_scales(sizes, &sizes.ranks, TOTALS);
-    Ok(Line::measure(run, (sizes, &sizes.ranks), scales, share)?.totals())
+    Ok(Line::measure(run, (sizes, &sizes.ranks), share)?.totals())
 }
 
 /// The rows a rank works on.
@@ -106,12 +99,12 @@ fn mean(values: &[f64]) -> f64 {
 }
 
 /// The scales of two stand-ins; both 1 for a graph that is no larger than a stand-in.
-fn pair_of_scales(sizes: &GraphSizes, ranks: &[RankCounts], part: f64) -> [f64; 2] {
+fn scales(sizes: &GraphSizes, ranks: &[RankCounts]) -> [f64; 2] {
     let (columns, dtype) = sizes.features;
     let (nodes, edges) =
         ranks.iter().fold((0, 0), |(n, e), rank| (n + rank.nodes, e + rank.edges()));
     let bytes = (nodes * columns * dtype.size() as u64) as f64;
-    let scale = part * (EDGES / edges as f64).min(FEATURE_BYTES / bytes);
+    let scale = (EDGES / edges as f64).min(FEATURE_BYTES / bytes);
     if scale >= 1.0 { [1.0, 1.0] } else { [scale * SMALLER, scale] }
 }
 
@@ -128,9 +121,9 @@ impl Line {
     fn measure(
         run: &RunConfig,
         (sizes, ranks): (&GraphSizes, &[RankCounts]),
-        [small, large]: [f64; 2],
         share: u64,
     ) -> Result<Self> {
+        let [small, large] = scales(sizes, ranks);
         let at_large = measure(run, (sizes, ranks), large, share)?;
         let at_small = match small < large {
             true => measure(run, (sizes, ranks), small, share)?,
@@ -156,6 +149,16 @@ impl Line {
     fn memory(&self, weight: f64) -> f64 {
         let (small, large) = (mean(&self.small.memory), mean(&self.large.memory));
         small + (large - small).max(0.0) * self.steps(weight / self.weight.max(1.0))
+    }
+
+    /// Memory of all processes but for what the working ones work on. Waiting ones keep pieces of freed memory that the
+    /// allocator cannot give back: as much more, as measured, for each time that sizes grow by the same factor.
+    fn idle_memory(&self, resident: usize) -> f64 {
+        let idle = |at: &Measured| {
+            at.tree - resident.min(at.memory.len()) as f64 * mean(&at.memory)
+        };
+        let (small, large) = (idle(&self.small), idle(&self.large));
+        large + (large - small).max(0.0) * (1.0 / self.large.scale).ln() / (1.0 / SMALLER).ln()
     }
 
     fn totals(&self) -> Totals {
