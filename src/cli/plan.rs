@@ -89,12 +89,9 @@ fn show(plan: &Plan) -> String {
         bound => format!("the least there can be: {:.2} times that", moved as f64 / bound as f64),
     };
     table.row(["", &size(epoch.bound), &ratio]);
-    let seconds = if epoch.cached {
-        "of computing; files fit into the system's cache".to_owned()
-    } else {
-        format!("{:.2} s of computing, {:.2} s for the disk", epoch.compute_s, epoch.disk_s)
-    };
-    let epoch_s = epoch.compute_s + if epoch.cached { 0.0 } else { epoch.disk_s };
+    let seconds =
+        format!("{:.2} s of computing, {:.2} s for the disk", epoch.compute_s, epoch.disk_s);
+    let epoch_s = epoch.compute_s + epoch.disk_s;
     table.row(["time per epoch", &format!("{epoch_s:.2} s"), &seconds]);
     let written = size(epoch.written_in_100);
     table.row(["written in 100 epochs", &written, "to the disk"]);

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use super::storage::{Storage, StorageFile};
+use super::storage::{FileWriter, Storage, StorageFile};
 
 /// The file that ranks tell each other in, in the run's folder: per rank the bytes its calls added to the disk (`i64`), and
 /// the largest sum over all ranks that it has seen (`i64`).
@@ -76,9 +76,9 @@ impl Meter {
 }
 
 impl Storage for MeteredStorage {
-    fn create(&self, path: &Path) -> io::Result<Box<dyn StorageFile>> {
+    fn create(&self, path: &Path) -> io::Result<Box<dyn FileWriter>> {
         let inner = self.inner.create(path)?;
-        Ok(Box::new(MeteredFile { inner, len: Mutex::new(0), meter: self.meter.clone() }))
+        Ok(Box::new(MeteredWriter { inner, meter: self.meter.clone() }))
     }
 
     fn open(&self, path: &Path) -> io::Result<Box<dyn StorageFile>> {
@@ -90,29 +90,33 @@ impl Storage for MeteredStorage {
         self.inner.remove(path)?;
         self.meter.add(-(len as i64))
     }
+
+    fn set_cache_share(&self, bytes: u64) {
+        self.inner.set_cache_share(bytes);
+    }
+
+    fn cached_bytes(&self) -> u64 {
+        self.inner.cached_bytes()
+    }
 }
 
-struct MeteredFile {
-    inner: Box<dyn StorageFile>,
-    len: Mutex<u64>,
+struct MeteredWriter {
+    inner: Box<dyn FileWriter>,
     meter: Arc<Meter>,
 }
 
-impl StorageFile for MeteredFile {
-    fn write_all_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
-        self.inner.write_all_at(bytes, offset)?;
-        let (end, mut len) = (offset + bytes.len() as u64, self.len.lock());
-        let more = end.saturating_sub(*len);
-        *len += more;
-        if more > 0 { self.meter.add(more as i64) } else { Ok(()) }
+impl FileWriter for MeteredWriter {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.inner.write(bytes)?;
+        self.meter.add(bytes.len() as i64)
     }
 
-    fn read_exact_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<()> {
-        self.inner.read_exact_at(bytes, offset)
+    fn cached(&self) -> u64 {
+        self.inner.cached()
     }
 
-    fn byte_len(&self) -> io::Result<u64> {
-        self.inner.byte_len()
+    fn finish(self: Box<Self>) -> io::Result<Box<dyn StorageFile>> {
+        self.inner.finish()
     }
 }
 
@@ -126,16 +130,19 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name);
         let rank = |rank| {
-            MeteredStorage::new(Arc::new(DiskStorage), folder.path(), rank, 2).unwrap()
+            MeteredStorage::new(Arc::new(DiskStorage::default()), folder.path(), rank, 2).unwrap()
         };
         let (first, second) = (rank(0), rank(1));
-        let file = second.create(&path("a")).unwrap();
-        file.write_all_at(&[0; 100], 0).unwrap();
-        file.write_all_at(&[0; 50], 20).unwrap();
-        first.create(&path("b")).unwrap().write_all_at(&[0; 30], 0).unwrap();
+        let write = |storage: &MeteredStorage, name: &str, bytes: &[u8]| {
+            let mut file = storage.create(&path(name)).unwrap();
+            file.write(bytes).unwrap();
+            file.finish().unwrap();
+        };
+        write(&second, "a", &[0; 100]);
+        write(&first, "b", &[0; 30]);
         // A file counts until somebody removes it, whoever wrote it.
         first.remove(&path("a")).unwrap();
-        second.create(&path("c")).unwrap().write_all_at(&[0; 60], 0).unwrap();
+        write(&second, "c", &[0; 60]);
         assert_eq!(MeteredStorage::peak(folder.path()).unwrap(), 130);
     }
 }

@@ -12,7 +12,9 @@ use crate::comm::{
 use crate::error::{Error, Result};
 use crate::graph::GraphShard;
 use crate::kernels::gather_rows;
-use crate::spill::{PartitionDataManager, Pinned, Pointer, PointerTensor};
+use crate::spill::{
+    PartitionDataManager, Pinned, Pointer, PointerTensor, read_narrow, write_narrow,
+};
 use crate::tensor::{self, with_real};
 
 /// Bytes gathered before they are written to an outbox.
@@ -137,6 +139,12 @@ impl GraphShardManager {
         Ok(Transfer::Posted(outbox.post()?))
     }
 
+    /// Whether the rows of a part travel as bfloat16s.
+    fn narrows(&self, part: &Tensor) -> bool {
+        let width = part.size().iter().skip(1).product();
+        self.manager.spill_dtype.get().narrows(width, part.kind())
+    }
+
     /// Reads parts of `rows` rows each from rank `from`.
     fn receive(
         &self,
@@ -148,7 +156,10 @@ impl GraphShardManager {
         let mut inbox = self.group.inbox(collective, from)?;
         let parts = layout.iter().map(|(width, kind)| {
             let mut part = tensor::empty(&[rows as i64, *width as i64], *kind)?;
-            inbox.read(tensor::bytes_mut(&mut part))?;
+            match self.narrows(&part) {
+                true => read_narrow(tensor::slice_mut(&mut part), |bytes| inbox.read(bytes))?,
+                false => inbox.read(tensor::bytes_mut(&mut part))?,
+            }
             Ok(part)
         });
         let parts = parts.collect::<Result<Vec<_>>>()?;
@@ -177,26 +188,36 @@ pub(super) fn node_ids(
 }
 
 /// Writes the given rows of a part to an outbox, a bounded number at a time.
-fn write_rows(part: &Tensor, rows: &[u32], outbox: &mut dyn Outbox) -> Result<()> {
+fn write_rows(part: &Tensor, rows: &[u32], narrow: bool, outbox: &mut dyn Outbox) -> Result<()> {
     let width = part.size()[1..].iter().product::<i64>() as usize;
     if part.kind() == Kind::Int64 {
-        return write_chunks(tensor::slice::<i64>(part), width, rows, outbox);
+        let part = tensor::slice::<i64>(part);
+        return write_chunks(part, width, rows, |rows| outbox.write(bytemuck::cast_slice(rows)));
     }
-    with_real!(part.kind(), T => write_chunks(tensor::slice::<T>(part), width, rows, outbox))
+    if narrow {
+        let part = tensor::slice::<f32>(part);
+        return write_chunks(part, width, rows, |rows| {
+            write_narrow(rows, |bytes| outbox.write(bytes))
+        });
+    }
+    with_real!(part.kind(), T => {
+        let part = tensor::slice::<T>(part);
+        write_chunks(part, width, rows, |rows| outbox.write(bytemuck::cast_slice(rows)))
+    })
 }
 
 fn write_chunks<T: bytemuck::Pod + Default + Send + Sync>(
     part: &[T],
     width: usize,
     rows: &[u32],
-    outbox: &mut dyn Outbox,
+    mut write: impl FnMut(&[T]) -> Result<()>,
 ) -> Result<()> {
     let rows_at_once = (CHUNK / size_of::<T>() / width.max(1)).max(1);
     let mut buffer = vec![T::default(); rows_at_once.min(rows.len()) * width];
     for rows in rows.chunks(rows_at_once) {
         let chunk = &mut buffer[..rows.len() * width];
         gather_rows(part, width, rows, chunk);
-        outbox.write(bytemuck::cast_slice(chunk))?;
+        write(chunk)?;
     }
     Ok(())
 }
@@ -237,7 +258,7 @@ impl Graph for GraphShardManager {
     fn pull(&self, parts: &[&Tensor], keep: bool) -> Result<Transfer> {
         self.post(keep, |rank, outbox| {
             let rows = self.requested[rank].pin()?;
-            parts.iter().try_for_each(|part| write_rows(part, &rows, outbox))
+            parts.iter().try_for_each(|part| write_rows(part, &rows, self.narrows(part), outbox))
         })
     }
 
@@ -251,7 +272,10 @@ impl Graph for GraphShardManager {
                 None => Vec::new(),
             };
             let parts = make(&shard, &pulled)?;
-            parts.iter().try_for_each(|part| outbox.write(tensor::bytes(part)))
+            parts.iter().try_for_each(|part| match self.narrows(part) {
+                true => write_narrow(tensor::slice(part), |bytes| outbox.write(bytes)),
+                false => outbox.write(tensor::bytes(part)),
+            })
         })
     }
 

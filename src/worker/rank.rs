@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tch::{Kind, Tensor};
 
 use super::config::RunConfig;
-use super::usage::metered_storage;
+use super::usage::metered;
 use crate::comm::{FileGroup, ProcessGroup, all_gather};
 use crate::data::dgl::{Partition, PartitionConfig};
 use crate::data::{NodeFeatures, Shards};
@@ -64,15 +64,17 @@ impl RankSetup {
         set_threads(here.threads)?;
         let Surroundings { rank, control, folder, .. } = here;
         let counters = IoCounters::default();
+        let disk = Arc::new(DiskStorage::with_share(run.io));
         let storage: Arc<dyn Storage> = match here.stand_in {
-            Some(_) => metered_storage(here)?,
-            None => Arc::new(DiskStorage),
+            Some(_) => metered(disk, here)?,
+            None => disk,
         };
         let spill = folder.join(format!("rank-{rank}"));
         std::fs::create_dir(&spill).map_err(|e| Error::io("create", &spill, e))?;
         let store = SpillStore::new(&spill, storage.clone(), counters.clone());
         let lock = TurnLock::new(control.clone(), rank);
         let manager = PartitionDataManager::new(lock, store);
+        manager.spill_dtype.set(run.spill_dtype);
         let group: Rc<dyn ProcessGroup> =
             Rc::new(FileGroup::new(control.clone(), rank, folder, storage, counters.clone()));
 
@@ -82,7 +84,9 @@ impl RankSetup {
             here.events.send(Event::Note(format!("partition {rank}: {note}")))?;
         }
         let features =
-            NodeFeatures::find(&partition, run.keys.features.as_deref(), run.normalize_features)?;
+            NodeFeatures::find(&partition, run.keys.features.as_deref(), run.normalize_features)?
+                // Samplers read single rows between two readings of all of them.
+                .leaving_cache(run.sampling.is_none());
         let in_feats = features.width();
         let size = features.size();
         let read = Rc::new(move || features.read(KIND, &counters));

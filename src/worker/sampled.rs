@@ -30,10 +30,11 @@ pub(super) fn loader(
         let degrees = crate::tape::Graph::out_degrees(graph).pin()?;
         tensor::slice::<i64>(&degrees).iter().map(|degree| *degree as u32).collect()
     };
-    write_index(partition, &out_degrees, &keys, here.folder, &DiskStorage, counters)?;
+    write_index(partition, &out_degrees, &keys, here.folder, &DiskStorage::default(), counters)?;
     barrier(&**group, &**manager)?;
     let partitions = here.partitions;
-    let graph = DistGraph::open(partitions, &keys, here.folder, &DiskStorage, counters.clone())?;
+    let graph =
+        DistGraph::open(partitions, &keys, here.folder, &DiskStorage::default(), counters.clone())?;
     let key = config.keys.features.as_deref();
     let normalize = config.normalize_features;
     let features = NodeColumn::features(partitions, key, normalize, counters.clone())?;

@@ -5,15 +5,17 @@ use std::sync::Arc;
 use super::rank::Surroundings;
 use crate::error::{Error, Result};
 use crate::event::{Event, Usage};
-use crate::io::{DiskStorage, MeteredStorage, Storage, peak_anonymous_bytes, reset_peak};
+use crate::io::{MeteredStorage, Storage, peak_anonymous_bytes, reset_peak};
 use crate::spill::give_memory_back;
 
 /// The storage of a rank whose disk use is measured.
-pub(super) fn metered_storage(here: Surroundings<'_>) -> Result<Arc<dyn Storage>> {
+pub(super) fn metered(
+    storage: Arc<dyn Storage>,
+    here: Surroundings<'_>,
+) -> Result<Arc<dyn Storage>> {
     let Surroundings { rank, control, folder, .. } = here;
-    let storage =
-        MeteredStorage::new(Arc::new(DiskStorage), folder, rank, control.world_size());
-    Ok(Arc::new(storage.map_err(|e| Error::io("measure", folder, e))?))
+    let metered = MeteredStorage::new(storage, folder, rank, control.world_size());
+    Ok(Arc::new(metered.map_err(|e| Error::io("measure", folder, e))?))
 }
 
 /// Does a rank's work and tells what it took.

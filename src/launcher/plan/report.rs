@@ -8,7 +8,6 @@ use super::forecast::{Forecast, Totals, forecast, totals};
 use super::graph_sizes::GraphSizes;
 use crate::data::dgl::PartitionConfig;
 use crate::error::{Error, Result};
-use crate::io::free_memory;
 use crate::launcher::governor::share;
 use crate::launcher::train;
 use crate::worker::{MemoryBudget, RunConfig};
@@ -67,12 +66,10 @@ pub struct EpochPlan {
     pub bound: u64,
     /// Bytes written in 100 epochs.
     pub written_in_100: u64,
-    /// Computing, with files that the system caches.
+    /// Computing, and copying from and to the page cache.
     pub compute_s: f64,
-    /// Reading and writing at the disk's rate.
+    /// Waiting for the disk, at its rate, for the part of the files that has no room in the page cache.
     pub disk_s: f64,
-    /// Whether the files fit into the memory that is left for the system's cache, so that nobody waits for the disk.
-    pub cached: bool,
 }
 
 impl Plan {
@@ -117,11 +114,10 @@ fn compose(
     let kept = share * sizes.ranks.len() as u64;
     let Totals { written, read, .. } = in_epoch;
     let disk = forecast.totals.disk;
-    let (columns, dtype) = sizes.features;
-    let features = (sizes.nodes() * columns * dtype.size() as u64) as f64;
-    let left = free_memory().map(|free| free.saturating_sub(budget.unwrap_or(least)) as f64);
+    // What is kept is kept as values or as files in the page cache; around it goes the rest.
+    let around = (1.0 - kept as f64 / disk.max(1.0)).max(0.0);
     let disk_s = probe(&config.spill_dir).map_or(0.0, |[writing, reading]| {
-        written / writing + read / reading
+        around * (written / writing + read / reading)
     });
     Plan {
         partitions: sizes.ranks.len(),
@@ -135,11 +131,10 @@ fn compose(
             written: written as u64,
             read: read as u64,
             moved_at_least_memory: (forecast.totals.written + forecast.totals.read) as u64,
-            bound: bound(&config.model, sizes, kept as f64) as u64,
+            bound: bound(config, sizes, kept as f64) as u64,
             written_in_100: (written * 100.0) as u64,
             compute_s: forecast.epoch_s,
             disk_s,
-            cached: left.is_some_and(|left| left > disk + features),
         },
     }
 }
