@@ -28,13 +28,10 @@ pub(super) struct PlanArgs {
 
 /// Plans the run that the flags describe.
 pub(super) fn plan(args: PlanArgs) -> Result<()> {
-    let config = match (args.train, args.run.resume.is_some()) {
-        (Some(train), _) => config(train, args.run)?,
-        (None, true) => resumed(args.run)?,
-        (None, false) => {
-            return Err(Error::config("--part-json", "is missing")
-                .with_hint("give plan the flags of the training run, or --resume RUN"));
-        }
+    // Without the flags of a run there is --resume: the parser sees to it.
+    let config = match args.train {
+        Some(train) => config(train, args.run)?,
+        None => resumed(args.run)?,
     };
     let plan = launcher::plan(&config)?;
     if args.json {

@@ -39,7 +39,15 @@ pub(super) fn run_workers(
     let work = |rank, events: &_| {
         let folder = folder.path();
         let threads = config.threads;
-        work(Surroundings { rank, control: &control, folder, events, partitions, threads, stand_in })
+        work(Surroundings {
+            rank,
+            control: &control,
+            folder,
+            events,
+            partitions,
+            threads,
+            stand_in,
+        })
     };
     supervise(&control, config.memory_budget.bytes(), &work, on_event)
 }

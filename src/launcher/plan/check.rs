@@ -14,6 +14,9 @@ use crate::worker::RunConfig;
 const TIMES: u64 = 32;
 const EACH: u64 = 16 << 20;
 const ALL: u64 = 256 << 20;
+/// A forecast of memory may be too high by some percent; only what is beyond doubt is refused. What is not ends later, if it
+/// has to.
+const DOUBT: f64 = 0.85;
 
 /// Tells what a run on the full graph will take, unless that is next to nothing.
 ///
@@ -41,7 +44,7 @@ pub(in crate::launcher) fn check(
         Ok(forecast) => forecast,
     };
     let least = forecast.memory.bytes(run.resident, 1);
-    if budget > 0 && least > budget {
+    if budget > 0 && least as f64 * DOUBT > budget as f64 {
         let problem = format!(
             "the run takes {} with nothing kept by workers that wait; the memory budget is {}",
             size(least),
@@ -86,7 +89,8 @@ fn is_small(partitions: &PartitionConfig, budget: u64, free: Option<u64>) -> boo
 /// What would fit into the budget.
 fn remedies(run: &RunConfig, sizes: &GraphSizes, forecast: &Forecast, budget: u64) -> String {
     let least = forecast.memory.bytes(run.resident, 1);
-    let mut remedies = vec![format!("raise --memory-budget to {} or more", size(least))];
+    let mut remedies =
+        vec![format!("raise --memory-budget to {} or more", size(least + least / 8))];
     let one = forecast.memory.bytes(1, 1);
     if run.resident > 1 {
         remedies.push(format!("--resident 1 takes {}", size(one)));

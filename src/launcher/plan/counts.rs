@@ -63,8 +63,7 @@ pub(super) fn representatives(ranks: &[RankCounts], most: usize) -> Vec<RankCoun
     let mut by_size: Vec<usize> = (0..ranks.len()).collect();
     by_size.sort_by_key(|rank| ranks[*rank].nodes);
     // The largest is among them.
-    let chosen: Vec<usize> =
-        (1..=most).map(|i| by_size[(i * ranks.len()) / most - 1]).collect();
+    let chosen: Vec<usize> = (1..=most).map(|i| by_size[(i * ranks.len()) / most - 1]).collect();
     let shrunk = chosen.iter().enumerate().map(|(own, rank)| {
         let all = &ranks[*rank];
         let others = all.pairs.iter().enumerate().filter(|(source, _)| source != rank);

@@ -29,9 +29,8 @@ pub(super) fn probe(folder: &Path) -> Option<[f64; 2]> {
     // Out of the cache, so that it comes from the disk.
     fadvise(&file, 0, None, Advice::DontNeed).ok()?;
     file.rewind().ok()?;
-    let reading = rate(&mut file, |file| {
-        (0..PROBE / CALL).try_for_each(|_| file.read_exact(&mut block))
-    })?;
+    let reading =
+        rate(&mut file, |file| (0..PROBE / CALL).try_for_each(|_| file.read_exact(&mut block)))?;
     Some([writing, reading])
 }
 

@@ -125,9 +125,10 @@ impl Line {
     ) -> Result<Self> {
         let [small, large] = scales(sizes, ranks);
         let at_large = measure(run, (sizes, ranks), large, share)?;
-        let at_small = match small < large {
-            true => measure(run, (sizes, ranks), small, share)?,
-            false => at_large.clone(),
+        let at_small = if small < large {
+            measure(run, (sizes, ranks), small, share)?
+        } else {
+            at_large.clone()
         };
         let weights: Vec<f64> = (0..ranks.len()).map(|rank| weight(ranks, rank)).collect();
         Ok(Line { small: at_small, large: at_large, weight: mean(&weights) })
@@ -154,9 +155,8 @@ impl Line {
     /// Memory of all processes but for what the working ones work on. Waiting ones keep pieces of freed memory that the
     /// allocator cannot give back: as much more, as measured, for each time that sizes grow by the same factor.
     fn idle_memory(&self, resident: usize) -> f64 {
-        let idle = |at: &Measured| {
-            at.tree - resident.min(at.memory.len()) as f64 * mean(&at.memory)
-        };
+        let idle =
+            |at: &Measured| at.tree - resident.min(at.memory.len()) as f64 * mean(&at.memory);
         let (small, large) = (idle(&self.small), idle(&self.large));
         large + (large - small).max(0.0) * (1.0 / self.large.scale).ln() / (1.0 / SMALLER).ln()
     }

@@ -48,18 +48,20 @@ impl GraphSizes {
         let (mut masks, mut known) = ([0_u64; 3], [false; 3]);
         for part in 0..parts {
             let partition = Partition::open(partitions, part)?;
-            let found =
-                NodeFeatures::find(&partition, run.keys.features.as_deref(), run.normalize_features)?;
+            let found = NodeFeatures::find(
+                &partition,
+                run.keys.features.as_deref(),
+                run.normalize_features,
+            )?;
             features = (found.width() as u64, found.dtype());
             outputs = outputs.max(num_outputs(&partition, run)?);
             for (i, mask) in mask_counts(&partition, &run.keys)?.into_iter().enumerate() {
                 known[i] |= mask.is_some();
                 masks[i] += mask.unwrap_or(0);
             }
-            let edges = match sampled {
-                true => partition.sample_edges(RUNS, SAMPLED / RUNS / parts as u64)?,
-                false => partition.sample_edges(1, u64::MAX)?,
-            };
+            let (runs, max) =
+                if sampled { (RUNS, SAMPLED / RUNS / parts as u64) } else { (1, u64::MAX) };
+            let edges = partition.sample_edges(runs, max)?;
             ranks.push(counts(&partition, &edges, sampled));
         }
         let share = |i: usize| known[i].then(|| masks[i] as f64 / book.num_nodes().max(1) as f64);
@@ -130,9 +132,10 @@ fn counts(partition: &Partition, runs: &[EdgeRun], sampled: bool) -> RankCounts 
     let by_destination = runs.iter().all(|run| run.by_destination);
     for (source, pair) in pairs.iter_mut().enumerate() {
         pair.edges = (pair.edges as f64 * factor) as u64;
-        pair.destinations = match by_destination {
-            true => ((pair.destinations as f64 * factor) as u64).min(nodes),
-            false => hit(nodes, pair.edges),
+        pair.destinations = if by_destination {
+            ((pair.destinations as f64 * factor) as u64).min(nodes)
+        } else {
+            hit(nodes, pair.edges)
         };
         let range = book.node_range(source);
         if source == own {
@@ -164,12 +167,7 @@ fn whole_destinations(edges: &[[u64; 2]], sampled: bool) -> &[[u64; 2]] {
     }
 }
 
-fn count_distinct(
-    book: &PartitionBook,
-    nodes: u64,
-    runs: &[&[[u64; 2]]],
-    pairs: &mut [Pair],
-) {
+fn count_distinct(book: &PartitionBook, nodes: u64, runs: &[&[[u64; 2]]], pairs: &mut [Pair]) {
     let mut sources = Bitmap::new(book.num_nodes());
     let mut destinations = Bitmap::new(nodes * pairs.len() as u64);
     for [src, dst] in runs.iter().copied().flatten() {

@@ -79,9 +79,8 @@ pub(super) fn measure(
         memory: vec![0.0; ranks.len()],
         tree: 0.0,
     };
-    let work = |here: Surroundings<'_>| {
-        worker::measured(here, |here| worker::train(here, &config, false))
-    };
+    let work =
+        |here: Surroundings<'_>| worker::measured(here, |here| worker::train(here, &config, false));
     // Workers are copies of this process, with all that it has freed and not given back.
     give_memory_back();
     let stand_in = StandIn { scale, share: (share as f64 * scale) as u64 };

@@ -116,9 +116,8 @@ fn compose(
     let disk = forecast.totals.disk;
     // What is kept is kept as values or as files in the page cache; around it goes the rest.
     let around = (1.0 - kept as f64 / disk.max(1.0)).max(0.0);
-    let disk_s = probe(&config.spill_dir).map_or(0.0, |[writing, reading]| {
-        around * (written / writing + read / reading)
-    });
+    let disk_s = probe(&config.spill_dir)
+        .map_or(0.0, |[writing, reading]| around * (written / writing + read / reading));
     Plan {
         partitions: sizes.ranks.len(),
         nodes: sizes.nodes(),

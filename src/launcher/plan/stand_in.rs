@@ -95,7 +95,7 @@ fn coprime(count: u64) -> u64 {
         if b == 0 { a } else { divisor(b, a % b) }
     }
     let near = (count as f64 * 0.618) as u64;
-    (near.max(1)..).find(|stride| divisor(*stride, count.max(1)) == 1).unwrap_or(1)
+    (near.max(1)..count).find(|stride| divisor(*stride, count) == 1).unwrap_or(1)
 }
 
 fn write_edge_features(
