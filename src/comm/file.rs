@@ -203,6 +203,10 @@ impl Inbox for FileInbox {
         self.remaining
     }
 
+    fn waits_for_disk(&self) -> bool {
+        self.offset + self.remaining > self.cached
+    }
+
     fn read(&mut self, bytes: &mut [u8]) -> Result<()> {
         let len = bytes.len() as u64;
         if len > self.remaining {

@@ -122,6 +122,7 @@ impl PartitionDataManager {
         // Files in the page cache take of the same share as what is kept.
         let share = self.lock.parked_share();
         let cached = self.store.share_cache(share);
+        self.lock.status().set_cached(cached);
         self.make_room(share.saturating_sub(cached))?;
         self.lock.release();
         Ok(())

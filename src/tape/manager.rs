@@ -5,6 +5,7 @@ use std::rc::Rc;
 use tch::{Kind, Tensor};
 
 use super::graph::{Graph, MakeRows, Pulled, RowLayout, Transfer, VisitRows, VisitShard};
+use super::messages::Messages;
 use super::requests::{Requests, exchange_requests};
 use crate::comm::{
     Collective, Hooks, Outbox, ProcessGroup, Recipient, ReduceOp, all_reduce, complete,
@@ -12,9 +13,7 @@ use crate::comm::{
 use crate::error::{Error, Result};
 use crate::graph::GraphShard;
 use crate::kernels::gather_rows;
-use crate::spill::{
-    PartitionDataManager, Pinned, Pointer, PointerTensor, read_narrow, write_narrow,
-};
+use crate::spill::{PartitionDataManager, Pinned, Pointer, PointerTensor, write_narrow};
 use crate::tensor::{self, with_real};
 
 /// Bytes gathered before they are written to an outbox.
@@ -145,31 +144,15 @@ impl GraphShardManager {
         self.manager.spill_dtype.get().narrows(width, part.kind())
     }
 
-    /// Reads parts of `rows` rows each from rank `from`.
-    fn receive(
-        &self,
-        collective: &Collective,
-        from: usize,
-        rows: usize,
+    /// What other ranks sent, in parts of this layout; `rows[q]` of rank q.
+    fn messages<'m>(
+        &'m self,
+        collective: &'m Collective,
+        rows: &[Pointer<Vec<u32>>],
         layout: &[RowLayout],
-    ) -> Result<Vec<Tensor>> {
-        let mut inbox = self.group.inbox(collective, from)?;
-        let parts = layout.iter().map(|(width, kind)| {
-            let mut part = tensor::empty(&[rows as i64, *width as i64], *kind)?;
-            match self.narrows(&part) {
-                true => read_narrow(tensor::slice_mut(&mut part), |bytes| inbox.read(bytes))?,
-                false => inbox.read(tensor::bytes_mut(&mut part))?,
-            }
-            Ok(part)
-        });
-        let parts = parts.collect::<Result<Vec<_>>>()?;
-        match inbox.remaining() {
-            0 => Ok(parts),
-            left => {
-                let problem = format!("rank {from} sent {left} bytes more than were expected");
-                Err(Error::Internal(problem))
-            }
-        }
+    ) -> Messages<'m> {
+        let senders = self.others().map(|rank| (rank, rows[rank].len()));
+        Messages::new((&*self.group, collective), senders, layout, self.manager.spill_dtype.get())
     }
 }
 
@@ -263,12 +246,12 @@ impl Graph for GraphShardManager {
     }
 
     fn push(&self, kept: Option<Pulled<'_>>, make: &mut MakeRows<'_>) -> Result<Transfer> {
+        let mut pulled =
+            kept.map(|(collective, layout)| self.messages(collective, &self.sources, layout));
         self.post(false, |rank, outbox| {
             let shard = self.shards[rank].pin()?;
-            let pulled = match kept {
-                Some((collective, layout)) => {
-                    self.receive(collective, rank, shard.by_dst.num_cols(), layout)?
-                }
+            let pulled = match pulled.as_mut().and_then(Messages::next).transpose()? {
+                Some((_, parts)) => parts,
                 None => Vec::new(),
             };
             let parts = make(&shard, &pulled)?;
@@ -300,12 +283,10 @@ impl Graph for GraphShardManager {
         visit: &mut VisitShard<'_>,
     ) -> Result<()> {
         let Some(collective) = collective else { return Ok(()) };
-        for rank in self.others() {
-            let shard = self.shards[rank].pin()?;
-            let parts = self.receive(collective, rank, shard.by_dst.num_cols(), layout)?;
-            visit(&shard, &parts)?;
-        }
-        Ok(())
+        self.messages(collective, &self.sources, layout).try_for_each(|message| {
+            let (rank, parts) = message?;
+            visit(&*self.shards[rank].pin()?, &parts)
+        })
     }
 
     fn pushed(
@@ -315,12 +296,10 @@ impl Graph for GraphShardManager {
         visit: &mut VisitRows<'_>,
     ) -> Result<()> {
         let Some(collective) = collective else { return Ok(()) };
-        for rank in self.others() {
-            let rows = self.requested[rank].pin()?;
-            let parts = self.receive(collective, rank, rows.len(), layout)?;
-            visit(&rows, &parts)?;
-        }
-        Ok(())
+        self.messages(collective, &self.requested, layout).try_for_each(|message| {
+            let (rank, parts) = message?;
+            visit(&self.requested[rank].pin()?, &parts)
+        })
     }
 }
 

@@ -20,6 +20,7 @@ mod graph;
 mod hetero;
 mod linear;
 mod manager;
+mod messages;
 mod mfg;
 mod parameters;
 mod pick_rows;
