@@ -11,6 +11,7 @@ mod output;
 mod partition;
 mod partition_report;
 mod partition_tables;
+mod plan;
 mod predict;
 mod resume;
 mod sampling;

@@ -141,13 +141,13 @@ pub(super) fn run(config: &RunConfig, resumed: bool) -> Result<()> {
             console.evaluation(report);
             eprint!("{}", tables(report));
         }
-        Event::Checkpoint(_) | Event::Failed(_) => {}
+        Event::Checkpoint(_) | Event::Usage(_) | Event::Failed(_) => {}
     })?;
     let written = config.dump_step.as_ref().unwrap_or(&config.out);
     print(&format!("{}\n", written.display()))
 }
 
-fn config(args: TrainArgs, run_args: RunArgs) -> Result<RunConfig> {
+pub(super) fn config(args: TrainArgs, run_args: RunArgs) -> Result<RunConfig> {
     let partitions = PartitionConfig::open(&args.part_json)?;
     let parts = partitions.book().num_parts();
     if let Some(world_size) = args.world_size.filter(|n| *n != parts) {

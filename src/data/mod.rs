@@ -7,6 +7,6 @@ mod original_order;
 pub(crate) use load::edge_columns;
 pub use load::{
     DataKeys, EdgeData, EdgeFeatures, NodeColumn, NodeFeatures, Normalize, Shards, Targets,
-    labelled_type, load_labels, load_mask, load_relations, load_targets,
+    label_columns, labelled_type, load_labels, load_mask, load_relations, load_targets,
 };
 pub use original_order::{check_original_order, original_places};

@@ -15,6 +15,8 @@ pub enum Event {
     Checkpoint(u32),
     /// The last evaluation is complete on all ranks (from rank 0).
     Evaluation(Evaluation),
+    /// What a rank took, at the end of a run that a plan is made from.
+    Usage(Usage),
     /// A rank cannot go on.
     Failed(Failure),
 }
@@ -60,6 +62,17 @@ impl Evaluation {
     pub fn scores(&self, metric: Metric) -> Option<&Scores> {
         self.scores.iter().find(|scores| scores.metric == metric)
     }
+}
+
+/// What a rank took of the machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Usage {
+    /// The rank.
+    pub rank: usize,
+    /// The most memory of its own that its process had at a time, in bytes, beyond what it began with.
+    pub memory: u64,
+    /// The most bytes that files of all ranks took at a time, as far as this rank saw.
+    pub disk: u64,
 }
 
 /// Why a rank cannot go on.

@@ -4,8 +4,8 @@ use std::fs;
 use std::io::Write;
 use std::path::Path;
 
-use super::relations;
 use super::workers::run_workers;
+use super::{plan, relations};
 use crate::data::dgl::PartitionConfig;
 use crate::error::{Error, Result};
 use crate::event::{Event, MetricsFile};
@@ -72,13 +72,14 @@ fn run(
     }
     let config = &RunConfig { relations, ..config.clone() };
     check(config)?;
+    plan::check(config, &partitions, observe)?;
     fs::create_dir_all(&config.out).map_err(|e| {
         Error::input(&config.out, "", format!("cannot be made: {e}"))
             .with_hint("name another folder for results with --out")
     })?;
     let mut results = None;
     let work = |here: Surroundings<'_>| worker::train(here, config, resumed_after.is_some());
-    let result = run_workers(config, &partitions, &work, &mut |event, peak| {
+    let result = run_workers(config, &partitions, None, &work, &mut |event, peak| {
         match &event {
             Event::Epoch(report) => {
                 results_of(config, resumed_after, &mut results)?.epoch(report, peak)?;
@@ -89,7 +90,7 @@ fn run(
             Event::Checkpoint(epoch) => {
                 replace(&pending_checkpoint(&config.out, *epoch), &config.out.join(CHECKPOINT))?;
             }
-            Event::Note(_) | Event::Failed(_) => {}
+            Event::Note(_) | Event::Usage(_) | Event::Failed(_) => {}
         }
         observe(&event);
         Ok(())
@@ -131,7 +132,8 @@ fn remove(path: &Path) -> Result<()> {
     }
 }
 
-fn check(config: &RunConfig) -> Result<()> {
+/// Refuses what does not go together.
+pub(super) fn check(config: &RunConfig) -> Result<()> {
     relations::check(config)?;
     if config.mfg && config.model.norm == NormKind::Batch {
         let problem = "batch statistics are those of all nodes, of which --mfg leaves some out";

@@ -157,7 +157,7 @@ impl ModelKind {
     }
 
     /// How many rows of the hidden width a layer's output has side by side.
-    pub(super) fn heads(self) -> i64 {
+    pub fn heads(self) -> i64 {
         match self {
             ModelKind::Gat(heads) | ModelKind::Gatv2(heads) => heads.heads as i64,
             _ => 1,

@@ -10,6 +10,7 @@ mod rank;
 mod sampled;
 mod step_dump;
 mod train;
+mod usage;
 mod whole_graph;
 
 pub use budget::MemoryBudget;
@@ -17,3 +18,4 @@ pub use config::{Relations, RunConfig, default_spill_dir};
 pub use predict::{ArrayFormat, NodeOrder, PredictConfig, Prediction, predict};
 pub use rank::{RankSetup, Surroundings};
 pub use train::{CHECKPOINT, WEIGHTS, pending_checkpoint, train};
+pub use usage::measured;

@@ -7,12 +7,13 @@ use std::sync::Arc;
 use tch::{Kind, Tensor};
 
 use super::config::RunConfig;
+use super::usage::metered;
 use crate::comm::{FileGroup, ProcessGroup, all_gather};
 use crate::data::NodeFeatures;
 use crate::data::dgl::{Partition, PartitionConfig};
 use crate::error::{Error, Result};
 use crate::event::{Event, EventSender};
-use crate::io::{DiskStorage, IoCounters};
+use crate::io::{DiskStorage, IoCounters, Storage};
 use crate::ipc::{Control, TurnLock};
 use crate::spill::{PartitionDataManager, PointerTensor, SpillStore, prepare_allocator};
 
@@ -34,6 +35,8 @@ pub struct Surroundings<'a> {
     pub partitions: &'a PartitionConfig,
     /// Threads to compute with.
     pub threads: usize,
+    /// How large the graph is beside the one it stands for, if it stands for another one.
+    pub stand_in: Option<f64>,
 }
 
 /// A rank with its partition opened, in its first turn.
@@ -49,11 +52,20 @@ pub struct RankSetup {
 impl RankSetup {
     /// Takes the first turn and opens the partition.
     pub fn new(here: Surroundings<'_>, run: &RunConfig) -> Result<Self> {
-        prepare_allocator();
+        prepare_allocator(here.stand_in.unwrap_or(1.0));
         set_threads(here.threads)?;
         let Surroundings { rank, control, folder, .. } = here;
         let counters = IoCounters::default();
-        let storage = Arc::new(DiskStorage::with_share(run.io));
+        let disk = Arc::new(match (here.stand_in, control.parked_share()) {
+            // Requests past the page cache have buffers of one size; where some files of a stand-in fill them and others do
+            // not, they would pass for something that grows with the graph.
+            (Some(_), 0) => DiskStorage::default(),
+            _ => DiskStorage::with_share(run.io),
+        });
+        let storage: Arc<dyn Storage> = match here.stand_in {
+            Some(_) => metered(disk, here)?,
+            None => disk,
+        };
         let spill = folder.join(format!("rank-{rank}"));
         std::fs::create_dir(&spill).map_err(|e| Error::io("create", &spill, e))?;
         let store = SpillStore::new(&spill, storage.clone(), counters.clone());

@@ -7,6 +7,7 @@ mod common;
 mod defaults;
 mod misuse;
 mod models;
+mod plan;
 mod predictions;
 mod readme;
 mod sampling;

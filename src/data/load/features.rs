@@ -8,7 +8,7 @@ use tch::{Kind, Tensor};
 use super::keys::Role;
 use crate::data::dgl::{Feature, Partition};
 use crate::error::{Error, Result};
-use crate::io::IoCounters;
+use crate::io::{Dtype, IoCounters};
 use crate::tensor;
 
 const ONE_WIDTH: &str = "a homogeneous model needs features of one width on every node type";
@@ -110,6 +110,11 @@ impl NodeFeatures {
     /// Columns.
     pub fn width(&self) -> i64 {
         self.width as i64
+    }
+
+    /// Element type in the file.
+    pub fn dtype(&self) -> Dtype {
+        self.tables.first().map_or(Dtype::F32, |(_, feature)| feature.array().dtype())
     }
 
     /// Rows and columns.

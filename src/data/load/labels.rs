@@ -47,6 +47,15 @@ pub fn load_labels(partition: &Partition, key: Option<&str>) -> Result<Tensor> {
     Ok(Tensor::f_from_slice(&labels)?)
 }
 
+/// The columns of the labels; only headers are read.
+///
+/// # Errors
+/// If there are none or several arrays of labels.
+pub fn label_columns(partition: &Partition, key: Option<&str>) -> Result<u64> {
+    let found = LABELS.require(partition.node_features(), key)?;
+    Ok(found.iter().flatten().map(|feature| feature.array().row_len()).max().unwrap_or(0))
+}
+
 /// Which inner nodes a mask names, `bool [num_inner_nodes]`; anything but 0 is true. `name` is the usual key, looked for
 /// if `key` is not given; types without the mask have no such nodes. `None` if no key is given and there is no such mask.
 ///

@@ -12,7 +12,7 @@ mod targets;
 pub use edge_features::EdgeFeatures;
 pub use features::{NodeFeatures, Normalize};
 pub use keys::DataKeys;
-pub use labels::{labelled_type, load_labels, load_mask};
+pub use labels::{label_columns, labelled_type, load_labels, load_mask};
 pub use node_column::NodeColumn;
 pub use relations::load_relations;
 pub(crate) use shards::edge_columns;
