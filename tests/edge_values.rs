@@ -88,9 +88,13 @@ fn naive_softmax(dst: &[u32], scores: &[f64], gy: &[f64], heads: usize) -> [Vec<
                 (0..dst.len()).filter(|e| dst[*e] == v).map(|e| e * heads + head).collect();
             let largest = places.iter().fold(f64::NEG_INFINITY, |m, i| m.max(scores[*i]));
             let sum: f64 = places.iter().map(|i| (scores[*i] - largest).exp()).sum();
-            places.iter().for_each(|i| y[*i] = (scores[*i] - largest).exp() / sum);
+            for i in &places {
+                y[*i] = (scores[*i] - largest).exp() / sum;
+            }
             let delta: f64 = places.iter().map(|i| y[*i] * gy[*i]).sum();
-            places.iter().for_each(|i| gradient[*i] = y[*i] * (gy[*i] - delta));
+            for i in &places {
+                gradient[*i] = y[*i] * (gy[*i] - delta);
+            }
         }
     }
     [y, gradient]

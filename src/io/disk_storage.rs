@@ -174,12 +174,11 @@ impl StorageFile for DiskFile {
     }
 
     fn read_around(&self, bytes: &mut [u8], offset: u64) -> io::Result<()> {
-        let direct = match self.direct.get() {
-            Some(direct) => direct,
-            None => {
-                let opened = self.storage.open_direct(&self.path, false)?;
-                self.direct.get_or_init(|| opened)
-            }
+        let direct = if let Some(direct) = self.direct.get() {
+            direct
+        } else {
+            let opened = self.storage.open_direct(&self.path, false)?;
+            self.direct.get_or_init(|| opened)
         };
         match direct {
             Some(direct) => read_direct(direct, &self.storage.queue, bytes, offset),

@@ -49,17 +49,19 @@ impl Spill for Tensor {
     }
 
     fn save(&self, layout: &TensorLayout, sink: &mut SpillWriter) -> Result<()> {
-        match layout.narrow {
-            true => write_narrow(tensor::slice(self), |bytes| sink.write(bytes)),
-            false => sink.write(tensor::bytes(self)),
+        if layout.narrow {
+            write_narrow(tensor::slice(self), |bytes| sink.write(bytes))
+        } else {
+            sink.write(tensor::bytes(self))
         }
     }
 
     fn load(layout: &TensorLayout, source: &mut SpillReader<'_>) -> Result<Self> {
         let mut value = tensor::empty(&layout.shape, layout.kind)?;
-        match layout.narrow {
-            true => read_narrow(tensor::slice_mut(&mut value), |bytes| source.read(bytes))?,
-            false => source.read(tensor::bytes_mut(&mut value))?,
+        if layout.narrow {
+            read_narrow(tensor::slice_mut(&mut value), |bytes| source.read(bytes))?;
+        } else {
+            source.read(tensor::bytes_mut(&mut value))?;
         }
         Ok(value)
     }
