@@ -14,6 +14,7 @@ pub struct DistNeighborSampler {
     fanouts: Vec<Fanout>,
     replace: bool,
     weighted: bool,
+    out_degrees: bool,
     input_node_features: Vec<(String, NodeColumn)>,
     output_node_features: Vec<(String, NodeColumn)>,
 }
@@ -32,6 +33,7 @@ impl DistNeighborSampler {
             fanouts,
             replace: false,
             weighted: false,
+            out_degrees: true,
             input_node_features: Vec::new(),
             output_node_features: Vec::new(),
         })
@@ -47,6 +49,13 @@ impl DistNeighborSampler {
     #[must_use]
     pub fn weighted(self, weighted: bool) -> Self {
         DistNeighborSampler { weighted, ..self }
+    }
+
+    /// Whether out-degrees are read for the sources of the first block (they are if nothing is said): for models that divide
+    /// by them.
+    #[must_use]
+    pub fn out_degrees(self, out_degrees: bool) -> Self {
+        DistNeighborSampler { out_degrees, ..self }
     }
 
     /// Lets a feature be read for the sources of the first block.
@@ -108,7 +117,7 @@ impl DistNeighborSampler {
         Ok(MiniBatch {
             srcdata: read(&self.input_node_features, inputs)?,
             dstdata: read(&self.output_node_features, seeds)?,
-            out_degrees: graph.out_degrees(inputs)?,
+            out_degrees: self.out_degrees.then(|| graph.out_degrees(inputs)).transpose()?,
             blocks,
         })
     }

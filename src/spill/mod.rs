@@ -13,7 +13,7 @@ mod pointer;
 mod store;
 mod value;
 
-pub use heap::{give_memory_back, prepare_allocator};
+pub use heap::{give_memory_back, prepare_allocator, prepare_allocator_for_batches};
 pub use manager::{Masks, PartitionDataManager};
 pub use pointer::{Pinned, Pointer, PointerTensor};
 pub use store::{SpillFile, SpillReader, SpillStore, SpillWriter};

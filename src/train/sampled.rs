@@ -143,7 +143,8 @@ pub fn block_graphs(
 ) -> Result<Vec<BlockGraph>> {
     let book = edge_types.then(|| &**graph.book());
     let graph = |block: &Block| {
-        BlockGraph::new(manager, block, &batch.out_degrees[..block.num_sources()], book)
+        let degrees = batch.out_degrees.as_ref().map(|degrees| &degrees[..block.num_sources()]);
+        BlockGraph::new(manager, block, degrees, book)
     };
     batch.blocks.iter().map(graph).collect()
 }

@@ -15,7 +15,8 @@ use crate::event::{Event, EventSender};
 use crate::io::{DiskStorage, IoCounters};
 use crate::ipc::{Control, TurnLock};
 use crate::nn::{Model, Sizes};
-use crate::spill::{PartitionDataManager, PointerTensor, SpillStore, prepare_allocator};
+use crate::spill::{PartitionDataManager, PointerTensor, SpillStore};
+use crate::spill::{prepare_allocator, prepare_allocator_for_batches};
 use crate::tape::{GraphShardManager, ParameterSet, Tape};
 
 /// The element type models are computed in.
@@ -57,7 +58,10 @@ pub struct RankSetup {
 impl RankSetup {
     /// Takes the first turn, reads the partition and joins the graph: one collective.
     pub fn new(here: Surroundings<'_>, run: &RunConfig) -> Result<Self> {
-        prepare_allocator();
+        match run.sampling {
+            Some(_) => prepare_allocator_for_batches(),
+            None => prepare_allocator(),
+        }
         set_threads(here.threads)?;
         let Surroundings { rank, control, folder, .. } = here;
         let counters = IoCounters::default();

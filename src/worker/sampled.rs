@@ -44,7 +44,7 @@ pub(super) fn loader(
             NodeColumn::targets(partitions, key, counters.clone())?
         }
     };
-    let sampler = sampling.sampler()?;
+    let sampler = sampling.sampler()?.out_degrees(config.model.kind.uses_out_degrees());
     let sampler = sampler.input_node_feature(FEATURES, features);
     let sampler = sampler.output_node_feature(LABELS, labels);
     let seeds = train_nodes(setup)?;
