@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 
 use super::evaluation::tables;
+use super::link::{LinkArgs, Task};
 use super::model::ModelArgs;
 use super::output::print;
 use super::resume::{RunArgs, absolute};
@@ -15,7 +16,7 @@ use crate::data::{DataKeys, Normalize};
 use crate::error::{Error, Result};
 use crate::event::{Console, Event};
 use crate::launcher;
-use crate::nn::{ClassWeights, OptimizerConfig, Task};
+use crate::nn::{ClassWeights, OptimizerConfig};
 use crate::tape::Policy;
 use crate::worker::RunConfig;
 
@@ -44,7 +45,7 @@ pub(super) struct TrainArgs {
     /// Class of each node, or what else --task learns [default: label or labels]
     #[arg(long, value_name = "KEY", help_heading = "Data")]
     label_key: Option<String>,
-    /// Nodes to train on [default: train_mask]
+    /// Nodes (with --task link edges) to train on [default: train_mask; edges: those that are not kept]
     #[arg(long, value_name = "KEY", help_heading = "Data")]
     train_mask_key: Option<String>,
     /// Nodes of the validation metric [default: val_mask, if there]
@@ -66,8 +67,8 @@ pub(super) struct TrainArgs {
     #[arg(long, value_name = "FILE", help_heading = "Model")]
     init_params: Option<PathBuf>,
 
-    /// What is learned of each node
-    #[arg(long, value_enum, default_value_t, help_heading = "Training")]
+    /// What is learned
+    #[arg(long, value_enum, default_value_t = Task::Classification, help_heading = "Training")]
     task: Task,
     /// Weights of classes in the loss: balanced, a list, or a file of numbers [default: all 1]
     #[arg(long, value_name = "W", help_heading = "Training")]
@@ -95,6 +96,8 @@ pub(super) struct TrainArgs {
 
     #[command(flatten)]
     sampling: SamplingArgs,
+    #[command(flatten)]
+    link: LinkArgs,
 
     /// Folder of results [default: runs/GRAPH-N]
     #[arg(long, value_name = "DIR", help_heading = "Run")]
@@ -143,6 +146,9 @@ fn config(args: TrainArgs, run_args: RunArgs) -> Result<RunConfig> {
         return Err(Error::config("--world-size", problem)
             .with_hint(format!("pass --world-size {parts}: one worker per partition")));
     }
+    let masks =
+        [args.train_mask_key.clone(), args.val_mask_key.clone(), args.test_mask_key.clone()];
+    let (task, link) = args.link.config(args.task, masks)?;
     let edge_weights = args.edge_weight_key.is_some();
     let model = args.model.config(edge_weights)?;
     let (lr, weight_decay) = (args.lr, args.weight_decay);
@@ -164,7 +170,7 @@ fn config(args: TrainArgs, run_args: RunArgs) -> Result<RunConfig> {
             edge_weight: args.edge_weight_key,
         },
         normalize_features: args.normalize_features,
-        task: args.task,
+        task,
         class_weights: args.class_weights.map(|text| ClassWeights::parse(&text)).transpose()?,
         policy: if args.no_remat { Policy::Retain } else { Policy::Rematerialise },
         mfg: args.mfg,
@@ -175,6 +181,7 @@ fn config(args: TrainArgs, run_args: RunArgs) -> Result<RunConfig> {
         checkpoint_every: args.checkpoint_every,
         epochs,
         sampling: args.sampling.config(model.num_graphs())?,
+        link,
         model,
         seed: args.seed,
         init_params: args.init_params.map(absolute).transpose()?,

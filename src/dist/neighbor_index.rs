@@ -48,7 +48,7 @@ impl Layout {
             first_edge: edges.start,
             type_ends: types.map(|t| book.edge_type_range(part, t).end - edges.start).collect(),
             has_weights: keys.weight.is_some(),
-            has_probabilities: keys.probability.is_some(),
+            has_probabilities: keys.probability.is_some() || keys.drawn,
             has_ends: keys.ends,
         })
     }

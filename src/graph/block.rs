@@ -33,9 +33,14 @@ pub struct InEdges {
 }
 
 impl InEdges {
-    /// Keeps the edges that `keep` says, by global id.
-    pub fn retain(&mut self, keep: impl Fn(u64) -> bool) {
-        let kept: Vec<bool> = self.edges.iter().map(|edge| keep(*edge)).collect();
+    /// Keeps the edges that `keep` says, by source, destination and edge (global ids). `nodes` are those the edges go into.
+    pub fn retain(&mut self, nodes: &[u64], keep: impl Fn(u64, u64, u64) -> bool) {
+        let ends = nodes.iter().zip(&self.counts);
+        let destinations =
+            ends.flat_map(|(node, count)| std::iter::repeat_n(*node, *count as usize));
+        let edges = self.sources.iter().zip(destinations).zip(&self.edges);
+        let kept: Vec<bool> =
+            edges.map(|((source, destination), edge)| keep(*source, destination, *edge)).collect();
         let mut rest = &kept[..];
         for count in &mut self.counts {
             let (own, others) = rest.split_at(*count as usize);
@@ -290,7 +295,9 @@ mod tests {
     fn edges_are_taken_out_where_they_are() {
         let mut edges = in_edges(&[3, 0, 2], &[9, 4, 9, 7, 6], &[30, 31, 32, 10, 11]);
         edges.weights = vec![0.0, 1.0, 2.0, 3.0, 4.0];
-        edges.retain(|edge| edge != 31 && edge != 10);
+        edges.retain(&[5, 6, 7], |source, destination, edge| {
+            (source, destination) != (4, 5) && edge != 10
+        });
         let weights = vec![0.0, 2.0, 4.0];
         let expected = in_edges(&[2, 0, 1], &[9, 9, 6], &[30, 32, 11]);
         assert_eq!(edges, InEdges { weights, ..expected });

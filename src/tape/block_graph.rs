@@ -82,6 +82,10 @@ impl Graph for BlockGraph {
         self.num_destinations
     }
 
+    fn is_whole(&self) -> bool {
+        true
+    }
+
     fn destination_rows(&self) -> Option<&Pointer<Vec<u32>>> {
         Some(&self.destination_rows)
     }

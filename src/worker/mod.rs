@@ -4,6 +4,7 @@ mod budget;
 mod config;
 mod labelled;
 mod labels;
+mod link;
 mod predict;
 mod rank;
 mod sampled;
@@ -12,6 +13,7 @@ mod train;
 
 pub use budget::MemoryBudget;
 pub use config::{RunConfig, default_spill_dir};
+pub use link::{LinkConfig, PairScore};
 pub use predict::{ArrayFormat, NodeOrder, PredictConfig, Prediction, predict};
 pub use rank::{RankSetup, Surroundings};
 pub use train::{CHECKPOINT, WEIGHTS, pending_checkpoint, train};

@@ -22,18 +22,11 @@ pub(super) fn loader(
     config: &RunConfig,
 ) -> Result<Option<DataLoader>> {
     let Some(sampling) = &config.sampling else { return Ok(None) };
-    let RankSetup { manager, partition, graph, group, .. } = setup;
-    let keys =
-        IndexConfig { weight: config.keys.edge_weight.clone(), probability: None, ends: false };
+    let RankSetup { manager, group, .. } = setup;
+    let weight = config.keys.edge_weight.clone();
+    let graph = open_graph(setup, here, &IndexConfig { weight, ..IndexConfig::default() }, None)?;
     let counters = manager.store().counters();
-    let out_degrees: Vec<u32> = {
-        let degrees = crate::tape::Graph::out_degrees(graph).pin()?;
-        tensor::slice::<i64>(&degrees).iter().map(|degree| *degree as u32).collect()
-    };
-    write_index(partition, &out_degrees, &keys, here.folder, &DiskStorage, counters)?;
-    barrier(&**group, &**manager)?;
     let partitions = here.partitions;
-    let graph = DistGraph::open(partitions, &keys, here.folder, &DiskStorage, counters.clone())?;
     let key = config.keys.features.as_deref();
     let normalize = config.normalize_features;
     let features = NodeColumn::features(partitions, key, normalize, counters.clone())?;
@@ -50,6 +43,25 @@ pub(super) fn loader(
     let seeds = train_nodes(setup)?;
     let hooks = (&**group, &**manager as _);
     DataLoader::new(Arc::new(graph), seeds, sampler, sampling.loader(config.seed), hooks).map(Some)
+}
+
+/// Writes the index of the rank's partition, waits for those of the others, and opens the whole graph: one collective. `drawn`
+/// says which edges may be drawn.
+pub(super) fn open_graph(
+    setup: &RankSetup,
+    here: Surroundings<'_>,
+    keys: &IndexConfig,
+    drawn: Option<&[f32]>,
+) -> Result<DistGraph> {
+    let RankSetup { manager, partition, graph, group, .. } = setup;
+    let counters = manager.store().counters();
+    let out_degrees: Vec<u32> = {
+        let degrees = crate::tape::Graph::out_degrees(graph).pin()?;
+        tensor::slice::<i64>(&degrees).iter().map(|degree| *degree as u32).collect()
+    };
+    write_index(partition, &out_degrees, (keys, drawn), here.folder, &DiskStorage, counters)?;
+    barrier(&**group, &**manager)?;
+    DistGraph::open(here.partitions, keys, here.folder, &DiskStorage, counters.clone())
 }
 
 /// The global ids of the rank's training nodes.

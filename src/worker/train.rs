@@ -9,6 +9,7 @@ use tch::Tensor;
 use super::config::RunConfig;
 use super::labelled::Labelled;
 use super::labels::{divisor, make_loss, take_up_labels};
+use super::link::train_link;
 use super::rank::{KIND, RankSetup, Surroundings};
 use super::sampled;
 use super::step_dump::StepDump;
@@ -31,6 +32,9 @@ pub const CHECKPOINT: &str = "checkpoint.safetensors";
 
 /// Trains, from the run's checkpoint on if it is resumed.
 pub fn train(here: Surroundings<'_>, config: &RunConfig, resumed: bool) -> Result<()> {
+    if let Some(how) = config.link.as_ref().zip(config.sampling.as_ref()) {
+        return train_link(here, config, how);
+    }
     let setup = RankSetup::new(here, config)?;
     let facts = take_up_labels(&setup, config, here)?;
     let loss = make_loss(&setup, config, &facts)?;

@@ -136,7 +136,12 @@ fn model(kind: sar::nn::ModelKind) -> ModelConfig {
 
 #[test]
 fn a_step_on_all_neighbours_of_all_seeds_is_the_step_on_the_full_graph() {
-    let keys = IndexConfig { weight: Some("weight".to_owned()), probability: None, ends: false };
+    let keys = IndexConfig {
+        weight: Some("weight".to_owned()),
+        probability: None,
+        ends: false,
+        drawn: false,
+    };
     let opened = open(&common::repository("data/karate/karate.json"), &keys);
     let graph = &opened.graph;
     let how = How { fanout: -1, batch_size: 100, reduce: Reduce::Sum, epochs: 1 };
