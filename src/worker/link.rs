@@ -56,12 +56,7 @@ pub(super) fn train_link(
     let mut builder = ParameterBuilder::new(config.seed);
     let width = config.model.hidden;
     let model = config.model.build(&mut builder, setup.sizes(width))?;
-    let score = match link.score {
-        PairScore::Dot => LinkScore::Dot,
-        PairScore::Bilinear => {
-            builder.scope("score", |builder| LinkScore::bilinear(builder, width))
-        }
-    };
+    let score = link.score(&mut builder, width);
     let parameters = Rc::new(builder.finish(&setup.manager, KIND)?);
     if let (Some(path), 0) = (&config.init_params, here.rank) {
         load_state_dict(path, &parameters)?;
@@ -141,6 +136,16 @@ fn loaders(
 }
 
 impl LinkConfig {
+    /// The score of rows of width `width`, behind the model's parameters.
+    pub(super) fn score(&self, builder: &mut ParameterBuilder, width: i64) -> LinkScore {
+        match self.score {
+            PairScore::Dot => LinkScore::Dot,
+            PairScore::Bilinear => {
+                builder.scope("score", |builder| LinkScore::bilinear(builder, width))
+            }
+        }
+    }
+
     /// Whether a run can be one that predicts edges.
     ///
     /// # Errors

@@ -103,6 +103,10 @@ pub fn predict(here: Surroundings<'_>, config: &PredictConfig) -> Result<()> {
     let outputs = stored_out_feats(&config.weights, &run.model)?;
     let mut builder = ParameterBuilder::new(run.seed);
     let model = run.model.build(&mut builder, setup.sizes(outputs))?;
+    if let Some(link) = &run.link {
+        // The weights are the model's and the score's.
+        link.score(&mut builder, outputs);
+    }
     let parameters = Rc::new(builder.finish(&setup.manager, KIND)?);
     load_state_dict(&config.weights, &parameters)?;
 
