@@ -46,7 +46,7 @@ fn on_every_backend(pauses: usize, work: impl Fn(&dyn ProcessGroup, &CountingHoo
         let control = Control::create(&folder.path().join("control"), world, world).unwrap();
         let control = Arc::new(control);
         let group = |rank| {
-            let storage = Arc::new(DiskStorage);
+            let storage = Arc::new(DiskStorage::default());
             FileGroup::new(control.clone(), rank, folder.path(), storage, IoCounters::default())
         };
         run_ranks((0..world).map(group).collect(), pauses, &work);
@@ -169,7 +169,7 @@ fn many_collectives_in_a_row_leave_no_files_but_the_last() {
     let folder = tempfile::tempdir().unwrap();
     let control = Arc::new(Control::create(&folder.path().join("control"), 3, 3).unwrap());
     let group = |rank| {
-        let storage = Arc::new(DiskStorage);
+        let storage = Arc::new(DiskStorage::default());
         FileGroup::new(control.clone(), rank, folder.path(), storage, IoCounters::default())
     };
     run_ranks((0..3).map(group).collect(), 40, &|group, hooks| {
@@ -217,7 +217,7 @@ fn kept_messages_can_be_read_again_after_other_collectives() {
 fn kept_messages_go_after_their_last_reading() {
     let folder = tempfile::tempdir().unwrap();
     let control = Arc::new(Control::create(&folder.path().join("control"), 1, 1).unwrap());
-    let storage = Arc::new(DiskStorage);
+    let storage = Arc::new(DiskStorage::default());
     let group = FileGroup::new(control, 0, folder.path(), storage, IoCounters::default());
     let file = folder.path().join("outbox-0-0");
     run_ranks(vec![group], 4, &|group, hooks| {
@@ -235,7 +235,7 @@ fn kept_messages_go_after_their_last_reading() {
 fn a_changed_bit_in_a_message_is_found() {
     let folder = tempfile::tempdir().unwrap();
     let control = Arc::new(Control::create(&folder.path().join("control"), 1, 1).unwrap());
-    let storage = Arc::new(DiskStorage);
+    let storage = Arc::new(DiskStorage::default());
     let group = FileGroup::new(control, 0, folder.path(), storage, IoCounters::default());
     let file = folder.path().join("outbox-0-0");
     run_ranks(vec![group], 1, &|group, hooks| {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use sar::Error;
 use sar::graph::ShardBuilder;
-use sar::io::{DiskStorage, Fault, FaultyStorage, IoCounters, Storage};
+use sar::io::{DiskStorage, Fault, FaultyStorage, IoCounters, IoMode, Storage};
 use sar::ipc::{Control, TurnLock};
 use sar::spill::{PartitionDataManager, SpillStore};
 use tch::{Kind, Tensor};
@@ -27,6 +27,11 @@ fn pause(manager: &PartitionDataManager) -> sar::Result<()> {
     manager.callback_func()
 }
 
+/// Through the page cache, and around it.
+fn disks() -> [DiskStorage; 2] {
+    [DiskStorage::default(), DiskStorage::with_share(IoMode::Auto)]
+}
+
 fn files(folder: &Path) -> usize {
     std::fs::read_dir(folder).unwrap().count()
 }
@@ -38,7 +43,7 @@ fn numbers() -> Tensor {
 #[test]
 fn a_value_is_written_once_however_often_it_is_spilled() {
     let folder = tempfile::tempdir().unwrap();
-    let manager = manager(folder.path(), Arc::new(DiskStorage));
+    let manager = manager(folder.path(), Arc::new(DiskStorage::default()));
     let pointer = manager.track("x", numbers());
     for _ in 0..5 {
         pause(&manager).unwrap();
@@ -54,7 +59,7 @@ fn a_value_is_written_once_however_often_it_is_spilled() {
 #[test]
 fn a_file_goes_with_the_last_handle() {
     let folder = tempfile::tempdir().unwrap();
-    let manager = manager(folder.path(), Arc::new(DiskStorage));
+    let manager = manager(folder.path(), Arc::new(DiskStorage::default()));
     let pointer = manager.track("x", numbers());
     let other = pointer.clone();
     pause(&manager).unwrap();
@@ -68,7 +73,7 @@ fn a_file_goes_with_the_last_handle() {
 #[test]
 fn a_taken_value_leaves_no_file() {
     let folder = tempfile::tempdir().unwrap();
-    let manager = manager(folder.path(), Arc::new(DiskStorage));
+    let manager = manager(folder.path(), Arc::new(DiskStorage::default()));
     let pointer = manager.track("x", numbers());
     pause(&manager).unwrap();
     let shared = pointer.clone();
@@ -83,7 +88,7 @@ fn a_taken_value_leaves_no_file() {
 #[test]
 fn a_value_in_use_cannot_be_spilled() {
     let folder = tempfile::tempdir().unwrap();
-    let manager = manager(folder.path(), Arc::new(DiskStorage));
+    let manager = manager(folder.path(), Arc::new(DiskStorage::default()));
     let pointer = manager.track("x", numbers());
     let pinned = pointer.pin().unwrap();
     let error = manager.precall_func().unwrap_err();
@@ -94,7 +99,7 @@ fn a_value_in_use_cannot_be_spilled() {
 #[test]
 fn a_recipe_is_run_again_instead_of_written() {
     let folder = tempfile::tempdir().unwrap();
-    let manager = manager(folder.path(), Arc::new(DiskStorage));
+    let manager = manager(folder.path(), Arc::new(DiskStorage::default()));
     let recipe = Rc::new(|| Ok(numbers()));
     let pointer = manager.track_recipe("x", (&[20, 30], Kind::Float), None, recipe);
     for _ in 0..3 {
@@ -108,7 +113,7 @@ fn a_recipe_is_run_again_instead_of_written() {
 #[test]
 fn every_kind_of_value_comes_back_the_same() {
     let folder = tempfile::tempdir().unwrap();
-    let manager = manager(folder.path(), Arc::new(DiskStorage));
+    let manager = manager(folder.path(), Arc::new(DiskStorage::default()));
     let mut builder = ShardBuilder::default();
     for i in 0..50_u32 {
         builder.push(i * 7 % 40, i % 13);
@@ -132,49 +137,50 @@ fn every_kind_of_value_comes_back_the_same() {
 
 #[test]
 fn a_full_disk_at_any_write_is_an_error_and_loses_nothing() {
-    for nth in 0.. {
-        let folder = tempfile::tempdir().unwrap();
-        let storage = Arc::new(FaultyStorage::new(Fault::DiskFull, nth));
-        let manager = manager(folder.path(), storage);
-        let pointers = [manager.track("a", numbers()), manager.track("b", numbers())];
-        let result = manager.precall_func();
-        for pointer in &pointers {
-            assert_eq!(*pointer.pin().unwrap(), numbers());
-        }
-        match result {
-            Ok(()) => {
-                assert_eq!(nth, 4, "two files, each created and written");
-                return;
+    for disk in disks() {
+        let complete = (0..).find(|&nth| {
+            let folder = tempfile::tempdir().unwrap();
+            let storage = Arc::new(FaultyStorage::new(disk.clone(), Fault::DiskFull, nth));
+            let manager = manager(folder.path(), storage);
+            let pointers = [manager.track("a", numbers()), manager.track("b", numbers())];
+            let result = manager.precall_func();
+            for pointer in &pointers {
+                assert_eq!(*pointer.pin().unwrap(), numbers());
             }
-            Err(error) => assert_eq!(error.exit_code(), 4, "{error}"),
-        }
-        // What could not be written whole is not left behind.
-        drop(pointers);
-        assert_eq!(files(folder.path()), 0);
+            // What could not be written whole is not left behind.
+            drop(pointers);
+            assert_eq!(files(folder.path()), 0);
+            result.map_err(|error| assert_eq!(error.exit_code(), 4, "{error}")).is_ok()
+        });
+        assert_eq!(complete, Some(6), "two files, each created, written and ended");
     }
 }
 
 #[test]
 fn a_bit_that_flips_on_the_way_back_is_noticed() {
-    let folder = tempfile::tempdir().unwrap();
-    let storage = Arc::new(FaultyStorage::new(Fault::FlippedBit, 0));
-    let manager = manager(folder.path(), storage);
-    let pointer = manager.track("x", numbers());
-    pause(&manager).unwrap();
-    let Err(error) = pointer.pin() else { panic!("a wrong value was given out") };
-    assert!(matches!(error, Error::Corrupt { .. }), "{error}");
-    // The file itself is right: the next read gives the value.
-    assert_eq!(*pointer.pin().unwrap(), numbers());
+    for disk in disks() {
+        let folder = tempfile::tempdir().unwrap();
+        let storage = Arc::new(FaultyStorage::new(disk, Fault::FlippedBit, 0));
+        let manager = manager(folder.path(), storage);
+        let pointer = manager.track("x", numbers());
+        pause(&manager).unwrap();
+        let Err(error) = pointer.pin() else { panic!("a wrong value was given out") };
+        assert!(matches!(error, Error::Corrupt { .. }), "{error}");
+        // The file itself is right: the next read gives the value.
+        assert_eq!(*pointer.pin().unwrap(), numbers());
+    }
 }
 
 #[test]
 fn a_read_that_fails_is_an_error_that_names_the_file() {
-    let folder = tempfile::tempdir().unwrap();
-    let storage = Arc::new(FaultyStorage::new(Fault::InputOutput, 2));
-    let manager = manager(folder.path(), storage);
-    let pointer = manager.track("features", numbers());
-    pause(&manager).unwrap();
-    let Err(error) = pointer.pin() else { panic!("a failed read gave a value") };
-    assert!(error.to_string().contains("features-0.spill"), "{error}");
-    assert_eq!(error.exit_code(), 3);
+    for disk in disks() {
+        let folder = tempfile::tempdir().unwrap();
+        let storage = Arc::new(FaultyStorage::new(disk, Fault::InputOutput, 3));
+        let manager = manager(folder.path(), storage);
+        let pointer = manager.track("features", numbers());
+        pause(&manager).unwrap();
+        let Err(error) = pointer.pin() else { panic!("a failed read gave a value") };
+        assert!(error.to_string().contains("features-0.spill"), "{error}");
+        assert_eq!(error.exit_code(), 3);
+    }
 }

@@ -11,7 +11,7 @@ use sar::Result;
 use sar::event::Evaluation;
 use sar::nn::{LearningRate, Loss, Model, Schedule, ScoreSums, Task, clip_grad_norm};
 use sar::spill::Masks;
-use sar::tape::{Graph, ParameterBuilder, Policy, Tape, Var};
+use sar::tape::{Constants, Graph, ParameterBuilder, Policy, Tape, Var};
 use sar::testing::{RankContext, on_ranks};
 use sar::train::{Totals, Trainer};
 use tch::{Kind, Tensor};
@@ -143,6 +143,7 @@ fn evaluate(task: Task, name: &str, boundaries: &[i64]) -> Evaluation {
             totals: Totals { train: count("train"), val: count("val"), test: count("test") },
             seed: 0,
             policy: Policy::default(),
+            constants: Constants::default(),
         }
         .evaluate(3)
     };

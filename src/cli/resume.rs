@@ -7,6 +7,7 @@ use clap::{Arg, ArgMatches, Args, Command};
 
 use super::train::run;
 use crate::error::{Error, Result};
+use crate::io::IoMode;
 use crate::launcher;
 use crate::worker::MemoryBudget;
 
@@ -25,6 +26,9 @@ pub(super) struct RunArgs {
     /// Memory of all processes together, such as 3GiB; min = a waiting worker keeps nothing [default: half of what is free]
     #[arg(long, value_name = "SIZE", help_heading = "Run")]
     pub(super) memory_budget: Option<MemoryBudget>,
+    /// How to spill what the budget has no room for: around the page cache, or through it [default: auto]
+    #[arg(long, value_enum, help_heading = "Run")]
+    pub(super) io: Option<IoMode>,
     /// Workers that may be in memory at a time [default: 1]
     #[arg(long, value_name = "K", help_heading = "Run")]
     pub(super) resident: Option<usize>,
@@ -49,6 +53,7 @@ pub(super) fn resume(args: RunArgs) -> Result<()> {
     config.epochs = args.epochs.unwrap_or(config.epochs);
     config.spill_dir = args.spill_dir.map(absolute).transpose()?.unwrap_or(config.spill_dir);
     config.memory_budget = args.memory_budget.unwrap_or(config.memory_budget);
+    config.io = args.io.unwrap_or(config.io);
     config.resident = args.resident.unwrap_or(config.resident);
     config.threads = args.threads.unwrap_or(config.threads);
     run(&config, true)

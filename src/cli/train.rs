@@ -17,6 +17,7 @@ use crate::error::{Error, Result};
 use crate::event::{Console, Event};
 use crate::launcher;
 use crate::nn::{ClassWeights, OptimizerConfig};
+use crate::spill::SpillDtype;
 use crate::tape::Policy;
 use crate::worker::RunConfig;
 
@@ -105,6 +106,9 @@ pub(super) struct TrainArgs {
     /// Write a checkpoint every N epochs, for --resume [default: never]
     #[arg(long, value_name = "N", help_heading = "Run")]
     checkpoint_every: Option<u32>,
+    /// Round what layers keep and send to this type, in single precision otherwise
+    #[arg(long, value_enum, default_value_t, help_heading = "Run")]
+    spill_dtype: SpillDtype,
     /// Keep what each layer computes instead of computing it again: more memory, less work
     #[arg(long, help_heading = "Run")]
     no_remat: bool,
@@ -174,6 +178,7 @@ fn config(args: TrainArgs, run_args: RunArgs) -> Result<RunConfig> {
         class_weights: args.class_weights.map(|text| ClassWeights::parse(&text)).transpose()?,
         policy: if args.no_remat { Policy::Retain } else { Policy::Rematerialise },
         mfg: args.mfg,
+        spill_dtype: args.spill_dtype,
         optimizer,
         schedule: args.schedule.schedule(epochs)?,
         clip_norm: args.clip_norm,
@@ -188,6 +193,7 @@ fn config(args: TrainArgs, run_args: RunArgs) -> Result<RunConfig> {
         resident: run_args.resident.unwrap_or(defaults.resident),
         threads: run_args.threads.unwrap_or(defaults.threads),
         memory_budget: run_args.memory_budget.unwrap_or(defaults.memory_budget),
+        io: run_args.io.unwrap_or(defaults.io),
         dump_step: args.dump_step.map(absolute).transpose()?,
         spill_dir: absolute(run_args.spill_dir.unwrap_or(defaults.spill_dir))?,
         part_json: defaults.part_json,

@@ -2,8 +2,8 @@
 //!
 //! One file per collective and sender, removed by the sender when a collective after it (and after its last
 //! reading, if it is kept) is complete. Layout, in native byte order (files never leave the machine): the messages back to back, then the index (one entry per recipient: offset u64,
-//! length u64, crc32 u64), then the index's crc32 (u64). The index comes last because lengths are known last; its place
-//! follows from the file's length.
+//! length u64, crc32 u64) and the number of bytes at the file's front that lie in the page cache (u64), then the crc32 of
+//! these (u64). The index comes last because lengths are known last; its place follows from the file's length.
 
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use super::group::{Collective, Inbox, Outbox, Posted, ProcessGroup, ReadOutboxes, Recipient};
 use crate::error::{Error, Result};
-use crate::io::{IoCounters, Storage, StorageFile};
+use crate::io::{FileWriter, IoCounters, Storage, StorageFile, read_split};
 use crate::ipc::Control;
 
 /// Where a message lies in its file: offset, length, crc32.
@@ -89,20 +89,31 @@ impl ProcessGroup for FileGroup {
         let path = self.path(collective.sequence, from);
         let failed = |e| Error::io("read", &path, e);
         let file = self.storage.open(&path).map_err(failed)?;
-        let index_len = (self.world_size() * size_of::<Entry>() + 8) as u64;
+        let index_len = (self.world_size() * size_of::<Entry>() + 16) as u64;
         let index_at = file.byte_len().map_err(failed)?.checked_sub(index_len);
         let index_at =
             index_at.ok_or_else(|| Error::corrupt(&path, "is too short for its index"))?;
         let mut index = vec![0_u64; index_len as usize / 8];
         file.read_exact_at(bytemuck::cast_slice_mut(&mut index), index_at).map_err(failed)?;
-        let (entries, checksum) = index.split_at(index.len() - 1);
-        if u64::from(crc32fast::hash(bytemuck::cast_slice(entries))) != checksum[0] {
+        let (index, checksum) = index.split_at(index.len() - 1);
+        if u64::from(crc32fast::hash(bytemuck::cast_slice(index))) != checksum[0] {
             return Err(Error::corrupt(&path, "the checksum of the index does not match"));
         }
+        let (entries, cached) = index.split_at(index.len() - 1);
         let [offset, len, checksum] = bytemuck::cast_slice::<u64, Entry>(entries)[self.rank];
+        let cached = cached[0];
         let counters = self.counters.clone();
         let hasher = crc32fast::Hasher::new();
-        Ok(Box::new(FileInbox { path, file, offset, remaining: len, checksum, hasher, counters }))
+        Ok(Box::new(FileInbox {
+            path,
+            file,
+            cached,
+            offset,
+            remaining: len,
+            checksum,
+            hasher,
+            counters,
+        }))
     }
 }
 
@@ -111,7 +122,7 @@ struct FileOutbox<'a> {
     sequence: u64,
     keep: bool,
     path: PathBuf,
-    file: Box<dyn StorageFile>,
+    file: Box<dyn FileWriter>,
     len: u64,
     entries: Vec<Entry>,
     message: Message,
@@ -126,7 +137,7 @@ struct Message {
 
 impl FileOutbox<'_> {
     fn append(&mut self, bytes: &[u8]) -> Result<()> {
-        let written = self.file.write_all_at(bytes, self.len);
+        let written = self.file.write(bytes);
         written.map_err(|e| Error::io("write", &self.path, e))?;
         self.len += bytes.len() as u64;
         self.group.counters.wrote(bytes.len() as u64);
@@ -164,10 +175,12 @@ impl Outbox for FileOutbox<'_> {
 
     fn post(mut self: Box<Self>) -> Result<Posted> {
         self.end_message();
-        let entries = std::mem::take(&mut self.entries);
-        let index: &[u8] = bytemuck::cast_slice(&entries);
-        self.append(index)?;
-        self.append(bytemuck::bytes_of(&u64::from(crc32fast::hash(index))))?;
+        let mut index: Vec<u64> = bytemuck::cast_slice(&self.entries).to_vec();
+        index.push(self.file.cached());
+        index.push(u64::from(crc32fast::hash(bytemuck::cast_slice(&index))));
+        self.append(bytemuck::cast_slice(&index))?;
+        let written = self.file.finish();
+        written.map_err(|e| Error::io("write", &self.path, e))?;
         let generation = self.group.control.arrive();
         Ok(Posted { sequence: self.sequence, generation, keep: self.keep })
     }
@@ -176,6 +189,8 @@ impl Outbox for FileOutbox<'_> {
 struct FileInbox {
     path: PathBuf,
     file: Box<dyn StorageFile>,
+    /// Bytes at the file's front that lie in the page cache.
+    cached: u64,
     offset: u64,
     remaining: u64,
     checksum: u64,
@@ -188,13 +203,17 @@ impl Inbox for FileInbox {
         self.remaining
     }
 
+    fn waits_for_disk(&self) -> bool {
+        self.offset + self.remaining > self.cached
+    }
+
     fn read(&mut self, bytes: &mut [u8]) -> Result<()> {
         let len = bytes.len() as u64;
         if len > self.remaining {
             let problem = format!("a message has {} bytes left, not {len}", self.remaining);
             return Err(Error::corrupt(&self.path, problem));
         }
-        let read = self.file.read_exact_at(bytes, self.offset);
+        let read = read_split(&*self.file, self.cached, bytes, self.offset);
         read.map_err(|e| Error::io("read", &self.path, e))?;
         self.hasher.update(bytes);
         self.offset += len;

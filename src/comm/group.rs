@@ -52,9 +52,12 @@ pub trait Outbox {
 }
 
 /// A message that has arrived, read front to back.
-pub trait Inbox {
+pub trait Inbox: Send {
     /// Bytes left to read.
     fn remaining(&self) -> u64;
+
+    /// Whether reading it takes a disk's time.
+    fn waits_for_disk(&self) -> bool;
 
     /// Fills `bytes` with the next part.
     fn read(&mut self, bytes: &mut [u8]) -> Result<()>;

@@ -134,6 +134,10 @@ impl Inbox for LocalInbox {
         self.rest.len() as u64
     }
 
+    fn waits_for_disk(&self) -> bool {
+        false
+    }
+
     fn read(&mut self, bytes: &mut [u8]) -> Result<()> {
         if bytes.len() > self.rest.len() {
             let problem =

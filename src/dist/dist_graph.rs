@@ -28,7 +28,7 @@ impl DistGraph {
     /// # Errors
     /// As [`write_index`] and [`open`](Self::open).
     pub fn create(config: &PartitionConfig, keys: &IndexConfig, folder: &Path) -> Result<Self> {
-        let (storage, counters) = (DiskStorage, IoCounters::default());
+        let (storage, counters) = (DiskStorage::default(), IoCounters::default());
         let parts = 0..config.parts().len();
         let partitions = parts.map(|part| Partition::open(config, part));
         let partitions = partitions.collect::<Result<Vec<_>>>()?;

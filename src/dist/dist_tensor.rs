@@ -3,6 +3,7 @@
 use std::fs::{File, OpenOptions};
 use std::marker::PhantomData;
 use std::ops::Range;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -12,7 +13,7 @@ use super::partition_policy::PartitionPolicy;
 use crate::data::dgl::npy::open_npy;
 use crate::error::{Error, Result};
 use crate::graph::PartitionBook;
-use crate::io::{Dtype, StorageFile, npy_header, read_ranges};
+use crate::io::{Dtype, npy_header, read_ranges};
 
 /// Bytes filled or counted at a time.
 const CHUNK: usize = 1 << 20;
@@ -99,7 +100,7 @@ impl<T: Element> DistTensor<T> {
         })?;
         let start = header.len() as u64;
         let rows = RowsFile { path: path.clone(), file, start, temporary: !config.persistent };
-        StorageFile::write_all_at(&rows.file, &header, 0).map_err(refused)?;
+        rows.file.write_all_at(&header, 0).map_err(refused)?;
         let row = (config.width * size_of::<T>()) as u64;
         // A hole in the file reads as zeros and takes no room.
         rows.file.set_len(start + num_rows * row).map_err(refused)?;
@@ -240,7 +241,7 @@ impl<T: Element> DistTensor<T> {
 
     /// Writes part of the file, its header included.
     pub(super) fn write_bytes(&self, at: u64, bytes: &[u8]) -> Result<()> {
-        let written = StorageFile::write_all_at(&self.file.file, bytes, at);
+        let written = self.file.file.write_all_at(bytes, at);
         written.map_err(|e| Error::io("write", &self.file.path, e))
     }
 

@@ -53,17 +53,18 @@ pub fn write_index(
     starts[0] = 0;
 
     let path = Layout::path(folder, partition.part());
-    let file = storage.create(&path).map_err(|e| Error::io("create", &path, e))?;
-    let write = |offset: u64, bytes: &[u8]| {
+    let mut file = storage.create(&path).map_err(|e| Error::io("create", &path, e))?;
+    let failed = |e| Error::io("write", &path, e);
+    let mut write = |bytes: &[u8]| {
         counters.wrote(bytes.len() as u64);
-        file.write_all_at(bytes, offset).map_err(|e| Error::io("write", &path, e))
+        file.write(bytes).map_err(failed)
     };
-    write(0, bytemuck::cast_slice(&starts))?;
-    write(layout.out_degrees_at(), bytemuck::cast_slice(out_degrees))?;
-    write(layout.records_at(), bytemuck::cast_slice(&records))?;
+    write(bytemuck::cast_slice(&starts))?;
+    write(bytemuck::cast_slice(out_degrees))?;
+    write(bytemuck::cast_slice(&records))?;
     let column = |key: &str| column(partition, &layout, key, &records, &feature_rows);
     if let Some(key) = &keys.weight {
-        write(layout.weights_at(), bytemuck::cast_slice(&column(key)?))?;
+        write(bytemuck::cast_slice(&column(key)?))?;
     }
     if let Some(key) = &keys.probability {
         let values = column(key)?;
@@ -71,7 +72,7 @@ pub fn write_index(
             let problem = format!("holds {bad}; a probability is finite and 0 or more");
             return Err(Error::input(partition.edge_features().path(), key, problem));
         }
-        write(layout.probabilities_at(), bytemuck::cast_slice(&values))?;
+        write(bytemuck::cast_slice(&values))?;
     }
     if let Some(drawn) = drawn {
         if !keys.drawn || keys.probability.is_some() || drawn.len() != records.len() {
@@ -82,9 +83,9 @@ pub fn write_index(
         write(layout.probabilities_at(), bytemuck::cast_slice(&values))?;
     }
     if keys.ends {
-        write(layout.ends_at(), bytemuck::cast_slice(&ends(&starts, &records)))?;
+        write(bytemuck::cast_slice(&ends(&starts, &records)))?;
     }
-    Ok(())
+    file.finish().map(drop).map_err(failed)
 }
 
 /// Where the in-edges of each node begin, and the number of edges at the end.

@@ -5,7 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::storage::{DiskStorage, Storage, StorageFile};
+use super::disk_storage::DiskStorage;
+use super::storage::{FileWriter, Storage, StorageFile};
 
 /// What the chosen call meets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,16 +20,17 @@ pub enum Fault {
 }
 
 /// Real files, with one fault at the n-th call of a kind that can meet it.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct FaultyStorage {
     fault: Fault,
     remaining: Arc<AtomicU64>,
+    disk: DiskStorage,
 }
 
 impl FaultyStorage {
-    /// The `nth` (from 0) call that can meet `fault` meets it; every later one works again.
-    pub fn new(fault: Fault, nth: u64) -> Self {
-        FaultyStorage { fault, remaining: Arc::new(AtomicU64::new(nth)) }
+    /// The `nth` (from 0) call to `disk` that can meet `fault` meets it; every later one works again.
+    pub fn new(disk: DiskStorage, fault: Fault, nth: u64) -> Self {
+        FaultyStorage { fault, remaining: Arc::new(AtomicU64::new(nth)), disk }
     }
 
     fn strikes(&self, can_meet: bool) -> bool {
@@ -47,17 +49,39 @@ impl FaultyStorage {
 }
 
 impl Storage for FaultyStorage {
-    fn create(&self, path: &Path) -> io::Result<Box<dyn StorageFile>> {
+    fn create(&self, path: &Path) -> io::Result<Box<dyn FileWriter>> {
         self.write_fault()?;
-        Ok(Box::new(FaultyFile { storage: self.clone(), inner: DiskStorage.create(path)? }))
+        Ok(Box::new(FaultyWriter { storage: self.clone(), inner: self.disk.create(path)? }))
     }
 
     fn open(&self, path: &Path) -> io::Result<Box<dyn StorageFile>> {
-        Ok(Box::new(FaultyFile { storage: self.clone(), inner: DiskStorage.open(path)? }))
+        Ok(Box::new(FaultyFile { storage: self.clone(), inner: self.disk.open(path)? }))
     }
 
     fn remove(&self, path: &Path) -> io::Result<()> {
-        DiskStorage.remove(path)
+        self.disk.remove(path)
+    }
+}
+
+struct FaultyWriter {
+    storage: FaultyStorage,
+    inner: Box<dyn FileWriter>,
+}
+
+impl FileWriter for FaultyWriter {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.storage.write_fault()?;
+        self.inner.write(bytes)
+    }
+
+    fn cached(&self) -> u64 {
+        self.inner.cached()
+    }
+
+    fn finish(self: Box<Self>) -> io::Result<Box<dyn StorageFile>> {
+        let FaultyWriter { storage, inner } = *self;
+        storage.write_fault()?;
+        Ok(Box::new(FaultyFile { storage, inner: inner.finish()? }))
     }
 }
 
@@ -66,17 +90,16 @@ struct FaultyFile {
     inner: Box<dyn StorageFile>,
 }
 
-impl StorageFile for FaultyFile {
-    fn write_all_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
-        self.storage.write_fault()?;
-        self.inner.write_all_at(bytes, offset)
-    }
-
-    fn read_exact_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<()> {
+impl FaultyFile {
+    fn read(
+        &self,
+        bytes: &mut [u8],
+        read: impl FnOnce(&mut [u8]) -> io::Result<()>,
+    ) -> io::Result<()> {
         if self.storage.strikes(self.storage.fault == Fault::InputOutput) {
             return Err(io::ErrorKind::Other.into());
         }
-        self.inner.read_exact_at(bytes, offset)?;
+        read(bytes)?;
         if let Some(middle) = bytes.len().checked_div(2)
             && !bytes.is_empty()
             && self.storage.strikes(self.storage.fault == Fault::FlippedBit)
@@ -85,6 +108,17 @@ impl StorageFile for FaultyFile {
         }
         Ok(())
     }
+}
+
+impl StorageFile for FaultyFile {
+    fn read_exact_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<()> {
+        self.read(bytes, |bytes| self.inner.read_exact_at(bytes, offset))
+    }
+
+    fn read_around(&self, bytes: &mut [u8], offset: u64) -> io::Result<()> {
+        self.read(bytes, |bytes| self.inner.read_around(bytes, offset))
+    }
+
     fn byte_len(&self) -> io::Result<u64> {
         self.inner.byte_len()
     }

@@ -56,9 +56,10 @@ mod tests {
         #[test]
         fn every_range_gets_its_bytes(mut starts in prop::collection::vec((0u64..5000, 0u64..900), 0..40)) {
             let folder = tempfile::tempdir().unwrap();
-            let file = DiskStorage.create(&folder.path().join("x")).unwrap();
+            let mut file = DiskStorage::default().create(&folder.path().join("x")).unwrap();
             let content: Vec<u8> = (0..6000u32).map(|i| (i % 251) as u8).collect();
-            file.write_all_at(&content, 0).unwrap();
+            file.write(&content).unwrap();
+            let file = file.finish().unwrap();
             starts.sort_unstable();
             let ranges: Vec<Range<u64>> = starts.iter().map(|&(start, len)| start..start + len).collect();
             let mut seen = 0;

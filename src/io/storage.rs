@@ -3,57 +3,72 @@
 //! Everything above asks a [`Storage`]; tests hand in a [`FaultyStorage`](crate::io::FaultyStorage) instead and see
 //! how each layer behaves when the n-th call fails.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 /// Creates, opens and removes files.
 pub trait Storage: Send + Sync {
-    /// Creates a file for writing and reading; it must not exist yet.
-    fn create(&self, path: &Path) -> io::Result<Box<dyn StorageFile>>;
+    /// Creates a file, to be written from front to back; it must not exist yet.
+    fn create(&self, path: &Path) -> io::Result<Box<dyn FileWriter>>;
     /// Opens an existing file for reading.
     fn open(&self, path: &Path) -> io::Result<Box<dyn StorageFile>>;
     /// Removes a file.
     fn remove(&self, path: &Path) -> io::Result<()>;
+
+    /// Lets files of this storage take so many bytes of the system's page cache together, if it keeps to such a share.
+    fn set_cache_share(&self, _bytes: u64) {}
+    /// The bytes of page cache that files of this storage take, if it keeps to a share.
+    fn cached_bytes(&self) -> u64 {
+        0
+    }
 }
 
-/// An open file, read and written at offsets.
+/// A file that is being written, from front to back.
+pub trait FileWriter: Send {
+    /// Appends bytes.
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()>;
+    /// How many bytes at the front are better read through the page cache, where they lie, than around it.
+    fn cached(&self) -> u64;
+    /// Ends the file: what was written can be read by everybody.
+    fn finish(self: Box<Self>) -> io::Result<Box<dyn StorageFile>>;
+}
+
+/// An open file, read at offsets.
 pub trait StorageFile: Send + Sync {
-    /// Writes all bytes at `offset`.
-    fn write_all_at(&self, bytes: &[u8], offset: u64) -> io::Result<()>;
-    /// Fills `bytes` from `offset`; a file that ends too early is an error.
+    /// Fills `bytes` from `offset`, through the page cache; a file that ends too early is an error.
     fn read_exact_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<()>;
+    /// Likewise, but what is read takes no place in the page cache.
+    fn read_around(&self, bytes: &mut [u8], offset: u64) -> io::Result<()>;
     /// The file's length in bytes.
     fn byte_len(&self) -> io::Result<u64>;
 }
 
-/// The file system.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct DiskStorage;
-
-impl Storage for DiskStorage {
-    fn create(&self, path: &Path) -> io::Result<Box<dyn StorageFile>> {
-        let file = OpenOptions::new().read(true).write(true).create_new(true).open(path)?;
-        Ok(Box::new(file))
+/// Fills `bytes` from `offset` of a file whose first `cached` bytes lie in the page cache.
+pub fn read_split(
+    file: &dyn StorageFile,
+    cached: u64,
+    bytes: &mut [u8],
+    offset: u64,
+) -> io::Result<()> {
+    let front = cached.saturating_sub(offset).min(bytes.len() as u64) as usize;
+    let (front, rest) = bytes.split_at_mut(front);
+    let at = offset + front.len() as u64;
+    if !front.is_empty() {
+        file.read_exact_at(front, offset)?;
     }
-
-    fn open(&self, path: &Path) -> io::Result<Box<dyn StorageFile>> {
-        Ok(Box::new(File::open(path)?))
-    }
-
-    fn remove(&self, path: &Path) -> io::Result<()> {
-        fs::remove_file(path)
-    }
+    if rest.is_empty() { Ok(()) } else { file.read_around(rest, at) }
 }
 
 impl StorageFile for File {
-    fn write_all_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
-        FileExt::write_all_at(self, bytes, offset)
-    }
-
     fn read_exact_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<()> {
         FileExt::read_exact_at(self, bytes, offset)
+    }
+
+    fn read_around(&self, bytes: &mut [u8], offset: u64) -> io::Result<()> {
+        FileExt::read_exact_at(self, bytes, offset)?;
+        super::page_cache::drop_pages(self, offset, bytes.len() as u64)
     }
 
     fn byte_len(&self) -> io::Result<u64> {

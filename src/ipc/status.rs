@@ -53,6 +53,7 @@ pub struct RankStatus {
     phase: AtomicU32,
     layer: AtomicU32,
     turns: AtomicU32,
+    cached: AtomicU32,
 }
 
 impl RankStatus {
@@ -79,6 +80,16 @@ impl RankStatus {
     /// How many turns the rank has begun: who reads this twice and sees no change knows that nothing began in between.
     pub fn turns(&self) -> u32 {
         self.turns.load(Ordering::SeqCst)
+    }
+
+    /// Says how many bytes of page cache the rank's files take.
+    pub fn set_cached(&self, bytes: u64) {
+        self.cached.store(u32::try_from(bytes >> 10).unwrap_or(u32::MAX), Ordering::SeqCst);
+    }
+
+    /// How many bytes of page cache the rank's files take, to the KiB below.
+    pub fn cached(&self) -> u64 {
+        u64::from(self.cached.load(Ordering::SeqCst)) << 10
     }
 
     /// Says which epoch (from 1; 0 = before the first) the rank is in.

@@ -4,6 +4,7 @@
 
 mod attention;
 mod attention_score;
+mod bf16;
 mod blocks;
 mod dropout;
 mod matmul;
@@ -18,6 +19,7 @@ mod uniform;
 
 pub use attention::{Attention, AttentionDropout, Destinations};
 pub use attention_score::{AdditiveScore, DynamicScore, EdgeHead, Score};
+pub use bf16::{narrow_to_bf16, round_to_bf16, widen_bf16};
 pub use dropout::{DropoutKey, dropout};
 pub use matmul::{Matrix, matmul, matmul_over_rows};
 pub(crate) use philox::philox4x32;

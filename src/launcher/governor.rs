@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::memory::Usage;
 use crate::error::{Error, Result, exit};
 use crate::event::size;
 use crate::ipc::Control;
@@ -39,12 +40,12 @@ impl Governor {
         }
     }
 
-    /// All processes together take `sum` bytes now.
+    /// What all processes take now.
     ///
     /// # Errors
     /// If that is more than the budget although waiting workers keep nothing.
-    pub(super) fn watch(&mut self, sum: u64) -> Result<()> {
-        if self.budget == 0 || sum <= self.budget {
+    pub(super) fn watch(&mut self, usage: Usage) -> Result<()> {
+        if self.budget == 0 || usage.sum <= self.budget {
             return Ok(());
         }
         let turns: Vec<u32> =
@@ -58,10 +59,14 @@ impl Governor {
             self.control.set_parked_share(if share > LEAST { share / 2 } else { 0 });
             return Ok(());
         }
+        let (rank, bytes) = usage.largest;
         let problem = format!(
-            "the run takes {} with nothing kept by workers that wait; the memory budget is {}",
-            size(sum),
-            size(self.budget)
+            "the run takes {} with nothing kept by workers that wait; the memory budget is {}; rank {rank} takes the most, \
+             {}, in {}",
+            size(usage.sum),
+            size(self.budget),
+            size(bytes),
+            self.control.rank(rank).phase()
         );
         let hint = "raise --memory-budget, lower --resident or --hidden, or cut the graph into more partitions";
         Err(Error::Worker { problem, hint: Some(hint.to_owned()), exit: exit::OUT_OF_RESOURCES })

@@ -1,4 +1,5 @@
-//! How much memory the process tree takes: private memory of all processes plus shared memory once.
+//! How much memory the process tree takes: private memory of all processes plus shared memory once, and the page cache
+//! that their own files fill.
 //!
 //! Measured as the sum of proportional set sizes: of a page that n processes share, each counts the n-th part.
 
@@ -7,11 +8,21 @@ use std::time::{Duration, Instant};
 
 use super::worker::Worker;
 use crate::io::anonymous_bytes;
+use crate::ipc::Control;
 
 /// Samples are at least this far apart.
 const INTERVAL: Duration = Duration::from_millis(50);
 /// Proportional set sizes are read once in so many samples, and more often at the start, where programs are still taken up.
 const CALIBRATION: usize = 40;
+
+/// What the process tree takes, in bytes.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Usage {
+    /// All processes, and the page cache that their files fill.
+    pub(super) sum: u64,
+    /// The worker that takes the most, by its rank, and how much that is.
+    pub(super) largest: (usize, u64),
+}
 
 /// Samples the tree and keeps the largest sum seen.
 ///
@@ -36,36 +47,41 @@ impl MemorySampler {
         MemorySampler { processes: Vec::new(), samples: 0, last: Instant::now(), peak: 0 }
     }
 
-    /// Takes a sample, if one is due, and gives the sum; to be called often.
-    pub(super) fn sample(&mut self, workers: &[Worker]) -> Option<u64> {
+    /// Takes a sample, if one is due; to be called often.
+    pub(super) fn sample(&mut self, workers: &[Worker], control: &Control) -> Option<Usage> {
         if self.samples > 0 && self.last.elapsed() < INTERVAL {
             return None;
         }
         self.last = Instant::now();
         let workers = workers.iter().map(|worker| worker.pid().to_string());
-        let mut sum = 0;
+        let mut usage = Usage::default();
         for (i, process) in std::iter::once("self".to_owned()).chain(workers).enumerate() {
             let start = self.samples.is_power_of_two();
             // Later on not all processes at once.
             let due = start || (self.samples + i).is_multiple_of(CALIBRATION);
-            if i >= self.processes.len() || due {
+            let bytes = if i >= self.processes.len() || due {
                 let anonymous = anonymous_bytes(&process).unwrap_or(0);
                 let sample = Sample { proportional: proportional_set_size(&process), anonymous };
                 match self.processes.get_mut(i) {
                     Some(old) => *old = sample,
                     None => self.processes.push(sample),
                 }
-                sum += sample.proportional;
+                sample.proportional
             } else {
                 let Sample { proportional, anonymous } = self.processes[i];
                 // A process that is gone has none.
                 let now = anonymous_bytes(&process).unwrap_or(0);
-                sum += (proportional + now).saturating_sub(anonymous);
+                (proportional + now).saturating_sub(anonymous)
+            };
+            usage.sum += bytes;
+            if let Some(rank) = i.checked_sub(1) {
+                usage.sum += control.rank(rank).cached();
+                usage.largest = if bytes > usage.largest.1 { (rank, bytes) } else { usage.largest };
             }
         }
         self.samples += 1;
-        self.peak = self.peak.max(sum);
-        Some(sum)
+        self.peak = self.peak.max(usage.sum);
+        Some(usage)
     }
 
     /// The largest sum of a sample, in bytes.

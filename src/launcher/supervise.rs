@@ -197,8 +197,8 @@ impl Supervisor {
                 }
                 Ok(Input::EndOfEvents) | Err(RecvTimeoutError::Disconnected) => events_ended = true,
             }
-            let sum = self.memory.sample(&self.workers);
-            if let Err(error) = sum.map_or(Ok(()), |sum| self.governor.watch(sum)) {
+            let usage = self.memory.sample(&self.workers, &self.control);
+            if let Err(error) = usage.map_or(Ok(()), |usage| self.governor.watch(usage)) {
                 self.fail(error);
             }
             self.reap()?;

@@ -6,10 +6,11 @@ use std::time::Instant;
 
 use tch::{Kind, Tensor};
 
+use super::dtype::SpillDtype;
 use super::heap::give_memory_back;
 use super::pointer::{Pointer, PointerTensor, Spillable};
 use super::store::SpillStore;
-use super::value::Spill;
+use super::value::{Spill, TensorLayout};
 use crate::error::Result;
 use crate::graph::GraphShard;
 use crate::io::anonymous_bytes;
@@ -45,6 +46,8 @@ pub struct PartitionDataManager {
     resumed: Cell<Option<Instant>>,
     /// Memory of this process before it kept anything.
     base: u64,
+    /// What rows that outlive an operation are rounded to.
+    pub spill_dtype: Cell<SpillDtype>,
     /// The graph shards of the partition, by source rank.
     pub partition_data: OnceCell<Vec<Pointer<GraphShard>>>,
     /// Input features, `[num_inner_nodes, width]`.
@@ -65,6 +68,7 @@ impl PartitionDataManager {
             longest: Cell::new(64),
             resumed: Cell::new(None),
             base: anonymous_bytes("self").unwrap_or(0),
+            spill_dtype: Cell::default(),
             partition_data: OnceCell::new(),
             features: OnceCell::new(),
             labels: OnceCell::new(),
@@ -74,7 +78,20 @@ impl PartitionDataManager {
 
     /// Takes a value into care. `label` shows in the names of spill files.
     pub fn track<T: Spill>(&self, label: &str, value: T) -> Pointer<T> {
-        self.register(Pointer::resident(label, value, self.store.clone()))
+        let layout = value.layout();
+        self.register(Pointer::resident(label, layout, value, self.store.clone()))
+    }
+
+    /// Takes a matrix with one row per node into care, rounded as [`spill_dtype`](Self::spill_dtype) says. Nobody else may
+    /// have a handle on its memory.
+    pub fn track_rows(&self, label: &str, mut value: Tensor) -> PointerTensor {
+        let mut layout = value.layout();
+        let width = layout.shape.iter().skip(1).product();
+        layout.narrow = self.spill_dtype.get().narrows(width, layout.kind);
+        if layout.narrow {
+            SpillDtype::round(&mut value);
+        }
+        self.register(Pointer::resident(label, layout, value, self.store.clone()))
     }
 
     /// Takes a tensor into care that never needs a file: `recipe` makes it again, always the same.
@@ -85,7 +102,7 @@ impl PartitionDataManager {
         value: Option<Tensor>,
         recipe: Rc<dyn Fn() -> Result<Tensor>>,
     ) -> PointerTensor {
-        let layout = (shape.to_vec(), kind);
+        let layout = TensorLayout { shape: shape.to_vec(), kind, narrow: false };
         self.register(Pointer::from_recipe(label, layout, value, recipe, self.store.clone()))
     }
 
@@ -102,7 +119,11 @@ impl PartitionDataManager {
 
     /// Before a collective waits: what this rank may not keep leaves memory, then the turn is given up.
     pub fn precall_func(&self) -> Result<()> {
-        self.make_room(self.lock.parked_share())?;
+        // Files in the page cache take of the same share as what is kept.
+        let share = self.lock.parked_share();
+        let cached = self.store.share_cache(share);
+        self.lock.status().set_cached(cached);
+        self.make_room(share.saturating_sub(cached))?;
         self.lock.release();
         Ok(())
     }

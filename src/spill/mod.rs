@@ -7,14 +7,17 @@
 //! Files disappear in three ways: with the last handle of their value, with the rank's store, and with the run's
 //! folder, which the launcher removes (or the next start, if the launcher was killed).
 
+mod dtype;
 mod heap;
 mod manager;
 mod pointer;
 mod store;
 mod value;
 
+pub use dtype::SpillDtype;
+pub(crate) use dtype::{read_narrow, write_narrow};
 pub use heap::{give_memory_back, prepare_allocator, prepare_allocator_for_batches};
 pub use manager::{Masks, PartitionDataManager};
 pub use pointer::{Pinned, Pointer, PointerTensor};
 pub use store::{SpillFile, SpillReader, SpillStore, SpillWriter};
-pub use value::{ShardLayout, Spill};
+pub use value::{ShardLayout, Spill, TensorLayout};

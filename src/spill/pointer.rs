@@ -62,8 +62,12 @@ impl<T: Spill> Clone for Pointer<T> {
 }
 
 impl<T: Spill> Pointer<T> {
-    pub(super) fn resident(label: &str, value: T, store: Rc<SpillStore>) -> Self {
-        let layout = value.layout();
+    pub(super) fn resident(
+        label: &str,
+        layout: T::Layout,
+        value: T,
+        store: Rc<SpillStore>,
+    ) -> Self {
         let state = State { resident: Some(Rc::new(value)), backing: Backing::None };
         Pointer::of(label, layout, state, store)
     }
@@ -135,12 +139,12 @@ impl<T: Spill> Pointer<T> {
 impl PointerTensor {
     /// The tensor's shape.
     pub fn size(&self) -> &[i64] {
-        &self.0.layout.0
+        &self.0.layout.shape
     }
 
     /// The tensor's element type.
     pub fn kind(&self) -> Kind {
-        self.0.layout.1
+        self.0.layout.kind
     }
 }
 
@@ -196,8 +200,8 @@ impl<T: Spill> Spillable for Slot<T> {
         let Some(value) = &state.resident else { return Ok(()) };
         if matches!(state.backing, Backing::None) {
             let mut writer = self.store.writer(&self.label)?;
-            value.save(&mut writer)?;
-            state.backing = Backing::File(writer.finish());
+            value.save(&self.layout, &mut writer)?;
+            state.backing = Backing::File(writer.finish()?);
         }
         state.resident = None;
         Ok(())

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
-use crate::io::{IoCounters, Storage, StorageFile};
+use crate::io::{FileWriter, IoCounters, Storage, StorageFile, read_split};
 
 /// The folder of a rank's spill files.
 pub struct SpillStore {
@@ -50,6 +50,12 @@ impl SpillStore {
         std::fs::remove_dir_all(&self.folder).map_err(|e| Error::io("remove", &self.folder, e))
     }
 
+    /// Lets the storage take so many bytes of the page cache; gives how many it takes already.
+    pub(super) fn share_cache(&self, bytes: u64) -> u64 {
+        self.storage.set_cache_share(bytes);
+        self.storage.cached_bytes()
+    }
+
     /// What this rank has written and read.
     pub fn counters(&self) -> &IoCounters {
         &self.counters
@@ -58,7 +64,7 @@ impl SpillStore {
 
 /// A file being written. Dropped before [`finish`](SpillWriter::finish), it is removed.
 pub struct SpillWriter {
-    file: Box<dyn StorageFile>,
+    file: Box<dyn FileWriter>,
     guard: Removal,
     counters: IoCounters,
     len: u64,
@@ -68,9 +74,7 @@ pub struct SpillWriter {
 impl SpillWriter {
     /// Appends bytes.
     pub fn write(&mut self, bytes: &[u8]) -> Result<()> {
-        self.file
-            .write_all_at(bytes, self.len)
-            .map_err(|e| Error::io("write", &self.guard.path, e))?;
+        self.file.write(bytes).map_err(|e| Error::io("write", &self.guard.path, e))?;
         self.checksum.update(bytes);
         self.len += bytes.len() as u64;
         self.counters.wrote(bytes.len() as u64);
@@ -78,14 +82,11 @@ impl SpillWriter {
     }
 
     /// Ends the file.
-    pub fn finish(self) -> SpillFile {
-        SpillFile {
-            file: self.file,
-            guard: self.guard,
-            counters: self.counters,
-            len: self.len,
-            checksum: self.checksum.finalize(),
-        }
+    pub fn finish(self) -> Result<SpillFile> {
+        let SpillWriter { file, guard, counters, len, checksum } = self;
+        let cached = file.cached();
+        let file = file.finish().map_err(|e| Error::io("write", &guard.path, e))?;
+        Ok(SpillFile { file, guard, counters, len, cached, checksum: checksum.finalize() })
     }
 }
 
@@ -95,6 +96,8 @@ pub struct SpillFile {
     guard: Removal,
     counters: IoCounters,
     len: u64,
+    /// Bytes at the front that lie in the page cache.
+    cached: u64,
     checksum: u32,
 }
 
@@ -120,8 +123,9 @@ pub struct SpillReader<'a> {
 impl SpillReader<'_> {
     /// Fills `bytes` from the file.
     pub fn read(&mut self, bytes: &mut [u8]) -> Result<()> {
-        let SpillFile { file, guard, counters, .. } = self.file;
-        file.read_exact_at(bytes, self.position).map_err(|e| Error::io("read", &guard.path, e))?;
+        let SpillFile { file, guard, counters, cached, .. } = self.file;
+        read_split(&**file, *cached, bytes, self.position)
+            .map_err(|e| Error::io("read", &guard.path, e))?;
         self.checksum.update(bytes);
         self.position += bytes.len() as u64;
         counters.read(bytes.len() as u64);

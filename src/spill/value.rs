@@ -3,6 +3,7 @@
 use bytemuck::Pod;
 use tch::{Kind, Tensor};
 
+use super::dtype::{read_narrow, write_narrow};
 use super::store::{SpillReader, SpillWriter};
 use crate::error::Result;
 use crate::graph::{Csr, GraphShard, PerEdge};
@@ -20,31 +21,46 @@ pub trait Spill: Sized + 'static {
     fn byte_len(layout: &Self::Layout) -> u64;
 
     /// Writes the value.
-    fn save(&self, sink: &mut SpillWriter) -> Result<()>;
+    fn save(&self, layout: &Self::Layout, sink: &mut SpillWriter) -> Result<()>;
 
     /// Reads the value.
     fn load(layout: &Self::Layout, source: &mut SpillReader<'_>) -> Result<Self>;
 }
 
+/// How a tensor lies in its file.
+#[derive(Debug, Clone)]
+pub struct TensorLayout {
+    pub(super) shape: Vec<i64>,
+    pub(super) kind: Kind,
+    /// Whether the values are bfloat16s, though of another type.
+    pub(super) narrow: bool,
+}
+
 /// Contiguous CPU tensors of any element type.
 impl Spill for Tensor {
-    type Layout = (Vec<i64>, Kind);
+    type Layout = TensorLayout;
 
-    fn layout(&self) -> Self::Layout {
-        (self.size(), self.kind())
+    fn layout(&self) -> TensorLayout {
+        TensorLayout { shape: self.size(), kind: self.kind(), narrow: false }
     }
 
-    fn byte_len((shape, kind): &Self::Layout) -> u64 {
-        tensor::byte_len(shape, *kind) as u64
+    fn byte_len(layout: &TensorLayout) -> u64 {
+        tensor::byte_len(&layout.shape, layout.kind) as u64
     }
 
-    fn save(&self, sink: &mut SpillWriter) -> Result<()> {
-        sink.write(tensor::bytes(self))
+    fn save(&self, layout: &TensorLayout, sink: &mut SpillWriter) -> Result<()> {
+        match layout.narrow {
+            true => write_narrow(tensor::slice(self), |bytes| sink.write(bytes)),
+            false => sink.write(tensor::bytes(self)),
+        }
     }
 
-    fn load((shape, kind): &Self::Layout, source: &mut SpillReader<'_>) -> Result<Self> {
-        let mut value = tensor::empty(shape, *kind)?;
-        source.read(tensor::bytes_mut(&mut value))?;
+    fn load(layout: &TensorLayout, source: &mut SpillReader<'_>) -> Result<Self> {
+        let mut value = tensor::empty(&layout.shape, layout.kind)?;
+        match layout.narrow {
+            true => read_narrow(tensor::slice_mut(&mut value), |bytes| source.read(bytes))?,
+            false => source.read(tensor::bytes_mut(&mut value))?,
+        }
         Ok(value)
     }
 }
@@ -128,7 +144,7 @@ impl Spill for GraphShard {
         csr_bytes(by_dst) + csr_bytes(by_src) + per_edge * by_dst.3 as u64
     }
 
-    fn save(&self, sink: &mut SpillWriter) -> Result<()> {
+    fn save(&self, _: &ShardLayout, sink: &mut SpillWriter) -> Result<()> {
         save_csr(&self.by_dst, sink)?;
         save_csr(&self.by_src, sink)?;
         save_per_edge(self.weights.as_ref(), sink)?;
@@ -159,7 +175,7 @@ impl Spill for Vec<u32> {
         4 * *layout as u64
     }
 
-    fn save(&self, sink: &mut SpillWriter) -> Result<()> {
+    fn save(&self, _: &usize, sink: &mut SpillWriter) -> Result<()> {
         sink.write(bytemuck::cast_slice(self))
     }
 

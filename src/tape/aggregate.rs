@@ -74,12 +74,21 @@ impl<'a> Tape<'a> {
     /// width]`. One collective; move `x` in if it is not used again, so that it need not survive the pause.
     ///
     /// Source rows of other ranks are added rank by rank as they are read (sequential aggregation). The sum over a row's
-    /// edges has a fixed order, so the result does not depend on which ranks are resident when.
+    /// edges has a fixed order, so the result does not depend on which ranks are resident when. Aggregates of constants are
+    /// computed once, if the tape [remembers](Tape::remembering) them.
     ///
     /// # Errors
     /// If weights, a scale, `onto` or a bias are combined with a maximum or minimum, or weights are asked of a graph
     /// without.
     pub fn aggregate(&mut self, graph: &'a dyn Graph, x: Var, how: Aggregation) -> Result<Var> {
+        let onto_constant = how.onto.as_ref().is_none_or(Var::is_constant);
+        if x.is_constant() && onto_constant && how.bias.is_none() {
+            return self.once(|tape| tape.reduce(graph, x, how));
+        }
+        self.reduce(graph, x, how)
+    }
+
+    fn reduce(&mut self, graph: &'a dyn Graph, x: Var, how: Aggregation) -> Result<Var> {
         match how.reduce {
             Reduce::Sum => self.aggregate_sum(graph, x, how),
             Reduce::Mean => {
@@ -136,13 +145,13 @@ impl<'a> Tape<'a> {
             transfer
         };
         drop(x);
-        let partial = self.manager().track("partial-sum", sum);
+        let partial = self.manager().track_rows("partial-sum", sum);
         let collective = graph.complete(transfer)?;
         let mut sum = partial.take()?;
         graph.pulled(collective.as_ref(), &[(width as usize, kind)], &mut |shard, parts| {
             product(shard, &parts[0], &mut sum)
         })?;
-        let value = self.manager().track("aggregate", sum);
+        let value = self.manager().track_rows("aggregate", sum);
         let y = self.var(value, needs_grad);
         self.record(&y, adjoint);
         Ok(y)
@@ -168,24 +177,22 @@ impl Adjoint for SumAdjoint<'_> {
         }
         let Some(x) = x else { return tape.add_grad(onto.as_ref(), gradient) };
         let (width, kind) = (gradient.size()[1], gradient.kind());
-        let (transfer, partial) = {
+        let product = |shard: &GraphShard| -> Result<Tensor> {
             let gy = gradient.pin()?;
             let scale = scale.as_ref().map(PointerTensor::pin).transpose()?;
-            let product = |shard: &GraphShard| -> Result<Tensor> {
-                let mut gx = tensor::zeros(&[shard.by_src.num_rows() as i64, width], kind)?;
-                let weights = edge_weights(shard, weighted)?.map(|w| &*w.by_src);
-                spmm(&shard.by_src, (weights, None, scale.as_deref()), &gy, &mut gx)?;
-                Ok(gx)
-            };
-            let transfer = graph.push(None, &mut |shard, _| Ok(vec![product(shard)?]))?;
-            (transfer, product(&*graph.local_shard()?)?)
+            let mut gx = tensor::zeros(&[shard.by_src.num_rows() as i64, width], kind)?;
+            let weights = edge_weights(shard, weighted)?.map(|w| &*w.by_src);
+            spmm(&shard.by_src, (weights, None, scale.as_deref()), &gy, &mut gx)?;
+            Ok(gx)
         };
-        let partial = tape.manager().track("partial-gradient", partial);
-        tape.add_grad(onto.as_ref(), gradient)?;
+        let transfer = graph.push(None, &mut |shard, _| Ok(vec![product(shard)?]))?;
         let collective = graph.complete(transfer)?;
-        let mut gx = partial.take()?;
+        // The own part comes after the pause, so that it need not outlive it: the gradient does anyway, if it is added to
+        // `onto`, and takes no more room.
+        let mut gx = product(&*graph.local_shard()?)?;
+        tape.add_grad(onto.as_ref(), gradient)?;
         add_pushed(graph, collective.as_ref(), &mut gx)?;
-        let gx = tape.manager().track("gradient", gx);
+        let gx = tape.manager().track_rows("gradient", gx);
         tape.add_grad(Some(&x), gx)
     }
 }

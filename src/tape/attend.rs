@@ -98,7 +98,7 @@ impl<'a> Tape<'a> {
             })?;
         }
         let (y, log_sum) = state.finish(heads as i64)?;
-        let y = self.manager().track("attention", y);
+        let y = self.manager().track_rows("attention", y);
         let y = self.var(y, record);
         if let Some(sources) = sources {
             let log_sum = self.manager().track("log-sum", log_sum);
@@ -195,8 +195,10 @@ impl Adjoint for AttendAdjoint<'_> {
         edges.hand_over(tape, destinations)?;
         drop(edges);
 
-        let local: Vec<_> =
-            local.into_iter().map(|part| tape.manager().track("partial-gradient", part)).collect();
+        let local: Vec<_> = local
+            .into_iter()
+            .map(|part| tape.manager().track_rows("partial-gradient", part))
+            .collect();
         let collective = graph.complete(transfer)?;
         let mut local = local.into_iter().map(PointerTensor::take).collect::<Result<Vec<_>>>()?;
         let layout: Vec<_> = local.iter().map(|part| (part.size()[1] as usize, kind)).collect();
@@ -205,7 +207,7 @@ impl Adjoint for AttendAdjoint<'_> {
         })?;
         for (target, gradient) in [targets.0, targets.1].iter().zip(local) {
             if target.is_some() {
-                let gradient = tape.manager().track("gradient", gradient);
+                let gradient = tape.manager().track_rows("gradient", gradient);
                 tape.add_grad(target.as_ref(), gradient)?;
             }
         }
@@ -227,7 +229,7 @@ impl Edges {
             }
         };
         if let Some(target) = self.dst.target() {
-            let own = tape.manager().track("gradient", own);
+            let own = tape.manager().track_rows("gradient", own);
             tape.add_grad(Some(&target), own)?;
         }
         Ok(())

@@ -154,7 +154,7 @@ impl Adjoint for BatchNormAdjoint<'_> {
             input_gradient(&*gradient.pin()?, &*x.pin()?, &*columns.pin()?, &means, &scale)?
         };
         drop((gradient, x));
-        let gx = tape.manager().track("gradient", gx);
+        let gx = tape.manager().track_rows("gradient", gx);
         tape.add_grad(Some(&target), gx)
     }
 }

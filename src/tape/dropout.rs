@@ -49,9 +49,12 @@ impl Tape<'_> {
             let problem = format!("must be at least 0 and below 1, not {probability}");
             return Err(Error::config("dropout", problem));
         }
-        let key = match self.dropout_key() {
-            Some(key) if probability > 0.0 => key,
-            _ => return Ok(x.clone()),
+        if probability == 0.0 {
+            return Ok(x.clone());
+        }
+        let Some(key) = self.dropout_key() else {
+            // Not the handle itself: a constant must not be taken for one in evaluations alone.
+            return Ok(self.input(&x.value()));
         };
         let mask = Mask { key, probability, node_ids: node_ids.clone() };
         let recipe = {
@@ -74,7 +77,7 @@ struct DropoutAdjoint {
 impl Adjoint for DropoutAdjoint {
     fn adjoint(self: Box<Self>, tape: &mut Tape<'_>, gy: PointerTensor) -> Result<()> {
         let gx = self.mask.apply(&*gy.pin()?)?;
-        let gx = tape.manager().track("gradient", gx);
+        let gx = tape.manager().track_rows("gradient", gx);
         tape.add_grad(self.x.target().as_ref(), gx)
     }
 }

@@ -36,7 +36,7 @@ impl Reduced {
 
     pub(super) fn pause(self, manager: &PartitionDataManager) -> PausedReduced {
         let Reduced { reduce, value, winner, edges } = self;
-        let value = manager.track("partial-reduction", value);
+        let value = manager.track_rows("partial-reduction", value);
         let winner = winner.map(|winner| manager.track("winning-edges", winner));
         PausedReduced { reduce, value, winner, edges }
     }

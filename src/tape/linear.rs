@@ -94,7 +94,7 @@ impl Tape<'_> {
     ) -> Result<Var> {
         let onto_target = onto.as_ref().and_then(Var::target);
         let value = self.linear_forward(&*x.pin()?, weight, bias, onto)?;
-        let value = self.manager().track("linear", value);
+        let value = self.manager().track_rows("linear", value);
         let y = self.var(value, true);
         self.record(
             &y,
@@ -158,7 +158,7 @@ impl Adjoint for LinearAdjoint {
         }
         if let Some(target) = x.target() {
             let gx = input_gradient(&gy, &weight.value(tape)?.f_tr()?)?;
-            let gx = tape.manager().track("gradient", gx);
+            let gx = tape.manager().track_rows("gradient", gx);
             tape.add_grad(Some(&target), gx)?;
         }
         drop(gy);

@@ -5,6 +5,7 @@ use std::rc::Rc;
 use tch::{Kind, Tensor};
 
 use super::graph::{Graph, MakeRows, Pulled, RowLayout, Transfer, VisitRows, VisitShard};
+use super::messages::Messages;
 use super::requests::{Requests, exchange_requests};
 use crate::comm::{
     Collective, Hooks, Outbox, ProcessGroup, Recipient, ReduceOp, all_reduce, complete,
@@ -12,7 +13,7 @@ use crate::comm::{
 use crate::error::{Error, Result};
 use crate::graph::GraphShard;
 use crate::kernels::gather_rows;
-use crate::spill::{PartitionDataManager, Pinned, Pointer, PointerTensor};
+use crate::spill::{PartitionDataManager, Pinned, Pointer, PointerTensor, write_narrow};
 use crate::tensor::{self, with_real};
 
 /// Bytes gathered before they are written to an outbox.
@@ -137,28 +138,21 @@ impl GraphShardManager {
         Ok(Transfer::Posted(outbox.post()?))
     }
 
-    /// Reads parts of `rows` rows each from rank `from`.
-    fn receive(
-        &self,
-        collective: &Collective,
-        from: usize,
-        rows: usize,
+    /// Whether the rows of a part travel as bfloat16s.
+    fn narrows(&self, part: &Tensor) -> bool {
+        let width = part.size().iter().skip(1).product();
+        self.manager.spill_dtype.get().narrows(width, part.kind())
+    }
+
+    /// What other ranks sent, in parts of this layout; `rows[q]` of rank q.
+    fn messages<'m>(
+        &'m self,
+        collective: &'m Collective,
+        rows: &[Pointer<Vec<u32>>],
         layout: &[RowLayout],
-    ) -> Result<Vec<Tensor>> {
-        let mut inbox = self.group.inbox(collective, from)?;
-        let parts = layout.iter().map(|(width, kind)| {
-            let mut part = tensor::empty(&[rows as i64, *width as i64], *kind)?;
-            inbox.read(tensor::bytes_mut(&mut part))?;
-            Ok(part)
-        });
-        let parts = parts.collect::<Result<Vec<_>>>()?;
-        match inbox.remaining() {
-            0 => Ok(parts),
-            left => {
-                let problem = format!("rank {from} sent {left} bytes more than were expected");
-                Err(Error::Internal(problem))
-            }
-        }
+    ) -> Messages<'m> {
+        let senders = self.others().map(|rank| (rank, rows[rank].len()));
+        Messages::new((&*self.group, collective), senders, layout, self.manager.spill_dtype.get())
     }
 }
 
@@ -177,26 +171,36 @@ pub(super) fn node_ids(
 }
 
 /// Writes the given rows of a part to an outbox, a bounded number at a time.
-fn write_rows(part: &Tensor, rows: &[u32], outbox: &mut dyn Outbox) -> Result<()> {
+fn write_rows(part: &Tensor, rows: &[u32], narrow: bool, outbox: &mut dyn Outbox) -> Result<()> {
     let width = part.size()[1..].iter().product::<i64>() as usize;
     if part.kind() == Kind::Int64 {
-        return write_chunks(tensor::slice::<i64>(part), width, rows, outbox);
+        let part = tensor::slice::<i64>(part);
+        return write_chunks(part, width, rows, |rows| outbox.write(bytemuck::cast_slice(rows)));
     }
-    with_real!(part.kind(), T => write_chunks(tensor::slice::<T>(part), width, rows, outbox))
+    if narrow {
+        let part = tensor::slice::<f32>(part);
+        return write_chunks(part, width, rows, |rows| {
+            write_narrow(rows, |bytes| outbox.write(bytes))
+        });
+    }
+    with_real!(part.kind(), T => {
+        let part = tensor::slice::<T>(part);
+        write_chunks(part, width, rows, |rows| outbox.write(bytemuck::cast_slice(rows)))
+    })
 }
 
 fn write_chunks<T: bytemuck::Pod + Default + Send + Sync>(
     part: &[T],
     width: usize,
     rows: &[u32],
-    outbox: &mut dyn Outbox,
+    mut write: impl FnMut(&[T]) -> Result<()>,
 ) -> Result<()> {
     let rows_at_once = (CHUNK / size_of::<T>() / width.max(1)).max(1);
     let mut buffer = vec![T::default(); rows_at_once.min(rows.len()) * width];
     for rows in rows.chunks(rows_at_once) {
         let chunk = &mut buffer[..rows.len() * width];
         gather_rows(part, width, rows, chunk);
-        outbox.write(bytemuck::cast_slice(chunk))?;
+        write(chunk)?;
     }
     Ok(())
 }
@@ -237,21 +241,24 @@ impl Graph for GraphShardManager {
     fn pull(&self, parts: &[&Tensor], keep: bool) -> Result<Transfer> {
         self.post(keep, |rank, outbox| {
             let rows = self.requested[rank].pin()?;
-            parts.iter().try_for_each(|part| write_rows(part, &rows, outbox))
+            parts.iter().try_for_each(|part| write_rows(part, &rows, self.narrows(part), outbox))
         })
     }
 
     fn push(&self, kept: Option<Pulled<'_>>, make: &mut MakeRows<'_>) -> Result<Transfer> {
+        let mut pulled =
+            kept.map(|(collective, layout)| self.messages(collective, &self.sources, layout));
         self.post(false, |rank, outbox| {
             let shard = self.shards[rank].pin()?;
-            let pulled = match kept {
-                Some((collective, layout)) => {
-                    self.receive(collective, rank, shard.by_dst.num_cols(), layout)?
-                }
+            let pulled = match pulled.as_mut().and_then(Messages::next).transpose()? {
+                Some((_, parts)) => parts,
                 None => Vec::new(),
             };
             let parts = make(&shard, &pulled)?;
-            parts.iter().try_for_each(|part| outbox.write(tensor::bytes(part)))
+            parts.iter().try_for_each(|part| match self.narrows(part) {
+                true => write_narrow(tensor::slice(part), |bytes| outbox.write(bytes)),
+                false => outbox.write(tensor::bytes(part)),
+            })
         })
     }
 
@@ -276,12 +283,10 @@ impl Graph for GraphShardManager {
         visit: &mut VisitShard<'_>,
     ) -> Result<()> {
         let Some(collective) = collective else { return Ok(()) };
-        for rank in self.others() {
-            let shard = self.shards[rank].pin()?;
-            let parts = self.receive(collective, rank, shard.by_dst.num_cols(), layout)?;
-            visit(&shard, &parts)?;
-        }
-        Ok(())
+        self.messages(collective, &self.sources, layout).try_for_each(|message| {
+            let (rank, parts) = message?;
+            visit(&*self.shards[rank].pin()?, &parts)
+        })
     }
 
     fn pushed(
@@ -291,12 +296,10 @@ impl Graph for GraphShardManager {
         visit: &mut VisitRows<'_>,
     ) -> Result<()> {
         let Some(collective) = collective else { return Ok(()) };
-        for rank in self.others() {
-            let rows = self.requested[rank].pin()?;
-            let parts = self.receive(collective, rank, rows.len(), layout)?;
-            visit(&rows, &parts)?;
-        }
-        Ok(())
+        self.messages(collective, &self.requested, layout).try_for_each(|message| {
+            let (rank, parts) = message?;
+            visit(&self.requested[rank].pin()?, &parts)
+        })
     }
 }
 

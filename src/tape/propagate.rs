@@ -95,7 +95,7 @@ impl<'a> Tape<'a> {
         if reduce == Reduce::Mean {
             value = over_degrees(graph, value)?;
         }
-        let y = self.manager().track("propagated", value);
+        let y = self.manager().track_rows("propagated", value);
         let y = self.var(y, record);
         if let Some(src) = src {
             let winner = winner.map(|winner| self.manager().track("winning-edges", winner));
@@ -288,17 +288,17 @@ impl Adjoint for PropagateAdjoint<'_> {
             tape.add_parameter_grad(*parameter, gradient)?;
         }
         if targets.1.is_some() {
-            let gradient = tape.manager().track("gradient", gradients.dst);
+            let gradient = tape.manager().track_rows("gradient", gradients.dst);
             tape.add_grad(targets.1.as_ref(), gradient)?;
         }
-        let local = tape.manager().track("partial-gradient", local);
+        let local = tape.manager().track_rows("partial-gradient", local);
         let collective = graph.complete(transfer)?;
         let mut local = local.take()?;
         graph.pushed(collective.as_ref(), &layout, &mut |rows, parts| {
             add_rows(&parts[0], rows, &mut local)
         })?;
         if targets.0.is_some() {
-            let gradient = tape.manager().track("gradient", local);
+            let gradient = tape.manager().track_rows("gradient", local);
             tape.add_grad(targets.0.as_ref(), gradient)?;
         }
         Ok(())

@@ -6,6 +6,7 @@ use std::rc::Rc;
 use serde::{Deserialize, Serialize};
 use tch::Tensor;
 
+use super::constants::Constants;
 use super::parameters::{Parameter, ParameterSet};
 use super::var::{Target, Var};
 use crate::error::{Error, Result};
@@ -49,6 +50,8 @@ pub struct Tape<'a> {
     layer: u32,
     grads: HashMap<usize, PointerTensor>,
     parameter_grads: HashMap<Parameter, PointerTensor>,
+    /// Where aggregates of constants are kept, and how many of them this pass has come by.
+    pub(super) constants: Option<(&'a Constants, usize)>,
 }
 
 impl<'a> Tape<'a> {
@@ -78,10 +81,17 @@ impl<'a> Tape<'a> {
             layer: 0,
             grads: HashMap::new(),
             parameter_grads: HashMap::new(),
+            constants: None,
         }
     }
 
-    /// A constant of the model: features, degrees. One row per node.
+    /// A value that is the same in all passes: the features of a graph that is trained on as a whole. One row per node.
+    pub fn constant(&mut self, value: &PointerTensor) -> Var {
+        self.values += 1;
+        Var::constant(self.values, value.clone())
+    }
+
+    /// A value that no gradient has to reach: features of a batch, degrees. One row per node.
     pub fn input(&mut self, value: &PointerTensor) -> Var {
         self.var(value.clone(), false)
     }
@@ -112,7 +122,7 @@ impl<'a> Tape<'a> {
 
     /// Plays the tape backwards from `gradient`, the derivative of the loss with respect to `output`.
     pub fn backward(mut self, output: Var, gradient: Tensor) -> Result<Gradients> {
-        let gradient = self.manager.track("gradient", gradient);
+        let gradient = self.manager.track_rows("gradient", gradient);
         self.add_grad(output.target().as_ref(), gradient)?;
         drop(output);
         while let Some(Entry { output, layer, operation }) = self.entries.pop() {
@@ -190,7 +200,7 @@ impl<'a> Tape<'a> {
             None => Ok(new),
             Some(old) => {
                 let sum = old.pin()?.f_add(&*new.pin()?)?;
-                Ok(self.manager.track("gradient", sum))
+                Ok(self.manager.track_rows("gradient", sum))
             }
         }
     }

@@ -59,7 +59,7 @@ impl Adjoint for RowsAdjoint {
     fn adjoint(self: Box<Self>, tape: &mut Tape<'_>, gradient: PointerTensor) -> Result<()> {
         let mut gx = tensor::zeros(&self.x.size, gradient.kind())?;
         add_rows(&*gradient.pin()?, &self.rows.pin()?, &mut gx)?;
-        let gx = tape.manager().track("gradient", gx);
+        let gx = tape.manager().track_rows("gradient", gx);
         tape.add_grad(Some(&self.x), gx)
     }
 }

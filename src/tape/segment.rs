@@ -73,10 +73,12 @@ impl Tape<'_> {
         self.segment("relu", &[x], &[], |x, _| Ok(x[0].f_relu()?))
     }
 
-    /// Multiplies each row by its factor, `scale[row]`.
+    /// Multiplies each row by its factor, `scale[row]`, a function of the graph alone: [degrees](Tape::degree_scale), say.
     pub fn scale_rows(&mut self, x: &Var, scale: &PointerTensor) -> Result<Var> {
         let scale = self.input(scale);
-        self.segment("scaled", &[x, &scale], &[], |v, _| Ok(v[0].f_mul(&v[1].f_unsqueeze(1)?)?))
+        let y = self
+            .segment("scaled", &[x, &scale], &[], |v, _| Ok(v[0].f_mul(&v[1].f_unsqueeze(1)?)?))?;
+        Ok(if x.is_constant() { self.constant(&y.value()) } else { y })
     }
 
     /// The segment as one block, of which libtorch keeps what its backward pass needs.
@@ -152,7 +154,7 @@ impl Segment {
     ) -> Result<()> {
         for (var, gradient) in self.inputs.iter().zip(inputs) {
             if let Some(gradient) = gradient {
-                let gradient = tape.manager().track("gradient", gradient);
+                let gradient = tape.manager().track_rows("gradient", gradient);
                 tape.add_grad(var.target().as_ref(), gradient)?;
             }
         }

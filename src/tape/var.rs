@@ -18,6 +18,7 @@ pub struct Var(Rc<Node>);
 struct Node {
     id: usize,
     needs_grad: bool,
+    constant: bool,
     value: PointerTensor,
 }
 
@@ -30,12 +31,16 @@ pub(super) struct Target {
 
 impl Var {
     pub(super) fn new(id: usize, needs_grad: bool, value: PointerTensor) -> Self {
-        Var(Rc::new(Node { id, needs_grad, value }))
+        Var(Rc::new(Node { id, needs_grad, constant: false, value }))
+    }
+
+    pub(super) fn constant(id: usize, value: PointerTensor) -> Self {
+        Var(Rc::new(Node { id, needs_grad: false, constant: true, value }))
     }
 
     /// Where a gradient of this value goes; `None` if it needs none. Does not keep the value.
     pub(super) fn target(&self) -> Option<Target> {
-        let Node { id, needs_grad, value } = &*self.0;
+        let Node { id, needs_grad, value, .. } = &*self.0;
         needs_grad.then(|| Target { id: *id, size: value.size().to_vec() })
     }
 
@@ -47,6 +52,11 @@ impl Var {
     /// Whether a gradient has to reach this value: it depends on a parameter.
     pub fn needs_grad(&self) -> bool {
         self.0.needs_grad
+    }
+
+    /// Whether this value is the same in all passes.
+    pub(super) fn is_constant(&self) -> bool {
+        self.0.constant
     }
 
     /// Rows and columns.

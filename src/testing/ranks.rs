@@ -33,7 +33,8 @@ pub fn on_ranks<T: Send>(
         let rank = group.rank();
         let spill = folder.path().join(format!("rank-{rank}"));
         std::fs::create_dir(&spill).map_err(|e| Error::io("create", &spill, e))?;
-        let store = SpillStore::new(&spill, Arc::new(DiskStorage), IoCounters::default());
+        let store =
+            SpillStore::new(&spill, Arc::new(DiskStorage::default()), IoCounters::default());
         let manager = PartitionDataManager::new(TurnLock::new(control.clone(), rank), store);
         // Also on a panic: the other ranks must not wait for this one.
         let alarm = Alarm(&control);

@@ -13,7 +13,7 @@ use crate::io::IoTotals;
 use crate::ipc::Phase;
 use crate::nn::{Loss, Model};
 use crate::spill::{Masks, PartitionDataManager, PointerTensor};
-use crate::tape::{Graph, ParameterSet, Policy, Tape, Var};
+use crate::tape::{Constants, Graph, ParameterSet, Policy, Tape, Var};
 
 /// A model with this rank's part of the data.
 pub struct Trainer<'a> {
@@ -45,6 +45,8 @@ pub struct Trainer<'a> {
     pub seed: u64,
     /// What happens to the inside of segments.
     pub policy: Policy,
+    /// What passes over these graphs need not compute again; none at first.
+    pub constants: Constants,
 }
 
 /// What a forward and backward pass over all ranks gives.
@@ -129,8 +131,9 @@ impl Trainer<'_> {
         Ok(Step { loss, gradient, scores, io, io_counted })
     }
 
-    pub(super) fn forward<'t>(&'t self, mut tape: Tape<'t>) -> Result<(Tape<'t>, Var)> {
-        let features = tape.input(&self.features);
+    pub(super) fn forward<'t>(&'t self, tape: Tape<'t>) -> Result<(Tape<'t>, Var)> {
+        let mut tape = tape.remembering(&self.constants);
+        let features = tape.constant(&self.features);
         let logits = self.model.forward(&mut tape, &self.graphs, features)?;
         Ok((tape, logits))
     }

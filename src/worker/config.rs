@@ -8,7 +8,9 @@ use super::budget::MemoryBudget;
 use super::link::LinkConfig;
 use crate::data::{DataKeys, Normalize};
 use crate::error::{Error, Result};
+use crate::io::IoMode;
 use crate::nn::{ClassWeights, ModelConfig, OptimizerConfig, Schedule, Task};
+use crate::spill::SpillDtype;
 use crate::tape::Policy;
 use crate::train::{Regime, SamplingConfig};
 
@@ -63,6 +65,10 @@ pub struct RunConfig {
     pub threads: usize,
     /// How much memory the run may take.
     pub memory_budget: MemoryBudget,
+    /// What rows that outlive an operation are rounded to.
+    pub spill_dtype: SpillDtype,
+    /// How spill and exchange files that the page cache has no room for are written and read.
+    pub io: IoMode,
     /// Where a training step's logits, loss and gradients go; the run ends after that step, without an update.
     pub dump_step: Option<PathBuf>,
     /// The folder of results.
@@ -96,6 +102,8 @@ impl RunConfig {
             resident: 1,
             threads: std::thread::available_parallelism().map_or(1, usize::from),
             memory_budget: MemoryBudget::default(),
+            spill_dtype: SpillDtype::default(),
+            io: IoMode::default(),
             dump_step: None,
             out: out.into(),
             spill_dir: default_spill_dir(),

@@ -65,12 +65,13 @@ impl RankSetup {
         set_threads(here.threads)?;
         let Surroundings { rank, control, folder, .. } = here;
         let counters = IoCounters::default();
-        let storage = Arc::new(DiskStorage);
+        let storage = Arc::new(DiskStorage::with_share(run.io));
         let spill = folder.join(format!("rank-{rank}"));
         std::fs::create_dir(&spill).map_err(|e| Error::io("create", &spill, e))?;
         let store = SpillStore::new(&spill, storage.clone(), counters.clone());
         let lock = TurnLock::new(control.clone(), rank);
         let manager = PartitionDataManager::new(lock, store);
+        manager.spill_dtype.set(run.spill_dtype);
         let group: Rc<dyn ProcessGroup> =
             Rc::new(FileGroup::new(control.clone(), rank, folder, storage, counters.clone()));
 
@@ -80,7 +81,9 @@ impl RankSetup {
             here.events.send(Event::Note(format!("partition {rank}: {note}")))?;
         }
         let features =
-            NodeFeatures::find(&partition, run.keys.features.as_deref(), run.normalize_features)?;
+            NodeFeatures::find(&partition, run.keys.features.as_deref(), run.normalize_features)?
+                // Samplers read single rows between two readings of all of them.
+                .leaving_cache(run.sampling.is_none());
         let in_feats = features.width();
         let size = features.size();
         let read = Rc::new(move || features.read(KIND, &counters));

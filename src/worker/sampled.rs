@@ -59,9 +59,10 @@ pub(super) fn open_graph(
         let degrees = crate::tape::Graph::out_degrees(graph).pin()?;
         tensor::slice::<i64>(&degrees).iter().map(|degree| *degree as u32).collect()
     };
-    write_index(partition, &out_degrees, (keys, drawn), here.folder, &DiskStorage, counters)?;
+    let storage = DiskStorage::default();
+    write_index(partition, &out_degrees, (keys, drawn), here.folder, &storage, counters)?;
     barrier(&**group, &**manager)?;
-    DistGraph::open(here.partitions, keys, here.folder, &DiskStorage, counters.clone())
+    DistGraph::open(here.partitions, keys, here.folder, &storage, counters.clone())
 }
 
 /// The global ids of the rank's training nodes.

@@ -20,7 +20,7 @@ use crate::io::UNFINISHED;
 use crate::ipc::Phase;
 use crate::loader::DataLoader;
 use crate::nn::{load_state_dict, save_state_dict};
-use crate::tape::{Graph, ParameterBuilder};
+use crate::tape::{Constants, Graph, ParameterBuilder};
 use crate::tensor;
 use crate::train::{Checkpoint, Trainer, Training};
 
@@ -78,6 +78,7 @@ pub fn train(here: Surroundings<'_>, config: &RunConfig, resumed: bool) -> Resul
         totals: facts.totals,
         seed: config.seed,
         policy: config.policy,
+        constants: Constants::default(),
     };
     match &config.dump_step {
         Some(path) => {

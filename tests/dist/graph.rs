@@ -76,7 +76,7 @@ fn types_are_found_by_name_and_what_was_not_prepared_is_refused() {
         let counters = sar::io::IoCounters::default();
         DistGraph::open(&config, &IndexConfig::default(), folder.path(), storage, counters)
     };
-    let error = open(&sar::io::DiskStorage).err().unwrap();
+    let error = open(&sar::io::DiskStorage::default()).err().unwrap();
     assert!(error.to_string().contains("in-edges-1: has 20 bytes"), "{error}");
     assert!(graph.in_degrees(&[14]).is_err(), "cut short while in use");
 }

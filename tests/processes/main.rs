@@ -11,5 +11,6 @@ mod kills;
 mod residency;
 mod resume;
 mod run;
+mod same_bits;
 mod sampled;
 mod turns;

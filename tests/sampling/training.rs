@@ -12,7 +12,7 @@ use sar::io::IoCounters;
 use sar::loader::{DataLoader, DataLoaderConfig, DistNeighborSampler};
 use sar::nn::{Loss, ModelConfig, Optimizer, OptimizerConfig, Sizes, Task};
 use sar::spill::Masks;
-use sar::tape::{Graph, GraphShardManager, ParameterBuilder, Policy, Tape};
+use sar::tape::{Constants, Graph, GraphShardManager, ParameterBuilder, Policy, Tape};
 use sar::testing::{RankContext, on_ranks};
 use sar::train::{FEATURES, LABELS, Reduce, SampledTrainer, Totals, Trainer};
 use tch::{Kind, Tensor};
@@ -71,6 +71,7 @@ fn train(
         totals: Totals { train: 0, val: 0, test: 0 },
         seed: 1,
         policy: Policy::Rematerialise,
+        constants: Constants::default(),
     };
     let (loader, reduce) = (&loader, how.reduce);
     let trainer = SampledTrainer { full: &full, loader, reduce, edge_types: true };

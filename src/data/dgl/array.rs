@@ -136,6 +136,12 @@ impl ArrayRef {
         })
     }
 
+    /// Takes the bytes of rows that have been read out of the system's page cache.
+    pub(crate) fn drop_cached(&self, rows: Range<u64>) -> Result<()> {
+        let row = self.row_len() * self.dtype.size() as u64;
+        self.file.drop_cached(self.offset + rows.start * row, (rows.end - rows.start) * row)
+    }
+
     /// An error about this array.
     pub(crate) fn fail(&self, problem: impl Into<String>) -> Error {
         self.file.fail(&self.name, problem)

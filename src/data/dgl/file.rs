@@ -1,6 +1,7 @@
 //! A file that is only read, at any offset, by several readers at once.
 
 use crate::error::{Error, Result};
+use crate::io::drop_pages;
 use std::fs::File;
 use std::io::ErrorKind;
 use std::os::unix::fs::FileExt;
@@ -62,6 +63,11 @@ impl InputFile {
             };
             Error::input(&self.path, field, problem)
         })
+    }
+
+    /// Takes bytes out of the system's page cache.
+    pub(crate) fn drop_cached(&self, offset: u64, len: u64) -> Result<()> {
+        drop_pages(&self.file, offset, len).map_err(|e| Error::unreadable(&self.path, &e))
     }
 
     /// An error in `field` of this file.

@@ -14,6 +14,9 @@ use crate::tensor;
 /// Elements converted at a time.
 const CHUNK: u64 = 1 << 20;
 
+/// Arrays of fewer bytes are not worth taking out of the system's page cache.
+const LARGE: u64 = 16 << 20;
+
 pub(super) const FEATURES: Role<'_> =
     Role { what: "node features", flag: "--features-key", usual: &["feat", "features"] };
 
@@ -37,6 +40,8 @@ pub struct NodeFeatures {
     rows: u64,
     width: u64,
     normalize: Normalize,
+    /// Whether large arrays leave the system's page cache when they have been read.
+    leave_cache: bool,
 }
 
 impl NodeFeatures {
@@ -72,7 +77,8 @@ impl NodeFeatures {
             tables.push((ids.start - first..ids.end - first, feature.clone()));
         }
         let rows = partition.num_inner_nodes();
-        Ok(NodeFeatures { tables, rows, width: width.unwrap_or(0), normalize })
+        let (width, leave_cache) = (width.unwrap_or(0), false);
+        Ok(NodeFeatures { tables, rows, width, normalize, leave_cache })
     }
 
     /// The features of each node type apart, as `key` means them; `None` for types without.
@@ -89,9 +95,16 @@ impl NodeFeatures {
             let feature = feature?;
             let ids = partition.book().node_type_range(partition.part(), ntype);
             let (rows, width) = (ids.end - ids.start, feature.array().row_len());
-            Some(NodeFeatures { tables: vec![(0..rows, feature.clone())], rows, width, normalize })
+            let (tables, leave_cache) = (vec![(0..rows, feature.clone())], false);
+            Some(NodeFeatures { tables, rows, width, normalize, leave_cache })
         };
         Ok(found.into_iter().enumerate().map(of_type).collect())
+    }
+
+    /// The same, but what is read leaves the system's page cache, if it is much: nobody else reads it soon.
+    #[must_use]
+    pub fn leaving_cache(self, leave_cache: bool) -> Self {
+        NodeFeatures { leave_cache, ..self }
     }
 
     /// Columns.
@@ -116,10 +129,13 @@ impl NodeFeatures {
                 let len = ((part.end - part.start) * self.width) as usize;
                 if kind == Kind::Double {
                     let values = tensor::slice_mut::<f64>(&mut values);
-                    array.read_f64(part, &mut values[place..][..len])?;
+                    array.read_f64(part.clone(), &mut values[place..][..len])?;
                 } else {
                     let values = tensor::slice_mut::<f32>(&mut values);
-                    array.read_f32(part, &mut values[place..][..len])?;
+                    array.read_f32(part.clone(), &mut values[place..][..len])?;
+                }
+                if self.leave_cache && array.byte_len() >= LARGE {
+                    array.drop_cached(part)?;
                 }
             }
             counters.read(array.byte_len());

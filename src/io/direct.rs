@@ -1,0 +1,140 @@
+//! Direct I/O: requests of a megabyte at page boundaries, several in flight, past the page cache.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::sync::Arc;
+
+use super::aligned_buffer::{AlignedBuffer, PAGE};
+use super::request_queue::{InFlight, RequestQueue};
+
+/// Bytes of a request.
+const REQUEST: u64 = 1 << 20;
+
+/// Appends to a file, around the page cache.
+pub(super) struct DirectWriter {
+    file: Arc<File>,
+    /// Bytes collected for the next request, and their place: at a multiple of a request, but for the first.
+    buffer: AlignedBuffer,
+    filled: usize,
+    start: u64,
+    /// Where the first request went.
+    first: Option<u64>,
+    requests: InFlight<AlignedBuffer>,
+}
+
+impl DirectWriter {
+    /// Goes on at `start`.
+    pub(super) fn new(file: Arc<File>, queue: &Arc<RequestQueue>, start: u64) -> Self {
+        let buffer = AlignedBuffer::new(REQUEST as usize);
+        let requests = InFlight::new(queue);
+        DirectWriter { file, buffer, filled: 0, start, first: None, requests }
+    }
+
+    /// From where on the file has been written around the page cache, if it has.
+    pub(super) fn first(&self) -> Option<u64> {
+        self.first
+    }
+
+    /// Appends bytes; `cached` is the same file, for what does not end at a page.
+    pub(super) fn write(&mut self, mut bytes: &[u8], cached: &File) -> io::Result<()> {
+        while !bytes.is_empty() {
+            // The first request ends where the second begins: at a multiple of a page.
+            let room = (REQUEST - self.start % PAGE) as usize - self.filled;
+            let (now, later) = bytes.split_at(room.min(bytes.len()));
+            self.buffer.bytes_mut()[self.filled..][..now.len()].copy_from_slice(now);
+            self.filled += now.len();
+            bytes = later;
+            if now.len() == room {
+                self.flush(cached)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends a full buffer off.
+    fn flush(&mut self, cached: &File) -> io::Result<()> {
+        let (start, filled) = (self.start, self.filled);
+        self.start += filled as u64;
+        self.filled = 0;
+        if !start.is_multiple_of(PAGE) {
+            // Once per file: where it left the page cache in the middle of a page.
+            return cached.write_all_at(&self.buffer.bytes()[..filled], start);
+        }
+        self.first.get_or_insert(start);
+        let next = match self.requests.is_full() {
+            true => self.requests.next()?,
+            false => None,
+        };
+        let next = next.unwrap_or_else(|| AlignedBuffer::new(REQUEST as usize));
+        let buffer = std::mem::replace(&mut self.buffer, next);
+        let file = self.file.clone();
+        self.requests.submit(move || {
+            file.write_all_at(&buffer.bytes()[..filled], start)?;
+            Ok(buffer)
+        })
+    }
+
+    /// Writes what is left and waits for all requests.
+    pub(super) fn finish(mut self, cached: &File) -> io::Result<()> {
+        // What is less than a page goes through the cache, and so does a file that never filled a buffer.
+        let pages =
+            if self.first.is_some() { self.filled - self.filled % PAGE as usize } else { 0 };
+        let (whole, rest) = self.buffer.bytes()[..self.filled].split_at(pages);
+        self.file.write_all_at(whole, self.start)?;
+        cached.write_all_at(rest, self.start + pages as u64)?;
+        while self.requests.next()?.is_some() {}
+        Ok(())
+    }
+}
+
+/// Fills `bytes` from `offset`, around the page cache.
+pub(super) fn read_direct(
+    file: &Arc<File>,
+    queue: &Arc<RequestQueue>,
+    bytes: &mut [u8],
+    offset: u64,
+) -> io::Result<()> {
+    let end = offset + bytes.len() as u64;
+    let mut requests = InFlight::new(queue);
+    let mut next = offset - offset % PAGE;
+    let mut buffers = Vec::new();
+    loop {
+        while next < end && !requests.is_full() {
+            let (start, len) = (next, (end - next).min(REQUEST).next_multiple_of(PAGE));
+            next += len;
+            let buffer = buffers.pop().unwrap_or_else(|| AlignedBuffer::new(REQUEST as usize));
+            let file = file.clone();
+            requests.submit(move || read_pages(&file, buffer, start, len))?;
+        }
+        let Some((start, read, buffer)) = requests.next()? else { return Ok(()) };
+        let from = start.max(offset);
+        let to = (start + REQUEST).min(end);
+        if start + read < to {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        let part = &buffer.bytes()[(from - start) as usize..(to - start) as usize];
+        bytes[(from - offset) as usize..(to - offset) as usize].copy_from_slice(part);
+        buffers.push(buffer);
+    }
+}
+
+/// Fills the first `len` bytes of the buffer, or as far as the file goes; gives where and how many.
+fn read_pages(
+    file: &File,
+    mut buffer: AlignedBuffer,
+    start: u64,
+    len: u64,
+) -> io::Result<(u64, u64, AlignedBuffer)> {
+    let mut read = 0;
+    while read < len {
+        let got =
+            file.read_at(&mut buffer.bytes_mut()[read as usize..len as usize], start + read)?;
+        read += got as u64;
+        // The end of the file may lie in the middle of a page; what is behind it cannot be asked for.
+        if got == 0 || !(got as u64).is_multiple_of(PAGE) {
+            break;
+        }
+    }
+    Ok((start, read, buffer))
+}

@@ -1,0 +1,193 @@
+//! The file system, through the page cache or around it.
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+use rustix::fs::OFlags;
+use serde::{Deserialize, Serialize};
+
+use super::direct::{DirectWriter, read_direct};
+use super::page_cache::{CacheShare, drop_pages};
+use super::request_queue::RequestQueue;
+use super::storage::{FileWriter, Storage, StorageFile};
+
+/// How files that do not fit into the page cache's share are written and read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum IoMode {
+    /// Direct, where the file system can.
+    #[default]
+    Auto,
+    /// Around the page cache, in requests of a megabyte, several at a time.
+    Direct,
+    /// Through the page cache, which is told to let go of them afterwards.
+    Buffered,
+}
+
+/// The file system.
+///
+/// By [default](DiskStorage::default) all goes through the page cache. A storage that keeps to a
+/// [share](DiskStorage::with_share) puts files there as long as it has room, and goes around it with the rest.
+#[derive(Clone, Default)]
+pub struct DiskStorage {
+    share: Option<Arc<CacheShare>>,
+    mode: IoMode,
+    queue: Arc<RequestQueue>,
+}
+
+impl DiskStorage {
+    /// A storage whose files take no page cache, until it is [allowed](Storage::set_cache_share) some.
+    pub fn with_share(mode: IoMode) -> Self {
+        DiskStorage { share: Some(Arc::default()), mode, queue: Arc::default() }
+    }
+
+    /// The same file for direct I/O; `None` where the file system, or the user, does not want it.
+    fn open_direct(&self, path: &Path, write: bool) -> io::Result<Option<Arc<File>>> {
+        if self.mode == IoMode::Buffered {
+            return Ok(None);
+        }
+        let flags = OFlags::DIRECT.bits() as i32;
+        match OpenOptions::new().read(true).write(write).custom_flags(flags).open(path) {
+            Ok(file) => Ok(Some(Arc::new(file))),
+            Err(e) if e.kind() == io::ErrorKind::InvalidInput && self.mode == IoMode::Auto => {
+                Ok(None)
+            }
+            Err(e) => Err(e),
+        }
+    }
+}
+
+impl Storage for DiskStorage {
+    fn create(&self, path: &Path) -> io::Result<Box<dyn FileWriter>> {
+        let file = OpenOptions::new().read(true).write(true).create_new(true).open(path)?;
+        let (storage, path) = (self.clone(), path.to_owned());
+        let way = Way::Cached;
+        Ok(Box::new(DiskWriter { storage, path, file, len: 0, cached: 0, way }))
+    }
+
+    fn open(&self, path: &Path) -> io::Result<Box<dyn StorageFile>> {
+        let (storage, path, file) = (self.clone(), path.to_owned(), File::open(path)?);
+        Ok(Box::new(DiskFile { storage, path, file, direct: OnceLock::new() }))
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        if let Some(share) = &self.share {
+            share.forget(path);
+        }
+        fs::remove_file(path)
+    }
+
+    fn set_cache_share(&self, bytes: u64) {
+        if let Some(share) = &self.share {
+            share.allow(bytes);
+        }
+    }
+
+    fn cached_bytes(&self) -> u64 {
+        self.share.as_ref().map_or(0, |share| share.taken())
+    }
+}
+
+struct DiskWriter {
+    storage: DiskStorage,
+    path: PathBuf,
+    file: File,
+    len: u64,
+    /// Bytes at the front that lie in the page cache.
+    cached: u64,
+    way: Way,
+}
+
+/// How the next bytes of a file are written.
+enum Way {
+    /// Into the page cache, and left there.
+    Cached,
+    /// Into the page cache, and dropped from it in the end.
+    Dropped,
+    /// Around the page cache.
+    Direct(DirectWriter),
+}
+
+impl DiskWriter {
+    /// From here on the file has no more room in the page cache.
+    fn go_around(&mut self) -> io::Result<()> {
+        self.cached = self.len;
+        self.way = match self.storage.open_direct(&self.path, true)? {
+            Some(direct) => Way::Direct(DirectWriter::new(direct, &self.storage.queue, self.len)),
+            None => Way::Dropped,
+        };
+        Ok(())
+    }
+}
+
+impl FileWriter for DiskWriter {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        if let (Way::Cached, Some(share)) = (&self.way, &self.storage.share)
+            && !share.take(&self.path, bytes.len() as u64)
+        {
+            self.go_around()?;
+        }
+        match &mut self.way {
+            Way::Cached | Way::Dropped => self.file.write_all_at(bytes, self.len)?,
+            Way::Direct(direct) => direct.write(bytes, &self.file)?,
+        }
+        self.len += bytes.len() as u64;
+        Ok(())
+    }
+
+    fn cached(&self) -> u64 {
+        match &self.way {
+            Way::Cached => u64::MAX,
+            Way::Dropped => self.cached,
+            Way::Direct(direct) => direct.first().unwrap_or(u64::MAX),
+        }
+    }
+
+    fn finish(mut self: Box<Self>) -> io::Result<Box<dyn StorageFile>> {
+        match std::mem::replace(&mut self.way, Way::Cached) {
+            Way::Cached => {}
+            Way::Dropped => {
+                self.file.sync_data()?;
+                drop_pages(&self.file, self.cached, self.len - self.cached)?;
+            }
+            Way::Direct(direct) => direct.finish(&self.file)?,
+        }
+        let DiskWriter { storage, path, file, .. } = *self;
+        Ok(Box::new(DiskFile { storage, path, file, direct: OnceLock::new() }))
+    }
+}
+
+struct DiskFile {
+    storage: DiskStorage,
+    path: PathBuf,
+    file: File,
+    /// The same file for direct I/O, once it has been asked for.
+    direct: OnceLock<Option<Arc<File>>>,
+}
+
+impl StorageFile for DiskFile {
+    fn read_exact_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<()> {
+        FileExt::read_exact_at(&self.file, bytes, offset)
+    }
+
+    fn read_around(&self, bytes: &mut [u8], offset: u64) -> io::Result<()> {
+        let direct = match self.direct.get() {
+            Some(direct) => direct,
+            None => {
+                let opened = self.storage.open_direct(&self.path, false)?;
+                self.direct.get_or_init(|| opened)
+            }
+        };
+        match direct {
+            Some(direct) => read_direct(direct, &self.storage.queue, bytes, offset),
+            None => StorageFile::read_around(&self.file, bytes, offset),
+        }
+    }
+
+    fn byte_len(&self) -> io::Result<u64> {
+        Ok(self.file.metadata()?.len())
+    }
+}

@@ -1,0 +1,57 @@
+//! The system's page cache, as far as own files fill it.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io;
+use std::num::NonZeroU64;
+use std::path::{Path, PathBuf};
+
+use parking_lot::Mutex;
+use rustix::fs::{Advice, fadvise};
+
+/// How much of the page cache the files of a process may take, and how much they do.
+#[derive(Debug, Default)]
+pub(super) struct CacheShare(Mutex<Shares>);
+
+#[derive(Debug, Default)]
+struct Shares {
+    allowed: u64,
+    taken: u64,
+    by_file: HashMap<PathBuf, u64>,
+}
+
+impl CacheShare {
+    pub(super) fn allow(&self, bytes: u64) {
+        self.0.lock().allowed = bytes;
+    }
+
+    pub(super) fn taken(&self) -> u64 {
+        self.0.lock().taken
+    }
+
+    /// Takes room for `bytes` more of a file, if there is any.
+    pub(super) fn take(&self, path: &Path, bytes: u64) -> bool {
+        let shares = &mut *self.0.lock();
+        let fits = shares.taken + bytes <= shares.allowed;
+        if fits {
+            shares.taken += bytes;
+            *shares.by_file.entry(path.to_owned()).or_default() += bytes;
+        }
+        fits
+    }
+
+    /// A file is gone, and its pages with it.
+    pub(super) fn forget(&self, path: &Path) {
+        let shares = &mut *self.0.lock();
+        shares.taken -= shares.by_file.remove(path).unwrap_or(0);
+    }
+}
+
+/// Takes pages of a file that are on disk out of the page cache.
+pub(crate) fn drop_pages(file: &File, offset: u64, len: u64) -> io::Result<()> {
+    // A length of 0 would mean the rest of the file.
+    match NonZeroU64::new(len) {
+        Some(len) => Ok(fadvise(file, offset, Some(len), Advice::DontNeed)?),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,115 @@
+//! What other ranks have sent, one rank after the other.
+
+use std::collections::VecDeque;
+use std::thread::{self, JoinHandle};
+
+use tch::Tensor;
+
+use super::graph::RowLayout;
+use crate::comm::{Collective, Inbox, ProcessGroup};
+use crate::error::{Error, Result};
+use crate::spill::{SpillDtype, read_narrow};
+use crate::tensor;
+
+/// The messages of some ranks, in order. Where they come from a disk, the next one is read while the caller works on the one
+/// before.
+pub(super) struct Messages<'a> {
+    group: &'a dyn ProcessGroup,
+    collective: &'a Collective,
+    layout: Vec<RowLayout>,
+    dtype: SpillDtype,
+    /// Rank and number of rows.
+    left: VecDeque<(usize, usize)>,
+    ahead: Option<(usize, Reading)>,
+}
+
+/// A message: the rank it is from, and its parts, `[rows, width]` each.
+type Message = (usize, Vec<Tensor>);
+
+impl<'a> Messages<'a> {
+    /// The messages of these ranks, of so many rows each, in parts of this layout.
+    pub(super) fn new(
+        (group, collective): (&'a dyn ProcessGroup, &'a Collective),
+        senders: impl Iterator<Item = (usize, usize)>,
+        layout: &[RowLayout],
+        dtype: SpillDtype,
+    ) -> Self {
+        let (layout, left) = (layout.to_vec(), senders.collect());
+        Messages { group, collective, layout, dtype, left, ahead: None }
+    }
+
+    fn start_next(&mut self) -> Result<Option<(usize, Reading)>> {
+        let Some((rank, rows)) = self.left.pop_front() else { return Ok(None) };
+        let inbox = self.group.inbox(self.collective, rank)?;
+        let (layout, dtype) = (self.layout.clone(), self.dtype);
+        let from_disk = inbox.waits_for_disk();
+        let read = Box::new(move || read(inbox, rank, rows, &layout, dtype));
+        if !from_disk {
+            return Ok(Some((rank, Reading::Later(read))));
+        }
+        let thread = thread::Builder::new().name("read-ahead".to_owned()).spawn(read);
+        let thread = thread.map_err(|e| Error::io("start", "a thread".as_ref(), e))?;
+        Ok(Some((rank, Reading::Ahead(thread))))
+    }
+
+    fn message(&mut self) -> Result<Option<Message>> {
+        let now = match self.ahead.take() {
+            None => self.start_next()?,
+            ahead => ahead,
+        };
+        let Some((rank, reading)) = now else { return Ok(None) };
+        let parts = reading.parts()?;
+        self.ahead = self.start_next()?;
+        Ok(Some((rank, parts)))
+    }
+}
+
+impl Iterator for Messages<'_> {
+    type Item = Result<Message>;
+
+    fn next(&mut self) -> Option<Result<Message>> {
+        self.message().transpose()
+    }
+}
+
+/// A message that is being read, or will be when it is needed.
+enum Reading {
+    Later(Box<dyn FnOnce() -> Result<Vec<Tensor>> + Send>),
+    Ahead(JoinHandle<Result<Vec<Tensor>>>),
+}
+
+impl Reading {
+    fn parts(self) -> Result<Vec<Tensor>> {
+        match self {
+            Reading::Later(read) => read(),
+            Reading::Ahead(thread) => thread
+                .join()
+                .map_err(|_| Error::Internal("the thread that reads ahead panicked".to_owned()))?,
+        }
+    }
+}
+
+fn read(
+    mut inbox: Box<dyn Inbox>,
+    from: usize,
+    rows: usize,
+    layout: &[RowLayout],
+    dtype: SpillDtype,
+) -> Result<Vec<Tensor>> {
+    let parts = layout.iter().map(|&(width, kind)| {
+        let mut part = tensor::empty(&[rows as i64, width as i64], kind)?;
+        match dtype.narrows(width as i64, kind) {
+            true => read_narrow(tensor::slice_mut(&mut part), |bytes| inbox.read(bytes))?,
+            false => inbox.read(tensor::bytes_mut(&mut part))?,
+        }
+        Ok(part)
+    });
+    let parts = parts.collect::<Result<Vec<_>>>()?;
+    match inbox.remaining() {
+        0 => Ok(parts),
+        left => {
+            let problem = format!("rank {from} sent {left} bytes more than were expected");
+            Err(Error::Internal(problem))
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! Trained weights do not depend on what a run does with its memory, disk and processors.
+
+use std::fs;
+use std::path::Path;
+
+use assert_cmd::Command;
+
+/// Rows of megabytes, so that spill and exchange files are larger than one request to the disk.
+fn graph(folder: &Path) -> std::path::PathBuf {
+    let sizes = "generate --nodes 24000 --edges 120000 --features 48 --classes 8 --num-parts 3";
+    let out = folder.join("graph");
+    let mut command = Command::cargo_bin("sar-single").unwrap();
+    command.args(sizes.split(' ')).arg("--out").arg(&out).assert().success();
+    out.join("g.json")
+}
+
+/// The weights after three epochs and the bytes that were written in the last one.
+fn train(json: &Path, flags: &str) -> (Vec<u8>, u64) {
+    let folder = tempfile::tempdir().unwrap();
+    let run = folder.path().join("run");
+    let mut command = Command::cargo_bin("sar-single").unwrap();
+    command.arg("--part-json").arg(json).arg("--out").arg(&run);
+    command.arg("--spill-dir").arg(folder.path().join("spill"));
+    command.args("--hidden 96 --epochs 3".split(' ')).args(flags.split(' ')).assert().success();
+    let metrics = fs::read_to_string(run.join("metrics.jsonl")).unwrap();
+    let lines = metrics.lines().map(|l| serde_json::from_str::<serde_json::Value>(l).unwrap());
+    let written = lines.filter_map(|line| line["bytes_written"].as_u64()).last();
+    (fs::read(run.join("model.safetensors")).unwrap(), written.unwrap())
+}
+
+fn check(dtype: &str) -> u64 {
+    let folder = tempfile::tempdir().unwrap();
+    let json = graph(folder.path());
+    let train = |flags: &str| train(&json, &format!("--spill-dtype {dtype} {flags}"));
+    let (weights, least) = train("--memory-budget min");
+    let (same, most) = train("--memory-budget 4GiB");
+    assert!(same == weights, "all in memory");
+    assert!(most < least, "{most} bytes are written with everything in memory, {least} else");
+    for flags in [
+        "--memory-budget 200MiB --io buffered",
+        "--memory-budget min --io buffered --resident 2",
+        "--memory-budget 4GiB --resident 3 --threads 1",
+    ] {
+        assert!(train(flags).0 == weights, "{flags}");
+    }
+    least
+}
+
+#[test]
+fn budgets_residents_threads_and_ways_to_the_disk_do_not_change_a_bit() {
+    let (single, half) = (check("f32"), check("bf16"));
+    // Structure and narrow matrices stay as they are.
+    assert!(half < single * 2 / 3, "{half} bytes of bfloat16s, {single} of floats");
+}

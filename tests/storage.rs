@@ -1,0 +1,83 @@
+//! Files through the page cache, around it, and partly both: the same bytes, within the share.
+
+use proptest::prelude::*;
+use sar::io::{DiskStorage, IoMode, Storage, read_split};
+
+const MODES: [IoMode; 3] = [IoMode::Auto, IoMode::Direct, IoMode::Buffered];
+
+fn content(len: usize) -> Vec<u8> {
+    (0..len as u64).map(|i| (i * i % 251) as u8).collect()
+}
+
+/// A file system that refuses direct I/O, as some do, has nothing to test in that mode.
+fn refuses(folder: &tempfile::TempDir, mode: IoMode) -> bool {
+    let storage = DiskStorage::with_share(mode);
+    let mut file = storage.create(&folder.path().join("try")).unwrap();
+    mode == IoMode::Direct && file.write(&[0]).is_err()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn what_is_written_is_read(
+        pieces in prop::collection::vec(0_usize..1_500_000, 0..8),
+        share in 0_u64..5_000_000,
+        reads in prop::collection::vec((0.0..1.0_f64, 0.0..1.0_f64), 1..6),
+        mode in 0_usize..3,
+    ) {
+        let folder = tempfile::tempdir().unwrap();
+        if refuses(&folder, MODES[mode]) {
+            return Ok(());
+        }
+        let storage = DiskStorage::with_share(MODES[mode]);
+        storage.set_cache_share(share);
+        let path = folder.path().join("x");
+        let content = content(pieces.iter().sum());
+        let mut file = storage.create(&path).unwrap();
+        let mut rest = &content[..];
+        for piece in pieces {
+            file.write(&rest[..piece]).unwrap();
+            rest = &rest[piece..];
+        }
+        let cached = file.cached();
+        let written = file.finish().unwrap();
+        prop_assert!(storage.cached_bytes() <= share);
+        // As the writer reads it, and as another process does.
+        for file in [written, storage.open(&path).unwrap()] {
+            prop_assert_eq!(file.byte_len().unwrap(), content.len() as u64);
+            for &(at, part) in &reads {
+                let from = (at * content.len() as f64) as usize;
+                let len = (part * (content.len() - from) as f64) as usize;
+                let mut bytes = vec![0; len];
+                read_split(&*file, cached, &mut bytes, from as u64).unwrap();
+                prop_assert!(bytes == content[from..from + len]);
+            }
+            let mut too_much = vec![0; content.len() + 1];
+            prop_assert!(read_split(&*file, cached, &mut too_much, 0).is_err());
+        }
+        storage.remove(&path).unwrap();
+        prop_assert_eq!(storage.cached_bytes(), 0);
+    }
+}
+
+#[test]
+fn files_take_page_cache_in_the_order_they_are_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let storage = DiskStorage::with_share(IoMode::Auto);
+    storage.set_cache_share(3 << 20);
+    let write = |name: &str| {
+        let mut file = storage.create(&folder.path().join(name)).unwrap();
+        (0..8).for_each(|_| file.write(&content(1 << 18)).unwrap());
+        let cached = file.cached();
+        file.finish().unwrap();
+        cached
+    };
+    assert_eq!(write("first"), u64::MAX);
+    assert_eq!(storage.cached_bytes(), 2 << 20);
+    // Half of it fits; what is left does not fill a request.
+    write("second");
+    assert_eq!(storage.cached_bytes(), 3 << 20);
+    storage.remove(&folder.path().join("first")).unwrap();
+    assert_eq!(storage.cached_bytes(), 1 << 20);
+}
