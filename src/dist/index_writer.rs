@@ -44,6 +44,14 @@ pub fn write_index(
         let problem = format!("{} out-degrees of {} nodes", out_degrees.len(), layout.num_nodes);
         return Err(Error::Internal(problem));
     }
+    let fits = match drawn {
+        Some(drawn) => keys.probability.is_none() && drawn.len() as u64 == layout.num_edges,
+        None => true,
+    };
+    if keys.drawn != drawn.is_some() || !fits {
+        let problem = "a list of probabilities that does not fit the index";
+        return Err(Error::Internal(problem.to_owned()));
+    }
     let mut starts = row_starts(partition, &layout)?;
     let mut records = vec![[0; 2]; layout.num_edges as usize];
     let mut feature_rows = vec![0_u32; if layout.columns() > 0 { records.len() } else { 0 }];
@@ -75,12 +83,8 @@ pub fn write_index(
         write(bytemuck::cast_slice(&values))?;
     }
     if let Some(drawn) = drawn {
-        if !keys.drawn || keys.probability.is_some() || drawn.len() != records.len() {
-            let problem = "a list of probabilities that does not fit the index";
-            return Err(Error::Internal(problem.to_owned()));
-        }
         let values: Vec<f32> = records.iter().map(|[_, edge]| drawn[*edge as usize]).collect();
-        write(layout.probabilities_at(), bytemuck::cast_slice(&values))?;
+        write(bytemuck::cast_slice(&values))?;
     }
     if keys.ends {
         write(bytemuck::cast_slice(&ends(&starts, &records)))?;

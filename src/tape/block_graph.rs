@@ -57,12 +57,11 @@ impl BlockGraph {
             source_ids: track("node-ids", block.sources())?,
             destination_ids: track("node-ids", block.destinations())?,
             in_degrees: track("degrees", &in_degrees)?,
-            out_degrees: match out_degrees {
-                Some(degrees) => track("degrees", degrees)?,
-                None => {
-                    let shape = [num_sources as i64];
-                    manager.track_recipe("degrees", (&shape, Kind::Int64), None, Rc::new(missing))
-                }
+            out_degrees: if let Some(degrees) = out_degrees {
+                track("degrees", degrees)?
+            } else {
+                let shape = [num_sources as i64];
+                manager.track_recipe("degrees", (&shape, Kind::Int64), None, Rc::new(missing))
             },
         })
     }

@@ -161,10 +161,10 @@ impl NodeColumn {
 
     /// How many rows [`keep`](Self::keep) can keep in so many bytes; none of integers.
     pub fn capacity(&self, bytes: u64) -> usize {
-        match self.integers {
-            true => 0,
-            false => RowCache::capacity(bytes, self.book.num_nodes(), self.width()),
+        if self.integers {
+            return 0;
         }
+        RowCache::capacity(bytes, self.book.num_nodes(), self.width())
     }
 
     /// Reads the rows of `nodes` (global ids, ascending) and keeps them in memory, instead of those kept until now.
