@@ -89,7 +89,6 @@ pub(super) fn train_link(
     if here.rank == 0 {
         save_state_dict(&config.out.join(WEIGHTS), &parameters, BTreeMap::new())?;
     }
-    drop(trainer);
     drop((loaders, parameters));
     setup.manager.callback_func()?;
     setup.end()
@@ -161,8 +160,10 @@ impl LinkConfig {
             ),
             ("--mfg", config.mfg, "is for training on the full graph"),
         ];
-        if let Some((flag, _, problem)) = given.iter().find(|(_, given, _)| *given) {
-            return Err(Error::config(*flag, *problem).with_hint("leave it out with --task link"));
+        for (flag, given, problem) in given {
+            if given {
+                return Err(Error::config(flag, problem).with_hint("leave it out with --task link"));
+            }
         }
         if config.sampling.is_none() {
             return Err(Error::config("--task link", "is trained on sampled neighbourhoods")

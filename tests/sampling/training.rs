@@ -78,7 +78,7 @@ fn train(
     let sgd = OptimizerConfig::Sgd { lr: LR, momentum: 0.0, weight_decay: 0.0 };
     let mut optimizer = Optimizer::new(sgd, manager)?;
     for epoch in 1..=how.epochs {
-        let report = trainer.pass(epoch, &mut optimizer, None)?;
+        let report = trainer.pass(epoch, &mut optimizer, (None, 0))?;
         assert!(report.loss.unwrap() > 0.0 && report.score.unwrap() <= 1.0);
     }
     let flat = Vec::try_from(&*parameters.flat().pin()?)?;
