@@ -16,10 +16,10 @@ use crate::data::{DataKeys, Normalize};
 use crate::error::{Error, Result};
 use crate::event::{Console, Event};
 use crate::launcher;
-use crate::nn::{ClassWeights, OptimizerConfig};
+use crate::nn::{ClassWeights, OptimizerConfig, RelationMerge};
 use crate::spill::SpillDtype;
 use crate::tape::Policy;
-use crate::worker::RunConfig;
+use crate::worker::{Relations, RunConfig};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum OptimizerName {
@@ -64,6 +64,10 @@ pub(super) struct TrainArgs {
 
     #[command(flatten)]
     model: ModelArgs,
+    /// Give each edge type a layer of its own, and merge their results for a node type so (DGL's HeteroGraphConv)
+    /// [default: sum, if node types' features differ in width or are missing; else the graph is taken for a homogeneous one]
+    #[arg(long, value_name = "MERGE", value_enum, help_heading = "Model")]
+    hetero: Option<RelationMerge>,
     /// Start from these weights (safetensors with the state-dict keys of DGL's modules)
     #[arg(long, value_name = "FILE", help_heading = "Model")]
     init_params: Option<PathBuf>,
@@ -176,6 +180,7 @@ fn config(args: TrainArgs, run_args: RunArgs) -> Result<RunConfig> {
         normalize_features: args.normalize_features,
         task,
         class_weights: args.class_weights.map(|text| ClassWeights::parse(&text)).transpose()?,
+        relations: args.hetero.map(|merge| Relations { merge, target: None }),
         policy: if args.no_remat { Policy::Retain } else { Policy::Rematerialise },
         mfg: args.mfg,
         spill_dtype: args.spill_dtype,

@@ -7,6 +7,6 @@ mod original_order;
 pub(crate) use load::edge_columns;
 pub use load::{
     DataKeys, EdgeSplit, EdgeUse, NodeColumn, NodeFeatures, Normalize, RowBytes, Shards, Targets,
-    load_labels, load_mask, load_relations, load_targets,
+    labelled_type, load_labels, load_mask, load_relations, load_targets,
 };
 pub use original_order::{check_original_order, original_places};

@@ -8,6 +8,7 @@ mod fork;
 mod governor;
 mod memory;
 mod predict;
+mod relations;
 mod run_folder;
 mod supervise;
 mod train;

@@ -4,6 +4,7 @@ use std::fs;
 use std::io::Write;
 use std::path::Path;
 
+use super::relations;
 use super::workers::run_workers;
 use crate::data::dgl::PartitionConfig;
 use crate::error::{Error, Result};
@@ -36,7 +37,7 @@ pub fn train(config: &RunConfig, observe: &mut dyn FnMut(&Event)) -> Result<()> 
 /// If there is no checkpoint.
 pub fn resumable(folder: &Path) -> Result<RunConfig> {
     let path = folder.join(CHECKPOINT);
-    let (config, _) = Checkpoint::read_header(&path)?;
+    let config = Checkpoint::open(&path)?.config;
     Ok(RunConfig { out: folder.to_owned(), ..RunConfig::from_toml(&path, &config)? })
 }
 
@@ -46,7 +47,7 @@ pub fn resumable(folder: &Path) -> Result<RunConfig> {
 /// # Errors
 /// As [`train`]; if the checkpoint has more epochs than the configuration.
 pub fn resume(config: &RunConfig, observe: &mut dyn FnMut(&Event)) -> Result<()> {
-    let (_, progress) = Checkpoint::read_header(&config.out.join(CHECKPOINT))?;
+    let progress = Checkpoint::open(&config.out.join(CHECKPOINT))?.progress;
     if progress.epoch > config.epochs {
         let problem = format!("is {}, but the run has had {}", config.epochs, progress.epoch);
         return Err(Error::config("--epochs", problem));
@@ -65,6 +66,11 @@ fn run(
     for note in partitions.notes() {
         observe(&Event::Note(note.clone()));
     }
+    let relations = relations::relations(config, &partitions)?;
+    if let Some(relations) = &relations {
+        observe(&Event::Note(relations::note(config, &partitions, relations)?));
+    }
+    let config = &RunConfig { relations, ..config.clone() };
     check(config)?;
     fs::create_dir_all(&config.out).map_err(|e| {
         Error::input(&config.out, "", format!("cannot be made: {e}"))
@@ -88,7 +94,7 @@ fn run(
         observe(&event);
         Ok(())
     });
-    if result.is_err() && config.checkpoint_every.is_some() {
+    if result.is_err() {
         AtomicFile::remove_leftovers(&config.out)?;
     }
     if let (Err(_), Some(path)) = (&result, &config.dump_step) {
@@ -126,6 +132,7 @@ fn remove(path: &Path) -> Result<()> {
 }
 
 fn check(config: &RunConfig) -> Result<()> {
+    relations::check(config)?;
     if config.mfg && config.model.norm == NormKind::Batch {
         let problem = "batch statistics are those of all nodes, of which --mfg leaves some out";
         return Err(

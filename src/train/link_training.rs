@@ -9,6 +9,7 @@ use crate::error::{Error, Result};
 use crate::event::{EpochReport, Evaluation, Metric, Scores};
 use crate::loader::DistEdgeDataLoader;
 use crate::nn::{LearningRate, Optimizer};
+use crate::tensor;
 
 /// The loaders of a rank's edges.
 pub struct LinkLoaders {
@@ -42,7 +43,8 @@ impl<'a> LinkTraining<'a> {
         loaders: &'a LinkLoaders,
         regime: Regime,
     ) -> Result<Self> {
-        regime.check(!loaders.val.is_empty(), "--val-fraction, or --val-mask-key KEY")?;
+        let flag = "--val-fraction SHARE or --val-mask-key KEY";
+        regime.check(!loaders.val.is_empty(), ("edges", flag))?;
         if loaders.train.is_empty() {
             return Err(Error::config("--task link", "no edge is trained on")
                 .with_hint("say which are with --train-mask-key KEY"));
@@ -83,7 +85,7 @@ impl<'a> LinkTraining<'a> {
         self.learning_rate.step(regime.schedule, judged);
         if let (Some(early_stopping), Some(score)) = (&mut self.early_stopping, validation) {
             let epoch = (self.epoch, score, true);
-            early_stopping.update(epoch, trainer.parameters, trainer.manager)?;
+            early_stopping.update(epoch, &[trainer.parameters], trainer.manager)?;
         }
         let metric = Metric::MeanReciprocalRank;
         Ok(EpochReport {
@@ -106,10 +108,8 @@ impl<'a> LinkTraining<'a> {
         let LinkTraining { trainer, loaders, early_stopping, epoch, .. } = self;
         let best = early_stopping.as_ref().and_then(EarlyStopping::best);
         let epoch = best.map_or(epoch, |(best, _)| best.epoch);
-        if let Some(weights) =
-            early_stopping.as_ref().map(EarlyStopping::weights).transpose()?.flatten()
-        {
-            trainer.parameters.set_flat(weights)?;
+        if let Some((_, [weights])) = best {
+            trainer.parameters.set_flat(tensor::copy(&*weights.pin()?)?)?;
         }
         let (val, test) = (trainer.evaluate(&loaders.val)?, trainer.evaluate(&loaders.test)?);
         let scores = |metric, of: fn(&LinkEvaluation) -> Option<f64>| Scores {

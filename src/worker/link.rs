@@ -10,6 +10,7 @@ use super::config::RunConfig;
 use super::rank::{KIND, RankSetup, Surroundings};
 use super::sampled::open_graph;
 use super::train::WEIGHTS;
+use super::whole_graph::WholeGraph;
 use crate::comm::sync_params;
 use crate::data::{EdgeSplit, EdgeUse, NodeColumn};
 use crate::dist::IndexConfig;
@@ -18,7 +19,7 @@ use crate::event::Event;
 use crate::ipc::Phase;
 use crate::loader::{DistEdgeDataLoader, Exclude, NegativeSampler};
 use crate::nn::{LinkScore, load_state_dict, save_state_dict};
-use crate::tape::ParameterBuilder;
+use crate::tape::{Graph, ParameterBuilder};
 use crate::tensor;
 use crate::train::{FEATURES, LinkLoaders, LinkTrainer, LinkTraining, SamplingConfig};
 
@@ -51,17 +52,16 @@ pub(super) fn train_link(
     (link, sampling): (&LinkConfig, &SamplingConfig),
 ) -> Result<()> {
     let setup = RankSetup::new(here, config)?;
-    let widths = setup.gather(&[setup.in_feats])?;
-    setup.check_widths(widths.iter().map(|row| row[0]))?;
+    let whole = WholeGraph::new(&setup, config)?;
     let mut builder = ParameterBuilder::new(config.seed);
     let width = config.model.hidden;
-    let model = config.model.build(&mut builder, setup.sizes(width))?;
+    let model = config.model.build(&mut builder, whole.sizes(width))?;
     let score = link.score(&mut builder, width);
     let parameters = Rc::new(builder.finish(&setup.manager, KIND)?);
     if let (Some(path), 0) = (&config.init_params, here.rank) {
-        load_state_dict(path, &parameters)?;
+        load_state_dict(path, &parameters, &[])?;
     }
-    let loaders = loaders(&setup, here, config, (link, sampling))?;
+    let loaders = loaders((&setup, &whole.graph), here, config, (link, sampling))?;
     let flat = tensor::copy(&*parameters.flat().pin()?)?;
     let mut synced = sync_params(&*setup.group, vec![flat], &*setup.manager)?;
     parameters.set_flat(synced.remove(0))?;
@@ -86,29 +86,28 @@ pub(super) fn train_link(
     let evaluation = training.finish()?;
     setup.manager.set_phase(Phase::Finishing);
     tell(Event::Evaluation(evaluation))?;
-    if here.rank == 0 {
-        save_state_dict(&config.out.join(WEIGHTS), &parameters, BTreeMap::new())?;
-    }
-    drop((loaders, parameters));
     setup.manager.callback_func()?;
+    let ranks = (&*setup.group, &*setup.manager);
+    save_state_dict(&config.out.join(WEIGHTS), &parameters, &[], &BTreeMap::new(), ranks)?;
+    drop((loaders, parameters, whole));
     setup.end()
 }
 
 /// The loaders of the rank's edges, by their use. Messages go along training edges only, and in training not between the ends
 /// of the batch's edges.
 fn loaders(
-    setup: &RankSetup,
+    (setup, graph): (&RankSetup, &dyn Graph),
     here: Surroundings<'_>,
     config: &RunConfig,
     (link, sampling): (&LinkConfig, &SamplingConfig),
 ) -> Result<LinkLoaders> {
-    let RankSetup { manager, partition, group, .. } = setup;
+    let RankSetup { manager, partition, group } = setup;
     let uses = link.split.uses(partition, config.seed)?;
     let drawn: Vec<f32> =
         uses.iter().map(|edge| f32::from(u8::from(*edge == EdgeUse::Train))).collect();
     let weight = config.keys.edge_weight.clone();
     let keys = IndexConfig { weight, drawn: true, ends: true, probability: None };
-    let graph = Arc::new(open_graph(setup, here, &keys, Some(&drawn))?);
+    let graph = Arc::new(open_graph((setup, graph), here, &keys, Some(&drawn))?);
     let counters = manager.store().counters();
     let key = config.keys.features.as_deref();
     let normalize = config.normalize_features;
@@ -158,6 +157,7 @@ impl LinkConfig {
                 config.checkpoint_every.is_some(),
                 "such a run cannot be resumed",
             ),
+            ("--hetero", config.relations.is_some(), "is for what is learned of nodes"),
             ("--mfg", config.mfg, "is for training on the full graph"),
         ];
         for (flag, given, problem) in given {

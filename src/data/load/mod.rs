@@ -14,7 +14,7 @@ mod targets;
 pub use edge_split::{EdgeSplit, EdgeUse};
 pub use features::{NodeFeatures, Normalize};
 pub use keys::DataKeys;
-pub use labels::{load_labels, load_mask};
+pub use labels::{labelled_type, load_labels, load_mask};
 pub use node_column::NodeColumn;
 pub use relations::load_relations;
 pub use row_bytes::RowBytes;

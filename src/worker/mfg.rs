@@ -11,7 +11,7 @@ use crate::tape::{GraphShardManager, Mfgs, construct_mfgs};
 use crate::tensor;
 
 /// The graph, features, labels and masks of a rank, restricted to what the outputs of labelled nodes depend on.
-pub(super) struct Labelled {
+pub(super) struct LabelledMfgs {
     /// One graph per layer.
     pub(super) graphs: Vec<GraphShardManager>,
     /// Rows of the first graph's sources.
@@ -25,10 +25,11 @@ pub(super) struct Labelled {
     num_nodes: i64,
 }
 
-impl Labelled {
+impl LabelledMfgs {
     /// Makes the message flow graphs of all masks' nodes; one collective per graph. `input` is the model's, of all own nodes.
     pub(super) fn new(
         setup: &RankSetup,
+        graph: &GraphShardManager,
         input: &PointerTensor,
         (labels, masks): (&PointerTensor, &Masks),
         num_graphs: usize,
@@ -40,7 +41,7 @@ impl Labelled {
         };
         let rows = manager.track("labelled-rows", seeds.f_nonzero()?.f_view([-1])?);
         let seeds = manager.track("seeds", seeds);
-        let Mfgs { graphs, sources } = construct_mfgs(&setup.graph, &seeds, num_graphs)?;
+        let Mfgs { graphs, sources } = construct_mfgs(graph, &seeds, num_graphs)?;
         let features = {
             let (all, kind) = (input.clone(), input.kind());
             let size = [sources.len() as i64, input.size()[1]];
@@ -54,7 +55,7 @@ impl Labelled {
             let picked = values.pin()?.f_index_select(0, &*rows.pin()?)?;
             Ok::<_, Error>(manager.track(label, picked))
         };
-        Ok(Labelled {
+        Ok(LabelledMfgs {
             graphs,
             features,
             labels: pick("labels", labels)?,
