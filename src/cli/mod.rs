@@ -6,6 +6,7 @@ mod correct_and_smooth;
 mod evaluation;
 mod generate;
 mod inspect;
+mod link;
 mod model;
 mod output;
 mod partition;

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 
 use super::evaluation::tables;
+use super::link::{LinkArgs, Task};
 use super::model::ModelArgs;
 use super::output::print;
 use super::resume::{RunArgs, absolute};
@@ -15,7 +16,7 @@ use crate::data::{DataKeys, Normalize};
 use crate::error::{Error, Result};
 use crate::event::{Console, Event};
 use crate::launcher;
-use crate::nn::{ClassWeights, OptimizerConfig, RelationMerge, Task};
+use crate::nn::{ClassWeights, OptimizerConfig, RelationMerge};
 use crate::spill::SpillDtype;
 use crate::tape::Policy;
 use crate::worker::{Relations, RunConfig};
@@ -45,7 +46,7 @@ pub(super) struct TrainArgs {
     /// Class of each node, or what else --task learns [default: label or labels]
     #[arg(long, value_name = "KEY", help_heading = "Data")]
     label_key: Option<String>,
-    /// Nodes to train on [default: train_mask]
+    /// Nodes (with --task link edges) to train on [default: train_mask; edges: those that are not kept]
     #[arg(long, value_name = "KEY", help_heading = "Data")]
     train_mask_key: Option<String>,
     /// Nodes of the validation metric [default: val_mask, if there]
@@ -71,8 +72,8 @@ pub(super) struct TrainArgs {
     #[arg(long, value_name = "FILE", help_heading = "Model")]
     init_params: Option<PathBuf>,
 
-    /// What is learned of each node
-    #[arg(long, value_enum, default_value_t, help_heading = "Training")]
+    /// What is learned
+    #[arg(long, value_enum, default_value_t = Task::Classification, help_heading = "Training")]
     task: Task,
     /// Weights of classes in the loss: balanced, a list, or a file of numbers [default: all 1]
     #[arg(long, value_name = "W", help_heading = "Training")]
@@ -100,6 +101,8 @@ pub(super) struct TrainArgs {
 
     #[command(flatten)]
     sampling: SamplingArgs,
+    #[command(flatten)]
+    link: LinkArgs,
 
     /// Folder of results [default: runs/GRAPH-N]
     #[arg(long, value_name = "DIR", help_heading = "Run")]
@@ -155,6 +158,9 @@ pub(super) fn config(args: TrainArgs, run_args: RunArgs) -> Result<RunConfig> {
         return Err(Error::config("--world-size", problem)
             .with_hint(format!("pass --world-size {parts}: one worker per partition")));
     }
+    let masks =
+        [args.train_mask_key.clone(), args.val_mask_key.clone(), args.test_mask_key.clone()];
+    let (task, link) = args.link.config(args.task, masks)?;
     let edge_weights = args.edge_weight_key.is_some();
     let model = args.model.config(edge_weights)?;
     let (lr, weight_decay) = (args.lr, args.weight_decay);
@@ -176,7 +182,7 @@ pub(super) fn config(args: TrainArgs, run_args: RunArgs) -> Result<RunConfig> {
             edge_weight: args.edge_weight_key,
         },
         normalize_features: args.normalize_features,
-        task: args.task,
+        task,
         class_weights: args.class_weights.map(|text| ClassWeights::parse(&text)).transpose()?,
         relations: args.hetero.map(|merge| Relations { merge, target: None }),
         policy: if args.no_remat { Policy::Retain } else { Policy::Rematerialise },
@@ -190,6 +196,7 @@ pub(super) fn config(args: TrainArgs, run_args: RunArgs) -> Result<RunConfig> {
         checkpoint_every: args.checkpoint_every,
         epochs,
         sampling: args.sampling.config(model.num_graphs())?,
+        link,
         model,
         seed: args.seed,
         init_params: args.init_params.map(absolute).transpose()?,

@@ -42,6 +42,19 @@ pub struct EpochReport {
     pub bytes_written: u64,
     /// Bytes read from spill, exchange and feature files by all ranks.
     pub bytes_read: u64,
+    /// Of an epoch on sampled neighbourhoods.
+    pub samples: Option<SampleReport>,
+}
+
+/// What the batches of an epoch asked for, over all ranks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SampleReport {
+    /// Batches.
+    pub batches: u64,
+    /// Bytes of input features that batches needed: a row once per batch.
+    pub row_bytes_needed: u64,
+    /// Bytes that were read for them.
+    pub row_bytes_read: u64,
 }
 
 /// All metrics with the final weights, without dropout.

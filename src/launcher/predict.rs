@@ -20,7 +20,12 @@ pub fn predict(config: &PredictConfig, observe: &mut dyn FnMut(&Event)) -> Resul
         return Err(Error::config("--output", "the run is a regression, which has no classes")
             .with_hint("pass --output logits"));
     }
-    if config.correct_and_smooth.is_some() && config.run.task != Task::Classification {
+    if config.prediction == Prediction::Classes && config.run.link.is_some() {
+        return Err(Error::config("--output", "the run predicts edges; its nodes have no classes")
+            .with_hint("pass --output logits for the rows whose scores tell edges"));
+    }
+    let classifies = config.run.task == Task::Classification && config.run.link.is_none();
+    if config.correct_and_smooth.is_some() && !classifies {
         return Err(Error::config("--run", "correct and smooth is for one class per node")
             .with_hint("give it a run that was trained with --task classification"));
     }

@@ -15,6 +15,9 @@ pub(super) fn relations(
     config: &RunConfig,
     partitions: &PartitionConfig,
 ) -> Result<Option<Relations>> {
+    if config.link.is_some() {
+        return Ok(config.relations.clone());
+    }
     let keys = &config.keys;
     let merge = match &config.relations {
         Some(Relations { target: Some(_), .. }) => return Ok(config.relations.clone()),

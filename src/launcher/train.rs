@@ -147,6 +147,9 @@ pub(super) fn check(config: &RunConfig) -> Result<()> {
     if config.checkpoint_every == Some(0) {
         return Err(Error::config("--checkpoint-every", "must be 1 or more"));
     }
+    if let Some(link) = &config.link {
+        link.check(config)?;
+    }
     if let Some(sampling) = &config.sampling {
         let problem = match (config.model.norm, config.model.kind) {
             (NormKind::Batch, _) => Some("batch statistics are those of all nodes of the graph"),

@@ -148,6 +148,15 @@ impl ModelKind {
         matches!(self, ModelKind::Rgcn { .. })
     }
 
+    /// Whether its layers look at out-degrees.
+    pub fn uses_out_degrees(self) -> bool {
+        match self {
+            ModelKind::Gcn { norm, .. } => matches!(norm, Norm::Both | Norm::Left),
+            ModelKind::Appnp { .. } | ModelKind::Sgc { .. } => true,
+            _ => false,
+        }
+    }
+
     /// Whether a node without in-edges gets nothing but a bias.
     pub fn needs_in_edges(self) -> bool {
         matches!(

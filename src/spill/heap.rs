@@ -17,6 +17,20 @@ pub fn prepare_allocator(scale: f64) {
     }
 }
 
+/// As [`prepare_allocator`], for a worker that does not pause while it trains: blocks of any size, of any thread, come from
+/// one heap, which keeps them. The features of a batch are many megabytes, and batches follow one another.
+///
+/// Called once, instead of the other.
+pub fn prepare_allocator_for_batches() {
+    prepare_allocator(1.0);
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    // SAFETY: as above.
+    unsafe {
+        libc::mallopt(libc::M_MMAP_MAX, 0);
+        libc::mallopt(libc::M_ARENA_MAX, 1);
+    }
+}
+
 /// Returns the free pages of the heap to the system.
 pub fn give_memory_back() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]

@@ -28,6 +28,26 @@ pub struct Regime {
     pub patience: Option<u32>,
 }
 
+impl Regime {
+    /// Whether its constants make sense, and there is something to judge epochs by if they have to be.
+    pub(super) fn check(&self, has_validation: bool, (what, flag): (&str, &str)) -> Result<()> {
+        if self.clip_norm.is_some_and(|norm| norm.is_nan() || norm <= 0.0) {
+            return Err(Error::config("--clip-norm", "must be above 0"));
+        }
+        if self.patience == Some(0) {
+            return Err(Error::config("--patience", "must be 1 or more"));
+        }
+        if needs_validation(self) && !has_validation {
+            let judge = if self.patience.is_some() { "--patience" } else { "--schedule" };
+            let problem = format!("there are no validation {what} to judge epochs by");
+            return Err(
+                Error::config(judge, problem).with_hint(format!("say which are with {flag}"))
+            );
+        }
+        Ok(())
+    }
+}
+
 /// Some of what is trained.
 struct TrainedSet<'a> {
     /// How its names in a checkpoint begin.
@@ -47,6 +67,8 @@ pub struct Training<'a> {
     learning_rate: LearningRate,
     early_stopping: Option<EarlyStopping>,
     pub(super) epoch: u32,
+    /// Bytes of features that this rank's batches needed in the last epoch on samples.
+    pub(super) row_bytes_needed: u64,
     mark: Mark,
 }
 
@@ -60,17 +82,7 @@ impl<'a> Training<'a> {
         samples: Option<SampledTrainer<'a>>,
         regime: Regime,
     ) -> Result<Self> {
-        if regime.clip_norm.is_some_and(|norm| norm.is_nan() || norm <= 0.0) {
-            return Err(Error::config("--clip-norm", "must be above 0"));
-        }
-        if regime.patience == Some(0) {
-            return Err(Error::config("--patience", "must be 1 or more"));
-        }
-        if needs_validation(&regime) && trainer.totals.val == 0 {
-            let flag = if regime.patience.is_some() { "--patience" } else { "--schedule" };
-            return Err(Error::config(flag, "there are no validation nodes to judge epochs by")
-                .with_hint("say which array marks them with --val-mask-key KEY"));
-        }
+        regime.check(trainer.totals.val > 0, ("nodes", "--val-mask-key KEY"))?;
         let sets = 1 + trainer.forward.learned().len();
         let optimizers = (0..sets).map(|_| Optimizer::new(regime.optimizer, trainer.manager));
         Ok(Training {
@@ -81,6 +93,7 @@ impl<'a> Training<'a> {
             learning_rate: LearningRate::new(regime.optimizer.lr(), regime.schedule)?,
             early_stopping: regime.patience.map(EarlyStopping::new),
             epoch: 0,
+            row_bytes_needed: 0,
             mark: trainer.mark(),
         })
     }
@@ -185,6 +198,7 @@ impl<'a> Training<'a> {
             lock_turns: self.mark.turns_since(&begin),
             bytes_written: step.io.written,
             bytes_read: step.io.read,
+            samples: None,
         })
     }
 

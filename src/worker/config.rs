@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::budget::MemoryBudget;
+use super::link::LinkConfig;
 use crate::data::{DataKeys, Normalize};
 use crate::error::{Error, Result};
 use crate::io::IoMode;
@@ -65,6 +66,8 @@ pub struct RunConfig {
     pub epochs: u32,
     /// Training on sampled neighbourhoods instead of the full graph.
     pub sampling: Option<SamplingConfig>,
+    /// Predicting edges instead of what `task` says of nodes.
+    pub link: Option<LinkConfig>,
     /// Seed of start values, dropout and samples.
     pub seed: u64,
     /// Start values instead of drawn ones: a safetensors file.
@@ -108,6 +111,7 @@ impl RunConfig {
             checkpoint_every: None,
             epochs: 100,
             sampling: None,
+            link: None,
             seed: 0,
             init_params: None,
             resident: 1,

@@ -4,6 +4,7 @@ mod budget;
 mod config;
 mod hetero_graph;
 mod labels;
+mod link;
 mod mfg;
 mod predict;
 mod rank;
@@ -15,6 +16,7 @@ mod whole_graph;
 
 pub use budget::MemoryBudget;
 pub use config::{Relations, RunConfig, default_spill_dir};
+pub use link::{LinkConfig, PairScore};
 pub use predict::{ArrayFormat, NodeOrder, PredictConfig, Prediction, predict};
 pub use rank::{RankSetup, Surroundings};
 pub use train::{CHECKPOINT, WEIGHTS, pending_checkpoint, train};

@@ -116,6 +116,10 @@ fn predict_whole(setup: &RankSetup, config: &PredictConfig) -> Result<()> {
     let outputs = stored_out_feats(&config.weights, &run.model)?;
     let mut builder = ParameterBuilder::new(run.seed);
     let model = run.model.build(&mut builder, whole.sizes(outputs))?;
+    if let Some(link) = &run.link {
+        // The weights are the model's and the score's.
+        link.score(&mut builder, outputs);
+    }
     let parameters = Rc::new(builder.finish(&setup.manager, KIND)?);
     load_state_dict(&config.weights, &parameters, &[])?;
     let nodes = Labelled::all(setup, &whole.graph)?;

@@ -15,7 +15,8 @@ use crate::error::{Error, Result};
 use crate::event::{Event, EventSender};
 use crate::io::{DiskStorage, IoCounters, Storage};
 use crate::ipc::{Control, TurnLock};
-use crate::spill::{PartitionDataManager, PointerTensor, SpillStore, prepare_allocator};
+use crate::spill::{PartitionDataManager, PointerTensor, SpillStore};
+use crate::spill::{prepare_allocator, prepare_allocator_for_batches};
 
 /// The element type models are computed in.
 pub(super) const KIND: Kind = Kind::Float;
@@ -52,7 +53,10 @@ pub struct RankSetup {
 impl RankSetup {
     /// Takes the first turn and opens the partition.
     pub fn new(here: Surroundings<'_>, run: &RunConfig) -> Result<Self> {
-        prepare_allocator(here.stand_in.unwrap_or(1.0));
+        match run.sampling {
+            Some(_) => prepare_allocator_for_batches(),
+            None => prepare_allocator(here.stand_in.unwrap_or(1.0)),
+        }
         set_threads(here.threads)?;
         let Surroundings { rank, control, folder, .. } = here;
         let counters = IoCounters::default();

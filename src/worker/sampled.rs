@@ -24,19 +24,12 @@ pub(super) fn loader(
     config: &RunConfig,
 ) -> Result<Option<DataLoader>> {
     let Some(sampling) = &config.sampling else { return Ok(None) };
-    let RankSetup { manager, partition, group } = setup;
-    let keys =
-        IndexConfig { weight: config.keys.edge_weight.clone(), probability: None, ends: false };
-    let counters = manager.store().counters();
-    let out_degrees: Vec<u32> = {
-        let degrees = graph.out_degrees().pin()?;
-        tensor::slice::<i64>(&degrees).iter().map(|degree| *degree as u32).collect()
-    };
-    write_index(partition, &out_degrees, &keys, here.folder, &DiskStorage::default(), counters)?;
-    barrier(&**group, &**manager)?;
-    let partitions = here.partitions;
+    let RankSetup { manager, group, .. } = setup;
+    let weight = config.keys.edge_weight.clone();
     let graph =
-        DistGraph::open(partitions, &keys, here.folder, &DiskStorage::default(), counters.clone())?;
+        open_graph((setup, graph), here, &IndexConfig { weight, ..IndexConfig::default() }, None)?;
+    let counters = manager.store().counters();
+    let partitions = here.partitions;
     let key = config.keys.features.as_deref();
     let normalize = config.normalize_features;
     let features = NodeColumn::features(partitions, key, normalize, counters.clone())?;
@@ -47,12 +40,32 @@ pub(super) fn loader(
             NodeColumn::targets(partitions, key, counters.clone())?
         }
     };
-    let sampler = sampling.sampler()?;
+    let sampler = sampling.sampler()?.out_degrees(config.model.kind.uses_out_degrees());
     let sampler = sampler.input_node_feature(FEATURES, features);
     let sampler = sampler.output_node_feature(LABELS, labels);
     let seeds = train_nodes(setup)?;
     let hooks = (&**group, &**manager as _);
     DataLoader::new(Arc::new(graph), seeds, sampler, sampling.loader(config.seed), hooks).map(Some)
+}
+
+/// Writes the index of the rank's partition, waits for those of the others, and opens the whole graph: one collective. `drawn`
+/// says which edges may be drawn.
+pub(super) fn open_graph(
+    (setup, graph): (&RankSetup, &dyn Graph),
+    here: Surroundings<'_>,
+    keys: &IndexConfig,
+    drawn: Option<&[f32]>,
+) -> Result<DistGraph> {
+    let RankSetup { manager, partition, group } = setup;
+    let counters = manager.store().counters();
+    let out_degrees: Vec<u32> = {
+        let degrees = graph.out_degrees().pin()?;
+        tensor::slice::<i64>(&degrees).iter().map(|degree| *degree as u32).collect()
+    };
+    let storage = DiskStorage::default();
+    write_index(partition, &out_degrees, (keys, drawn), here.folder, &storage, counters)?;
+    barrier(&**group, &**manager)?;
+    DistGraph::open(here.partitions, keys, here.folder, &storage, counters.clone())
 }
 
 /// The global ids of the rank's training nodes.

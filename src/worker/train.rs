@@ -9,6 +9,7 @@ use tch::Tensor;
 use super::config::{Relations, RunConfig};
 use super::hetero_graph::HeteroGraph;
 use super::labels::{Labelled, divisor, make_loss, take_up_labels};
+use super::link::train_link;
 use super::mfg::LabelledMfgs;
 use super::rank::{KIND, RankSetup, Surroundings};
 use super::sampled;
@@ -35,6 +36,9 @@ pub const CHECKPOINT: &str = "checkpoint.safetensors";
 
 /// Trains, from the run's checkpoint on if it is resumed.
 pub fn train(here: Surroundings<'_>, config: &RunConfig, resumed: bool) -> Result<()> {
+    if let Some(how) = config.link.as_ref().zip(config.sampling.as_ref()) {
+        return train_link(here, config, how);
+    }
     let setup = RankSetup::new(here, config)?;
     match &config.relations {
         Some(relations) => train_relations(&setup, here, (config, resumed), relations)?,

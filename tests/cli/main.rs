@@ -5,6 +5,7 @@
 mod common;
 
 mod defaults;
+mod link;
 mod misuse;
 mod models;
 mod plan;

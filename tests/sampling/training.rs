@@ -77,7 +77,7 @@ fn train(
     let sgd = OptimizerConfig::Sgd { lr: LR, momentum: 0.0, weight_decay: 0.0 };
     let mut optimizer = Optimizer::new(sgd, manager)?;
     for epoch in 1..=how.epochs {
-        let report = trainer.pass(epoch, &mut optimizer, None)?;
+        let report = trainer.pass(epoch, &mut optimizer, (None, 0))?;
         assert!(report.loss.unwrap() > 0.0 && report.score.unwrap() <= 1.0);
     }
     let flat = Vec::try_from(&*parameters.flat().pin()?)?;
@@ -137,7 +137,12 @@ fn model(kind: sar::nn::ModelKind) -> ModelConfig {
 
 #[test]
 fn a_step_on_all_neighbours_of_all_seeds_is_the_step_on_the_full_graph() {
-    let keys = IndexConfig { weight: Some("weight".to_owned()), probability: None, ends: false };
+    let keys = IndexConfig {
+        weight: Some("weight".to_owned()),
+        probability: None,
+        ends: false,
+        drawn: false,
+    };
     let opened = open(&common::repository("data/karate/karate.json"), &keys);
     let graph = &opened.graph;
     let how = How { fanout: -1, batch_size: 100, reduce: Reduce::Sum, epochs: 1 };
