@@ -11,7 +11,7 @@ fn main() -> anyhow::Result<()> {
     let folder = tempfile::tempdir()?;
     let mut run = RunConfig::new("data/karate/karate.json", folder.path());
     run.model = ModelConfig {
-        kind: ModelKind::Appnp { hops: 5, alpha: 0.2 },
+        kind: ModelKind::Appnp { hops: 5, alpha: 0.2, edge_weights: false },
         layers: 2,
         hidden: 16,
         ..ModelConfig::default()

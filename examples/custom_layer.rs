@@ -29,8 +29,8 @@ impl Conv for GatedConv {
         dst: Var,
     ) -> Result<Var> {
         let parameters = &[self.gate, self.weight];
-        let inputs = Propagation { src, dst, parameters, reduce: Reduce::Sum };
-        tape.propagate(graph, inputs, |edges| {
+        let inputs = Propagation { src, dst, edge: None, parameters };
+        tape.propagate(graph, inputs, Reduce::Sum, |edges| {
             let gate = edges.src.f_mm(&edges.parameters[0])?.f_sigmoid()?;
             Ok(edges.src.f_mm(&edges.parameters[1])?.f_mul(&gate)?)
         })

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use sar::comm::{NoHooks, ReduceOp, all_reduce, gather_grads};
 use sar::data::dgl::{Partition, PartitionConfig};
-use sar::data::{NodeColumn, NodeFeatures, Normalize, Shards, load_labels, load_mask};
+use sar::data::{EdgeData, NodeColumn, NodeFeatures, Normalize, Shards, load_labels, load_mask};
 use sar::dist::{DistGraph, Fanout, IndexConfig, SplitBy, Trainer, node_split};
 use sar::io::IoCounters;
 use sar::loader::{DataLoader, DataLoaderConfig, DistNeighborSampler};
@@ -38,7 +38,7 @@ fn rank(context: &RankContext, graph: &Arc<DistGraph>) -> sar::Result<()> {
 
     // The partition, and the full graph.
     let partition = Partition::open(graph.config(), *rank)?;
-    let Shards { shards, sources } = Shards::load(&partition, None, false)?;
+    let Shards { shards, sources } = Shards::load(&partition, EdgeData::default())?;
     let shards = shards.into_iter().map(|shard| manager.track("shard", shard)).collect();
     let _first = manager.partition_data.set(shards);
     let first_node = graph.book().node_range(*rank).start;

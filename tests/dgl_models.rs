@@ -20,7 +20,7 @@ fn norms_residuals_and_jumping_knowledge_give_the_same_step() {
 
 #[test]
 fn propagating_models_give_the_same_step() {
-    for name in ["appnp", "sgc"] {
+    for name in ["appnp", "appnp_weighted", "sgc", "sgc_weighted", "sign", "sign_weighted"] {
         check_step(MODELS, name);
     }
 }

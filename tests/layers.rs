@@ -11,7 +11,7 @@ use sar::nn::{
     Heads, JumpMode, Loss, ModelConfig, ModelKind, Norm, NormKind, Regularizer, SageAggregator,
     Sizes, Task,
 };
-use sar::tape::{Graph, ParameterBuilder, Policy, Tape, construct_mfgs};
+use sar::tape::{Graph, GraphShardManager, ParameterBuilder, Policy, Tape, construct_mfgs};
 use sar::testing::{RankContext, TestGraph, on_ranks};
 use tch::{Kind, Tensor};
 
@@ -67,8 +67,11 @@ fn models(hidden: i64) -> Vec<ModelConfig> {
     ] {
         models.push(ModelConfig { norm, jumping_knowledge, residual, ..plain(kind) });
     }
-    models.push(plain(ModelKind::Appnp { hops: 4, alpha: 0.2 }));
-    models.push(plain(ModelKind::Sgc { hops: 2 }));
+    for edge_weights in [false, true] {
+        models.push(plain(ModelKind::Appnp { hops: 4, alpha: 0.2, edge_weights }));
+        models.push(plain(ModelKind::Sgc { hops: 2, edge_weights }));
+        models.push(plain(ModelKind::Sign { hops: 2, edge_weights }));
+    }
     models
 }
 
@@ -107,21 +110,41 @@ struct How<'a> {
     model: &'a ModelConfig,
     kind: Kind,
     policy: Policy,
-    /// On message flow graphs of the nodes of the mask; their logits alone come back.
-    mfg: bool,
+    on: On,
 }
 
-/// One training step on one rank. `nudge` is added to one element of the flat parameters.
+/// What layers run on.
+#[derive(Clone, Copy, PartialEq)]
+enum On {
+    /// The full graph, rank after rank.
+    Full,
+    /// Message flow graphs of the nodes of the mask; their logits alone come back.
+    Mfgs,
+    /// Each partition's graph in one piece.
+    OneShot,
+}
+
+impl<'a> How<'a> {
+    fn new(model: &'a ModelConfig, kind: Kind) -> Self {
+        How { model, kind, policy: Policy::Rematerialise, on: On::Full }
+    }
+}
+
+/// Something that is added to one element of the flat parameters.
+type Nudge = (usize, f64);
+
+/// One training step on one rank; with a nudge the loss alone.
 fn step(
     context: &RankContext,
-    graph: &TestGraph,
-    How { model, kind, policy, mfg }: How<'_>,
-    nudge: Option<(usize, f64)>,
+    full: &GraphShardManager,
+    nodes: std::ops::Range<u32>,
+    How { model, kind, policy, on }: How<'_>,
+    nudge: Option<Nudge>,
 ) -> Result<Step> {
     let manager = &context.manager;
-    let nodes = graph.nodes(context.rank);
     let (start, len) = (i64::from(nodes.start), nodes.len() as i64);
-    let full = graph.on(context)?;
+    let one_shot = full.get_full_partition_graph()?;
+    let graph: &dyn Graph = if on == On::OneShot { &one_shot } else { full };
     let mut builder = ParameterBuilder::new(11);
     let built = model.build(&mut builder, SIZES)?;
     let parameters = std::rc::Rc::new(builder.finish(manager, kind)?);
@@ -141,12 +164,12 @@ fn step(
     let mfgs;
     let mut tape = Tape::training(manager, &parameters, policy, (3, 1));
     let x = tape.input(&x);
-    let mut x = built.precompute(&mut tape, &full, x)?;
-    let mut graphs = vec![&full as &dyn Graph; model.num_graphs()];
+    let mut x = built.precompute(&mut tape, graph, x)?;
+    let mut graphs = vec![graph; model.num_graphs()];
     let (mut labels, mut mask) = (labels, mask);
-    if mfg {
+    if on == On::Mfgs {
         let seeds = manager.track("seeds", mask.copy());
-        mfgs = construct_mfgs(&full, &seeds, model.num_graphs())?;
+        mfgs = construct_mfgs(full, &seeds, model.num_graphs())?;
         x = tape.rows(&x, &mfgs.sources)?;
         graphs = mfgs.graphs.iter().map(|graph| graph as &dyn Graph).collect();
         labels = labels.masked_select(&mask);
@@ -156,6 +179,9 @@ fn step(
     let values = logits.pin()?.copy();
     let (loss, gradient) =
         Loss::new(Task::Classification).forward(&values, &labels, &mask, 30.0)?;
+    if nudge.is_some() {
+        return Ok(Step { logits: vec![], loss, gradient: vec![] });
+    }
     let gradients = tape.backward(logits, gradient)?;
     let gradient = parameters.flat_gradients(&gradients)?;
     Ok(Step {
@@ -165,21 +191,49 @@ fn step(
     })
 }
 
-/// The step on all ranks, put together.
-fn whole_step(boundaries: &[u32], slots: usize, how: How<'_>, nudge: Option<(usize, f64)>) -> Step {
+/// Steps on all ranks, each put together.
+fn whole_steps(boundaries: &[u32], slots: usize, hows: &[(How<'_>, Option<Nudge>)]) -> Vec<Step> {
     let edges = edges();
     let types = (0..edges.len()).map(|i| i as u16 % RELATIONS).collect();
     let graph = TestGraph { edges, types, boundaries: boundaries.to_vec() };
-    let world = boundaries.len() - 1;
-    let steps = on_ranks(world, slots, |context| step(&context, &graph, how, nudge)).unwrap();
-    let mut whole =
-        Step { logits: vec![], loss: 0.0, gradient: vec![0.0; steps[0].gradient.len()] };
-    for part in steps {
-        whole.logits.extend(part.logits);
-        whole.loss += part.loss;
-        whole.gradient.iter_mut().zip(part.gradient).for_each(|(sum, g)| *sum += g);
+    let parts = on_ranks(boundaries.len() - 1, slots, |context| {
+        let mut full = graph.on(&context)?;
+        let nodes = graph.nodes(context.rank);
+        let mut steps: Vec<(usize, Step)> = Vec::new();
+        for normalised in [false, true] {
+            if normalised {
+                full.normalise_edge_weights()?;
+            }
+            for (i, (how, nudge)) in hows.iter().enumerate() {
+                if how.model.kind.normalises_edge_weights() == normalised {
+                    steps.push((i, step(&context, &full, nodes.clone(), *how, *nudge)?));
+                }
+            }
+        }
+        steps.sort_by_key(|(i, _)| *i);
+        Ok(steps.into_iter().map(|(_, step)| step).collect::<Vec<_>>())
+    });
+    let mut parts = parts.unwrap().into_iter();
+    let mut whole = parts.next().unwrap();
+    for part in parts {
+        for (whole, part) in whole.iter_mut().zip(part) {
+            whole.logits.extend(part.logits);
+            whole.loss += part.loss;
+            whole.gradient.iter_mut().zip(part.gradient).for_each(|(sum, g)| *sum += g);
+        }
     }
     whole
+}
+
+/// A step of each model.
+fn each<'a>(
+    boundaries: &[u32],
+    slots: usize,
+    models: &'a [ModelConfig],
+    how: impl Fn(&'a ModelConfig) -> How<'a>,
+) -> Vec<Step> {
+    let hows: Vec<_> = models.iter().map(|model| (how(model), None)).collect();
+    whole_steps(boundaries, slots, &hows)
 }
 
 fn assert_close(what: &str, ours: &[f64], expected: &[f64], tolerance: f64) {
@@ -190,29 +244,30 @@ fn assert_close(what: &str, ours: &[f64], expected: &[f64], tolerance: f64) {
     }
 }
 
+/// One step after the other.
+fn assert_same(what: &str, models: &[ModelConfig], ours: &[Step], expected: &[Step], within: f64) {
+    for ((model, ours), expected) in models.iter().zip(ours).zip(expected) {
+        let what = format!("{model:?} {what}");
+        assert_close(&what, &ours.logits, &expected.logits, within);
+        assert_close(&what, &ours.gradient, &expected.gradient, within);
+        assert_close(&what, &[ours.loss], &[expected.loss], within);
+    }
+}
+
 #[test]
 fn the_numbers_do_not_depend_on_the_partitioning() {
     // Widths that grow and that shrink take the two orders of multiplying and aggregating.
     for hidden in [4, 8] {
-        for config in models(hidden) {
-            // Single precision has nothing to add to what double precision shows but rounding.
-            let all = &PARTITIONINGS[1..];
-            let some = [(Kind::Double, 1e-10, all), (Kind::Float, 1e-5, &all[..2])];
-            for (precision, tolerance, partitionings) in some {
-                let how = How {
-                    model: &config,
-                    kind: precision,
-                    policy: Policy::Rematerialise,
-                    mfg: false,
-                };
-                let one = whole_step(PARTITIONINGS[0], 1, how, None);
-                for boundaries in partitionings {
-                    let many = whole_step(boundaries, 1, how, None);
-                    let what = format!("{config:?} {precision:?} {boundaries:?}");
-                    assert_close(&what, &many.logits, &one.logits, tolerance);
-                    assert_close(&what, &many.gradient, &one.gradient, tolerance);
-                    assert_close(&what, &[many.loss], &[one.loss], tolerance);
-                }
+        let models = models(hidden);
+        // Single precision has nothing to add to what double precision shows but rounding.
+        let all = &PARTITIONINGS[1..];
+        for (kind, tolerance, partitionings) in
+            [(Kind::Double, 1e-10, all), (Kind::Float, 1e-5, &all[..2])]
+        {
+            let one = each(PARTITIONINGS[0], 1, &models, |model| How::new(model, kind));
+            for boundaries in partitionings {
+                let many = each(boundaries, 1, &models, |model| How::new(model, kind));
+                assert_same(&format!("{kind:?} {boundaries:?}"), &models, &many, &one, tolerance);
             }
         }
     }
@@ -220,11 +275,9 @@ fn the_numbers_do_not_depend_on_the_partitioning() {
 
 #[test]
 fn the_bits_do_not_depend_on_how_many_are_resident() {
-    for config in models(8) {
-        let how =
-            How { model: &config, kind: Kind::Float, policy: Policy::Rematerialise, mfg: false };
-        let alone = whole_step(PARTITIONINGS[3], 1, how, None);
-        let together = whole_step(PARTITIONINGS[3], 5, how, None);
+    let models = models(8);
+    let steps = |slots| each(PARTITIONINGS[3], slots, &models, |m| How::new(m, Kind::Float));
+    for (alone, together) in steps(1).iter().zip(steps(5)) {
         assert_eq!(alone.logits, together.logits);
         assert_eq!(alone.gradient, together.gradient);
     }
@@ -232,61 +285,74 @@ fn the_bits_do_not_depend_on_how_many_are_resident() {
 
 #[test]
 fn retaining_local_graphs_gives_the_same_numbers() {
-    for config in models(8) {
-        let remat =
-            How { model: &config, kind: Kind::Double, policy: Policy::Rematerialise, mfg: false };
-        let retain = How { model: &config, kind: Kind::Double, policy: Policy::Retain, mfg: false };
-        let a = whole_step(PARTITIONINGS[2], 1, remat, None);
-        let b = whole_step(PARTITIONINGS[2], 1, retain, None);
-        assert_close("logits", &b.logits, &a.logits, 1e-12);
-        assert_close("gradient", &b.gradient, &a.gradient, 1e-12);
+    let models = models(8);
+    let remat = each(PARTITIONINGS[2], 1, &models, |model| How::new(model, Kind::Double));
+    let retain = each(PARTITIONINGS[2], 1, &models, |model| How {
+        policy: Policy::Retain,
+        ..How::new(model, Kind::Double)
+    });
+    assert_same("retained", &models, &retain, &remat, 1e-12);
+}
+
+#[test]
+fn one_shot_aggregation_gives_the_same_numbers() {
+    let models = models(8);
+    for boundaries in [PARTITIONINGS[0], PARTITIONINGS[3], PARTITIONINGS[5]] {
+        let sequential = each(boundaries, 1, &models, |model| How::new(model, Kind::Double));
+        let one_shot = each(boundaries, 1, &models, |model| How {
+            on: On::OneShot,
+            ..How::new(model, Kind::Double)
+        });
+        assert_same("in one shot", &models, &one_shot, &sequential, 1e-12);
     }
 }
 
 #[test]
 fn message_flow_graphs_give_the_same_numbers() {
+    let mut models = models(8);
     // Batch statistics are those of all nodes, of which message flow graphs leave some out.
-    for config in models(8).into_iter().filter(|config| config.norm != NormKind::Batch) {
-        let full =
-            How { model: &config, kind: Kind::Double, policy: Policy::Rematerialise, mfg: false };
-        let mfg = How { mfg: true, ..full };
-        for boundaries in [PARTITIONINGS[0], PARTITIONINGS[3]] {
-            let a = whole_step(boundaries, 1, full, None);
-            let b = whole_step(boundaries, 1, mfg, None);
-            let classes = SIZES.out_feats as usize;
-            let rows = a.logits.chunks(classes).enumerate().filter(|(v, _)| v % 4 != 1);
-            let seeds: Vec<f64> = rows.flat_map(|(_, row)| row).copied().collect();
-            assert_close("logits", &b.logits, &seeds, 1e-12);
-            assert_close("gradient", &b.gradient, &a.gradient, 1e-12);
-            assert_close("loss", &[b.loss], &[a.loss], 1e-12);
+    models.retain(|config| config.norm != NormKind::Batch);
+    for boundaries in [PARTITIONINGS[0], PARTITIONINGS[3]] {
+        let mut full = each(boundaries, 1, &models, |model| How::new(model, Kind::Double));
+        let mfgs = each(boundaries, 1, &models, |model| How {
+            on: On::Mfgs,
+            ..How::new(model, Kind::Double)
+        });
+        for step in &mut full {
+            let rows = step.logits.chunks(SIZES.out_feats as usize).enumerate();
+            step.logits = rows.filter(|(v, _)| v % 4 != 1).flat_map(|(_, r)| r.to_vec()).collect();
         }
+        assert_same("on message flow graphs", &models, &mfgs, &full, 1e-12);
     }
 }
 
 #[test]
 fn gradients_are_derivatives() {
-    let step_size = 1e-6;
+    const BY: f64 = 1e-6;
+    const SAMPLES: usize = 3;
     for (hidden, boundaries) in [(4, PARTITIONINGS[0]), (8, PARTITIONINGS[2])] {
-        for config in models(hidden) {
-            let how = How {
-                model: &config,
-                kind: Kind::Double,
-                policy: Policy::Rematerialise,
-                mfg: false,
-            };
-            let gradient = whole_step(boundaries, 1, how, None).gradient;
+        let models = models(hidden);
+        let gradients = each(boundaries, 1, &models, |model| How::new(model, Kind::Double));
+        let mut nudged = Vec::new();
+        for (model, step) in models.iter().zip(&gradients) {
             let mut rng = ChaCha8Rng::seed_from_u64(8);
-            for _ in 0..3 {
-                let i = rng.random_range(0..gradient.len());
-                let loss = |by| whole_step(boundaries, 1, how, Some((i, by))).loss;
-                let numeric = (loss(step_size) - loss(-step_size)) / (2.0 * step_size);
-                let difference = (numeric - gradient[i]).abs();
-                assert!(
-                    difference < 1e-7 + 1e-5 * numeric.abs(),
-                    "{config:?}, parameter {i}: {} instead of {numeric}",
-                    gradient[i]
-                );
+            for _ in 0..SAMPLES {
+                let i = rng.random_range(0..step.gradient.len());
+                let how = How::new(model, Kind::Double);
+                nudged.extend([BY, -BY].map(|by| (how, Some((i, by)))));
             }
+        }
+        let losses = whole_steps(boundaries, 1, &nudged);
+        for ((how, nudge), losses) in nudged.iter().step_by(2).zip(losses.chunks(2)) {
+            let model = models.iter().position(|model| std::ptr::eq(model, how.model)).unwrap();
+            let (i, _) = nudge.unwrap();
+            let numeric = (losses[0].loss - losses[1].loss) / (2.0 * BY);
+            let ours = gradients[model].gradient[i];
+            assert!(
+                (numeric - ours).abs() < 1e-7 + 1e-5 * numeric.abs(),
+                "{:?}, parameter {i}: {ours} instead of {numeric}",
+                how.model
+            );
         }
     }
 }

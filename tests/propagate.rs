@@ -29,8 +29,8 @@ impl Conv for Everything {
         dst: Var,
     ) -> Result<Var> {
         let (parameters, width) = ([self.weight], self.out_feats);
-        let inputs = Propagation { src, dst, parameters: &parameters, reduce: self.reduce };
-        tape.propagate(graph, inputs, move |edges: &EdgeBatch<'_>| {
+        let inputs = Propagation { src, dst, edge: None, parameters: &parameters };
+        tape.propagate(graph, inputs, self.reduce, move |edges: &EdgeBatch<'_>| {
             let left = edges.src.f_mm(&edges.parameters[0])?.f_tanh()?.f_mul(edges.weight)?;
             let factor = edges.etype.f_add_scalar(1)?.f_to_kind(left.kind())?.f_unsqueeze(1)?;
             Ok(left.f_add(&edges.dst.f_narrow(1, 0, width)?.f_mul(&factor)?)?)
@@ -133,8 +133,10 @@ fn copied_rows_are_the_built_in_aggregation() {
         let x = tape.input(&x);
         let mut worst: f64 = 0.0;
         for reduce in [Reduce::Sum, Reduce::Mean, Reduce::Max, Reduce::Min] {
-            let inputs = Propagation { src: x.clone(), dst: x.clone(), parameters: &[], reduce };
-            let ours = tape.propagate(&full, inputs, |edges| Ok(edges.src.shallow_clone()))?;
+            let (src, dst) = (x.clone(), x.clone());
+            let inputs = Propagation { src, dst, edge: None, parameters: &[] };
+            let copied = |edges: &EdgeBatch<'_>| Ok(edges.src.shallow_clone());
+            let ours = tape.propagate(&full, inputs, reduce, copied)?;
             let theirs = tape.aggregate(&full, x.clone(), Aggregation::new(reduce))?;
             let difference = ours.pin()?.f_sub(&*theirs.pin()?)?.f_abs()?.f_max()?;
             worst = worst.max(difference.f_double_value(&[])?);

@@ -26,6 +26,8 @@ enum ModelName {
     Appnp,
     /// A linear layer on features that are propagated once, before training (SGConv)
     Sgc,
+    /// Perceptrons on features that are propagated once, a perceptron per step (DGL's example sign)
+    Sign,
 }
 
 /// Flags of a model.
@@ -57,7 +59,7 @@ pub(super) struct ModelArgs {
     /// Join the outputs of all layers (jumping knowledge) and put a linear layer behind
     #[arg(long, value_name = "HOW", value_enum, default_value_t)]
     jk: JumpMode,
-    /// Steps of propagation of --model appnp [default: 10] and sgc [default: 2]
+    /// Steps of propagation of --model appnp [default: 10], sgc [default: 2] and sign [default: 3]
     #[arg(long, value_name = "K")]
     hops: Option<usize>,
     /// Share of the prediction in each step of --model appnp
@@ -85,11 +87,11 @@ pub(super) struct ModelArgs {
 
 impl ModelArgs {
     pub(super) fn config(self, edge_weights: bool) -> Result<ModelConfig> {
-        if edge_weights && !matches!(self.model, ModelName::Sage | ModelName::Gcn | ModelName::Gin)
+        if edge_weights && matches!(self.model, ModelName::Gat | ModelName::Gatv2 | ModelName::Rgcn)
         {
             let problem = "this model's layers take no edge weights";
             return Err(Error::config("--edge-weight-key", problem)
-                .with_hint("leave it out, or use --model sage, gcn or gin"));
+                .with_hint("leave it out, or use another model than gat, gatv2 and rgcn"));
         }
         let heads = Heads { heads: self.heads, attention_dropout: self.attention_dropout };
         let regularizer = match (self.bases, self.blocks) {
@@ -105,16 +107,18 @@ impl ModelArgs {
             ModelName::Gin => ModelKind::Gin { learn_eps: self.learn_eps, edge_weights },
             ModelName::Rgcn => ModelKind::Rgcn { regularizer },
             ModelName::Appnp => {
-                ModelKind::Appnp { hops: self.hops.unwrap_or(10), alpha: self.alpha }
+                let (hops, alpha) = (self.hops.unwrap_or(10), self.alpha);
+                ModelKind::Appnp { hops, alpha, edge_weights }
             }
-            ModelName::Sgc => ModelKind::Sgc { hops: self.hops.unwrap_or(2) },
+            ModelName::Sgc => ModelKind::Sgc { hops: self.hops.unwrap_or(2), edge_weights },
+            ModelName::Sign => ModelKind::Sign { hops: self.hops.unwrap_or(3), edge_weights },
         };
         let ModelArgs { layers, hidden, dropout, norm, jk, residual, .. } = self;
         let plain = norm == NormKind::None && jk == JumpMode::None && !residual;
         if !plain && !kind.is_stack() {
             let problem = "--norm, --jk and --residual are for stacks of graph layers";
             return Err(Error::config("--model", problem)
-                .with_hint("leave them out of --model appnp and sgc"));
+                .with_hint("leave them out of --model appnp, sgc and sign"));
         }
         Ok(ModelConfig { kind, layers, hidden, dropout, norm, jumping_knowledge: jk, residual })
     }

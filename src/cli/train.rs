@@ -15,10 +15,10 @@ use crate::data::{DataKeys, Normalize};
 use crate::error::{Error, Result};
 use crate::event::{Console, Event};
 use crate::launcher;
-use crate::nn::{ClassWeights, OptimizerConfig, Task};
+use crate::nn::{ClassWeights, OptimizerConfig, RelationMerge, Task};
 use crate::spill::SpillDtype;
 use crate::tape::Policy;
-use crate::worker::RunConfig;
+use crate::worker::{Relations, RunConfig};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum OptimizerName {
@@ -63,6 +63,10 @@ pub(super) struct TrainArgs {
 
     #[command(flatten)]
     model: ModelArgs,
+    /// Give each edge type a layer of its own, and merge their results for a node type so (DGL's HeteroGraphConv)
+    /// [default: sum, if node types' features differ in width or are missing; else the graph is taken for a homogeneous one]
+    #[arg(long, value_name = "MERGE", value_enum, help_heading = "Model")]
+    hetero: Option<RelationMerge>,
     /// Start from these weights (safetensors with the state-dict keys of DGL's modules)
     #[arg(long, value_name = "FILE", help_heading = "Model")]
     init_params: Option<PathBuf>,
@@ -112,6 +116,10 @@ pub(super) struct TrainArgs {
     /// Give each layer only the nodes that labelled nodes need (message flow graphs): the same loss, less work
     #[arg(long, help_heading = "Run")]
     mfg: bool,
+    /// Read the rows of all other partitions before they are added, not one partition after the other (one-shot
+    /// aggregation): more memory, fewer steps, the same numbers
+    #[arg(long, help_heading = "Run", conflicts_with = "mfg")]
+    one_shot: bool,
     /// Write logits, loss and gradients of the first step here, and stop before the update
     #[arg(long, value_name = "FILE", help_heading = "Run")]
     dump_step: Option<PathBuf>,
@@ -170,8 +178,10 @@ pub(super) fn config(args: TrainArgs, run_args: RunArgs) -> Result<RunConfig> {
         normalize_features: args.normalize_features,
         task: args.task,
         class_weights: args.class_weights.map(|text| ClassWeights::parse(&text)).transpose()?,
+        relations: args.hetero.map(|merge| Relations { merge, target: None }),
         policy: if args.no_remat { Policy::Retain } else { Policy::Rematerialise },
         mfg: args.mfg,
+        one_shot: args.one_shot,
         spill_dtype: args.spill_dtype,
         optimizer,
         schedule: args.schedule.schedule(epochs)?,

@@ -145,7 +145,8 @@ impl Block {
     pub fn to_shard(&self, types: &[u16]) -> GraphShard {
         let (by_src, from_dst) = self.by_dst.transpose();
         let (weights, types) = (per_edge(&self.weights, &from_dst), per_edge(types, &from_dst));
-        GraphShard { source: 0, by_dst: self.by_dst.clone(), by_src, weights, types }
+        let by_dst = self.by_dst.clone();
+        GraphShard { source: 0, by_dst, by_src, weights, types, feature_rows: None }
     }
 
     /// The type-wise ids of the sources of one node type, in their order: `block.srcdata[dgl.NID]` of that type. Unknown

@@ -40,6 +40,9 @@ pub struct GraphShard {
     pub weights: Option<PerEdge<f32>>,
     /// Edge types, if the run uses them.
     pub types: Option<PerEdge<u16>>,
+    /// In the order of `by_dst`: each edge's row among the edge features of the partition, if the run uses those. Rows of
+    /// one edge type come behind those of the type before it.
+    pub feature_rows: Option<Vec<u64>>,
 }
 
 impl GraphShard {
@@ -61,6 +64,9 @@ impl GraphShard {
                 if let Some(types) = &self.types {
                     builder.push_type(types.by_dst[begin + entry]);
                 }
+                if let Some(rows) = &self.feature_rows {
+                    builder.push_feature_row(rows[begin + entry]);
+                }
             }
         }
         builder
@@ -74,6 +80,7 @@ pub struct ShardBuilder {
     dst: Vec<u32>,
     weights: Vec<f32>,
     types: Vec<u16>,
+    feature_rows: Vec<u64>,
 }
 
 impl ShardBuilder {
@@ -93,6 +100,20 @@ impl ShardBuilder {
         self.types.push(etype);
     }
 
+    /// Adds the feature row of the edge pushed last.
+    pub fn push_feature_row(&mut self, row: u64) {
+        self.feature_rows.push(row);
+    }
+
+    /// Adds the edges of another one behind its own.
+    pub fn append(&mut self, mut other: ShardBuilder) {
+        self.src.append(&mut other.src);
+        self.dst.append(&mut other.dst);
+        self.weights.append(&mut other.weights);
+        self.types.append(&mut other.types);
+        self.feature_rows.append(&mut other.feature_rows);
+    }
+
     /// Makes the shard. With `dense` the columns are the source rank's rows, of which it has `num_src`; otherwise only
     /// those with an edge get a column, and the second result tells which rows they are.
     pub fn build(
@@ -102,7 +123,7 @@ impl ShardBuilder {
         num_src: usize,
         dense: bool,
     ) -> (GraphShard, Vec<u32>) {
-        let ShardBuilder { mut src, dst, weights, types } = self;
+        let ShardBuilder { mut src, dst, weights, types, feature_rows: rows } = self;
         let mut sources = Vec::new();
         let mut num_cols = num_src;
         if !dense {
@@ -123,7 +144,9 @@ impl ShardBuilder {
         let (by_src, from_dst) = by_dst.transpose();
         let weights = PerEdge::sorted(&weights, &from_pushed, &from_dst);
         let types = PerEdge::sorted(&types, &from_pushed, &from_dst);
-        (GraphShard { source, by_dst, by_src, weights, types }, sources)
+        let sorted = || from_pushed.iter().map(|&i| rows[i as usize]).collect();
+        let feature_rows = (!rows.is_empty()).then(sorted);
+        (GraphShard { source, by_dst, by_src, weights, types, feature_rows }, sources)
     }
 }
 
@@ -137,6 +160,7 @@ mod tests {
         for (src, dst, weight) in [(7, 1, 0.5), (2, 0, 1.5), (7, 0, 2.5)] {
             builder.push(src, dst);
             builder.push_weight(weight);
+            builder.push_feature_row(u64::from(src) * 10);
         }
         let (shard, sources) = builder.build(3, 2, 9, false);
         assert_eq!(sources, [2, 7]);
@@ -145,6 +169,7 @@ mod tests {
         let weights = shard.weights.unwrap();
         assert_eq!(weights.by_dst, [1.5, 2.5, 0.5]);
         assert_eq!(weights.by_src, [1.5, 2.5, 0.5]);
+        assert_eq!(shard.feature_rows.unwrap(), [20, 70, 70]);
     }
 
     #[test]

@@ -62,10 +62,7 @@ impl DirectWriter {
             return cached.write_all_at(&self.buffer.bytes()[..filled], start);
         }
         self.first.get_or_insert(start);
-        let next = match self.requests.is_full() {
-            true => self.requests.next()?,
-            false => None,
-        };
+        let next = if self.requests.is_full() { self.requests.next()? } else { None };
         let next = next.unwrap_or_else(|| AlignedBuffer::new(REQUEST as usize));
         let buffer = std::mem::replace(&mut self.buffer, next);
         let file = self.file.clone();

@@ -3,6 +3,7 @@
 
 mod aligned_buffer;
 mod array_header;
+mod arrays_file;
 mod atomic;
 mod bucket_spool;
 mod codec;
@@ -23,6 +24,7 @@ mod row_file;
 mod storage;
 
 pub use array_header::{ArraySpec, npy_header, safetensors_header};
+pub use arrays_file::ArraysFile;
 pub use atomic::{AtomicFile, UNFINISHED, replace};
 pub(crate) use bucket_spool::BucketSpool;
 pub use codec::{decode, encode};

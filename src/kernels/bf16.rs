@@ -22,7 +22,9 @@ fn float(value: u16) -> f32 {
 
 #[inline(always)]
 fn round_block(values: &mut [f32]) {
-    values.iter_mut().for_each(|value| *value = float(nearest(*value)));
+    for value in values {
+        *value = float(nearest(*value));
+    }
 }
 
 #[inline(always)]

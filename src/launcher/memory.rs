@@ -13,7 +13,7 @@ use crate::ipc::Control;
 /// Samples are at least this far apart.
 const INTERVAL: Duration = Duration::from_millis(50);
 /// Proportional set sizes are read once in so many samples, and more often at the start, where programs are still taken up.
-const CALIBRATION: usize = 40;
+const CALIBRATION: usize = 200;
 
 /// What the process tree takes, in bytes.
 #[derive(Debug, Clone, Copy, Default)]

@@ -9,6 +9,7 @@ mod governor;
 mod memory;
 mod plan;
 mod predict;
+mod relations;
 mod run_folder;
 mod supervise;
 mod train;

@@ -24,6 +24,11 @@ pub fn predict(config: &PredictConfig, observe: &mut dyn FnMut(&Event)) -> Resul
         return Err(Error::config("--run", "correct and smooth is for one class per node")
             .with_hint("give it a run that was trained with --task classification"));
     }
+    if config.correct_and_smooth.is_some() && config.run.relations.is_some() {
+        let problem = "correct and smooth is for models that take the graph for a homogeneous one";
+        return Err(Error::config("--run", problem)
+            .with_hint("use predict: the run's model has a layer per edge type"));
+    }
     let partitions = PartitionConfig::open(&config.run.part_json)?;
     for note in partitions.notes() {
         observe(&Event::Note(note.clone()));

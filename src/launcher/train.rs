@@ -5,12 +5,13 @@ use std::io::Write;
 use std::path::Path;
 
 use super::plan;
+use super::relations;
 use super::workers::run_workers;
 use crate::data::dgl::PartitionConfig;
 use crate::error::{Error, Result};
 use crate::event::{Event, MetricsFile};
 use crate::io::{AtomicFile, RowFile, replace};
-use crate::nn::{ModelKind, NormKind};
+use crate::nn::NormKind;
 use crate::train::Checkpoint;
 use crate::worker::{self, CHECKPOINT, RunConfig, Surroundings, pending_checkpoint};
 
@@ -37,7 +38,7 @@ pub fn train(config: &RunConfig, observe: &mut dyn FnMut(&Event)) -> Result<()> 
 /// If there is no checkpoint.
 pub fn resumable(folder: &Path) -> Result<RunConfig> {
     let path = folder.join(CHECKPOINT);
-    let (config, _) = Checkpoint::read_header(&path)?;
+    let config = Checkpoint::open(&path)?.config;
     Ok(RunConfig { out: folder.to_owned(), ..RunConfig::from_toml(&path, &config)? })
 }
 
@@ -47,7 +48,7 @@ pub fn resumable(folder: &Path) -> Result<RunConfig> {
 /// # Errors
 /// As [`train`]; if the checkpoint has more epochs than the configuration.
 pub fn resume(config: &RunConfig, observe: &mut dyn FnMut(&Event)) -> Result<()> {
-    let (_, progress) = Checkpoint::read_header(&config.out.join(CHECKPOINT))?;
+    let progress = Checkpoint::open(&config.out.join(CHECKPOINT))?.progress;
     if progress.epoch > config.epochs {
         let problem = format!("is {}, but the run has had {}", config.epochs, progress.epoch);
         return Err(Error::config("--epochs", problem));
@@ -66,6 +67,11 @@ fn run(
     for note in partitions.notes() {
         observe(&Event::Note(note.clone()));
     }
+    let relations = relations::relations(config, &partitions)?;
+    if let Some(relations) = &relations {
+        observe(&Event::Note(relations::note(config, &partitions, relations)?));
+    }
+    let config = &RunConfig { relations, ..config.clone() };
     check(config)?;
     plan::check(config, &partitions, observe)?;
     fs::create_dir_all(&config.out).map_err(|e| {
@@ -90,7 +96,7 @@ fn run(
         observe(&event);
         Ok(())
     });
-    if result.is_err() && config.checkpoint_every.is_some() {
+    if result.is_err() {
         AtomicFile::remove_leftovers(&config.out)?;
     }
     if let (Err(_), Some(path)) = (&result, &config.dump_step) {
@@ -129,6 +135,7 @@ fn remove(path: &Path) -> Result<()> {
 
 /// Refuses what does not go together.
 pub(super) fn check(config: &RunConfig) -> Result<()> {
+    relations::check(config)?;
     if config.mfg && config.model.norm == NormKind::Batch {
         let problem = "batch statistics are those of all nodes, of which --mfg leaves some out";
         return Err(
@@ -144,7 +151,12 @@ pub(super) fn check(config: &RunConfig) -> Result<()> {
     if let Some(sampling) = &config.sampling {
         let problem = match (config.model.norm, config.model.kind) {
             (NormKind::Batch, _) => Some("batch statistics are those of all nodes of the graph"),
-            (_, ModelKind::Sgc { .. }) => Some("--model sgc reads the neighbourhoods only once"),
+            (_, kind) if kind.propagates_once() => {
+                Some("--model sgc and sign read the neighbourhoods only once")
+            }
+            (_, kind) if kind.normalises_edge_weights() => {
+                Some("edge weights of --model appnp are divided by sums over the full graph")
+            }
             _ => None,
         };
         if let Some(problem) = problem {

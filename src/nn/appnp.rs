@@ -1,26 +1,39 @@
 //! Personalised propagation of predictions: Gasteiger, Bojchevski and Günnemann, "Predict then propagate: graph neural
 //! networks meet personalized PageRank", ICLR 2019.
 
+use tch::Tensor;
+
 use super::conv::Model;
 use super::linear::{Linear, Network};
 use super::model_config::{ModelConfig, Sizes};
 use crate::error::{Error, Result};
 use crate::tape::{Aggregation, Graph, ParameterBuilder, Reduce, Tape, Var};
 
+/// How [`Appnp`] propagates.
+#[derive(Debug, Clone, Copy)]
+pub struct AppnpConfig {
+    /// Number of steps.
+    pub steps: usize,
+    /// Share of the prediction in each, from 0 to 1.
+    pub alpha: f64,
+    /// Whether Â has the graph's edge weights as entries.
+    pub edge_weights: bool,
+}
+
 /// A multilayer perceptron and, behind it, `dgl.nn.APPNPConv` without edge dropout: with h⁰ the perceptron's output and
-/// Â = D_in^-1/2 A D_out^-1/2 (degrees at least 1), hⁱ⁺¹ = (1 - alpha) Â hⁱ + alpha h⁰.
+/// Â = D_in^-1/2 A D_out^-1/2 (degrees at least 1), hⁱ⁺¹ = (1 - alpha) Â hⁱ + alpha h⁰. With edge weights Â has those as its
+/// entries, [normalised](crate::tape::GraphShardManager::normalise_edge_weights) before.
 ///
 /// ReLU, then dropout, lie between the layers of the perceptron. The i-th one's state-dict keys are `layers.i.weight`
 /// `[out, in]` and `layers.i.bias`, as in DGL's example.
 pub struct Appnp {
     layers: Vec<Linear>,
-    steps: usize,
-    alpha: f64,
+    config: AppnpConfig,
     dropout: f64,
 }
 
 impl Appnp {
-    /// Makes the model with `steps` steps of propagation; of `config` it takes layers, hidden width and dropout.
+    /// Makes the model; of `config` it takes layers, hidden width and dropout.
     ///
     /// # Errors
     /// If there is no layer, no hidden width, no step, or alpha is not in [0, 1].
@@ -28,10 +41,11 @@ impl Appnp {
         parameters: &mut ParameterBuilder,
         config: &ModelConfig,
         sizes: Sizes,
-        (steps, alpha): (usize, f64),
+        steps: AppnpConfig,
     ) -> Result<Self> {
         config.check()?;
-        if steps == 0 {
+        let AppnpConfig { steps: count, alpha, .. } = steps;
+        if count == 0 {
             return Err(Error::config("--hops", "at least one step of propagation is needed"));
         }
         if !(0.0..=1.0).contains(&alpha) {
@@ -43,7 +57,7 @@ impl Appnp {
         let layers = widths.windows(2).enumerate().map(|(i, width)| {
             parameters.scope(&format!("layers.{i}"), |p| Linear::new(p, width[0], width[1]))
         });
-        Ok(Appnp { layers: layers.collect(), steps, alpha, dropout: config.dropout })
+        Ok(Appnp { layers: layers.collect(), config: steps, dropout: config.dropout })
     }
 
     /// The perceptron; `graph` is the first step's.
@@ -64,26 +78,35 @@ impl Appnp {
 impl Model for Appnp {
     /// One graph per step of propagation.
     fn forward<'a>(&self, tape: &mut Tape<'a>, graphs: &[&'a dyn Graph], x: Var) -> Result<Var> {
-        if graphs.len() != self.steps {
-            let problem = format!("{} graphs for {} steps", graphs.len(), self.steps);
+        let AppnpConfig { steps, alpha, edge_weights } = self.config;
+        if graphs.len() != steps {
+            let problem = format!("{} graphs for {steps} steps", graphs.len());
             return Err(Error::Internal(problem));
         }
-        let alpha = self.alpha;
         let mut prediction = self.predict(tape, graphs[0], x)?;
         let mut x = prediction.clone();
         for (step, graph) in graphs.iter().enumerate() {
             tape.enter_layer(self.layers.len() + step);
-            let (kind, degrees) = (x.kind(), graph.out_degrees());
-            let sources = tape.degree_scale(degrees, kind, |d| Ok(d.f_clamp_min(1)?.f_rsqrt()?));
+            let kind = x.kind();
+            let inverse_root = move |d: &Tensor| {
+                // Weights are normalised already.
+                if edge_weights { Ok(d.f_ones_like()?) } else { Ok(d.f_clamp_min(1)?.f_rsqrt()?) }
+            };
             let destinations = tape.degree_scale(graph.in_degrees(), kind, move |d| {
-                Ok(d.f_clamp_min(1)?.f_rsqrt()?.f_mul_scalar(1.0 - alpha)?)
+                Ok(inverse_root(d)?.f_mul_scalar(1.0 - alpha)?)
             });
-            let messages = tape.scale_rows(&x, &sources)?;
+            let messages = if edge_weights {
+                x
+            } else {
+                let sources = tape.degree_scale(graph.out_degrees(), kind, inverse_root);
+                tape.scale_rows(&x, &sources)?
+            };
             prediction = tape.destinations(*graph, &prediction)?;
             let teleport = tape.segment("teleport", &[&prediction], &[], move |x, _| {
                 Ok(x[0].f_mul_scalar(alpha)?)
             })?;
-            let sum = Aggregation::new(Reduce::Sum).scaled(Some(destinations)).onto(teleport);
+            let sum = Aggregation::new(Reduce::Sum).weighted(edge_weights);
+            let sum = sum.scaled(Some(destinations)).onto(teleport);
             x = tape.aggregate(*graph, messages, sum)?;
         }
         Ok(x)

@@ -22,6 +22,13 @@ impl Linear {
         let weight = Weight::OutIn(parameters.add("weight", &[out_feats, in_feats], init));
         Linear { weight, bias: parameters.add("bias", &[out_feats], init) }
     }
+
+    /// Makes the layer with weights for a ReLU behind it (Glorot and Bengio 2010) and a bias of 0.
+    pub fn xavier(parameters: &mut ParameterBuilder, in_feats: i64, out_feats: i64) -> Self {
+        let init = Init::XavierUniform { gain: 2f64.sqrt() };
+        let weight = Weight::OutIn(parameters.add("weight", &[out_feats, in_feats], init));
+        Linear { weight, bias: parameters.add("bias", &[out_feats], Init::Zeros) }
+    }
 }
 
 impl Network for Linear {

@@ -2,13 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::appnp::Appnp;
+use super::appnp::{Appnp, AppnpConfig};
 use super::conv::Model;
 use super::jumping_knowledge::JumpMode;
 use super::model_kind::ModelKind;
 use super::normalization::NormKind;
 use super::sage_conv::SageAggregator;
 use super::sgc::Sgc;
+use super::sign::Sign;
 use super::stack::Stack;
 use crate::error::{Error, Result};
 use crate::tape::ParameterBuilder;
@@ -67,19 +68,26 @@ impl ModelConfig {
     /// If there is no layer or no width, or a layer cannot have its width.
     pub fn build(&self, parameters: &mut ParameterBuilder, sizes: Sizes) -> Result<Box<dyn Model>> {
         Ok(match self.kind {
-            ModelKind::Appnp { hops, alpha } => {
-                Box::new(Appnp::new(parameters, self, sizes, (hops, alpha))?)
+            ModelKind::Appnp { hops, alpha, edge_weights } => {
+                let steps = AppnpConfig { steps: hops, alpha, edge_weights };
+                Box::new(Appnp::new(parameters, self, sizes, steps)?)
             }
-            ModelKind::Sgc { hops } => Box::new(Sgc::new(parameters, sizes, hops)?),
+            ModelKind::Sgc { hops, edge_weights } => {
+                Box::new(Sgc::new(parameters, sizes, (hops, edge_weights))?)
+            }
+            ModelKind::Sign { hops, edge_weights } => {
+                Box::new(Sign::new(parameters, self, sizes, (hops, edge_weights))?)
+            }
             _ => Box::new(Stack::new(parameters, self, sizes)?),
         })
     }
 
-    /// How many graphs a forward pass takes: one per layer that looks at neighbours.
+    /// How many graphs a forward pass takes: one per layer that looks at neighbours. SIGN takes one for its nodes alone.
     pub fn num_graphs(&self) -> usize {
         match self.kind {
             ModelKind::Appnp { hops, .. } => hops,
             ModelKind::Sgc { .. } => 0,
+            ModelKind::Sign { .. } => 1,
             _ => self.layers,
         }
     }

@@ -54,11 +54,22 @@ pub enum ModelKind {
         hops: usize,
         /// Share of the prediction in each step.
         alpha: f64,
+        /// Whether messages are multiplied by normalised edge weights.
+        edge_weights: bool,
     },
     /// [`Sgc`](super::Sgc).
     Sgc {
         /// Steps of propagation.
         hops: usize,
+        /// Whether messages are multiplied by normalised edge weights.
+        edge_weights: bool,
+    },
+    /// [`Sign`](super::Sign).
+    Sign {
+        /// Steps of propagation.
+        hops: usize,
+        /// Whether messages are multiplied by normalised edge weights.
+        edge_weights: bool,
     },
 }
 
@@ -91,7 +102,23 @@ pub(super) struct Place {
 impl ModelKind {
     /// Whether it is a stack of graph layers; the others have models of their own.
     pub fn is_stack(self) -> bool {
-        !matches!(self, ModelKind::Appnp { .. } | ModelKind::Sgc { .. })
+        !matches!(self, ModelKind::Appnp { .. }) && !self.propagates_once()
+    }
+
+    /// Whether it propagates features before training and looks at no neighbours afterwards.
+    pub fn propagates_once(self) -> bool {
+        matches!(self, ModelKind::Sgc { .. } | ModelKind::Sign { .. })
+    }
+
+    /// Whether it takes edge weights
+    /// [normalised](crate::tape::GraphShardManager::normalise_edge_weights) over the whole graph.
+    pub fn normalises_edge_weights(self) -> bool {
+        match self {
+            ModelKind::Appnp { edge_weights, .. }
+            | ModelKind::Sgc { edge_weights, .. }
+            | ModelKind::Sign { edge_weights, .. } => edge_weights,
+            _ => false,
+        }
     }
 
     /// The parameter, and which of its dimensions, that tells the width of the output of a model whose last layer has
@@ -106,6 +133,7 @@ impl ModelKind {
             ModelKind::Rgcn { .. } => ("h_bias", 0),
             ModelKind::Appnp { .. } => return (format!("layers.{last}.weight"), 0),
             ModelKind::Sgc { .. } => return ("convs.0.fc.weight".to_owned(), 0),
+            ModelKind::Sign { .. } => return (format!("project.layers.{last}.weight"), 0),
         };
         (format!("convs.{last}.{name}"), dimension)
     }
@@ -167,8 +195,8 @@ impl ModelKind {
                 let config = RgcnConvConfig { in_feats, out_feats, num_rels, regularizer };
                 Box::new(RgcnConv::new(parameters, config)?)
             }
-            ModelKind::Appnp { .. } | ModelKind::Sgc { .. } => {
-                return Err(Error::config("model", "APPNP and SGC are no stacks of graph layers"));
+            ModelKind::Appnp { .. } | ModelKind::Sgc { .. } | ModelKind::Sign { .. } => {
+                return Err(Error::config("model", "is no stack of graph layers"));
             }
         })
     }

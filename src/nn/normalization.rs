@@ -51,7 +51,7 @@ impl BatchNorm {
     /// Makes the layer with PyTorch's start: weight 1, bias 0, mean 0, variance 1.
     pub fn new(parameters: &mut ParameterBuilder, width: i64) -> Self {
         BatchNorm(BatchStatistics {
-            weight: parameters.add("weight", &[width], Init::Ones),
+            weight: parameters.add("weight", &[width], Init::Constant(1.0)),
             bias: parameters.add("bias", &[width], Init::Zeros),
             running_mean: parameters.add_buffer("running_mean", &[width], 0.0),
             running_var: parameters.add_buffer("running_var", &[width], 1.0),
@@ -80,7 +80,7 @@ impl LayerNorm {
     /// Makes the layer with PyTorch's start: weight 1, bias 0.
     pub fn new(parameters: &mut ParameterBuilder, width: i64) -> Self {
         LayerNorm {
-            weight: parameters.add("weight", &[width], Init::Ones),
+            weight: parameters.add("weight", &[width], Init::Constant(1.0)),
             bias: parameters.add("bias", &[width], Init::Zeros),
             width,
         }

@@ -6,13 +6,58 @@ use super::model_config::Sizes;
 use crate::error::{Error, Result};
 use crate::tape::{Aggregation, Graph, ParameterBuilder, Reduce, Tape, Var};
 
-/// `dgl.nn.SGConv`: a linear layer on (D^-1/2 A D^-1/2)^k X, D being the in-degrees, at least 1. State-dict keys:
-/// `convs.0.fc.weight` `[out, in]` and `convs.0.fc.bias`.
+/// The propagation of features that SGC and SIGN do before training.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Propagation {
+    hops: usize,
+    edge_weights: bool,
+}
+
+impl Propagation {
+    pub(super) fn new(hops: usize, edge_weights: bool) -> Result<Self> {
+        if hops == 0 {
+            return Err(Error::config("--hops", "at least one step of propagation is needed"));
+        }
+        Ok(Propagation { hops, edge_weights })
+    }
+
+    /// Hands ÂX, Â²X, ... to `each`. Â is D^-1/2 A D^-1/2, D being the in-degrees, at least 1; with edge weights it is those,
+    /// [normalised](crate::tape::GraphShardManager::normalise_edge_weights) as they are.
+    pub(super) fn run<'a>(
+        self,
+        tape: &mut Tape<'a>,
+        graph: &'a dyn Graph,
+        x: Var,
+        mut each: impl FnMut(&mut Tape<'a>, &Var) -> Result<()>,
+    ) -> Result<()> {
+        let inverse_root = |d: &tch::Tensor| Ok(d.f_clamp_min(1)?.f_rsqrt()?);
+        let scale = tape.degree_scale(graph.in_degrees(), x.kind(), inverse_root);
+        let mut x = x;
+        for hop in 0..self.hops {
+            tape.enter_layer(hop);
+            let sum = Aggregation::new(Reduce::Sum);
+            x = if self.edge_weights {
+                tape.aggregate(graph, x, sum.weighted(true))?
+            } else {
+                let messages = tape.scale_rows(&x, &scale)?;
+                drop(x);
+                tape.aggregate(graph, messages, sum.scaled(Some(scale.clone())))?
+            };
+            each(tape, &x)?;
+        }
+        Ok(())
+    }
+}
+
+/// `dgl.nn.SGConv`: a linear layer on Â^k X, where Â is D^-1/2 A D^-1/2, D being the in-degrees, at least 1. With edge weights
+/// the entries of Â are `w_uv / sqrt(sum of w_u. · sum of w_.v)`; the graph's must be
+/// [normalised](crate::tape::GraphShardManager::normalise_edge_weights) for it. State-dict keys: `convs.0.fc.weight`
+/// `[out, in]` and `convs.0.fc.bias`.
 ///
 /// The propagated features are constant, so they are computed once, before training; a step needs no rows of other ranks.
 pub struct Sgc {
     fc: Linear,
-    hops: usize,
+    propagation: Propagation,
 }
 
 impl Sgc {
@@ -20,31 +65,26 @@ impl Sgc {
     ///
     /// # Errors
     /// If there is no hop.
-    pub fn new(parameters: &mut ParameterBuilder, sizes: Sizes, hops: usize) -> Result<Self> {
-        if hops == 0 {
-            return Err(Error::config("--hops", "at least one step of propagation is needed"));
-        }
+    pub fn new(
+        parameters: &mut ParameterBuilder,
+        sizes: Sizes,
+        (hops, edge_weights): (usize, bool),
+    ) -> Result<Self> {
+        let propagation = Propagation::new(hops, edge_weights)?;
         let Sizes { in_feats, out_feats, .. } = sizes;
         let fc = parameters.scope("convs.0.fc", |p| Linear::new(p, in_feats, out_feats));
-        Ok(Sgc { fc, hops })
+        Ok(Sgc { fc, propagation })
     }
 }
 
 impl Model for Sgc {
     fn precompute<'a>(&self, tape: &mut Tape<'a>, graph: &'a dyn Graph, x: Var) -> Result<Var> {
-        let inverse_root = |d: &tch::Tensor| Ok(d.f_clamp_min(1)?.f_rsqrt()?);
-        let scale = tape.degree_scale(graph.in_degrees(), x.kind(), inverse_root);
-        let mut x = x;
-        for hop in 0..self.hops {
-            tape.enter_layer(hop);
-            let messages = tape.scale_rows(&x, &scale)?;
-            x = tape.aggregate(
-                graph,
-                messages,
-                Aggregation::new(Reduce::Sum).scaled(Some(scale.clone())),
-            )?;
-        }
-        Ok(x)
+        let mut last = x.clone();
+        self.propagation.run(tape, graph, x, |_, x| {
+            last = x.clone();
+            Ok(())
+        })?;
+        Ok(last)
     }
 
     /// No graph: `x` is what [`precompute`](Model::precompute) gave.

@@ -49,17 +49,19 @@ impl Spill for Tensor {
     }
 
     fn save(&self, layout: &TensorLayout, sink: &mut SpillWriter) -> Result<()> {
-        match layout.narrow {
-            true => write_narrow(tensor::slice(self), |bytes| sink.write(bytes)),
-            false => sink.write(tensor::bytes(self)),
+        if layout.narrow {
+            write_narrow(tensor::slice(self), |bytes| sink.write(bytes))
+        } else {
+            sink.write(tensor::bytes(self))
         }
     }
 
     fn load(layout: &TensorLayout, source: &mut SpillReader<'_>) -> Result<Self> {
         let mut value = tensor::empty(&layout.shape, layout.kind)?;
-        match layout.narrow {
-            true => read_narrow(tensor::slice_mut(&mut value), |bytes| source.read(bytes))?,
-            false => source.read(tensor::bytes_mut(&mut value))?,
+        if layout.narrow {
+            read_narrow(tensor::slice_mut(&mut value), |bytes| source.read(bytes))?;
+        } else {
+            source.read(tensor::bytes_mut(&mut value))?;
         }
         Ok(value)
     }
@@ -123,6 +125,7 @@ pub struct ShardLayout {
     by_src: CsrLayout,
     weights: bool,
     types: bool,
+    feature_rows: bool,
 }
 
 impl Spill for GraphShard {
@@ -135,12 +138,14 @@ impl Spill for GraphShard {
             by_src: csr_layout(&self.by_src),
             weights: self.weights.is_some(),
             types: self.types.is_some(),
+            feature_rows: self.feature_rows.is_some(),
         }
     }
 
     fn byte_len(layout: &ShardLayout) -> u64 {
-        let ShardLayout { by_dst, by_src, weights, types, .. } = *layout;
-        let per_edge = 8 * u64::from(weights) + 4 * u64::from(types);
+        let ShardLayout { by_dst, by_src, weights, types, feature_rows, .. } = *layout;
+        let rows = 8 * u64::from(feature_rows);
+        let per_edge = 8 * u64::from(weights) + 4 * u64::from(types) + rows;
         csr_bytes(by_dst) + csr_bytes(by_src) + per_edge * by_dst.3 as u64
     }
 
@@ -148,7 +153,8 @@ impl Spill for GraphShard {
         save_csr(&self.by_dst, sink)?;
         save_csr(&self.by_src, sink)?;
         save_per_edge(self.weights.as_ref(), sink)?;
-        save_per_edge(self.types.as_ref(), sink)
+        save_per_edge(self.types.as_ref(), sink)?;
+        self.feature_rows.as_ref().map_or(Ok(()), |rows| sink.write(bytemuck::cast_slice(rows)))
     }
 
     fn load(layout: &ShardLayout, source: &mut SpillReader<'_>) -> Result<Self> {
@@ -159,6 +165,7 @@ impl Spill for GraphShard {
             by_src: load_csr(layout.by_src, source)?,
             weights: load_per_edge(layout.weights, edges, source)?,
             types: load_per_edge(layout.types, edges, source)?,
+            feature_rows: layout.feature_rows.then(|| load_vec(edges, source)).transpose()?,
         })
     }
 }

@@ -95,6 +95,10 @@ impl Graph for BlockGraph {
         self.shard.pin()
     }
 
+    fn shards(&self, visit: &mut dyn FnMut(&GraphShard) -> Result<()>) -> Result<()> {
+        visit(&*self.shard.pin()?)
+    }
+
     fn pull(&self, _: &[&Tensor], _: bool) -> Result<Transfer> {
         Ok(Transfer::Nothing)
     }

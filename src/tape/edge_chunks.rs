@@ -52,10 +52,20 @@ impl EdgeChunk<'_> {
         &self.shard.by_dst.indices()[self.entries.clone()]
     }
 
-    /// What a message is computed from: rows of both ends; weights `[edges, 1]` and types `int64 [edges]`, if there are
-    /// any, else empty tensors.
-    pub(super) fn inputs(&self, src: &Tensor, dst: &Tensor) -> Result<Vec<Tensor>> {
+    /// What a message is computed from: rows of both ends; values of the edges, of which those of the shard begin at row
+    /// `first`; weights `[edges, 1]` and types `int64 [edges]`. What there is none of is an empty tensor.
+    pub(super) fn inputs(
+        &self,
+        [src, dst]: [&Tensor; 2],
+        edge: Option<&Tensor>,
+        first: i64,
+    ) -> Result<Vec<Tensor>> {
         let kind = src.kind();
+        let (begin, len) = (first + self.begin() as i64, self.dst.len() as i64);
+        let edge = match edge {
+            Some(edge) => edge.f_narrow(0, begin, len)?,
+            None => tensor::empty(&[0, 0], kind)?,
+        };
         let entries = self.entries.clone();
         let weights = self.shard.weights.as_ref().map_or(&[][..], |w| &w.by_dst[entries.clone()]);
         let types = self.shard.types.as_ref().map_or(&[][..], |t| &t.by_dst[entries]);
@@ -63,6 +73,7 @@ impl EdgeChunk<'_> {
         Ok(vec![
             gather(src, self.src())?,
             gather(dst, &self.dst)?,
+            edge,
             Tensor::f_from_slice(weights)?.f_to_kind(kind)?.f_view([-1, 1])?,
             Tensor::f_from_slice(&types)?,
         ])

@@ -1,44 +1,69 @@
-//! The reduction of messages to one row per destination.
+//! What becomes of messages: one row per destination, or edge values.
 
 use tch::{Device, Kind, Tensor};
 
 use super::aggregate::Reduce;
 use super::edge_chunks::add;
+use super::graph::Graph;
 use super::rows::gather;
 use crate::error::{Error, Result};
 use crate::spill::{PartitionDataManager, PointerTensor};
 use crate::tensor::{self, with_real};
 
-/// The destinations' rows while messages come in. Edges are numbered in the order in which their messages come.
-pub(super) struct Reduced {
-    reduce: Reduce,
+/// What becomes of messages.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Collect {
+    /// The row of their destination.
+    Reduce(Reduce),
+    /// The row of their edge.
+    Each,
+}
+
+impl Collect {
+    /// Rows of the result.
+    pub(super) fn rows(self, graph: &dyn Graph) -> Result<i64> {
+        match self {
+            Collect::Reduce(_) => Ok(graph.num_destinations() as i64),
+            Collect::Each => graph.num_edges(),
+        }
+    }
+}
+
+/// The result while messages come in. Edges are numbered in the order in which their messages come, that of edge values.
+pub(super) struct Collected {
+    how: Collect,
     value: Tensor,
     /// Of a maximum or minimum: the number of the edge that each element comes from, `int64`, -1 before the first.
     winner: Option<Tensor>,
     edges: i64,
 }
 
-/// [`Reduced`] during a pause.
-pub(super) struct PausedReduced {
-    reduce: Reduce,
+/// [`Collected`] during a pause.
+pub(super) struct PausedCollected {
+    how: Collect,
     value: PointerTensor,
     winner: Option<PointerTensor>,
     edges: i64,
 }
 
-impl Reduced {
-    pub(super) fn new(reduce: Reduce, size: [i64; 2], kind: Kind) -> Result<Self> {
-        let select = matches!(reduce, Reduce::Max | Reduce::Min);
+impl Collected {
+    pub(super) fn new(how: Collect, size: [i64; 2], kind: Kind) -> Result<Self> {
+        let select = matches!(how, Collect::Reduce(Reduce::Max | Reduce::Min));
         let nobody = || Tensor::f_full(size, -1, (Kind::Int64, Device::Cpu));
         let winner = select.then(nobody).transpose()?;
-        Ok(Reduced { reduce, value: tensor::zeros(&size, kind)?, winner, edges: 0 })
+        Ok(Collected { how, value: tensor::zeros(&size, kind)?, winner, edges: 0 })
     }
 
-    pub(super) fn pause(self, manager: &PartitionDataManager) -> PausedReduced {
-        let Reduced { reduce, value, winner, edges } = self;
+    pub(super) fn pause(self, manager: &PartitionDataManager) -> PausedCollected {
+        let Collected { how, value, winner, edges } = self;
         let value = manager.track_rows("partial-reduction", value);
         let winner = winner.map(|winner| manager.track("winning-edges", winner));
-        PausedReduced { reduce, value, winner, edges }
+        PausedCollected { how, value, winner, edges }
+    }
+
+    /// How many edges' messages are in.
+    pub(super) fn edges(&self) -> i64 {
+        self.edges
     }
 
     /// Takes the messages of the next edges, to these destinations.
@@ -50,12 +75,16 @@ impl Reduced {
         }
         let first = self.edges;
         self.edges += dst.len() as i64;
-        match &mut self.winner {
-            None => add(messages, dst, &mut self.value),
-            Some(winner) => {
-                let largest = self.reduce == Reduce::Max;
+        match (self.how, &mut self.winner) {
+            (Collect::Each, _) => {
+                self.value.f_narrow(0, first, dst.len() as i64)?.f_copy_(messages)?;
+                Ok(())
+            }
+            (Collect::Reduce(reduce), Some(winner)) => {
+                let largest = reduce == Reduce::Max;
                 select(messages, dst, (first, largest), &mut self.value, winner)
             }
+            (Collect::Reduce(_), None) => add(messages, dst, &mut self.value),
         }
     }
 
@@ -65,11 +94,11 @@ impl Reduced {
     }
 }
 
-impl PausedReduced {
-    pub(super) fn resume(self) -> Result<Reduced> {
-        let PausedReduced { reduce, value, winner, edges } = self;
+impl PausedCollected {
+    pub(super) fn resume(self) -> Result<Collected> {
+        let PausedCollected { how, value, winner, edges } = self;
         let winner = winner.map(PointerTensor::take).transpose()?;
-        Ok(Reduced { reduce, value: value.take()?, winner, edges })
+        Ok(Collected { how, value: value.take()?, winner, edges })
     }
 }
 
@@ -102,11 +131,15 @@ fn select(
 
 /// The adjoint: the gradient of the messages of edges numbered from `first`, to these destinations.
 pub(super) fn message_gradient(
+    how: Collect,
     gy: &Tensor,
     winner: Option<&Tensor>,
     dst: &[u32],
     first: i64,
 ) -> Result<Tensor> {
+    if how == Collect::Each {
+        return Ok(gy.f_narrow(0, first, dst.len() as i64)?);
+    }
     let gradient = gather(gy, dst)?;
     let Some(winner) = winner else { return Ok(gradient) };
     let rows: Vec<i64> = dst.iter().map(|row| i64::from(*row)).collect();

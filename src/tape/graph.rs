@@ -3,7 +3,7 @@
 use tch::{Kind, Tensor};
 
 use crate::comm::{Collective, Posted};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::graph::GraphShard;
 use crate::spill::{Pinned, Pointer, PointerTensor};
 
@@ -64,6 +64,37 @@ pub trait Graph {
 
     /// The edges from own sources; its columns are their rows.
     fn local_shard(&self) -> Result<Pinned<GraphShard>>;
+
+    /// Hands every shard to `visit`, the own one first, then the others in the order in which they are
+    /// [pulled](Graph::pulled). In this order, and in a shard in that of its `by_dst`, lie the rows of edge values:
+    /// `[num_edges, width]`.
+    fn shards(&self, visit: &mut dyn FnMut(&GraphShard) -> Result<()>) -> Result<()>;
+
+    /// Number of edges into the destinations: rows of edge values.
+    fn num_edges(&self) -> Result<i64> {
+        Ok(self.in_degrees().pin()?.f_sum(Kind::Int64)?.f_int64_value(&[])?)
+    }
+
+    /// The row of each edge, in the order of [`shards`](Graph::shards), among the edge features of its partition.
+    ///
+    /// # Errors
+    /// If the shards have been loaded without.
+    fn feature_rows(&self) -> Result<Vec<u64>> {
+        let mut rows = Vec::with_capacity(self.num_edges()? as usize);
+        self.shards(&mut |shard| {
+            match &shard.feature_rows {
+                Some(own) => rows.extend(own),
+                None if shard.by_dst.num_entries() == 0 => {}
+                None => {
+                    let problem = "edges have been loaded without the rows of their features";
+                    return Err(Error::config("edge features", problem)
+                        .with_hint("load the shards with EdgeData::feature_rows"));
+                }
+            }
+            Ok(())
+        })?;
+        Ok(rows)
+    }
 
     /// Posts the rows of `parts` (each `[num_sources, width]` or `[num_sources]`) that other ranks have edges from. With `keep` they can be
     /// read again for as long as the collective lives.

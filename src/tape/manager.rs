@@ -114,12 +114,12 @@ impl GraphShardManager {
         self.manager.callback_func()
     }
 
-    fn others(&self) -> impl Iterator<Item = usize> + use<> {
+    pub(super) fn others(&self) -> impl Iterator<Item = usize> + use<> {
         let rank = self.group.rank();
         (0..self.group.world_size()).filter(move |q| *q != rank)
     }
 
-    fn post(
+    pub(super) fn post(
         &self,
         keep: bool,
         mut fill: impl FnMut(usize, &mut dyn Outbox) -> Result<()>,
@@ -144,8 +144,17 @@ impl GraphShardManager {
         self.manager.spill_dtype.get().narrows(width, part.kind())
     }
 
+    /// Writes all rows of a part to an outbox.
+    pub(super) fn write_part(&self, part: &Tensor, outbox: &mut dyn Outbox) -> Result<()> {
+        if self.narrows(part) {
+            write_narrow(tensor::slice(part), |bytes| outbox.write(bytes))
+        } else {
+            outbox.write(tensor::bytes(part))
+        }
+    }
+
     /// What other ranks sent, in parts of this layout; `rows[q]` of rank q.
-    fn messages<'m>(
+    pub(super) fn messages<'m>(
         &'m self,
         collective: &'m Collective,
         rows: &[Pointer<Vec<u32>>],
@@ -238,6 +247,11 @@ impl Graph for GraphShardManager {
         self.shards[self.group.rank()].pin()
     }
 
+    fn shards(&self, visit: &mut dyn FnMut(&GraphShard) -> Result<()>) -> Result<()> {
+        visit(&*self.local_shard()?)?;
+        self.others().try_for_each(|rank| visit(&*self.shards[rank].pin()?))
+    }
+
     fn pull(&self, parts: &[&Tensor], keep: bool) -> Result<Transfer> {
         self.post(keep, |rank, outbox| {
             let rows = self.requested[rank].pin()?;
@@ -255,10 +269,7 @@ impl Graph for GraphShardManager {
                 None => Vec::new(),
             };
             let parts = make(&shard, &pulled)?;
-            parts.iter().try_for_each(|part| match self.narrows(part) {
-                true => write_narrow(tensor::slice(part), |bytes| outbox.write(bytes)),
-                false => outbox.write(tensor::bytes(part)),
-            })
+            parts.iter().try_for_each(|part| self.write_part(part, outbox))
         })
     }
 

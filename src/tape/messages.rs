@@ -98,9 +98,10 @@ fn read(
 ) -> Result<Vec<Tensor>> {
     let parts = layout.iter().map(|&(width, kind)| {
         let mut part = tensor::empty(&[rows as i64, width as i64], kind)?;
-        match dtype.narrows(width as i64, kind) {
-            true => read_narrow(tensor::slice_mut(&mut part), |bytes| inbox.read(bytes))?,
-            false => inbox.read(tensor::bytes_mut(&mut part))?,
+        if dtype.narrows(width as i64, kind) {
+            read_narrow(tensor::slice_mut(&mut part), |bytes| inbox.read(bytes))?;
+        } else {
+            inbox.read(tensor::bytes_mut(&mut part))?;
         }
         Ok(part)
     });

@@ -30,8 +30,8 @@ pub struct Buffer(usize);
 pub enum Init {
     /// All 0.
     Zeros,
-    /// All 1.
-    Ones,
+    /// All this.
+    Constant(f64),
     /// Uniform in ±gain·√(6 / (fan_in + fan_out)) (Glorot and Bengio 2010), as `torch.nn.init.xavier_uniform_`.
     XavierUniform {
         /// 1, or √2 before a ReLU.
@@ -109,7 +109,7 @@ impl ParameterBuilder {
         let count = entry.numel();
         match init {
             Init::Zeros => self.values.resize(offset + count, 0.0),
-            Init::Ones => self.values.resize(offset + count, 1.0),
+            Init::Constant(value) => self.values.resize(offset + count, value),
             Init::Uniform { bound } => self.draw(count, |unit| bound * (2.0 * unit() - 1.0)),
             Init::XavierUniform { gain } => {
                 let bound = gain * (6.0 / fans).sqrt();
@@ -181,6 +181,20 @@ pub struct ParameterSet {
 }
 
 impl ParameterSet {
+    /// A set of one parameter with this value.
+    pub fn single(
+        manager: &Rc<PartitionDataManager>,
+        name: &str,
+        value: &Tensor,
+    ) -> Result<(Self, Parameter)> {
+        let entry =
+            Entry { name: name.to_owned(), shape: value.size(), is_count: false, offset: 0 };
+        let trained = entry.numel();
+        let flat = RefCell::new(manager.track("parameters", value.f_view([-1])?));
+        let (parameters, manager) = (vec![entry], manager.clone());
+        Ok((ParameterSet { parameters, buffers: Vec::new(), trained, manager, flat }, Parameter(0)))
+    }
+
     /// All parameters, in the order in which they were added.
     pub fn iter(&self) -> impl Iterator<Item = Parameter> + use<> {
         (0..self.parameters.len()).map(Parameter)

@@ -5,7 +5,8 @@ use tch::{Kind, Tensor};
 
 use super::aggregate::{Reduce, add_rows};
 use super::edge_chunks::{CHUNKS_AT_ONCE, EdgeChunk, add, chunks};
-use super::edge_reduce::{Reduced, message_gradient};
+use super::edge_reduce::{Collect, Collected, message_gradient};
+use super::edge_softmax::check_edge_values;
 use super::graph::Graph;
 use super::parameters::Parameter;
 use super::record::{Adjoint, Tape};
@@ -24,6 +25,8 @@ pub struct EdgeBatch<'e> {
     pub src: &'e Tensor,
     /// The destination's row of each edge, `[edges, width of dst]`.
     pub dst: &'e Tensor,
+    /// The edge's own values, `[edges, width of edge]`; without rows if there are none.
+    pub edge: &'e Tensor,
     /// Its weight, `[edges, 1]`; without rows if the graph has no weights.
     pub weight: &'e Tensor,
     /// Its type, `int64 [edges]`; empty if the graph has no types.
@@ -38,10 +41,11 @@ pub struct Propagation<'p> {
     pub src: Var,
     /// Rows of the destinations, `[num_destinations, _]`.
     pub dst: Var,
+    /// Values of the edges, `[num_edges, _]`, in the order of [`Graph::shards`]: features, or what
+    /// [`Tape::apply_edges`] and [`Tape::edge_softmax`] give.
+    pub edge: Option<Var>,
     /// Parameters of the messages.
     pub parameters: &'p [Parameter],
-    /// How the messages to a destination become its row.
-    pub reduce: Reduce,
 }
 
 impl<'a> Tape<'a> {
@@ -53,31 +57,78 @@ impl<'a> Tape<'a> {
     /// backward pass, so it must be a pure function. Messages are never kept: the memory they take does not depend on
     /// the number of edges. The gradient of a maximum or minimum goes to the first of equal messages.
     ///
+    /// Edge features may come from the partition: with shards loaded with `EdgeData::feature_rows`,
+    ///
+    /// ```ignore
+    /// let features = EdgeFeatures::find(&partition, "feat")?;
+    /// let features = features.read(&graph.feature_rows()?, Kind::Float, &counters)?;
+    /// let edge = tape.input(&manager.track("edge-features", features));
+    /// let inputs = Propagation { src, dst, edge: Some(edge), parameters: &[weight] };
+    /// // DGL's u_mul_e, behind a linear map of the edge features.
+    /// tape.propagate(graph, inputs, Reduce::Sum, |e| {
+    ///     Ok(e.src.f_mul(&e.edge.f_mm(&e.parameters[0])?)?)
+    /// })
+    /// ```
+    ///
+    /// A learned row per edge type is a parameter `[types, width]` of which the message takes
+    /// `parameters[0].f_index_select(0, etype)`.
+    ///
     /// # Errors
-    /// If the message function fails or its rows are not one per edge.
+    /// If the message function fails or its rows are not one per edge, or edge values have not one row per edge.
     pub fn propagate(
+        &mut self,
+        graph: &'a dyn Graph,
+        inputs: Propagation<'_>,
+        reduce: Reduce,
+        message: impl Fn(&EdgeBatch<'_>) -> Result<Tensor> + Send + Sync + 'static,
+    ) -> Result<Var> {
+        self.collect(graph, inputs, Collect::Reduce(reduce), message)
+    }
+
+    /// The messages themselves, as edge values: `[num_edges, width of a message]`, in the order of [`Graph::shards`]. One
+    /// collective. What DGL calls `apply_edges`.
+    ///
+    /// # Errors
+    /// As [`propagate`](Tape::propagate).
+    pub fn apply_edges(
         &mut self,
         graph: &'a dyn Graph,
         inputs: Propagation<'_>,
         message: impl Fn(&EdgeBatch<'_>) -> Result<Tensor> + Send + Sync + 'static,
     ) -> Result<Var> {
-        let Propagation { src, dst, parameters, reduce } = inputs;
+        self.collect(graph, inputs, Collect::Each, message)
+    }
+
+    fn collect(
+        &mut self,
+        graph: &'a dyn Graph,
+        inputs: Propagation<'_>,
+        how: Collect,
+        message: impl Fn(&EdgeBatch<'_>) -> Result<Tensor> + Send + Sync + 'static,
+    ) -> Result<Var> {
+        let Propagation { src, dst, edge, parameters } = inputs;
+        if let Some(edge) = &edge {
+            check_edge_values("edge values", edge, graph.num_edges()?)?;
+        }
         let code = move |inputs: &[Tensor], parameters: &[Tensor]| {
-            let [src, dst, weight, etype] = inputs else {
+            let [src, dst, edge, weight, etype] = inputs else {
                 return Err(Error::Internal("messages of other inputs".to_owned()));
             };
-            message(&EdgeBatch { src, dst, weight, etype, parameters })
+            message(&EdgeBatch { src, dst, edge, weight, etype, parameters })
         };
         let messages = Messages { code: Box::new(code), parameters: parameters.to_vec() };
-        let needs_grad = src.needs_grad() || dst.needs_grad() || !parameters.is_empty();
-        let record = self.records() && needs_grad;
+        let inputs = [Some(&src), Some(&dst), edge.as_ref()];
+        let needs_grad = inputs.into_iter().flatten().any(Var::needs_grad);
+        let record = self.records() && (needs_grad || !parameters.is_empty());
         let (layout, kind) = ([(src.width() as usize, src.kind())], src.kind());
         let values = messages.values(self)?;
-        let width = messages.width([src.width(), dst.width()], kind, &values)?;
-        let mut rows = Reduced::new(reduce, [graph.num_destinations() as i64, width], kind)?;
+        let width = messages.width(inputs.map(|v| v.map_or(0, Var::width)), kind, &values)?;
+        let mut rows = Collected::new(how, [how.rows(graph)?, width], kind)?;
         let transfer = {
             let (src, dst) = (src.pin()?, dst.pin()?);
-            messages.reduce(&*graph.local_shard()?, [&src, &dst], &values, &mut rows)?;
+            let edge = edge.as_ref().map(Var::pin).transpose()?;
+            let ends = ([&*src, &*dst], edge.as_deref());
+            messages.collect(&*graph.local_shard()?, ends, &values, &mut rows)?;
             graph.pull(&[&src], record)?
         };
         drop(values);
@@ -87,20 +138,23 @@ impl<'a> Tape<'a> {
         let mut rows = paused.resume()?;
         {
             let (values, dst) = (messages.values(self)?, dst.pin()?);
+            let edge = edge.as_ref().map(Var::pin).transpose()?;
             graph.pulled(collective.as_ref(), &layout, &mut |shard, parts| {
-                messages.reduce(shard, [&parts[0], &dst], &values, &mut rows)
+                let ends = ([&parts[0], &*dst], edge.as_deref());
+                messages.collect(shard, ends, &values, &mut rows)
             })?;
         }
         let (mut value, winner) = rows.finish();
-        if reduce == Reduce::Mean {
+        if how == Collect::Reduce(Reduce::Mean) {
             value = over_degrees(graph, value)?;
         }
         let y = self.manager().track_rows("propagated", value);
         let y = self.var(y, record);
         if let Some(src) = src {
             let winner = winner.map(|winner| self.manager().track("winning-edges", winner));
+            let ends = (src, dst, edge);
             let adjoint =
-                PropagateAdjoint { graph, src, dst, messages, reduce, winner, layout, collective };
+                PropagateAdjoint { graph, ends, messages, how, winner, layout, collective };
             self.record(&y, adjoint);
         }
         Ok(y)
@@ -125,11 +179,12 @@ impl Messages {
     }
 
     /// The width of a message, from that of an edge between zeros.
-    fn width(&self, [src, dst]: [i64; 2], kind: Kind, values: &[Tensor]) -> Result<i64> {
+    fn width(&self, [src, dst, edge]: [i64; 3], kind: Kind, values: &[Tensor]) -> Result<i64> {
         let zeros = |shape: &[i64], kind| tensor::zeros(shape, kind);
         let inputs = [
             zeros(&[1, src], kind)?,
             zeros(&[1, dst], kind)?,
+            zeros(&[1, edge], kind)?,
             zeros(&[1, 1], kind)?,
             zeros(&[1], Kind::Int64)?,
         ];
@@ -138,19 +193,22 @@ impl Messages {
         Ok(message.size()[1])
     }
 
-    /// Computes the messages of a shard's edges and takes them into the destinations' rows.
-    fn reduce(
+    /// Computes the messages of a shard's edges and takes them into the result.
+    fn collect(
         &self,
         shard: &GraphShard,
-        [src, dst]: [&Tensor; 2],
+        ([src, dst], edge): Inputs<'_>,
         values: &[Tensor],
-        rows: &mut Reduced,
+        rows: &mut Collected,
     ) -> Result<()> {
-        let (src, dst) = (Shared(src), Shared(dst));
+        let (src, dst, edge) = (Shared(src), Shared(dst), edge.map(Shared));
+        let first = rows.edges();
         let values: Vec<_> = values.iter().map(Shared).collect();
         let compute = |chunk: EdgeChunk<'_>| {
             let values: Vec<_> = values.iter().map(|v| v.whole()).collect();
-            let messages = (self.code)(&chunk.inputs(&src.whole(), &dst.whole())?, &values)?;
+            let edge = edge.map(Shared::whole);
+            let inputs = chunk.inputs([&src.whole(), &dst.whole()], edge.as_ref(), first)?;
+            let messages = (self.code)(&inputs, &values)?;
             check(&messages, chunk.dst.len())?;
             Ok((chunk.dst, messages.f_contiguous()?))
         };
@@ -158,10 +216,10 @@ impl Messages {
     }
 
     /// Plays the messages of a shard's edges backwards into `gradients`.
-    fn reduce_adjoint(
+    fn collect_adjoint(
         &self,
         shard: &GraphShard,
-        [src, dst]: [&Tensor; 2],
+        ([src, dst], edge): Inputs<'_>,
         values: &[Tensor],
         output: &Output<'_>,
         gradients: &mut Gradients,
@@ -169,25 +227,29 @@ impl Messages {
         let mut src_gradient = tensor::zeros(&src.size(), src.kind())?;
         let first = gradients.edges;
         gradients.edges += shard.by_dst.num_entries() as i64;
-        let (src, dst) = (Shared(src), Shared(dst));
+        let (src, dst, edge) = (Shared(src), Shared(dst), edge.map(Shared));
         let values: Vec<_> = values.iter().map(Shared).collect();
         let (gy, winner) = (Shared(output.gy), output.winner.map(Shared));
-        let needs = output.needs;
+        let (how, needs) = (output.how, output.needs);
         let compute = |chunk: EdgeChunk<'_>| {
             let values: Vec<_> = values.iter().map(|v| v.whole()).collect();
-            let inputs = chunk.inputs(&src.whole(), &dst.whole())?;
+            let edge = edge.map(Shared::whole);
+            let inputs = chunk.inputs([&src.whole(), &dst.whole()], edge.as_ref(), first)?;
             let run = SegmentGrad::run(&*self.code, inputs, &needs, values)?;
             let winner = winner.map(Shared::whole);
             let number = first + chunk.begin() as i64;
-            let gm = message_gradient(&gy.whole(), winner.as_ref(), &chunk.dst, number)?;
-            Ok((run.vjp(&gm)?, chunk.src().to_vec(), chunk.dst))
+            let gm = message_gradient(how, &gy.whole(), winner.as_ref(), &chunk.dst, number)?;
+            Ok((run.vjp(&gm)?, chunk.src().to_vec(), chunk.dst, number))
         };
-        for_chunks(shard, compute, |((inputs, parameters), src, dst)| {
+        for_chunks(shard, compute, |((inputs, parameters), src, dst, number)| {
             if let Some(Some(gradient)) = inputs.first() {
                 add(&gradient.f_contiguous()?, &src, &mut src_gradient)?;
             }
             if let Some(Some(gradient)) = inputs.get(1) {
                 add(&gradient.f_contiguous()?, &dst, &mut gradients.dst)?;
+            }
+            if let (Some(Some(gradient)), Some(all)) = (inputs.get(2), &gradients.edge) {
+                all.f_narrow(0, number, dst.len() as i64)?.f_copy_(gradient)?;
             }
             for (sum, gradient) in gradients.parameters.iter_mut().zip(parameters) {
                 if let Some(gradient) = gradient {
@@ -224,26 +286,31 @@ fn check(messages: &Tensor, edges: usize) -> Result<()> {
     Err(Error::config("message function", problem))
 }
 
+/// Rows of sources and destinations, and the edges' values.
+type Inputs<'i> = ([&'i Tensor; 2], Option<&'i Tensor>);
+
 /// What the adjoint knows of the output, and which inputs need a gradient.
 struct Output<'o> {
+    how: Collect,
     gy: &'o Tensor,
     winner: Option<&'o Tensor>,
-    needs: [bool; 4],
+    needs: [bool; 5],
 }
 
 /// What the shards' edges contribute to one after the other.
 struct Gradients {
     dst: Tensor,
+    /// If the edges' values need it.
+    edge: Option<Tensor>,
     parameters: Vec<Tensor>,
     edges: i64,
 }
 
 struct PropagateAdjoint<'a> {
     graph: &'a dyn Graph,
-    src: Var,
-    dst: Var,
+    ends: (Var, Var, Option<Var>),
     messages: Messages,
-    reduce: Reduce,
+    how: Collect,
     winner: Option<PointerTensor>,
     layout: [(usize, Kind); 1],
     collective: Option<Collective>,
@@ -252,44 +319,52 @@ struct PropagateAdjoint<'a> {
 /// Messages are computed again, with gradients on, where they were computed first; sources' gradients go to their owners.
 impl Adjoint for PropagateAdjoint<'_> {
     fn adjoint(self: Box<Self>, tape: &mut Tape<'_>, gradient: PointerTensor) -> Result<()> {
-        let PropagateAdjoint { graph, src, dst, messages, reduce, winner, layout, collective } =
-            *self;
+        let PropagateAdjoint { graph, ends, messages, how, winner, layout, collective } = *self;
+        let (src, dst, edge) = ends;
         let kind = gradient.kind();
-        let targets = (src.target(), dst.target());
+        let targets = [src.target(), dst.target(), edge.as_ref().and_then(Var::target)];
         let parameter_zeros = |p: &Parameter| tensor::zeros(tape.parameters().shape(*p), kind);
+        let edge_zeros = targets[2].as_ref().map(|target| tensor::zeros(&target.size, kind));
         let mut gradients = Gradients {
             dst: tensor::zeros(dst.size(), kind)?,
+            edge: edge_zeros.transpose()?,
             parameters: messages.parameters.iter().map(parameter_zeros).collect::<Result<_>>()?,
             edges: 0,
         };
         let (transfer, local) = {
             let mut gy = tensor::copy(&*gradient.pin()?)?;
-            if reduce == Reduce::Mean {
+            if how == Collect::Reduce(Reduce::Mean) {
                 gy = over_degrees(graph, gy)?;
             }
             let winner = winner.as_ref().map(PointerTensor::pin).transpose()?;
-            let needs = [targets.0.is_some(), targets.1.is_some(), false, false];
-            let output = Output { gy: &gy, winner: winner.as_deref(), needs };
+            let [src_needs, dst_needs, edge_needs] = [0, 1, 2].map(|i: usize| targets[i].is_some());
+            let needs = [src_needs, dst_needs, edge_needs, false, false];
+            let output = Output { how, gy: &gy, winner: winner.as_deref(), needs };
             let (values, dst) = (messages.values(tape)?, dst.pin()?);
+            let edge = edge.as_ref().map(Var::pin).transpose()?;
+            let edge = edge.as_deref();
             let local = {
                 let (shard, src) = (graph.local_shard()?, src.pin()?);
-                let ends = [&*src, &*dst];
-                messages.reduce_adjoint(&shard, ends, &values, &output, &mut gradients)?
+                let ends = ([&*src, &*dst], edge);
+                messages.collect_adjoint(&shard, ends, &values, &output, &mut gradients)?
             };
             let kept = collective.as_ref().map(|collective| (collective, &layout[..]));
             let transfer = graph.push(kept, &mut |shard, parts| {
-                let ends = [&parts[0], &*dst];
-                Ok(vec![messages.reduce_adjoint(shard, ends, &values, &output, &mut gradients)?])
+                let ends = ([&parts[0], &*dst], edge);
+                Ok(vec![messages.collect_adjoint(shard, ends, &values, &output, &mut gradients)?])
             })?;
             (transfer, local)
         };
-        drop((collective, gradient, winner, src, dst));
-        for (parameter, gradient) in messages.parameters.iter().zip(gradients.parameters) {
+        drop((collective, gradient, winner, src, dst, edge));
+        let Gradients { dst, edge, parameters, .. } = gradients;
+        for (parameter, gradient) in messages.parameters.iter().zip(parameters) {
             tape.add_parameter_grad(*parameter, gradient)?;
         }
-        if targets.1.is_some() {
-            let gradient = tape.manager().track_rows("gradient", gradients.dst);
-            tape.add_grad(targets.1.as_ref(), gradient)?;
+        for (target, gradient) in targets[1..].iter().zip([Some(dst), edge]) {
+            if let (Some(target), Some(gradient)) = (target, gradient) {
+                let gradient = tape.manager().track_rows("gradient", gradient);
+                tape.add_grad(Some(target), gradient)?;
+            }
         }
         let local = tape.manager().track_rows("partial-gradient", local);
         let collective = graph.complete(transfer)?;
@@ -297,9 +372,9 @@ impl Adjoint for PropagateAdjoint<'_> {
         graph.pushed(collective.as_ref(), &layout, &mut |rows, parts| {
             add_rows(&parts[0], rows, &mut local)
         })?;
-        if targets.0.is_some() {
+        if targets[0].is_some() {
             let gradient = tape.manager().track_rows("gradient", local);
-            tape.add_grad(targets.0.as_ref(), gradient)?;
+            tape.add_grad(targets[0].as_ref(), gradient)?;
         }
         Ok(())
     }

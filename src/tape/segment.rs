@@ -68,6 +68,13 @@ impl Tape<'_> {
         Ok(y)
     }
 
+    /// The same value, kept from here on instead of computed again from what it was made of. No gradient passes.
+    pub fn store(&mut self, x: &Var) -> Result<Var> {
+        let value = tensor::copy(&*x.pin()?)?;
+        let value = self.manager().track("stored", value);
+        Ok(self.input(&value))
+    }
+
     /// The rectified linear unit, max(x, 0).
     pub fn relu(&mut self, x: &Var) -> Result<Var> {
         self.segment("relu", &[x], &[], |x, _| Ok(x[0].f_relu()?))

@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 use crate::graph::{GraphShard, ShardBuilder};
 use crate::tape::GraphShardManager;
 
-/// A graph cut into partitions of consecutive nodes.
+/// A graph cut into partitions of consecutive nodes. The feature row of an edge is its place in `edges`.
 #[derive(Debug, Clone)]
 pub struct TestGraph {
     /// Source, destination and weight of each edge.
@@ -44,6 +44,7 @@ impl TestGraph {
             if theirs.contains(&src) && own.contains(&dst) {
                 builder.push(src - theirs.start, dst - own.start);
                 builder.push_weight(weight);
+                builder.push_feature_row(i as u64);
                 if let Some(etype) = self.types.get(i) {
                     builder.push_type(*etype);
                 }

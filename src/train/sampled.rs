@@ -13,7 +13,7 @@ use crate::graph::Block;
 use crate::io::IoTotals;
 use crate::ipc::Phase;
 use crate::loader::{DataLoader, MiniBatch};
-use crate::nn::{Optimizer, ScoreSums, clip_grad_norm};
+use crate::nn::{Model, Optimizer, ScoreSums, clip_grad_norm};
 use crate::spill::PartitionDataManager;
 use crate::tape::{BlockGraph, Graph, Tape};
 use crate::tensor;
@@ -37,8 +37,10 @@ pub enum Reduce {
 /// Trains the model of a [`Trainer`] on batches whose [`FEATURES`] and [`LABELS`] are read.
 #[derive(Clone, Copy)]
 pub struct SampledTrainer<'a> {
-    /// The model and its task. Of its data, nothing is used here.
+    /// The task, and the model's parameters. Of its data, nothing is used here.
     pub full: &'a Trainer<'a>,
+    /// The model.
+    pub model: &'a dyn Model,
     /// The batches.
     pub loader: &'a DataLoader,
     /// How gradients are put together.
@@ -105,7 +107,7 @@ impl SampledTrainer<'_> {
 
     /// This rank's gradient of the mean loss over the batch, and its counts.
     fn step(&self, batch: &MiniBatch, epoch: u32, step: usize) -> Result<(Tensor, [f64; 6])> {
-        let Trainer { manager, model, parameters, loss, seed, policy, .. } = self.full;
+        let Trainer { manager, parameters, loss, seed, policy, .. } = self.full;
         let seeds = batch.seeds().len();
         if seeds == 0 {
             let flat = parameters.flat();
@@ -118,7 +120,7 @@ impl SampledTrainer<'_> {
         let mut tape = Tape::training(manager, parameters, *policy, key);
         let features = batch.input(FEATURES)?.f_to_kind(parameters.kind())?;
         let features = tape.input(&manager.track("features", features));
-        let logits = model.forward(&mut tape, &graphs, features)?;
+        let logits = self.model.forward(&mut tape, &graphs, features)?;
         let labels = batch.output(LABELS)?;
         let (counts, gradient) = {
             let values = logits.pin()?;

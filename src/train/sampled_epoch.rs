@@ -23,7 +23,7 @@ impl Training<'_> {
         let lr = self.set_learning_rate();
         trainer.manager.precall_func()?;
         let begin = Instant::now();
-        let pass = samples.pass(self.epoch, &mut self.optimizer, self.regime.clip_norm)?;
+        let pass = samples.pass(self.epoch, &mut self.optimizers[0], self.regime.clip_norm)?;
         let epoch_s = begin.elapsed().as_secs_f64();
         trainer.manager.callback_func()?;
         let scores = trainer.validate()?;

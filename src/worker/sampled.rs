@@ -10,7 +10,8 @@ use crate::dist::{DistGraph, IndexConfig, write_index};
 use crate::error::{Error, Result};
 use crate::io::DiskStorage;
 use crate::loader::DataLoader;
-use crate::nn::Task;
+use crate::nn::{Model, Task};
+use crate::tape::Graph;
 use crate::tensor;
 use crate::train::{FEATURES, LABELS, SampledTrainer, Trainer};
 
@@ -18,16 +19,17 @@ use crate::train::{FEATURES, LABELS, SampledTrainer, Trainer};
 /// the whole graph. Two collectives. `None` for full-batch training.
 pub(super) fn loader(
     setup: &RankSetup,
+    graph: &dyn Graph,
     here: Surroundings<'_>,
     config: &RunConfig,
 ) -> Result<Option<DataLoader>> {
     let Some(sampling) = &config.sampling else { return Ok(None) };
-    let RankSetup { manager, partition, graph, group, .. } = setup;
+    let RankSetup { manager, partition, group } = setup;
     let keys =
         IndexConfig { weight: config.keys.edge_weight.clone(), probability: None, ends: false };
     let counters = manager.store().counters();
     let out_degrees: Vec<u32> = {
-        let degrees = crate::tape::Graph::out_degrees(graph).pin()?;
+        let degrees = graph.out_degrees().pin()?;
         tensor::slice::<i64>(&degrees).iter().map(|degree| *degree as u32).collect()
     };
     write_index(partition, &out_degrees, &keys, here.folder, &DiskStorage::default(), counters)?;
@@ -64,12 +66,12 @@ fn train_nodes(setup: &RankSetup) -> Result<Vec<u64>> {
 
 /// The trainer on sampled batches beside the one on the full graph.
 pub(super) fn samples<'a>(
-    full: &'a Trainer<'a>,
+    (full, model): (&'a Trainer<'a>, &'a dyn Model),
     loader: &'a DataLoader,
     config: &RunConfig,
 ) -> Result<SampledTrainer<'a>> {
     let sampling = config.sampling.as_ref();
     let sampling = sampling.ok_or_else(|| Error::Internal("nothing is sampled".to_owned()))?;
     let edge_types = config.model.kind.uses_edge_types();
-    Ok(SampledTrainer { full, loader, reduce: sampling.reduce, edge_types })
+    Ok(SampledTrainer { full, model, loader, reduce: sampling.reduce, edge_types })
 }

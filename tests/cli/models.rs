@@ -29,20 +29,26 @@ fn combinations_that_make_no_sense_are_named() {
         ("--model appnp --residual", "stacks of graph layers"),
         ("--model appnp --alpha 1.5", "--alpha"),
         ("--model sgc --hops 0", "--hops"),
+        ("--model sign --mode sample", "only once"),
+        ("--model appnp --edge-weight-key weight --mode sample", "full graph"),
+        ("--model gat --edge-weight-key weight", "take no edge weights"),
     ] {
         train(folder.path(), flags).assert().code(1).stderr(contains(problem));
     }
 }
 
 #[test]
-fn sgc_exchanges_nothing_but_gradients() {
-    let folder = tempfile::tempdir().unwrap();
-    train(folder.path(), "--model sgc --hops 3 --epochs 3").assert().success();
-    let metrics = std::fs::read_to_string(folder.path().join("run/metrics.jsonl")).unwrap();
-    let lines = metrics.lines().map(|l| serde_json::from_str::<serde_json::Value>(l).unwrap());
-    let epochs = lines.filter(|line| line["event"] == "epoch");
-    let turns: Vec<_> = epochs.map(|epoch| epoch["lock_turns"].as_u64().unwrap()).collect();
-    assert_eq!(turns, [1, 1, 1]);
+fn sgc_and_sign_exchange_nothing_but_gradients() {
+    for model in ["sgc", "sign"] {
+        let folder = tempfile::tempdir().unwrap();
+        let flags = format!("--hops 3 --epochs 3 --model {model}");
+        train(folder.path(), &flags).assert().success();
+        let metrics = std::fs::read_to_string(folder.path().join("run/metrics.jsonl")).unwrap();
+        let lines = metrics.lines().map(|l| serde_json::from_str::<serde_json::Value>(l).unwrap());
+        let epochs = lines.filter(|line| line["event"] == "epoch");
+        let turns: Vec<_> = epochs.map(|epoch| epoch["lock_turns"].as_u64().unwrap()).collect();
+        assert_eq!(turns, [1, 1, 1], "{model}");
+    }
 }
 
 #[test]
@@ -65,7 +71,7 @@ fn a_resumed_run_ends_in_the_same_bits_running_statistics_included() {
 }
 
 #[test]
-fn message_flow_graphs_serve_the_models_that_propagate() {
+fn message_flow_graphs_and_one_shot_aggregation_serve_the_models_that_propagate() {
     let losses = |flags: &str| {
         let folder = tempfile::tempdir().unwrap();
         train(folder.path(), flags).args(["--epochs", "2", "--dropout", "0"]).assert().success();
@@ -73,10 +79,16 @@ fn message_flow_graphs_serve_the_models_that_propagate() {
         let lines = metrics.lines().map(|l| serde_json::from_str::<serde_json::Value>(l).unwrap());
         lines.map(|line| line["loss"].as_f64().unwrap()).collect::<Vec<_>>()
     };
-    for model in ["--model appnp --hops 3", "--model sgc", "--jk max --norm layer --residual"] {
-        let (full, mfg) = (losses(model), losses(&format!("{model} --mfg")));
-        let close = full.iter().zip(&mfg).all(|(a, b)| (a - b).abs() < 1e-5 * (1.0 + a.abs()));
-        assert!(close && full.len() == mfg.len(), "{model}: {mfg:?} instead of {full:?}");
+    let weighted = "--model appnp --hops 3 --edge-weight-key weight";
+    let stack = "--jk max --norm layer --residual";
+    for model in ["--model appnp --hops 3", weighted, "--model sgc", "--model sign", stack] {
+        let full = losses(model);
+        for mode in ["--mfg", "--one-shot"] {
+            let other = losses(&format!("{model} {mode}"));
+            let pairs = full.iter().zip(&other);
+            let close = pairs.into_iter().all(|(a, b)| (a - b).abs() < 1e-5 * (1.0 + a.abs()));
+            assert!(close && full.len() == other.len(), "{model} {mode}: {other:?}, not {full:?}");
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use sar::Result;
 use sar::data::dgl::Partition;
-use sar::data::{NodeColumn, NodeFeatures, Normalize, Shards};
+use sar::data::{EdgeData, NodeColumn, NodeFeatures, Normalize, Shards};
 use sar::dist::{DistGraph, Fanout, IndexConfig};
 use sar::io::IoCounters;
 use sar::loader::{DataLoader, DataLoaderConfig, DistNeighborSampler};
@@ -34,7 +34,7 @@ pub(crate) fn kinds() -> Vec<ModelKind> {
     }
     let heads = Heads { heads: 2, attention_dropout: 0.0 };
     kinds.extend([ModelKind::Gat(heads), ModelKind::Gatv2(heads)]);
-    kinds.push(ModelKind::Appnp { hops: 3, alpha: 0.1 });
+    kinds.push(ModelKind::Appnp { hops: 3, alpha: 0.1, edge_weights: false });
     kinds.push(ModelKind::Rgcn { regularizer: Regularizer::Basis(2) });
     kinds
 }
@@ -49,7 +49,8 @@ fn difference(
 ) -> Result<f64> {
     let (manager, group) = (&context.manager, &context.group);
     let partition = Partition::open(graph.config(), context.rank)?;
-    let Shards { shards, sources } = Shards::load(&partition, Some(weight), true)?;
+    let columns = EdgeData { weight: Some(weight), types: true, ..Default::default() };
+    let Shards { shards, sources } = Shards::load(&partition, columns)?;
     let shards = shards.into_iter().map(|shard| manager.track("shard", shard)).collect();
     assert!(manager.partition_data.set(shards).is_ok());
     let own = graph.book().node_range(context.rank);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use sar::Result;
 use sar::comm::{NoHooks, gather_grads};
 use sar::data::dgl::Partition;
-use sar::data::{NodeColumn, NodeFeatures, Normalize, Shards, load_labels, load_mask};
+use sar::data::{EdgeData, NodeColumn, NodeFeatures, Normalize, Shards, load_labels, load_mask};
 use sar::dist::{DistGraph, Fanout, IndexConfig};
 use sar::io::IoCounters;
 use sar::loader::{DataLoader, DataLoaderConfig, DistNeighborSampler};
@@ -14,7 +14,7 @@ use sar::nn::{Loss, ModelConfig, Optimizer, OptimizerConfig, Sizes, Task};
 use sar::spill::Masks;
 use sar::tape::{Constants, Graph, GraphShardManager, ParameterBuilder, Policy, Tape};
 use sar::testing::{RankContext, on_ranks};
-use sar::train::{FEATURES, LABELS, Reduce, SampledTrainer, Totals, Trainer};
+use sar::train::{FEATURES, GraphModel, LABELS, Reduce, SampledTrainer, Totals, Trainer};
 use tch::{Kind, Tensor};
 
 use crate::common;
@@ -55,15 +55,14 @@ fn train(
     let parameters = Rc::new(builder.finish(manager, Kind::Double)?);
     let nothing = Tensor::zeros([0, 0], (Kind::Double, tch::Device::Cpu));
     let nothing = manager.track("nothing", nothing);
+    // Of the full graph nothing is used.
+    let forward = GraphModel { model: &*stack, graphs: Vec::new(), features: nothing.clone() };
     let full = Trainer {
         manager,
         group,
-        // Of the full graph nothing is used.
-        features: nothing.clone(),
+        forward: &forward,
         labels: nothing.clone(),
         masks: Masks { train: nothing.clone(), val: nothing.clone(), test: nothing },
-        graphs: Vec::new(),
-        model: &*stack,
         parameters: &parameters,
         loss: Loss::new(Task::Classification),
         divisor: 1.0,
@@ -74,7 +73,7 @@ fn train(
         constants: Constants::default(),
     };
     let (loader, reduce) = (&loader, how.reduce);
-    let trainer = SampledTrainer { full: &full, loader, reduce, edge_types: true };
+    let trainer = SampledTrainer { full: &full, model: &*stack, loader, reduce, edge_types: true };
     let sgd = OptimizerConfig::Sgd { lr: LR, momentum: 0.0, weight_decay: 0.0 };
     let mut optimizer = Optimizer::new(sgd, manager)?;
     for epoch in 1..=how.epochs {
@@ -100,7 +99,8 @@ fn full_step(
 ) -> Result<Vec<f64>> {
     let (manager, group) = (&context.manager, &context.group);
     let partition = Partition::open(graph.config(), context.rank)?;
-    let Shards { shards, sources } = Shards::load(&partition, Some("weight"), true)?;
+    let columns = EdgeData { weight: Some("weight"), types: true, ..Default::default() };
+    let Shards { shards, sources } = Shards::load(&partition, columns)?;
     let shards = shards.into_iter().map(|shard| manager.track("shard", shard)).collect();
     assert!(manager.partition_data.set(shards).is_ok());
     let first = graph.book().node_range(context.rank).start;

@@ -81,6 +81,35 @@ pub fn load_mask(partition: &Partition, key: Option<&str>, name: &str) -> Result
     Ok(Some(Tensor::f_from_slice(&mask)?))
 }
 
+/// The node type that a model is to predict: the one with labels; of several, the one with training nodes.
+///
+/// # Errors
+/// If there are no labels, or several types have them.
+pub fn labelled_type(
+    partition: &Partition,
+    label: Option<&str>,
+    train_mask: Option<&str>,
+) -> Result<usize> {
+    let (set, ntypes) = (partition.node_features(), partition.book().ntypes());
+    let labels = LABELS.require(set, label)?;
+    let masks = Role { what: "mask", flag: "--train-mask-key", usual: &["train_mask"] };
+    let masks = masks.find(set, train_mask)?.unwrap_or_default();
+    let mut types: Vec<usize> = (0..ntypes.len()).filter(|ty| labels[*ty].is_some()).collect();
+    if types.len() > 1 {
+        types.retain(|ty| masks.get(*ty).is_some_and(Option::is_some));
+    }
+    if let [ty] = types[..] {
+        return Ok(ty);
+    }
+    let labelled = ntypes.iter().zip(&labels).filter(|(_, labels)| labels.is_some());
+    let labelled: Vec<&str> = labelled.map(|(name, _)| name.as_str()).collect();
+    let problem =
+        format!("several node types have labels ({}); one is learned", labelled.join(", "));
+    let key = label.unwrap_or("label");
+    Err(Error::input(set.path(), key, problem)
+        .with_hint(format!("say which with --label-key {}/{key}", labelled[0])))
+}
+
 /// Lets `read` fill the part of `all`, `width` values per node, that belongs to each type's nodes.
 pub(super) fn fill_types<T>(
     partition: &Partition,

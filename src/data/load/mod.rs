@@ -1,5 +1,6 @@
 //! From a partition's files to what training works on: shards, features, labels, masks.
 
+mod edge_features;
 mod features;
 mod keys;
 mod labels;
@@ -8,11 +9,12 @@ mod relations;
 mod shards;
 mod targets;
 
+pub use edge_features::EdgeFeatures;
 pub use features::{NodeFeatures, Normalize};
 pub use keys::DataKeys;
-pub use labels::{label_columns, load_labels, load_mask};
+pub use labels::{label_columns, labelled_type, load_labels, load_mask};
 pub use node_column::NodeColumn;
 pub use relations::load_relations;
-pub use shards::Shards;
 pub(crate) use shards::edge_columns;
+pub use shards::{EdgeData, Shards};
 pub use targets::{Targets, load_targets};

@@ -19,14 +19,26 @@ pub struct Shards {
     pub sources: Vec<Vec<u32>>,
 }
 
+/// What is kept of each edge besides its ends.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct EdgeData<'k> {
+    /// The weight with this key.
+    pub weight: Option<&'k str>,
+    /// Its type.
+    pub types: bool,
+    /// Its row among the partition's edge features: what [`EdgeFeatures`](super::EdgeFeatures) are read by.
+    pub feature_rows: bool,
+}
+
 impl Shards {
-    /// Reads the inner edges of a partition, with one weight each if a key is given, and with their types if asked.
+    /// Reads the inner edges of a partition.
     ///
     /// # Errors
     /// If the edges or weights cannot be read, or a partition has more than 2^32 nodes or edges of one source rank.
-    pub fn load(partition: &Partition, weight_key: Option<&str>, with_types: bool) -> Result<Self> {
+    pub fn load(partition: &Partition, columns: EdgeData<'_>) -> Result<Self> {
         let book = partition.book();
-        let weights = weight_key.map(|key| edge_columns(partition, key)).transpose()?;
+        let weights = columns.weight.map(|key| edge_columns(partition, key)).transpose()?;
+        let first_rows = first_rows(partition);
         let mut builders: Vec<_> = (0..book.num_parts()).map(|_| ShardBuilder::default()).collect();
         let starts: Vec<u64> = (0..book.num_parts()).map(|p| book.node_range(p).start).collect();
         let local = |row: u64| {
@@ -49,8 +61,12 @@ impl Shards {
                     builders[owner]
                         .push_weight(weights[block.etype[i] as usize][block.row[i] as usize]);
                 }
-                if with_types {
+                if columns.types {
                     builders[owner].push_type(block.etype[i] as u16);
+                }
+                if columns.feature_rows {
+                    let row = first_rows[block.etype[i] as usize] + block.row[i];
+                    builders[owner].push_feature_row(row);
                 }
             }
         }
@@ -62,6 +78,13 @@ impl Shards {
         let (shards, sources) = built.unzip();
         Ok(Shards { shards, sources })
     }
+}
+
+/// Where the rows of each edge type begin if those of all types lie one after the other.
+pub(super) fn first_rows(partition: &Partition) -> Vec<u64> {
+    let (book, part) = (partition.book(), partition.part());
+    let first = book.edge_range(part).start;
+    (0..book.etypes().len()).map(|etype| book.edge_type_range(part, etype).start - first).collect()
 }
 
 /// One column of weights per edge type, in the order of feature rows.

@@ -9,6 +9,7 @@ use super::graph_sizes::GraphSizes;
 use crate::data::dgl::PartitionConfig;
 use crate::error::{Error, Result};
 use crate::launcher::governor::share;
+use crate::launcher::relations::relations;
 use crate::launcher::train;
 use crate::worker::{MemoryBudget, RunConfig};
 
@@ -92,6 +93,11 @@ pub fn plan(config: &RunConfig) -> Result<Plan> {
     }
     train::check(config)?;
     let partitions = PartitionConfig::open(&config.part_json)?;
+    if relations(config, &partitions)?.is_some() {
+        let problem = "a model with a layer per edge type cannot be planned";
+        return Err(Error::config("--part-json", problem)
+            .with_hint("plan is for features of one width on every node type"));
+    }
     let sizes = GraphSizes::read(config, &partitions)?;
     let forecast = forecast(config, &sizes)?;
     let least = forecast.memory.bytes(config.resident, 1);
