@@ -88,13 +88,14 @@ fn edges_are_split_by_masks_that_files_hold() {
         (0..40).flat_map(|i| [(i, (i + 1) % 40), (i, (i + 7) % 40)]).collect();
     let lines: Vec<String> = edges.iter().map(|(a, b)| format!("{a},{b}")).collect();
     std::fs::write(path("edges.csv"), lines.join("\n")).unwrap();
-    let mask = |keep: fn(usize) -> bool| -> String {
-        (0..edges.len()).map(|i| format!("{}\n", u8::from(keep(i)))).collect()
+    let mask = |keep: fn(usize) -> bool| {
+        let rows: Vec<_> = (0..edges.len()).map(|i| u8::from(keep(i)).to_string()).collect();
+        rows.join("\n")
     };
     std::fs::write(path("train.csv"), mask(|i| i % 10 != 0)).unwrap();
     std::fs::write(path("test.csv"), mask(|i| i % 10 == 0)).unwrap();
-    let rows: String = (0..40).map(|i| format!("{},{}\n", i % 7, i % 3)).collect();
-    std::fs::write(path("feat.csv"), rows).unwrap();
+    let rows: Vec<_> = (0..40).map(|i| format!("{},{}", i % 7, i % 3)).collect();
+    std::fs::write(path("feat.csv"), rows.join("\n")).unwrap();
     let mut partition = Command::cargo_bin("sar-single").unwrap();
     partition.arg("partition").arg("--edges").arg(path("edges.csv"));
     for (flag, name) in [("--node-data", "feat"), ("--edge-data", "train"), ("--edge-data", "test")]

@@ -29,8 +29,9 @@ pub(super) fn bound(run: &RunConfig, sizes: &GraphSizes, cache: f64) -> f64 {
     let pass = 2.0 * (4.0 * edges + 8.0 * nodes);
     let hidden = element * (model.hidden * model.kind.heads()) as f64;
     let bytes = match model.kind {
-        // Its features are propagated before the first epoch.
+        // Features are propagated before the first epoch.
         ModelKind::Sgc { .. } => 2.0 * nodes * input,
+        ModelKind::Sign { hops, .. } => 2.0 * nodes * input * (hops + 1) as f64,
         ModelKind::Appnp { hops, .. } => {
             let steps = hops as f64 * element * sizes.outputs as f64;
             nodes * (2.0 * input + 5.0 * steps) + halo * 2.0 * steps + hops as f64 * pass

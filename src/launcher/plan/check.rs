@@ -29,7 +29,8 @@ pub(in crate::launcher) fn check(
 ) -> Result<()> {
     let budget = run.memory_budget.bytes();
     let free = free(&run.spill_dir);
-    if run.sampling.is_some() || run.relations.is_some() || is_small(partitions, budget, free) {
+    let planned = run.sampling.is_none() && run.relations.is_none();
+    if !planned || is_small(partitions, budget, free) {
         return Ok(());
     }
     // What is wrong with the data the run itself will say.

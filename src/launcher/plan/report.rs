@@ -94,10 +94,9 @@ pub fn plan(config: &RunConfig) -> Result<Plan> {
     train::check(config)?;
     let partitions = PartitionConfig::open(&config.part_json)?;
     if relations(config, &partitions)?.is_some() {
-        let problem = "the plan is of models on one graph; this one has a layer per edge type";
-        return Err(
-            Error::config("plan", problem).with_hint("start the run: it keeps to its budget")
-        );
+        let problem = "a model with a layer per edge type cannot be planned";
+        return Err(Error::config("--part-json", problem)
+            .with_hint("plan is for features of one width on every node type"));
     }
     let sizes = GraphSizes::read(config, &partitions)?;
     let forecast = forecast(config, &sizes)?;
