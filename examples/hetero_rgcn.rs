@@ -14,8 +14,8 @@ use sar::data::dgl::{Partition, PartitionConfig};
 use sar::data::{NodeFeatures, Normalize, Shards, load_relations};
 use sar::io::IoCounters;
 use sar::nn::{
-    EmbeddedNodes, HeteroConfig, HeteroStack, Loss, ModelKind, NodeEmbedding, Norm, Optimizer,
-    OptimizerConfig, RelationMerge, Task,
+    HeteroConfig, HeteroStack, Loss, ModelKind, NodeEmbedding, Norm, Optimizer, OptimizerConfig,
+    RelationMerge, Task,
 };
 use sar::tape::{HeteroGraphShardManager, ParameterBuilder, Policy, Tape};
 use sar::testing::{RankContext, on_ranks};
@@ -37,7 +37,7 @@ fn train(context: RankContext) -> Result<[f64; 2]> {
     let config = PartitionConfig::open(Path::new("tests/fixtures/hetero/g.json"))?;
     let partition = Partition::open(&config, rank)?;
     let book = partition.book();
-    let shards = load_relations(&partition)?.into_iter();
+    let shards = load_relations(&partition, None)?.into_iter();
     let shards = shards.map(|Shards { shards, sources }| (shards, sources)).collect();
     let graph = HeteroGraphShardManager::new(&manager, &group, book, shards)?;
 
@@ -53,14 +53,9 @@ fn train(context: RankContext) -> Result<[f64; 2]> {
     let model = HeteroStack::new(&mut builder, &graph, &model, &[None, Some(2)], (PAPER, 2))?;
     let parameters = Rc::new(builder.finish(&manager, Kind::Float)?);
     let mut optimizer = Optimizer::new(adam, &manager)?;
-    let own = book.node_type_range(rank, AUTHOR);
-    let authors = EmbeddedNodes {
-        first: (0..rank).map(|p| book.node_type_range(p, AUTHOR)).map(|r| r.end - r.start).sum(),
-        own: (own.end - own.start) as usize,
-        total: book.num_nodes_of_type(AUTHOR),
-    };
-    let mut embedding =
-        NodeEmbedding::new(&manager, authors, (model.width(), Kind::Float), 1, adam)?;
+    let authors = ("author", book.type_nodes(rank, AUTHOR));
+    let embedding = NodeEmbedding::new(&manager, authors, (model.width(), Kind::Float), 1)?;
+    let mut rows_optimizer = Optimizer::new(adam, &manager)?;
 
     // The features of papers hold their age; those of authors are left out.
     let features =
@@ -84,7 +79,7 @@ fn train(context: RankContext) -> Result<[f64; 2]> {
         let (part, gradient) = loss.forward(&*logits.pin()?, &labels, &mask, total)?;
         let gradients = tape.backward(logits, gradient)?;
         // Weights have one gradient on all ranks; learned rows belong to one.
-        embedding.update(&rows, &gradients)?;
+        rows_optimizer.step(embedding.parameters(), embedding.flat_gradient(&rows, &gradients)?)?;
         let flat = parameters.flat_gradients(&gradients)?;
         drop(gradients);
         let sums = vec![flat, Tensor::f_from_slice(&[part])?];

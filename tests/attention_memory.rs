@@ -120,6 +120,9 @@ const CONFIG: AttentionConfig = AttentionConfig {
     merge: HeadMerge::Concat,
 };
 
+/// Makes a layer.
+type Make = fn(&mut ParameterBuilder) -> Box<dyn Conv>;
+
 #[test]
 fn the_peak_of_attention_grows_with_the_structure_alone() {
     if fs::write("/proc/self/clear_refs", "5").is_err() {
@@ -127,7 +130,7 @@ fn the_peak_of_attention_grows_with_the_structure_alone() {
         let _ = writeln!(std::io::stderr(), "SKIPPED: the peak of memory cannot be reset here");
         return;
     }
-    let layers: [(&str, fn(&mut ParameterBuilder) -> Box<dyn Conv>); 2] = [
+    let layers: [(&str, Make); 2] = [
         ("GAT", |parameters| Box::new(GatConv::new(parameters, CONFIG))),
         ("GATv2", |parameters| Box::new(Gatv2Conv::new(parameters, CONFIG))),
     ];

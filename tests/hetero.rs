@@ -16,8 +16,8 @@ use sar::data::{NodeFeatures, Normalize, Shards, load_relations};
 use sar::graph::{CanonicalEtype, GraphShard, PartitionBook, ShardBuilder};
 use sar::io::IoCounters;
 use sar::nn::{
-    AttentionConfig, Conv, EmbeddedNodes, GatConv, GcnConv, GcnConvConfig, HeadMerge, Heads,
-    HeteroConfig, HeteroGraphConv, HeteroStack, ModelKind, NodeEmbedding, Norm, OptimizerConfig,
+    AttentionConfig, Conv, GatConv, GcnConv, GcnConvConfig, HeadMerge, Heads, HeteroConfig,
+    HeteroGraphConv, HeteroStack, ModelKind, NodeEmbedding, Norm, Optimizer, OptimizerConfig,
     RelationMerge, SageAggregator, SageConv, SageConvConfig,
 };
 use sar::tape::{HeteroGraphShardManager, Init, ParameterBuilder, Policy, Tape};
@@ -96,7 +96,7 @@ fn dgl_rank(
     let config = PartitionConfig::open(&common::repository("tests/fixtures/hetero/g.json"))?;
     let partition = Partition::open(&config, context.rank)?;
     let manager = &context.manager;
-    let shards = load_relations(&partition)?.into_iter();
+    let shards = load_relations(&partition, None)?.into_iter();
     let shards = shards.map(|Shards { shards, sources }| (shards, sources)).collect();
     let graph = HeteroGraphShardManager::new(manager, &context.group, partition.book(), shards)?;
     let mut builder = ParameterBuilder::new(1);
@@ -286,9 +286,9 @@ fn step(
     }
     parameters.set_flat(Tensor::from_slice(&flat))?;
     let nodes = |t: usize| begin(counts, rank, t)..begin(counts, rank + 1, t);
-    let own = EmbeddedNodes { first: nodes(1).start, own: counts[rank][1] as usize, total: 8 };
+    let own = ("b", book.type_nodes(rank, 1));
     let sgd = OptimizerConfig::Sgd { lr: 0.1, momentum: 0.0, weight_decay: 0.0 };
-    let mut embedding = NodeEmbedding::new(manager, own, (model.width(), Kind::Double), 5, sgd)?;
+    let embedding = NodeEmbedding::new(manager, own, (model.width(), Kind::Double), 5)?;
 
     let mut tape = Tape::training(manager, &parameters, Policy::Rematerialise, (3, 1));
     let learned = embedding.input(&mut tape);
@@ -299,7 +299,8 @@ fn step(
     let cotangent = wave(nodes(0), 2);
     let loss = (&output * &cotangent).sum(Kind::Double).double_value(&[]);
     let gradients = tape.backward(logits, cotangent)?;
-    embedding.update(&learned, &gradients)?;
+    let gradient = embedding.flat_gradient(&learned, &gradients)?;
+    Optimizer::new(sgd, manager)?.step(embedding.parameters(), gradient)?;
     Ok(Step {
         logits: values(&output),
         loss,
@@ -367,23 +368,22 @@ fn gradients_are_derivatives() {
 fn learned_rows_come_back_on_another_number_of_partitions() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("embeds.safetensors");
-    let embedding = |context: &RankContext, counts: &Counts, seed: u64| {
-        let (first, own) = (begin(counts, context.rank, 1), counts[context.rank][1] as usize);
-        let nodes = EmbeddedNodes { first, own, total: 8 };
-        let layout = (3, Kind::Float);
-        NodeEmbedding::new(&context.manager, nodes, layout, seed, OptimizerConfig::default())
+    let embedding = |context: &RankContext, counts: &Counts, ntype: &str, seed: u64| {
+        let nodes = (ntype, book(counts).type_nodes(context.rank, 1));
+        NodeEmbedding::new(&context.manager, nodes, (3, Kind::Float), seed)
     };
     let save = |context: RankContext| {
-        let embedding = embedding(&context, PARTITIONINGS[3], 1)?;
-        embedding.save(&path, "b", &*context.group)?;
+        let embedding = embedding(&context, PARTITIONINGS[3], "b", 1)?;
+        embedding.save(&path, &*context.group)?;
         Ok(values(&embedding.rows()?))
     };
     let saved = on_ranks(4, 1, save).unwrap().concat();
     let load = |context: RankContext| {
-        let embedding = embedding(&context, PARTITIONINGS[1], 2)?;
-        let unlike = embedding.load(&path, "a").unwrap_err().to_string();
+        let other = embedding(&context, PARTITIONINGS[1], "a", 2)?;
+        let unlike = other.load(&path).unwrap_err().to_string();
         assert!(unlike.contains("embeds.a.weight"), "{unlike}");
-        embedding.load(&path, "b")?;
+        let embedding = embedding(&context, PARTITIONINGS[1], "b", 2)?;
+        embedding.load(&path)?;
         Ok(values(&embedding.rows()?))
     };
     assert_eq!(on_ranks(2, 1, load).unwrap().concat(), saved);

@@ -1,4 +1,5 @@
 //! Files through the page cache, around it, and partly both: the same bytes, within the share.
+#![allow(clippy::unwrap_used)]
 
 use proptest::prelude::*;
 use sar::io::{DiskStorage, IoMode, Storage, read_split};

@@ -13,7 +13,7 @@ use sar::nn::{LearningRate, Loss, Model, Schedule, ScoreSums, Task, clip_grad_no
 use sar::spill::Masks;
 use sar::tape::{Constants, Graph, ParameterBuilder, Policy, Tape, Var};
 use sar::testing::{RankContext, on_ranks};
-use sar::train::{Totals, Trainer};
+use sar::train::{GraphModel, Totals, Trainer};
 use tch::{Kind, Tensor};
 
 type Tensors = HashMap<String, Tensor>;
@@ -128,14 +128,14 @@ fn evaluate(task: Task, name: &str, boundaries: &[i64]) -> Evaluation {
         let count = |name: &str| data[name].sum(Kind::Int64).int64_value(&[]);
         let divisor = loss.divisor(&data["labels"], &data["train"].to_kind(Kind::Bool))?;
         let parameters = ParameterBuilder::new(0).finish(&manager, Kind::Float)?;
+        let features = track("features", own("logits"));
+        let forward = GraphModel { model: &Fixed, graphs: Vec::new(), features };
         Trainer {
             manager: &manager,
             group: &*group,
-            features: track("features", own("logits")),
+            forward: &forward,
             labels: track("labels", own("labels")),
             masks,
-            graphs: Vec::new(),
-            model: &Fixed,
             parameters: &parameters.into(),
             loss,
             divisor,

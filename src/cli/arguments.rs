@@ -9,6 +9,7 @@ use super::generate::{GenerateArgs, generate};
 use super::inspect::{InspectArgs, inspect};
 use super::output::show;
 use super::partition::{PartitionArgs, partition};
+use super::plan::{PlanArgs, plan};
 use super::predict::{PredictArgs, predict};
 use super::resume::{RunArgs, changed, resume};
 use super::train::{TrainArgs, train};
@@ -36,6 +37,8 @@ enum Command {
     Inspect(InspectArgs),
     // Its many lists of files make it much larger than the others.
     Partition(Box<PartitionArgs>),
+    // As many flags as training has.
+    Plan(Box<PlanArgs>),
     Predict(PredictArgs),
     CorrectAndSmooth(CorrectAndSmoothArgs),
     Clean(CleanArgs),
@@ -55,6 +58,7 @@ pub fn run() -> u8 {
         (Some(Command::Generate(args)), _) => generate(args),
         (Some(Command::Inspect(args)), _) => inspect(args),
         (Some(Command::Partition(args)), _) => partition(*args),
+        (Some(Command::Plan(args)), _) => plan(*args),
         (Some(Command::Predict(args)), _) => predict(args),
         (Some(Command::CorrectAndSmooth(args)), _) => correct_and_smooth(args),
         (Some(Command::Clean(args)), _) => clean(args),

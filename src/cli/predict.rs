@@ -20,7 +20,7 @@ pub(super) struct PredictArgs {
     /// Where predictions go, as .npy or .safetensors
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
-    /// What to write of each node [default: classes; logits after a regression]
+    /// What to write of each node [default: classes; logits after a regression, and after --task link]
     #[arg(long, value_enum)]
     output: Option<Prediction>,
     /// Order of the rows; of a heterogeneous graph, node types one after the other
@@ -55,7 +55,11 @@ pub(super) fn run(args: PredictArgs, correct_and_smooth: Option<CorrectAndSmooth
     run.threads = args.threads.unwrap_or(run.threads);
     run.part_json = args.part_json.unwrap_or(run.part_json);
     run.spill_dir = args.spill_dir.unwrap_or(run.spill_dir);
-    let prediction = args.output.unwrap_or_else(|| Prediction::usual(run.task));
+    let usual = match &run.link {
+        Some(_) => Prediction::Logits,
+        None => Prediction::usual(run.task),
+    };
+    let prediction = args.output.unwrap_or(usual);
     let config = PredictConfig {
         run,
         weights: args.weights.unwrap_or_else(|| args.run.join(WEIGHTS)),

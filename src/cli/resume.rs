@@ -9,7 +9,7 @@ use super::train::run;
 use crate::error::{Error, Result};
 use crate::io::IoMode;
 use crate::launcher;
-use crate::worker::MemoryBudget;
+use crate::worker::{MemoryBudget, RunConfig};
 
 /// Flags that do not change what an epoch computes.
 #[derive(Debug, Args)]
@@ -49,14 +49,19 @@ pub(super) fn changed(command: &Command, given: &ArgMatches) -> Option<String> {
 
 /// Goes on with the run that the flags name.
 pub(super) fn resume(args: RunArgs) -> Result<()> {
-    let mut config = launcher::resumable(&absolute(args.resume.unwrap_or_default())?)?;
+    let config = launcher::resumable(&absolute(args.resume.clone().unwrap_or_default())?)?;
+    run(&apply(args, config)?, true)
+}
+
+/// A run's configuration with what the flags change.
+pub(super) fn apply(args: RunArgs, mut config: RunConfig) -> Result<RunConfig> {
     config.epochs = args.epochs.unwrap_or(config.epochs);
     config.spill_dir = args.spill_dir.map(absolute).transpose()?.unwrap_or(config.spill_dir);
     config.memory_budget = args.memory_budget.unwrap_or(config.memory_budget);
     config.io = args.io.unwrap_or(config.io);
     config.resident = args.resident.unwrap_or(config.resident);
     config.threads = args.threads.unwrap_or(config.threads);
-    run(&config, true)
+    Ok(config)
 }
 
 /// The configuration is kept with the results and read from elsewhere, so its paths are absolute.

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 
 use super::evaluation::tables;
+use super::link::{LinkArgs, Task};
 use super::model::ModelArgs;
 use super::output::print;
 use super::resume::{RunArgs, absolute};
@@ -15,10 +16,10 @@ use crate::data::{DataKeys, Normalize};
 use crate::error::{Error, Result};
 use crate::event::{Console, Event};
 use crate::launcher;
-use crate::nn::{ClassWeights, OptimizerConfig, Task};
+use crate::nn::{ClassWeights, OptimizerConfig, RelationMerge};
 use crate::spill::SpillDtype;
 use crate::tape::Policy;
-use crate::worker::RunConfig;
+use crate::worker::{Relations, RunConfig};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum OptimizerName {
@@ -45,7 +46,7 @@ pub(super) struct TrainArgs {
     /// Class of each node, or what else --task learns [default: label or labels]
     #[arg(long, value_name = "KEY", help_heading = "Data")]
     label_key: Option<String>,
-    /// Nodes to train on [default: train_mask]
+    /// Nodes (with --task link edges) to train on [default: train_mask; edges: those that are not kept]
     #[arg(long, value_name = "KEY", help_heading = "Data")]
     train_mask_key: Option<String>,
     /// Nodes of the validation metric [default: val_mask, if there]
@@ -63,12 +64,16 @@ pub(super) struct TrainArgs {
 
     #[command(flatten)]
     model: ModelArgs,
+    /// Give each edge type a layer of its own, and merge their results for a node type so (DGL's HeteroGraphConv)
+    /// [default: sum, if node types' features differ in width or are missing; else the graph is taken for a homogeneous one]
+    #[arg(long, value_name = "MERGE", value_enum, help_heading = "Model")]
+    hetero: Option<RelationMerge>,
     /// Start from these weights (safetensors with the state-dict keys of DGL's modules)
     #[arg(long, value_name = "FILE", help_heading = "Model")]
     init_params: Option<PathBuf>,
 
-    /// What is learned of each node
-    #[arg(long, value_enum, default_value_t, help_heading = "Training")]
+    /// What is learned
+    #[arg(long, value_enum, default_value_t = Task::Classification, help_heading = "Training")]
     task: Task,
     /// Weights of classes in the loss: balanced, a list, or a file of numbers [default: all 1]
     #[arg(long, value_name = "W", help_heading = "Training")]
@@ -96,6 +101,8 @@ pub(super) struct TrainArgs {
 
     #[command(flatten)]
     sampling: SamplingArgs,
+    #[command(flatten)]
+    link: LinkArgs,
 
     /// Folder of results [default: runs/GRAPH-N]
     #[arg(long, value_name = "DIR", help_heading = "Run")]
@@ -137,13 +144,13 @@ pub(super) fn run(config: &RunConfig, resumed: bool) -> Result<()> {
             console.evaluation(report);
             eprint!("{}", tables(report));
         }
-        Event::Checkpoint(_) | Event::Failed(_) => {}
+        Event::Checkpoint(_) | Event::Usage(_) | Event::Failed(_) => {}
     })?;
     let written = config.dump_step.as_ref().unwrap_or(&config.out);
     print(&format!("{}\n", written.display()))
 }
 
-fn config(args: TrainArgs, run_args: RunArgs) -> Result<RunConfig> {
+pub(super) fn config(args: TrainArgs, run_args: RunArgs) -> Result<RunConfig> {
     let partitions = PartitionConfig::open(&args.part_json)?;
     let parts = partitions.book().num_parts();
     if let Some(world_size) = args.world_size.filter(|n| *n != parts) {
@@ -151,6 +158,9 @@ fn config(args: TrainArgs, run_args: RunArgs) -> Result<RunConfig> {
         return Err(Error::config("--world-size", problem)
             .with_hint(format!("pass --world-size {parts}: one worker per partition")));
     }
+    let masks =
+        [args.train_mask_key.clone(), args.val_mask_key.clone(), args.test_mask_key.clone()];
+    let (task, link) = args.link.config(args.task, masks)?;
     let edge_weights = args.edge_weight_key.is_some();
     let model = args.model.config(edge_weights)?;
     let (lr, weight_decay) = (args.lr, args.weight_decay);
@@ -172,8 +182,9 @@ fn config(args: TrainArgs, run_args: RunArgs) -> Result<RunConfig> {
             edge_weight: args.edge_weight_key,
         },
         normalize_features: args.normalize_features,
-        task: args.task,
+        task,
         class_weights: args.class_weights.map(|text| ClassWeights::parse(&text)).transpose()?,
+        relations: args.hetero.map(|merge| Relations { merge, target: None }),
         policy: if args.no_remat { Policy::Retain } else { Policy::Rematerialise },
         mfg: args.mfg,
         one_shot: args.one_shot,
@@ -185,6 +196,7 @@ fn config(args: TrainArgs, run_args: RunArgs) -> Result<RunConfig> {
         checkpoint_every: args.checkpoint_every,
         epochs,
         sampling: args.sampling.config(model.num_graphs())?,
+        link,
         model,
         seed: args.seed,
         init_params: args.init_params.map(absolute).transpose()?,

@@ -184,13 +184,12 @@ impl<T: Element> DistTensor<T> {
     pub fn read(&self, ids: &[u64]) -> Result<Vec<T>> {
         let order = self.sorted(ids)?;
         let row = (self.width * size_of::<T>()) as u64;
-        let ranges: Vec<Range<u64>> = order
-            .iter()
-            .map(|i| self.file.start + ids[*i as usize] * row)
-            .map(|start| start..start + row)
-            .collect();
+        let range = |i: usize| {
+            let start = self.file.start + ids[order[i] as usize] * row;
+            start..start + row
+        };
         let mut values = vec![T::default(); ids.len() * self.width];
-        let read = read_ranges(&self.file.file, &ranges, |i, bytes| {
+        let read = read_ranges(&self.file.file, order.len(), range, |i, bytes| {
             let place = order[i] as usize * self.width;
             bytemuck::cast_slice_mut(&mut values[place..place + self.width]).copy_from_slice(bytes);
         });

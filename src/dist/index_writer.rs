@@ -18,12 +18,15 @@ pub struct IndexConfig {
     pub weight: Option<String>,
     /// Unnormalised probabilities that edges are drawn with, likewise.
     pub probability: Option<String>,
+    /// Whether a list given to [`write_index`] stands in the place of the probabilities.
+    pub drawn: bool,
     /// The two ends of each edge by its id, for [`find_edges`](super::DistGraph::find_edges): 8 bytes more per edge.
     pub ends: bool,
 }
 
 /// Writes the index of a partition into `folder`, for [`NeighborIndex::open`](super::NeighborIndex::open). `out_degrees`
-/// are those of the partition's nodes over the whole graph. Takes 8 bytes of memory per edge, and 8 more with edge features.
+/// are those of the partition's nodes over the whole graph; with [`IndexConfig::drawn`], `drawn` has a probability per edge of the
+/// partition, by its number. Takes 8 bytes of memory per edge, and 8 more with edge features.
 ///
 /// # Errors
 /// If edges or edge features cannot be read, a probability is negative or not finite, the graph has more than 2^32 nodes or
@@ -31,7 +34,7 @@ pub struct IndexConfig {
 pub fn write_index(
     partition: &Partition,
     out_degrees: &[u32],
-    keys: &IndexConfig,
+    (keys, drawn): (&IndexConfig, Option<&[f32]>),
     folder: &Path,
     storage: &dyn Storage,
     counters: &IoCounters,
@@ -40,6 +43,14 @@ pub fn write_index(
     if out_degrees.len() as u64 != layout.num_nodes {
         let problem = format!("{} out-degrees of {} nodes", out_degrees.len(), layout.num_nodes);
         return Err(Error::Internal(problem));
+    }
+    let fits = match drawn {
+        Some(drawn) => keys.probability.is_none() && drawn.len() as u64 == layout.num_edges,
+        None => true,
+    };
+    if keys.drawn != drawn.is_some() || !fits {
+        let problem = "a list of probabilities that does not fit the index";
+        return Err(Error::Internal(problem.to_owned()));
     }
     let mut starts = row_starts(partition, &layout)?;
     let mut records = vec![[0; 2]; layout.num_edges as usize];
@@ -69,6 +80,10 @@ pub fn write_index(
             let problem = format!("holds {bad}; a probability is finite and 0 or more");
             return Err(Error::input(partition.edge_features().path(), key, problem));
         }
+        write(bytemuck::cast_slice(&values))?;
+    }
+    if let Some(drawn) = drawn {
+        let values: Vec<f32> = records.iter().map(|[_, edge]| drawn[*edge as usize]).collect();
         write(bytemuck::cast_slice(&values))?;
     }
     if keys.ends {

@@ -8,6 +8,7 @@ mod dist_graph;
 mod dist_tensor;
 mod draws;
 mod fanout;
+mod frequent_sources;
 mod index_writer;
 mod mt19937;
 mod neighbor_index;

@@ -48,7 +48,7 @@ impl Layout {
             first_edge: edges.start,
             type_ends: types.map(|t| book.edge_type_range(part, t).end - edges.start).collect(),
             has_weights: keys.weight.is_some(),
-            has_probabilities: keys.probability.is_some(),
+            has_probabilities: keys.probability.is_some() || keys.drawn,
             has_ends: keys.ends,
         })
     }
@@ -157,9 +157,9 @@ impl NeighborIndex {
 
     /// The places of the in-edges of each node (counted inside the partition, ascending).
     pub(super) fn rows(&self, nodes: &[u64]) -> Result<Vec<Range<u64>>> {
-        let starts: Vec<_> = nodes.iter().map(|node| node * 8..(node + 2) * 8).collect();
+        let starts = |i: usize| nodes[i] * 8..(nodes[i] + 2) * 8;
         let mut rows = Vec::with_capacity(nodes.len());
-        self.read(&starts, |_, bytes| {
+        self.read(nodes.len(), starts, |_, bytes| {
             let [begin, end] = bytemuck::pod_read_unaligned::<[u64; 2]>(bytes);
             rows.push(begin..end);
         })?;
@@ -175,8 +175,8 @@ impl NeighborIndex {
         nodes: &[u64],
         mut visit: impl FnMut(usize, u32),
     ) -> Result<()> {
-        let places: Vec<_> = nodes.iter().map(|node| *node..node + 1).collect();
-        self.column(self.layout.out_degrees_at(), 4, &places, |i, bytes| {
+        let place = |i: usize| nodes[i]..nodes[i] + 1;
+        self.column((self.layout.out_degrees_at(), 4), nodes.len(), place, |i, bytes| {
             visit(i, bytemuck::pod_read_unaligned(bytes));
         })
     }
@@ -188,8 +188,8 @@ impl NeighborIndex {
             let problem = "the graph was opened without the ends of edges";
             return Err(Error::config("find_edges", problem).with_hint("set IndexConfig::ends"));
         }
-        let places: Vec<_> = edges.iter().map(|edge| *edge..edge + 1).collect();
-        self.column(self.layout.ends_at(), RECORD, &places, |i, bytes| {
+        let place = |i: usize| edges[i]..edges[i] + 1;
+        self.column((self.layout.ends_at(), RECORD), edges.len(), place, |i, bytes| {
             visit(i, bytemuck::pod_read_unaligned(bytes));
         })
     }
@@ -200,7 +200,8 @@ impl NeighborIndex {
         places: &[Range<u64>],
         mut visit: impl FnMut(usize, Record),
     ) -> Result<()> {
-        self.column(self.layout.records_at(), RECORD, places, |i, bytes| {
+        let place = |i: usize| places[i].clone();
+        self.column((self.layout.records_at(), RECORD), places.len(), place, |i, bytes| {
             for record in bytes.as_chunks::<{ RECORD as usize }>().0 {
                 visit(i, bytemuck::pod_read_unaligned(record));
             }
@@ -231,26 +232,39 @@ impl NeighborIndex {
         places: &[Range<u64>],
         mut visit: impl FnMut(usize, f32),
     ) -> Result<()> {
-        self.column(start, VALUE, places, |i, bytes| {
-            for value in bytes.as_chunks::<{ VALUE as usize }>().0 {
-                visit(i, bytemuck::pod_read_unaligned(value));
-            }
-        })
+        self.column(
+            (start, VALUE),
+            places.len(),
+            |i| places[i].clone(),
+            |i, bytes| {
+                for value in bytes.as_chunks::<{ VALUE as usize }>().0 {
+                    visit(i, bytemuck::pod_read_unaligned(value));
+                }
+            },
+        )
     }
 
     fn column(
         &self,
-        start: u64,
-        size: u64,
-        places: &[Range<u64>],
+        (start, size): (u64, u64),
+        count: usize,
+        place: impl Fn(usize) -> Range<u64>,
         visit: impl FnMut(usize, &[u8]),
     ) -> Result<()> {
-        let bytes = |p: &Range<u64>| start + p.start * size..start + p.end * size;
-        self.read(&places.iter().map(bytes).collect::<Vec<_>>(), visit)
+        let bytes = |i: usize| {
+            let Range { start: first, end } = place(i);
+            start + first * size..start + end * size
+        };
+        self.read(count, bytes, visit)
     }
 
-    fn read(&self, ranges: &[Range<u64>], visit: impl FnMut(usize, &[u8])) -> Result<()> {
-        let read = read_ranges(&*self.file, ranges, visit);
+    fn read(
+        &self,
+        count: usize,
+        range: impl Fn(usize) -> Range<u64>,
+        visit: impl FnMut(usize, &[u8]),
+    ) -> Result<()> {
+        let read = read_ranges(&*self.file, count, range, visit);
         self.counters.read(read.map_err(|e| Error::io("read", &self.path, e))?);
         Ok(())
     }

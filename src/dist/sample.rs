@@ -55,16 +55,12 @@ impl NeighborIndex {
     ) -> Result<InEdges> {
         let rows = self.rows(nodes)?;
         let segments = self.segments(rows, &how.fanout)?;
-        let picks = self.picks(&segments, nodes, first_node, how, key)?;
-        let mut drawn = InEdges { counts: vec![0; nodes.len()], ..InEdges::default() };
-        let (mut places, mut times) = (Vec::new(), Vec::new());
-        for (segment, picks) in segments.iter().zip(&picks) {
-            picks.each(segment.places.clone(), |range, repeats| {
-                drawn.counts[segment.node] += (range.end - range.start) as u32 * repeats;
-                places.push(range);
-                times.push(repeats);
-            });
-        }
+        let Picked { counts, places, times } =
+            self.picks(&segments, nodes, first_node, how, key)?;
+        let total = counts.iter().map(|count| *count as usize).sum();
+        let mut drawn = InEdges { counts, ..InEdges::default() };
+        drawn.sources.reserve_exact(total);
+        drawn.edges.reserve_exact(total);
         self.records(&places, |i, [source, edge]| {
             for _ in 0..times[i] {
                 drawn.sources.push(u64::from(source));
@@ -118,109 +114,126 @@ impl NeighborIndex {
         first_node: u64,
         how: &Sampling,
         key: SampleKey,
-    ) -> Result<Vec<Picks>> {
+    ) -> Result<Picked> {
         let draws =
             |segment: &Segment| Draws::new(key, segment.etype, first_node + nodes[segment.node]);
+        let mut picked = Picked { counts: vec![0; nodes.len()], ..Picked::default() };
+        let mut positions = Vec::new();
         if !how.weighted {
-            let uniform = |segment: &Segment| {
+            for segment in segments {
                 let edges = segment.places.end - segment.places.start;
-                Picks::uniform(edges, segment.fanout, how.replace, draws(segment))
-            };
-            return Ok(segments.iter().map(uniform).collect());
+                let all =
+                    uniform(edges, (segment.fanout, how.replace), draws(segment), &mut positions);
+                picked.add(segment, if all { None } else { Some(&mut positions) });
+            }
+            return Ok(picked);
         }
         if !self.has_probabilities() {
             let problem = "edges have none; name an edge feature when the graph is opened";
             return Err(Error::config("edge probabilities", problem));
         }
         let places: Vec<_> = segments.iter().map(|s| s.places.clone()).collect();
-        let mut picks = Vec::with_capacity(segments.len());
+        let mut done = 0;
         let mut values: Vec<f32> = Vec::new();
-        let finish = |picks: &mut Vec<Picks>, until: usize, values: &mut Vec<f32>| {
-            while picks.len() < until {
-                let segment = &segments[picks.len()];
-                picks.push(Picks::weighted(values, segment.fanout, how.replace, draws(segment)));
+        let mut finish = |until: usize, values: &mut Vec<f32>| {
+            for segment in &segments[done..until] {
+                let mut positions = weighted(values, (segment.fanout, how.replace), draws(segment));
+                picked.add(segment, Some(&mut positions));
                 values.clear();
             }
+            done = until;
         };
         self.probabilities(&places, |i, probability| {
-            finish(&mut picks, i, &mut values);
+            finish(i, &mut values);
             values.push(probability);
         })?;
-        finish(&mut picks, segments.len(), &mut values);
-        Ok(picks)
+        finish(segments.len(), &mut values);
+        Ok(picked)
     }
 }
 
-/// Which edges of a segment are drawn.
-enum Picks {
-    All,
-    /// Positions, ascending; one drawn several times stands there several times.
-    Some(Vec<u32>),
+/// The edges that are drawn: ranges of places, and how many times.
+#[derive(Default)]
+struct Picked {
+    /// Edges of each node.
+    counts: Vec<u32>,
+    places: Vec<Range<u64>>,
+    times: Vec<u32>,
 }
 
-impl Picks {
-    fn uniform(edges: u64, fanout: i64, replace: bool, mut draws: Draws) -> Self {
-        let Ok(fanout) = u64::try_from(fanout) else { return Picks::All };
-        if !replace && fanout >= edges {
-            return Picks::All;
-        }
-        if edges == 0 {
-            return Picks::Some(Vec::new());
-        }
-        let mut positions = if replace {
-            (0..fanout).map(|_| draws.below(edges as u32)).collect()
-        } else {
-            without_replacement(edges as u32, fanout as u32, &mut draws)
-        };
-        positions.sort_unstable();
-        Picks::Some(positions)
-    }
-
-    /// With probabilities in proportion to `values`. Without replacement that is one draw after the other among those that
-    /// are left, which the order of exponential variables with these rates gives at once (Efraimidis and Spirakis 2006).
-    fn weighted(values: &[f32], fanout: i64, replace: bool, mut draws: Draws) -> Self {
-        let possible = values.iter().filter(|p| **p > 0.0).count();
-        let all = || (0..values.len() as u32).filter(|i| values[*i as usize] > 0.0).collect();
-        let Ok(fanout) = usize::try_from(fanout) else { return Picks::Some(all()) };
-        if possible == 0 || (!replace && fanout >= possible) {
-            return Picks::Some(all());
-        }
-        let mut positions: Vec<u32> = if replace {
-            let sums = values.iter().scan(0.0, |sum, p| {
-                *sum += f64::from(*p);
-                Some(*sum)
-            });
-            let sums: Vec<f64> = sums.collect();
-            let total = sums[sums.len() - 1];
-            let draw = |_| {
-                // Below the total also when the product is rounded up to it.
-                let target = (draws.unit() * total).min(total.next_down());
-                sums.partition_point(|s| *s <= target) as u32
-            };
-            (0..fanout).map(draw).collect()
-        } else {
-            let arrivals = values.iter().map(|p| -draws.unit_above_zero().ln() / f64::from(*p));
-            let possible = |(arrival, _): &(f64, u32)| arrival.is_finite();
-            let mut arrivals: Vec<(f64, u32)> = arrivals.zip(0..).filter(possible).collect();
-            let by_time = |a: &(f64, u32), b: &(f64, u32)| a.0.total_cmp(&b.0);
-            arrivals.select_nth_unstable_by(fanout - 1, by_time);
-            arrivals.into_iter().take(fanout).map(|(_, i)| i).collect()
-        };
-        positions.sort_unstable();
-        Picks::Some(positions)
-    }
-
-    /// Hands ranges of places that are drawn, and how many times, to `visit`.
-    fn each(&self, places: Range<u64>, mut visit: impl FnMut(Range<u64>, u32)) {
-        let Picks::Some(positions) = self else {
+impl Picked {
+    /// Takes the edges at some positions of a segment (one drawn several times stands there several times), or all.
+    fn add(&mut self, segment: &Segment, positions: Option<&mut Vec<u32>>) {
+        let Segment { node, places, .. } = segment;
+        let Some(positions) = positions else {
             if !places.is_empty() {
-                visit(places, 1);
+                self.counts[*node] += (places.end - places.start) as u32;
+                self.places.push(places.clone());
+                self.times.push(1);
             }
             return;
         };
+        positions.sort_unstable();
+        self.counts[*node] += positions.len() as u32;
         for same in positions.chunk_by(|a, b| a == b) {
             let place = places.start + u64::from(same[0]);
-            visit(place..place + 1, same.len() as u32);
+            self.places.push(place..place + 1);
+            self.times.push(same.len() as u32);
         }
     }
+}
+
+/// Draws positions below `edges`; whether all are drawn once.
+fn uniform(
+    edges: u64,
+    (fanout, replace): (i64, bool),
+    mut draws: Draws,
+    positions: &mut Vec<u32>,
+) -> bool {
+    positions.clear();
+    let Ok(fanout) = u64::try_from(fanout) else { return true };
+    if !replace && fanout >= edges {
+        return true;
+    }
+    if edges == 0 {
+        return false;
+    }
+    if replace {
+        positions.extend((0..fanout).map(|_| draws.below(edges as u32)));
+    } else {
+        without_replacement(edges as u32, fanout as u32, &mut draws, positions);
+    }
+    false
+}
+
+/// Draws positions with probabilities in proportion to `values`. Without replacement that is one draw after the other among
+/// those that are left, which the order of exponential variables with these rates gives at once (Efraimidis and Spirakis
+/// 2006).
+fn weighted(values: &[f32], (fanout, replace): (i64, bool), mut draws: Draws) -> Vec<u32> {
+    let possible = values.iter().filter(|p| **p > 0.0).count();
+    let all = || (0..values.len() as u32).filter(|i| values[*i as usize] > 0.0).collect();
+    let Ok(fanout) = usize::try_from(fanout) else { return all() };
+    if possible == 0 || (!replace && fanout >= possible) {
+        return all();
+    }
+    if replace {
+        let sums = values.iter().scan(0.0, |sum, p| {
+            *sum += f64::from(*p);
+            Some(*sum)
+        });
+        let sums: Vec<f64> = sums.collect();
+        let total = sums[sums.len() - 1];
+        let draw = |_| {
+            // Below the total also when the product is rounded up to it.
+            let target = (draws.unit() * total).min(total.next_down());
+            sums.partition_point(|s| *s <= target) as u32
+        };
+        return (0..fanout).map(draw).collect();
+    }
+    let arrivals = values.iter().map(|p| -draws.unit_above_zero().ln() / f64::from(*p));
+    let possible = |(arrival, _): &(f64, u32)| arrival.is_finite();
+    let mut arrivals: Vec<(f64, u32)> = arrivals.zip(0..).filter(possible).collect();
+    let by_time = |a: &(f64, u32), b: &(f64, u32)| a.0.total_cmp(&b.0);
+    arrivals.select_nth_unstable_by(fanout - 1, by_time);
+    arrivals.into_iter().take(fanout).map(|(_, i)| i).collect()
 }

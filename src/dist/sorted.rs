@@ -18,9 +18,11 @@ impl Sorted {
             let problem = format!("there is no {what} {id}; ids are below {total}");
             return Err(Error::config("ids", problem));
         }
-        let mut places: Vec<u32> = (0..ids.len() as u32).collect();
-        places.sort_unstable_by_key(|i| ids[*i as usize]);
-        Ok(Sorted { ids: places.iter().map(|i| ids[*i as usize]).collect(), places })
+        // Pairs, because sorting places by ids that lie elsewhere takes three times as long.
+        let mut pairs: Vec<(u64, u32)> = ids.iter().copied().zip(0..).collect();
+        pairs.sort_unstable();
+        let (ids, places) = pairs.into_iter().unzip();
+        Ok(Sorted { ids, places })
     }
 
     /// Hands each partition's ids, counted inside the partition, and where they were to `work`.

@@ -15,6 +15,8 @@ pub enum Event {
     Checkpoint(u32),
     /// The last evaluation is complete on all ranks (from rank 0).
     Evaluation(Evaluation),
+    /// What a rank took, at the end of a run that a plan is made from.
+    Usage(Usage),
     /// A rank cannot go on.
     Failed(Failure),
 }
@@ -40,6 +42,19 @@ pub struct EpochReport {
     pub bytes_written: u64,
     /// Bytes read from spill, exchange and feature files by all ranks.
     pub bytes_read: u64,
+    /// Of an epoch on sampled neighbourhoods.
+    pub samples: Option<SampleReport>,
+}
+
+/// What the batches of an epoch asked for, over all ranks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SampleReport {
+    /// Batches.
+    pub batches: u64,
+    /// Bytes of input features that batches needed: a row once per batch.
+    pub row_bytes_needed: u64,
+    /// Bytes that were read for them.
+    pub row_bytes_read: u64,
 }
 
 /// All metrics with the final weights, without dropout.
@@ -60,6 +75,17 @@ impl Evaluation {
     pub fn scores(&self, metric: Metric) -> Option<&Scores> {
         self.scores.iter().find(|scores| scores.metric == metric)
     }
+}
+
+/// What a rank took of the machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Usage {
+    /// The rank.
+    pub rank: usize,
+    /// The most memory of its own that its process had at a time, in bytes, beyond what it began with.
+    pub memory: u64,
+    /// The most bytes that files of all ranks took at a time, as far as this rank saw.
+    pub disk: u64,
 }
 
 /// Why a rank cannot go on.

@@ -56,6 +56,11 @@ impl MetricsFile {
         line.field("lock_turns", report.lock_turns);
         line.field("bytes_written", report.bytes_written);
         line.field("bytes_read", report.bytes_read);
+        if let Some(samples) = report.samples {
+            line.field("batches", samples.batches);
+            line.field("row_bytes_needed", samples.row_bytes_needed);
+            line.field("row_bytes_read", samples.row_bytes_read);
+        }
         self.line(line, peak_memory_bytes)
     }
 
@@ -128,6 +133,7 @@ mod tests {
             lock_turns: 7,
             bytes_written: 1,
             bytes_read: 2,
+            samples: None,
         }
     }
 

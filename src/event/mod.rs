@@ -9,7 +9,7 @@ mod size;
 mod step_bar;
 
 pub use console::Console;
-pub use kinds::{EpochReport, Evaluation, Event, Failure};
+pub use kinds::{EpochReport, Evaluation, Event, Failure, SampleReport, Usage};
 pub use metrics::MetricsFile;
 pub use pipe::{EventReceiver, EventSender, event_pipe};
 pub use scores::{Confusion, Metric, Scores};

@@ -15,6 +15,8 @@ pub enum Metric {
     RocAuc,
     /// Mean of squared differences.
     MeanSquaredError,
+    /// Mean over edges of 1 / rank of the edge's score among those of pairs drawn for it.
+    MeanReciprocalRank,
 }
 
 impl Metric {
@@ -26,6 +28,7 @@ impl Metric {
             Metric::F1Macro => "f1_macro",
             Metric::RocAuc => "roc_auc",
             Metric::MeanSquaredError => "mse",
+            Metric::MeanReciprocalRank => "mrr",
         }
     }
 
@@ -37,6 +40,7 @@ impl Metric {
             Metric::F1Macro => "F1 macro",
             Metric::RocAuc => "ROC AUC",
             Metric::MeanSquaredError => "mean squared error",
+            Metric::MeanReciprocalRank => "mean reciprocal rank",
         }
     }
 

@@ -33,9 +33,14 @@ pub struct InEdges {
 }
 
 impl InEdges {
-    /// Keeps the edges that `keep` says, by global id.
-    pub fn retain(&mut self, keep: impl Fn(u64) -> bool) {
-        let kept: Vec<bool> = self.edges.iter().map(|edge| keep(*edge)).collect();
+    /// Keeps the edges that `keep` says, by source, destination and edge (global ids). `nodes` are those the edges go into.
+    pub fn retain(&mut self, nodes: &[u64], keep: impl Fn(u64, u64, u64) -> bool) {
+        let ends = nodes.iter().zip(&self.counts);
+        let destinations =
+            ends.flat_map(|(node, count)| std::iter::repeat_n(*node, *count as usize));
+        let edges = self.sources.iter().zip(destinations).zip(&self.edges);
+        let kept: Vec<bool> =
+            edges.map(|((source, destination), edge)| keep(*source, destination, *edge)).collect();
         let mut rest = &kept[..];
         for count in &mut self.counts {
             let (own, others) = rest.split_at(*count as usize);
@@ -69,8 +74,9 @@ impl Block {
     /// If a destination occurs twice, or there are more than 2^32 sources.
     pub fn new(destinations: &[u64], in_edges: InEdges) -> Result<Self> {
         let InEdges { counts, sources: ends, edges, weights } = in_edges;
-        let mut numbers = Numbers::new(destinations, ends.len())?;
-        let indices: Vec<u32> = ends.iter().map(|source| numbers.number(*source)).collect();
+        let mut numbers = Numbers::new(destinations)?;
+        let indices: Result<Vec<u32>> = ends.iter().map(|source| numbers.number(*source)).collect();
+        let indices = indices?;
         let mut rows = Vec::new();
         let mut indptr = vec![0];
         for (row, count) in counts.iter().enumerate().filter(|(_, count)| **count > 0) {
@@ -197,26 +203,22 @@ fn of_type(book: &PartitionBook, nodes: &[u64], ntype: usize) -> Vec<u64> {
     typed.filter(|(ty, _)| *ty == ntype).map(|(_, id)| id).collect()
 }
 
-/// Numbers nodes in the order in which they are first seen: a hash table with open addressing whose slots are places in
-/// the list of nodes.
+/// Numbers nodes in the order in which they are first seen: a hash table with open addressing whose slots are nodes with
+/// their numbers.
 struct Numbers {
     nodes: Vec<u64>,
-    slots: Vec<u32>,
+    slots: Vec<(u64, u32)>,
 }
 
 const EMPTY: u32 = u32::MAX;
 
 impl Numbers {
-    /// `destinations` have the first numbers; at most `others` more nodes follow.
-    fn new(destinations: &[u64], others: usize) -> Result<Self> {
-        let most = destinations.len() + others;
-        if most >= EMPTY as usize {
-            return Err(Error::config("batch size", "a batch has more than 2^32 sources"));
-        }
-        let slots = vec![EMPTY; (2 * most).next_power_of_two()];
+    /// `destinations` have the first numbers.
+    fn new(destinations: &[u64]) -> Result<Self> {
+        let slots = vec![(0, EMPTY); (4 * destinations.len()).next_power_of_two()];
         let mut numbers = Numbers { nodes: Vec::with_capacity(destinations.len()), slots };
         for (i, &node) in destinations.iter().enumerate() {
-            if numbers.number(node) as usize != i {
+            if numbers.number(node)? as usize != i {
                 let problem = format!("node {node} occurs twice; each seed may be named once");
                 return Err(Error::config("seeds", problem));
             }
@@ -224,19 +226,37 @@ impl Numbers {
         Ok(numbers)
     }
 
-    fn number(&mut self, node: u64) -> u32 {
+    fn number(&mut self, node: u64) -> Result<u32> {
+        let slot = self.slot(node);
+        if self.slots[slot].1 != EMPTY {
+            return Ok(self.slots[slot].1);
+        }
+        let number = self.nodes.len() as u32;
+        if number == EMPTY {
+            return Err(Error::config("batch size", "a batch has 2^32 sources or more"));
+        }
+        self.slots[slot] = (node, number);
+        self.nodes.push(node);
+        if 2 * self.nodes.len() > self.slots.len() {
+            self.slots = vec![(0, EMPTY); 2 * self.slots.len()];
+            for number in 0..self.nodes.len() {
+                let node = self.nodes[number];
+                let slot = self.slot(node);
+                self.slots[slot] = (node, number as u32);
+            }
+        }
+        Ok(number)
+    }
+
+    /// The slot that a node is in or belongs into. There are empty ones.
+    fn slot(&self, node: u64) -> usize {
         let mask = self.slots.len() - 1;
         // The upper half of a product with a large odd number depends on all bits.
         let mut slot = ((u128::from(node) * 0x9E37_79B9_7F4A_7C15) >> 32) as usize & mask;
         loop {
             match self.slots[slot] {
-                EMPTY => {
-                    let number = self.nodes.len() as u32;
-                    self.slots[slot] = number;
-                    self.nodes.push(node);
-                    return number;
-                }
-                number if self.nodes[number as usize] == node => return number,
+                (_, EMPTY) => return slot,
+                (other, _) if other == node => return slot,
                 _ => slot = (slot + 1) & mask,
             }
         }
@@ -276,7 +296,9 @@ mod tests {
     fn edges_are_taken_out_where_they_are() {
         let mut edges = in_edges(&[3, 0, 2], &[9, 4, 9, 7, 6], &[30, 31, 32, 10, 11]);
         edges.weights = vec![0.0, 1.0, 2.0, 3.0, 4.0];
-        edges.retain(|edge| edge != 31 && edge != 10);
+        edges.retain(&[5, 6, 7], |source, destination, edge| {
+            (source, destination) != (4, 5) && edge != 10
+        });
         let weights = vec![0.0, 2.0, 4.0];
         let expected = in_edges(&[2, 0, 1], &[9, 9, 6], &[30, 32, 11]);
         assert_eq!(edges, InEdges { weights, ..expected });

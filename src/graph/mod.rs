@@ -16,5 +16,5 @@ pub use book_maps::PartitionMetadata;
 pub use canonical_etype::CanonicalEtype;
 pub use csr::Csr;
 pub use id_ranges::IdRanges;
-pub use partition_book::PartitionBook;
+pub use partition_book::{PartitionBook, TypeNodes};
 pub use shard::{GraphShard, PerEdge, ShardBuilder};

@@ -17,6 +17,17 @@ pub struct PartitionBook {
     edges: IdRanges,
 }
 
+/// The nodes of a type that a partition owns, among all of the type.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TypeNodes {
+    /// Where they begin.
+    pub first: u64,
+    /// How many they are.
+    pub own: usize,
+    /// How many there are in all partitions.
+    pub total: u64,
+}
+
 impl PartitionBook {
     /// A book of `node_counts[partition][node type]` nodes and `edge_counts[partition][edge type]` edges. Types are
     /// named in the order of their ids.
@@ -111,6 +122,16 @@ impl PartitionBook {
     /// Nodes of one type that a partition owns.
     pub fn node_type_range(&self, part: usize, ntype: usize) -> Range<u64> {
         self.nodes.type_range(part, ntype)
+    }
+
+    /// The nodes of a type in a partition, counted within their type.
+    pub fn type_nodes(&self, part: usize, ntype: usize) -> TypeNodes {
+        let count = |part| {
+            let ids = self.node_type_range(part, ntype);
+            ids.end - ids.start
+        };
+        let (first, own) = ((0..part).map(count).sum(), count(part) as usize);
+        TypeNodes { first, own, total: self.num_nodes_of_type(ntype) }
     }
 
     /// Edges that a partition owns: those whose destination it owns.

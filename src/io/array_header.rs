@@ -1,5 +1,7 @@
 //! The headers of array files whose data other code streams behind them.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Map, Value, json};
 
 use crate::error::{Error, Result};
@@ -15,9 +17,15 @@ pub struct ArraySpec<'a> {
     pub shape: &'a [u64],
 }
 
-/// The header of a safetensors file in which the arrays lie one behind the other in this order.
-pub fn safetensors_header(arrays: &[ArraySpec<'_>]) -> Result<Vec<u8>> {
+/// The header of a safetensors file in which the arrays lie one behind the other in this order, with these texts.
+pub fn safetensors_header(
+    arrays: &[ArraySpec<'_>],
+    metadata: &BTreeMap<String, String>,
+) -> Result<Vec<u8>> {
     let mut entries = Map::new();
+    if !metadata.is_empty() {
+        entries.insert("__metadata__".to_owned(), json!(metadata));
+    }
     let mut end = 0;
     for ArraySpec { name, dtype, shape } in arrays {
         let begin = end;
@@ -83,7 +91,7 @@ mod tests {
             ArraySpec { name: "logits", dtype: Dtype::F32, shape: &[2, 3] },
             ArraySpec { name: "loss", dtype: Dtype::I64, shape: &[1] },
         ];
-        let mut file = safetensors_header(&specs).unwrap();
+        let mut file = safetensors_header(&specs, &BTreeMap::new()).unwrap();
         file.extend([0; 24 + 8]);
         let file = safetensors::SafeTensors::deserialize(&file).unwrap();
         assert_eq!(file.tensor("logits").unwrap().shape(), [2, 3]);

@@ -52,9 +52,13 @@ impl DiskStorage {
         let flags = OFlags::DIRECT.bits() as i32;
         match OpenOptions::new().read(true).write(write).custom_flags(flags).open(path) {
             Ok(file) => Ok(Some(Arc::new(file))),
-            Err(e) if e.kind() == io::ErrorKind::InvalidInput && self.mode == IoMode::Auto => {
-                Ok(None)
-            }
+            Err(e) if e.kind() == io::ErrorKind::InvalidInput => match self.mode {
+                IoMode::Direct => Err(io::Error::new(
+                    io::ErrorKind::Unsupported,
+                    "this file system has no direct I/O; leave the choice to --io auto",
+                )),
+                IoMode::Auto | IoMode::Buffered => Ok(None),
+            },
             Err(e) => Err(e),
         }
     }
@@ -91,6 +95,12 @@ impl Storage for DiskStorage {
     }
 }
 
+/// Less than this is left in the page cache.
+const SMALL: u64 = 1 << 20;
+
+/// What is to leave the page cache leaves it in pieces of so many bytes.
+const PIECE: u64 = 32 << 20;
+
 struct DiskWriter {
     storage: DiskStorage,
     path: PathBuf,
@@ -105,8 +115,8 @@ struct DiskWriter {
 enum Way {
     /// Into the page cache, and left there.
     Cached,
-    /// Into the page cache, and dropped from it in the end.
-    Dropped,
+    /// Into the page cache, and out of it as soon as it is on disk, which it is up to here.
+    Dropped(u64),
     /// Around the page cache.
     Direct(DirectWriter),
 }
@@ -117,8 +127,16 @@ impl DiskWriter {
         self.cached = self.len;
         self.way = match self.storage.open_direct(&self.path, true)? {
             Some(direct) => Way::Direct(DirectWriter::new(direct, &self.storage.queue, self.len)),
-            None => Way::Dropped,
+            None => Way::Dropped(self.len),
         };
+        Ok(())
+    }
+
+    /// Brings what lies behind `from` to the disk and takes it out of the page cache.
+    fn drop_from(&mut self, from: u64) -> io::Result<()> {
+        self.file.sync_data()?;
+        drop_pages(&self.file, from, self.len - from)?;
+        self.way = Way::Dropped(self.len);
         Ok(())
     }
 }
@@ -131,17 +149,20 @@ impl FileWriter for DiskWriter {
             self.go_around()?;
         }
         match &mut self.way {
-            Way::Cached | Way::Dropped => self.file.write_all_at(bytes, self.len)?,
+            Way::Cached | Way::Dropped(_) => self.file.write_all_at(bytes, self.len)?,
             Way::Direct(direct) => direct.write(bytes, &self.file)?,
         }
         self.len += bytes.len() as u64;
-        Ok(())
+        match self.way {
+            Way::Dropped(from) if self.len - from >= PIECE => self.drop_from(from),
+            _ => Ok(()),
+        }
     }
 
     fn cached(&self) -> u64 {
         match &self.way {
             Way::Cached => u64::MAX,
-            Way::Dropped => self.cached,
+            Way::Dropped(_) => self.cached,
             Way::Direct(direct) => direct.first().unwrap_or(u64::MAX),
         }
     }
@@ -149,10 +170,9 @@ impl FileWriter for DiskWriter {
     fn finish(mut self: Box<Self>) -> io::Result<Box<dyn StorageFile>> {
         match std::mem::replace(&mut self.way, Way::Cached) {
             Way::Cached => {}
-            Way::Dropped => {
-                self.file.sync_data()?;
-                drop_pages(&self.file, self.cached, self.len - self.cached)?;
-            }
+            // A small file is not worth waiting for.
+            Way::Dropped(from) if self.len - from < SMALL => {}
+            Way::Dropped(from) => self.drop_from(from)?,
             Way::Direct(direct) => direct.finish(&self.file)?,
         }
         let DiskWriter { storage, path, file, .. } = *self;

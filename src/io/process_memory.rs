@@ -12,3 +12,23 @@ pub fn anonymous_bytes(process: &str) -> Option<u64> {
     let (resident, shared) = (pages.next()?.ok()?, pages.next()?.ok()?);
     Some(resident.saturating_sub(shared) * rustix::param::page_size() as u64)
 }
+
+/// The most memory that this process has had of its own at a time, in bytes: anonymous pages. `None` where the system does
+/// not say.
+///
+/// The kernel keeps the peak of all pages; pages of files stay once they are there, so that what they take now is what they
+/// took at the peak.
+pub fn peak_anonymous_bytes() -> Option<u64> {
+    let status = fs::read_to_string("/proc/self/status").ok()?;
+    let kib = |name: &str| {
+        let line = status.lines().find_map(|line| line.strip_prefix(name))?;
+        line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()
+    };
+    Some(kib("VmHWM:")?.saturating_sub(kib("RssFile:")? + kib("RssShmem:")?) << 10)
+}
+
+/// Lets [`peak_anonymous_bytes`] begin anew; gives what it is now. `None` where the system cannot.
+pub fn reset_peak() -> Option<u64> {
+    fs::write("/proc/self/clear_refs", "5").ok()?;
+    peak_anonymous_bytes()
+}

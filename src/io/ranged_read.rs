@@ -7,32 +7,38 @@ use super::storage::StorageFile;
 
 /// Ranges are read together if no more than this lies between them: fewer bytes than a call costs.
 const GAP: u64 = 512;
-/// Bytes read at a time, unless one range is longer.
-const LARGEST: u64 = 1 << 20;
+/// Bytes read at a time, unless one range is longer: they are still in the processor's cache when they are visited.
+const LARGEST: u64 = 256 << 10;
 
-/// Reads `ranges` (bytes; ascending starts, overlaps allowed) and hands the bytes of each, with its place in the list, to
-/// `visit`, in order. Gives how many bytes were read.
+/// Reads `count` ranges of bytes (ascending starts, overlaps allowed), which `range` gives by their places in the list, and
+/// hands the bytes of each, with its place, to `visit`, in order. Gives how many bytes were read.
 pub fn read_ranges(
     file: &dyn StorageFile,
-    ranges: &[Range<u64>],
+    count: usize,
+    range: impl Fn(usize) -> Range<u64>,
     mut visit: impl FnMut(usize, &[u8]),
 ) -> io::Result<u64> {
     let (mut buffer, mut total) = (Vec::new(), 0);
     let mut first = 0;
-    while first < ranges.len() {
-        let start = ranges[first].start;
-        let (mut end, mut next) = (ranges[first].end, first + 1);
-        while let Some(range) = ranges.get(next) {
-            let joined = end.max(range.end);
-            if range.start > end + GAP || joined - start > LARGEST {
+    while first < count {
+        let Range { start, mut end } = range(first);
+        let mut next = first + 1;
+        while next < count {
+            let another = range(next);
+            let joined = end.max(another.end);
+            if another.start > end + GAP || joined - start > LARGEST {
                 break;
             }
             (end, next) = (joined, next + 1);
         }
-        buffer.resize((end - start) as usize, 0);
-        file.read_exact_at(&mut buffer, start)?;
+        let len = (end - start) as usize;
+        if buffer.len() < len {
+            buffer.resize(len, 0);
+        }
+        file.read_exact_at(&mut buffer[..len], start)?;
         total += end - start;
-        for (i, range) in ranges.iter().enumerate().take(next).skip(first) {
+        for i in first..next {
+            let range = range(i);
             visit(i, &buffer[(range.start - start) as usize..(range.end - start) as usize]);
         }
         first = next;
@@ -57,7 +63,7 @@ mod tests {
             starts.sort_unstable();
             let ranges: Vec<Range<u64>> = starts.iter().map(|&(start, len)| start..start + len).collect();
             let mut seen = 0;
-            let read = read_ranges(&*file, &ranges, |i, bytes| {
+            let read = read_ranges(&*file, ranges.len(), |i| ranges[i].clone(), |i, bytes| {
                 assert_eq!(i, seen);
                 let range = ranges[i].start as usize..ranges[i].end as usize;
                 assert_eq!(bytes, &content[range]);

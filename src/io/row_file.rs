@@ -4,6 +4,7 @@ use std::fs::{File, OpenOptions};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
+use super::atomic::UNFINISHED;
 use crate::error::{Error, Result};
 
 /// Bytes of neighbouring rows written together, about.
@@ -56,7 +57,10 @@ impl RowFile {
     pub fn finish(self, num_rows: u64, trailer: &[u8]) -> Result<()> {
         self.write_at(0, &self.header)?;
         self.write_rows(num_rows, trailer)?;
-        let synced = self.file.sync_all();
+        // What a killed process left at the temporary name may be longer.
+        let rows = num_rows * self.row_bytes as u64;
+        let len = self.header.len() as u64 + rows + trailer.len() as u64;
+        let synced = self.file.set_len(len).and_then(|()| self.file.sync_all());
         synced.map_err(|e| Error::io("write", &self.path, e))?;
         let partial = partial_path(&self.path);
         std::fs::rename(&partial, &self.path).map_err(|e| Error::io("write", &self.path, e))
@@ -81,5 +85,5 @@ impl RowFile {
 
 fn partial_path(path: &Path) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    path.with_file_name(format!(".{name}.partial"))
+    path.with_file_name(format!("{UNFINISHED}{name}"))
 }

@@ -26,6 +26,11 @@ pub(super) struct Governor {
     turns: Vec<u32>,
 }
 
+/// What each of so many waiting workers may keep of a budget, if the run takes `peak` bytes with nothing kept.
+pub(super) fn share(budget: u64, peak: u64, workers: usize) -> u64 {
+    (budget.saturating_sub(peak) as f64 * SAFETY / workers as f64) as u64
+}
+
 impl Governor {
     pub(super) fn new(control: Arc<Control>, budget: u64) -> Self {
         Governor { control, budget, shared_out: false, turns: Vec::new() }
@@ -35,8 +40,7 @@ impl Governor {
     pub(super) fn share_out(&mut self, peak: u64) {
         if !self.shared_out && self.budget > 0 {
             self.shared_out = true;
-            let left = self.budget.saturating_sub(peak) as f64 * SAFETY;
-            self.control.set_parked_share((left / self.control.world_size() as f64) as u64);
+            self.control.set_parked_share(share(self.budget, peak, self.control.world_size()));
         }
     }
 

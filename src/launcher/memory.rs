@@ -13,7 +13,7 @@ use crate::ipc::Control;
 /// Samples are at least this far apart.
 const INTERVAL: Duration = Duration::from_millis(50);
 /// Proportional set sizes are read once in so many samples, and more often at the start, where programs are still taken up.
-const CALIBRATION: usize = 40;
+const CALIBRATION: usize = 200;
 
 /// What the process tree takes, in bytes.
 #[derive(Debug, Clone, Copy, Default)]
@@ -54,25 +54,26 @@ impl MemorySampler {
         }
         self.last = Instant::now();
         let workers = workers.iter().map(|worker| worker.pid().to_string());
-        let mut usage = Usage::default();
-        for (i, process) in std::iter::once("self".to_owned()).chain(workers).enumerate() {
+        let processes: Vec<String> = std::iter::once("self".to_owned()).chain(workers).collect();
+        for (i, process) in processes.iter().enumerate() {
             let start = self.samples.is_power_of_two();
             // Later on not all processes at once.
             let due = start || (self.samples + i).is_multiple_of(CALIBRATION);
-            let bytes = if i >= self.processes.len() || due {
-                let anonymous = anonymous_bytes(&process).unwrap_or(0);
-                let sample = Sample { proportional: proportional_set_size(&process), anonymous };
+            if i >= self.processes.len() || due {
+                let sample = Sample::take(process);
                 match self.processes.get_mut(i) {
                     Some(old) => *old = sample,
                     None => self.processes.push(sample),
                 }
-                sample.proportional
-            } else {
-                let Sample { proportional, anonymous } = self.processes[i];
-                // A process that is gone has none.
-                let now = anonymous_bytes(&process).unwrap_or(0);
-                (proportional + now).saturating_sub(anonymous)
-            };
+            }
+        }
+        // Summed in one go, which takes microseconds: turns that change meanwhile would count twice.
+        let mut usage = Usage::default();
+        for (i, process) in processes.iter().enumerate() {
+            let Sample { proportional, anonymous } = self.processes[i];
+            // A process that is gone has none.
+            let now = anonymous_bytes(process).unwrap_or(0);
+            let bytes = (proportional + now).saturating_sub(anonymous);
             usage.sum += bytes;
             if let Some(rank) = i.checked_sub(1) {
                 usage.sum += control.rank(rank).cached();
@@ -90,10 +91,15 @@ impl MemorySampler {
     }
 }
 
-/// In bytes; 0 for a process that is gone.
-fn proportional_set_size(pid: &str) -> u64 {
-    let rollup = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).unwrap_or_default();
-    let line = rollup.lines().find_map(|line| line.strip_prefix("Pss:"));
-    let kib = line.and_then(|text| text.trim().strip_suffix("kB")?.trim().parse::<u64>().ok());
-    kib.unwrap_or(0) << 10
+impl Sample {
+    /// Nothing, of a process that is gone. Both numbers are of the same moment.
+    fn take(pid: &str) -> Self {
+        let rollup = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).unwrap_or_default();
+        let bytes = |name: &str| {
+            let line = rollup.lines().find_map(|line| line.strip_prefix(name));
+            let kib = line.and_then(|text| text.trim().strip_suffix("kB")?.trim().parse().ok());
+            kib.unwrap_or(0_u64) << 10
+        };
+        Sample { proportional: bytes("Pss:"), anonymous: bytes("Anonymous:") }
+    }
 }

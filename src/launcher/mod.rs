@@ -7,13 +7,16 @@
 mod fork;
 mod governor;
 mod memory;
+mod plan;
 mod predict;
+mod relations;
 mod run_folder;
 mod supervise;
 mod train;
 mod worker;
 mod workers;
 
+pub use plan::{DiskPlan, EpochPlan, MemoryPlan, Plan, plan};
 pub use predict::predict;
 pub use run_folder::{RunFolder, sweep};
 pub use supervise::supervise;

@@ -20,9 +20,19 @@ pub fn predict(config: &PredictConfig, observe: &mut dyn FnMut(&Event)) -> Resul
         return Err(Error::config("--output", "the run is a regression, which has no classes")
             .with_hint("pass --output logits"));
     }
-    if config.correct_and_smooth.is_some() && config.run.task != Task::Classification {
+    if config.prediction == Prediction::Classes && config.run.link.is_some() {
+        return Err(Error::config("--output", "the run predicts edges; its nodes have no classes")
+            .with_hint("pass --output logits for the rows whose scores tell edges"));
+    }
+    let classifies = config.run.task == Task::Classification && config.run.link.is_none();
+    if config.correct_and_smooth.is_some() && !classifies {
         return Err(Error::config("--run", "correct and smooth is for one class per node")
             .with_hint("give it a run that was trained with --task classification"));
+    }
+    if config.correct_and_smooth.is_some() && config.run.relations.is_some() {
+        let problem = "correct and smooth is for models that take the graph for a homogeneous one";
+        return Err(Error::config("--run", problem)
+            .with_hint("use predict: the run's model has a layer per edge type"));
     }
     let partitions = PartitionConfig::open(&config.run.part_json)?;
     for note in partitions.notes() {
@@ -33,7 +43,7 @@ pub fn predict(config: &PredictConfig, observe: &mut dyn FnMut(&Event)) -> Resul
     }
     RowFile::remove_partial(&config.output)?;
     let work = |here: Surroundings<'_>| worker::predict(here, config);
-    let result = run_workers(&config.run, &partitions, &work, &mut |event, _| {
+    let result = run_workers(&config.run, &partitions, None, &work, &mut |event, _| {
         observe(&event);
         Ok(())
     });

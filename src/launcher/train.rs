@@ -5,6 +5,7 @@ use std::io::Write;
 use std::path::Path;
 
 use super::workers::run_workers;
+use super::{plan, relations};
 use crate::data::dgl::PartitionConfig;
 use crate::error::{Error, Result};
 use crate::event::{Event, MetricsFile};
@@ -36,7 +37,7 @@ pub fn train(config: &RunConfig, observe: &mut dyn FnMut(&Event)) -> Result<()> 
 /// If there is no checkpoint.
 pub fn resumable(folder: &Path) -> Result<RunConfig> {
     let path = folder.join(CHECKPOINT);
-    let (config, _) = Checkpoint::read_header(&path)?;
+    let config = Checkpoint::open(&path)?.config;
     Ok(RunConfig { out: folder.to_owned(), ..RunConfig::from_toml(&path, &config)? })
 }
 
@@ -46,7 +47,7 @@ pub fn resumable(folder: &Path) -> Result<RunConfig> {
 /// # Errors
 /// As [`train`]; if the checkpoint has more epochs than the configuration.
 pub fn resume(config: &RunConfig, observe: &mut dyn FnMut(&Event)) -> Result<()> {
-    let (_, progress) = Checkpoint::read_header(&config.out.join(CHECKPOINT))?;
+    let progress = Checkpoint::open(&config.out.join(CHECKPOINT))?.progress;
     if progress.epoch > config.epochs {
         let problem = format!("is {}, but the run has had {}", config.epochs, progress.epoch);
         return Err(Error::config("--epochs", problem));
@@ -65,14 +66,20 @@ fn run(
     for note in partitions.notes() {
         observe(&Event::Note(note.clone()));
     }
+    let relations = relations::relations(config, &partitions)?;
+    if let Some(relations) = &relations {
+        observe(&Event::Note(relations::note(config, &partitions, relations)?));
+    }
+    let config = &RunConfig { relations, ..config.clone() };
     check(config)?;
+    plan::check(config, &partitions, observe)?;
     fs::create_dir_all(&config.out).map_err(|e| {
         Error::input(&config.out, "", format!("cannot be made: {e}"))
             .with_hint("name another folder for results with --out")
     })?;
     let mut results = None;
     let work = |here: Surroundings<'_>| worker::train(here, config, resumed_after.is_some());
-    let result = run_workers(config, &partitions, &work, &mut |event, peak| {
+    let result = run_workers(config, &partitions, None, &work, &mut |event, peak| {
         match &event {
             Event::Epoch(report) => {
                 results_of(config, resumed_after, &mut results)?.epoch(report, peak)?;
@@ -83,12 +90,12 @@ fn run(
             Event::Checkpoint(epoch) => {
                 replace(&pending_checkpoint(&config.out, *epoch), &config.out.join(CHECKPOINT))?;
             }
-            Event::Note(_) | Event::Failed(_) => {}
+            Event::Note(_) | Event::Usage(_) | Event::Failed(_) => {}
         }
         observe(&event);
         Ok(())
     });
-    if result.is_err() && config.checkpoint_every.is_some() {
+    if result.is_err() {
         AtomicFile::remove_leftovers(&config.out)?;
     }
     if let (Err(_), Some(path)) = (&result, &config.dump_step) {
@@ -125,7 +132,9 @@ fn remove(path: &Path) -> Result<()> {
     }
 }
 
-fn check(config: &RunConfig) -> Result<()> {
+/// Refuses what does not go together.
+pub(super) fn check(config: &RunConfig) -> Result<()> {
+    relations::check(config)?;
     if config.mfg && config.model.norm == NormKind::Batch {
         let problem = "batch statistics are those of all nodes, of which --mfg leaves some out";
         return Err(
@@ -137,6 +146,9 @@ fn check(config: &RunConfig) -> Result<()> {
     }
     if config.checkpoint_every == Some(0) {
         return Err(Error::config("--checkpoint-every", "must be 1 or more"));
+    }
+    if let Some(link) = &config.link {
+        link.check(config)?;
     }
     if let Some(sampling) = &config.sampling {
         let problem = match (config.model.norm, config.model.kind) {

@@ -9,11 +9,21 @@ use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::worker::{RunConfig, Surroundings};
 
+/// A run on a small graph that stands for a larger one.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct StandIn {
+    /// How large the graph is beside the one it stands for.
+    pub(super) scale: f64,
+    /// Bytes that each waiting rank keeps, from the start.
+    pub(super) share: u64,
+}
+
 /// Runs `work` in one process per partition, with the folders, slots and threads of `config`; see
 /// [`supervise`] for what it gives.
 pub(super) fn run_workers(
     config: &RunConfig,
     partitions: &PartitionConfig,
+    stand_in: Option<StandIn>,
     work: &dyn Fn(Surroundings<'_>) -> Result<()>,
     on_event: &mut dyn FnMut(Event, u64) -> Result<()>,
 ) -> Result<()> {
@@ -24,10 +34,20 @@ pub(super) fn run_workers(
     let world_size = partitions.book().num_parts();
     let (folder, control) = RunFolder::create(&config.spill_dir, world_size, config.resident)?;
     let control = Arc::new(control);
+    control.set_parked_share(stand_in.map_or(0, |stand_in| stand_in.share));
+    let stand_in = stand_in.map(|stand_in| stand_in.scale);
     let work = |rank, events: &_| {
         let folder = folder.path();
         let threads = config.threads;
-        work(Surroundings { rank, control: &control, folder, events, partitions, threads })
+        work(Surroundings {
+            rank,
+            control: &control,
+            folder,
+            events,
+            partitions,
+            threads,
+            stand_in,
+        })
     };
     supervise(&control, config.memory_budget.bytes(), &work, on_event)
 }

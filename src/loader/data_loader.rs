@@ -59,6 +59,11 @@ impl DataLoader {
         &self.task.graph
     }
 
+    /// The sampler.
+    pub fn sampler(&self) -> &DistNeighborSampler {
+        &self.task.sampler
+    }
+
     /// The batches of an epoch. Sampling starts at once; dropped before its end, it stops.
     pub fn epoch(&self, epoch: u32) -> Batches<MiniBatch> {
         Batches::start(self.task.clone(), epoch)

@@ -27,6 +27,8 @@ pub enum Exclude {
     Batch,
     /// They and their reverses (DGL's `reverse_id`, and `reverse_types` with a function that looks at types).
     WithReverse(Arc<ReverseEdge>),
+    /// All edges between the two ends of an edge of the batch, in either direction: reverses and parallel edges, too.
+    BetweenEnds,
 }
 
 /// DGL's `DistEdgeDataLoader`: cuts one rank's edges into batches and samples the neighbourhoods of their ends.
@@ -77,6 +79,16 @@ impl DistEdgeDataLoader {
         &self.task.graph
     }
 
+    /// Batches of this rank's own edges; those behind them repeat.
+    pub fn own_len(&self) -> usize {
+        self.task.schedule.num_batches()
+    }
+
+    /// The sampler.
+    pub fn sampler(&self) -> &DistNeighborSampler {
+        &self.task.sampler
+    }
+
     /// The batches of an epoch. Sampling starts at once; dropped before its end, it stops.
     pub fn epoch(&self, epoch: u32) -> Batches<EdgeBatch> {
         Batches::start(self.task.clone(), epoch)
@@ -97,15 +109,22 @@ impl Source for EdgeTask {
         let mut seeds = Seeds::default();
         let positive = seeds.pairs(&sources, &destinations);
         let negative = seeds.pairs(&negative_sources, &negative_destinations);
-        let excluded: HashSet<u64> = match &self.exclude {
-            Exclude::Nothing => HashSet::new(),
-            Exclude::Batch => edges.iter().copied().collect(),
+        let sample = |excluded: Option<&dyn Fn(u64, u64, u64) -> bool>| {
+            self.sampler.sample_without(&self.graph, &seeds.nodes, excluded, key)
+        };
+        let by_id = |ids: HashSet<u64>| sample(Some(&|_, _, edge| ids.contains(&edge)));
+        let neighbourhood = match &self.exclude {
+            Exclude::Nothing => sample(None)?,
+            Exclude::Batch => by_id(edges.iter().copied().collect())?,
             Exclude::WithReverse(reverse) => {
-                edges.iter().flat_map(|edge| [*edge, reverse(*edge)]).collect()
+                by_id(edges.iter().flat_map(|edge| [*edge, reverse(*edge)]).collect())?
+            }
+            Exclude::BetweenEnds => {
+                let ends = sources.iter().copied().zip(destinations.iter().copied());
+                let ends: HashSet<(u64, u64)> = ends.map(|(a, b)| (a.min(b), a.max(b))).collect();
+                sample(Some(&|a, b, _| ends.contains(&(a.min(b), a.max(b)))))?
             }
         };
-        let neighbourhood =
-            self.sampler.sample_without(&self.graph, &seeds.nodes, &excluded, key)?;
         Ok(EdgeBatch { edges: edges.to_vec(), positive, negative, neighbourhood })
     }
 }

@@ -16,8 +16,9 @@ pub struct MiniBatch {
     pub srcdata: BTreeMap<String, Tensor>,
     /// Rows of features of the seeds, by name.
     pub dstdata: BTreeMap<String, Tensor>,
-    /// Out-degrees over the whole graph of the first block's sources. Those of a later block are the first of them.
-    pub out_degrees: Vec<u64>,
+    /// Out-degrees over the whole graph of the first block's sources, unless the sampler leaves them out. Those of a later
+    /// block are the first of them.
+    pub out_degrees: Option<Vec<u64>>,
 }
 
 impl MiniBatch {

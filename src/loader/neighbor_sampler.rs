@@ -1,8 +1,8 @@
 //! Sampled neighbourhoods of seeds, layer by layer.
 
-use std::collections::HashSet;
+use std::ops::Add;
 
-use crate::data::NodeColumn;
+use crate::data::{NodeColumn, RowBytes};
 use crate::dist::{DistGraph, Fanout, SampleKey, Sampling};
 use crate::error::{Error, Result};
 use crate::graph::Block;
@@ -14,6 +14,7 @@ pub struct DistNeighborSampler {
     fanouts: Vec<Fanout>,
     replace: bool,
     weighted: bool,
+    out_degrees: bool,
     input_node_features: Vec<(String, NodeColumn)>,
     output_node_features: Vec<(String, NodeColumn)>,
 }
@@ -32,6 +33,7 @@ impl DistNeighborSampler {
             fanouts,
             replace: false,
             weighted: false,
+            out_degrees: true,
             input_node_features: Vec::new(),
             output_node_features: Vec::new(),
         })
@@ -47,6 +49,13 @@ impl DistNeighborSampler {
     #[must_use]
     pub fn weighted(self, weighted: bool) -> Self {
         DistNeighborSampler { weighted, ..self }
+    }
+
+    /// Whether out-degrees are read for the sources of the first block (they are if nothing is said): for models that divide
+    /// by them.
+    #[must_use]
+    pub fn out_degrees(self, out_degrees: bool) -> Self {
+        DistNeighborSampler { out_degrees, ..self }
     }
 
     /// Lets a feature be read for the sources of the first block.
@@ -68,21 +77,43 @@ impl DistNeighborSampler {
         self.fanouts.len()
     }
 
+    /// Keeps as many rows of the input features as `bytes` hold in memory, those of the nodes that are drawn most often, until
+    /// [`forget_rows`](Self::forget_rows).
+    pub fn keep_rows(&self, graph: &DistGraph, bytes: u64) -> Result<()> {
+        let share = bytes / self.input_node_features.len().max(1) as u64;
+        for (_, column) in &self.input_node_features {
+            column.keep(&graph.most_frequent_sources(column.capacity(share))?)?;
+        }
+        Ok(())
+    }
+
+    /// Keeps no rows any more.
+    pub fn forget_rows(&self) {
+        self.input_node_features.iter().for_each(|(_, column)| column.forget());
+    }
+
+    /// How many bytes of input features batches needed so far, and how many were read for them.
+    pub fn row_bytes(&self) -> RowBytes {
+        let columns = self.input_node_features.iter();
+        columns.map(|(_, column)| column.row_bytes()).fold(RowBytes::default(), RowBytes::add)
+    }
+
     /// Draws the blocks of `seeds` (homogeneous ids, each named once) and reads their features. `key.layer` is not looked at.
     /// A pure function of the graph, the sampler, the seeds and the key.
     ///
     /// # Errors
     /// If a seed does not exist or is named twice, or a file cannot be read.
     pub fn sample(&self, graph: &DistGraph, seeds: &[u64], key: SampleKey) -> Result<MiniBatch> {
-        self.sample_without(graph, seeds, &HashSet::new(), key)
+        self.sample_without(graph, seeds, None, key)
     }
 
-    /// As [`sample`](Self::sample), without some edges: they are taken out of what has been drawn.
+    /// As [`sample`](Self::sample), without the edges (source, destination and edge) that `excluded` says: they are taken
+    /// out of what has been drawn.
     pub fn sample_without(
         &self,
         graph: &DistGraph,
         seeds: &[u64],
-        excluded: &HashSet<u64>,
+        excluded: Option<&dyn Fn(u64, u64, u64) -> bool>,
         key: SampleKey,
     ) -> Result<MiniBatch> {
         let mut blocks: Vec<Block> = Vec::with_capacity(self.fanouts.len());
@@ -92,8 +123,10 @@ impl DistNeighborSampler {
             let how = Sampling { fanout: fanout.clone(), replace, weighted };
             let key = SampleKey { layer: layer as u32, ..key };
             let mut drawn = graph.sample_neighbors(frontier, &how, key)?;
-            if !excluded.is_empty() {
-                drawn.retain(|edge| !excluded.contains(&edge));
+            if let Some(excluded) = excluded {
+                drawn.retain(frontier, |source, destination, edge| {
+                    !excluded(source, destination, edge)
+                });
             }
             let block = Block::new(frontier, drawn)?;
             blocks.push(block);
@@ -108,7 +141,7 @@ impl DistNeighborSampler {
         Ok(MiniBatch {
             srcdata: read(&self.input_node_features, inputs)?,
             dstdata: read(&self.output_node_features, seeds)?,
-            out_degrees: graph.out_degrees(inputs)?,
+            out_degrees: self.out_degrees.then(|| graph.out_degrees(inputs)).transpose()?,
             blocks,
         })
     }

@@ -37,7 +37,8 @@ impl Schedule {
         self.steps
     }
 
-    fn num_batches(&self) -> usize {
+    /// Batches of the own seeds.
+    pub(super) fn num_batches(&self) -> usize {
         let (seeds, size) = (self.seeds.len(), self.config.batch_size);
         if self.config.drop_last { seeds / size } else { seeds.div_ceil(size) }
     }

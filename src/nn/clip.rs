@@ -4,12 +4,26 @@ use tch::{Kind, Tensor};
 
 use crate::error::Result;
 
-/// Scales gradients down so that their norm is at most `max_norm`, as `torch.nn.utils.clip_grad_norm_`: by
-/// `min(1, max_norm / (norm + 1e-6))`. `gradient` holds the gradients of all parameters.
+/// Scales gradients down so that their norm is at most `max_norm`, as `torch.nn.utils.clip_grad_norm_`. `gradient` holds the
+/// gradients of all parameters.
 pub fn clip_grad_norm(gradient: &Tensor, max_norm: f64) -> Result<Tensor> {
-    let squares = gradient.f_to_kind(Kind::Double)?.f_square()?;
-    let norm = squares.f_sum(Kind::Double)?.f_double_value(&[])?.sqrt();
+    Ok(match clip_factor(gradient, 0.0, max_norm)? {
+        Some(factor) => gradient.f_mul_scalar(factor)?,
+        None => gradient.shallow_clone(),
+    })
+}
+
+/// The factor that `torch.nn.utils.clip_grad_norm_` multiplies gradients by, `min(1, max_norm / (norm + 1e-6))`, where
+/// `squares` is the sum of squares of those that are not in `gradient`; `None` if it is 1.
+pub fn clip_factor(gradient: &Tensor, squares: f64, max_norm: f64) -> Result<Option<f64>> {
+    let own = sum_of_squares(gradient)?;
     // A norm that is not a number gives gradients that are none, as in PyTorch.
-    let factor = max_norm / (norm + 1e-6);
-    Ok(if factor >= 1.0 { gradient.shallow_clone() } else { gradient.f_mul_scalar(factor)? })
+    let factor = max_norm / ((own + squares).sqrt() + 1e-6);
+    Ok(if factor >= 1.0 { None } else { Some(factor) })
+}
+
+/// In double precision.
+pub(crate) fn sum_of_squares(values: &Tensor) -> Result<f64> {
+    let squares = values.f_to_kind(Kind::Double)?.f_square()?;
+    Ok(squares.f_sum(Kind::Double)?.f_double_value(&[])?)
 }

@@ -40,7 +40,13 @@ pub(super) fn ends_coincide(graph: &dyn Graph, src: &Var, dst: &Var) -> bool {
 /// Rows that cross partitions are `in` or `out` wide. Multiplying first lets the gradient of the weight come from the
 /// pushed gradient, so no aggregate is kept; but it needs a push in the backward pass, which constant inputs
 /// (`needs_grad` false) do without when they are aggregated first.
-pub(super) fn aggregates_first(x: &Var, in_feats: i64, out_feats: i64) -> bool {
+///
+/// A sampled block has several times as many sources as destinations, and nothing crosses: there the fewer rows to multiply
+/// count, unless inputs are so wide that adding them up costs more. (Ranks may decide differently only where no rank waits.)
+pub(super) fn aggregates_first(graph: &dyn Graph, x: &Var, in_feats: i64, out_feats: i64) -> bool {
+    if graph.is_whole() && graph.num_sources() >= 2 * graph.num_destinations() {
+        return in_feats <= 4 * out_feats;
+    }
     let columns_if_multiplied_first = if x.needs_grad() { out_feats } else { 2 * out_feats };
     in_feats < columns_if_multiplied_first
 }

@@ -104,7 +104,7 @@ impl Conv for GcnConv {
         _: Var,
     ) -> Result<Var> {
         self.check_degrees(graph)?;
-        let first = aggregates_first(&x, self.config.in_feats, self.config.out_feats);
+        let first = aggregates_first(graph, &x, self.config.in_feats, self.config.out_feats);
         let (source, destination) = self.scales(tape, graph, x.kind());
         let x = if first { x } else { tape.linear(&x, &self.weight, None, None)? };
         let x = match source {

@@ -22,6 +22,7 @@ pub enum RelationMerge {
     /// Their smallest value, column by column.
     Min,
     /// Side by side, in the order of edge types: `relations * width` columns, the rows of DGL's `[relations, width]`.
+    #[value(skip)]
     Stack,
 }
 
@@ -42,9 +43,8 @@ impl HeteroGraphConv {
         mut make: impl FnMut(&mut ParameterBuilder, &Relation) -> Result<Option<Box<dyn Conv>>>,
     ) -> Result<Self> {
         let relations = graph.relations();
-        let names: Vec<&CanonicalEtype> = relations.iter().map(|r| &r.etype).collect();
         let convs = relations.iter().map(|relation| {
-            let key = format!("mods.{}", module_name(&names, &relation.etype));
+            let key = format!("mods.{}", module_name(graph, relation));
             parameters.scope(&key, |parameters| make(parameters, relation))
         });
         Ok(HeteroGraphConv { convs: convs.collect::<Result<_>>()?, merge })
@@ -61,17 +61,33 @@ impl HeteroGraphConv {
         graph: &'a HeteroGraphShardManager,
         inputs: &[Option<Var>],
     ) -> Result<Vec<Option<Var>>> {
+        self.forward_into(tape, graph, inputs, &vec![true; graph.ntypes().len()])
+    }
+
+    /// [`forward`](HeteroGraphConv::forward) for the node types that are `wanted` alone; the others have no result.
+    pub(super) fn forward_into<'a>(
+        &self,
+        tape: &mut Tape<'a>,
+        graph: &'a HeteroGraphShardManager,
+        inputs: &[Option<Var>],
+        wanted: &[bool],
+    ) -> Result<Vec<Option<Var>>> {
         let mut results: Vec<Vec<Var>> = graph.ntypes().iter().map(|_| Vec::new()).collect();
-        for (conv, relation) in self.convs.iter().zip(graph.relations()) {
+        for (i, (conv, relation)) in self.convs.iter().zip(graph.relations()).enumerate() {
             let (Some(conv), Some(src)) = (conv, &inputs[relation.src_type]) else { continue };
+            if !wanted[relation.dst_type] {
+                continue;
+            }
             let dst = inputs[relation.dst_type].clone().ok_or_else(|| {
                 let problem =
                     format!("edge type {} has destinations without input", relation.etype);
                 Error::config("inputs", problem)
             })?;
+            tape.enter_relation(Some(i));
             let result = conv.forward(tape, &relation.graph, src.clone(), dst)?;
             results[relation.dst_type].push(result);
         }
+        tape.enter_relation(None);
         results.into_iter().map(|results| self.merge.apply(tape, &results)).collect()
     }
 }
@@ -106,9 +122,9 @@ impl RelationMerge {
 }
 
 /// The key of a relation's layer in DGL's module.
-fn module_name(all: &[&CanonicalEtype], etype: &CanonicalEtype) -> String {
-    let CanonicalEtype { src, rel, dst } = etype;
-    if all.iter().filter(|other| other.rel == *rel).count() == 1 {
+pub(super) fn module_name(graph: &HeteroGraphShardManager, relation: &Relation) -> String {
+    let CanonicalEtype { src, rel, dst } = &relation.etype;
+    if graph.relations().iter().filter(|other| other.etype.rel == *rel).count() == 1 {
         rel.clone()
     } else {
         format!("('{src}', '{rel}', '{dst}')")

@@ -1,11 +1,14 @@
 //! A model on graphs with several types of nodes and edges.
 
+use std::path::Path;
+
 use serde::{Deserialize, Serialize};
 use tch::Tensor;
 
-use super::hetero_graph_conv::{HeteroGraphConv, RelationMerge};
+use super::hetero_graph_conv::{HeteroGraphConv, RelationMerge, module_name};
 use super::linear::{Linear, Network};
 use super::model_kind::{ModelKind, Place};
+use super::state_dict::stored_width;
 use crate::error::{Error, Result};
 use crate::tape::{HeteroGraphShardManager, ParameterBuilder, Tape, Var};
 
@@ -29,19 +32,47 @@ pub struct HeteroConfig {
 ///
 /// A type that no relation ends at keeps its rows from layer to layer. State-dict keys: `linears.<node type>.weight`
 /// `[width, features]` and `linears.<node type>.bias` (DGL's `HeteroLinear`), and those of the i-th layer below `convs.i`.
-/// The last layer has the relations into the target only.
+/// Every layer has all relations, as in DGL's examples; those that the outputs do not depend on are not computed.
 pub struct HeteroStack {
     linears: Vec<Option<Linear>>,
     convs: Vec<HeteroGraphConv>,
+    /// By layer and node type: whether the outputs depend on the type's rows behind that many layers.
+    wanted: Vec<Vec<bool>>,
     kind: ModelKind,
     width: i64,
     dropout: f64,
     target: usize,
 }
 
+impl HeteroConfig {
+    /// Width of the node types' rows between the layers, learned rows included.
+    pub fn width(&self) -> i64 {
+        self.hidden * self.kind.heads()
+    }
+
+    /// The width of the outputs in a file of weights of a model for the node type `target`.
+    ///
+    /// # Errors
+    /// If the file cannot be read or has no such layer, or no relation ends at the target.
+    pub fn stored_out_feats(
+        &self,
+        path: &Path,
+        graph: &HeteroGraphShardManager,
+        target: usize,
+    ) -> Result<i64> {
+        let into = graph.relations().iter().find(|relation| relation.dst_type == target);
+        let into = into.ok_or_else(|| no_relation(graph, target))?;
+        let last = self.layers.saturating_sub(1);
+        let (name, dimension) = self.kind.output_parameter(last);
+        let layer = format!("convs.{last}.");
+        let within = format!("{layer}mods.{}.", module_name(graph, into));
+        stored_width(path, (name.replacen(&layer, &within, 1), dimension))
+    }
+}
+
 impl HeteroStack {
     /// Makes the model for the node type `target`. `widths` are those of the node types' features; types without features
-    /// (`None`) are given learned rows of [`width`](HeteroStack::width) instead.
+    /// (`None`) are given learned rows of [`HeteroConfig::width`] instead.
     ///
     /// # Errors
     /// If there is no layer or no width, the layer is none that a relation can have, or no relation ends at the target.
@@ -56,16 +87,15 @@ impl HeteroStack {
         if layers == 0 || hidden < 1 {
             return Err(Error::config("layers", "a model has at least one layer and a width"));
         }
-        if kind.uses_edge_types() || merge == RelationMerge::Stack {
+        if kind.uses_edge_types() || !kind.is_stack() || merge == RelationMerge::Stack {
             let problem = "relations have layers of one relation each, and results of one width";
             return Err(Error::config("layer", problem)
-                .with_hint("use another layer than RGCN, and another merge than stack"));
+                .with_hint("use SAGE, GCN, GAT, GATv2 or GIN, and another merge than stack"));
         }
         if !graph.relations().iter().any(|relation| relation.dst_type == target) {
-            let name = graph.ntypes().get(target).map_or("?", String::as_str);
-            return Err(Error::config("target", format!("no edge ends at a node of type {name}")));
+            return Err(no_relation(graph, target));
         }
-        let width = hidden * kind.heads();
+        let width = config.width();
         let linears = graph.ntypes().iter().zip(widths).map(|(name, features)| {
             let features = (*features)?;
             Some(parameters.scope(&format!("linears.{name}"), |p| Linear::new(p, features, width)))
@@ -82,14 +112,14 @@ impl HeteroStack {
                 residual: false,
             };
             parameters.scope(&format!("convs.{i}"), |parameters| {
-                HeteroGraphConv::new(parameters, graph, merge, |parameters, relation| {
-                    let needed = !last || relation.dst_type == target;
-                    needed.then(|| kind.conv(parameters, place)).transpose()
+                HeteroGraphConv::new(parameters, graph, merge, |parameters, _| {
+                    kind.conv(parameters, place).map(Some)
                 })
             })
         });
         let convs = convs.collect::<Result<_>>()?;
-        Ok(HeteroStack { linears, convs, kind, width, dropout, target })
+        let wanted = wanted_types(graph, layers, target);
+        Ok(HeteroStack { linears, convs, wanted, kind, width, dropout, target })
     }
 
     /// Width of the learned rows of types without features.
@@ -113,14 +143,16 @@ impl HeteroStack {
             return Err(Error::config("inputs", problem));
         }
         tape.enter_layer(0);
-        let inputs = self.linears.iter().zip(inputs).map(|(linear, x)| match linear {
-            Some(linear) => linear.forward(tape, x),
-            None => Ok(x),
+        let inputs = self.linears.iter().zip(inputs).zip(&self.wanted[0]);
+        let inputs = inputs.map(|((linear, x), wanted)| match linear {
+            _ if !wanted => Ok(None),
+            Some(linear) => linear.forward(tape, x).map(Some),
+            None => Ok(Some(x)),
         });
-        let mut rows: Vec<Option<Var>> = inputs.map(|x| x.map(Some)).collect::<Result<_>>()?;
-        for (i, conv) in self.convs.iter().enumerate() {
+        let mut rows: Vec<Option<Var>> = inputs.collect::<Result<_>>()?;
+        for (i, (conv, wanted)) in self.convs.iter().zip(&self.wanted[1..]).enumerate() {
             tape.enter_layer(i);
-            let results = conv.forward(tape, graph, &rows)?;
+            let results = conv.forward_into(tape, graph, &rows, wanted)?;
             if i + 1 == self.convs.len() {
                 rows = results;
                 break;
@@ -129,6 +161,8 @@ impl HeteroStack {
             for (ntype, result) in results.into_iter().enumerate() {
                 if let Some(result) = result {
                     rows[ntype] = Some(self.between(tape, graph, ntype, &result)?);
+                } else if !wanted[ntype] {
+                    rows[ntype] = None;
                 }
             }
         }
@@ -150,4 +184,24 @@ impl HeteroStack {
         let x = tape.relu(x)?;
         tape.dropout(graph.node_ids(ntype), &x, self.dropout)
     }
+}
+
+/// Behind how many layers which node types' rows the target's outputs depend on, from 0 to all layers.
+fn wanted_types(graph: &HeteroGraphShardManager, layers: usize, target: usize) -> Vec<Vec<bool>> {
+    let mut wanted = vec![vec![false; graph.ntypes().len()]];
+    wanted[0][target] = true;
+    for _ in 0..layers {
+        let mut before = wanted[wanted.len() - 1].clone();
+        let into = graph.relations().iter().filter(|r| wanted[wanted.len() - 1][r.dst_type]);
+        into.for_each(|relation| before[relation.src_type] = true);
+        wanted.push(before);
+    }
+    wanted.reverse();
+    wanted
+}
+
+fn no_relation(graph: &HeteroGraphShardManager, target: usize) -> Error {
+    let name = graph.ntypes().get(target).map_or("?", String::as_str);
+    Error::config("target", format!("no edge ends at a node of type {name}"))
+        .with_hint("add reverse edges, so that these nodes hear of their neighbours")
 }

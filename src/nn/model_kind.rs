@@ -148,6 +148,15 @@ impl ModelKind {
         matches!(self, ModelKind::Rgcn { .. })
     }
 
+    /// Whether its layers look at out-degrees.
+    pub fn uses_out_degrees(self) -> bool {
+        match self {
+            ModelKind::Gcn { norm, .. } => matches!(norm, Norm::Both | Norm::Left),
+            ModelKind::Appnp { .. } | ModelKind::Sgc { .. } => true,
+            _ => false,
+        }
+    }
+
     /// Whether a node without in-edges gets nothing but a bias.
     pub fn needs_in_edges(self) -> bool {
         matches!(
@@ -157,7 +166,7 @@ impl ModelKind {
     }
 
     /// How many rows of the hidden width a layer's output has side by side.
-    pub(super) fn heads(self) -> i64 {
+    pub fn heads(self) -> i64 {
         match self {
             ModelKind::Gat(heads) | ModelKind::Gatv2(heads) => heads.heads as i64,
             _ => 1,

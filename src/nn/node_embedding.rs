@@ -1,68 +1,50 @@
 //! Learned rows for nodes that have no features.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::rc::Rc;
 
 use tch::{Kind, Tensor};
 
-use super::embedding_file;
-use super::optim::{Optimizer, OptimizerConfig};
-use crate::comm::{ProcessGroup, barrier};
+use super::state_dict::{load_rows, open, save_state_dict};
+use crate::comm::ProcessGroup;
 use crate::error::Result;
+use crate::graph::TypeNodes;
 use crate::kernels::uniform_rows;
 use crate::spill::PartitionDataManager;
-use crate::tape::{Gradients, Init, Parameter, ParameterBuilder, ParameterSet, Tape, Var};
+use crate::tape::{Gradients, Parameter, ParameterBuilder, ParameterSet, Tape, Var};
 use crate::tensor::{self, with_real};
 
-/// A learned row for every node of a type. A rank owns the rows of its own nodes, and updates them itself: unlike weights
-/// they are neither gathered nor sent.
+/// A learned row for every node of a type: the `torch.nn.Embedding` of the type in `dgl.nn.HeteroEmbedding`. A rank owns the
+/// rows of its own nodes, and updates them itself: unlike weights they are neither gathered nor sent.
 pub struct NodeEmbedding {
     rows: Rc<ParameterSet>,
     weight: Parameter,
-    nodes: EmbeddedNodes,
+    nodes: TypeNodes,
     manager: Rc<PartitionDataManager>,
-    optimizer: Optimizer,
-}
-
-/// The nodes that rows are made for.
-#[derive(Debug, Clone, Copy)]
-pub struct EmbeddedNodes {
-    /// Where this rank's nodes begin among all nodes of the type.
-    pub first: u64,
-    /// How many of them this rank owns.
-    pub own: usize,
-    /// How many there are on all ranks.
-    pub total: u64,
 }
 
 impl NodeEmbedding {
-    /// Makes rows of this width. They start uniform in ±√2·√(6 / (total + width)), as `torch.nn.init.xavier_uniform_` with
-    /// the gain of a ReLU makes them in DGL's examples; a node's row depends on `seed` and the node alone.
-    ///
-    /// # Errors
-    /// If the optimizer's constants make no sense.
+    /// Makes rows of this width for the nodes of the type `ntype`. They start uniform in ±√2·√(6 / (total + width)), as
+    /// `torch.nn.init.xavier_uniform_` with the gain of a ReLU makes them in DGL's examples; a node's row depends on `seed`
+    /// and the node alone.
     pub fn new(
         manager: &Rc<PartitionDataManager>,
-        nodes: EmbeddedNodes,
+        (ntype, nodes): (&str, TypeNodes),
         (width, kind): (i64, Kind),
         seed: u64,
-        optimizer: OptimizerConfig,
     ) -> Result<Self> {
-        let EmbeddedNodes { first, own, total } = nodes;
-        let mut builder = ParameterBuilder::new(seed);
-        let weight = builder.add("weight", &[own as i64, width], Init::Zeros);
-        let rows = Rc::new(builder.finish(manager, kind)?);
-        let mut start = tensor::copy(&*rows.flat().pin()?)?;
+        let TypeNodes { first, own, total } = nodes;
+        let mut start = tensor::empty(&[own as i64, width], kind)?;
         let bound = (12.0 / (total as f64 + width as f64)).sqrt();
         with_real!(kind, T => {
-            let used = own * width as usize;
-            let values = &mut tensor::slice_mut::<T>(&mut start)[..used];
+            let values = tensor::slice_mut::<T>(&mut start);
             uniform_rows(seed, bound, (first, width as usize), values);
             Ok(())
         })?;
-        rows.set_flat(start)?;
-        let optimizer = Optimizer::new(optimizer, manager)?;
-        Ok(NodeEmbedding { rows, weight, nodes, manager: manager.clone(), optimizer })
+        let key = format!("embeds.{ntype}.weight");
+        let (rows, weight) = ParameterSet::single(manager, &key, &start)?;
+        Ok(NodeEmbedding { rows: Rc::new(rows), weight, nodes, manager: manager.clone() })
     }
 
     /// The rows as an input of a model, `[own nodes, width]`.
@@ -70,48 +52,64 @@ impl NodeEmbedding {
         tape.learned_input(&self.rows, self.weight)
     }
 
-    /// Updates the rows that `input` gave with their gradient.
-    pub fn update(&mut self, input: &Var, gradients: &Gradients) -> Result<()> {
+    /// The gradient of the rows that `input` gave, laid out as [`parameters`](NodeEmbedding::parameters); 0 where the loss
+    /// does not depend on them.
+    pub fn flat_gradient(&self, input: &Var, gradients: &Gradients) -> Result<Tensor> {
         let flat = tensor::zeros(self.rows.flat().size(), self.rows.kind())?;
         if let Some(gradient) = gradients.input(input) {
             self.rows.view(&flat, self.weight)?.f_copy_(&*gradient.pin()?)?;
         }
-        self.optimizer.step(&self.rows, flat)
+        Ok(flat)
     }
 
-    /// Saves the rows of all ranks in one safetensors file, `embeds.<ntype>.weight`, `float32 [nodes of the type, width]` in
-    /// the order of the partitions; all ranks call this. Two collectives.
-    pub fn save(&self, path: &Path, ntype: &str, group: &dyn ProcessGroup) -> Result<()> {
-        let file = embedding_file::create(path, ntype, self.shape())?;
-        {
-            let rows = self.rows()?.f_to_kind(Kind::Float)?.f_contiguous()?;
-            file.write_rows(self.nodes.first, tensor::bytes(&rows))?;
-        }
-        barrier(group, &*self.manager)?;
-        if group.rank() == 0 {
-            file.finish(self.nodes.total, &[])?;
-        }
-        barrier(group, &*self.manager)
+    /// The rows as what an optimizer updates: one parameter, row after row.
+    pub fn parameters(&self) -> &ParameterSet {
+        &self.rows
     }
 
-    /// Replaces the rows by those of a file that [`save`](NodeEmbedding::save) wrote; only this rank's are read.
+    /// Saves the rows of all ranks in one safetensors file, `embeds.<node type>.weight`, `float32 [nodes of the type, width]`
+    /// in the order of the partitions; all ranks call this. One collective.
+    pub fn save(&self, path: &Path, group: &dyn ProcessGroup) -> Result<()> {
+        let nothing = ParameterBuilder::new(0).finish(&self.manager, self.rows.kind())?;
+        save_state_dict(path, &nothing, &[self], &BTreeMap::new(), (group, &self.manager))
+    }
+
+    /// Replaces the rows by those of a safetensors file; only this rank's are read.
     ///
     /// # Errors
-    /// If the file cannot be read or is of other nodes or another width.
-    pub fn load(&self, path: &Path, ntype: &str) -> Result<()> {
-        let own = (self.nodes.first, self.nodes.own);
-        let rows = embedding_file::read_rows(path, ntype, self.shape(), own)?;
-        let flat = tensor::copy(&*self.rows.flat().pin()?)?;
-        self.rows.view(&flat, self.weight)?.f_copy_(&rows)?;
-        self.rows.set_flat(flat)
-    }
-
-    fn shape(&self) -> [u64; 2] {
-        [self.nodes.total, self.rows.shape(self.weight)[1] as u64]
+    /// If the file cannot be read or has no such rows of as many nodes, or of another width.
+    pub fn load(&self, path: &Path) -> Result<()> {
+        load_rows(&open(path)?, self)
     }
 
     /// The rows, `[own nodes, width]`. They share memory with the embedding: drop them before the next collective.
     pub fn rows(&self) -> Result<Tensor> {
         self.rows.value(self.weight)
+    }
+
+    /// The state-dict key.
+    pub fn key(&self) -> &str {
+        self.rows.name(self.weight)
+    }
+
+    /// Rows and columns over all ranks.
+    pub fn shape(&self) -> [u64; 2] {
+        [self.nodes.total, self.rows.shape(self.weight)[1] as u64]
+    }
+
+    /// The nodes.
+    pub fn nodes(&self) -> TypeNodes {
+        self.nodes
+    }
+
+    /// Where this rank's rows begin in an array of the rows of all ranks, in float32.
+    pub(crate) fn first_byte(&self) -> u64 {
+        self.nodes.first * self.shape()[1] * size_of::<f32>() as u64
+    }
+
+    pub(super) fn set_rows(&self, rows: &Tensor) -> Result<()> {
+        let flat = tensor::copy(&*self.rows.flat().pin()?)?;
+        self.rows.view(&flat, self.weight)?.f_copy_(rows)?;
+        self.rows.set_flat(flat)
     }
 }

@@ -88,7 +88,7 @@ impl SageConv {
         dst: Var,
     ) -> Result<Var> {
         let mean = Aggregation::new(Reduce::Mean).weighted(self.config.edge_weights);
-        if aggregates_first(&src, self.config.in_feats, self.config.out_feats) {
+        if aggregates_first(graph, &src, self.config.in_feats, self.config.out_feats) {
             let neighbours = tape.aggregate(graph, src, mean)?;
             let own = self.own_term(tape, &dst, None)?;
             return tape.linear(&neighbours, &self.neigh, None, Some(own));
@@ -108,7 +108,7 @@ impl SageConv {
     ) -> Result<Var> {
         let share = |degrees: &tch::Tensor| Ok(degrees.f_add_scalar(1)?.f_reciprocal()?);
         let scale = tape.degree_scale(graph.in_degrees(), src.kind(), share);
-        let first = aggregates_first(&src, self.config.in_feats, self.config.out_feats);
+        let first = aggregates_first(graph, &src, self.config.in_feats, self.config.out_feats);
         let (src, dst) = if first {
             (src, dst)
         } else {

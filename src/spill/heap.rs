@@ -6,14 +6,28 @@
 /// for each tensor cost as much as filling them.
 ///
 /// Left alone, glibc maps large blocks one by one and returns them when they are freed, and trims its heap now and then.
-/// Called once, at the start of a worker.
-pub fn prepare_allocator() {
+/// Called once, at the start of a worker. `scale` is 1, or less for a small stand-in of a run, where blocks are smaller, too.
+pub fn prepare_allocator(scale: f64) {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     // SAFETY: mallopt takes two integers and changes settings of the allocator only.
     unsafe {
         // The largest threshold glibc takes; blocks beyond it are mapped as before.
-        libc::mallopt(libc::M_MMAP_THRESHOLD, 32 << 20);
+        libc::mallopt(libc::M_MMAP_THRESHOLD, (f64::from(32 << 20) * scale) as i32);
         libc::mallopt(libc::M_TRIM_THRESHOLD, i32::MAX);
+    }
+}
+
+/// As [`prepare_allocator`], for a worker that does not pause while it trains: blocks of any size, of any thread, come from
+/// one heap, which keeps them. The features of a batch are many megabytes, and batches follow one another.
+///
+/// Called once, instead of the other.
+pub fn prepare_allocator_for_batches() {
+    prepare_allocator(1.0);
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    // SAFETY: as above.
+    unsafe {
+        libc::mallopt(libc::M_MMAP_MAX, 0);
+        libc::mallopt(libc::M_ARENA_MAX, 1);
     }
 }
 

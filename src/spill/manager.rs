@@ -144,6 +144,11 @@ impl PartitionDataManager {
         self.tracked.borrow().iter().filter_map(Weak::upgrade).map(|s| s.resident_bytes()).sum()
     }
 
+    /// How many bytes more this rank may keep in memory when it waits.
+    pub fn spare_share(&self) -> u64 {
+        self.lock.parked_share().saturating_sub(self.resident_bytes())
+    }
+
     /// Says which phase this rank is in, for messages about it.
     pub fn set_phase(&self, phase: Phase) {
         self.lock.status().set_phase(phase);

@@ -16,7 +16,7 @@ mod value;
 
 pub use dtype::SpillDtype;
 pub(crate) use dtype::{read_narrow, write_narrow};
-pub use heap::{give_memory_back, prepare_allocator};
+pub use heap::{give_memory_back, prepare_allocator, prepare_allocator_for_batches};
 pub use manager::{Masks, PartitionDataManager};
 pub use pointer::{Pinned, Pointer, PointerTensor};
 pub use store::{SpillFile, SpillReader, SpillStore, SpillWriter};

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use tch::Tensor;
+use tch::{Kind, Tensor};
 
 use super::graph::{Graph, MakeRows, Pulled, RowLayout, Transfer, VisitRows, VisitShard};
 use crate::comm::Collective;
@@ -26,17 +26,17 @@ pub struct BlockGraph {
 }
 
 impl BlockGraph {
-    /// Takes a block up. `out_degrees` are those of its sources over the whole graph. With `types` edges get theirs from the
-    /// book.
+    /// Takes a block up. `out_degrees` are those of its sources over the whole graph, for models that look at them. With
+    /// `types` edges get theirs from the book.
     pub fn new(
         manager: &Rc<PartitionDataManager>,
         block: &Block,
-        out_degrees: &[u64],
+        out_degrees: Option<&[u64]>,
         types: Option<&PartitionBook>,
     ) -> Result<Self> {
         let (num_sources, num_destinations) = (block.num_sources(), block.num_destinations());
-        if out_degrees.len() != num_sources {
-            let problem = format!("{} out-degrees of {num_sources} sources", out_degrees.len());
+        if let Some(degrees) = out_degrees.filter(|degrees| degrees.len() != num_sources) {
+            let problem = format!("{} out-degrees of {num_sources} sources", degrees.len());
             return Err(Error::Internal(problem));
         }
         let types = types.map(|book| block.edge_types(book)).transpose()?.unwrap_or_default();
@@ -57,9 +57,19 @@ impl BlockGraph {
             source_ids: track("node-ids", block.sources())?,
             destination_ids: track("node-ids", block.destinations())?,
             in_degrees: track("degrees", &in_degrees)?,
-            out_degrees: track("degrees", out_degrees)?,
+            out_degrees: if let Some(degrees) = out_degrees {
+                track("degrees", degrees)?
+            } else {
+                let shape = [num_sources as i64];
+                manager.track_recipe("degrees", (&shape, Kind::Int64), None, Rc::new(missing))
+            },
         })
     }
+}
+
+fn missing() -> Result<Tensor> {
+    Err(Error::config("out-degrees", "the sampler has left them out")
+        .with_hint("make it with out_degrees(true)"))
 }
 
 impl Graph for BlockGraph {
@@ -69,6 +79,10 @@ impl Graph for BlockGraph {
 
     fn num_destinations(&self) -> usize {
         self.num_destinations
+    }
+
+    fn is_whole(&self) -> bool {
+        true
     }
 
     fn destination_rows(&self) -> Option<&Pointer<Vec<u32>>> {

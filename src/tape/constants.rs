@@ -30,18 +30,16 @@ impl<'a> Tape<'a> {
         self.constants = Some((constants, place + 1));
         let Constants(values) = constants;
         let known = values.borrow().get(place).cloned();
-        let value = if let Some(value) = known {
-            value
-        } else {
-            let value = compute(self)?.value();
-            let mut values = values.borrow_mut();
-            if values.len() != place {
-                let problem = format!("constant {place} after {} others", values.len());
-                return Err(Error::Internal(problem));
-            }
-            values.push(value.clone());
-            value
-        };
+        if let Some(value) = known {
+            return Ok(self.constant(&value));
+        }
+        let value = compute(self)?.value();
+        let mut values = values.borrow_mut();
+        if values.len() != place {
+            let problem = format!("constant {place} after {} others", values.len());
+            return Err(Error::Internal(problem));
+        }
+        values.push(value.clone());
         Ok(self.constant(&value))
     }
 }

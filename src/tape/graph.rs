@@ -47,6 +47,11 @@ pub trait Graph {
     /// Destinations, all of which this rank owns: rows of a layer's output.
     fn num_destinations(&self) -> usize;
 
+    /// Whether it lies here as a whole, so that no operation on it waits for another rank.
+    fn is_whole(&self) -> bool {
+        false
+    }
+
     /// For each destination its row among the own sources, ascending or not; `None` if destination i is source i.
     fn destination_rows(&self) -> Option<&Pointer<Vec<u32>>>;
 

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use super::manager::{GraphShardManager, node_ids};
 use crate::comm::ProcessGroup;
 use crate::error::{Error, Result};
-use crate::graph::{CanonicalEtype, GraphShard, PartitionBook};
+use crate::graph::{CanonicalEtype, GraphShard, PartitionBook, TypeNodes};
 use crate::spill::{PartitionDataManager, PointerTensor};
 
 /// The edges of one type.
@@ -24,7 +24,7 @@ pub struct Relation {
 /// name. Nodes are counted within their type, in each partition from 0.
 pub struct HeteroGraphShardManager {
     ntypes: Vec<String>,
-    /// By node type: the global id of each own node.
+    /// By node type: the id of each own node.
     node_ids: Vec<PointerTensor>,
     relations: Vec<Relation>,
 }
@@ -47,12 +47,14 @@ impl HeteroGraphShardManager {
                 format!("shards of {} of {} edge types", shards.len(), book.etypes().len());
             return Err(Error::Internal(problem));
         }
-        let ids: Vec<_> = (0..book.ntypes().len())
-            .map(|ntype| {
-                let range = book.node_type_range(rank, ntype);
-                node_ids(manager, range.start as i64, (range.end - range.start) as i64)
-            })
-            .collect();
+        let mut before = 0;
+        let ids = (0..book.ntypes().len()).map(|ntype| {
+            let TypeNodes { first, own, total } = book.type_nodes(rank, ntype);
+            let ids = node_ids(manager, (before + first) as i64, own as i64);
+            before += total;
+            ids
+        });
+        let ids: Vec<_> = ids.collect();
         let known = |name: &str| {
             let unknown = || Error::Internal(format!("{name} is no node type of the graph"));
             book.ntype_id(name).ok_or_else(unknown)
@@ -73,7 +75,8 @@ impl HeteroGraphShardManager {
         &self.ntypes
     }
 
-    /// The global ids of this rank's nodes of a type, `int64`.
+    /// The ids of this rank's nodes of a type, `int64`: type-wise ids, type laid after type as `dgl.to_homogeneous` does. Unlike
+    /// the partitions' homogeneous ids they do not depend on how many nodes of other types a partition has.
     pub fn node_ids(&self, ntype: usize) -> &PointerTensor {
         &self.node_ids[ntype]
     }

@@ -181,6 +181,20 @@ pub struct ParameterSet {
 }
 
 impl ParameterSet {
+    /// A set of one parameter with this value.
+    pub fn single(
+        manager: &Rc<PartitionDataManager>,
+        name: &str,
+        value: &Tensor,
+    ) -> Result<(Self, Parameter)> {
+        let entry =
+            Entry { name: name.to_owned(), shape: value.size(), is_count: false, offset: 0 };
+        let trained = entry.numel();
+        let flat = RefCell::new(manager.track("parameters", value.f_view([-1])?));
+        let (parameters, manager) = (vec![entry], manager.clone());
+        Ok((ParameterSet { parameters, buffers: Vec::new(), trained, manager, flat }, Parameter(0)))
+    }
+
     /// All parameters, in the order in which they were added.
     pub fn iter(&self) -> impl Iterator<Item = Parameter> + use<> {
         (0..self.parameters.len()).map(Parameter)

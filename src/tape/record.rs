@@ -48,6 +48,8 @@ pub struct Tape<'a> {
     entries: Vec<Entry<'a>>,
     values: usize,
     layer: u32,
+    /// Of a layer with a part per relation: which part, from 1; else 0.
+    relation: u32,
     grads: HashMap<usize, PointerTensor>,
     parameter_grads: HashMap<Parameter, PointerTensor>,
     /// Where aggregates of constants are kept, and how many of them this pass has come by.
@@ -79,6 +81,7 @@ impl<'a> Tape<'a> {
             entries: Vec::new(),
             values: 0,
             layer: 0,
+            relation: 0,
             grads: HashMap::new(),
             parameter_grads: HashMap::new(),
             constants: None,
@@ -117,7 +120,14 @@ impl<'a> Tape<'a> {
     /// by it.
     pub fn enter_layer(&mut self, layer: usize) {
         self.layer = layer as u32;
+        self.relation = 0;
         self.manager.set_phase(Phase::Forward(self.layer));
+    }
+
+    /// Says which relation (from 0) of the layer the following operations belong to, if to one: dropout tells relations apart
+    /// by it.
+    pub fn enter_relation(&mut self, relation: Option<usize>) {
+        self.relation = relation.map_or(0, |relation| relation as u32 + 1);
     }
 
     /// Plays the tape backwards from `gradient`, the derivative of the loss with respect to `output`.
@@ -143,7 +153,7 @@ impl<'a> Tape<'a> {
     }
 
     pub(super) fn dropout_key(&self) -> Option<DropoutKey> {
-        self.training.map(|key| DropoutKey { layer: self.layer, ..key })
+        self.training.map(|key| DropoutKey { layer: self.layer | self.relation << 16, ..key })
     }
 
     /// Whether there will be a backward pass.

@@ -1,16 +1,16 @@
 //! Checkpoints: everything a training needs to go on as if it had not stopped.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
-use safetensors::tensor::{Dtype, SafeTensors};
 use serde::{Deserialize, Serialize};
 use tch::{Kind, Tensor};
 
 use super::early_stopping::BestEpoch;
+use crate::comm::{Hooks, ProcessGroup};
 use crate::error::{Error, Result};
-use crate::nn::{LearningRate, save_tensors};
-use crate::tensor;
+use crate::io::Dtype;
+use crate::nn::{LearningRate, NodeEmbedding, SafetensorsFile, SharedArray, write_arrays};
+use crate::spill::PointerTensor;
 
 const CONFIG: &str = "config";
 const PROGRESS: &str = "progress";
@@ -28,72 +28,96 @@ pub struct Progress {
     pub best: Option<BestEpoch>,
 }
 
-/// A training after an epoch, as a safetensors file. Tensors are `float32`, laid out as
-/// [`ParameterSet::flat`](crate::tape::ParameterSet::flat).
+/// A training after an epoch, as a safetensors file. Tensors are `float32`: `parameters`, and where there are such
+/// `optimizer.first`, `optimizer.second` and `best.parameters`, laid out as
+/// [`ParameterSet::flat`](crate::tape::ParameterSet::flat); and the same of learned rows, `embeds.<node type>.parameters` and so
+/// on, as matrices of the rows of all ranks.
 pub struct Checkpoint {
     /// The configuration of the run, as text.
     pub config: String,
     /// How far it has come.
     pub progress: Progress,
-    /// `parameters`, and where there are such: `optimizer.first`, `optimizer.second`, `best.parameters`.
-    pub tensors: BTreeMap<String, Tensor>,
+    file: SafetensorsFile,
+}
+
+/// A tensor that belongs to a checkpoint.
+pub(super) struct State<'a> {
+    pub(super) name: String,
+    pub(super) value: PointerTensor,
+    /// What it belongs to, if each rank has only the part of its own nodes.
+    pub(super) rows: Option<&'a NodeEmbedding>,
 }
 
 impl Checkpoint {
-    /// Writes the file, whole or not at all.
-    pub fn write(self, path: &Path) -> Result<()> {
-        let progress = serde_json::to_string(&self.progress)
+    /// Writes a file, whole or not at all; all ranks call this. One collective if ranks have parts.
+    pub(super) fn write(
+        path: &Path,
+        (config, progress): (String, Progress),
+        states: &[State<'_>],
+        ranks: (&dyn ProcessGroup, &dyn Hooks),
+    ) -> Result<()> {
+        let progress = serde_json::to_string(&progress)
             .map_err(|e| Error::Internal(format!("a checkpoint cannot be written: {e}")))?;
-        let metadata = [(CONFIG.to_owned(), self.config), (PROGRESS.to_owned(), progress)];
-        let tensors: Vec<_> = self.tensors.into_iter().collect();
-        save_tensors(path, &tensors, metadata.into_iter().collect())
+        let metadata = [(CONFIG.to_owned(), config), (PROGRESS.to_owned(), progress)].into();
+        let array = |state: &'_ State<'_>| {
+            let value = state.value.clone();
+            SharedArray {
+                name: state.name.clone(),
+                dtype: Dtype::F32,
+                shape: match state.rows {
+                    Some(rows) => rows.shape().to_vec(),
+                    None => value.size().iter().map(|side| *side as u64).collect(),
+                },
+                first_byte: state.rows.map(NodeEmbedding::first_byte),
+                value: Box::new(move || Ok(value.pin()?.shallow_clone())),
+            }
+        };
+        let arrays: Vec<_> = states.iter().map(array).collect();
+        write_arrays(path, &arrays, &metadata, ranks)
     }
 
-    /// Reads a file.
+    /// Opens a file. Tensors are read when they are asked for.
     ///
     /// # Errors
     /// If it is not there or is no checkpoint.
-    pub fn read(path: &Path) -> Result<Self> {
-        let bytes = read(path)?;
-        let (config, progress) = header(path, &bytes)?;
-        let file = SafeTensors::deserialize(&bytes).map_err(|e| no_checkpoint(path, &e))?;
-        let tensors = file.iter().map(|(name, view)| {
-            if view.dtype() != Dtype::F32 {
-                return Err(Error::input(path, name, "is not of float32"));
-            }
-            let shape: Vec<i64> = view.shape().iter().map(|d| *d as i64).collect();
-            let mut value = tensor::empty(&shape, Kind::Float)?;
-            tensor::bytes_mut(&mut value).copy_from_slice(view.data());
-            Ok((name.to_owned(), value))
-        });
-        Ok(Checkpoint { config, progress, tensors: tensors.collect::<Result<_>>()? })
+    pub fn open(path: &Path) -> Result<Self> {
+        let file = SafetensorsFile::open(path, "a checkpoint").map_err(|e| {
+            e.with_hint(
+                "--resume takes the folder of a run that wrote a checkpoint (--checkpoint-every N)",
+            )
+        })?;
+        let progress = serde_json::from_str(file.text(PROGRESS))
+            .map_err(|e| Error::input(path, "", format!("is not a checkpoint: {e}")))?;
+        Ok(Checkpoint { config: file.text(CONFIG).to_owned(), progress, file })
     }
 
-    /// Reads the configuration and how far the run has come; no tensors.
+    /// A tensor's part of this size: all of it, or this rank's rows. `None` if there is no such tensor.
     ///
     /// # Errors
-    /// As [`read`](Checkpoint::read).
-    pub fn read_header(path: &Path) -> Result<(String, Progress)> {
-        header(path, &read(path)?)
+    /// If it is of another type or size.
+    pub(super) fn tensor(
+        &self,
+        name: &str,
+        size: &[i64],
+        rows: Option<&NodeEmbedding>,
+    ) -> Result<Option<Tensor>> {
+        let Some(shape) = self.file.shape(name) else { return Ok(None) };
+        let expected = match rows {
+            Some(rows) => rows.shape().map(|side| side as i64).to_vec(),
+            None => size.to_vec(),
+        };
+        if shape != expected {
+            let problem = format!("{name} is of another size than the model's parameters");
+            return Err(Error::config("--resume", problem)
+                .with_hint("the graph or its features have changed; train anew"));
+        }
+        let value = match rows.map(NodeEmbedding::nodes) {
+            Some(nodes) => self.file.read_rows(name, nodes.first, nodes.own as i64)?,
+            None => self.file.read(name)?,
+        };
+        if value.kind() != Kind::Float {
+            return Err(self.file.wrong(name, "is not of float32"));
+        }
+        Ok(Some(value.f_view(size)?))
     }
-}
-
-fn read(path: &Path) -> Result<Vec<u8>> {
-    std::fs::read(path).map_err(|e| {
-        Error::unreadable(path, &e).with_hint(
-            "--resume takes the folder of a run that wrote a checkpoint (--checkpoint-every N)",
-        )
-    })
-}
-
-fn header(path: &Path, bytes: &[u8]) -> Result<(String, Progress)> {
-    let (_, header) = SafeTensors::read_metadata(bytes).map_err(|e| no_checkpoint(path, &e))?;
-    let texts = header.metadata().as_ref();
-    let text = |key| texts.and_then(|texts| texts.get(key)).map_or("", String::as_str);
-    let progress = serde_json::from_str(text(PROGRESS)).map_err(|e| no_checkpoint(path, &e))?;
-    Ok((text(CONFIG).to_owned(), progress))
-}
-
-fn no_checkpoint(path: &Path, error: &dyn std::error::Error) -> Error {
-    Error::input(path, "", format!("is not a checkpoint: {error}"))
 }

@@ -1,12 +1,10 @@
 //! Early stopping: the weights with the best validation score, and when to stop looking for better ones.
 
-use serde::{Deserialize, Serialize};
-use tch::Tensor;
-
 use crate::error::Result;
 use crate::spill::{PartitionDataManager, PointerTensor};
 use crate::tape::ParameterSet;
 use crate::tensor;
+use serde::{Deserialize, Serialize};
 
 /// The best epoch so far.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -20,7 +18,7 @@ pub struct BestEpoch {
 /// Stops a training whose validation score has not become better for `patience` epochs.
 pub(super) struct EarlyStopping {
     patience: u32,
-    best: Option<(BestEpoch, PointerTensor)>,
+    best: Option<(BestEpoch, Vec<PointerTensor>)>,
 }
 
 impl EarlyStopping {
@@ -29,20 +27,20 @@ impl EarlyStopping {
     }
 
     /// Goes on from a checkpoint.
-    pub(super) fn set_best(&mut self, best: BestEpoch, weights: PointerTensor) {
+    pub(super) fn set_best(&mut self, best: BestEpoch, weights: Vec<PointerTensor>) {
         self.best = Some((best, weights));
     }
 
-    /// The best epoch and its weights, laid out as [`ParameterSet::flat`].
-    pub(super) fn best(&self) -> Option<(BestEpoch, &PointerTensor)> {
-        self.best.as_ref().map(|(best, weights)| (*best, weights))
+    /// The best epoch and its weights, laid out as [`ParameterSet::flat`]: of each set of parameters.
+    pub(super) fn best(&self) -> Option<(BestEpoch, &[PointerTensor])> {
+        self.best.as_ref().map(|(best, weights)| (*best, &weights[..]))
     }
 
     /// Takes note of an epoch's score; keeps the weights if they are the best.
     pub(super) fn update(
         &mut self,
         (epoch, score, more_is_better): (u32, f64, bool),
-        parameters: &ParameterSet,
+        parameters: &[&ParameterSet],
         manager: &PartitionDataManager,
     ) -> Result<()> {
         let better = match &self.best {
@@ -51,8 +49,12 @@ impl EarlyStopping {
             Some((best, _)) => score < best.score,
         };
         if better {
-            let weights = tensor::copy(&*parameters.flat().pin()?)?;
-            self.best = Some((BestEpoch { epoch, score }, manager.track("best-weights", weights)));
+            let weights = parameters.iter().map(|parameters| {
+                let weights = tensor::copy(&*parameters.flat().pin()?)?;
+                Ok(manager.track("best-weights", weights))
+            });
+            let weights = weights.collect::<Result<_>>()?;
+            self.best = Some((BestEpoch { epoch, score }, weights));
         }
         Ok(())
     }
@@ -61,10 +63,5 @@ impl EarlyStopping {
     pub(super) fn is_over(&self, epoch: u32) -> bool {
         let best = self.best.as_ref().map_or(0, |(best, _)| best.epoch);
         epoch - best >= self.patience
-    }
-
-    /// A copy of the best weights.
-    pub(super) fn weights(&self) -> Result<Option<Tensor>> {
-        self.best.as_ref().map(|(_, weights)| tensor::copy(&*weights.pin()?)).transpose()
     }
 }

@@ -17,7 +17,7 @@ impl Trainer<'_> {
     /// The task's metric, over all ranks.
     pub fn validate(&self) -> Result<Scores> {
         let counts = {
-            let (_, logits) = self.forward(Tape::evaluation(self.manager, self.parameters))?;
+            let (_, logits, _) = self.forward(Tape::evaluation(self.manager, self.parameters))?;
             let values = logits.pin()?;
             self.count(&values)?.0
         };
@@ -28,7 +28,7 @@ impl Trainer<'_> {
 
     /// Loss and all metrics of the task, over all ranks. `epoch` is the one whose update made the weights.
     pub fn evaluate(&self, epoch: u32) -> Result<Evaluation> {
-        let (_, logits) = self.forward(Tape::evaluation(self.manager, self.parameters))?;
+        let (_, logits, _) = self.forward(Tape::evaluation(self.manager, self.parameters))?;
         let task = self.loss.task();
         let counts = self.count(&*logits.pin()?)?.0.to_tensor()?;
         if !task.has_classes() {

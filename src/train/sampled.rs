@@ -2,18 +2,18 @@
 
 use std::rc::Rc;
 
-use serde::{Deserialize, Serialize};
 use tch::{Kind, Tensor};
 
 use super::trainer::Trainer;
-use crate::comm::{NoHooks, gather_grads};
+use super::update::{Reduce, update};
 use crate::dist::DistGraph;
-use crate::error::{Error, Result};
+use crate::error::Result;
+use crate::event::SampleReport;
 use crate::graph::Block;
 use crate::io::IoTotals;
 use crate::ipc::Phase;
 use crate::loader::{DataLoader, MiniBatch};
-use crate::nn::{Optimizer, ScoreSums, clip_grad_norm};
+use crate::nn::{Model, Optimizer, ScoreSums};
 use crate::spill::PartitionDataManager;
 use crate::tape::{BlockGraph, Graph, Tape};
 use crate::tensor;
@@ -23,22 +23,13 @@ pub const FEATURES: &str = "features";
 /// The name of the seeds' labels in a batch.
 pub const LABELS: &str = "labels";
 
-/// How the gradients of the ranks become one at each step. Each rank's is that of the mean loss over its batch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, clap::ValueEnum)]
-#[serde(rename_all = "lowercase")]
-pub enum Reduce {
-    /// Their mean, as PyTorch's `DistributedDataParallel`.
-    #[default]
-    Mean,
-    /// Their sum, as SAR's `gather_grads`.
-    Sum,
-}
-
 /// Trains the model of a [`Trainer`] on batches whose [`FEATURES`] and [`LABELS`] are read.
 #[derive(Clone, Copy)]
 pub struct SampledTrainer<'a> {
-    /// The model and its task. Of its data, nothing is used here.
+    /// The task, and the model's parameters. Of its data, nothing is used here.
     pub full: &'a Trainer<'a>,
+    /// The model.
+    pub model: &'a dyn Model,
     /// The batches.
     pub loader: &'a DataLoader,
     /// How gradients are put together.
@@ -56,56 +47,63 @@ pub struct SampledPass {
     pub score: Option<f64>,
     /// Bytes written and read by all ranks.
     pub io: IoTotals,
+    /// What the batches of all ranks needed.
+    pub samples: SampleReport,
 }
 
-/// What ranks add up at each step, beside the gradient: loss, batches, the sums of the score, seeds, bytes written and read.
-type Counts = [f64; 8];
+/// What ranks add up at each step, beside the gradient: loss, batches, the sums of the score, seeds, bytes written and read,
+/// bytes of rows needed and read.
+type Counts = [f64; 10];
 
 impl SampledTrainer<'_> {
     /// One pass (epochs count from 1): for each batch a forward and a backward pass, one collective, and the optimizer's update,
-    /// the same on every rank. No turns are taken: all ranks are in memory side by side.
+    /// the same on every rank. No turns are taken: all ranks are in memory side by side. In `room` bytes the rows of the most
+    /// frequent nodes are kept.
     pub fn pass(
         &self,
         epoch: u32,
         optimizer: &mut Optimizer,
-        clip_norm: Option<f64>,
+        (clip_norm, room): (Option<f64>, u64),
     ) -> Result<SampledPass> {
         let Trainer { manager, group, parameters, outputs, .. } = *self.full;
         manager.lock().status().set_epoch(epoch);
-        let mut totals: Counts = [0.0; 8];
+        let mut totals: Counts = [0.0; 10];
         let mut io = manager.store().counters().totals();
+        let mut rows = self.loader.sampler().row_bytes();
+        self.loader.sampler().keep_rows(self.loader.graph(), room)?;
         for (step, batch) in self.loader.epoch(epoch).enumerate() {
             let (gradient, [loss, batches, a, b, c, seeds]) = self.step(&batch?, epoch, step)?;
             manager.set_phase(Phase::GatherGrads);
             let before = std::mem::replace(&mut io, manager.store().counters().totals());
             let bytes = [io.written - before.written, io.read - before.read];
             let [written, read] = bytes.map(|bytes| bytes as f64);
-            let counts: Counts = [loss, batches, a, b, c, seeds, written, read];
-            let sums = vec![gradient, Tensor::f_from_slice(&counts)?];
-            let sums = gather_grads(group, sums, &NoHooks)?;
-            let [gradient, counts] = <[Tensor; 2]>::try_from(sums)
-                .map_err(|_| Error::Internal("gathering lost a tensor".to_owned()))?;
-            let gradient = match self.reduce {
-                Reduce::Sum => gradient,
-                Reduce::Mean => gradient.f_div_scalar(group.world_size() as f64)?,
-            };
-            let gradient = match clip_norm {
-                Some(norm) => clip_grad_norm(&gradient, norm)?,
-                None => gradient,
-            };
-            optimizer.step(parameters, gradient)?;
-            let counts: Vec<f64> = Vec::try_from(counts)?;
+            let before = std::mem::replace(&mut rows, self.loader.sampler().row_bytes());
+            let of_rows = rows - before;
+            let of_rows = [of_rows.needed, of_rows.read].map(|bytes| bytes as f64);
+            let counts: Counts =
+                [loss, batches, a, b, c, seeds, written, read, of_rows[0], of_rows[1]];
+            let counts = update(
+                (group, self.reduce),
+                (gradient, &counts),
+                (parameters, optimizer),
+                clip_norm,
+            )?;
             totals.iter_mut().zip(counts).for_each(|(total, count)| *total += count);
         }
-        let [loss, batches, a, b, c, seeds, written, read] = totals;
+        let [loss, batches, a, b, c, seeds, written, read, needed, rows_read] = totals;
         let io = IoTotals { written: written as u64, read: read as u64 };
         let score = ScoreSums([a, b, c]).score(self.full.loss.task(), seeds as i64, outputs);
-        Ok(SampledPass { loss: (batches > 0.0).then(|| loss / batches), score, io })
+        let samples = SampleReport {
+            batches: batches as u64,
+            row_bytes_needed: needed as u64,
+            row_bytes_read: rows_read as u64,
+        };
+        Ok(SampledPass { loss: (batches > 0.0).then(|| loss / batches), score, io, samples })
     }
 
     /// This rank's gradient of the mean loss over the batch, and its counts.
     fn step(&self, batch: &MiniBatch, epoch: u32, step: usize) -> Result<(Tensor, [f64; 6])> {
-        let Trainer { manager, model, parameters, loss, seed, policy, .. } = self.full;
+        let Trainer { manager, parameters, loss, seed, policy, .. } = self.full;
         let seeds = batch.seeds().len();
         if seeds == 0 {
             let flat = parameters.flat();
@@ -118,7 +116,7 @@ impl SampledTrainer<'_> {
         let mut tape = Tape::training(manager, parameters, *policy, key);
         let features = batch.input(FEATURES)?.f_to_kind(parameters.kind())?;
         let features = tape.input(&manager.track("features", features));
-        let logits = model.forward(&mut tape, &graphs, features)?;
+        let logits = self.model.forward(&mut tape, &graphs, features)?;
         let labels = batch.output(LABELS)?;
         let (counts, gradient) = {
             let values = logits.pin()?;
@@ -143,7 +141,8 @@ pub fn block_graphs(
 ) -> Result<Vec<BlockGraph>> {
     let book = edge_types.then(|| &**graph.book());
     let graph = |block: &Block| {
-        BlockGraph::new(manager, block, &batch.out_degrees[..block.num_sources()], book)
+        let degrees = batch.out_degrees.as_ref().map(|degrees| &degrees[..block.num_sources()]);
+        BlockGraph::new(manager, block, degrees, book)
     };
     batch.blocks.iter().map(graph).collect()
 }

@@ -23,7 +23,14 @@ impl Training<'_> {
         let lr = self.set_learning_rate();
         trainer.manager.precall_func()?;
         let begin = Instant::now();
-        let pass = samples.pass(self.epoch, &mut self.optimizer, self.regime.clip_norm)?;
+        let sampler = samples.loader.sampler();
+        let before = sampler.row_bytes();
+        // Rows that are needed less than a few times are not worth keeping.
+        let room = trainer.manager.spare_share().min(self.row_bytes_needed / 4);
+        let how = (self.regime.clip_norm, room);
+        let pass = samples.pass(self.epoch, &mut self.optimizers[0], how)?;
+        self.row_bytes_needed = (sampler.row_bytes() - before).needed;
+        sampler.forget_rows();
         let epoch_s = begin.elapsed().as_secs_f64();
         trainer.manager.callback_func()?;
         let scores = trainer.validate()?;
@@ -38,6 +45,7 @@ impl Training<'_> {
             lock_turns: trainer.manager.lock().turns() - turns,
             bytes_written: pass.io.written,
             bytes_read: pass.io.read,
+            samples: Some(pass.samples),
         })
     }
 }

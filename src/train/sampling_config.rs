@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::sampled::Reduce;
+use super::update::Reduce;
 use crate::dist::Fanout;
 use crate::error::{Error, Result};
 use crate::loader::{DataLoaderConfig, DistNeighborSampler};

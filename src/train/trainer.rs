@@ -6,14 +6,15 @@ use std::time::Instant;
 use tch::Tensor;
 
 use super::counts::{Counts, Totals};
+use super::forward::Forward;
 use crate::comm::{ProcessGroup, gather_grads};
 use crate::error::{Error, Result};
 use crate::event::Scores;
 use crate::io::IoTotals;
 use crate::ipc::Phase;
-use crate::nn::{Loss, Model};
+use crate::nn::{Loss, sum_of_squares};
 use crate::spill::{Masks, PartitionDataManager, PointerTensor};
-use crate::tape::{Constants, Graph, ParameterSet, Policy, Tape, Var};
+use crate::tape::{Constants, ParameterSet, Policy, Tape, Var};
 
 /// A model with this rank's part of the data.
 pub struct Trainer<'a> {
@@ -21,17 +22,13 @@ pub struct Trainer<'a> {
     pub manager: &'a Rc<PartitionDataManager>,
     /// The other ranks.
     pub group: &'a dyn ProcessGroup,
-    /// Input features, one row per source of the first layer's graph.
-    pub features: PointerTensor,
+    /// The model with its inputs.
+    pub forward: &'a dyn Forward,
     /// Labels, one row per output of the model.
     pub labels: PointerTensor,
     /// Which of them belong to training, validation and test nodes.
     pub masks: Masks,
-    /// One graph per layer.
-    pub graphs: Vec<&'a dyn Graph>,
-    /// The model.
-    pub model: &'a dyn Model,
-    /// Its parameters.
+    /// The model's parameters.
     pub parameters: &'a Rc<ParameterSet>,
     /// What is learned.
     pub loss: Loss,
@@ -55,6 +52,10 @@ pub struct Step {
     pub loss: f64,
     /// Gradients laid out as [`ParameterSet::flat`].
     pub gradient: Tensor,
+    /// This rank's gradients of learned rows, in the order of [`Forward::learned`].
+    pub learned: Vec<PointerTensor>,
+    /// The sum of their squares over all ranks.
+    pub learned_squares: f64,
     /// Of the forward pass.
     pub scores: Scores,
     /// Bytes written and read by all ranks since the mark.
@@ -75,6 +76,11 @@ impl Mark {
     /// This moment, but bytes are counted from `io` on.
     pub(super) fn counted(self, io: IoTotals) -> Self {
         Mark { io, ..self }
+    }
+
+    /// This moment, but turns are counted from `later` on.
+    pub(super) fn turned(self, later: Mark) -> Self {
+        Mark { turns: later.turns, ..self }
     }
 
     pub(super) fn seconds_since(&self, begin: &Mark) -> f64 {
@@ -107,7 +113,7 @@ impl Trainer<'_> {
     ) -> Result<Step> {
         self.manager.lock().status().set_epoch(epoch);
         let tape = Tape::training(self.manager, self.parameters, self.policy, (self.seed, epoch));
-        let (tape, logits) = self.forward(tape)?;
+        let (tape, logits, inputs) = self.forward(tape)?;
         let (counts, gradient) = {
             let values = logits.pin()?;
             on_logits(&values)?;
@@ -115,27 +121,35 @@ impl Trainer<'_> {
         };
         let gradients = tape.backward(logits, gradient)?;
         self.manager.set_phase(Phase::GatherGrads);
+        let mut squares = 0.0;
+        let learned = self.forward.learned().into_iter().zip(inputs).map(|(rows, input)| {
+            let gradient = rows.flat_gradient(&input, &gradients)?;
+            squares += sum_of_squares(&gradient)?;
+            Ok(self.manager.track("gradient", gradient))
+        });
+        let learned = learned.collect::<Result<_>>()?;
         let flat = self.parameters.flat_gradients(&gradients)?;
         drop(gradients);
         let io_counted = self.mark().io;
-        let written = [io_counted.written - since.io.written, io_counted.read - since.io.read];
-        let written = Tensor::f_from_slice(&written.map(|bytes| bytes as i64))?;
-        let sums = vec![flat, counts.to_tensor()?, written];
+        let bytes = [io_counted.written - since.io.written, io_counted.read - since.io.read];
+        let [written, read] = bytes.map(|bytes| bytes as f64);
+        let numbers = Tensor::f_from_slice(&[written, read, squares])?;
+        let sums = vec![flat, counts.to_tensor()?, numbers];
         let sums = gather_grads(self.group, sums, &**self.manager)?;
-        let [gradient, counts, written] = <[Tensor; 3]>::try_from(sums)
+        let [gradient, counts, numbers] = <[Tensor; 3]>::try_from(sums)
             .map_err(|_| Error::Internal("gathering lost a tensor".to_owned()))?;
         let counts = Counts::from_tensor(&counts)?;
         let (loss, scores) = counts.over(self.loss.task(), self.totals, self.outputs);
-        let written: Vec<i64> = Vec::try_from(written)?;
-        let io = IoTotals { written: written[0] as u64, read: written[1] as u64 };
-        Ok(Step { loss, gradient, scores, io, io_counted })
+        let numbers: Vec<f64> = Vec::try_from(numbers)?;
+        let io = IoTotals { written: numbers[0] as u64, read: numbers[1] as u64 };
+        let learned_squares = numbers[2];
+        Ok(Step { loss, gradient, learned, learned_squares, scores, io, io_counted })
     }
 
-    pub(super) fn forward<'t>(&'t self, tape: Tape<'t>) -> Result<(Tape<'t>, Var)> {
+    pub(super) fn forward<'t>(&'t self, tape: Tape<'t>) -> Result<(Tape<'t>, Var, Vec<Var>)> {
         let mut tape = tape.remembering(&self.constants);
-        let features = tape.constant(&self.features);
-        let logits = self.model.forward(&mut tape, &self.graphs, features)?;
-        Ok((tape, logits))
+        let (logits, learned) = self.forward.forward(&mut tape)?;
+        Ok((tape, logits, learned))
     }
 
     /// This rank's counts, and the gradient of the loss.

@@ -1,17 +1,18 @@
 //! A training from epoch to epoch.
 
-use std::collections::BTreeMap;
+use std::path::Path;
 
-use super::checkpoint::{Checkpoint, Progress};
+use super::checkpoint::{Checkpoint, Progress, State};
 use super::early_stopping::EarlyStopping;
 use super::sampled::SampledTrainer;
 use super::trainer::{Mark, Trainer};
 use crate::error::{Error, Result};
 use crate::event::{EpochReport, Evaluation};
 use crate::nn::{
-    LearningRate, Optimizer, OptimizerConfig, OptimizerState, Schedule, clip_grad_norm,
+    LearningRate, NodeEmbedding, Optimizer, OptimizerConfig, OptimizerState, Schedule, clip_factor,
 };
 use crate::spill::PointerTensor;
+use crate::tape::ParameterSet;
 use crate::tensor;
 
 /// How a model is trained.
@@ -27,15 +28,47 @@ pub struct Regime {
     pub patience: Option<u32>,
 }
 
+impl Regime {
+    /// Whether its constants make sense, and there is something to judge epochs by if they have to be.
+    pub(super) fn check(&self, has_validation: bool, (what, flag): (&str, &str)) -> Result<()> {
+        if self.clip_norm.is_some_and(|norm| norm.is_nan() || norm <= 0.0) {
+            return Err(Error::config("--clip-norm", "must be above 0"));
+        }
+        if self.patience == Some(0) {
+            return Err(Error::config("--patience", "must be 1 or more"));
+        }
+        if needs_validation(self) && !has_validation {
+            let judge = if self.patience.is_some() { "--patience" } else { "--schedule" };
+            let problem = format!("there are no validation {what} to judge epochs by");
+            return Err(
+                Error::config(judge, problem).with_hint(format!("say which are with {flag}"))
+            );
+        }
+        Ok(())
+    }
+}
+
+/// Some of what is trained.
+struct TrainedSet<'a> {
+    /// How its names in a checkpoint begin.
+    prefix: String,
+    parameters: &'a ParameterSet,
+    /// What it is the parameters of, if a rank has only those of its own nodes.
+    rows: Option<&'a NodeEmbedding>,
+}
+
 /// One rank's part of a training, between two epochs.
 pub struct Training<'a> {
     pub(super) trainer: &'a Trainer<'a>,
     samples: Option<SampledTrainer<'a>>,
     pub(super) regime: Regime,
-    pub(super) optimizer: Optimizer,
+    /// One for each of [`sets`](Training::sets).
+    pub(super) optimizers: Vec<Optimizer>,
     learning_rate: LearningRate,
     early_stopping: Option<EarlyStopping>,
     pub(super) epoch: u32,
+    /// Bytes of features that this rank's batches needed in the last epoch on samples.
+    pub(super) row_bytes_needed: u64,
     mark: Mark,
 }
 
@@ -49,58 +82,59 @@ impl<'a> Training<'a> {
         samples: Option<SampledTrainer<'a>>,
         regime: Regime,
     ) -> Result<Self> {
-        if regime.clip_norm.is_some_and(|norm| norm.is_nan() || norm <= 0.0) {
-            return Err(Error::config("--clip-norm", "must be above 0"));
-        }
-        if regime.patience == Some(0) {
-            return Err(Error::config("--patience", "must be 1 or more"));
-        }
-        if needs_validation(&regime) && trainer.totals.val == 0 {
-            let flag = if regime.patience.is_some() { "--patience" } else { "--schedule" };
-            return Err(Error::config(flag, "there are no validation nodes to judge epochs by")
-                .with_hint("say which array marks them with --val-mask-key KEY"));
-        }
+        regime.check(trainer.totals.val > 0, ("nodes", "--val-mask-key KEY"))?;
+        let sets = 1 + trainer.forward.learned().len();
+        let optimizers = (0..sets).map(|_| Optimizer::new(regime.optimizer, trainer.manager));
         Ok(Training {
             trainer,
             samples,
             regime,
-            optimizer: Optimizer::new(regime.optimizer, trainer.manager)?,
+            optimizers: optimizers.collect::<Result<_>>()?,
             learning_rate: LearningRate::new(regime.optimizer.lr(), regime.schedule)?,
             early_stopping: regime.patience.map(EarlyStopping::new),
             epoch: 0,
+            row_bytes_needed: 0,
             mark: trainer.mark(),
         })
+    }
+
+    /// Everything that is trained: the model's parameters, then the learned rows of each node type.
+    fn sets(&self) -> Vec<TrainedSet<'a>> {
+        let Trainer { parameters, forward, .. } = self.trainer;
+        let whole = TrainedSet { prefix: String::new(), parameters, rows: None };
+        let learned = forward.learned().into_iter().map(|rows| {
+            let prefix = rows.key().trim_end_matches("weight").to_owned();
+            TrainedSet { prefix, parameters: rows.parameters(), rows: Some(rows) }
+        });
+        std::iter::once(whole).chain(learned).collect()
     }
 
     /// Takes over the state of a checkpoint, parameters included.
     ///
     /// # Errors
     /// If it is not one of this model.
-    pub fn set_state(&mut self, checkpoint: Checkpoint) -> Result<()> {
-        let Checkpoint { progress, tensors, .. } = checkpoint;
-        let parameters = self.trainer.parameters;
-        let size = parameters.flat().size().to_vec();
-        let mut tensors = tensors;
-        let mut take = |name: &str| match tensors.remove(name) {
-            Some(value) if value.size() != size => {
-                let problem = format!("{name} is of another size than the model's parameters");
-                Err(Error::config("--resume", problem)
-                    .with_hint("the graph or its features have changed; train anew"))
-            }
-            value => Ok(value),
-        };
-        let manager = self.trainer.manager;
-        let track = |label: &str, value| -> PointerTensor { manager.track(label, value) };
+    pub fn set_state(&mut self, checkpoint: &Checkpoint) -> Result<()> {
+        let (progress, manager) = (checkpoint.progress, self.trainer.manager);
         let missing = || Error::config("--resume", "the checkpoint has no parameters");
-        parameters.set_flat(take("parameters")?.ok_or_else(missing)?)?;
-        self.optimizer.set_state(OptimizerState {
-            step: progress.optimizer_steps,
-            first: take("optimizer.first")?.map(|value| track("first-moment", value)),
-            second: take("optimizer.second")?.map(|value| track("second-moment", value)),
-        });
-        let best = progress.best.zip(take("best.parameters")?);
-        if let (Some(early_stopping), Some((best, weights))) = (&mut self.early_stopping, best) {
-            early_stopping.set_best(best, track("best-weights", weights));
+        let mut best = Vec::new();
+        for (set, optimizer) in self.sets().into_iter().zip(&mut self.optimizers) {
+            let TrainedSet { prefix, parameters, rows } = set;
+            let size = parameters.flat().size().to_vec();
+            let take = |name: &str| checkpoint.tensor(&format!("{prefix}{name}"), &size, rows);
+            parameters.set_flat(take("parameters")?.ok_or_else(missing)?)?;
+            optimizer.set_state(OptimizerState {
+                step: progress.optimizer_steps,
+                first: take("optimizer.first")?.map(|value| manager.track("first-moment", value)),
+                second: take("optimizer.second")?
+                    .map(|value| manager.track("second-moment", value)),
+            });
+            best.extend(take("best.parameters")?.map(|value| manager.track("best-weights", value)));
+        }
+        let all = (best.len() == self.optimizers.len()).then_some(best);
+        if let (Some(early_stopping), Some(epoch), Some(weights)) =
+            (&mut self.early_stopping, progress.best, all)
+        {
+            early_stopping.set_best(epoch, weights);
         }
         self.learning_rate = progress.learning_rate;
         self.epoch = progress.epoch;
@@ -134,12 +168,23 @@ impl<'a> Training<'a> {
         let Training { trainer, regime, mark: begin, .. } = *self;
         self.epoch += 1;
         let step = trainer.step(self.epoch, &begin, &mut |_| Ok(()))?;
-        let gradient = match regime.clip_norm {
-            Some(norm) => clip_grad_norm(&step.gradient, norm)?,
-            None => step.gradient,
+        let factor = match regime.clip_norm {
+            Some(norm) => clip_factor(&step.gradient, step.learned_squares, norm)?,
+            None => None,
         };
         let lr = self.set_learning_rate();
-        self.optimizer.step(trainer.parameters, gradient)?;
+        let learned = step.learned.into_iter().map(PointerTensor::take);
+        let gradients = std::iter::once(Ok(step.gradient)).chain(learned);
+        for ((set, optimizer), gradient) in
+            self.sets().iter().zip(&mut self.optimizers).zip(gradients)
+        {
+            let gradient = gradient?;
+            let gradient = match factor {
+                Some(factor) => gradient.f_mul_scalar(factor)?,
+                None => gradient,
+            };
+            optimizer.step(set.parameters, gradient)?;
+        }
         let validation = if needs_validation(&regime) { trainer.validate()?.val } else { None };
         self.judge(validation)?;
         self.mark = trainer.mark().counted(step.io_counted);
@@ -153,65 +198,73 @@ impl<'a> Training<'a> {
             lock_turns: self.mark.turns_since(&begin),
             bytes_written: step.io.written,
             bytes_read: step.io.read,
+            samples: None,
         })
     }
 
     /// Sets the learning rate of the epoch's updates.
     pub(super) fn set_learning_rate(&mut self) -> f64 {
         let lr = self.learning_rate.current();
-        self.optimizer.set_lr(lr);
+        self.optimizers.iter_mut().for_each(|optimizer| optimizer.set_lr(lr));
         lr
     }
 
     /// After the epoch's updates: what depends on the validation score, if there is one.
     pub(super) fn judge(&mut self, validation: Option<f64>) -> Result<()> {
-        let Trainer { loss, parameters, manager, .. } = self.trainer;
+        let Trainer { loss, manager, .. } = self.trainer;
+        let sets = self.sets();
+        let parameters: Vec<_> = sets.iter().map(|set| set.parameters).collect();
         let more_is_better = loss.task().metric().more_is_better();
         let judged = validation.map(|score| (score, more_is_better));
         self.learning_rate.step(self.regime.schedule, judged);
         if let (Some(early_stopping), Some((score, more))) = (&mut self.early_stopping, judged) {
-            early_stopping.update((self.epoch, score, more), parameters, manager)?;
+            early_stopping.update((self.epoch, score, more), &parameters, manager)?;
         }
         Ok(())
     }
 
-    /// Everything to go on from here. `config` is kept with it.
-    pub fn checkpoint(&self, config: String) -> Result<Checkpoint> {
-        let state = self.optimizer.state();
+    /// Writes everything to go on from here; all ranks call this. `config` is kept with it. One collective if there are
+    /// learned rows.
+    pub fn write_checkpoint(&mut self, path: &Path, config: String) -> Result<()> {
+        let Trainer { group, manager, .. } = self.trainer;
         let best = self.early_stopping.as_ref().and_then(EarlyStopping::best);
-        let parameters = self.trainer.parameters.flat();
-        let all = [
-            ("parameters", Some(&parameters)),
-            ("optimizer.first", state.first.as_ref()),
-            ("optimizer.second", state.second.as_ref()),
-            ("best.parameters", best.map(|(_, weights)| weights)),
-        ];
-        let mut tensors = BTreeMap::new();
-        for (name, value) in all {
-            if let Some(value) = value {
-                tensors.insert(name.to_owned(), tensor::copy(&*value.pin()?)?);
+        let mut states = Vec::new();
+        for (i, (set, optimizer)) in self.sets().into_iter().zip(&self.optimizers).enumerate() {
+            let OptimizerState { first, second, .. } = optimizer.state();
+            let all = [
+                ("parameters", Some(set.parameters.flat())),
+                ("optimizer.first", first),
+                ("optimizer.second", second),
+                ("best.parameters", best.map(|(_, weights)| weights[i].clone())),
+            ];
+            for (name, value) in all {
+                let name = format!("{}{name}", set.prefix);
+                states.extend(value.map(|value| State { name, value, rows: set.rows }));
             }
         }
         let progress = Progress {
             epoch: self.epoch,
-            optimizer_steps: state.step,
+            optimizer_steps: self.optimizers[0].state().step,
             learning_rate: self.learning_rate,
             best: best.map(|(best, _)| best),
         };
-        Ok(Checkpoint { config, progress, tensors })
+        Checkpoint::write(path, (config, progress), &states, (*group, &***manager))?;
+        // The next epoch has as many turns as without a checkpoint.
+        self.mark = self.mark.turned(self.trainer.mark());
+        Ok(())
     }
 
     /// Ends the training with the best weights, if there was early stopping, or else the last ones; all metrics with them.
     pub fn finish(self) -> Result<Evaluation> {
-        let Training { trainer, early_stopping, epoch, .. } = self;
-        let best = early_stopping.as_ref().and_then(EarlyStopping::best);
-        let epoch = best.map_or(epoch, |(best, _)| best.epoch);
-        if let Some(weights) =
-            early_stopping.as_ref().map(EarlyStopping::weights).transpose()?.flatten()
-        {
-            trainer.parameters.set_flat(weights)?;
+        let mut epoch = self.epoch;
+        if let Some((best, weights)) = self.early_stopping.as_ref().and_then(EarlyStopping::best) {
+            for (set, weights) in self.sets().iter().zip(weights) {
+                set.parameters.set_flat(tensor::copy(&*weights.pin()?)?)?;
+            }
+            epoch = best.epoch;
         }
-        drop(early_stopping);
+        let trainer = self.trainer;
+        drop(self);
         trainer.evaluate(epoch)
     }
 }

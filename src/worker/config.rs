@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::budget::MemoryBudget;
+use super::link::LinkConfig;
 use crate::data::{DataKeys, Normalize};
 use crate::error::{Error, Result};
 use crate::io::IoMode;
-use crate::nn::{ClassWeights, ModelConfig, OptimizerConfig, Schedule, Task};
+use crate::nn::{ClassWeights, ModelConfig, OptimizerConfig, RelationMerge, Schedule, Task};
 use crate::spill::SpillDtype;
 use crate::tape::Policy;
 use crate::train::{Regime, SamplingConfig};
@@ -16,6 +17,15 @@ use crate::train::{Regime, SamplingConfig};
 /// Where spilled data go if nothing else is said: `$TMPDIR`, or else /var/tmp, which is on a disk where /tmp often is not.
 pub fn default_spill_dir() -> PathBuf {
     std::env::var_os("TMPDIR").map_or_else(|| PathBuf::from("/var/tmp"), PathBuf::from)
+}
+
+/// How a model with a layer per edge type is put together (`dgl.nn.HeteroGraphConv`).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Relations {
+    /// How the results of several edge types for one node type become one.
+    pub merge: RelationMerge,
+    /// The node type that is predicted; if not given, the one with labels.
+    pub target: Option<String>,
 }
 
 /// A training run. Two runs with the same configuration (but for `resident`, `threads`, folders) give the same weights,
@@ -34,6 +44,8 @@ pub struct RunConfig {
     pub class_weights: Option<ClassWeights>,
     /// The model.
     pub model: ModelConfig,
+    /// A layer per edge type; if not given, the node types' features decide.
+    pub relations: Option<Relations>,
     /// What happens to the inside of layers between the forward and the backward pass.
     pub policy: Policy,
     /// Whether each layer is computed only for the nodes that labelled nodes need.
@@ -54,6 +66,8 @@ pub struct RunConfig {
     pub epochs: u32,
     /// Training on sampled neighbourhoods instead of the full graph.
     pub sampling: Option<SamplingConfig>,
+    /// Predicting edges instead of what `task` says of nodes.
+    pub link: Option<LinkConfig>,
     /// Seed of start values, dropout and samples.
     pub seed: u64,
     /// Start values instead of drawn ones: a safetensors file.
@@ -86,6 +100,7 @@ impl RunConfig {
             task: Task::default(),
             class_weights: None,
             model: ModelConfig::default(),
+            relations: None,
             policy: Policy::default(),
             mfg: false,
             one_shot: false,
@@ -96,6 +111,7 @@ impl RunConfig {
             checkpoint_every: None,
             epochs: 100,
             sampling: None,
+            link: None,
             seed: 0,
             init_params: None,
             resident: 1,

@@ -8,7 +8,8 @@ use crate::comm::{ReduceOp, all_reduce};
 use crate::data::{Targets, load_labels, load_mask, load_targets};
 use crate::error::{Error, Result};
 use crate::event::Event;
-use crate::nn::{Loss, Task, class_counts, stored_out_feats};
+use crate::graph::TypeNodes;
+use crate::nn::{Loss, Task, class_counts};
 use crate::spill::{Masks, PointerTensor};
 use crate::tape::Graph;
 use crate::tensor;
@@ -19,21 +20,50 @@ pub(super) struct Facts {
     /// Columns of the model's output.
     pub(super) outputs: i64,
     pub(super) totals: Totals,
-    pub(super) num_nodes: u64,
-    pub(super) first_node: u64,
-    /// Of own nodes.
+    /// The nodes with labels.
+    pub(super) nodes: TypeNodes,
+    /// Of these nodes.
     pub(super) labels: PointerTensor,
-    /// Of own nodes.
+    /// Of these nodes.
     pub(super) masks: Masks,
 }
 
-/// Reads labels and masks, and learns the number of outputs and of masked nodes over all ranks: one collective.
+/// The nodes of a rank that have labels.
+pub(super) struct Labelled {
+    /// The first of them among the inner nodes.
+    pub(super) first_row: i64,
+    /// They, among those of all ranks.
+    pub(super) nodes: TypeNodes,
+    /// How many have no in-edges.
+    pub(super) without_in_edges: i64,
+}
+
+impl Labelled {
+    /// All nodes of a graph.
+    pub(super) fn all(setup: &RankSetup, graph: &dyn Graph) -> Result<Self> {
+        let book = setup.partition.book();
+        let own = book.node_range(setup.partition.part());
+        let without = graph.in_degrees().pin()?.f_eq(0)?.f_sum(Kind::Int64)?;
+        let nodes = TypeNodes {
+            first: own.start,
+            own: (own.end - own.start) as usize,
+            total: book.num_nodes(),
+        };
+        let without_in_edges = without.f_int64_value(&[])?;
+        Ok(Labelled { first_row: 0, nodes, without_in_edges })
+    }
+}
+
+/// Reads labels and masks, and learns the number of outputs and of masked nodes over all ranks: one collective. `stored` is
+/// the number of outputs that start weights have, if there are such.
 pub(super) fn take_up_labels(
     setup: &RankSetup,
     config: &RunConfig,
     here: Surroundings<'_>,
+    (labelled, stored): (Labelled, Option<i64>),
 ) -> Result<Facts> {
-    let RankSetup { manager, partition, graph, .. } = setup;
+    let RankSetup { manager, partition, .. } = setup;
+    let Labelled { first_row, nodes, without_in_edges } = labelled;
     let keys = &config.keys;
     let key = keys.labels.as_deref();
     let labels = match config.task {
@@ -41,10 +71,15 @@ pub(super) fn take_up_labels(
         Task::Multilabel => load_targets(partition, key, Targets::Classes)?,
         Task::Regression => load_targets(partition, key, Targets::Numbers)?,
     };
-    let nodes = labels.size()[0];
+    let rows = |all: &Tensor| -> Result<Tensor> {
+        tensor::copy(&all.f_narrow(0, first_row, nodes.own as i64)?)
+    };
+    let labels = rows(&labels)?;
     let mask = |key: &Option<String>, name: &str| -> Result<Tensor> {
-        let mask = load_mask(partition, key.as_deref(), name)?;
-        mask.map_or_else(|| tensor::zeros(&[nodes], Kind::Bool), Ok)
+        match load_mask(partition, key.as_deref(), name)? {
+            Some(mask) => rows(&mask),
+            None => tensor::zeros(&[nodes.own as i64], Kind::Bool),
+        }
     };
     let masks = [
         mask(&keys.train_mask, "train_mask")?,
@@ -72,15 +107,8 @@ pub(super) fn take_up_labels(
         (Task::Classification, 0) => -1,
         _ => labels.f_max()?.f_int64_value(&[])?,
     };
-    let without_in_edges = count(&graph.in_degrees().pin()?.f_eq(0)?)?;
-    let numbers = [
-        setup.in_feats,
-        highest,
-        count(&masks[0])?,
-        count(&masks[1])?,
-        count(&masks[2])?,
-        without_in_edges,
-    ];
+    let numbers =
+        [highest, count(&masks[0])?, count(&masks[1])?, count(&masks[2])?, without_in_edges];
     let labels = manager.track("labels", labels);
     keep(manager.labels.set(labels.clone()))?;
     let [train, val, test] = masks.map(|mask| manager.track("mask", mask));
@@ -88,9 +116,8 @@ pub(super) fn take_up_labels(
     keep(manager.masks.set(masks.clone()).map_err(drop))?;
 
     let rows = setup.gather(&numbers)?;
-    setup.check_widths(rows.iter().map(|row| row[0]))?;
     let sum = |i: usize| rows.iter().map(|row| row[i]).sum::<i64>();
-    let highest: Vec<i64> = rows.iter().map(|row| row[1]).collect();
+    let highest: Vec<i64> = rows.iter().map(|row| row[0]).collect();
     if config.task != Task::Classification && highest.iter().any(|h| *h != highest[0]) {
         let widths: Vec<i64> = highest.iter().map(|h| h + 1).collect();
         let problem = format!("has {widths:?} columns on the partitions; one number is needed");
@@ -98,7 +125,7 @@ pub(super) fn take_up_labels(
         return Err(Error::input(path, key.unwrap_or("label"), problem)
             .with_hint("partition the graph again: all parts must come from one run"));
     }
-    let totals = Totals { train: sum(2), val: sum(3), test: sum(4) };
+    let totals = Totals { train: sum(1), val: sum(2), test: sum(3) };
     if totals.train == 0 {
         let path = partition.node_features().path();
         return Err(Error::input(
@@ -108,26 +135,24 @@ pub(super) fn take_up_labels(
         )
         .with_hint("say which array marks the training nodes with --train-mask-key KEY"));
     }
-    if here.rank == 0 && sum(5) > 0 && config.model.kind.needs_in_edges() {
+    if here.rank == 0 && sum(4) > 0 && config.model.kind.needs_in_edges() {
         here.events.send(Event::Note(format!(
             "{} nodes have no in-edges; a layer gives them its bias alone",
-            sum(5)
+            sum(4)
         )))?;
     }
     Ok(Facts {
-        outputs: num_outputs(config, highest.into_iter().max().unwrap_or(-1))?,
+        outputs: num_outputs(config, stored, highest.into_iter().max().unwrap_or(-1))?,
         totals,
-        num_nodes: partition.book().num_nodes(),
-        first_node: partition.book().node_range(here.rank).start,
+        nodes,
         labels,
         masks,
     })
 }
 
 /// One more than the highest label or column, or as many as the start weights have outputs for.
-fn num_outputs(config: &RunConfig, highest: i64) -> Result<i64> {
-    let Some(path) = &config.init_params else { return Ok(highest + 1) };
-    let outputs = stored_out_feats(path, &config.model)?;
+fn num_outputs(config: &RunConfig, stored: Option<i64>, highest: i64) -> Result<i64> {
+    let (Some(path), Some(outputs)) = (&config.init_params, stored) else { return Ok(highest + 1) };
     match config.task {
         Task::Classification if highest < outputs => return Ok(outputs),
         Task::Multilabel | Task::Regression if highest + 1 == outputs => return Ok(outputs),

@@ -2,16 +2,22 @@
 
 mod budget;
 mod config;
-mod labelled;
+mod hetero_graph;
 mod labels;
+mod link;
+mod mfg;
 mod predict;
 mod rank;
 mod sampled;
 mod step_dump;
 mod train;
+mod usage;
+mod whole_graph;
 
 pub use budget::MemoryBudget;
-pub use config::{RunConfig, default_spill_dir};
+pub use config::{Relations, RunConfig, default_spill_dir};
+pub use link::{LinkConfig, PairScore};
 pub use predict::{ArrayFormat, NodeOrder, PredictConfig, Prediction, predict};
 pub use rank::{RankSetup, Surroundings};
 pub use train::{CHECKPOINT, WEIGHTS, pending_checkpoint, train};
+pub use usage::measured;

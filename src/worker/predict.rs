@@ -1,13 +1,17 @@
 //! A rank's part of a prediction.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use tch::{Kind, Tensor};
 
-use super::config::RunConfig;
+use super::config::{Relations, RunConfig};
+use super::hetero_graph::HeteroGraph;
+use super::labels::Labelled;
 use super::rank::{KIND, RankSetup, Surroundings};
 use super::train::WEIGHTS;
+use super::whole_graph::WholeGraph;
 use crate::comm::barrier;
 use crate::data::{load_labels, load_mask, original_places};
 use crate::error::{Error, Result};
@@ -16,6 +20,7 @@ use crate::ipc::Phase;
 use crate::nn::{CorrectAndSmooth, KnownLabels, Task, load_state_dict, stored_out_feats};
 use crate::tape::{Graph, ParameterBuilder, Tape};
 use crate::tensor;
+use crate::train::{Forward, HeteroModel};
 
 /// What is written of each node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
@@ -96,46 +101,94 @@ impl PredictConfig {
 
 /// Predicts.
 pub fn predict(here: Surroundings<'_>, config: &PredictConfig) -> Result<()> {
+    let setup = RankSetup::new(here, &config.run)?;
+    match &config.run.relations {
+        Some(relations) => predict_relations(&setup, config, relations)?,
+        None => predict_whole(&setup, config)?,
+    }
+    setup.end()
+}
+
+/// Predicts all nodes, of all types.
+fn predict_whole(setup: &RankSetup, config: &PredictConfig) -> Result<()> {
     let run = &config.run;
-    let setup = RankSetup::new(here, run)?;
-    let widths = setup.gather(&[setup.in_feats])?;
-    setup.check_widths(widths.iter().map(|row| row[0]))?;
+    let whole = WholeGraph::new(setup, run)?;
     let outputs = stored_out_feats(&config.weights, &run.model)?;
     let mut builder = ParameterBuilder::new(run.seed);
-    let model = run.model.build(&mut builder, setup.sizes(outputs))?;
+    let model = run.model.build(&mut builder, whole.sizes(outputs))?;
+    if let Some(link) = &run.link {
+        // The weights are the model's and the score's.
+        link.score(&mut builder, outputs);
+    }
     let parameters = Rc::new(builder.finish(&setup.manager, KIND)?);
-    load_state_dict(&config.weights, &parameters)?;
-
-    let num_nodes = setup.partition.book().num_nodes();
-    let file = open(config, num_nodes, outputs)?;
+    load_state_dict(&config.weights, &parameters, &[])?;
+    let nodes = Labelled::all(setup, &whole.graph)?;
+    let file = open(config, nodes.nodes.total, outputs)?;
     {
-        let graphs = vec![&setup.graph as &dyn Graph; run.model.num_graphs()];
-        let features = setup.model_input(&*model, &parameters, &setup.graph)?;
+        let graphs = vec![&whole.graph as &dyn Graph; run.model.num_graphs()];
+        let features = whole.model_input(setup, &*model, &parameters, &whole.graph)?;
         let mut tape = Tape::evaluation(&setup.manager, &parameters);
         let features = tape.input(&features);
         let mut logits = model.forward(&mut tape, &graphs, features)?;
         if let Some(correct_and_smooth) = config.correct_and_smooth {
-            let known = known_labels(&setup, run, outputs)?;
-            logits = correct_and_smooth.forward(&mut tape, &setup.graph, logits, &known)?;
+            let known = known_labels(setup, run, outputs)?;
+            logits = correct_and_smooth.forward(&mut tape, &whole.graph, logits, &known)?;
         }
-        let rows = config.prediction.rows(run.task, &*logits.pin()?)?;
-        match config.order {
-            NodeOrder::Partition => {
-                let first_node = setup.partition.book().node_range(here.rank).start;
-                file.write_rows(first_node, tensor::bytes(&rows))?;
-            }
-            NodeOrder::Original => {
-                file.write_rows_at(&original_places(&setup.partition)?, tensor::bytes(&rows))?;
-            }
-        }
+        write(setup, config, &file, (&nodes, 0), &*logits.pin()?)?;
     }
+    finish(setup, file, nodes.nodes.total)
+}
+
+/// Predicts the nodes of the type that the model learned of.
+fn predict_relations(
+    setup: &RankSetup,
+    config: &PredictConfig,
+    relations: &Relations,
+) -> Result<()> {
+    let run = &config.run;
+    let hetero = HeteroGraph::new(setup, run, relations)?;
+    let outputs = hetero.stored_out_feats(&config.weights)?;
+    let mut builder = ParameterBuilder::new(run.seed);
+    let model = hetero.model(&mut builder, outputs)?;
+    let parameters = Rc::new(builder.finish(&setup.manager, KIND)?);
+    let inputs = hetero.inputs(setup, run.seed)?;
+    let forward = HeteroModel { model: &model, graph: &hetero.graph, inputs: &inputs };
+    hetero.load(setup, &config.weights, &parameters, &forward.learned())?;
+    let nodes = hetero.labelled(setup)?;
+    let file = open(config, nodes.nodes.total, outputs)?;
+    {
+        let mut tape = Tape::evaluation(&setup.manager, &parameters);
+        let (logits, _) = forward.forward(&mut tape)?;
+        let book = setup.partition.book();
+        let before = (0..hetero.target).map(|ntype| book.num_nodes_of_type(ntype)).sum();
+        write(setup, config, &file, (&nodes, before), &*logits.pin()?)?;
+    }
+    finish(setup, file, nodes.nodes.total)
+}
+
+/// Writes the rows of some nodes, of whose types in the original order so many nodes come before.
+fn write(
+    setup: &RankSetup,
+    config: &PredictConfig,
+    file: &RowFile,
+    (labelled, before): (&Labelled, u64),
+    logits: &Tensor,
+) -> Result<()> {
+    let rows = config.prediction.rows(config.run.task, logits)?;
+    if config.order == NodeOrder::Partition {
+        return file.write_rows(labelled.nodes.first, tensor::bytes(&rows));
+    }
+    let places = original_places(&setup.partition)?;
+    let places = &places[labelled.first_row as usize..][..labelled.nodes.own];
+    let places: Vec<u64> = places.iter().map(|place| place - before).collect();
+    file.write_rows_at(&places, tensor::bytes(&rows))
+}
+
+/// Gives the file its name once all ranks have written.
+fn finish(setup: &RankSetup, file: RowFile, num_nodes: u64) -> Result<()> {
     setup.manager.set_phase(Phase::Finishing);
     barrier(&*setup.group, &*setup.manager)?;
-    if here.rank == 0 {
-        file.finish(num_nodes, &[])?;
-    }
-    drop(parameters);
-    setup.end()
+    if setup.group.rank() == 0 { file.finish(num_nodes, &[]) } else { Ok(()) }
 }
 
 /// The classes of the run's training nodes.
@@ -165,7 +218,7 @@ fn open(config: &PredictConfig, num_nodes: u64, outputs: i64) -> Result<RowFile>
         ArrayFormat::Safetensors => {
             let scores = config.correct_and_smooth.is_some() && name == "logits";
             let name = if scores { "scores" } else { name };
-            safetensors_header(&[ArraySpec { name, dtype, shape: &shape }])?
+            safetensors_header(&[ArraySpec { name, dtype, shape: &shape }], &BTreeMap::new())?
         }
     };
     RowFile::open(&config.output, header, row_bytes)

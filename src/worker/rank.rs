@@ -7,16 +7,16 @@ use std::sync::Arc;
 use tch::{Kind, Tensor};
 
 use super::config::RunConfig;
+use super::usage::metered;
 use crate::comm::{FileGroup, ProcessGroup, all_gather};
+use crate::data::NodeFeatures;
 use crate::data::dgl::{Partition, PartitionConfig};
-use crate::data::{EdgeData, NodeFeatures, Shards};
 use crate::error::{Error, Result};
 use crate::event::{Event, EventSender};
-use crate::io::{DiskStorage, IoCounters};
+use crate::io::{DiskStorage, IoCounters, Storage};
 use crate::ipc::{Control, TurnLock};
-use crate::nn::{Model, Sizes};
-use crate::spill::{PartitionDataManager, PointerTensor, SpillStore, prepare_allocator};
-use crate::tape::{Graph, GraphShardManager, ParameterSet, Tape};
+use crate::spill::{PartitionDataManager, PointerTensor, SpillStore};
+use crate::spill::{prepare_allocator, prepare_allocator_for_batches};
 
 /// The element type models are computed in.
 pub(super) const KIND: Kind = Kind::Float;
@@ -36,9 +36,11 @@ pub struct Surroundings<'a> {
     pub partitions: &'a PartitionConfig,
     /// Threads to compute with.
     pub threads: usize,
+    /// How large the graph is beside the one it stands for, if it stands for another one.
+    pub stand_in: Option<f64>,
 }
 
-/// A rank with its partition taken up, in its first turn.
+/// A rank with its partition opened, in its first turn.
 pub struct RankSetup {
     /// Its data.
     pub manager: Rc<PartitionDataManager>,
@@ -46,22 +48,28 @@ pub struct RankSetup {
     pub group: Rc<dyn ProcessGroup>,
     /// Its partition's files.
     pub partition: Partition,
-    /// The whole graph.
-    pub graph: GraphShardManager,
-    /// Input features, `[num_inner_nodes, in_feats]`.
-    pub features: PointerTensor,
-    /// Width of the features.
-    pub in_feats: i64,
 }
 
 impl RankSetup {
-    /// Takes the first turn, reads the partition and joins the graph: one collective.
+    /// Takes the first turn and opens the partition.
     pub fn new(here: Surroundings<'_>, run: &RunConfig) -> Result<Self> {
-        prepare_allocator();
+        match run.sampling {
+            Some(_) => prepare_allocator_for_batches(),
+            None => prepare_allocator(here.stand_in.unwrap_or(1.0)),
+        }
         set_threads(here.threads)?;
         let Surroundings { rank, control, folder, .. } = here;
         let counters = IoCounters::default();
-        let storage = Arc::new(DiskStorage::with_share(run.io));
+        let disk = Arc::new(match (here.stand_in, control.parked_share()) {
+            // Requests past the page cache have buffers of one size; where some files of a stand-in fill them and others do
+            // not, they would pass for something that grows with the graph.
+            (Some(_), 0) => DiskStorage::default(),
+            _ => DiskStorage::with_share(run.io),
+        });
+        let storage: Arc<dyn Storage> = match here.stand_in {
+            Some(_) => metered(disk, here)?,
+            None => disk,
+        };
         let spill = folder.join(format!("rank-{rank}"));
         std::fs::create_dir(&spill).map_err(|e| Error::io("create", &spill, e))?;
         let store = SpillStore::new(&spill, storage.clone(), counters.clone());
@@ -69,54 +77,22 @@ impl RankSetup {
         let manager = PartitionDataManager::new(lock, store);
         manager.spill_dtype.set(run.spill_dtype);
         let group: Rc<dyn ProcessGroup> =
-            Rc::new(FileGroup::new(control.clone(), rank, folder, storage, counters.clone()));
+            Rc::new(FileGroup::new(control.clone(), rank, folder, storage, counters));
 
         manager.callback_func()?;
         let partition = Partition::open(here.partitions, rank)?;
         for note in partition.notes() {
             here.events.send(Event::Note(format!("partition {rank}: {note}")))?;
         }
-        let features =
-            NodeFeatures::find(&partition, run.keys.features.as_deref(), run.normalize_features)?
-                // Samplers read single rows between two readings of all of them.
-                .leaving_cache(run.sampling.is_none());
-        let in_feats = features.width();
+        Ok(RankSetup { manager, group, partition })
+    }
+
+    /// Takes features into care, which are read from the partition whenever they are needed.
+    pub(super) fn track_features(&self, features: NodeFeatures) -> PointerTensor {
+        let counters = self.manager.store().counters().clone();
         let size = features.size();
         let read = Rc::new(move || features.read(KIND, &counters));
-        let features = manager.track_recipe("features", (&size, KIND), None, read);
-        keep(manager.features.set(features.clone()))?;
-        let columns = EdgeData {
-            weight: run.keys.edge_weight.as_deref(),
-            types: run.model.kind.uses_edge_types(),
-            feature_rows: false,
-        };
-        let Shards { shards, sources } = Shards::load(&partition, columns)?;
-        let shards = shards.into_iter().map(|shard| manager.track("shard", shard)).collect();
-        keep(manager.partition_data.set(shards))?;
-        let first_node = partition.book().node_range(rank).start;
-        let mut graph = GraphShardManager::new(&manager, &group, first_node, sources)?;
-        if run.model.kind.normalises_edge_weights() {
-            graph.normalise_edge_weights()?;
-        }
-        Ok(RankSetup { manager, group, partition, graph, features, in_feats })
-    }
-
-    /// What the data say of a model with so many outputs.
-    pub(super) fn sizes(&self, out_feats: i64) -> Sizes {
-        let num_rels = self.partition.book().etypes().len();
-        Sizes { in_feats: self.in_feats, out_feats, num_rels }
-    }
-
-    /// What a model takes as its input: the features, or what it makes of them once and for all.
-    pub(super) fn model_input(
-        &self,
-        model: &dyn Model,
-        parameters: &Rc<ParameterSet>,
-        graph: &dyn Graph,
-    ) -> Result<PointerTensor> {
-        let mut tape = Tape::evaluation(&self.manager, parameters);
-        let features = tape.input(&self.features);
-        Ok(model.precompute(&mut tape, graph, features)?.value())
+        self.manager.track_recipe("features", (&size, KIND), None, read)
     }
 
     /// Gives every rank one row of numbers from each rank; one collective.
@@ -126,14 +102,14 @@ impl RankSetup {
         all.into_iter().map(|row| Ok(Vec::try_from(row)?)).collect()
     }
 
-    /// All ranks must have features of one width.
-    pub(super) fn check_widths(&self, widths: impl Iterator<Item = i64>) -> Result<()> {
-        for (part, width) in widths.enumerate() {
-            if width != self.in_feats {
+    /// All ranks must have features of one width, by node type (-1: none); one collective.
+    pub(super) fn check_widths(&self, widths: &[i64]) -> Result<()> {
+        for (part, theirs) in self.gather(widths)?.into_iter().enumerate() {
+            if let Some((own, other)) = widths.iter().zip(theirs).find(|(own, other)| *own != other)
+            {
                 let path = self.partition.node_features().path();
                 let problem = format!(
-                    "the features have {} columns, those of partition {part} have {width}",
-                    self.in_feats
+                    "the features have {own} columns, those of partition {part} have {other}"
                 );
                 return Err(Error::input(path, "", problem)
                     .with_hint("partition the graph again: all parts must come from one run"));
@@ -144,10 +120,8 @@ impl RankSetup {
 
     /// Ends the rank's work: its turn and its files.
     pub(super) fn end(self) -> Result<()> {
-        let RankSetup { manager, graph, .. } = self;
-        drop(graph);
-        manager.remove_files()?;
-        manager.lock().finish();
+        self.manager.remove_files()?;
+        self.manager.lock().finish();
         Ok(())
     }
 }

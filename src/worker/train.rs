@@ -6,22 +6,27 @@ use std::rc::Rc;
 
 use tch::Tensor;
 
-use super::config::RunConfig;
-use super::labelled::Labelled;
-use super::labels::{divisor, make_loss, take_up_labels};
+use super::config::{Relations, RunConfig};
+use super::hetero_graph::HeteroGraph;
+use super::labels::{Labelled, divisor, make_loss, take_up_labels};
+use super::link::train_link;
+use super::mfg::LabelledMfgs;
 use super::rank::{KIND, RankSetup, Surroundings};
 use super::sampled;
 use super::step_dump::StepDump;
+use super::whole_graph::WholeGraph;
 use crate::comm::sync_params;
 use crate::error::Result;
 use crate::event::Event;
+use crate::graph::TypeNodes;
 use crate::io::UNFINISHED;
 use crate::ipc::Phase;
-use crate::loader::DataLoader;
-use crate::nn::{load_state_dict, save_state_dict};
-use crate::tape::{Constants, Graph, ParameterBuilder};
+use crate::nn::{load_state_dict, save_state_dict, stored_out_feats};
+use crate::tape::{Constants, Graph, ParameterBuilder, ParameterSet};
 use crate::tensor;
-use crate::train::{Checkpoint, Trainer, Training};
+use crate::train::{
+    Checkpoint, Forward, GraphModel, HeteroModel, SampledTrainer, Trainer, Training,
+};
 
 /// The file of trained weights in a run's folder.
 pub const WEIGHTS: &str = "model.safetensors";
@@ -31,53 +36,69 @@ pub const CHECKPOINT: &str = "checkpoint.safetensors";
 
 /// Trains, from the run's checkpoint on if it is resumed.
 pub fn train(here: Surroundings<'_>, config: &RunConfig, resumed: bool) -> Result<()> {
+    if let Some(how) = config.link.as_ref().zip(config.sampling.as_ref()) {
+        return train_link(here, config, how);
+    }
     let setup = RankSetup::new(here, config)?;
-    let facts = take_up_labels(&setup, config, here)?;
-    let loss = make_loss(&setup, config, &facts)?;
-    let divisor = divisor(&setup, &loss, &facts)?;
+    match &config.relations {
+        Some(relations) => train_relations(&setup, here, (config, resumed), relations)?,
+        None => train_whole(&setup, here, (config, resumed))?,
+    }
+    setup.end()
+}
+
+/// Trains a model on a graph of one node type, or one that is taken for such.
+fn train_whole(
+    setup: &RankSetup,
+    here: Surroundings<'_>,
+    (config, resumed): (&RunConfig, bool),
+) -> Result<()> {
+    let whole = WholeGraph::new(setup, config)?;
+    let stored = config.init_params.as_ref().map(|path| stored_out_feats(path, &config.model));
+    let labelled = Labelled::all(setup, &whole.graph)?;
+    let facts = take_up_labels(setup, config, here, (labelled, stored.transpose()?))?;
+    let loss = make_loss(setup, config, &facts)?;
+    let divisor = divisor(setup, &loss, &facts)?;
     let mut builder = ParameterBuilder::new(config.seed);
-    let model = config.model.build(&mut builder, setup.sizes(facts.outputs))?;
+    let model = config.model.build(&mut builder, whole.sizes(facts.outputs))?;
     let parameters = Rc::new(builder.finish(&setup.manager, KIND)?);
     if let (Some(path), 0) = (&config.init_params, here.rank) {
-        load_state_dict(path, &parameters)?;
+        load_state_dict(path, &parameters, &[])?;
     }
-    let loader = sampled::loader(&setup, here, config)?;
-    let flat = tensor::copy(&*parameters.flat().pin()?)?;
-    let mut synced = sync_params(&*setup.group, vec![flat], &*setup.manager)?;
-    parameters.set_flat(synced.remove(0))?;
+    let loader = sampled::loader(setup, &whole.graph, here, config)?;
+    sync(setup, &parameters)?;
     let num_graphs = config.model.num_graphs();
-    let one_shot = config.one_shot.then(|| setup.graph.get_full_partition_graph()).transpose()?;
+    let one_shot = config.one_shot.then(|| whole.graph.get_full_partition_graph()).transpose()?;
     let graph: &dyn Graph = match &one_shot {
         Some(graph) => graph,
-        None => &setup.graph,
+        None => &whole.graph,
     };
-    let input = setup.model_input(&*model, &parameters, graph)?;
+    let input = whole.model_input(setup, &*model, &parameters, graph)?;
     let (labels, masks) = (facts.labels.clone(), facts.masks.clone());
-    let labelled = config
+    let mfgs = config
         .mfg
-        .then(|| Labelled::new(&setup, &input, (&labels, &masks), num_graphs))
-        .transpose()?;
-    let (graphs, features, labels, masks) = match &labelled {
-        Some(Labelled { graphs, features, labels, masks, .. }) => {
+        .then(|| LabelledMfgs::new(setup, &whole.graph, &input, (&labels, &masks), num_graphs));
+    let mfgs = mfgs.transpose()?;
+    let (graphs, features, labels, masks) = match &mfgs {
+        Some(LabelledMfgs { graphs, features, labels, masks, .. }) => {
             let graphs = graphs.iter().map(|graph| graph as &dyn Graph).collect();
             (graphs, features.clone(), labels.clone(), masks.clone())
         }
-        None => (vec![graph; num_graphs], input.clone(), labels, masks),
+        None => (vec![graph; num_graphs], input, labels, masks),
     };
-    if let Some(labelled) = labelled.as_ref().filter(|labelled| !labelled.graphs.is_empty()) {
-        let note = Event::Note(labelled.share_of_edges(&setup)?);
+    if let Some(mfgs) = mfgs.as_ref().filter(|mfgs| !mfgs.graphs.is_empty()) {
+        let note = Event::Note(mfgs.share_of_edges(setup, &whole.graph)?);
         if here.rank == 0 {
             here.events.send(note)?;
         }
     }
+    let forward = GraphModel { model: &*model, graphs, features };
     let trainer = Trainer {
         manager: &setup.manager,
         group: &*setup.group,
-        features,
+        forward: &forward,
         labels,
         masks,
-        graphs,
-        model: &*model,
         parameters: &parameters,
         loss,
         divisor,
@@ -87,36 +108,107 @@ pub fn train(here: Surroundings<'_>, config: &RunConfig, resumed: bool) -> Resul
         policy: config.policy,
         constants: Constants::default(),
     };
-    match &config.dump_step {
-        Some(path) => {
-            let dump = StepDump::open(path, &parameters, facts.num_nodes, facts.outputs)?;
-            let write = &mut |logits: &Tensor| match &labelled {
-                Some(labelled) => dump.write_logits(facts.first_node, &labelled.spread(logits)?),
-                None => dump.write_logits(facts.first_node, logits),
-            };
-            let step = trainer.step(1, &trainer.mark(), write)?;
-            if here.rank == 0 {
-                dump.finish(step.loss, &parameters, &step.gradient)?;
-            }
-        }
-        None => run_epochs(&trainer, here, (config, resumed), loader.as_ref())?,
+    let samples =
+        loader.as_ref().map(|loader| sampled::samples((&trainer, &*model), loader, config));
+    let samples = samples.transpose()?;
+    let all_rows = |logits: &Tensor| match &mfgs {
+        Some(mfgs) => mfgs.spread(logits),
+        None => Ok(logits.shallow_clone()),
+    };
+    let results = Results { nodes: facts.nodes, all_rows: &all_rows, texts: BTreeMap::new() };
+    run(&trainer, here, (config, resumed), samples, &results)
+}
+
+/// Trains a model with a layer per edge type.
+fn train_relations(
+    setup: &RankSetup,
+    here: Surroundings<'_>,
+    (config, resumed): (&RunConfig, bool),
+    relations: &Relations,
+) -> Result<()> {
+    let hetero = HeteroGraph::new(setup, config, relations)?;
+    let stored = config.init_params.as_ref().map(|path| hetero.stored_out_feats(path));
+    let labelled = (hetero.labelled(setup)?, stored.transpose()?);
+    let facts = take_up_labels(setup, config, here, labelled)?;
+    let loss = make_loss(setup, config, &facts)?;
+    let divisor = divisor(setup, &loss, &facts)?;
+    let mut builder = ParameterBuilder::new(config.seed);
+    let model = hetero.model(&mut builder, facts.outputs)?;
+    let parameters = Rc::new(builder.finish(&setup.manager, KIND)?);
+    let inputs = hetero.inputs(setup, config.seed)?;
+    let forward = HeteroModel { model: &model, graph: &hetero.graph, inputs: &inputs };
+    if let Some(path) = &config.init_params {
+        hetero.load(setup, path, &parameters, &forward.learned())?;
     }
-    drop(trainer);
-    drop((labelled, one_shot, facts, parameters, input));
-    setup.end()
+    sync(setup, &parameters)?;
+    let trainer = Trainer {
+        manager: &setup.manager,
+        group: &*setup.group,
+        forward: &forward,
+        labels: facts.labels.clone(),
+        masks: facts.masks.clone(),
+        parameters: &parameters,
+        loss,
+        divisor,
+        outputs: facts.outputs,
+        totals: facts.totals,
+        seed: config.seed,
+        policy: config.policy,
+        constants: Constants::default(),
+    };
+    let all_rows = |logits: &Tensor| Ok(logits.shallow_clone());
+    let results = Results { nodes: facts.nodes, all_rows: &all_rows, texts: hetero.texts(setup) };
+    run(&trainer, here, (config, resumed), None, &results)
+}
+
+/// Gives every rank the start values of rank 0.
+fn sync(setup: &RankSetup, parameters: &ParameterSet) -> Result<()> {
+    let flat = tensor::copy(&*parameters.flat().pin()?)?;
+    let mut synced = sync_params(&*setup.group, vec![flat], &*setup.manager)?;
+    parameters.set_flat(synced.remove(0))
+}
+
+/// How results are written.
+struct Results<'r> {
+    /// The nodes that a step's logits are of.
+    nodes: TypeNodes,
+    /// Makes their rows of those that the model gives.
+    all_rows: &'r dyn Fn(&Tensor) -> Result<Tensor>,
+    /// What is kept with the weights.
+    texts: BTreeMap<String, String>,
+}
+
+/// All epochs, or the step whose numbers are asked for.
+fn run(
+    trainer: &Trainer<'_>,
+    here: Surroundings<'_>,
+    (config, resumed): (&RunConfig, bool),
+    samples: Option<SampledTrainer<'_>>,
+    results: &Results<'_>,
+) -> Result<()> {
+    let Some(path) = &config.dump_step else {
+        run_epochs(trainer, here, (config, resumed), samples)?;
+        let (ranks, learned) = ((trainer.group, &**trainer.manager), trainer.forward.learned());
+        let path = config.out.join(WEIGHTS);
+        return save_state_dict(&path, trainer.parameters, &learned, &results.texts, ranks);
+    };
+    let Results { nodes, all_rows, .. } = results;
+    let dump = StepDump::open(path, trainer, nodes.total)?;
+    let write = &mut |logits: &Tensor| dump.write_logits(*nodes, &all_rows(logits)?);
+    let step = trainer.step(1, &trainer.mark(), write)?;
+    dump.finish(trainer, &step)
 }
 
 fn run_epochs(
     trainer: &Trainer<'_>,
     here: Surroundings<'_>,
     (config, resumed): (&RunConfig, bool),
-    loader: Option<&DataLoader>,
+    samples: Option<SampledTrainer<'_>>,
 ) -> Result<()> {
     let tell = |event| if here.rank == 0 { here.events.send(event) } else { Ok(()) };
-    let samples = loader.map(|loader| sampled::samples(trainer, loader, config)).transpose()?;
     let mut training = Training::new(trainer, samples, config.regime())?;
     if resumed {
-        training.set_state(Checkpoint::read(&config.out.join(CHECKPOINT))?)?;
+        training.set_state(&Checkpoint::open(&config.out.join(CHECKPOINT))?)?;
     }
     let mut stop = training.stop();
     while training.epoch() < config.epochs && stop.is_none() {
@@ -125,9 +217,9 @@ fn run_epochs(
         let epoch = report.epoch;
         tell(Event::Epoch(report))?;
         let due = |every| epoch.is_multiple_of(every) || epoch == config.epochs || stop.is_some();
-        if here.rank == 0 && config.checkpoint_every.is_some_and(due) {
+        if config.checkpoint_every.is_some_and(due) {
             let path = pending_checkpoint(&config.out, epoch);
-            training.checkpoint(config.to_toml()?)?.write(&path)?;
+            training.write_checkpoint(&path, config.to_toml()?)?;
             tell(Event::Checkpoint(epoch))?;
         }
     }
@@ -136,12 +228,7 @@ fn run_epochs(
     }
     let evaluation = training.finish()?;
     trainer.manager.set_phase(Phase::Finishing);
-    tell(Event::Evaluation(evaluation))?;
-    if here.rank == 0 {
-        let path = config.out.join(WEIGHTS);
-        save_state_dict(&path, trainer.parameters, BTreeMap::new())?;
-    }
-    Ok(())
+    tell(Event::Evaluation(evaluation))
 }
 
 /// Where a checkpoint waits to become [`CHECKPOINT`]: the launcher lets it when it has recorded the epoch, so that a run

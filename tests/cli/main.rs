@@ -5,8 +5,10 @@
 mod common;
 
 mod defaults;
+mod link;
 mod misuse;
 mod models;
+mod plan;
 mod predictions;
 mod readme;
 mod sampling;

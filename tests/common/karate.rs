@@ -1,8 +1,8 @@
-//! What DGL and PyTorch compute on data/karate (tests/fixtures/karate_steps.py says how the files are made), beside what the
-//! built binary computes.
+//! What DGL and PyTorch compute on data/karate (tests/fixtures/karate_steps.py says how the files are made), or on the graph that
+//! a file names, beside what the built binary computes.
 
 use std::collections::HashMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use assert_cmd::Command;
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
@@ -13,6 +13,7 @@ use super::common::repository;
 const TOLERANCE: f64 = 1e-4;
 
 pub(crate) struct Case {
+    graph: PathBuf,
     flags: Vec<String>,
     pub(crate) tensors: HashMap<String, (Vec<usize>, Vec<f64>)>,
     start: Vec<u8>,
@@ -47,11 +48,13 @@ pub(crate) fn case(folder: &str, name: &str) -> Case {
     let path = repository("tests/fixtures").join(folder).join(format!("{name}.safetensors"));
     let bytes = std::fs::read(path).unwrap();
     let (_, metadata) = SafeTensors::read_metadata(&bytes).unwrap();
-    let flags = serde_json::from_str(&metadata.metadata().as_ref().unwrap()["flags"]).unwrap();
+    let texts = metadata.metadata().as_ref().unwrap();
+    let flags = serde_json::from_str(&texts["flags"]).unwrap();
+    let graph = repository(texts.get("graph").map_or("data/karate/karate.json", String::as_str));
     let file = SafeTensors::deserialize(&bytes).unwrap();
     let start = file.iter().filter_map(|(name, view)| Some((name.strip_prefix("param.")?, view)));
     let start = safetensors::serialize(start, None).unwrap();
-    Case { flags, tensors: tensors(&bytes), start }
+    Case { graph, flags, tensors: tensors(&bytes), start }
 }
 
 /// Trains with the flags of the case.
@@ -61,7 +64,7 @@ pub(crate) fn run(case: &Case, folder: &Path, more: &[&str]) {
     Command::cargo_bin("sar-single")
         .unwrap()
         .args(["--world-size", "2", "--hidden", "5", "--dropout", "0", "--part-json"])
-        .arg(repository("data/karate/karate.json"))
+        .arg(&case.graph)
         .arg("--init-params")
         .arg(&init)
         .arg("--out")

@@ -39,6 +39,14 @@ fn counts_degrees_and_ends_are_those_of_the_files() {
         assert_eq!(graph.in_degrees(&nodes).unwrap(), expected, "{json}");
         let expected: Vec<u64> = nodes.iter().map(|node| degree(node, |e| e.0)).collect();
         assert_eq!(graph.out_degrees(&nodes).unwrap(), expected, "{json}");
+        let mut ranked: Vec<(u64, u64)> = expected.into_iter().zip(nodes.iter().copied()).collect();
+        ranked.retain(|(degree, _)| *degree > 0);
+        ranked.sort_unstable_by_key(|(degree, node)| (u64::MAX - degree, *node));
+        for count in [0, 1, 3, ranked.len(), ranked.len() + 5] {
+            let mut most: Vec<u64> = ranked.iter().take(count).map(|(_, node)| *node).collect();
+            most.sort_unstable();
+            assert_eq!(graph.most_frequent_sources(count).unwrap(), most, "{json}: {count}");
+        }
         let ids: Vec<u64> = ends.keys().rev().copied().collect();
         let (sources, destinations) = graph.find_edges(&ids).unwrap();
         for (i, id) in ids.iter().enumerate() {

@@ -7,7 +7,7 @@ use super::common::repository;
 use super::run::Run;
 
 /// A copy of the karate partitions that a test may damage.
-fn copy(folder: &Path) -> PathBuf {
+pub(crate) fn copy(folder: &Path) -> PathBuf {
     let from = repository("data/karate");
     for part in ["part0", "part1"] {
         fs::create_dir(folder.join(part)).unwrap();
@@ -20,7 +20,7 @@ fn copy(folder: &Path) -> PathBuf {
     folder.join("karate.json")
 }
 
-fn truncate(path: &Path, keep: u64) {
+pub(crate) fn truncate(path: &Path, keep: u64) {
     fs::OpenOptions::new().write(true).open(path).unwrap().set_len(keep).unwrap();
 }
 
@@ -52,6 +52,11 @@ fn weights_of_another_model_are_bad_input() {
 
 #[test]
 fn a_disk_that_fills_up_is_one_error_with_exit_code_4() {
+    on_a_small_disk(&[]);
+}
+
+/// Trains with the flags `more` where spilled files find no room.
+pub(crate) fn on_a_small_disk(more: &[&str]) {
     let folder = tempfile::tempdir().unwrap();
     let disk = folder.path().join("disk");
     fs::create_dir(&disk).unwrap();
@@ -65,7 +70,8 @@ fn a_disk_that_fills_up_is_one_error_with_exit_code_4() {
         return;
     }
     let json = repository("data/karate/karate.json");
-    let ended = Run::start(&json, &["--spill-dir", disk.to_str().unwrap()]).end();
+    let flags = [&["--spill-dir", disk.to_str().unwrap()], more].concat();
+    let ended = Run::start(&json, &flags).end();
     let left = fs::read_dir(&disk).unwrap().count();
     let unmounted = std::process::Command::new("umount").arg(&disk).status().unwrap();
     assert!(unmounted.success());

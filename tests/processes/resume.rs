@@ -60,8 +60,8 @@ fn metrics(out: &Path) -> Vec<serde_json::Value> {
 }
 
 /// Runs until `stop` ends it after some epochs, and goes on.
-fn assert_same_bits(expected: &Path, stop: impl FnOnce(&Run)) {
-    let run = Run::start(&karate(), &SETTINGS);
+fn assert_same_bits(graph: &Path, expected: &Path, stop: impl FnOnce(&Run)) {
+    let run = Run::start(graph, &SETTINGS);
     let control = run.control();
     let workers = run.workers(2);
     // The launcher may be some epochs behind.
@@ -96,9 +96,22 @@ fn a_killed_or_interrupted_run_goes_on_to_the_same_bits() {
     let expected_out = out(&expected);
     let rates = metrics(&expected_out);
     assert!(rates[0]["lr"] != rates[59]["lr"], "the schedule has done something");
-    assert_same_bits(&expected_out, |run| run.signal(Signal::KILL));
-    assert_same_bits(&expected_out, |run| run.signal(Signal::INT));
-    assert_same_bits(&expected_out, |run| kill_process(run.workers(2)[0], Signal::KILL).unwrap());
+    assert_same_bits(&karate(), &expected_out, |run| run.signal(Signal::KILL));
+    assert_same_bits(&karate(), &expected_out, |run| run.signal(Signal::INT));
+    assert_same_bits(&karate(), &expected_out, |run| {
+        kill_process(run.workers(2)[0], Signal::KILL).unwrap();
+    });
+}
+
+#[test]
+fn learned_rows_go_on_to_the_same_bits_too() {
+    let graph = repository("tests/fixtures/hetero_uneven/g.json");
+    let expected = Run::start(&graph, &SETTINGS).end();
+    assert_eq!(expected.code, Some(0), "{}", expected.stderr);
+    assert_same_bits(&graph, &out(&expected), |run| run.signal(Signal::KILL));
+    assert_same_bits(&graph, &out(&expected), |run| {
+        kill_process(run.workers(2)[1], Signal::KILL).unwrap();
+    });
 }
 
 #[test]

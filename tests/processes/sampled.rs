@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Signal, kill_process};
 
+use super::failures::{copy, on_a_small_disk, truncate};
 use super::run::{Run, is_running, wait_for};
 
 const SAMPLE: [&str; 8] =
@@ -48,4 +49,24 @@ fn an_interrupt_ends_the_run() {
     let ended = run.end();
     assert_eq!(ended.code, Some(130), "{}", ended.stderr);
     ended.assert_no_spill_files();
+}
+
+#[test]
+fn a_partition_that_is_truncated_while_it_is_sampled_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let json = copy(folder.path());
+    let run = Run::start(&json, &SAMPLE);
+    let control = run.control();
+    wait_for("the second epoch", || (control.rank(0).epoch() > 1).then_some(()));
+    truncate(&folder.path().join("part1/node_feat.dgl"), 1000);
+    let ended = run.end();
+    assert_eq!(ended.code, Some(1), "{}", ended.stderr);
+    assert!(ended.error().contains("part1/node_feat.dgl"), "{}", ended.error());
+    ended.assert_no_spill_files();
+}
+
+#[test]
+fn a_disk_that_fills_up_is_one_error_with_exit_code_4() {
+    on_a_small_disk(&SAMPLE);
+    on_a_small_disk(&["--task", "link", "--mode", "sample"]);
 }

@@ -22,7 +22,7 @@ fn star(degree: u64, probabilities: &[f32]) -> (tempfile::TempDir, Opened) {
     let probability = (!probabilities.is_empty()).then(|| "p".to_owned());
     let opened = open(
         &folder.path().join("g.json"),
-        &IndexConfig { weight: None, probability, ends: false },
+        &IndexConfig { weight: None, probability, ends: false, drawn: false },
     );
     (folder, opened)
 }
@@ -165,7 +165,8 @@ fn a_negative_probability_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     write_graph(folder.path(), 2, &[(0, 1), (1, 0)], &[0.5, -1.0]);
     let config = sar::data::dgl::PartitionConfig::open(&folder.path().join("g.json")).unwrap();
-    let keys = IndexConfig { weight: None, probability: Some("p".to_owned()), ends: false };
+    let keys =
+        IndexConfig { weight: None, probability: Some("p".to_owned()), ends: false, drawn: false };
     let index = tempfile::tempdir().unwrap();
     let error = sar::dist::DistGraph::create(&config, &keys, index.path()).err().unwrap();
     assert!(error.to_string().contains("a probability is finite and 0 or more"), "{error}");

@@ -111,7 +111,12 @@ fn difference(
 }
 
 fn check(json: &str, weight: &str) {
-    let keys = IndexConfig { weight: Some(weight.to_owned()), probability: None, ends: false };
+    let keys = IndexConfig {
+        weight: Some(weight.to_owned()),
+        probability: None,
+        ends: false,
+        drawn: false,
+    };
     let opened = open(&common::repository(json), &keys);
     // Widths that grow and that shrink take the two orders of multiplying and aggregating.
     let config = |kind, hidden, residual| ModelConfig {

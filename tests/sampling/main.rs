@@ -11,5 +11,6 @@ mod full_neighbours;
 mod inputs;
 mod loader;
 mod logits;
+mod rows;
 mod support;
 mod training;

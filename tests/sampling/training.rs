@@ -14,7 +14,7 @@ use sar::nn::{Loss, ModelConfig, Optimizer, OptimizerConfig, Sizes, Task};
 use sar::spill::Masks;
 use sar::tape::{Constants, Graph, GraphShardManager, ParameterBuilder, Policy, Tape};
 use sar::testing::{RankContext, on_ranks};
-use sar::train::{FEATURES, LABELS, Reduce, SampledTrainer, Totals, Trainer};
+use sar::train::{FEATURES, GraphModel, LABELS, Reduce, SampledTrainer, Totals, Trainer};
 use tch::{Kind, Tensor};
 
 use crate::common;
@@ -55,15 +55,14 @@ fn train(
     let parameters = Rc::new(builder.finish(manager, Kind::Double)?);
     let nothing = Tensor::zeros([0, 0], (Kind::Double, tch::Device::Cpu));
     let nothing = manager.track("nothing", nothing);
+    // Of the full graph nothing is used.
+    let forward = GraphModel { model: &*stack, graphs: Vec::new(), features: nothing.clone() };
     let full = Trainer {
         manager,
         group,
-        // Of the full graph nothing is used.
-        features: nothing.clone(),
+        forward: &forward,
         labels: nothing.clone(),
         masks: Masks { train: nothing.clone(), val: nothing.clone(), test: nothing },
-        graphs: Vec::new(),
-        model: &*stack,
         parameters: &parameters,
         loss: Loss::new(Task::Classification),
         divisor: 1.0,
@@ -74,11 +73,11 @@ fn train(
         constants: Constants::default(),
     };
     let (loader, reduce) = (&loader, how.reduce);
-    let trainer = SampledTrainer { full: &full, loader, reduce, edge_types: true };
+    let trainer = SampledTrainer { full: &full, model: &*stack, loader, reduce, edge_types: true };
     let sgd = OptimizerConfig::Sgd { lr: LR, momentum: 0.0, weight_decay: 0.0 };
     let mut optimizer = Optimizer::new(sgd, manager)?;
     for epoch in 1..=how.epochs {
-        let report = trainer.pass(epoch, &mut optimizer, None)?;
+        let report = trainer.pass(epoch, &mut optimizer, (None, 0))?;
         assert!(report.loss.unwrap() > 0.0 && report.score.unwrap() <= 1.0);
     }
     let flat = Vec::try_from(&*parameters.flat().pin()?)?;
@@ -138,7 +137,12 @@ fn model(kind: sar::nn::ModelKind) -> ModelConfig {
 
 #[test]
 fn a_step_on_all_neighbours_of_all_seeds_is_the_step_on_the_full_graph() {
-    let keys = IndexConfig { weight: Some("weight".to_owned()), probability: None, ends: false };
+    let keys = IndexConfig {
+        weight: Some("weight".to_owned()),
+        probability: None,
+        ends: false,
+        drawn: false,
+    };
     let opened = open(&common::repository("data/karate/karate.json"), &keys);
     let graph = &opened.graph;
     let how = How { fanout: -1, batch_size: 100, reduce: Reduce::Sum, epochs: 1 };

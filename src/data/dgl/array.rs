@@ -96,6 +96,9 @@ impl ArrayRef {
     /// # Errors
     /// As [`Self::read_rows`].
     pub fn read_f32(&self, rows: Range<u64>, out: &mut [f32]) -> Result<()> {
+        if self.dtype == Dtype::F32 && cfg!(target_endian = "little") {
+            return self.read_rows(rows, bytemuck::cast_slice_mut(out));
+        }
         self.convert(rows, out, |dtype, bytes, out| {
             dtype.to_f32(bytes, out);
             Ok(())

@@ -8,8 +8,10 @@ use tch::{Kind, Tensor};
 use super::keys::Role;
 use crate::data::dgl::{Feature, Partition};
 use crate::error::{Error, Result};
-use crate::io::IoCounters;
+use crate::io::{Dtype, IoCounters};
 use crate::tensor;
+
+const ONE_WIDTH: &str = "a homogeneous model needs features of one width on every node type";
 
 /// Elements converted at a time.
 const CHUNK: u64 = 1 << 20;
@@ -62,17 +64,14 @@ impl NodeFeatures {
             let name = &book.ntypes()[ntype];
             let Some(feature) = feature else {
                 let problem = format!("node type {name} has no such feature");
-                return Err(Error::input(set.path(), key.unwrap_or("feat"), problem).with_hint(
-                    "a homogeneous model needs features of one width on every node type",
-                ));
+                let error = Error::input(set.path(), key.unwrap_or("feat"), problem);
+                return Err(error.with_hint(ONE_WIDTH));
             };
             let this = feature.array().row_len();
             if *width.get_or_insert(this) != this {
                 let problem =
                     format!("has {this} columns, other node types have {}", width.unwrap_or(0));
-                return Err(Error::input(set.path(), feature.key(), problem).with_hint(
-                    "a homogeneous model needs features of one width on every node type",
-                ));
+                return Err(Error::input(set.path(), feature.key(), problem).with_hint(ONE_WIDTH));
             }
             tables.push((ids.start - first..ids.end - first, feature.clone()));
         }
@@ -84,13 +83,14 @@ impl NodeFeatures {
     /// The features of each node type apart, as `key` means them; `None` for types without.
     ///
     /// # Errors
-    /// If no type has such features, or one has several.
+    /// If a key is given and means no features, or several of one type; if several usual names are there.
     pub fn by_type(
         partition: &Partition,
         key: Option<&str>,
         normalize: Normalize,
     ) -> Result<Vec<Option<Self>>> {
-        let found = FEATURES.require(partition.node_features(), key)?;
+        let found = FEATURES.find(partition.node_features(), key)?;
+        let found = found.unwrap_or_else(|| vec![None; partition.book().ntypes().len()]);
         let of_type = |(ntype, feature): (usize, Option<&Feature>)| {
             let feature = feature?;
             let ids = partition.book().node_type_range(partition.part(), ntype);
@@ -110,6 +110,11 @@ impl NodeFeatures {
     /// Columns.
     pub fn width(&self) -> i64 {
         self.width as i64
+    }
+
+    /// Element type in the file.
+    pub fn dtype(&self) -> Dtype {
+        self.tables.first().map_or(Dtype::F32, |(_, feature)| feature.array().dtype())
     }
 
     /// Rows and columns.

@@ -47,6 +47,15 @@ pub fn load_labels(partition: &Partition, key: Option<&str>) -> Result<Tensor> {
     Ok(Tensor::f_from_slice(&labels)?)
 }
 
+/// The columns of the labels; only headers are read.
+///
+/// # Errors
+/// If there are none or several arrays of labels.
+pub fn label_columns(partition: &Partition, key: Option<&str>) -> Result<u64> {
+    let found = LABELS.require(partition.node_features(), key)?;
+    Ok(found.iter().flatten().map(|feature| feature.array().row_len()).max().unwrap_or(0))
+}
+
 /// Which inner nodes a mask names, `bool [num_inner_nodes]`; anything but 0 is true. `name` is the usual key, looked for
 /// if `key` is not given; types without the mask have no such nodes. `None` if no key is given and there is no such mask.
 ///
@@ -70,6 +79,35 @@ pub fn load_mask(partition: &Partition, key: Option<&str>, name: &str) -> Result
         Ok(())
     })?;
     Ok(Some(Tensor::f_from_slice(&mask)?))
+}
+
+/// The node type that a model is to predict: the one with labels; of several, the one with training nodes.
+///
+/// # Errors
+/// If there are no labels, or several types have them.
+pub fn labelled_type(
+    partition: &Partition,
+    label: Option<&str>,
+    train_mask: Option<&str>,
+) -> Result<usize> {
+    let (set, ntypes) = (partition.node_features(), partition.book().ntypes());
+    let labels = LABELS.require(set, label)?;
+    let masks = Role { what: "mask", flag: "--train-mask-key", usual: &["train_mask"] };
+    let masks = masks.find(set, train_mask)?.unwrap_or_default();
+    let mut types: Vec<usize> = (0..ntypes.len()).filter(|ty| labels[*ty].is_some()).collect();
+    if types.len() > 1 {
+        types.retain(|ty| masks.get(*ty).is_some_and(Option::is_some));
+    }
+    if let [ty] = types[..] {
+        return Ok(ty);
+    }
+    let labelled = ntypes.iter().zip(&labels).filter(|(_, labels)| labels.is_some());
+    let labelled: Vec<&str> = labelled.map(|(name, _)| name.as_str()).collect();
+    let problem =
+        format!("several node types have labels ({}); one is learned", labelled.join(", "));
+    let key = label.unwrap_or("label");
+    Err(Error::input(set.path(), key, problem)
+        .with_hint(format!("say which with --label-key {}/{key}", labelled[0])))
 }
 
 /// Lets `read` fill the part of `all`, `width` values per node, that belongs to each type's nodes.

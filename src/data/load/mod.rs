@@ -1,20 +1,25 @@
 //! From a partition's files to what training works on: shards, features, labels, masks.
 
 mod edge_features;
+mod edge_split;
 mod features;
 mod keys;
 mod labels;
 mod node_column;
 mod relations;
+mod row_bytes;
+mod row_cache;
 mod shards;
 mod targets;
 
 pub use edge_features::EdgeFeatures;
+pub use edge_split::{EdgeSplit, EdgeUse};
 pub use features::{NodeFeatures, Normalize};
 pub use keys::DataKeys;
-pub use labels::{load_labels, load_mask};
+pub use labels::{label_columns, labelled_type, load_labels, load_mask};
 pub use node_column::NodeColumn;
 pub use relations::load_relations;
+pub use row_bytes::RowBytes;
 pub(crate) use shards::edge_columns;
 pub use shards::{EdgeData, Shards};
 pub use targets::{Targets, load_targets};

@@ -3,11 +3,14 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use parking_lot::RwLock;
 use tch::{Kind, Tensor};
 
 use super::features::{FEATURES, Normalize};
 use super::keys::Role;
 use super::labels::{LABELS, UNLABELLED};
+use super::row_bytes::{RowBytes, RowCounters};
+use super::row_cache::RowCache;
 use crate::data::dgl::{ArrayRef, Feature, FeatureSet, PartitionConfig, open_node_features};
 use crate::error::{Error, Result};
 use crate::graph::PartitionBook;
@@ -16,11 +19,12 @@ use crate::tensor;
 
 /// Rows are read together if no more bytes than this lie between them: fewer than a call costs.
 const GAP: u64 = 512;
-/// Bytes read at a time, unless one row is longer.
-const LARGEST: u64 = 1 << 20;
+/// Bytes read at a time, unless one row is longer: they are still in the processor's cache when they are copied.
+const LARGEST: u64 = 256 << 10;
 
 /// A feature of all nodes, read row by row from the partitions' own files: rows that are asked for together are sorted,
-/// neighbouring ones are read with one call, and no other row is read. May be used from several threads.
+/// neighbouring ones are read with one call, and no other row is read. Some rows may be [kept](Self::keep). May be used from
+/// several threads; clones keep the same rows.
 #[derive(Debug, Clone)]
 pub struct NodeColumn {
     book: Arc<PartitionBook>,
@@ -30,6 +34,8 @@ pub struct NodeColumn {
     integers: bool,
     normalize: Normalize,
     counters: IoCounters,
+    bytes: RowCounters,
+    cache: Arc<RwLock<Option<Arc<RowCache>>>>,
 }
 
 impl NodeColumn {
@@ -131,12 +137,55 @@ impl NodeColumn {
         }
         let (book, width) = (config.book().clone(), width.unwrap_or(0));
         let normalize = Normalize::None;
-        Ok(NodeColumn { book, arrays, width, integers: false, normalize, counters })
+        Ok(NodeColumn {
+            book,
+            arrays,
+            width,
+            integers: false,
+            normalize,
+            counters,
+            bytes: RowCounters::default(),
+            cache: Arc::default(),
+        })
     }
 
     /// Values per node.
     pub fn width(&self) -> usize {
         self.width as usize
+    }
+
+    /// How many bytes of rows were needed so far, and how many were read.
+    pub fn row_bytes(&self) -> RowBytes {
+        self.bytes.totals()
+    }
+
+    /// How many rows [`keep`](Self::keep) can keep in so many bytes; none of integers.
+    pub fn capacity(&self, bytes: u64) -> usize {
+        if self.integers {
+            return 0;
+        }
+        RowCache::capacity(bytes, self.book.num_nodes(), self.width())
+    }
+
+    /// Reads the rows of `nodes` (global ids, ascending) and keeps them in memory, instead of those kept until now.
+    ///
+    /// # Errors
+    /// As [`read_f32`](Self::read_f32).
+    pub fn keep(&self, nodes: &[u64]) -> Result<()> {
+        self.forget();
+        if nodes.is_empty() {
+            return Ok(());
+        }
+        let mut rows = vec![0.0; nodes.len() * self.width()];
+        self.read_from_files(nodes.iter().copied().zip(0..).collect(), &mut rows)?;
+        let cache = RowCache::new(self.book.num_nodes(), nodes, rows, self.width());
+        *self.cache.write() = Some(Arc::new(cache));
+        Ok(())
+    }
+
+    /// Keeps no rows any more.
+    pub fn forget(&self) {
+        *self.cache.write() = None;
     }
 
     /// Reads the rows of nodes (global ids, in any order, repetitions allowed): `int64` for labels and whatever is stored as
@@ -162,9 +211,35 @@ impl NodeColumn {
     /// # Errors
     /// If a node does not exist or its type lacks the feature, or a file cannot be read.
     pub fn read_f32(&self, nodes: &[u64], out: &mut [f32]) -> Result<()> {
-        self.gather(nodes, out, None, ArrayRef::read_f32)?;
+        let width = self.width();
+        self.check_size(nodes.len(), out.len())?;
+        self.bytes.needed(nodes.len() as u64 * self.stored_row());
+        let cache = self.cache.read().clone();
+        let Some(cache) = cache else {
+            return self.read_from_files(nodes.iter().copied().zip(0..).collect(), out);
+        };
+        let mut others = Vec::new();
+        for (&node, i) in nodes.iter().zip(0..) {
+            match cache.row(node) {
+                Some(row) => out[i as usize * width..][..width].copy_from_slice(row),
+                None => others.push((node, i)),
+            }
+        }
+        self.read_from_files(others, out)
+    }
+
+    /// Reads the rows of nodes with their places in `out`.
+    fn read_from_files(&self, nodes: Vec<(u64, u32)>, out: &mut [f32]) -> Result<()> {
+        self.gather(nodes, out, None, |array, rows, out| {
+            array.read_f32(rows, out)?;
+            self.normalize(out);
+            Ok(())
+        })
+    }
+
+    fn normalize(&self, rows: &mut [f32]) {
         if self.normalize == Normalize::Row {
-            for row in out.chunks_exact_mut(self.width().max(1)) {
+            for row in rows.chunks_exact_mut(self.width().max(1)) {
                 let sum: f32 = row.iter().sum();
                 if sum != 0.0 {
                     for value in row {
@@ -173,12 +248,14 @@ impl NodeColumn {
                 }
             }
         }
-        Ok(())
     }
 
     /// As [`read_f32`](Self::read_f32), of integers. Nodes of types that lack the feature get -1, and so do values that are
     /// not a number (as OGB marks papers without a class).
     pub fn read_i64(&self, nodes: &[u64], out: &mut [i64]) -> Result<()> {
+        self.check_size(nodes.len(), out.len())?;
+        self.bytes.needed(nodes.len() as u64 * self.stored_row());
+        let nodes = nodes.iter().copied().zip(0..).collect();
         self.gather(nodes, out, Some(UNLABELLED), |array, rows, out| {
             if array.dtype().is_integer() {
                 return array.read_i64(rows, out);
@@ -192,34 +269,44 @@ impl NodeColumn {
         })
     }
 
+    /// Bytes of a row in its file.
+    fn stored_row(&self) -> u64 {
+        let array = self.arrays.iter().flatten().flatten().next();
+        array.map_or(0, |array| self.width * array.dtype().size() as u64)
+    }
+
+    fn check_size(&self, nodes: usize, values: usize) -> Result<()> {
+        if values == nodes * self.width() {
+            return Ok(());
+        }
+        let problem = format!("{nodes} rows of {} do not fill {values}", self.width());
+        Err(Error::Internal(problem))
+    }
+
+    /// Reads the rows of nodes with their places in `out`.
     fn gather<T: Copy + Default>(
         &self,
-        nodes: &[u64],
+        mut order: Vec<(u64, u32)>,
         out: &mut [T],
         missing: Option<T>,
         read: impl Fn(&ArrayRef, Range<u64>, &mut [T]) -> Result<()>,
     ) -> Result<()> {
         let width = self.width();
-        if out.len() != nodes.len() * width {
-            let problem = format!("{} rows of {width} do not fill {}", nodes.len(), out.len());
-            return Err(Error::Internal(problem));
-        }
-        let mut order: Vec<u32> = (0..nodes.len() as u32).collect();
-        order.sort_unstable_by_key(|i| nodes[*i as usize]);
+        order.sort_unstable();
         let mut buffer = Vec::new();
         let mut rest = &order[..];
-        while let Some(first) = rest.first() {
-            let (ids, array) = self.table(nodes[*first as usize], missing.is_some())?;
-            let here = rest.partition_point(|i| nodes[*i as usize] < ids.end);
+        while let Some((first, _)) = rest.first() {
+            let (ids, array) = self.table(*first, missing.is_some())?;
+            let here = rest.partition_point(|(node, _)| *node < ids.end);
             let (wanted, others) = rest.split_at(here);
             rest = others;
             let Some(array) = array else {
-                for i in wanted {
+                for (_, i) in wanted {
                     out[*i as usize * width..][..width].fill(missing.unwrap_or_default());
                 }
                 continue;
             };
-            let row = |i: &u32| nodes[*i as usize] - ids.start;
+            let row = |(node, _): &(u64, u32)| node - ids.start;
             let row_bytes = (self.width * array.dtype().size() as u64).max(1);
             let (gap, largest) = (GAP / row_bytes + 1, (LARGEST / row_bytes).max(1));
             let mut wanted = wanted;
@@ -232,11 +319,15 @@ impl NodeColumn {
                 });
                 let (run, others) = wanted.split_at(run.count());
                 wanted = others;
-                buffer.resize((last + 1 - begin) as usize * width, T::default());
-                read(array, begin..last + 1, &mut buffer)?;
+                let len = (last + 1 - begin) as usize * width;
+                if buffer.len() < len {
+                    buffer.resize(len, T::default());
+                }
+                read(array, begin..last + 1, &mut buffer[..len])?;
                 self.counters.read((last + 1 - begin) * row_bytes);
-                for i in run {
-                    let from = (row(i) - begin) as usize * width;
+                self.bytes.read((last + 1 - begin) * row_bytes);
+                for place @ (_, i) in run {
+                    let from = (row(place) - begin) as usize * width;
                     out[*i as usize * width..][..width].copy_from_slice(&buffer[from..][..width]);
                 }
             }

@@ -1,16 +1,16 @@
 //! A partition's edges as shards, relation by relation.
 
-use super::shards::{BLOCK, Shards, length};
+use super::shards::{BLOCK, Shards, edge_columns, length};
 use crate::data::dgl::{EdgeBlock, Partition};
 use crate::error::{Error, Result};
 use crate::graph::ShardBuilder;
 
-/// Reads the inner edges of a partition, by edge type. Sources and destinations are counted within their node type, in each
+/// Reads the inner edges of a partition, by edge type, with one weight each if a key is given. Sources and destinations are counted within their node type, in each
 /// partition from 0.
 ///
 /// # Errors
-/// If the edges cannot be read, or a partition has more than 2^32 nodes or edges of one source rank.
-pub fn load_relations(partition: &Partition) -> Result<Vec<Shards>> {
+/// If the edges or weights cannot be read, or a partition has more than 2^32 nodes or edges of one source rank.
+pub fn load_relations(partition: &Partition, weight_key: Option<&str>) -> Result<Vec<Shards>> {
     let (book, own) = (partition.book(), partition.part());
     let parts = book.num_parts();
     let ends = book.etypes().iter().map(|etype| {
@@ -21,6 +21,7 @@ pub fn load_relations(partition: &Partition) -> Result<Vec<Shards>> {
         Ok((known(&etype.src)?, known(&etype.dst)?))
     });
     let ends = ends.collect::<Result<Vec<_>>>()?;
+    let weights = weight_key.map(|key| edge_columns(partition, key)).transpose()?;
     let mut builders: Vec<Vec<ShardBuilder>> =
         ends.iter().map(|_| (0..parts).map(|_| ShardBuilder::default()).collect()).collect();
     let first = book.node_range(own).start;
@@ -43,6 +44,9 @@ pub fn load_relations(partition: &Partition) -> Result<Vec<Shards>> {
             };
             let (src, dst) = (row(src, owner, src_type)?, row(dst, own, dst_type)?);
             builders[etype][owner].push(src, dst);
+            if let Some(weights) = &weights {
+                builders[etype][owner].push_weight(weights[etype][block.row[i] as usize]);
+            }
         }
     }
     let relations = builders.into_iter().zip(ends).map(|(builders, (src_type, dst_type))| {

@@ -11,7 +11,7 @@ use crate::tape::{Graph, GraphShardManager, Mfgs, construct_mfgs};
 use crate::tensor;
 
 /// The graph, features, labels and masks of a rank, restricted to what the outputs of labelled nodes depend on.
-pub(super) struct Labelled {
+pub(super) struct LabelledMfgs {
     /// One graph per layer.
     pub(super) graphs: Vec<GraphShardManager>,
     /// Rows of the first graph's sources.
@@ -25,10 +25,11 @@ pub(super) struct Labelled {
     num_nodes: i64,
 }
 
-impl Labelled {
+impl LabelledMfgs {
     /// Makes the message flow graphs of all masks' nodes; one collective per graph. `input` is the model's, of all own nodes.
     pub(super) fn new(
         setup: &RankSetup,
+        graph: &GraphShardManager,
         input: &PointerTensor,
         (labels, masks): (&PointerTensor, &Masks),
         num_graphs: usize,
@@ -40,7 +41,7 @@ impl Labelled {
         };
         let rows = manager.track("labelled-rows", seeds.f_nonzero()?.f_view([-1])?);
         let seeds = manager.track("seeds", seeds);
-        let Mfgs { graphs, sources } = construct_mfgs(&setup.graph, &seeds, num_graphs)?;
+        let Mfgs { graphs, sources } = construct_mfgs(graph, &seeds, num_graphs)?;
         let features = {
             let (all, kind) = (input.clone(), input.kind());
             let size = [sources.len() as i64, input.size()[1]];
@@ -54,7 +55,7 @@ impl Labelled {
             let picked = values.pin()?.f_index_select(0, &*rows.pin()?)?;
             Ok::<_, Error>(manager.track(label, picked))
         };
-        Ok(Labelled {
+        Ok(LabelledMfgs {
             graphs,
             features,
             labels: pick("labels", labels)?,
@@ -69,8 +70,12 @@ impl Labelled {
     }
 
     /// How many of the edges each layer works on, over all ranks; one collective.
-    pub(super) fn share_of_edges(&self, setup: &RankSetup) -> Result<String> {
-        let counts = std::iter::once(&setup.graph).chain(&self.graphs).map(Graph::num_edges);
+    pub(super) fn share_of_edges(
+        &self,
+        setup: &RankSetup,
+        full: &GraphShardManager,
+    ) -> Result<String> {
+        let counts = std::iter::once(full).chain(&self.graphs).map(Graph::num_edges);
         let all = setup.gather(&counts.collect::<Result<Vec<_>>>()?)?;
         let sum = |i: usize| all.iter().map(|rank| rank[i]).sum::<i64>();
         let layers = (1..=self.graphs.len()).map(|i| format!("layer {i} has {}", sum(i)));

@@ -1,0 +1,96 @@
+//! `plan`: what a run will take.
+
+use clap::Args;
+
+use super::output::print;
+use super::resume::{RunArgs, absolute, apply};
+use super::table::{Table, number};
+use super::train::{TrainArgs, config};
+use crate::error::{Error, Result};
+use crate::event::size;
+use crate::launcher::{self, Plan};
+use crate::worker::RunConfig;
+
+/// Say what a training run will take: memory, disk, bytes and time per epoch
+///
+/// Takes the flags of a training run. The model is run for a moment on small graphs with the proportions of the real one,
+/// in the folder for spilled data.
+#[derive(Debug, Args)]
+pub(super) struct PlanArgs {
+    #[command(flatten)]
+    train: Option<TrainArgs>,
+    #[command(flatten)]
+    run: RunArgs,
+    /// Print the plan as a JSON object, in bytes and seconds
+    #[arg(long)]
+    json: bool,
+}
+
+/// Plans the run that the flags describe.
+pub(super) fn plan(args: PlanArgs) -> Result<()> {
+    // Without the flags of a run there is --resume: the parser sees to it.
+    let config = match args.train {
+        Some(train) => config(train, args.run)?,
+        None => resumed(args.run)?,
+    };
+    let plan = launcher::plan(&config)?;
+    if args.json {
+        let text = serde_json::to_string_pretty(&plan)
+            .map_err(|e| Error::Internal(format!("the plan cannot be written: {e}")))?;
+        return print(&format!("{text}\n"));
+    }
+    print(&show(&plan))
+}
+
+fn resumed(args: RunArgs) -> Result<RunConfig> {
+    let folder = absolute(args.resume.clone().unwrap_or_default())?;
+    apply(args, launcher::resumable(&folder)?)
+}
+
+fn show(plan: &Plan) -> String {
+    let Plan { partitions, nodes, edges, halo_rows, sampled, memory, disk, epoch } = plan;
+    let mut table = Table::new(&["", ">", ""]);
+    let about = if *sampled { ", by a sample" } else { "" };
+    let graph = format!(
+        "nodes, {} edges, {partitions} partitions, {} rows of others{about}",
+        number(*edges),
+        number(*halo_rows)
+    );
+    table.row(["graph", &number(*nodes), &graph]);
+    let budget = match memory.budget {
+        Some(budget) if budget < memory.least => {
+            format!("at the peak, if nothing is kept: more than the budget, {}", size(budget))
+        }
+        Some(budget) => format!(
+            "at the peak, if nothing is kept; with {} workers that wait keep {}",
+            size(budget),
+            size(memory.kept)
+        ),
+        None => "at the peak".to_owned(),
+    };
+    table.row(["memory", &size(memory.least), &budget]);
+    let free = disk.free.map_or_else(String::new, |free| {
+        let room = if free < disk.peak { "more than" } else { "of" };
+        format!(", {room} {} that are free", size(free))
+    });
+    table.row(["disk", &size(disk.peak), &format!("at the peak, in the first epoch{free}")]);
+    let moved = epoch.written + epoch.read;
+    let parts = format!("{} written, {} read", size(epoch.written), size(epoch.read));
+    table.row(["bytes per epoch", &size(moved), &parts]);
+    if memory.kept > 0 {
+        let least = format!("with {}", size(memory.least));
+        table.row(["", &size(epoch.moved_at_least_memory), &least]);
+    }
+    let ratio = match epoch.bound {
+        0 => "the least there can be: everything fits".to_owned(),
+        bound => format!("the least there can be: {:.2} times that", moved as f64 / bound as f64),
+    };
+    table.row(["", &size(epoch.bound), &ratio]);
+    let seconds =
+        format!("{:.2} s of computing, {:.2} s for the disk", epoch.compute_s, epoch.disk_s);
+    let epoch_s = epoch.compute_s + epoch.disk_s;
+    table.row(["time per epoch", &format!("{epoch_s:.2} s"), &seconds]);
+    let written = size(epoch.written_in_100);
+    table.row(["written in 100 epochs", &written, "to the disk"]);
+    table.to_string()
+}

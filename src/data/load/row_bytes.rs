@@ -1,0 +1,51 @@
+//! How many bytes of rows were needed, and how many were read for them.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Counts of one column, shared by its clones.
+#[derive(Debug, Clone, Default)]
+pub(super) struct RowCounters {
+    needed: Arc<AtomicU64>,
+    read: Arc<AtomicU64>,
+}
+
+/// A reading of a column's counts, in bytes since the start.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct RowBytes {
+    /// Of rows that were asked for, repetitions counted.
+    pub needed: u64,
+    /// Read from files: less than what is needed where rows are kept in memory, more where others lie between them.
+    pub read: u64,
+}
+
+impl RowCounters {
+    pub(super) fn needed(&self, bytes: u64) {
+        self.needed.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    pub(super) fn read(&self, bytes: u64) {
+        self.read.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    pub(super) fn totals(&self) -> RowBytes {
+        let [needed, read] = [&self.needed, &self.read].map(|count| count.load(Ordering::Relaxed));
+        RowBytes { needed, read }
+    }
+}
+
+impl std::ops::Add for RowBytes {
+    type Output = RowBytes;
+
+    fn add(self, other: RowBytes) -> RowBytes {
+        RowBytes { needed: self.needed + other.needed, read: self.read + other.read }
+    }
+}
+
+impl std::ops::Sub for RowBytes {
+    type Output = RowBytes;
+
+    fn sub(self, other: RowBytes) -> RowBytes {
+        RowBytes { needed: self.needed - other.needed, read: self.read - other.read }
+    }
+}

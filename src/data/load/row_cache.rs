@@ -1,0 +1,34 @@
+//! Rows of a node feature that are kept in memory.
+
+use crate::graph::{Bitmap, RankedBitmap};
+
+/// Some nodes' rows, and which nodes these are: 4 bytes per value, and 9 bits per node of the graph.
+#[derive(Debug)]
+pub(super) struct RowCache {
+    members: RankedBitmap,
+    rows: Vec<f32>,
+    width: usize,
+}
+
+impl RowCache {
+    /// How many rows of `width` values fit into `bytes`, in a graph of `num_nodes`.
+    pub(super) fn capacity(bytes: u64, num_nodes: u64, width: usize) -> usize {
+        let left = bytes.saturating_sub(num_nodes / 8 + num_nodes / 64);
+        (left / (width * size_of::<f32>()).max(1) as u64) as usize
+    }
+
+    /// Keeps the rows of `nodes` (ascending, below `num_nodes`), `[nodes.len(), width]`.
+    pub(super) fn new(num_nodes: u64, nodes: &[u64], rows: Vec<f32>, width: usize) -> Self {
+        let mut members = Bitmap::new(num_nodes);
+        for node in nodes {
+            members.insert(*node);
+        }
+        RowCache { members: RankedBitmap::new(members), rows, width }
+    }
+
+    /// A node's row, if it is kept.
+    pub(super) fn row(&self, node: u64) -> Option<&[f32]> {
+        let place = self.members.rank(node)? as usize * self.width;
+        Some(&self.rows[place..][..self.width])
+    }
+}

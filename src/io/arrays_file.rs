@@ -1,0 +1,90 @@
+//! A safetensors file that every rank writes its own part of.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use super::array_header::{ArraySpec, safetensors_header};
+use super::row_file::RowFile;
+use crate::error::{Error, Result};
+
+/// Named arrays in one file, at its temporary name until it is complete. Ranks open it independently and write at the places
+/// of what they own.
+pub struct ArraysFile {
+    file: RowFile,
+    /// Where each array begins, and its bytes.
+    places: BTreeMap<String, (u64, u64)>,
+    len: u64,
+}
+
+impl ArraysFile {
+    /// Opens the file that will be `path`. All ranks give the same arrays and texts (`metadata`).
+    ///
+    /// # Errors
+    /// If the file cannot be made, or has arrays of a type that is not written.
+    pub fn open(
+        path: &Path,
+        mut arrays: Vec<ArraySpec<'_>>,
+        metadata: &BTreeMap<String, String>,
+    ) -> Result<Self> {
+        // The widest elements first, so that each lies at a multiple of its size.
+        arrays.sort_by_key(|array| Reverse(array.dtype.size()));
+        let header = safetensors_header(&arrays, metadata)?;
+        let mut len = 0;
+        let mut places = BTreeMap::new();
+        for ArraySpec { name, dtype, shape } in arrays {
+            let bytes = shape.iter().product::<u64>() * dtype.size() as u64;
+            places.insert(name.to_owned(), (len, bytes));
+            len += bytes;
+        }
+        Ok(ArraysFile { file: RowFile::open(path, header, 1)?, places, len })
+    }
+
+    /// Writes a part of an array from its byte `first` on.
+    ///
+    /// # Errors
+    /// If it cannot be written, or there is no such part.
+    pub fn write(&self, name: &str, first: u64, bytes: &[u8]) -> Result<()> {
+        match self.places.get(name) {
+            Some((begin, len)) if first + bytes.len() as u64 <= *len => {
+                self.file.write_rows(begin + first, bytes)
+            }
+            _ => Err(Error::Internal(format!("{name} has no place for {} bytes", bytes.len()))),
+        }
+    }
+
+    /// Writes the header and gives the file its name. For one rank, once all have written their parts.
+    pub fn finish(self) -> Result<()> {
+        self.file.finish(self.len, &[])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::io::Dtype;
+
+    #[test]
+    fn parts_come_together_whatever_was_there_before() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("all.safetensors");
+        std::fs::write(folder.path().join(".partial-all.safetensors"), [7; 4096]).unwrap();
+        let open = || {
+            let rows = ArraySpec { name: "rows", dtype: Dtype::F32, shape: &[3, 1] };
+            let count = ArraySpec { name: "count", dtype: Dtype::I64, shape: &[] };
+            let metadata = [("key".to_owned(), "text".to_owned())].into();
+            ArraysFile::open(&path, vec![rows, count], &metadata).unwrap()
+        };
+        open().write("rows", 8, &3_f32.to_le_bytes()).unwrap();
+        let file = open();
+        file.write("rows", 0, bytemuck::cast_slice(&[1_f32, 2.0])).unwrap();
+        file.write("count", 0, &5_i64.to_le_bytes()).unwrap();
+        assert!(file.write("rows", 8, &[0; 5]).is_err());
+        file.finish().unwrap();
+        let bytes = std::fs::read(&path).unwrap();
+        let file = safetensors::SafeTensors::deserialize(&bytes).unwrap();
+        let rows = file.tensor("rows").unwrap();
+        assert_eq!(rows.data(), bytemuck::cast_slice::<f32, u8>(&[1.0, 2.0, 3.0]));
+        assert_eq!(file.tensor("count").unwrap().data(), 5_i64.to_le_bytes());
+    }
+}

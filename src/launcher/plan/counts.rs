@@ -1,0 +1,115 @@
+//! How many nodes and edges the ranks of a graph have.
+
+/// The edges from one rank's nodes into another's, or into its own.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(super) struct Pair {
+    pub(super) edges: u64,
+    /// Nodes that an edge comes from.
+    pub(super) sources: u64,
+    /// Nodes that an edge goes to.
+    pub(super) destinations: u64,
+}
+
+/// One rank's part of the graph.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct RankCounts {
+    pub(super) nodes: u64,
+    /// By rank that owns the sources.
+    pub(super) pairs: Vec<Pair>,
+}
+
+impl RankCounts {
+    pub(super) fn edges(&self) -> u64 {
+        self.pairs.iter().map(|pair| pair.edges).sum()
+    }
+}
+
+/// All ranks in proportion, `scale` times as large.
+pub(super) fn scaled(ranks: &[RankCounts], scale: f64) -> Vec<RankCounts> {
+    let nodes: Vec<u64> = ranks.iter().map(|rank| part(rank.nodes, scale).max(1)).collect();
+    let scaled = ranks.iter().enumerate().map(|(own, rank)| {
+        // What one pair loses by rounding the next gets, so that sums are kept.
+        let mut totals = [[0_u64; 2]; 3];
+        let mut share = |which: usize, count: u64| {
+            let [before, _] = totals[which];
+            let after = before + count;
+            totals[which] = [after, 0];
+            if count == 0 { 0 } else { part(after, scale) - part(before, scale) }
+        };
+        let pairs = rank.pairs.iter().enumerate().map(|(source, pair)| {
+            let sources = share(0, pair.sources).min(nodes[source]);
+            let destinations = share(1, pair.destinations).min(nodes[own]);
+            let edges = share(2, pair.edges);
+            let some = u64::from(edges > 0);
+            let (sources, destinations) = (sources.max(some), destinations.max(some));
+            let edges = edges.max(sources).max(destinations);
+            if edges == 0 { Pair::default() } else { Pair { edges, sources, destinations } }
+        });
+        RankCounts { nodes: nodes[own], pairs: pairs.collect() }
+    });
+    scaled.collect()
+}
+
+fn part(count: u64, scale: f64) -> u64 {
+    (count as f64 * scale).round() as u64
+}
+
+/// At most `most` of the ranks, evenly chosen by size, with the edges that they have from the others dealt out among those
+/// that are left.
+pub(super) fn representatives(ranks: &[RankCounts], most: usize) -> Vec<RankCounts> {
+    if ranks.len() <= most {
+        return ranks.to_vec();
+    }
+    let mut by_size: Vec<usize> = (0..ranks.len()).collect();
+    by_size.sort_by_key(|rank| ranks[*rank].nodes);
+    // The largest is among them.
+    let chosen: Vec<usize> = (1..=most).map(|i| by_size[(i * ranks.len()) / most - 1]).collect();
+    let shrunk = chosen.iter().enumerate().map(|(own, rank)| {
+        let all = &ranks[*rank];
+        let others = all.pairs.iter().enumerate().filter(|(source, _)| source != rank);
+        let sum = others.fold(Pair::default(), |sum, (_, pair)| Pair {
+            edges: sum.edges + pair.edges,
+            sources: sum.sources + pair.sources,
+            destinations: sum.destinations + pair.destinations,
+        });
+        let each = (most - 1) as u64;
+        let share = Pair {
+            edges: sum.edges / each,
+            sources: sum.sources / each,
+            // A destination has edges from several ranks; fewer ranks, fewer of such pairs.
+            destinations: (sum.destinations / each).min(all.nodes),
+        };
+        let pairs = (0..most).map(|source| if source == own { all.pairs[*rank] } else { share });
+        RankCounts { nodes: all.nodes, pairs: pairs.collect() }
+    });
+    shrunk.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rounding_keeps_sums_and_what_a_graph_needs() {
+        let pair = Pair { edges: 101, sources: 33, destinations: 34 };
+        let ranks: Vec<_> =
+            (0..7).map(|_| RankCounts { nodes: 1000, pairs: vec![pair; 7] }).collect();
+        let small = scaled(&ranks, 0.1);
+        assert_eq!(small[3].nodes, 100);
+        let sum = |of: fn(&Pair) -> u64| small[3].pairs.iter().map(of).sum::<u64>();
+        assert_eq!((sum(|p| p.sources), sum(|p| p.edges)), (23, 71));
+        assert!(small[3].pairs.iter().all(|p| p.edges >= p.sources.max(p.destinations)));
+        assert_eq!(scaled(&ranks, 1.0), ranks);
+    }
+
+    #[test]
+    fn representatives_have_the_largest_rank_and_all_edges() {
+        let pair = Pair { edges: 30, sources: 12, destinations: 15 };
+        let ranks: Vec<_> =
+            (0..9).map(|i| RankCounts { nodes: 100 + i, pairs: vec![pair; 9] }).collect();
+        let few = representatives(&ranks, 4);
+        assert_eq!(few.len(), 4);
+        assert_eq!(few[3].nodes, 108);
+        assert_eq!(few[0].edges(), 270);
+    }
+}

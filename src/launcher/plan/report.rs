@@ -1,0 +1,145 @@
+//! The plan of a run.
+
+use serde::Serialize;
+
+use super::bound::bound;
+use super::disk::{free, probe};
+use super::forecast::{Forecast, Totals, forecast, totals};
+use super::graph_sizes::GraphSizes;
+use crate::data::dgl::PartitionConfig;
+use crate::error::{Error, Result};
+use crate::launcher::governor::share;
+use crate::launcher::relations::relations;
+use crate::launcher::train;
+use crate::worker::{MemoryBudget, RunConfig};
+
+/// What a run will take. Bytes, and seconds.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Plan {
+    /// Partitions, and processes.
+    pub partitions: usize,
+    /// Of the whole graph.
+    pub nodes: u64,
+    /// Of the whole graph.
+    pub edges: u64,
+    /// Rows that partitions need of nodes of others, over all partitions.
+    pub halo_rows: u64,
+    /// Whether edges were sampled, so that counts of rows are estimates.
+    pub sampled: bool,
+    /// Memory.
+    pub memory: MemoryPlan,
+    /// Disk.
+    pub disk: DiskPlan,
+    /// Reading and writing.
+    pub epoch: EpochPlan,
+}
+
+/// Memory of all processes together.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct MemoryPlan {
+    /// What the run takes at its peak when waiting workers keep nothing.
+    pub least: u64,
+    /// What it may take; none if it is to take as little as possible.
+    pub budget: Option<u64>,
+    /// What waiting workers may keep from the second epoch on, all together.
+    pub kept: u64,
+}
+
+/// Files of the run in `--spill-dir`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct DiskPlan {
+    /// Their size at its peak, in the first epoch.
+    pub peak: u64,
+    /// What is free there, if the system tells.
+    pub free: Option<u64>,
+}
+
+/// An epoch, from the third on.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct EpochPlan {
+    /// Bytes written by all ranks.
+    pub written: u64,
+    /// Bytes read by all ranks.
+    pub read: u64,
+    /// Bytes written and read if waiting workers keep nothing.
+    pub moved_at_least_memory: u64,
+    /// The least that any schedule would write and read with as much kept.
+    pub bound: u64,
+    /// Bytes written in 100 epochs.
+    pub written_in_100: u64,
+    /// Computing, and copying from and to the page cache.
+    pub compute_s: f64,
+    /// Waiting for the disk, at its rate, for the part of the files that has no room in the page cache.
+    pub disk_s: f64,
+}
+
+impl Plan {
+    /// Whether the run fits into its budget and onto the disk.
+    pub fn fits(&self) -> bool {
+        let memory = self.memory.budget.is_none_or(|budget| self.memory.least <= budget);
+        memory && self.disk.free.is_none_or(|free| self.disk.peak <= free)
+    }
+}
+
+/// Foretells what a full-batch training run will take. Runs the model on small stand-ins for the graph, in
+/// `config.spill_dir`, which takes a second or some.
+///
+/// # Errors
+/// If the run is one of sampled neighbourhoods, if its data are not there, or its configuration is wrong.
+pub fn plan(config: &RunConfig) -> Result<Plan> {
+    if config.sampling.is_some() {
+        let problem = "the plan is of training on the full graph";
+        return Err(Error::config("--mode sample", problem).with_hint("leave it out"));
+    }
+    train::check(config)?;
+    let partitions = PartitionConfig::open(&config.part_json)?;
+    if relations(config, &partitions)?.is_some() {
+        let problem = "a model with a layer per edge type cannot be planned";
+        return Err(Error::config("--part-json", problem)
+            .with_hint("plan is for features of one width on every node type"));
+    }
+    let sizes = GraphSizes::read(config, &partitions)?;
+    let forecast = forecast(config, &sizes)?;
+    let least = forecast.memory.bytes(config.resident, 1);
+    let budget = match config.memory_budget {
+        MemoryBudget::Min => None,
+        MemoryBudget::Bytes(bytes) => Some(bytes),
+    };
+    let ranks = sizes.ranks.len();
+    let share = budget.map_or(0, |budget| share(budget, least, ranks));
+    let in_epoch = if share > 0 { totals(config, &sizes, share)? } else { forecast.totals };
+    Ok(compose(config, &sizes, &forecast, (least, budget, share, in_epoch)))
+}
+
+fn compose(
+    config: &RunConfig,
+    sizes: &GraphSizes,
+    forecast: &Forecast,
+    (least, budget, share, in_epoch): (u64, Option<u64>, u64, Totals),
+) -> Plan {
+    let kept = share * sizes.ranks.len() as u64;
+    let Totals { written, read, .. } = in_epoch;
+    let disk = forecast.totals.disk;
+    // What is kept is kept as values or as files in the page cache; around it goes the rest.
+    let around = (1.0 - kept as f64 / disk.max(1.0)).max(0.0);
+    let disk_s = probe(&config.spill_dir)
+        .map_or(0.0, |[writing, reading]| around * (written / writing + read / reading));
+    Plan {
+        partitions: sizes.ranks.len(),
+        nodes: sizes.nodes(),
+        edges: sizes.edges(),
+        halo_rows: sizes.halo_rows(),
+        sampled: sizes.sampled,
+        memory: MemoryPlan { least, budget, kept },
+        disk: DiskPlan { peak: disk as u64, free: free(&config.spill_dir) },
+        epoch: EpochPlan {
+            written: written as u64,
+            read: read as u64,
+            moved_at_least_memory: (forecast.totals.written + forecast.totals.read) as u64,
+            bound: bound(config, sizes, kept as f64) as u64,
+            written_in_100: (written * 100.0) as u64,
+            compute_s: forecast.epoch_s,
+            disk_s,
+        },
+    }
+}

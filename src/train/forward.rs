@@ -1,0 +1,76 @@
+//! What a trainer runs: a model, with the rank's part of the data that it looks at.
+
+use crate::error::Result;
+use crate::nn::{HeteroStack, Model, NodeEmbedding};
+use crate::spill::PointerTensor;
+use crate::tape::{Graph, HeteroGraphShardManager, Tape, Var};
+
+/// A forward pass over a rank's data.
+pub trait Forward {
+    /// The model's output, `[labels, outputs]`, and the [`learned`](Forward::learned) rows that went into it.
+    fn forward<'t>(&'t self, tape: &mut Tape<'t>) -> Result<(Var, Vec<Var>)>;
+
+    /// Learned rows, which belong to this rank and are trained beside the model's parameters.
+    fn learned(&self) -> Vec<&NodeEmbedding> {
+        Vec::new()
+    }
+}
+
+/// A model on nodes of one type, or on a heterogeneous graph that is taken for such.
+pub struct GraphModel<'a> {
+    /// The model.
+    pub model: &'a dyn Model,
+    /// One graph per layer.
+    pub graphs: Vec<&'a dyn Graph>,
+    /// Input features, one row per source of the first layer's graph.
+    pub features: PointerTensor,
+}
+
+impl Forward for GraphModel<'_> {
+    fn forward<'t>(&'t self, tape: &mut Tape<'t>) -> Result<(Var, Vec<Var>)> {
+        let features = tape.constant(&self.features);
+        Ok((self.model.forward(tape, &self.graphs, features)?, Vec::new()))
+    }
+}
+
+/// A model with a layer per relation.
+pub struct HeteroModel<'a> {
+    /// The model.
+    pub model: &'a HeteroStack,
+    /// The graph.
+    pub graph: &'a HeteroGraphShardManager,
+    /// By node type.
+    pub inputs: &'a [NodeInput],
+}
+
+/// What a model knows of the nodes of a type.
+pub enum NodeInput {
+    /// Features, `[own nodes of the type, width]`.
+    Features(PointerTensor),
+    /// Rows that it learns.
+    Learned(NodeEmbedding),
+}
+
+impl Forward for HeteroModel<'_> {
+    fn forward<'t>(&'t self, tape: &mut Tape<'t>) -> Result<(Var, Vec<Var>)> {
+        let mut learned = Vec::new();
+        let inputs = self.inputs.iter().map(|input| match input {
+            NodeInput::Features(features) => tape.constant(features),
+            NodeInput::Learned(rows) => {
+                let rows = rows.input(tape);
+                learned.push(rows.clone());
+                rows
+            }
+        });
+        let inputs = inputs.collect();
+        Ok((self.model.forward(tape, self.graph, inputs)?, learned))
+    }
+
+    fn learned(&self) -> Vec<&NodeEmbedding> {
+        let learned = self.inputs.iter().filter_map(|input| match input {
+            NodeInput::Learned(rows) => Some(rows),
+            NodeInput::Features(_) => None,
+        });
+        learned.collect()
+    }
+}

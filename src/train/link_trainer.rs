@@ -1,0 +1,185 @@
+//! One rank of a training that predicts edges, on sampled neighbourhoods.
+
+use std::rc::Rc;
+
+use tch::{Kind, Tensor};
+
+use super::sampled::{FEATURES, block_graphs};
+use super::update::{Reduce, update};
+use crate::comm::{NoHooks, ProcessGroup, all_gather};
+use crate::error::Result;
+use crate::event::SampleReport;
+use crate::io::IoTotals;
+use crate::ipc::Phase;
+use crate::loader::{DistEdgeDataLoader, EdgeBatch};
+use crate::nn::{LinkScore, Model, Optimizer, auc, link_loss, mean_reciprocal_rank};
+use crate::spill::PartitionDataManager;
+use crate::tape::{Graph, ParameterSet, Policy, Tape, Var};
+use crate::tensor;
+
+/// A model whose outputs are compared in pairs, and what it learns from. The loss is the binary cross entropy of the scores of edges
+/// and of drawn pairs.
+pub struct LinkTrainer<'a> {
+    /// This rank's data.
+    pub manager: &'a Rc<PartitionDataManager>,
+    /// The other ranks.
+    pub group: &'a dyn ProcessGroup,
+    /// From input features to rows that are compared.
+    pub model: &'a dyn Model,
+    /// How they are compared.
+    pub score: &'a LinkScore,
+    /// Parameters of both.
+    pub parameters: &'a Rc<ParameterSet>,
+    /// Seed of dropout.
+    pub seed: u64,
+    /// What happens to the inside of segments.
+    pub policy: Policy,
+    /// How gradients of the ranks are put together.
+    pub reduce: Reduce,
+    /// Whether the model looks at edge types.
+    pub edge_types: bool,
+}
+
+/// A pass over all batches of training edges, over all ranks.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LinkPass {
+    /// Mean over the batches, before each step's update.
+    pub loss: f64,
+    /// Bytes written and read by all ranks.
+    pub io: IoTotals,
+    /// What the batches of all ranks needed.
+    pub samples: SampleReport,
+}
+
+/// How well edges are told from drawn pairs, over all ranks.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct LinkEvaluation {
+    /// Mean over edges and pairs.
+    pub loss: Option<f64>,
+    /// The probability that an edge has a higher score than a pair.
+    pub auc: Option<f64>,
+    /// Mean over edges of 1 / the rank of the edge among its own pairs.
+    pub mean_reciprocal_rank: Option<f64>,
+}
+
+impl LinkTrainer<'_> {
+    /// One pass over the loader's edges (epochs count from 1): for each batch a forward and a backward pass, one collective, and the
+    /// optimizer's update, the same on every rank.
+    pub fn pass(
+        &self,
+        loader: &DistEdgeDataLoader,
+        epoch: u32,
+        optimizer: &mut Optimizer,
+        clip_norm: Option<f64>,
+    ) -> Result<LinkPass> {
+        let LinkTrainer { manager, group, parameters, .. } = self;
+        manager.lock().status().set_epoch(epoch);
+        let mut totals = [0.0; 6];
+        let mut before = (manager.store().counters().totals(), loader.sampler().row_bytes());
+        for (step, batch) in loader.epoch(epoch).enumerate() {
+            let (gradient, loss, batches) = self.step(loader, &batch?, (epoch, step))?;
+            manager.set_phase(Phase::GatherGrads);
+            let now = (manager.store().counters().totals(), loader.sampler().row_bytes());
+            let rows = now.1 - before.1;
+            let bytes = [
+                now.0.written - before.0.written,
+                now.0.read - before.0.read,
+                rows.needed,
+                rows.read,
+            ];
+            before = now;
+            let [written, read, needed, rows_read] = bytes.map(|bytes| bytes as f64);
+            let counts = [loss, batches, written, read, needed, rows_read];
+            let sums = update(
+                (*group, self.reduce),
+                (gradient, &counts),
+                (parameters, optimizer),
+                clip_norm,
+            )?;
+            totals.iter_mut().zip(sums).for_each(|(total, sum)| *total += sum);
+        }
+        let [loss, batches, written, read, needed, rows_read] = totals;
+        Ok(LinkPass {
+            loss: loss / batches.max(1.0),
+            io: IoTotals { written: written as u64, read: read as u64 },
+            samples: SampleReport {
+                batches: batches as u64,
+                row_bytes_needed: needed as u64,
+                row_bytes_read: rows_read as u64,
+            },
+        })
+    }
+
+    /// This rank's gradient of the mean loss over the pairs, the loss, and 1 for the batch; zeros without edges.
+    fn step(
+        &self,
+        loader: &DistEdgeDataLoader,
+        batch: &EdgeBatch,
+        (epoch, step): (u32, usize),
+    ) -> Result<(Tensor, f64, f64)> {
+        let LinkTrainer { manager, parameters, seed, policy, .. } = self;
+        if batch.edges.is_empty() {
+            let flat = parameters.flat();
+            return Ok((tensor::zeros(flat.size(), flat.kind())?, 0.0, 0.0));
+        }
+        let graphs = block_graphs(manager, loader.graph(), &batch.neighbourhood, self.edge_types)?;
+        let graphs: Vec<&dyn Graph> = graphs.iter().map(|graph| graph as &dyn Graph).collect();
+        // Two steps of an epoch drop different elements of a node.
+        let key = (seed ^ (step as u64) << 32, epoch);
+        let mut tape = Tape::training(manager, parameters, *policy, key);
+        let scores = self.scores(&mut tape, &graphs, batch)?;
+        let (loss, gradient) = link_loss(&*scores.pin()?, batch.edges.len() as i64)?;
+        let gradients = tape.backward(scores, gradient)?;
+        Ok((parameters.flat_gradients(&gradients)?, loss, 1.0))
+    }
+
+    /// The scores of a batch's pairs, `[pairs, 1]`: those of edges first.
+    fn scores<'t>(
+        &self,
+        tape: &mut Tape<'t>,
+        graphs: &[&'t dyn Graph],
+        batch: &EdgeBatch,
+    ) -> Result<Var> {
+        let features = batch.neighbourhood.input(FEATURES)?;
+        let features = features.f_to_kind(self.parameters.kind())?;
+        let features = tape.input(&self.manager.track("features", features));
+        let rows = self.model.forward(tape, graphs, features)?;
+        let [edges, others] = [batch.positive.tensors()?, batch.negative.tensors()?];
+        let both = |end: usize| Tensor::f_cat(&[&edges[end], &others[end]], 0);
+        self.score.forward(tape, &rows, [&both(0)?, &both(1)?])
+    }
+
+    /// Scores the loader's edges, each once, and the pairs drawn for them: the same pairs each time. Two collectives; every rank
+    /// then has all scores (4 bytes for each edge and pair).
+    pub fn evaluate(&self, loader: &DistEdgeDataLoader) -> Result<LinkEvaluation> {
+        let LinkTrainer { manager, group, parameters, .. } = self;
+        let (mut edges, mut others) = (Vec::new(), Vec::new());
+        // A rank with fewer batches than others would repeat them behind its own.
+        for batch in loader.epoch(0).take(loader.own_len()) {
+            let batch = batch?;
+            let neighbourhood = &batch.neighbourhood;
+            let graphs = block_graphs(manager, loader.graph(), neighbourhood, self.edge_types)?;
+            let graphs: Vec<&dyn Graph> = graphs.iter().map(|graph| graph as &dyn Graph).collect();
+            let mut tape = Tape::evaluation(manager, parameters);
+            let scores = self.scores(&mut tape, &graphs, &batch)?;
+            let scores = scores.pin()?.f_to_kind(Kind::Float)?.f_contiguous()?;
+            let (of_edges, of_others) = tensor::slice::<f32>(&scores).split_at(batch.edges.len());
+            edges.extend_from_slice(of_edges);
+            others.extend_from_slice(of_others);
+        }
+        let gather = |values: &[f32]| -> Result<Tensor> {
+            let all = all_gather(*group, Tensor::f_from_slice(values)?, &NoHooks)?;
+            Ok(Tensor::f_cat(&all, 0)?)
+        };
+        let [edges, others] = [gather(&edges)?, gather(&others)?];
+        let pairs = edges.size()[0] + others.size()[0];
+        let all = Tensor::f_cat(&[&edges, &others], 0)?.f_view([-1, 1])?;
+        let loss = link_loss(&all, edges.size()[0])?.0;
+        let [edges, others] = [tensor::slice::<f32>(&edges), tensor::slice::<f32>(&others)];
+        Ok(LinkEvaluation {
+            loss: (pairs > 0).then_some(loss),
+            auc: auc(edges, others),
+            mean_reciprocal_rank: mean_reciprocal_rank(edges, others),
+        })
+    }
+}

@@ -1,0 +1,44 @@
+//! One update from the gradients of all ranks.
+
+use serde::{Deserialize, Serialize};
+use tch::Tensor;
+
+use crate::comm::{NoHooks, ProcessGroup, gather_grads};
+use crate::error::{Error, Result};
+use crate::nn::{Optimizer, clip_grad_norm};
+use crate::tape::ParameterSet;
+
+/// How the gradients of the ranks become one at each step. Each rank's is that of the mean loss over its batch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum Reduce {
+    /// Their mean, as PyTorch's `DistributedDataParallel`.
+    #[default]
+    Mean,
+    /// Their sum, as SAR's `gather_grads`.
+    Sum,
+}
+
+/// Puts the gradients of all ranks together and updates the parameters, the same on every rank; gives the sums of `counts` over
+/// the ranks. One collective, in which nobody gives up a turn.
+pub(super) fn update(
+    (group, reduce): (&dyn ProcessGroup, Reduce),
+    (gradient, counts): (Tensor, &[f64]),
+    (parameters, optimizer): (&ParameterSet, &mut Optimizer),
+    clip_norm: Option<f64>,
+) -> Result<Vec<f64>> {
+    let sums = vec![gradient, Tensor::f_from_slice(counts)?];
+    let sums = gather_grads(group, sums, &NoHooks)?;
+    let [gradient, counts] = <[Tensor; 2]>::try_from(sums)
+        .map_err(|_| Error::Internal("gathering lost a tensor".to_owned()))?;
+    let gradient = match reduce {
+        Reduce::Sum => gradient,
+        Reduce::Mean => gradient.f_div_scalar(group.world_size() as f64)?,
+    };
+    let gradient = match clip_norm {
+        Some(norm) => clip_grad_norm(&gradient, norm)?,
+        None => gradient,
+    };
+    optimizer.step(parameters, gradient)?;
+    Ok(Vec::try_from(counts)?)
+}

@@ -1,0 +1,157 @@
+//! A rank's part of a heterogeneous graph whose edge types have layers of their own.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use tch::Kind;
+
+use super::config::{Relations, RunConfig};
+use super::labels::Labelled;
+use super::rank::{KIND, RankSetup};
+use crate::data::{NodeFeatures, Shards, load_relations};
+use crate::error::{Error, Result};
+use crate::nn::{HeteroConfig, HeteroStack, NodeEmbedding, load_state_dict, state_dict_text};
+use crate::spill::PointerTensor;
+use crate::tape::{Graph, HeteroGraphShardManager, ParameterBuilder, ParameterSet};
+use crate::tensor;
+use crate::train::NodeInput;
+
+/// The text in a file of weights that says of which partitions its learned rows are.
+const LEARNED_ROWS: &str = "learned_rows";
+
+/// The graph with the features of its node types.
+pub(super) struct HeteroGraph {
+    /// The graph.
+    pub(super) graph: HeteroGraphShardManager,
+    /// By node type; `None` for types without.
+    features: Vec<Option<PointerTensor>>,
+    /// The node type that is predicted.
+    pub(super) target: usize,
+    /// The model.
+    config: HeteroConfig,
+}
+
+impl HeteroGraph {
+    /// Reads the partition and joins the graph: a collective per edge type, and one.
+    pub(super) fn new(setup: &RankSetup, run: &RunConfig, relations: &Relations) -> Result<Self> {
+        let RankSetup { manager, group, partition } = setup;
+        let key = run.keys.features.as_deref();
+        let features = NodeFeatures::by_type(partition, key, run.normalize_features)?;
+        let widths = features.iter().map(|f| f.as_ref().map_or(-1, NodeFeatures::width));
+        let widths: Vec<i64> = widths.collect();
+        let features = features
+            .into_iter()
+            .map(|f| Some(setup.track_features(f?.leaving_cache(true))))
+            .collect();
+        let shards = load_relations(partition, run.keys.edge_weight.as_deref())?;
+        let shards =
+            shards.into_iter().map(|Shards { shards, sources }| (shards, sources)).collect();
+        let graph = HeteroGraphShardManager::new(manager, group, partition.book(), shards)?;
+        setup.check_widths(&widths)?;
+        let name = relations.target.as_deref().unwrap_or_default();
+        let target = partition.book().ntype_id(name).ok_or_else(|| {
+            Error::config("target", format!("the graph has no node type {name:?}"))
+                .with_hint("give a graph with the node types of the one the model was trained on")
+        })?;
+        let model = &run.model;
+        let config = HeteroConfig {
+            kind: model.kind,
+            layers: model.layers,
+            hidden: model.hidden,
+            dropout: model.dropout,
+            merge: relations.merge,
+        };
+        Ok(HeteroGraph { graph, features, target, config })
+    }
+
+    /// Makes the model.
+    pub(super) fn model(
+        &self,
+        parameters: &mut ParameterBuilder,
+        out_feats: i64,
+    ) -> Result<HeteroStack> {
+        let widths = self.features.iter().map(|f| f.as_ref().map(|features| features.size()[1]));
+        let widths: Vec<_> = widths.collect();
+        let target = (self.target, out_feats);
+        HeteroStack::new(parameters, &self.graph, &self.config, &widths, target)
+    }
+
+    /// The number of outputs in a file of weights.
+    pub(super) fn stored_out_feats(&self, path: &Path) -> Result<i64> {
+        self.config.stored_out_feats(path, &self.graph, self.target)
+    }
+
+    /// What the model knows of each node type: features, or rows to be learned, which `seed` gives their start.
+    pub(super) fn inputs(&self, setup: &RankSetup, seed: u64) -> Result<Vec<NodeInput>> {
+        let RankSetup { manager, partition, .. } = setup;
+        let (book, part) = (partition.book(), partition.part());
+        let inputs = self.features.iter().enumerate().map(|(ntype, features)| {
+            if let Some(features) = features {
+                return Ok(NodeInput::Features(features.clone()));
+            }
+            let nodes = (book.ntypes()[ntype].as_str(), book.type_nodes(part, ntype));
+            // Two types' rows do not start alike.
+            let seed = seed ^ (ntype as u64 + 1) << 32;
+            let layout = (self.config.width(), KIND);
+            NodeEmbedding::new(manager, nodes, layout, seed).map(NodeInput::Learned)
+        });
+        inputs.collect()
+    }
+
+    /// Takes over a file of weights, this rank's learned rows included.
+    ///
+    /// # Errors
+    /// If it is one of another model, or its rows are in the order of other partitions.
+    pub(super) fn load(
+        &self,
+        setup: &RankSetup,
+        path: &Path,
+        parameters: &ParameterSet,
+        learned: &[&NodeEmbedding],
+    ) -> Result<()> {
+        load_state_dict(path, parameters, learned)?;
+        let (own, theirs) = (self.order_of_rows(setup), state_dict_text(path, LEARNED_ROWS)?);
+        // Files from elsewhere do not say.
+        if theirs.is_empty() || own == theirs {
+            return Ok(());
+        }
+        let problem = format!(
+            "has learned rows in the order of other partitions: they have {theirs} nodes, here are {own}"
+        );
+        Err(Error::input(path, "", problem)
+            .with_hint("use the partition directory that the model was trained on"))
+    }
+
+    /// What is kept with learned rows, and tells of which partitions they are; empty without such rows.
+    pub(super) fn texts(&self, setup: &RankSetup) -> BTreeMap<String, String> {
+        let order = self.order_of_rows(setup);
+        if order.is_empty() { BTreeMap::new() } else { [(LEARNED_ROWS.to_owned(), order)].into() }
+    }
+
+    /// How many nodes with learned rows each partition has, by type.
+    fn order_of_rows(&self, setup: &RankSetup) -> String {
+        let book = setup.partition.book();
+        let learned = self.features.iter().enumerate().filter(|(_, features)| features.is_none());
+        let types = learned.map(|(ntype, _)| {
+            let counts = (0..book.num_parts()).map(|p| book.type_nodes(p, ntype).own.to_string());
+            format!("{} {}", book.ntypes()[ntype], counts.collect::<Vec<_>>().join("+"))
+        });
+        types.collect::<Vec<_>>().join(", ")
+    }
+
+    /// The nodes that have labels.
+    pub(super) fn labelled(&self, setup: &RankSetup) -> Result<Labelled> {
+        let (book, part) = (setup.partition.book(), setup.partition.part());
+        let nodes = book.type_nodes(part, self.target);
+        let ids = book.node_type_range(part, self.target);
+        let mut in_edges = tensor::zeros(&[nodes.own as i64], Kind::Int64)?;
+        for relation in self.graph.relations().iter().filter(|r| r.dst_type == self.target) {
+            in_edges = in_edges.f_add(&*relation.graph.in_degrees().pin()?)?;
+        }
+        Ok(Labelled {
+            first_row: (ids.start - book.node_range(part).start) as i64,
+            nodes,
+            without_in_edges: in_edges.f_eq(0)?.f_sum(Kind::Int64)?.f_int64_value(&[])?,
+        })
+    }
+}

@@ -1,0 +1,141 @@
+//! Link prediction as a user meets it.
+
+use std::path::Path;
+
+use assert_cmd::Command;
+use predicates::str::contains;
+
+use super::common::repository;
+
+fn link(folder: &Path, more: &[&str]) -> Command {
+    let mut command = Command::cargo_bin("sar-single").unwrap();
+    command.arg("--part-json").arg(repository("data/karate/karate.json"));
+    command.arg("--out").arg(folder.join("out")).arg("--spill-dir").arg(folder.join("spill"));
+    command.args(["--task", "link", "--mode", "sample", "--hidden", "8", "--layers", "2"]);
+    command.args(more);
+    command
+}
+
+/// The value of a key in the last line of a run's metrics.
+fn last(folder: &Path, key: &str) -> f64 {
+    let metrics = std::fs::read_to_string(folder.join("out/metrics.jsonl")).unwrap();
+    let line: serde_json::Value = serde_json::from_str(metrics.lines().last().unwrap()).unwrap();
+    line[key].as_f64().unwrap_or_else(|| panic!("{key} is missing: {line}"))
+}
+
+#[test]
+fn held_out_edges_are_told_from_drawn_pairs() {
+    let folder = tempfile::tempdir().unwrap();
+    let learn = ["--epochs", "60", "--batch-size", "16", "--dropout", "0", "--lr", "0.01"];
+    link(folder.path(), &learn).args(["--test-fraction", "0.2"]).assert().success();
+    let (auc, mrr) = (last(folder.path(), "test_roc_auc"), last(folder.path(), "test_mrr"));
+    // Scores without any knowledge have an AUC of 0.5, and with 5 pairs per edge a reciprocal rank of 0.41.
+    assert!(auc > 0.6 && mrr > 0.45, "AUC {auc}, MRR {mrr}");
+    assert_eq!(std::fs::read_dir(folder.path().join("spill")).unwrap().count(), 0);
+    // The rows that are compared, and no classes.
+    let predict = |more: &[&str]| {
+        let mut command = Command::cargo_bin("sar-single").unwrap();
+        command.arg("predict").arg("--run").arg(folder.path().join("out"));
+        command.arg("--out").arg(folder.path().join("rows.npy")).args(more).assert()
+    };
+    predict(&[]).success();
+    let bytes = std::fs::metadata(folder.path().join("rows.npy")).unwrap().len();
+    assert_eq!(bytes, 128 + 34 * 8 * 4);
+    predict(&["--output", "classes"]).code(1).stderr(contains("no classes"));
+}
+
+#[test]
+fn the_same_seed_gives_the_same_weights_whatever_runs_them() {
+    let ways: [&[&str]; 4] = [
+        &[],
+        &["--sampler-threads", "3", "--threads", "1"],
+        &["--resident", "2"],
+        &["--seed", "1"],
+    ];
+    let weights = ways.map(|way| {
+        let folder = tempfile::tempdir().unwrap();
+        let batches = ["--epochs", "3", "--batch-size", "8", "--score", "bilinear"];
+        link(folder.path(), &batches).args(way).assert().success();
+        std::fs::read(folder.path().join("out/model.safetensors")).unwrap()
+    });
+    assert!(weights[1..3].iter().all(|other| *other == weights[0]));
+    assert!(weights[3] != weights[0], "another seed");
+}
+
+#[test]
+fn weights_of_a_bilinear_score_are_saved_with_the_model_and_used_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let once = ["--epochs", "1", "--score", "bilinear", "--patience", "1"];
+    link(folder.path(), &once).assert().success();
+    let weights = std::fs::read(folder.path().join("out/model.safetensors")).unwrap();
+    let saved = safetensors::SafeTensors::deserialize(&weights).unwrap();
+    assert_eq!(saved.tensor("score.weight").unwrap().shape(), [8, 8]);
+    let mut predict = Command::cargo_bin("sar-single").unwrap();
+    predict.arg("predict").arg("--run").arg(folder.path().join("out"));
+    predict.arg("--out").arg(folder.path().join("rows.npy")).assert().success();
+    let start = folder.path().join("out/model.safetensors");
+    let again = folder.path().join("again");
+    std::fs::create_dir(&again).unwrap();
+    link(&again, &once).arg("--init-params").arg(start).assert().success();
+}
+
+#[test]
+fn edges_are_split_by_masks_that_files_hold() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    // A ring of 40 nodes with chords; every tenth edge is kept for the test.
+    let edges: Vec<(u32, u32)> =
+        (0..40).flat_map(|i| [(i, (i + 1) % 40), (i, (i + 7) % 40)]).collect();
+    let lines: Vec<String> = edges.iter().map(|(a, b)| format!("{a},{b}")).collect();
+    std::fs::write(path("edges.csv"), lines.join("\n")).unwrap();
+    let mask = |keep: fn(usize) -> bool| {
+        let rows: Vec<_> = (0..edges.len()).map(|i| u8::from(keep(i)).to_string()).collect();
+        rows.join("\n")
+    };
+    std::fs::write(path("train.csv"), mask(|i| i % 10 != 0)).unwrap();
+    std::fs::write(path("test.csv"), mask(|i| i % 10 == 0)).unwrap();
+    let rows: Vec<_> = (0..40).map(|i| format!("{},{}", i % 7, i % 3)).collect();
+    std::fs::write(path("feat.csv"), rows.join("\n")).unwrap();
+    let mut partition = Command::cargo_bin("sar-single").unwrap();
+    partition.arg("partition").arg("--edges").arg(path("edges.csv"));
+    for (flag, name) in [("--node-data", "feat"), ("--edge-data", "train"), ("--edge-data", "test")]
+    {
+        partition.arg(flag).arg(format!("{name}={}", path(&format!("{name}.csv")).display()));
+    }
+    partition.args(["--num-parts", "2", "--out"]).arg(path("parts")).assert().success();
+    let run = |more: &[&str]| {
+        let mut command = Command::cargo_bin("sar-single").unwrap();
+        command.arg("--part-json").arg(path("parts/g.json")).arg("--out").arg(path("out"));
+        command.arg("--spill-dir").arg(path("spill")).args(["--task", "link", "--mode", "sample"]);
+        command.args(["--hidden", "8", "--layers", "1", "--epochs", "2"]).args(more).assert()
+    };
+    run(&["--train-mask-key", "train", "--test-mask-key", "test"]).success();
+    assert!(last(folder.path(), "test_mrr") > 0.0);
+    run(&["--train-mask-key", "train", "--val-mask-key", "train"])
+        .code(1)
+        .stderr(contains("is in several masks"));
+    run(&["--test-mask-key", "test"]).code(1).stderr(contains("--train-mask-key"));
+    run(&["--train-mask-key", "train", "--val-fraction", "0.1"])
+        .code(1)
+        .stderr(contains("by masks or by lot"));
+}
+
+#[test]
+fn what_makes_no_sense_names_its_flag() {
+    let folder = tempfile::tempdir().unwrap();
+    let refused = |more: &[&str]| link(folder.path(), more).assert().code(1);
+    refused(&["--test-fraction", "0.7", "--val-fraction", "0.3"])
+        .stderr(contains("none to train on"));
+    refused(&["--negatives", "0"]).stderr(contains("--negatives"));
+    refused(&["--checkpoint-every", "1"]).stderr(contains("cannot be resumed"));
+    refused(&["--patience", "2", "--val-fraction", "0"]).stderr(contains("--val-fraction"));
+    let train = |more: &[&str]| {
+        let mut command = Command::cargo_bin("sar-single").unwrap();
+        command.arg("--part-json").arg(repository("data/karate/karate.json"));
+        command.arg("--out").arg(folder.path().join("out")).args(more).assert().code(1)
+    };
+    train(&["--task", "link"]).stderr(contains("add --mode sample"));
+    for flag in [["--score", "dot"], ["--negatives", "3"], ["--test-fraction", "0.1"]] {
+        train(&flag).stderr(contains("add --task link"));
+    }
+}

@@ -1,0 +1,175 @@
+//! `plan`: what it foretells is what a run takes, and a run that does not fit ends before it starts.
+
+use std::path::{Path, PathBuf};
+
+use assert_cmd::Command;
+use predicates::str::contains;
+use serde_json::Value;
+
+use super::common::repository;
+
+fn sar() -> Command {
+    Command::cargo_bin("sar-single").unwrap()
+}
+
+/// More edges than a stand-in has.
+fn generated(folder: &Path) -> PathBuf {
+    let out = folder.join("graph");
+    sar()
+        .args(["generate", "--nodes", "30000", "--edges", "900000", "--features", "16"])
+        .args(["--classes", "5", "--num-parts", "5", "--out"])
+        .arg(&out)
+        .assert()
+        .success();
+    out.join("g.json")
+}
+
+fn plan(json: &Path, spill: &Path, more: &[&str]) -> Value {
+    let mut command = sar();
+    command.arg("plan").arg("--part-json").arg(json).arg("--spill-dir").arg(spill).arg("--json");
+    let output = command.args(more).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// The third epoch of a run.
+fn third_epoch(json: &Path, folder: &Path, more: &[&str]) -> Value {
+    let out = folder.join("out");
+    sar()
+        .arg("--part-json")
+        .arg(json)
+        .arg("--spill-dir")
+        .arg(folder)
+        .arg("--out")
+        .arg(&out)
+        .args(["--epochs", "3"])
+        .args(more)
+        .assert()
+        .success();
+    let metrics = std::fs::read_to_string(out.join("metrics.jsonl")).unwrap();
+    serde_json::from_str(metrics.lines().nth(2).unwrap()).unwrap()
+}
+
+fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap()
+}
+
+fn assert_close(what: &str, foretold: &Value, taken: &Value, within: f64) {
+    let ratio = number(foretold) / number(taken);
+    assert!((ratio - 1.0).abs() < within, "{what}: {foretold} foretold, {taken} taken");
+}
+
+#[test]
+fn bytes_and_memory_are_foretold() {
+    let folder = tempfile::tempdir().unwrap();
+    let json = generated(folder.path());
+    let flags = ["--hidden", "48", "--memory-budget", "min"];
+    let plan = plan(&json, folder.path(), &flags);
+    let epoch = third_epoch(&json, folder.path(), &flags);
+    assert_close("written", &plan["epoch"]["written"], &epoch["bytes_written"], 0.02);
+    assert_close("read", &plan["epoch"]["read"], &epoch["bytes_read"], 0.02);
+    // Samples of a short run miss peaks, so that this can only be rough.
+    assert_close("memory", &plan["memory"]["least"], &epoch["peak_memory_bytes"], 0.5);
+    assert_eq!(plan["edges"], 900_000);
+    assert_eq!(plan["sampled"], false);
+    let moved = number(&plan["epoch"]["written"]) + number(&plan["epoch"]["read"]);
+    assert!(moved > number(&plan["epoch"]["bound"]), "{plan}");
+    assert!(number(&plan["disk"]["peak"]) > 1e6, "{plan}");
+    assert_eq!(
+        number(&plan["epoch"]["written_in_100"]) as u64 / 1_000_000,
+        number(&plan["epoch"]["written"]) as u64 / 10_000
+    );
+}
+
+#[test]
+fn a_budget_with_room_for_everything_leaves_the_exchange() {
+    let folder = tempfile::tempdir().unwrap();
+    let json = repository("data/karate/karate.json");
+    let [least, much] =
+        ["min", "4GiB"].map(|budget| plan(&json, folder.path(), &["--memory-budget", budget]));
+    assert_eq!(least["memory"]["budget"], Value::Null);
+    assert_eq!(least["memory"]["kept"], 0);
+    assert!(number(&much["memory"]["kept"]) > 1e9, "{much}");
+    assert_eq!(much["epoch"]["bound"], 0);
+    assert!(number(&much["epoch"]["written"]) < number(&least["epoch"]["written"]));
+    // Nothing of the stand-ins stays.
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn people_get_a_table() {
+    let folder = tempfile::tempdir().unwrap();
+    let lines = ["memory", "disk", "bytes per epoch", "time per epoch", "written in 100 epochs"];
+    let mut assert = sar()
+        .arg("plan")
+        .arg("--part-json")
+        .arg(repository("data/karate/karate.json"))
+        .arg("--spill-dir")
+        .arg(folder.path())
+        .args(["--model", "gat", "--mfg", "--patience", "1"])
+        .assert()
+        .success();
+    for line in lines {
+        assert = assert.stdout(contains(line));
+    }
+}
+
+#[test]
+fn a_run_that_does_not_fit_says_so_before_it_starts_and_what_would() {
+    let folder = tempfile::tempdir().unwrap();
+    let (spill, out) = (folder.path().join("spill"), folder.path().join("out"));
+    sar()
+        .arg("--part-json")
+        .arg(repository("data/karate/karate.json"))
+        .arg("--spill-dir")
+        .arg(&spill)
+        .arg("--out")
+        .arg(&out)
+        .args(["--memory-budget", "30MiB", "--resident", "2"])
+        .assert()
+        .code(4)
+        .stderr(contains("error: the run takes "))
+        .stderr(contains("the memory budget is 30.0 MiB"))
+        .stderr(contains("hint: raise --memory-budget to "))
+        .stderr(contains("--resident 1 takes "))
+        .stderr(contains("--hidden 64 takes "));
+    assert!(!out.exists());
+    assert_eq!(std::fs::read_dir(&spill).unwrap().count(), 0);
+}
+
+#[test]
+fn what_is_planned_is_said_at_the_start_of_a_run() {
+    let folder = tempfile::tempdir().unwrap();
+    sar()
+        .arg("--part-json")
+        .arg(repository("data/karate/karate.json"))
+        .arg("--spill-dir")
+        .arg(folder.path())
+        .arg("--out")
+        .arg(folder.path().join("out"))
+        // Too small for a run to go without a plan, and enough for this one.
+        .args(["--memory-budget", "280MiB", "--epochs", "2", "--checkpoint-every", "1"])
+        .assert()
+        .success()
+        .stderr(contains("note: planned: "))
+        .stderr(contains(" of 280 MiB memory at least"));
+    // What a run that goes on will take can be asked, too.
+    let resumed = sar().arg("plan").arg("--resume").arg(folder.path().join("out")).assert();
+    resumed.success().stdout(contains("2 partitions"));
+}
+
+#[test]
+fn misuse_is_told() {
+    let karate = repository("data/karate/karate.json");
+    sar().arg("plan").assert().code(2).stderr(contains("--part-json <FILE>"));
+    let sampled = sar()
+        .arg("plan")
+        .arg("--part-json")
+        .arg(&karate)
+        .args(["--mode", "sample", "--fanouts", "2,2,2"])
+        .assert();
+    sampled.code(1).stderr(contains("the plan is of training on the full graph"));
+    let key =
+        sar().arg("plan").arg("--part-json").arg(&karate).args(["--label-key", "no"]).assert();
+    key.code(1).stderr(contains("no: is no feature"));
+}

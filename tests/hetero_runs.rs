@@ -1,0 +1,272 @@
+//! Runs of the built binary on a graph whose node types have features of different widths, or none: DGL's numbers
+//! (tests/fixtures/hetero_steps.py), the same for any partitioning with dropout, the same bits after a stop, predictions.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+#[path = "common/karate.rs"]
+mod karate;
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use assert_cmd::Command;
+use common::repository;
+use karate::{assert_close, check_curve, check_step, tensors};
+use predicates::str::contains;
+use sar::data::dgl::{Partition, PartitionConfig};
+use sar::data::original_places;
+
+const STEPS: &str = "hetero_steps";
+
+fn uneven() -> PathBuf {
+    repository("tests/fixtures/hetero_uneven/g.json")
+}
+
+/// The graph in other partitions; those of "range" have the original order of nodes.
+fn repartitioned(folder: &Path, parts: usize, method: &str) -> PathBuf {
+    let out = folder.join(format!("p{parts}"));
+    let mut command = Command::cargo_bin("sar-single").unwrap();
+    command.args(["partition", "--method", method, "--num-parts", &parts.to_string()]);
+    command.arg("--part-json").arg(uneven()).arg("--out").arg(&out).assert().success();
+    out.join("g.json")
+}
+
+fn train(graph: &Path, folder: &Path, flags: &str) -> Command {
+    let mut command = Command::cargo_bin("sar-single").unwrap();
+    command.arg("--part-json").arg(graph).arg("--out").arg(folder.join("run"));
+    command.arg("--spill-dir").arg(folder.join("spill")).args(flags.split_whitespace());
+    command.args(["--hidden", "6", "--layers", "2"]);
+    command
+}
+
+fn file(path: &Path) -> Vec<u8> {
+    std::fs::read(path).unwrap()
+}
+
+fn metrics(folder: &Path) -> Vec<serde_json::Value> {
+    let text = std::fs::read_to_string(folder.join("run/metrics.jsonl")).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn predict(folder: &Path, name: &str, flags: &[&str]) -> Vec<u8> {
+    let mut command = Command::cargo_bin("sar-single").unwrap();
+    command.args(["predict", "--output", "logits"]).args(flags);
+    command.arg("--run").arg(folder.join("run")).arg("--out").arg(folder.join(name));
+    command.assert().success();
+    file(&folder.join(name))
+}
+
+#[test]
+fn layers_per_edge_type_give_dgls_step() {
+    for name in [
+        "sage_mean",
+        "sage_gcn",
+        "sage_pool",
+        "sage_mean_merged",
+        "sage_max_merged",
+        "sage_min_merged",
+        "sage_weighted",
+        "gcn_both",
+        "gcn_right",
+        "gcn_weighted",
+        "gat",
+        "gatv2",
+        "gin",
+    ] {
+        check_step(STEPS, name);
+    }
+}
+
+#[test]
+fn training_gives_dgls_curve_learned_rows_included() {
+    for name in ["curve_sgd", "curve_adam", "curve_clipped"] {
+        check_curve(STEPS, name);
+    }
+}
+
+#[test]
+fn dropout_gives_the_same_step_on_any_number_of_partitions() {
+    let folder = tempfile::tempdir().unwrap();
+    let graphs = [1, 2, 3, 5, 8].map(|parts| repartitioned(folder.path(), parts, "range"));
+    for model in
+        ["sage --aggregator pool", "gat --heads 2 --attention-dropout 0.3", "gin --hetero max"]
+    {
+        let steps = graphs.each_ref().map(|graph| {
+            let step = folder.path().join("step.safetensors");
+            let flags = format!("--dropout 0.4 --seed 3 --model {model}");
+            train(graph, folder.path(), &flags).arg("--dump-step").arg(&step).assert().success();
+            tensors(&file(&step))
+        });
+        let (one, others) = steps.split_first().unwrap();
+        assert!(one.contains_key("grad.embeds.author.weight"), "{model}");
+        for (other, parts) in others.iter().zip([2, 3, 5, 8]) {
+            assert_eq!(one.len(), other.len());
+            for (key, (shape, values)) in one {
+                let scale = values.iter().fold(1.0, |m: f64, v| m.max(v.abs()));
+                assert_eq!(shape, &other[key].0);
+                for (a, b) in values.iter().zip(&other[key].1) {
+                    assert!((a - b).abs() <= 1e-5 * scale, "{model}, {parts}, {key}: {b}, not {a}");
+                }
+            }
+        }
+    }
+}
+
+/// Everything that has state: moments, the schedule, early stopping, dropout.
+const STATEFUL: &str =
+    "--lr 0.02 --patience 90 --schedule plateau --clip-norm 0.5 --checkpoint-every 3";
+
+#[test]
+fn a_resumed_run_ends_in_the_same_bits_whatever_its_memory() {
+    let run = |epochs: &[&str], budget: &str| {
+        let folder = tempfile::tempdir().unwrap();
+        let flags = format!("{STATEFUL} --memory-budget {budget} --epochs {}", epochs[0]);
+        train(&uneven(), folder.path(), &flags).assert().success();
+        for epochs in &epochs[1..] {
+            let mut command = Command::cargo_bin("sar-single").unwrap();
+            command.args(["--epochs", epochs, "--resume"]).arg(folder.path().join("run"));
+            command.assert().success();
+        }
+        let losses: Vec<_> = metrics(folder.path()).iter().map(|l| l["loss"].clone()).collect();
+        let names = std::fs::read_dir(folder.path().join("run")).unwrap();
+        assert_eq!(names.count(), 4, "nothing is left behind");
+        (file(&folder.path().join("run/model.safetensors")), losses)
+    };
+    let whole = run(&["12"], "1GiB");
+    assert!(whole == run(&["12"], "min"));
+    assert!(whole == run(&["5", "8", "12"], "1GiB"));
+}
+
+#[test]
+fn early_stopping_keeps_the_best_rows_after_a_stop_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let flags = "--lr 0.05 --dropout 0.2 --patience 5 --seed 4";
+    train(&uneven(), folder.path(), flags).assert().success();
+    let lines = metrics(folder.path());
+    let (last, epochs) = lines.split_last().unwrap();
+    let best = last["epoch"].as_u64().unwrap();
+    assert_eq!(epochs.len() as u64, best + 5, "it has stopped early");
+    let stopped = file(&folder.path().join("run/model.safetensors"));
+    let short = tempfile::tempdir().unwrap();
+    let flags = format!("--lr 0.05 --dropout 0.2 --seed 4 --epochs {best}");
+    train(&uneven(), short.path(), &flags).assert().success();
+    assert!(stopped == file(&short.path().join("run/model.safetensors")));
+    let resumed = tempfile::tempdir().unwrap();
+    let flags = format!(
+        "--lr 0.05 --dropout 0.2 --patience 5 --seed 4 --checkpoint-every 9 --epochs {}",
+        best + 2
+    );
+    train(&uneven(), resumed.path(), &flags).assert().success();
+    let mut command = Command::cargo_bin("sar-single").unwrap();
+    command.args(["--epochs", "100", "--resume"]).arg(resumed.path().join("run"));
+    command.assert().success();
+    assert!(stopped == file(&resumed.path().join("run/model.safetensors")));
+}
+
+#[test]
+fn predictions_are_those_of_the_weights_for_the_labelled_type() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    train(&uneven(), path, "--epochs 5").assert().success().stderr(contains(
+        "note: each edge type has a layer of its own; nodes of type paper are predicted; without \
+         features, and given learned rows: author",
+    ));
+    let logits = tensors(&predict(path, "logits.safetensors", &[])).remove("logits").unwrap();
+    assert_eq!(logits.0, [14, 3]);
+    // Learned rows are in the order of partitions.
+    let other = repartitioned(path, 3, "range");
+    let mut command = Command::cargo_bin("sar-single").unwrap();
+    command.arg("predict").arg("--run").arg(path.join("run")).arg("--part-json").arg(other);
+    let error = command.arg("--out").arg(path.join("x.npy")).assert().code(1);
+    error.stderr(contains("other partitions: they have author 6+4 nodes, here are author 3+3+4"));
+    // A step that starts from the weights has the same logits.
+    let again = tempfile::tempdir().unwrap();
+    let step = again.path().join("step.safetensors");
+    let mut command = train(&uneven(), again.path(), "--dropout 0");
+    command.arg("--init-params").arg(path.join("run/model.safetensors"));
+    command.arg("--dump-step").arg(&step).assert().success();
+    assert_close("logits", &tensors(&file(&step))["logits"].1, &logits.1);
+    let weights = tensors(&file(&path.join("run/model.safetensors")));
+    assert_eq!(weights["embeds.author.weight"].0, [10, 6]);
+    assert_eq!(weights["linears.field.weight"].0, [6, 2]);
+    assert!(weights.contains_key("convs.1.mods.('paper', 'links', 'author').fc_neigh.weight"));
+}
+
+#[test]
+fn predictions_come_in_the_original_order_of_the_type() {
+    let folder = tempfile::tempdir().unwrap();
+    let graph = repartitioned(folder.path(), 3, "random");
+    train(&graph, folder.path(), "--epochs 2").assert().success();
+    let logits = |name: &str, flags: &[&str]| {
+        let logits = tensors(&predict(folder.path(), name, flags)).remove("logits").unwrap();
+        logits.1.chunks(3).map(<[f64]>::to_vec).collect::<Vec<_>>()
+    };
+    let ours = logits("a.safetensors", &[]);
+    let original = logits("b.safetensors", &["--order", "original"]);
+    let config = PartitionConfig::open(&graph).unwrap();
+    let places = (0..3).flat_map(|part| {
+        let partition = Partition::open(&config, part).unwrap();
+        original_places(&partition).unwrap()
+    });
+    // 10 authors and 4 fields come before the papers.
+    let places: Vec<u64> = places.filter(|place| *place >= 14).map(|place| place - 14).collect();
+    assert!(!places.is_sorted());
+    for (row, place) in ours.iter().zip(&places) {
+        assert_eq!(*row, original[*place as usize]);
+    }
+}
+
+#[test]
+fn what_layers_per_edge_type_cannot_do_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    for (flags, flag) in [
+        ("--model rgcn", "--model"),
+        ("--model sgc", "--model"),
+        ("--norm layer", "--norm"),
+        ("--jk cat", "--jk"),
+        ("--residual", "--residual"),
+        ("--mfg", "--mfg"),
+        ("--mode sample", "--mode sample"),
+        ("--features-key nothing", "nothing"),
+        ("--label-key feat", "feat"),
+    ] {
+        let error = train(&uneven(), folder.path(), flags).assert().code(1);
+        error.stderr(contains(format!("{flag}: "))).stderr(contains("hint: "));
+        assert!(!folder.path().join("run/config.toml").exists(), "{flags}");
+    }
+    train(&uneven(), folder.path(), "--epochs 1").assert().success();
+    let mut command = Command::cargo_bin("sar-single").unwrap();
+    command.arg("correct-and-smooth").arg("--run").arg(folder.path().join("run"));
+    command.arg("--out").arg(folder.path().join("x.npy")).assert().code(1);
+}
+
+#[test]
+fn a_graph_with_features_of_one_width_is_homogeneous_unless_asked_otherwise() {
+    let folder = tempfile::tempdir().unwrap();
+    let graph = repository("tests/fixtures/hetero/g.json");
+    let shapes = |flags: &str| -> HashMap<String, Vec<usize>> {
+        let keys = "--epochs 1 --task regression --label-key age --train-mask-key age";
+        train(&graph, folder.path(), &format!("{keys} {flags}")).assert().success();
+        let weights = tensors(&file(&folder.path().join("run/model.safetensors")));
+        weights.into_iter().map(|(key, (shape, _))| (key, shape)).collect()
+    };
+    assert_eq!(shapes("")["convs.0.fc_neigh.weight"], [6, 2]);
+    let by_type = shapes("--hetero mean");
+    assert_eq!(by_type["convs.1.mods.writes.fc_neigh.weight"], [1, 6]);
+    assert_eq!(by_type["linears.author.weight"], [6, 2]);
+    let error = train(&graph, folder.path(), "--hetero sum --label-key feat").assert().code(1);
+    error.stderr(contains("several node types have labels (author, paper)"));
+    // Without any features there is nothing else but learned rows.
+    let learned = folder.path().join("featureless");
+    let mut command = Command::cargo_bin("sar-single").unwrap();
+    std::fs::write(folder.path().join("ab"), "0 1\n1 2\n2 0\n").unwrap();
+    std::fs::write(folder.path().join("label"), "0\n1\n1\n").unwrap();
+    command.current_dir(folder.path()).args(["partition", "--num-parts", "2", "--out"]);
+    command.arg(&learned).args(["--edges", "a:r:b=ab", "--edges", "b:s:a=ab"]);
+    let columns = ["--node-data", "b/label=label", "--node-data", "b/train_mask=label"];
+    command.args(columns).assert().success();
+    let graph = learned.join("g.json");
+    let error = train(&graph, folder.path(), "--epochs 1").assert().code(1);
+    error.stderr(contains("--hetero sum"));
+    train(&graph, folder.path(), "--epochs 1 --hetero sum").assert().success();
+}
