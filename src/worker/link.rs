@@ -152,6 +152,7 @@ impl LinkConfig {
         self.split.check()?;
         let given = [
             ("--class-weights", config.class_weights.is_some(), "edges have no classes"),
+            ("--label-key", config.keys.labels.is_some(), "edges have no labels"),
             (
                 "--checkpoint-every",
                 config.checkpoint_every.is_some(),

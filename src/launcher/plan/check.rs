@@ -9,9 +9,9 @@ use crate::event::{Event, size};
 use crate::spill::give_memory_back;
 use crate::worker::RunConfig;
 
-/// A run takes at most so many times the bytes of its partitions, and so much more for each process and all together. What
-/// fits by this measure needs no plan.
-const TIMES: u64 = 32;
+/// A run takes at most so many times the bytes of its partitions and of a layer's rows for each layer, and so much more for
+/// each process and all together. What fits by this measure needs no plan.
+const TIMES: u64 = 4;
 const EACH: u64 = 16 << 20;
 const ALL: u64 = 256 << 20;
 /// A forecast of memory may be too high by some percent; only what is beyond doubt is refused. What is not ends later, if it
@@ -30,7 +30,7 @@ pub(in crate::launcher) fn check(
     let budget = run.memory_budget.bytes();
     let free = free(&run.spill_dir);
     let planned = run.sampling.is_none() && run.relations.is_none();
-    if !planned || is_small(partitions, budget, free) {
+    if !planned || is_small(run, partitions, free) {
         return Ok(());
     }
     // What is wrong with the data the run itself will say.
@@ -79,11 +79,14 @@ pub(in crate::launcher) fn check(
     Ok(())
 }
 
-fn is_small(partitions: &PartitionConfig, budget: u64, free: Option<u64>) -> bool {
+fn is_small(run: &RunConfig, partitions: &PartitionConfig, free: Option<u64>) -> bool {
+    let (model, budget) = (&run.model, run.memory_budget.bytes());
+    let width = (model.hidden.max(1) * model.kind.heads()) as u64;
+    let rows = partitions.book().num_nodes() * width * (model.layers as u64 + 1) * 4;
     let parts = partitions.parts().len();
     let summaries = (0..parts).map(|part| PartitionSummary::open(partitions, part));
     let bytes: u64 = summaries.flatten().map(|summary| summary.bytes).sum();
-    let most = TIMES * bytes + EACH * parts as u64 + ALL;
+    let most = TIMES * (bytes + rows) + EACH * parts as u64 + ALL;
     (budget == 0 || most <= budget) && free.is_none_or(|free| most <= free)
 }
 
