@@ -152,7 +152,7 @@ fn a_full_disk_at_any_write_is_an_error_and_loses_nothing() {
             assert_eq!(files(folder.path()), 0);
             result.map_err(|error| assert_eq!(error.exit_code(), 4, "{error}")).is_ok()
         });
-        assert_eq!(complete, Some(6), "two files, each created, written and ended");
+        assert_eq!(complete, Some(4), "a file of two values, created, written and ended");
     }
 }
 

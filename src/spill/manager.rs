@@ -16,6 +16,9 @@ use crate::graph::GraphShard;
 use crate::io::anonymous_bytes;
 use crate::ipc::{Phase, TurnLock};
 
+/// Values of fewer bytes that are written in the same pause share a file: there are many of them, and files cost something.
+const SMALL: u64 = 1 << 20;
+
 /// Which nodes a loss or an accuracy is taken over: `bool` tensors with one element per label.
 #[derive(Clone)]
 pub struct Masks {
@@ -184,14 +187,33 @@ impl PartitionDataManager {
         }
         slots.sort_by_key(|slot| slot.last_used());
         let mut resident: u64 = slots.iter().map(|slot| slot.resident_bytes()).sum();
+        let mut small = Vec::new();
         for slot in slots {
             if resident <= share {
                 break;
             }
             resident -= slot.resident_bytes();
-            slot.spill()?;
+            match slot.unwritten_bytes() {
+                None => slot.leave(None),
+                Some(bytes) if bytes < SMALL => small.push(slot),
+                Some(_) => self.write(&[slot])?,
+            }
         }
+        self.write(&small)?;
         give_memory_back();
+        Ok(())
+    }
+
+    /// Writes values into one file and lets them leave memory.
+    fn write(&self, slots: &[Rc<dyn Spillable>]) -> Result<()> {
+        let Some(first) = slots.first() else { return Ok(()) };
+        let mut writer = self.store.writer(first.label())?;
+        let extents = slots.iter().map(|slot| slot.save(&mut writer));
+        let extents = extents.collect::<Result<Vec<_>>>()?;
+        let file = writer.finish()?;
+        for (slot, extent) in slots.iter().zip(extents) {
+            slot.leave(Some((file.clone(), extent)));
+        }
         Ok(())
     }
 }

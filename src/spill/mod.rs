@@ -19,5 +19,5 @@ pub(crate) use dtype::{read_narrow, write_narrow};
 pub use heap::{give_memory_back, prepare_allocator, prepare_allocator_for_batches};
 pub use manager::{Masks, PartitionDataManager};
 pub use pointer::{Pinned, Pointer, PointerTensor};
-pub use store::{SpillFile, SpillReader, SpillStore, SpillWriter};
+pub use store::{SpillReader, SpillStore, SpillWriter};
 pub use value::{ShardLayout, Spill, TensorLayout};

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use tch::{Kind, Tensor};
 
-use super::store::{SpillFile, SpillStore};
+use super::store::{Extent, SpillFile, SpillStore, SpillWriter};
 use super::value::Spill;
 use crate::error::{Error, Result};
 
@@ -38,8 +38,8 @@ struct State<T> {
 enum Backing<T> {
     /// Not at all yet: it must be written before it may leave.
     None,
-    /// From its spill file.
-    File(SpillFile),
+    /// From its place in a spill file.
+    File(Rc<SpillFile>, Extent),
     /// By a function: read again from the user's data, or computed again from other pointers.
     Recipe(Rc<dyn Fn() -> Result<T>>),
 }
@@ -164,8 +164,8 @@ impl<T: Spill> Slot<T> {
     fn bring_back(&self) -> Result<T> {
         // The recipe may pin other pointers; the state must not stay borrowed meanwhile.
         let recipe = match &self.state.borrow().backing {
-            Backing::File(file) => {
-                let mut reader = file.reader();
+            Backing::File(file, extent) => {
+                let mut reader = file.reader(*extent);
                 let value = T::load(&self.layout, &mut reader)?;
                 reader.finish()?;
                 return Ok(value);
@@ -184,8 +184,14 @@ impl<T: Spill> Slot<T> {
 
 /// What the manager does with a pointer without knowing its type.
 pub(super) trait Spillable {
-    /// Lets the value leave memory, writing it first if it has never been written.
-    fn spill(&self) -> Result<()>;
+    /// What the value is called in file names.
+    fn label(&self) -> &str;
+    /// How many bytes have to be written before the value can leave memory; `None` if it can, or has.
+    fn unwritten_bytes(&self) -> Option<u64>;
+    /// Writes the value.
+    fn save(&self, writer: &mut SpillWriter) -> Result<Extent>;
+    /// Lets the value leave memory, after it has been written if it had to be.
+    fn leave(&self, written: Option<(Rc<SpillFile>, Extent)>);
     /// Fails if the value is pinned: nothing may hold on to it through a pause.
     fn check_unpinned(&self) -> Result<()>;
     /// When the value was last used, by the store's clock.
@@ -195,16 +201,29 @@ pub(super) trait Spillable {
 }
 
 impl<T: Spill> Spillable for Slot<T> {
-    fn spill(&self) -> Result<()> {
+    fn label(&self) -> &str {
+        &self.label
+    }
+
+    fn unwritten_bytes(&self) -> Option<u64> {
+        let state = self.state.borrow();
+        let unwritten = state.resident.is_some() && matches!(state.backing, Backing::None);
+        unwritten.then(|| T::byte_len(&self.layout))
+    }
+
+    fn save(&self, writer: &mut SpillWriter) -> Result<Extent> {
+        if let Some(value) = &self.state.borrow().resident {
+            value.save(&self.layout, writer)?;
+        }
+        Ok(writer.end_value())
+    }
+
+    fn leave(&self, written: Option<(Rc<SpillFile>, Extent)>) {
         let mut state = self.state.borrow_mut();
-        let Some(value) = &state.resident else { return Ok(()) };
-        if matches!(state.backing, Backing::None) {
-            let mut writer = self.store.writer(&self.label)?;
-            value.save(&self.layout, &mut writer)?;
-            state.backing = Backing::File(writer.finish()?);
+        if let Some((file, extent)) = written {
+            state.backing = Backing::File(file, extent);
         }
         state.resident = None;
-        Ok(())
     }
 
     fn check_unpinned(&self) -> Result<()> {

@@ -31,7 +31,7 @@ impl SpillStore {
     }
 
     /// Starts a file; `label` becomes part of its name, so that a listing of the folder can be read.
-    pub fn writer(&self, label: &str) -> Result<SpillWriter> {
+    pub(super) fn writer(&self, label: &str) -> Result<SpillWriter> {
         let number = self.next.replace(self.next.get() + 1);
         let path = self.folder.join(format!("{label}-{number}.spill"));
         let file = self.storage.create(&path).map_err(|e| Error::io("create", &path, e))?;
@@ -41,6 +41,7 @@ impl SpillStore {
             guard,
             counters: self.counters.clone(),
             len: 0,
+            begin: 0,
             checksum: crc32fast::Hasher::new(),
         })
     }
@@ -62,17 +63,19 @@ impl SpillStore {
     }
 }
 
-/// A file being written. Dropped before [`finish`](SpillWriter::finish), it is removed.
+/// A file being written, of one value or several. Dropped before [`finish`](SpillWriter::finish), it is removed.
 pub struct SpillWriter {
     file: Box<dyn FileWriter>,
     guard: Removal,
     counters: IoCounters,
     len: u64,
+    /// Where the value begins that is being written.
+    begin: u64,
     checksum: crc32fast::Hasher,
 }
 
 impl SpillWriter {
-    /// Appends bytes.
+    /// Appends bytes to the value.
     pub fn write(&mut self, bytes: &[u8]) -> Result<()> {
         self.file.write(bytes).map_err(|e| Error::io("write", &self.guard.path, e))?;
         self.checksum.update(bytes);
@@ -81,69 +84,75 @@ impl SpillWriter {
         Ok(())
     }
 
+    /// Ends the value; what is written next belongs to another one.
+    pub(super) fn end_value(&mut self) -> Extent {
+        let offset = std::mem::replace(&mut self.begin, self.len);
+        let checksum = std::mem::take(&mut self.checksum).finalize();
+        Extent { offset, len: self.len - offset, checksum }
+    }
+
     /// Ends the file.
-    pub fn finish(self) -> Result<SpillFile> {
-        let SpillWriter { file, guard, counters, len, checksum } = self;
+    pub(super) fn finish(self) -> Result<Rc<SpillFile>> {
+        let SpillWriter { file, guard, counters, .. } = self;
         let cached = file.cached();
         let file = file.finish().map_err(|e| Error::io("write", &guard.path, e))?;
-        Ok(SpillFile { file, guard, counters, len, cached, checksum: checksum.finalize() })
+        Ok(Rc::new(SpillFile { file, guard, counters, cached }))
     }
 }
 
-/// A finished file; removed when dropped.
-pub struct SpillFile {
-    file: Box<dyn StorageFile>,
-    guard: Removal,
-    counters: IoCounters,
+/// Where a value lies in its file, and the checksum of its bytes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Extent {
+    offset: u64,
     len: u64,
-    /// Bytes at the front that lie in the page cache.
-    cached: u64,
     checksum: u32,
 }
 
-impl SpillFile {
-    /// Reads the file from its beginning.
-    pub fn reader(&self) -> SpillReader<'_> {
-        SpillReader { file: self, position: 0, checksum: crc32fast::Hasher::new() }
-    }
+/// A finished file; removed when dropped.
+pub(super) struct SpillFile {
+    file: Box<dyn StorageFile>,
+    guard: Removal,
+    counters: IoCounters,
+    /// Bytes at the front that lie in the page cache.
+    cached: u64,
+}
 
-    /// Its length in bytes.
-    pub fn byte_len(&self) -> u64 {
-        self.len
+impl SpillFile {
+    /// Reads a value from its beginning.
+    pub(super) fn reader(&self, extent: Extent) -> SpillReader<'_> {
+        SpillReader { file: self, extent, read: 0, checksum: crc32fast::Hasher::new() }
     }
 }
 
-/// A pass over a spill file, front to back.
+/// A pass over a value in a spill file, front to back.
 pub struct SpillReader<'a> {
     file: &'a SpillFile,
-    position: u64,
+    extent: Extent,
+    read: u64,
     checksum: crc32fast::Hasher,
 }
 
 impl SpillReader<'_> {
     /// Fills `bytes` from the file.
     pub fn read(&mut self, bytes: &mut [u8]) -> Result<()> {
-        let SpillFile { file, guard, counters, cached, .. } = self.file;
-        read_split(&**file, *cached, bytes, self.position)
+        let SpillFile { file, guard, counters, cached } = self.file;
+        read_split(&**file, *cached, bytes, self.extent.offset + self.read)
             .map_err(|e| Error::io("read", &guard.path, e))?;
         self.checksum.update(bytes);
-        self.position += bytes.len() as u64;
+        self.read += bytes.len() as u64;
         counters.read(bytes.len() as u64);
         Ok(())
     }
 
     /// Ends the pass: everything must have been read, and be what was written.
-    pub fn finish(self) -> Result<()> {
-        let SpillFile { len, checksum, guard, .. } = self.file;
-        if self.position != *len {
-            let problem = format!("{} of {len} bytes were read", self.position);
-            return Err(Error::corrupt(&guard.path, problem));
+    pub(super) fn finish(self) -> Result<()> {
+        let (path, Extent { len, checksum, .. }) = (&self.file.guard.path, self.extent);
+        if self.read != len {
+            let problem = format!("{} of {len} bytes were read", self.read);
+            return Err(Error::corrupt(path, problem));
         }
-        if self.checksum.finalize() != *checksum {
-            return Err(Error::corrupt(
-                &guard.path,
-                "the checksum does not match what was written",
-            ));
+        if self.checksum.finalize() != checksum {
+            return Err(Error::corrupt(path, "the checksum does not match what was written"));
         }
         Ok(())
     }
