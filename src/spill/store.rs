@@ -63,7 +63,7 @@ impl SpillStore {
     }
 }
 
-/// A file being written, of one value or several. Dropped before [`finish`](SpillWriter::finish), it is removed.
+/// A file being written, of one value or several. Dropped before it is finished, it is removed.
 pub struct SpillWriter {
     file: Box<dyn FileWriter>,
     guard: Removal,
