@@ -110,7 +110,7 @@ pub(super) struct TrainArgs {
     /// Write a checkpoint every N epochs, for --resume [default: never]
     #[arg(long, value_name = "N", help_heading = "Run")]
     checkpoint_every: Option<u32>,
-    /// Round what layers keep and send to this type, in single precision otherwise
+    /// Type to round the rows to that layers keep and send; they compute in single precision
     #[arg(long, value_enum, default_value_t, help_heading = "Run")]
     spill_dtype: SpillDtype,
     /// Keep what each layer computes instead of computing it again: more memory, less work

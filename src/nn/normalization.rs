@@ -15,9 +15,9 @@ pub enum NormKind {
     /// None.
     #[default]
     None,
-    /// [`BatchNorm`].
+    /// Batch normalisation with the statistics of the nodes of all partitions (`BatchNorm1d`).
     Batch,
-    /// [`LayerNorm`].
+    /// Layer normalisation (`LayerNorm`).
     Layer,
 }
 

@@ -20,10 +20,10 @@ const CHUNK: usize = 1 << 20;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum SpillDtype {
-    /// Nothing: they stay as they are.
+    /// Nothing: rows stay as they are.
     #[default]
     F32,
-    /// bfloat16: half the bytes, 8 bits of precision. Single-precision matrices of at least 16 columns.
+    /// bfloat16, half the bytes; matrices of at least 16 columns in single precision.
     Bf16,
 }
 
