@@ -44,7 +44,7 @@ impl MetricsFile {
     }
 
     /// Writes an epoch. `peak_memory_bytes` is the largest memory of the process tree so far: private memory of all
-    /// processes plus shared memory once.
+    /// processes plus shared memory once, and the page cache that their files fill.
     pub fn epoch(&mut self, report: &EpochReport, peak_memory_bytes: u64) -> Result<()> {
         let mut line = Line::new("epoch", report.epoch, report.loss);
         line.scores(&report.scores);

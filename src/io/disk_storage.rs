@@ -39,7 +39,8 @@ pub struct DiskStorage {
 }
 
 impl DiskStorage {
-    /// A storage whose files take no page cache, until it is [allowed](Storage::set_cache_share) some.
+    /// A storage whose files take no page cache, until it is [allowed](Storage::set_cache_share) some; what is less than a
+    /// request of direct I/O (a megabyte) stays in the cache all the same and is not counted.
     pub fn with_share(mode: IoMode) -> Self {
         DiskStorage { share: Some(Arc::default()), mode, queue: Arc::default() }
     }

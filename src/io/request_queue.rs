@@ -1,9 +1,10 @@
 //! Requests to the disk, several of them in flight.
 
+use std::collections::VecDeque;
 use std::io;
 use std::sync::{Arc, OnceLock};
 
-use crossbeam::channel::{Receiver, Sender, unbounded};
+use crossbeam::channel::{Receiver, Sender, bounded, unbounded};
 
 type Job = Box<dyn FnOnce() + Send>;
 
@@ -31,43 +32,59 @@ impl RequestQueue {
     }
 }
 
-/// The requests of one file: at most [`DEPTH`] at a time.
+/// The requests of one file: at most [`DEPTH`] at a time, answered in the order in which they were made.
 pub(super) struct InFlight<T> {
     queue: Arc<RequestQueue>,
-    sender: Sender<io::Result<T>>,
-    receiver: Receiver<io::Result<T>>,
-    count: usize,
+    /// A channel for each answer: one that never comes closes its own.
+    answers: VecDeque<Receiver<io::Result<T>>>,
 }
 
 impl<T: Send + 'static> InFlight<T> {
     pub(super) fn new(queue: &Arc<RequestQueue>) -> Self {
-        let (sender, receiver) = unbounded();
-        InFlight { queue: queue.clone(), sender, receiver, count: 0 }
+        InFlight { queue: queue.clone(), answers: VecDeque::new() }
     }
 
     /// Whether another request has to wait for one that is under way.
     pub(super) fn is_full(&self) -> bool {
-        self.count == DEPTH
+        self.answers.len() == DEPTH
     }
 
     pub(super) fn submit(
         &mut self,
         request: impl FnOnce() -> io::Result<T> + Send + 'static,
     ) -> io::Result<()> {
-        let sender = self.sender.clone();
+        let (sender, answer) = bounded(1);
         // Nobody waits for the answers of a file that is given up.
         self.queue.submit(Box::new(move || drop(sender.send(request()))))?;
-        self.count += 1;
+        self.answers.push_back(answer);
         Ok(())
     }
 
-    /// Waits for a request, any of them; `None` if there is none.
+    /// Waits for the oldest request; `None` if there is none.
     pub(super) fn next(&mut self) -> io::Result<Option<T>> {
-        if self.count == 0 {
-            return Ok(None);
-        }
-        self.count -= 1;
-        let answer = self.receiver.recv();
+        let Some(answer) = self.answers.pop_front() else { return Ok(None) };
+        let answer = answer.recv();
         answer.map_err(|_| io::Error::other("a thread for disk requests has gone"))?.map(Some)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_come_in_order_and_a_lost_one_is_an_error() {
+        let mut requests = InFlight::new(&Arc::default());
+        for i in 0..DEPTH {
+            assert!(!requests.is_full());
+            requests.submit(move || if i == 2 { panic!("lost") } else { Ok(i) }).unwrap();
+        }
+        assert!(requests.is_full());
+        let answers: Vec<_> = (0..DEPTH).map(|_| requests.next().ok().flatten()).collect();
+        assert_eq!(answers, [Some(0), Some(1), None, Some(3)]);
+        assert!(requests.next().unwrap().is_none());
+        // The threads that are left go on.
+        requests.submit(|| Ok(9)).unwrap();
+        assert_eq!(requests.next().unwrap(), Some(9));
     }
 }
