@@ -226,6 +226,7 @@ fn what_layers_per_edge_type_cannot_do_is_named() {
         ("--jk cat", "--jk"),
         ("--residual", "--residual"),
         ("--mfg", "--mfg"),
+        ("--one-shot", "--one-shot"),
         ("--mode sample", "--mode sample"),
         ("--features-key nothing", "nothing"),
         ("--label-key feat", "feat"),

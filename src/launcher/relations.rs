@@ -55,6 +55,7 @@ pub(super) fn check(config: &RunConfig) -> Result<()> {
         (model.jumping_knowledge != JumpMode::None, "--jk"),
         (model.residual, "--residual"),
         (config.mfg, "--mfg"),
+        (config.one_shot, "--one-shot"),
         (config.sampling.is_some(), "--mode sample"),
     ];
     let Some((_, flag)) = refused.iter().find(|(refused, _)| *refused) else { return Ok(()) };

@@ -11,7 +11,6 @@ use super::rank::{KIND, RankSetup, Surroundings};
 use super::sampled::open_graph;
 use super::train::WEIGHTS;
 use super::whole_graph::WholeGraph;
-use crate::comm::sync_params;
 use crate::data::{EdgeSplit, EdgeUse, NodeColumn};
 use crate::dist::IndexConfig;
 use crate::error::{Error, Result};
@@ -20,7 +19,6 @@ use crate::ipc::Phase;
 use crate::loader::{DistEdgeDataLoader, Exclude, NegativeSampler};
 use crate::nn::{LinkScore, load_state_dict, save_state_dict};
 use crate::tape::{Graph, ParameterBuilder};
-use crate::tensor;
 use crate::train::{FEATURES, LinkLoaders, LinkTrainer, LinkTraining, SamplingConfig};
 
 /// How two nodes are compared.
@@ -62,9 +60,7 @@ pub(super) fn train_link(
         load_state_dict(path, &parameters, &[])?;
     }
     let loaders = loaders((&setup, &whole.graph), here, config, (link, sampling))?;
-    let flat = tensor::copy(&*parameters.flat().pin()?)?;
-    let mut synced = sync_params(&*setup.group, vec![flat], &*setup.manager)?;
-    parameters.set_flat(synced.remove(0))?;
+    setup.sync(&parameters)?;
     // From here on all ranks work side by side.
     setup.manager.precall_func()?;
     let trainer = LinkTrainer {
@@ -160,6 +156,8 @@ impl LinkConfig {
             ),
             ("--hetero", config.relations.is_some(), "is for what is learned of nodes"),
             ("--mfg", config.mfg, "is for training on the full graph"),
+            ("--one-shot", config.one_shot, "is for training on the full graph"),
+            ("--dump-step", config.dump_step.is_some(), "is for what is learned of nodes"),
         ];
         for (flag, given, problem) in given {
             if given {

@@ -8,7 +8,7 @@ use tch::{Kind, Tensor};
 
 use super::config::RunConfig;
 use super::usage::metered;
-use crate::comm::{FileGroup, ProcessGroup, all_gather};
+use crate::comm::{FileGroup, ProcessGroup, all_gather, sync_params};
 use crate::data::NodeFeatures;
 use crate::data::dgl::{Partition, PartitionConfig};
 use crate::error::{Error, Result};
@@ -17,6 +17,8 @@ use crate::io::{DiskStorage, IoCounters, Storage};
 use crate::ipc::{Control, TurnLock};
 use crate::spill::{PartitionDataManager, PointerTensor, SpillStore};
 use crate::spill::{prepare_allocator, prepare_allocator_for_batches};
+use crate::tape::ParameterSet;
+use crate::tensor;
 
 /// The element type models are computed in.
 pub(super) const KIND: Kind = Kind::Float;
@@ -100,6 +102,13 @@ impl RankSetup {
         let mine = Tensor::f_from_slice(numbers)?;
         let all = all_gather(&*self.group, mine, &*self.manager)?;
         all.into_iter().map(|row| Ok(Vec::try_from(row)?)).collect()
+    }
+
+    /// Gives every rank the start values of rank 0; one collective.
+    pub(super) fn sync(&self, parameters: &ParameterSet) -> Result<()> {
+        let flat = tensor::copy(&*parameters.flat().pin()?)?;
+        let mut synced = sync_params(&*self.group, vec![flat], &*self.manager)?;
+        parameters.set_flat(synced.remove(0))
     }
 
     /// All ranks must have features of one width, by node type (-1: none); one collective.

@@ -15,15 +15,13 @@ use super::rank::{KIND, RankSetup, Surroundings};
 use super::sampled;
 use super::step_dump::StepDump;
 use super::whole_graph::WholeGraph;
-use crate::comm::sync_params;
 use crate::error::Result;
 use crate::event::Event;
 use crate::graph::TypeNodes;
 use crate::io::UNFINISHED;
 use crate::ipc::Phase;
 use crate::nn::{load_state_dict, save_state_dict, stored_out_feats};
-use crate::tape::{Constants, Graph, ParameterBuilder, ParameterSet};
-use crate::tensor;
+use crate::tape::{Constants, Graph, ParameterBuilder};
 use crate::train::{
     Checkpoint, Forward, GraphModel, HeteroModel, SampledTrainer, Trainer, Training,
 };
@@ -66,7 +64,7 @@ fn train_whole(
         load_state_dict(path, &parameters, &[])?;
     }
     let loader = sampled::loader(setup, &whole.graph, here, config)?;
-    sync(setup, &parameters)?;
+    setup.sync(&parameters)?;
     let num_graphs = config.model.num_graphs();
     let one_shot = config.one_shot.then(|| whole.graph.get_full_partition_graph()).transpose()?;
     let graph: &dyn Graph = match &one_shot {
@@ -140,7 +138,7 @@ fn train_relations(
     if let Some(path) = &config.init_params {
         hetero.load(setup, path, &parameters, &forward.learned())?;
     }
-    sync(setup, &parameters)?;
+    setup.sync(&parameters)?;
     let trainer = Trainer {
         manager: &setup.manager,
         group: &*setup.group,
@@ -159,13 +157,6 @@ fn train_relations(
     let all_rows = |logits: &Tensor| Ok(logits.shallow_clone());
     let results = Results { nodes: facts.nodes, all_rows: &all_rows, texts: hetero.texts(setup) };
     run(&trainer, here, (config, resumed), None, &results)
-}
-
-/// Gives every rank the start values of rank 0.
-fn sync(setup: &RankSetup, parameters: &ParameterSet) -> Result<()> {
-    let flat = tensor::copy(&*parameters.flat().pin()?)?;
-    let mut synced = sync_params(&*setup.group, vec![flat], &*setup.manager)?;
-    parameters.set_flat(synced.remove(0))
 }
 
 /// How results are written.

@@ -128,6 +128,8 @@ fn what_makes_no_sense_names_its_flag() {
         .stderr(contains("none to train on"));
     refused(&["--negatives", "0"]).stderr(contains("--negatives"));
     refused(&["--checkpoint-every", "1"]).stderr(contains("cannot be resumed"));
+    refused(&["--dump-step", "step.safetensors"]).stderr(contains("learned of nodes"));
+    refused(&["--label-key", "label"]).stderr(contains("no labels"));
     refused(&["--patience", "2", "--val-fraction", "0"]).stderr(contains("--val-fraction"));
     let train = |more: &[&str]| {
         let mut command = Command::cargo_bin("sar-single").unwrap();
