@@ -294,7 +294,7 @@ fn step(
     let learned = embedding.input(&mut tape);
     let a = tape.input(&manager.track("features", wave(nodes(0), 3)));
     let c = tape.input(&manager.track("features", wave(nodes(2), 2)));
-    let logits = model.forward(&mut tape, &graph, vec![a, learned.clone(), c])?;
+    let logits = model.forward(&mut tape, &[&graph; 3], vec![a, learned.clone(), c])?;
     let output = logits.pin()?.copy();
     let cotangent = wave(nodes(0), 2);
     let loss = (&output * &cotangent).sum(Kind::Double).double_value(&[]);

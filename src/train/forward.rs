@@ -63,7 +63,8 @@ impl Forward for HeteroModel<'_> {
             }
         });
         let inputs = inputs.collect();
-        Ok((self.model.forward(tape, self.graph, inputs)?, learned))
+        let graphs = vec![self.graph; self.model.num_layers()];
+        Ok((self.model.forward(tape, &graphs, inputs)?, learned))
     }
 
     fn learned(&self) -> Vec<&NodeEmbedding> {
