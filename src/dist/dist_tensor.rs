@@ -221,6 +221,36 @@ impl<T: Element> DistTensor<T> {
         Ok(())
     }
 
+    /// Reads consecutive rows from row `first` on into `out`.
+    ///
+    /// # Errors
+    /// If there are no such rows or the file cannot be read.
+    pub fn read_from(&self, first: u64, out: &mut [T]) -> Result<()> {
+        let at = self.place(first, out.len())?;
+        let read = self.file.file.read_exact_at(bytemuck::cast_slice_mut(out), at);
+        read.map_err(|e| Error::io("read", &self.file.path, e))
+    }
+
+    /// Writes consecutive rows from row `first` on.
+    ///
+    /// # Errors
+    /// If there are no such rows or the file cannot be written.
+    pub fn write_from(&self, first: u64, values: &[T]) -> Result<()> {
+        self.place(first, values.len())?;
+        self.write_range(first, values)
+    }
+
+    /// Where so many values of rows from `first` on begin in the file.
+    fn place(&self, first: u64, values: usize) -> Result<u64> {
+        let width = self.width.max(1);
+        let end = first + (values / width) as u64;
+        if !values.is_multiple_of(width) || end > self.num_rows {
+            let problem = format!("{values} values from row {first} on are not rows of {width}");
+            return Err(Error::config("rows", problem));
+        }
+        Ok(self.file.start + first * (self.width * size_of::<T>()) as u64)
+    }
+
     /// How many elements are not 0.
     pub fn count_nonzero(&self) -> Result<u64> {
         let mut count = 0;

@@ -58,7 +58,7 @@ impl DistNeighborSampler {
         DistNeighborSampler { out_degrees, ..self }
     }
 
-    /// Lets a feature be read for the sources of the first block.
+    /// Lets a feature be read for the sources of the first block: for those of one type, if it is a feature of one.
     #[must_use]
     pub fn input_node_feature(mut self, name: &str, column: NodeColumn) -> Self {
         self.input_node_features.push((name.to_owned(), column));
@@ -135,7 +135,7 @@ impl DistNeighborSampler {
         let inputs = blocks.first().map_or(seeds, Block::sources);
         let read = |features: &[(String, NodeColumn)], nodes: &[u64]| {
             let rows =
-                features.iter().map(|(name, column)| Ok((name.clone(), column.read(nodes)?)));
+                features.iter().map(|(name, c)| Ok((name.clone(), c.read(&c.covered(nodes))?)));
             rows.collect::<Result<_>>()
         };
         Ok(MiniBatch {

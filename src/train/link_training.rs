@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use super::early_stopping::EarlyStopping;
 use super::link_trainer::{LinkEvaluation, LinkTrainer};
+use super::trained_set::TrainedSet;
 use super::training::Regime;
 use crate::error::{Error, Result};
 use crate::event::{EpochReport, Evaluation, Metric, Scores};
@@ -85,7 +86,11 @@ impl<'a> LinkTraining<'a> {
         self.learning_rate.step(regime.schedule, judged);
         if let (Some(early_stopping), Some(score)) = (&mut self.early_stopping, validation) {
             let epoch = (self.epoch, score, true);
-            early_stopping.update(epoch, &[trainer.parameters], trainer.manager)?;
+            early_stopping.update(
+                epoch,
+                &[TrainedSet::model(trainer.parameters)],
+                trainer.manager,
+            )?;
         }
         let metric = Metric::MeanReciprocalRank;
         Ok(EpochReport {

@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use tch::{Kind, Tensor};
 
+use super::batch_model::BatchModel;
 use super::trainer::Trainer;
 use super::update::{Reduce, update};
 use crate::dist::DistGraph;
@@ -13,9 +14,9 @@ use crate::graph::Block;
 use crate::io::IoTotals;
 use crate::ipc::Phase;
 use crate::loader::{DataLoader, MiniBatch};
-use crate::nn::{Model, Optimizer, ScoreSums};
+use crate::nn::{Optimizer, ScoreSums};
 use crate::spill::PartitionDataManager;
-use crate::tape::{BlockGraph, Graph, Tape};
+use crate::tape::{BlockGraph, Tape};
 use crate::tensor;
 
 /// The name of the input features in a batch.
@@ -29,13 +30,11 @@ pub struct SampledTrainer<'a> {
     /// The task, and the model's parameters. Of its data, nothing is used here.
     pub full: &'a Trainer<'a>,
     /// The model.
-    pub model: &'a dyn Model,
+    pub model: &'a dyn BatchModel,
     /// The batches.
     pub loader: &'a DataLoader,
     /// How gradients are put together.
     pub reduce: Reduce,
-    /// Whether the model looks at edge types.
-    pub edge_types: bool,
 }
 
 /// A pass over all batches, over all ranks.
@@ -57,7 +56,7 @@ type Counts = [f64; 10];
 
 impl SampledTrainer<'_> {
     /// One pass (epochs count from 1): for each batch a forward and a backward pass, one collective, and the optimizer's update,
-    /// the same on every rank. No turns are taken: all ranks are in memory side by side. In `room` bytes the rows of the most
+    /// the same on every rank; with learned rows, three more collectives per node type and the update of the batches' rows. No turns are taken: all ranks are in memory side by side. In `room` bytes the rows of the most
     /// frequent nodes are kept.
     pub fn pass(
         &self,
@@ -88,6 +87,7 @@ impl SampledTrainer<'_> {
                 (parameters, optimizer),
                 clip_norm,
             )?;
+            self.model.update_rows(optimizer.lr(), group)?;
             totals.iter_mut().zip(counts).for_each(|(total, count)| *total += count);
         }
         let [loss, batches, a, b, c, seeds, written, read, needed, rows_read] = totals;
@@ -109,14 +109,11 @@ impl SampledTrainer<'_> {
             let flat = parameters.flat();
             return Ok((tensor::zeros(flat.size(), flat.kind())?, [0.0; 6]));
         }
-        let graphs = block_graphs(manager, self.loader.graph(), batch, self.edge_types)?;
-        let graphs: Vec<&dyn Graph> = graphs.iter().map(|graph| graph as &dyn Graph).collect();
+        let forward = self.model.take_up(manager, parameters, (self.loader.graph(), batch))?;
         // Two steps of an epoch drop different elements of a node.
         let key = (seed ^ (step as u64) << 32, epoch);
         let mut tape = Tape::training(manager, parameters, *policy, key);
-        let features = batch.input(FEATURES)?.f_to_kind(parameters.kind())?;
-        let features = tape.input(&manager.track("features", features));
-        let logits = self.model.forward(&mut tape, &graphs, features)?;
+        let (logits, learned) = forward.forward(&mut tape)?;
         let labels = batch.output(LABELS)?;
         let (counts, gradient) = {
             let values = logits.pin()?;
@@ -128,6 +125,7 @@ impl SampledTrainer<'_> {
             ([mean, 1.0, a, b, c, seeds as f64], gradient)
         };
         let gradients = tape.backward(logits, gradient)?;
+        forward.keep_gradients(&learned, &gradients)?;
         Ok((parameters.flat_gradients(&gradients)?, counts))
     }
 }

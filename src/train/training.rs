@@ -2,17 +2,15 @@
 
 use std::path::Path;
 
-use super::checkpoint::{Checkpoint, Progress, State};
+use super::checkpoint::{Checkpoint, Progress};
 use super::early_stopping::EarlyStopping;
 use super::sampled::SampledTrainer;
+use super::trained_set::{TrainedSet, trained_sets};
 use super::trainer::{Mark, Trainer};
 use crate::error::{Error, Result};
 use crate::event::{EpochReport, Evaluation};
-use crate::nn::{
-    LearningRate, NodeEmbedding, Optimizer, OptimizerConfig, OptimizerState, Schedule, clip_factor,
-};
+use crate::nn::{LearningRate, Optimizer, OptimizerConfig, Schedule, clip_factor};
 use crate::spill::PointerTensor;
-use crate::tape::ParameterSet;
 use crate::tensor;
 
 /// How a model is trained.
@@ -48,21 +46,12 @@ impl Regime {
     }
 }
 
-/// Some of what is trained.
-struct TrainedSet<'a> {
-    /// How its names in a checkpoint begin.
-    prefix: String,
-    parameters: &'a ParameterSet,
-    /// What it is the parameters of, if a rank has only those of its own nodes.
-    rows: Option<&'a NodeEmbedding>,
-}
-
 /// One rank's part of a training, between two epochs.
 pub struct Training<'a> {
     pub(super) trainer: &'a Trainer<'a>,
     samples: Option<SampledTrainer<'a>>,
     pub(super) regime: Regime,
-    /// One for each of [`sets`](Training::sets).
+    /// One for each of [`sets`](Training::sets) that has none of its own; these come first.
     pub(super) optimizers: Vec<Optimizer>,
     learning_rate: LearningRate,
     early_stopping: Option<EarlyStopping>,
@@ -98,15 +87,9 @@ impl<'a> Training<'a> {
         })
     }
 
-    /// Everything that is trained: the model's parameters, then the learned rows of each node type.
+    /// Everything that is trained.
     fn sets(&self) -> Vec<TrainedSet<'a>> {
-        let Trainer { parameters, forward, .. } = self.trainer;
-        let whole = TrainedSet { prefix: String::new(), parameters, rows: None };
-        let learned = forward.learned().into_iter().map(|rows| {
-            let prefix = rows.key().trim_end_matches("weight").to_owned();
-            TrainedSet { prefix, parameters: rows.parameters(), rows: Some(rows) }
-        });
-        std::iter::once(whole).chain(learned).collect()
+        trained_sets(self.trainer.parameters, self.trainer.forward)
     }
 
     /// Takes over the state of a checkpoint, parameters included.
@@ -115,22 +98,13 @@ impl<'a> Training<'a> {
     /// If it is not one of this model.
     pub fn set_state(&mut self, checkpoint: &Checkpoint) -> Result<()> {
         let (progress, manager) = (checkpoint.progress, self.trainer.manager);
-        let missing = || Error::config("--resume", "the checkpoint has no parameters");
+        let sets = self.sets();
+        let mut optimizers = self.optimizers.iter_mut();
         let mut best = Vec::new();
-        for (set, optimizer) in self.sets().into_iter().zip(&mut self.optimizers) {
-            let TrainedSet { prefix, parameters, rows } = set;
-            let size = parameters.flat().size().to_vec();
-            let take = |name: &str| checkpoint.tensor(&format!("{prefix}{name}"), &size, rows);
-            parameters.set_flat(take("parameters")?.ok_or_else(missing)?)?;
-            optimizer.set_state(OptimizerState {
-                step: progress.optimizer_steps,
-                first: take("optimizer.first")?.map(|value| manager.track("first-moment", value)),
-                second: take("optimizer.second")?
-                    .map(|value| manager.track("second-moment", value)),
-            });
-            best.extend(take("best.parameters")?.map(|value| manager.track("best-weights", value)));
+        for set in &sets {
+            best.extend(set.set_state(checkpoint, optimizers.next(), manager)?);
         }
-        let all = (best.len() == self.optimizers.len()).then_some(best);
+        let all = (best.len() == sets.len()).then_some(best);
         if let (Some(early_stopping), Some(epoch), Some(weights)) =
             (&mut self.early_stopping, progress.best, all)
         {
@@ -183,7 +157,10 @@ impl<'a> Training<'a> {
                 Some(factor) => gradient.f_mul_scalar(factor)?,
                 None => gradient,
             };
-            optimizer.step(set.parameters, gradient)?;
+            let parameters = set.parameters().ok_or_else(|| {
+                Error::Internal("rows on disk are trained on sampled neighbourhoods".to_owned())
+            })?;
+            optimizer.step(parameters, gradient)?;
         }
         let validation = if needs_validation(&regime) { trainer.validate()?.val } else { None };
         self.judge(validation)?;
@@ -213,12 +190,11 @@ impl<'a> Training<'a> {
     pub(super) fn judge(&mut self, validation: Option<f64>) -> Result<()> {
         let Trainer { loss, manager, .. } = self.trainer;
         let sets = self.sets();
-        let parameters: Vec<_> = sets.iter().map(|set| set.parameters).collect();
         let more_is_better = loss.task().metric().more_is_better();
         let judged = validation.map(|score| (score, more_is_better));
         self.learning_rate.step(self.regime.schedule, judged);
         if let (Some(early_stopping), Some((score, more))) = (&mut self.early_stopping, judged) {
-            early_stopping.update((self.epoch, score, more), &parameters, manager)?;
+            early_stopping.update((self.epoch, score, more), &sets, manager)?;
         }
         Ok(())
     }
@@ -228,19 +204,10 @@ impl<'a> Training<'a> {
     pub fn write_checkpoint(&mut self, path: &Path, config: String) -> Result<()> {
         let Trainer { group, manager, .. } = self.trainer;
         let best = self.early_stopping.as_ref().and_then(EarlyStopping::best);
-        let mut states = Vec::new();
-        for (i, (set, optimizer)) in self.sets().into_iter().zip(&self.optimizers).enumerate() {
-            let OptimizerState { first, second, .. } = optimizer.state();
-            let all = [
-                ("parameters", Some(set.parameters.flat())),
-                ("optimizer.first", first),
-                ("optimizer.second", second),
-                ("best.parameters", best.map(|(_, weights)| weights[i].clone())),
-            ];
-            for (name, value) in all {
-                let name = format!("{}{name}", set.prefix);
-                states.extend(value.map(|value| State { name, value, rows: set.rows }));
-            }
+        let mut arrays = Vec::new();
+        for (i, set) in self.sets().into_iter().enumerate() {
+            let best = best.map(|(_, weights)| weights[i].clone());
+            arrays.extend(set.arrays(self.optimizers.get(i), best));
         }
         let progress = Progress {
             epoch: self.epoch,
@@ -248,7 +215,8 @@ impl<'a> Training<'a> {
             learning_rate: self.learning_rate,
             best: best.map(|(best, _)| best),
         };
-        Checkpoint::write(path, (config, progress), &states, (*group, &***manager))?;
+        Checkpoint::write(path, (config, progress), &arrays, (*group, &***manager))?;
+        drop(arrays);
         // The next epoch has as many turns as without a checkpoint.
         self.mark = self.mark.turned(self.trainer.mark());
         Ok(())
@@ -259,7 +227,7 @@ impl<'a> Training<'a> {
         let mut epoch = self.epoch;
         if let Some((best, weights)) = self.early_stopping.as_ref().and_then(EarlyStopping::best) {
             for (set, weights) in self.sets().iter().zip(weights) {
-                set.parameters.set_flat(tensor::copy(&*weights.pin()?)?)?;
+                set.set(tensor::copy(&*weights.pin()?)?)?;
             }
             epoch = best.epoch;
         }

@@ -112,7 +112,8 @@ fn loaders(
     let loader = |of: EdgeUse, exclude: Exclude| {
         let edges = uses.iter().zip(first..).filter(|(edge, _)| **edge == of);
         let edges: Vec<u64> = edges.map(|(_, id)| id).collect();
-        let sampler = sampling.sampler()?.weighted(true);
+        let sampler = sampling.sampler(config.model.num_graphs(), partition.book(), false)?;
+        let sampler = sampler.weighted(true);
         let sampler = sampler.out_degrees(config.model.kind.uses_out_degrees());
         let sampler = sampler.input_node_feature(FEATURES, features.clone());
         let mut order = sampling.loader(config.seed);
@@ -158,6 +159,11 @@ impl LinkConfig {
             ("--mfg", config.mfg, "is for training on the full graph"),
             ("--one-shot", config.one_shot, "is for training on the full graph"),
             ("--dump-step", config.dump_step.is_some(), "is for what is learned of nodes"),
+            (
+                "--edge-prob",
+                config.sampling.as_ref().is_some_and(|s| s.edge_probability.is_some()),
+                "edges that are kept back have probability 0, the others are drawn uniformly",
+            ),
         ];
         for (flag, given, problem) in given {
             if given {

@@ -23,7 +23,8 @@ use crate::ipc::Phase;
 use crate::nn::{load_state_dict, save_state_dict, stored_out_feats};
 use crate::tape::{Constants, Graph, ParameterBuilder};
 use crate::train::{
-    Checkpoint, Forward, GraphModel, HeteroModel, SampledTrainer, Trainer, Training,
+    Checkpoint, Forward, GraphBatches, GraphModel, HeteroBatches, HeteroModel, RelationDegrees,
+    SampledTrainer, Trainer, Training,
 };
 
 /// The file of trained weights in a run's folder.
@@ -63,7 +64,9 @@ fn train_whole(
     if let (Some(path), 0) = (&config.init_params, here.rank) {
         load_state_dict(path, &parameters, &[])?;
     }
-    let loader = sampled::loader(setup, &whole.graph, here, config)?;
+    let sampling = config.sampling.as_ref();
+    let loader = sampling.map(|how| sampled::loader(setup, &whole.graph, here, (config, how)));
+    let loader = loader.transpose()?;
     setup.sync(&parameters)?;
     let num_graphs = config.model.num_graphs();
     let one_shot = config.one_shot.then(|| whole.graph.get_full_partition_graph()).transpose()?;
@@ -106,9 +109,13 @@ fn train_whole(
         policy: config.policy,
         constants: Constants::default(),
     };
-    let samples =
-        loader.as_ref().map(|loader| sampled::samples((&trainer, &*model), loader, config));
-    let samples = samples.transpose()?;
+    let batches = GraphBatches { model: &*model, edge_types: config.model.kind.uses_edge_types() };
+    let samples = sampling.zip(loader.as_ref()).map(|(how, loader)| SampledTrainer {
+        full: &trainer,
+        model: &batches,
+        loader,
+        reduce: how.reduce,
+    });
     let all_rows = |logits: &Tensor| match &mfgs {
         Some(mfgs) => mfgs.spread(logits),
         None => Ok(logits.shallow_clone()),
@@ -133,12 +140,29 @@ fn train_relations(
     let mut builder = ParameterBuilder::new(config.seed);
     let model = hetero.model(&mut builder, facts.outputs)?;
     let parameters = Rc::new(builder.finish(&setup.manager, KIND)?);
-    let inputs = hetero.inputs(setup, config.seed)?;
+    let sampling = config.sampling.as_ref();
+    let (inputs, optimizer) = match sampling {
+        Some(_) => {
+            let (inputs, optimizer) = hetero.stored_inputs(setup, here.folder, config.seed)?;
+            (inputs, Some(optimizer))
+        }
+        None => (hetero.inputs(setup, config.seed)?, None),
+    };
     let forward = HeteroModel { model: &model, graph: &hetero.graph, inputs: &inputs };
     if let Some(path) = &config.init_params {
-        hetero.load(setup, path, &parameters, &forward.learned())?;
+        hetero.load(setup, path, &parameters, &forward.all_rows())?;
     }
+    let loader = sampling.map(|how| sampled::relations_loader(setup, &hetero, here, (config, how)));
+    let loader = loader.transpose()?;
     setup.sync(&parameters)?;
+    let batches = optimizer.map(|optimizer| -> Result<_> {
+        let degrees = config.model.kind.uses_out_degrees().then(|| {
+            let (book, ranks) = (setup.partition.book(), (&*setup.group, &*setup.manager as _));
+            RelationDegrees::new(&hetero.graph, book, here.folder, ranks)
+        });
+        Ok(HeteroBatches::new(&model, &inputs, optimizer, degrees.transpose()?))
+    });
+    let batches = batches.transpose()?;
     let trainer = Trainer {
         manager: &setup.manager,
         group: &*setup.group,
@@ -156,7 +180,14 @@ fn train_relations(
     };
     let all_rows = |logits: &Tensor| Ok(logits.shallow_clone());
     let results = Results { nodes: facts.nodes, all_rows: &all_rows, texts: hetero.texts(setup) };
-    run(&trainer, here, (config, resumed), None, &results)
+    let samples = sampling.zip(loader.as_ref()).zip(batches.as_ref());
+    let samples = samples.map(|((how, loader), batches)| SampledTrainer {
+        full: &trainer,
+        model: batches,
+        loader,
+        reduce: how.reduce,
+    });
+    run(&trainer, here, (config, resumed), samples, &results)
 }
 
 /// How results are written.
@@ -179,7 +210,7 @@ fn run(
 ) -> Result<()> {
     let Some(path) = &config.dump_step else {
         run_epochs(trainer, here, (config, resumed), samples)?;
-        let (ranks, learned) = ((trainer.group, &**trainer.manager), trainer.forward.learned());
+        let (ranks, learned) = ((trainer.group, &**trainer.manager), trainer.forward.all_rows());
         let path = config.out.join(WEIGHTS);
         return save_state_dict(&path, trainer.parameters, &learned, &results.texts, ranks);
     };

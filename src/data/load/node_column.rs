@@ -1,5 +1,6 @@
 //! Rows of a node feature of the whole graph, wherever they lie.
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -33,6 +34,8 @@ pub struct NodeColumn {
     width: u64,
     integers: bool,
     normalize: Normalize,
+    /// The one node type it is of, if not of all.
+    only: Option<usize>,
     counters: IoCounters,
     bytes: RowCounters,
     cache: Arc<RwLock<Option<Arc<RowCache>>>>,
@@ -50,20 +53,50 @@ impl NodeColumn {
         counters: IoCounters,
     ) -> Result<Self> {
         let column = Self::open(config, counters, |set| FEATURES.require(set, key))?;
-        let all = |part: usize, ntype: usize| {
-            column.arrays[part][ntype].is_some()
-                || column.book.node_type_range(part, ntype).is_empty()
-        };
-        for part in 0..column.arrays.len() {
-            let lacking = (0..column.book.ntypes().len()).find(|ntype| !all(part, *ntype));
-            if let Some(ntype) = lacking {
-                let name = &column.book.ntypes()[ntype];
-                let path = &config.parts()[part].node_feats;
-                let problem = format!("node type {name} has no such feature");
-                return Err(Error::input(path, key.unwrap_or("feat"), problem));
-            }
-        }
+        column.check_types(config, key, 0..column.book.ntypes().len())?;
         Ok(NodeColumn { normalize, ..column })
+    }
+
+    /// The input features that `key` (or else the usual name) means, of the nodes of one type.
+    ///
+    /// # Errors
+    /// If a partition has none or several of the type, or they differ in width.
+    pub fn features_of_type(
+        config: &PartitionConfig,
+        ntype: usize,
+        key: Option<&str>,
+        normalize: Normalize,
+        counters: IoCounters,
+    ) -> Result<Self> {
+        let column = Self::open(config, counters, |set| {
+            let mut found = FEATURES.require(set, key)?;
+            let others = found.iter_mut().enumerate().filter(|(other, _)| *other != ntype);
+            others.for_each(|(_, feature)| *feature = None);
+            Ok(found)
+        })?;
+        column.check_types(config, key, ntype..ntype + 1)?;
+        Ok(NodeColumn { normalize, only: Some(ntype), ..column })
+    }
+
+    /// Whether these node types have the features in all partitions that have such nodes.
+    fn check_types(
+        &self,
+        config: &PartitionConfig,
+        key: Option<&str>,
+        mut ntypes: Range<usize>,
+    ) -> Result<()> {
+        let has = |part: usize, ntype: usize| {
+            self.arrays[part][ntype].is_some() || self.book.node_type_range(part, ntype).is_empty()
+        };
+        let lacks = |ntype: usize| {
+            let part = (0..self.arrays.len()).find(|part| !has(*part, ntype))?;
+            Some((part, ntype))
+        };
+        let Some((part, ntype)) = ntypes.find_map(lacks) else { return Ok(()) };
+        let name = &self.book.ntypes()[ntype];
+        let path = &config.parts()[part].node_feats;
+        let problem = format!("node type {name} has no such feature");
+        Err(Error::input(path, key.unwrap_or("feat"), problem))
     }
 
     /// The labels that `key` (or else the usual name) means, in every partition.
@@ -143,6 +176,7 @@ impl NodeColumn {
             width,
             integers: false,
             normalize,
+            only: None,
             counters,
             bytes: RowCounters::default(),
             cache: Arc::default(),
@@ -167,12 +201,24 @@ impl NodeColumn {
         RowCache::capacity(bytes, self.book.num_nodes(), self.width())
     }
 
-    /// Reads the rows of `nodes` (global ids, ascending) and keeps them in memory, instead of those kept until now.
+    /// Those of the nodes (global ids) that it is of.
+    pub fn covered<'n>(&self, nodes: &'n [u64]) -> Cow<'n, [u64]> {
+        match self.only {
+            None => Cow::Borrowed(nodes),
+            only => {
+                nodes.iter().copied().filter(|node| self.book.node_type(*node) == only).collect()
+            }
+        }
+    }
+
+    /// Reads the rows of those of `nodes` (global ids, ascending) that it is of and keeps them in memory, instead of those kept
+    /// until now.
     ///
     /// # Errors
     /// As [`read_f32`](Self::read_f32).
     pub fn keep(&self, nodes: &[u64]) -> Result<()> {
         self.forget();
+        let nodes = &*self.covered(nodes);
         if nodes.is_empty() {
             return Ok(());
         }
