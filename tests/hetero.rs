@@ -17,8 +17,8 @@ use sar::graph::{CanonicalEtype, GraphShard, PartitionBook, ShardBuilder};
 use sar::io::IoCounters;
 use sar::nn::{
     AttentionConfig, Conv, GatConv, GcnConv, GcnConvConfig, HeadMerge, Heads, HeteroConfig,
-    HeteroGraphConv, HeteroStack, ModelKind, NodeEmbedding, Norm, Optimizer, OptimizerConfig,
-    RelationMerge, SageAggregator, SageConv, SageConvConfig,
+    HeteroGraphConv, HeteroStack, LearnedRows, ModelKind, NodeEmbedding, Norm, Optimizer,
+    OptimizerConfig, RelationMerge, SageAggregator, SageConv, SageConvConfig,
 };
 use sar::tape::{HeteroGraphShardManager, Init, ParameterBuilder, Policy, Tape};
 use sar::testing::{RankContext, on_ranks};

@@ -73,6 +73,7 @@ impl SampledTrainer<'_> {
         for (step, batch) in self.loader.epoch(epoch).enumerate() {
             let (gradient, [loss, batches, a, b, c, seeds]) = self.step(&batch?, epoch, step)?;
             manager.set_phase(Phase::GatherGrads);
+            self.model.update_rows(optimizer.lr(), group)?;
             let before = std::mem::replace(&mut io, manager.store().counters().totals());
             let bytes = [io.written - before.written, io.read - before.read];
             let [written, read] = bytes.map(|bytes| bytes as f64);
@@ -87,7 +88,6 @@ impl SampledTrainer<'_> {
                 (parameters, optimizer),
                 clip_norm,
             )?;
-            self.model.update_rows(optimizer.lr(), group)?;
             totals.iter_mut().zip(counts).for_each(|(total, count)| *total += count);
         }
         let [loss, batches, a, b, c, seeds, written, read, needed, rows_read] = totals;

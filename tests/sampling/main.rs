@@ -8,6 +8,7 @@ mod common;
 mod edges;
 mod frequencies;
 mod full_neighbours;
+mod hetero;
 mod inputs;
 mod loader;
 mod logits;
