@@ -1,6 +1,8 @@
 //! Learned rows that stay on disk.
 
+use std::path::Path;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use tch::{Kind, Tensor};
 
@@ -31,9 +33,9 @@ pub struct StoredRows {
 /// If a file cannot be made.
 pub fn stored_rows(
     (manager, group): (&Rc<PartitionDataManager>, &dyn ProcessGroup),
-    book: &std::sync::Arc<PartitionBook>,
+    book: &Arc<PartitionBook>,
     ntypes: &[(usize, u64)],
-    (folder, width): (&std::path::Path, usize),
+    (folder, width): (&Path, usize),
 ) -> Result<(Vec<StoredRows>, SparseAdam)> {
     let ranks = (group, &**manager as _);
     let make = |ntype: usize, seed: u64, create: bool| {
@@ -80,7 +82,7 @@ impl StoredRows {
     pub(super) fn lookup(&self, ids: &[u64]) -> Result<Tensor> {
         let rows = self.weight.read(ids)?;
         let size = [ids.len() as i64, self.weight.width() as i64];
-        self.manager.store().counters().read(tensor_bytes(&rows));
+        self.manager.store().counters().read(size_of_val(&rows[..]) as u64);
         Ok(Tensor::f_from_slice(&rows)?.f_view(size)?)
     }
 
@@ -154,8 +156,4 @@ fn set_own_rows(tensor: &DistTensor<f32>, nodes: TypeNodes, rows: &Tensor) -> Re
         return Err(Error::Internal(problem));
     }
     tensor.write_from(nodes.first, tensor::slice(&rows))
-}
-
-fn tensor_bytes(values: &[f32]) -> u64 {
-    size_of_val(values) as u64
 }

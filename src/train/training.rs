@@ -7,6 +7,7 @@ use super::early_stopping::EarlyStopping;
 use super::sampled::SampledTrainer;
 use super::trained_set::{TrainedSet, trained_sets};
 use super::trainer::{Mark, Trainer};
+use crate::comm::barrier;
 use crate::error::{Error, Result};
 use crate::event::{EpochReport, Evaluation};
 use crate::nn::{LearningRate, Optimizer, OptimizerConfig, Schedule, clip_factor};
@@ -92,7 +93,7 @@ impl<'a> Training<'a> {
         trained_sets(self.trainer.parameters, self.trainer.forward)
     }
 
-    /// Takes over the state of a checkpoint, parameters included.
+    /// Takes over the state of a checkpoint, parameters included. One collective if there are rows on disk.
     ///
     /// # Errors
     /// If it is not one of this model.
@@ -112,6 +113,10 @@ impl<'a> Training<'a> {
         }
         self.learning_rate = progress.learning_rate;
         self.epoch = progress.epoch;
+        if !self.trainer.forward.stored().is_empty() {
+            // Other ranks read this one's rows.
+            barrier(self.trainer.group, &**manager)?;
+        }
         Ok(())
     }
 
