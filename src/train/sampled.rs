@@ -6,7 +6,7 @@ use tch::{Kind, Tensor};
 
 use super::trainer::Trainer;
 use super::update::{Reduce, update};
-use crate::dist::DistGraph;
+use crate::dist::GraphSource;
 use crate::error::Result;
 use crate::event::SampleReport;
 use crate::graph::Block;
@@ -70,7 +70,7 @@ impl SampledTrainer<'_> {
         let mut totals: Counts = [0.0; 10];
         let mut io = manager.store().counters().totals();
         let mut rows = self.loader.sampler().row_bytes();
-        self.loader.sampler().keep_rows(self.loader.graph(), room)?;
+        self.loader.keep_rows(room)?;
         for (step, batch) in self.loader.epoch(epoch).enumerate() {
             let (gradient, [loss, batches, a, b, c, seeds]) = self.step(&batch?, epoch, step)?;
             manager.set_phase(Phase::GatherGrads);
@@ -135,7 +135,7 @@ impl SampledTrainer<'_> {
 /// The blocks of a batch as graphs for a model's layers, with edge types if asked for.
 pub fn block_graphs(
     manager: &Rc<PartitionDataManager>,
-    graph: &DistGraph,
+    graph: &dyn GraphSource,
     batch: &MiniBatch,
     edge_types: bool,
 ) -> Result<Vec<BlockGraph>> {

@@ -11,6 +11,8 @@ mod full_neighbours;
 mod inputs;
 mod loader;
 mod logits;
+mod optimized;
 mod rows;
+mod sources;
 mod support;
 mod training;
