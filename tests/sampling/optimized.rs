@@ -11,21 +11,27 @@ use sar::testing::on_ranks;
 use crate::common;
 use crate::support::{Opened, open, write_graph};
 
+/// How seeds come together.
+enum How<'a> {
+    Drawn,
+    Optimized(Option<&'a Path>),
+}
+
 /// The batches of an epoch on each rank, put together beforehand or as they come.
 fn batches(
     opened: &Opened,
     seeds: &[Vec<u64>],
     config: DataLoaderConfig,
-    optimized: Option<Option<&Path>>,
+    how: How<'_>,
 ) -> Result<Vec<Vec<MiniBatch>>> {
     on_ranks(seeds.len(), seeds.len(), |context| {
         let sampler = DistNeighborSampler::new(vec![Fanout::ALL])?;
         let ranks = (&*context.group, &NoHooks as _);
         let seeds = seeds[context.rank].clone();
         let loader = DataLoader::new(opened.graph.clone(), seeds, sampler, config, ranks)?;
-        let loader = match optimized {
-            Some(cache) => loader.precompute_optimized_batches(cache)?,
-            None => loader,
+        let loader = match how {
+            How::Drawn => loader,
+            How::Optimized(cache) => loader.precompute_optimized_batches(cache)?,
         };
         loader.epoch(1).collect()
     })
@@ -54,8 +60,8 @@ fn seeds_with_common_neighbours_come_together() {
     let folder = tempfile::tempdir().unwrap();
     let opened = groups(folder.path());
     let seeds = [(0..120).rev().collect::<Vec<u64>>()];
-    let run = |optimized| batches(&opened, &seeds, config(10), optimized).unwrap().remove(0);
-    let (drawn, optimized) = (run(None), run(Some(None)));
+    let run = |how| batches(&opened, &seeds, config(10), how).unwrap().remove(0);
+    let (drawn, optimized) = (run(How::Drawn), run(How::Optimized(None)));
     assert_eq!((drawn.len(), optimized.len()), (12, 12));
     let mut all = seeds_of(&optimized).concat();
     all.sort_unstable();
@@ -68,9 +74,9 @@ fn seeds_with_common_neighbours_come_together() {
     assert!(inputs(&optimized) < 160, "{}", inputs(&optimized));
     assert!(inputs(&drawn) > 350, "{}", inputs(&drawn));
     // The same again, and in the same order without shuffling.
-    assert_eq!(seeds_of(&run(Some(None))), seeds_of(&optimized));
+    assert_eq!(seeds_of(&run(How::Optimized(None))), seeds_of(&optimized));
     let plain = DataLoaderConfig { shuffle: false, ..config(10) };
-    let plain = batches(&opened, &seeds, plain, Some(None)).unwrap().remove(0);
+    let plain = batches(&opened, &seeds, plain, How::Optimized(None)).unwrap().remove(0);
     assert_ne!(seeds_of(&plain), seeds_of(&optimized));
     let sorted = |batches: &[MiniBatch]| {
         let mut seeds = seeds_of(batches);
@@ -84,7 +90,7 @@ fn seeds_with_common_neighbours_come_together() {
 fn ranks_have_as_many_batches_whatever_their_seeds() {
     let opened = open(&common::repository("data/karate/karate.json"), &IndexConfig::default());
     let seeds = [(0..20).collect::<Vec<u64>>(), vec![30, 29, 33], vec![]];
-    let all = batches(&opened, &seeds, config(4), Some(None)).unwrap();
+    let all = batches(&opened, &seeds, config(4), How::Optimized(None)).unwrap();
     for (batches, seeds) in all.iter().zip(&seeds) {
         assert_eq!(batches.len(), 5);
         assert!(batches.iter().all(|batch| batch.seeds().len() <= 4));
@@ -103,7 +109,7 @@ fn a_cache_is_used_again_and_refused_if_it_is_stale() {
     let seeds = [(0..16).collect::<Vec<u64>>()];
     let cache = folder.path().join("made/batches");
     let run = |opened: &Opened, seeds: &[Vec<u64>], config| {
-        batches(opened, seeds, config, Some(Some(&cache))).map(|b| seeds_of(&b[0]))
+        batches(opened, seeds, config, How::Optimized(Some(&cache))).map(|b| seeds_of(&b[0]))
     };
     let first = run(&karate, &seeds, config(4)).unwrap();
     let file = folder.path().join("made/batches_0_4");

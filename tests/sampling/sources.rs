@@ -37,7 +37,9 @@ fn run<G: ProcessGroup + Send + 'static>(
     work: &(impl Fn(Rc<dyn ProcessGroup>) + Sync),
 ) {
     std::thread::scope(|scope| {
-        groups.into_iter().for_each(|group| drop(scope.spawn(move || work(Rc::new(group)))));
+        for group in groups {
+            scope.spawn(move || work(Rc::new(group)));
+        }
     });
 }
 
