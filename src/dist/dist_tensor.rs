@@ -147,6 +147,26 @@ impl<T: Element> DistTensor<T> {
         DistTensor { book, policy, file, num_rows, width, element }
     }
 
+    /// Its name, which is that of its file.
+    pub fn name(&self) -> &str {
+        self.file.path.file_stem().and_then(|name| name.to_str()).unwrap_or_default()
+    }
+
+    /// Rows.
+    pub fn len(&self) -> u64 {
+        self.num_rows
+    }
+
+    /// Whether there are no rows.
+    pub fn is_empty(&self) -> bool {
+        self.num_rows == 0
+    }
+
+    /// Element type.
+    pub fn dtype(&self) -> Dtype {
+        T::DTYPE
+    }
+
     /// Rows and elements per row.
     pub fn shape(&self) -> [u64; 2] {
         [self.num_rows, self.width as u64]
@@ -286,12 +306,12 @@ impl<T: Element> DistTensor<T> {
         Ok(order)
     }
 
-    fn write_range(&self, first: u64, values: &[T]) -> Result<()> {
+    pub(super) fn write_range(&self, first: u64, values: &[T]) -> Result<()> {
         let at = self.file.start + first * (self.width * size_of::<T>()) as u64;
         self.write_bytes(at, bytemuck::cast_slice(values))
     }
 
-    fn chunks(&self, rows: Range<u64>) -> impl Iterator<Item = Range<u64>> + use<T> {
+    pub(super) fn chunks(&self, rows: Range<u64>) -> impl Iterator<Item = Range<u64>> + use<T> {
         let step = (CHUNK / (self.width * size_of::<T>()).max(1)).max(1);
         let end = rows.end;
         rows.step_by(step).map(move |start| start..end.min(start + step as u64))

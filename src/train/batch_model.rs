@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use super::sampled::{FEATURES, block_graphs};
 use crate::comm::ProcessGroup;
-use crate::dist::DistGraph;
+use crate::dist::GraphSource;
 use crate::error::Result;
 use crate::loader::MiniBatch;
 use crate::nn::Model;
@@ -18,7 +18,7 @@ pub trait BatchModel {
         &'b self,
         manager: &Rc<PartitionDataManager>,
         parameters: &ParameterSet,
-        batch: (&DistGraph, &MiniBatch),
+        batch: (&dyn GraphSource, &MiniBatch),
     ) -> Result<Box<dyn BatchForward + 'b>>;
 
     /// Updates learned rows with the gradients that were [kept](BatchForward::keep_gradients) on all ranks. Every rank calls this
@@ -58,7 +58,7 @@ impl BatchModel for GraphBatches<'_> {
         &'b self,
         manager: &Rc<PartitionDataManager>,
         parameters: &ParameterSet,
-        (graph, batch): (&DistGraph, &MiniBatch),
+        (graph, batch): (&dyn GraphSource, &MiniBatch),
     ) -> Result<Box<dyn BatchForward + 'b>> {
         let features = batch.input(FEATURES)?.f_to_kind(parameters.kind())?;
         Ok(Box::new(GraphBatch {

@@ -10,7 +10,7 @@ use super::forward::NodeInput;
 use super::relation_degrees::RelationDegrees;
 use super::sampled::FEATURES;
 use crate::comm::{NoHooks, ProcessGroup};
-use crate::dist::{DistGraph, SparseAdam};
+use crate::dist::{GraphSource, SparseAdam};
 use crate::error::{Error, Result};
 use crate::graph::HeteroBlock;
 use crate::loader::MiniBatch;
@@ -65,7 +65,7 @@ impl BatchModel for HeteroBatches<'_> {
         &'b self,
         manager: &Rc<PartitionDataManager>,
         parameters: &ParameterSet,
-        (graph, batch): (&DistGraph, &MiniBatch),
+        (graph, batch): (&dyn GraphSource, &MiniBatch),
     ) -> Result<Box<dyn BatchForward + 'b>> {
         let book = graph.book();
         let blocks = batch.blocks.iter().map(|block| HeteroBlock::new(block, book));

@@ -7,7 +7,7 @@ use tch::{Kind, Tensor};
 use super::batch_model::BatchModel;
 use super::trainer::Trainer;
 use super::update::{Reduce, update};
-use crate::dist::DistGraph;
+use crate::dist::GraphSource;
 use crate::error::Result;
 use crate::event::SampleReport;
 use crate::graph::Block;
@@ -56,8 +56,8 @@ type Counts = [f64; 10];
 
 impl SampledTrainer<'_> {
     /// One pass (epochs count from 1): for each batch a forward and a backward pass, one collective, and the optimizer's update,
-    /// the same on every rank; with learned rows, three more collectives per node type and the update of the batches' rows. No turns are taken: all ranks are in memory side by side. In `room` bytes the rows of the most
-    /// frequent nodes are kept.
+    /// the same on every rank; with learned rows, three more collectives per node type, and the update of the batches' rows. No
+    /// turns are taken: all ranks are in memory side by side. In `room` bytes the rows of the most frequent nodes are kept.
     pub fn pass(
         &self,
         epoch: u32,
@@ -69,7 +69,7 @@ impl SampledTrainer<'_> {
         let mut totals: Counts = [0.0; 10];
         let mut io = manager.store().counters().totals();
         let mut rows = self.loader.sampler().row_bytes();
-        self.loader.sampler().keep_rows(self.loader.graph(), room)?;
+        self.loader.keep_rows(room)?;
         for (step, batch) in self.loader.epoch(epoch).enumerate() {
             let (gradient, [loss, batches, a, b, c, seeds]) = self.step(&batch?, epoch, step)?;
             manager.set_phase(Phase::GatherGrads);
@@ -133,7 +133,7 @@ impl SampledTrainer<'_> {
 /// The blocks of a batch as graphs for a model's layers, with edge types if asked for.
 pub fn block_graphs(
     manager: &Rc<PartitionDataManager>,
-    graph: &DistGraph,
+    graph: &dyn GraphSource,
     batch: &MiniBatch,
     edge_types: bool,
 ) -> Result<Vec<BlockGraph>> {

@@ -4,8 +4,11 @@ use std::path::Path;
 
 use super::checkpoint::{Checkpoint, Progress};
 use super::early_stopping::EarlyStopping;
+use super::learner::Learner;
+use super::link_epoch::LinkLoaders;
+use super::link_trainer::LinkTrainer;
 use super::sampled::SampledTrainer;
-use super::trained_set::{TrainedSet, trained_sets};
+use super::trained_set::TrainedSet;
 use super::trainer::{Mark, Trainer};
 use crate::comm::barrier;
 use crate::error::{Error, Result};
@@ -49,8 +52,7 @@ impl Regime {
 
 /// One rank's part of a training, between two epochs.
 pub struct Training<'a> {
-    pub(super) trainer: &'a Trainer<'a>,
-    samples: Option<SampledTrainer<'a>>,
+    learner: Learner<'a>,
     pub(super) regime: Regime,
     /// One for each of [`sets`](Training::sets) that has none of its own; these come first.
     pub(super) optimizers: Vec<Optimizer>,
@@ -73,24 +75,47 @@ impl<'a> Training<'a> {
         regime: Regime,
     ) -> Result<Self> {
         regime.check(trainer.totals.val > 0, ("nodes", "--val-mask-key KEY"))?;
-        let sets = 1 + trainer.forward.learned().len();
-        let optimizers = (0..sets).map(|_| Optimizer::new(regime.optimizer, trainer.manager));
+        Self::of(Learner::Nodes(trainer, samples), regime)
+    }
+
+    /// A training that predicts edges, before the first epoch. The metric that epochs are judged by is the mean reciprocal rank.
+    /// Ranks work side by side from here on: none has a turn.
+    ///
+    /// # Errors
+    /// If a constant of the regime makes no sense, it needs validation edges and there are none, or no edge is trained on.
+    pub fn of_links(
+        trainer: &'a LinkTrainer<'a>,
+        loaders: &'a LinkLoaders,
+        regime: Regime,
+    ) -> Result<Self> {
+        let flag = "--val-fraction SHARE or --val-mask-key KEY";
+        regime.check(!loaders.val.is_empty(), ("edges", flag))?;
+        if loaders.train.is_empty() {
+            return Err(Error::config("--task link", "no edge is trained on")
+                .with_hint("say which are with --train-mask-key KEY"));
+        }
+        Self::of(Learner::Links(trainer, loaders), regime)
+    }
+
+    fn of(learner: Learner<'a>, regime: Regime) -> Result<Self> {
+        let manager = learner.manager();
+        let sets = learner.sets().iter().filter(|set| set.parameters().is_some()).count();
+        let optimizers = (0..sets).map(|_| Optimizer::new(regime.optimizer, manager));
         Ok(Training {
-            trainer,
-            samples,
+            learner,
             regime,
             optimizers: optimizers.collect::<Result<_>>()?,
             learning_rate: LearningRate::new(regime.optimizer.lr(), regime.schedule)?,
             early_stopping: regime.patience.map(EarlyStopping::new),
             epoch: 0,
             row_bytes_needed: 0,
-            mark: trainer.mark(),
+            mark: Mark::now(manager),
         })
     }
 
     /// Everything that is trained.
     fn sets(&self) -> Vec<TrainedSet<'a>> {
-        trained_sets(self.trainer.parameters, self.trainer.forward)
+        self.learner.sets()
     }
 
     /// Takes over the state of a checkpoint, parameters included. One collective if there are rows on disk.
@@ -98,7 +123,7 @@ impl<'a> Training<'a> {
     /// # Errors
     /// If it is not one of this model.
     pub fn set_state(&mut self, checkpoint: &Checkpoint) -> Result<()> {
-        let (progress, manager) = (checkpoint.progress, self.trainer.manager);
+        let (progress, manager) = (checkpoint.progress, self.learner.manager());
         let sets = self.sets();
         let mut optimizers = self.optimizers.iter_mut();
         let mut best = Vec::new();
@@ -113,9 +138,9 @@ impl<'a> Training<'a> {
         }
         self.learning_rate = progress.learning_rate;
         self.epoch = progress.epoch;
-        if !self.trainer.forward.stored().is_empty() {
+        if sets.iter().any(|set| set.parameters().is_none()) {
             // Other ranks read this one's rows.
-            barrier(self.trainer.group, &**manager)?;
+            barrier(self.learner.group(), &**manager)?;
         }
         Ok(())
     }
@@ -129,7 +154,7 @@ impl<'a> Training<'a> {
     pub fn stop(&self) -> Option<String> {
         let early_stopping = self.early_stopping.as_ref()?;
         early_stopping.is_over(self.epoch).then(|| {
-            let name = self.trainer.loss.task().metric().name();
+            let name = self.learner.metric().name();
             let since = early_stopping.best().map_or(0, |(best, _)| best.epoch);
             format!(
                 "stopped after epoch {}: the validation {name} is best after epoch {since}, whose \
@@ -139,12 +164,17 @@ impl<'a> Training<'a> {
         })
     }
 
-    /// One epoch: a step, the optimizer's update, and an evaluation if something depends on one.
+    /// One epoch: a step (or one for each batch), the optimizer's update, and an evaluation if something depends on one.
     pub fn next_epoch(&mut self) -> Result<EpochReport> {
-        if let Some(samples) = self.samples {
-            return self.next_sampled_epoch(&samples);
+        match self.learner {
+            Learner::Nodes(trainer, None) => self.next_full_epoch(trainer),
+            Learner::Nodes(_, Some(samples)) => self.next_sampled_epoch(&samples),
+            Learner::Links(trainer, loaders) => self.next_link_epoch(trainer, loaders),
         }
-        let Training { trainer, regime, mark: begin, .. } = *self;
+    }
+
+    fn next_full_epoch(&mut self, trainer: &Trainer<'_>) -> Result<EpochReport> {
+        let Training { regime, mark: begin, .. } = *self;
         self.epoch += 1;
         let step = trainer.step(self.epoch, &begin, &mut |_| Ok(()))?;
         let factor = match regime.clip_norm {
@@ -193,9 +223,9 @@ impl<'a> Training<'a> {
 
     /// After the epoch's updates: what depends on the validation score, if there is one.
     pub(super) fn judge(&mut self, validation: Option<f64>) -> Result<()> {
-        let Trainer { loss, manager, .. } = self.trainer;
+        let manager = self.learner.manager();
         let sets = self.sets();
-        let more_is_better = loss.task().metric().more_is_better();
+        let more_is_better = self.learner.metric().more_is_better();
         let judged = validation.map(|score| (score, more_is_better));
         self.learning_rate.step(self.regime.schedule, judged);
         if let (Some(early_stopping), Some((score, more))) = (&mut self.early_stopping, judged) {
@@ -207,7 +237,7 @@ impl<'a> Training<'a> {
     /// Writes everything to go on from here; all ranks call this. `config` is kept with it. One collective if there are
     /// learned rows.
     pub fn write_checkpoint(&mut self, path: &Path, config: String) -> Result<()> {
-        let Trainer { group, manager, .. } = self.trainer;
+        let (group, manager) = (self.learner.group(), self.learner.manager());
         let best = self.early_stopping.as_ref().and_then(EarlyStopping::best);
         let mut arrays = Vec::new();
         for (i, set) in self.sets().into_iter().enumerate() {
@@ -220,10 +250,10 @@ impl<'a> Training<'a> {
             learning_rate: self.learning_rate,
             best: best.map(|(best, _)| best),
         };
-        Checkpoint::write(path, (config, progress), &arrays, (*group, &***manager))?;
+        Checkpoint::write(path, (config, progress), &arrays, (group, &**manager))?;
         drop(arrays);
         // The next epoch has as many turns as without a checkpoint.
-        self.mark = self.mark.turned(self.trainer.mark());
+        self.mark = self.mark.turned(Mark::now(manager));
         Ok(())
     }
 
@@ -236,9 +266,9 @@ impl<'a> Training<'a> {
             }
             epoch = best.epoch;
         }
-        let trainer = self.trainer;
+        let learner = self.learner;
         drop(self);
-        trainer.evaluate(epoch)
+        learner.evaluate(epoch)
     }
 }
 

@@ -8,7 +8,7 @@ use tch::Tensor;
 
 use super::config::{Relations, RunConfig};
 use super::hetero_graph::HeteroGraph;
-use super::labels::{Labelled, divisor, make_loss, take_up_labels};
+use super::labels::{Facts, Labelled, goal, take_up_labels};
 use super::link::train_link;
 use super::mfg::LabelledMfgs;
 use super::rank::{KIND, RankSetup, Surroundings};
@@ -20,8 +20,9 @@ use crate::event::Event;
 use crate::graph::TypeNodes;
 use crate::io::UNFINISHED;
 use crate::ipc::Phase;
-use crate::nn::{load_state_dict, save_state_dict, stored_out_feats};
-use crate::tape::{Constants, Graph, ParameterBuilder};
+use crate::nn::{Loss, load_state_dict, save_state_dict, stored_out_feats};
+use crate::spill::{Masks, PartitionDataManager, PointerTensor};
+use crate::tape::{Constants, Graph, ParameterBuilder, ParameterSet};
 use crate::train::{
     Checkpoint, Forward, GraphBatches, GraphModel, HeteroBatches, HeteroModel, RelationDegrees,
     SampledTrainer, Trainer, Training,
@@ -36,7 +37,7 @@ pub const CHECKPOINT: &str = "checkpoint.safetensors";
 /// Trains, from the run's checkpoint on if it is resumed.
 pub fn train(here: Surroundings<'_>, config: &RunConfig, resumed: bool) -> Result<()> {
     if let Some(how) = config.link.as_ref().zip(config.sampling.as_ref()) {
-        return train_link(here, config, how);
+        return train_link(here, (config, resumed), how);
     }
     let setup = RankSetup::new(here, config)?;
     match &config.relations {
@@ -56,8 +57,7 @@ fn train_whole(
     let stored = config.init_params.as_ref().map(|path| stored_out_feats(path, &config.model));
     let labelled = Labelled::all(setup, &whole.graph)?;
     let facts = take_up_labels(setup, config, here, (labelled, stored.transpose()?))?;
-    let loss = make_loss(setup, config, &facts)?;
-    let divisor = divisor(setup, &loss, &facts)?;
+    let goal = goal(setup, config, &facts)?;
     let mut builder = ParameterBuilder::new(config.seed);
     let model = config.model.build(&mut builder, whole.sizes(facts.outputs))?;
     let parameters = Rc::new(builder.finish(&setup.manager, KIND)?);
@@ -94,21 +94,7 @@ fn train_whole(
         }
     }
     let forward = GraphModel { model: &*model, graphs, features };
-    let trainer = Trainer {
-        manager: &setup.manager,
-        group: &*setup.group,
-        forward: &forward,
-        labels,
-        masks,
-        parameters: &parameters,
-        loss,
-        divisor,
-        outputs: facts.outputs,
-        totals: facts.totals,
-        seed: config.seed,
-        policy: config.policy,
-        constants: Constants::default(),
-    };
+    let trainer = trainer(setup, config, (&facts, goal), (labels, masks), (&forward, &parameters));
     let batches = GraphBatches { model: &*model, edge_types: config.model.kind.uses_edge_types() };
     let samples = sampling.zip(loader.as_ref()).map(|(how, loader)| SampledTrainer {
         full: &trainer,
@@ -135,8 +121,7 @@ fn train_relations(
     let stored = config.init_params.as_ref().map(|path| hetero.stored_out_feats(path));
     let labelled = (hetero.labelled(setup)?, stored.transpose()?);
     let facts = take_up_labels(setup, config, here, labelled)?;
-    let loss = make_loss(setup, config, &facts)?;
-    let divisor = divisor(setup, &loss, &facts)?;
+    let goal = goal(setup, config, &facts)?;
     let mut builder = ParameterBuilder::new(config.seed);
     let model = hetero.model(&mut builder, facts.outputs)?;
     let parameters = Rc::new(builder.finish(&setup.manager, KIND)?);
@@ -163,21 +148,8 @@ fn train_relations(
         Ok(HeteroBatches::new(&model, &inputs, optimizer, degrees.transpose()?))
     });
     let batches = batches.transpose()?;
-    let trainer = Trainer {
-        manager: &setup.manager,
-        group: &*setup.group,
-        forward: &forward,
-        labels: facts.labels.clone(),
-        masks: facts.masks.clone(),
-        parameters: &parameters,
-        loss,
-        divisor,
-        outputs: facts.outputs,
-        totals: facts.totals,
-        seed: config.seed,
-        policy: config.policy,
-        constants: Constants::default(),
-    };
+    let of_nodes = (facts.labels.clone(), facts.masks.clone());
+    let trainer = trainer(setup, config, (&facts, goal), of_nodes, (&forward, &parameters));
     let all_rows = |logits: &Tensor| Ok(logits.shallow_clone());
     let results = Results { nodes: facts.nodes, all_rows: &all_rows, texts: hetero.texts(setup) };
     let samples = sampling.zip(loader.as_ref()).zip(batches.as_ref());
@@ -188,6 +160,31 @@ fn train_relations(
         reduce: how.reduce,
     });
     run(&trainer, here, (config, resumed), samples, &results)
+}
+
+/// A rank's trainer.
+fn trainer<'a>(
+    setup: &'a RankSetup,
+    config: &RunConfig,
+    (facts, (loss, divisor)): (&Facts, (Loss, f64)),
+    (labels, masks): (PointerTensor, Masks),
+    (forward, parameters): (&'a dyn Forward, &'a Rc<ParameterSet>),
+) -> Trainer<'a> {
+    Trainer {
+        manager: &setup.manager,
+        group: &*setup.group,
+        forward,
+        labels,
+        masks,
+        parameters,
+        loss,
+        divisor,
+        outputs: facts.outputs,
+        totals: facts.totals,
+        seed: config.seed,
+        policy: config.policy,
+        constants: Constants::default(),
+    }
 }
 
 /// How results are written.
@@ -209,7 +206,8 @@ fn run(
     results: &Results<'_>,
 ) -> Result<()> {
     let Some(path) = &config.dump_step else {
-        run_epochs(trainer, here, (config, resumed), samples)?;
+        let training = Training::new(trainer, samples, config.regime())?;
+        run_epochs(training, here, (config, resumed), trainer.manager)?;
         let (ranks, learned) = ((trainer.group, &**trainer.manager), trainer.forward.all_rows());
         let path = config.out.join(WEIGHTS);
         return save_state_dict(&path, trainer.parameters, &learned, &results.texts, ranks);
@@ -221,14 +219,14 @@ fn run(
     dump.finish(trainer, &step)
 }
 
-fn run_epochs(
-    trainer: &Trainer<'_>,
+/// The epochs of a training, from the run's checkpoint on if it is resumed, and the evaluation at the end.
+pub(super) fn run_epochs(
+    mut training: Training<'_>,
     here: Surroundings<'_>,
     (config, resumed): (&RunConfig, bool),
-    samples: Option<SampledTrainer<'_>>,
+    manager: &PartitionDataManager,
 ) -> Result<()> {
     let tell = |event| if here.rank == 0 { here.events.send(event) } else { Ok(()) };
-    let mut training = Training::new(trainer, samples, config.regime())?;
     if resumed {
         training.set_state(&Checkpoint::open(&config.out.join(CHECKPOINT))?)?;
     }
@@ -249,7 +247,7 @@ fn run_epochs(
         tell(Event::Note(why))?;
     }
     let evaluation = training.finish()?;
-    trainer.manager.set_phase(Phase::Finishing);
+    manager.set_phase(Phase::Finishing);
     tell(Event::Evaluation(evaluation))
 }
 

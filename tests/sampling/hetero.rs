@@ -92,7 +92,7 @@ fn step(
     loss: impl Fn(&Tensor) -> Result<Tensor>,
 ) -> Result<Step> {
     let manager = &context.manager;
-    let forward = batches.take_up(manager, &made.parameters, (whole, batch))?;
+    let forward = batches.take_up(manager, &made.parameters, (whole as _, batch))?;
     let mut tape = Tape::training(manager, &made.parameters, Policy::Rematerialise, (1, 1));
     let (output, learned) = forward.forward(&mut tape)?;
     let logits = output.pin()?.copy();
@@ -185,7 +185,7 @@ fn difference(
     let first = book.node_type_range(context.rank, PAPER).start;
     // Another order than that of the full graph.
     let seeds: Vec<u64> = (0..own.own as u64).rev().map(|row| first + row).collect();
-    let batch = sampler(whole, config.layers)?.sample(whole, &seeds, key(0))?;
+    let batch = sampler(whole, config.layers)?.sample(&**whole, &seeds, key(0))?;
     let step = step(context, &made, &batches, (whole, &batch), cotangent)?;
     drop(batches);
     // Every rank sends the gradients of the rows that it used, and finds those of its own nodes in the sum.
@@ -305,7 +305,7 @@ fn check_rank(
     let seeds = ids(&expected, "seeds");
     let homogeneous = seeds.iter().map(|id| book.to_homogeneous(PAPER, *id).unwrap());
     let homogeneous: Vec<u64> = homogeneous.collect();
-    let batch = sampler(whole, 2)?.sample(whole, &homogeneous, key(0))?;
+    let batch = sampler(whole, 2)?.sample(&**whole, &homogeneous, key(0))?;
     check_blocks(&batch, whole, &expected);
     let batches = HeteroBatches::new(&made.model, &made.features, optimizer, None);
     let counters = IoCounters::default();

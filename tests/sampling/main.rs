@@ -12,6 +12,8 @@ mod hetero;
 mod inputs;
 mod loader;
 mod logits;
+mod optimized;
 mod rows;
+mod sources;
 mod support;
 mod training;
