@@ -56,8 +56,8 @@ type Counts = [f64; 10];
 
 impl SampledTrainer<'_> {
     /// One pass (epochs count from 1): for each batch a forward and a backward pass, one collective, and the optimizer's update,
-    /// the same on every rank; with learned rows, three more collectives per node type and the update of the batches' rows. No turns are taken: all ranks are in memory side by side. In `room` bytes the rows of the most
-    /// frequent nodes are kept.
+    /// the same on every rank; with learned rows, three more collectives per node type, and the update of the batches' rows. No
+    /// turns are taken: all ranks are in memory side by side. In `room` bytes the rows of the most frequent nodes are kept.
     pub fn pass(
         &self,
         epoch: u32,

@@ -86,7 +86,8 @@ impl<'a> TrainedSet<'a> {
             optimizer.map(Optimizer::state).unwrap_or_default();
         let kept = |name: &str, value: Option<PointerTensor>| {
             let value = value?;
-            Some(self.array(name, &value.size().to_vec(), move || Ok(value.pin()?.shallow_clone())))
+            let size = value.size().to_vec();
+            Some(self.array(name, &size, move || Ok(value.pin()?.shallow_clone())))
         };
         let mut arrays = Vec::new();
         match self.values {
