@@ -48,10 +48,9 @@ pub fn narrow_to_bf16(values: &[f32], narrow: &mut [u16]) {
     blocks.for_each(|pair| vectorised(pair, narrow_block));
 }
 
-/// The values of bfloat16s.
+/// The values of bfloat16s. On this thread alone, which may be one that reads ahead.
 pub fn widen_bf16(narrow: &[u16], values: &mut [f32]) {
-    let blocks = narrow.par_chunks(BLOCK).zip(values.par_chunks_mut(BLOCK));
-    blocks.for_each(|pair| vectorised(pair, widen_block));
+    vectorised((narrow, values), widen_block);
 }
 
 #[cfg(test)]
