@@ -116,9 +116,10 @@ fn check_links(
     let config = ModelConfig { layers: 2, hidden: 8, dropout: 0.0, ..ModelConfig::default() };
     let sizes = Sizes { in_feats: 34, out_feats: 8, num_rels: 1 };
     let model = config.build(&mut builder, sizes)?;
-    let score = match case.tensors.contains_key("param.score.weight") {
-        true => builder.scope("score", |builder| LinkScore::bilinear(builder, 8)),
-        false => LinkScore::Dot,
+    let score = if case.tensors.contains_key("param.score.weight") {
+        builder.scope("score", |builder| LinkScore::bilinear(builder, 8))
+    } else {
+        LinkScore::Dot
     };
     let parameters = Rc::new(builder.finish(&context.manager, Kind::Double)?);
     load_state_dict(start, &parameters, &[])?;
