@@ -78,7 +78,8 @@ pub fn write_index(
         let values = column(key)?;
         if let Some(bad) = values.iter().find(|p| !(**p >= 0.0 && p.is_finite())) {
             let problem = format!("holds {bad}; a probability is finite and 0 or more");
-            return Err(Error::input(partition.edge_features().path(), key, problem));
+            return Err(Error::input(partition.edge_features().path(), key, problem)
+                .with_hint("name another edge feature; probabilities need not sum to 1"));
         }
         write(bytemuck::cast_slice(&values))?;
     }
