@@ -16,7 +16,7 @@ const BLOCK: usize = 1 << 16;
 pub struct IndexConfig {
     /// Weights that models multiply messages by, by the key of an edge feature.
     pub weight: Option<String>,
-    /// Unnormalised probabilities that edges are drawn with, likewise.
+    /// Unnormalised probabilities that edges are drawn with, likewise. A node whose edges all have probability 0 gives none.
     pub probability: Option<String>,
     /// Whether a list given to [`write_index`] stands in the place of the probabilities.
     pub drawn: bool,
