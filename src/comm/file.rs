@@ -2,8 +2,8 @@
 //!
 //! One file per collective and sender, removed by the sender when a collective after it (and after its last
 //! reading, if it is kept) is complete. Layout, in native byte order (files never leave the machine): the messages back to back, then the index (one entry per recipient: offset u64,
-//! length u64, crc32 u64) and the number of bytes at the file's front that lie in the page cache (u64), then the crc32 of
-//! these (u64). The index comes last because lengths are known last; its place follows from the file's length.
+//! length u64, crc32 u64), the number of bytes at the file's front that lie in the page cache, and the number of those that count
+//! towards the sender's share of it (u64 each), then the crc32 of these (u64). The index comes last because lengths are known last; its place follows from the file's length.
 
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use super::group::{Collective, Inbox, Outbox, Posted, ProcessGroup, ReadOutboxes, Recipient};
 use crate::error::{Error, Result};
-use crate::io::{FileWriter, IoCounters, Storage, StorageFile, read_split};
+use crate::io::{FileWriter, IoCounters, Storage, StorageFile, overlap, read_split};
 use crate::ipc::Control;
 
 /// Where a message lies in its file: offset, length, crc32.
@@ -89,7 +89,7 @@ impl ProcessGroup for FileGroup {
         let path = self.path(collective.sequence, from);
         let failed = |e| Error::io("read", &path, e);
         let file = self.storage.open(&path).map_err(failed)?;
-        let index_len = (self.world_size() * size_of::<Entry>() + 16) as u64;
+        let index_len = (self.world_size() * size_of::<Entry>() + 24) as u64;
         let index_at = file.byte_len().map_err(failed)?.checked_sub(index_len);
         let index_at =
             index_at.ok_or_else(|| Error::corrupt(&path, "is too short for its index"))?;
@@ -99,15 +99,16 @@ impl ProcessGroup for FileGroup {
         if u64::from(crc32fast::hash(bytemuck::cast_slice(index))) != checksum[0] {
             return Err(Error::corrupt(&path, "the checksum of the index does not match"));
         }
-        let (entries, cached) = index.split_at(index.len() - 1);
+        let (entries, fronts) = index.split_at(index.len() - 2);
         let [offset, len, checksum] = bytemuck::cast_slice::<u64, Entry>(entries)[self.rank];
-        let cached = cached[0];
+        let (cached, shared) = (fronts[0], fronts[1]);
         let counters = self.counters.clone();
         let hasher = crc32fast::Hasher::new();
         Ok(Box::new(FileInbox {
             path,
             file,
             cached,
+            shared,
             offset,
             remaining: len,
             checksum,
@@ -176,7 +177,9 @@ impl Outbox for FileOutbox<'_> {
     fn post(mut self: Box<Self>) -> Result<Posted> {
         self.end_message();
         let mut index: Vec<u64> = bytemuck::cast_slice(&self.entries).to_vec();
-        index.push(self.file.cached());
+        let shared = self.file.shared();
+        index.extend([self.file.cached(), shared]);
+        self.group.counters.cached(shared);
         index.push(u64::from(crc32fast::hash(bytemuck::cast_slice(&index))));
         self.append(bytemuck::cast_slice(&index))?;
         let written = self.file.finish();
@@ -191,6 +194,8 @@ struct FileInbox {
     file: Box<dyn StorageFile>,
     /// Bytes at the file's front that lie in the page cache.
     cached: u64,
+    /// How many of these count towards the sender's share of it.
+    shared: u64,
     offset: u64,
     remaining: u64,
     checksum: u64,
@@ -216,6 +221,7 @@ impl Inbox for FileInbox {
         let read = read_split(&*self.file, self.cached, bytes, self.offset);
         read.map_err(|e| Error::io("read", &self.path, e))?;
         self.hasher.update(bytes);
+        self.counters.cached(overlap(self.shared, self.offset, len));
         self.offset += len;
         self.remaining -= len;
         self.counters.read(len);

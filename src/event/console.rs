@@ -52,8 +52,8 @@ impl Console {
                 self.epochs,
                 report.epoch_s,
                 report.lock_turns,
-                size(report.bytes_written),
-                size(report.bytes_read),
+                size(report.io.written),
+                size(report.io.read),
             ),
         }
     }

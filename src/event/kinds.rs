@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::scores::{Confusion, Metric, Scores};
+use crate::io::IoTotals;
 
 /// Something a rank has to say.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -38,10 +39,8 @@ pub struct EpochReport {
     pub epoch_s: f64,
     /// Turns taken by each worker.
     pub lock_turns: u64,
-    /// Bytes written to spill and exchange files by all ranks.
-    pub bytes_written: u64,
-    /// Bytes read from spill, exchange and feature files by all ranks.
-    pub bytes_read: u64,
+    /// Bytes written and read by all ranks.
+    pub io: IoTotals,
     /// Of an epoch on sampled neighbourhoods.
     pub samples: Option<SampleReport>,
 }

@@ -54,8 +54,9 @@ impl MetricsFile {
         }
         line.field("epoch_s", report.epoch_s);
         line.field("lock_turns", report.lock_turns);
-        line.field("bytes_written", report.bytes_written);
-        line.field("bytes_read", report.bytes_read);
+        line.field("bytes_written", report.io.written);
+        line.field("bytes_read", report.io.read);
+        line.field("bytes_cached", report.io.cached);
         if let Some(samples) = report.samples {
             line.field("batches", samples.batches);
             line.field("row_bytes_needed", samples.row_bytes_needed);
@@ -120,6 +121,7 @@ fn is_epoch_until(line: &str, epoch: u32) -> bool {
 mod tests {
     use super::super::Metric;
     use super::*;
+    use crate::io::IoTotals;
 
     fn report(epoch: u32) -> EpochReport {
         let metric = Metric::Accuracy;
@@ -131,8 +133,7 @@ mod tests {
             validation: None,
             epoch_s: 0.25,
             lock_turns: 7,
-            bytes_written: 1,
-            bytes_read: 2,
+            io: IoTotals { written: 1, read: 2, cached: 1 },
             samples: None,
         }
     }
@@ -146,7 +147,7 @@ mod tests {
             file.epoch(&report(epoch), 3).unwrap();
         }
         let all = std::fs::read_to_string(&path).unwrap();
-        let line = r#"{"event":"epoch","epoch":1,"loss":null,"train_acc":0.5,"val_acc":null,"test_acc":1.0,"lr":0.01,"epoch_s":0.25,"lock_turns":7,"bytes_written":1,"bytes_read":2,"peak_memory_bytes":3}"#;
+        let line = r#"{"event":"epoch","epoch":1,"loss":null,"train_acc":0.5,"val_acc":null,"test_acc":1.0,"lr":0.01,"epoch_s":0.25,"lock_turns":7,"bytes_written":1,"bytes_read":2,"bytes_cached":1,"peak_memory_bytes":3}"#;
         assert_eq!(all.lines().next(), Some(line));
         std::fs::write(&path, format!("{all}{{\"event\":\"ep")).unwrap();
         let mut file = MetricsFile::resume(&path, 3).unwrap();

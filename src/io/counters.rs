@@ -1,7 +1,10 @@
 //! How many bytes a rank wrote to and read from its own files.
 
+use std::ops::Sub;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+
+use serde::{Deserialize, Serialize};
 
 /// Counts of one rank, shared by everything that does I/O for it.
 #[derive(Debug, Clone, Default)]
@@ -13,15 +16,45 @@ pub struct IoCounters {
 struct Inner {
     written: AtomicU64,
     read: AtomicU64,
+    cached: AtomicU64,
 }
 
 /// A reading of [`IoCounters`], in bytes since the start.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IoTotals {
     /// Bytes written to spill and exchange files.
     pub written: u64,
     /// Bytes read from spill and exchange files and, by ranges, from feature files.
     pub read: u64,
+    /// Of these bytes, those that were written to and read from the part of the page cache that the memory budget has room
+    /// for. The disk sees none of them, unless the system writes out pages that have become old.
+    pub cached: u64,
+}
+
+impl IoTotals {
+    /// As numbers that can be summed over ranks.
+    pub fn to_f64(self) -> [f64; 3] {
+        [self.written, self.read, self.cached].map(|bytes| bytes as f64)
+    }
+
+    /// Of sums over ranks.
+    pub fn from_f64(numbers: [f64; 3]) -> Self {
+        let [written, read, cached] = numbers.map(|bytes| bytes as u64);
+        IoTotals { written, read, cached }
+    }
+}
+
+/// What has been counted since an earlier reading.
+impl Sub for IoTotals {
+    type Output = IoTotals;
+
+    fn sub(self, before: IoTotals) -> IoTotals {
+        IoTotals {
+            written: self.written - before.written,
+            read: self.read - before.read,
+            cached: self.cached - before.cached,
+        }
+    }
 }
 
 impl IoCounters {
@@ -35,11 +68,17 @@ impl IoCounters {
         self.inner.read.fetch_add(bytes, Ordering::Relaxed);
     }
 
+    /// Counts `bytes` of those written or read as bytes of the page cache.
+    pub fn cached(&self, bytes: u64) {
+        self.inner.cached.fetch_add(bytes, Ordering::Relaxed);
+    }
+
     /// What has been counted so far.
     pub fn totals(&self) -> IoTotals {
         IoTotals {
             written: self.inner.written.load(Ordering::Relaxed),
             read: self.inner.read.load(Ordering::Relaxed),
+            cached: self.inner.cached.load(Ordering::Relaxed),
         }
     }
 }

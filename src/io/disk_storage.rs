@@ -168,6 +168,14 @@ impl FileWriter for DiskWriter {
         }
     }
 
+    fn shared(&self) -> u64 {
+        match (&self.way, &self.storage.share) {
+            (_, None) => 0,
+            (Way::Cached, Some(_)) => self.len,
+            (Way::Dropped(_) | Way::Direct(_), Some(_)) => self.cached,
+        }
+    }
+
     fn finish(mut self: Box<Self>) -> io::Result<Box<dyn StorageFile>> {
         match std::mem::replace(&mut self.way, Way::Cached) {
             Way::Cached => {}

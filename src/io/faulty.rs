@@ -78,6 +78,10 @@ impl FileWriter for FaultyWriter {
         self.inner.cached()
     }
 
+    fn shared(&self) -> u64 {
+        self.inner.shared()
+    }
+
     fn finish(self: Box<Self>) -> io::Result<Box<dyn StorageFile>> {
         let FaultyWriter { storage, inner } = *self;
         storage.write_fault()?;

@@ -115,6 +115,10 @@ impl FileWriter for MeteredWriter {
         self.inner.cached()
     }
 
+    fn shared(&self) -> u64 {
+        self.inner.shared()
+    }
+
     fn finish(self: Box<Self>) -> io::Result<Box<dyn StorageFile>> {
         self.inner.finish()
     }

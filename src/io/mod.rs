@@ -42,4 +42,5 @@ pub(crate) use page_cache::drop_pages;
 pub use process_memory::{anonymous_bytes, peak_anonymous_bytes, reset_peak};
 pub use ranged_read::read_ranges;
 pub use row_file::RowFile;
+pub(crate) use storage::overlap;
 pub use storage::{FileWriter, Storage, StorageFile, read_split};

@@ -31,6 +31,10 @@ pub trait FileWriter: Send {
     fn write(&mut self, bytes: &[u8]) -> io::Result<()>;
     /// How many bytes at the front are better read through the page cache, where they lie, than around it.
     fn cached(&self) -> u64;
+    /// How many bytes at the front count towards the share of the page cache that the storage keeps to.
+    fn shared(&self) -> u64 {
+        0
+    }
     /// Ends the file: what was written can be read by everybody.
     fn finish(self: Box<Self>) -> io::Result<Box<dyn StorageFile>>;
 }
@@ -52,13 +56,18 @@ pub fn read_split(
     bytes: &mut [u8],
     offset: u64,
 ) -> io::Result<()> {
-    let front = cached.saturating_sub(offset).min(bytes.len() as u64) as usize;
+    let front = overlap(cached, offset, bytes.len() as u64) as usize;
     let (front, rest) = bytes.split_at_mut(front);
     let at = offset + front.len() as u64;
     if !front.is_empty() {
         file.read_exact_at(front, offset)?;
     }
     if rest.is_empty() { Ok(()) } else { file.read_around(rest, at) }
+}
+
+/// How many of `len` bytes from `offset` lie among the first `front` of a file.
+pub(crate) fn overlap(front: u64, offset: u64, len: u64) -> u64 {
+    front.saturating_sub(offset).min(len)
 }
 
 impl StorageFile for File {

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
-use crate::io::{FileWriter, IoCounters, Storage, StorageFile, read_split};
+use crate::io::{FileWriter, IoCounters, Storage, StorageFile, overlap, read_split};
 
 /// The folder of a rank's spill files.
 pub struct SpillStore {
@@ -94,9 +94,10 @@ impl SpillWriter {
     /// Ends the file.
     pub(super) fn finish(self) -> Result<Rc<SpillFile>> {
         let SpillWriter { file, guard, counters, .. } = self;
-        let cached = file.cached();
+        let (cached, shared) = (file.cached(), file.shared());
+        counters.cached(shared);
         let file = file.finish().map_err(|e| Error::io("write", &guard.path, e))?;
-        Ok(Rc::new(SpillFile { file, guard, counters, cached }))
+        Ok(Rc::new(SpillFile { file, guard, counters, cached, shared }))
     }
 }
 
@@ -115,6 +116,8 @@ pub(super) struct SpillFile {
     counters: IoCounters,
     /// Bytes at the front that lie in the page cache.
     cached: u64,
+    /// How many of these count towards this rank's share of it.
+    shared: u64,
 }
 
 impl SpillFile {
@@ -135,12 +138,14 @@ pub struct SpillReader<'a> {
 impl SpillReader<'_> {
     /// Fills `bytes` from the file.
     pub fn read(&mut self, bytes: &mut [u8]) -> Result<()> {
-        let SpillFile { file, guard, counters, cached } = self.file;
-        read_split(&**file, *cached, bytes, self.extent.offset + self.read)
+        let SpillFile { file, guard, counters, cached, shared } = self.file;
+        let (offset, len) = (self.extent.offset + self.read, bytes.len() as u64);
+        read_split(&**file, *cached, bytes, offset)
             .map_err(|e| Error::io("read", &guard.path, e))?;
         self.checksum.update(bytes);
-        self.read += bytes.len() as u64;
-        counters.read(bytes.len() as u64);
+        self.read += len;
+        counters.read(len);
+        counters.cached(overlap(*shared, offset, len));
         Ok(())
     }
 

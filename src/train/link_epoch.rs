@@ -42,8 +42,7 @@ impl Training<'_> {
             validation,
             epoch_s,
             lock_turns: 0,
-            bytes_written: pass.io.written,
-            bytes_read: pass.io.read,
+            io: pass.io,
             samples: Some(pass.samples),
         })
     }

@@ -74,22 +74,17 @@ impl LinkTrainer<'_> {
     ) -> Result<LinkPass> {
         let LinkTrainer { manager, group, parameters, .. } = self;
         manager.lock().status().set_epoch(epoch);
-        let mut totals = [0.0; 6];
+        let mut totals = [0.0; 7];
         let mut before = (manager.store().counters().totals(), loader.sampler().row_bytes());
         for (step, batch) in loader.epoch(epoch).enumerate() {
             let (gradient, loss, batches) = self.step(loader, &batch?, (epoch, step))?;
             manager.set_phase(Phase::GatherGrads);
             let now = (manager.store().counters().totals(), loader.sampler().row_bytes());
             let rows = now.1 - before.1;
-            let bytes = [
-                now.0.written - before.0.written,
-                now.0.read - before.0.read,
-                rows.needed,
-                rows.read,
-            ];
+            let [written, read, cached] = (now.0 - before.0).to_f64();
+            let [needed, rows_read] = [rows.needed, rows.read].map(|bytes| bytes as f64);
             before = now;
-            let [written, read, needed, rows_read] = bytes.map(|bytes| bytes as f64);
-            let counts = [loss, batches, written, read, needed, rows_read];
+            let counts = [loss, batches, written, read, cached, needed, rows_read];
             let sums = update(
                 (*group, self.reduce),
                 (gradient, &counts),
@@ -98,10 +93,10 @@ impl LinkTrainer<'_> {
             )?;
             totals.iter_mut().zip(sums).for_each(|(total, sum)| *total += sum);
         }
-        let [loss, batches, written, read, needed, rows_read] = totals;
+        let [loss, batches, written, read, cached, needed, rows_read] = totals;
         Ok(LinkPass {
             loss: loss / batches.max(1.0),
-            io: IoTotals { written: written as u64, read: read as u64 },
+            io: IoTotals::from_f64([written, read, cached]),
             samples: SampleReport {
                 batches: batches as u64,
                 row_bytes_needed: needed as u64,

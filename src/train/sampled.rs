@@ -52,7 +52,7 @@ pub struct SampledPass {
 
 /// What ranks add up at each step, beside the gradient: loss, batches, the sums of the score, seeds, bytes written and read,
 /// bytes of rows needed and read.
-type Counts = [f64; 10];
+type Counts = [f64; 11];
 
 impl SampledTrainer<'_> {
     /// One pass (epochs count from 1): for each batch a forward and a backward pass, one collective, and the optimizer's update,
@@ -66,7 +66,7 @@ impl SampledTrainer<'_> {
     ) -> Result<SampledPass> {
         let Trainer { manager, group, parameters, outputs, .. } = *self.full;
         manager.lock().status().set_epoch(epoch);
-        let mut totals: Counts = [0.0; 10];
+        let mut totals: Counts = [0.0; 11];
         let mut io = manager.store().counters().totals();
         let mut rows = self.loader.sampler().row_bytes();
         self.loader.keep_rows(room)?;
@@ -75,13 +75,12 @@ impl SampledTrainer<'_> {
             manager.set_phase(Phase::GatherGrads);
             self.model.update_rows(optimizer.lr(), group)?;
             let before = std::mem::replace(&mut io, manager.store().counters().totals());
-            let bytes = [io.written - before.written, io.read - before.read];
-            let [written, read] = bytes.map(|bytes| bytes as f64);
+            let [written, read, cached] = (io - before).to_f64();
             let before = std::mem::replace(&mut rows, self.loader.sampler().row_bytes());
             let of_rows = rows - before;
             let of_rows = [of_rows.needed, of_rows.read].map(|bytes| bytes as f64);
             let counts: Counts =
-                [loss, batches, a, b, c, seeds, written, read, of_rows[0], of_rows[1]];
+                [loss, batches, a, b, c, seeds, written, read, cached, of_rows[0], of_rows[1]];
             let counts = update(
                 (group, self.reduce),
                 (gradient, &counts),
@@ -90,8 +89,8 @@ impl SampledTrainer<'_> {
             )?;
             totals.iter_mut().zip(counts).for_each(|(total, count)| *total += count);
         }
-        let [loss, batches, a, b, c, seeds, written, read, needed, rows_read] = totals;
-        let io = IoTotals { written: written as u64, read: read as u64 };
+        let [loss, batches, a, b, c, seeds, written, read, cached, needed, rows_read] = totals;
+        let io = IoTotals::from_f64([written, read, cached]);
         let score = ScoreSums([a, b, c]).score(self.full.loss.task(), seeds as i64, outputs);
         let samples = SampleReport {
             batches: batches as u64,

@@ -43,8 +43,7 @@ impl Training<'_> {
             validation: scores.val,
             epoch_s,
             lock_turns: trainer.manager.lock().turns() - turns,
-            bytes_written: pass.io.written,
-            bytes_read: pass.io.read,
+            io: pass.io,
             samples: Some(pass.samples),
         })
     }

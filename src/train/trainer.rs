@@ -136,9 +136,8 @@ impl Trainer<'_> {
         let flat = self.parameters.flat_gradients(&gradients)?;
         drop(gradients);
         let io_counted = self.mark().io;
-        let bytes = [io_counted.written - since.io.written, io_counted.read - since.io.read];
-        let [written, read] = bytes.map(|bytes| bytes as f64);
-        let numbers = Tensor::f_from_slice(&[written, read, squares])?;
+        let [written, read, cached] = (io_counted - since.io).to_f64();
+        let numbers = Tensor::f_from_slice(&[written, read, cached, squares])?;
         let sums = vec![flat, counts.to_tensor()?, numbers];
         let sums = gather_grads(self.group, sums, &**self.manager)?;
         let [gradient, counts, numbers] = <[Tensor; 3]>::try_from(sums)
@@ -146,8 +145,8 @@ impl Trainer<'_> {
         let counts = Counts::from_tensor(&counts)?;
         let (loss, scores) = counts.over(self.loss.task(), self.totals, self.outputs);
         let numbers: Vec<f64> = Vec::try_from(numbers)?;
-        let io = IoTotals { written: numbers[0] as u64, read: numbers[1] as u64 };
-        let learned_squares = numbers[2];
+        let io = IoTotals::from_f64([numbers[0], numbers[1], numbers[2]]);
+        let learned_squares = numbers[3];
         Ok(Step { loss, gradient, learned, learned_squares, scores, io, io_counted })
     }
 

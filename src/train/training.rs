@@ -208,8 +208,7 @@ impl<'a> Training<'a> {
             validation,
             epoch_s: self.mark.seconds_since(&begin),
             lock_turns: self.mark.turns_since(&begin),
-            bytes_written: step.io.written,
-            bytes_read: step.io.read,
+            io: step.io,
             samples: None,
         })
     }

@@ -88,8 +88,8 @@ pub(super) fn measure(
         measured.tree = tree as f64;
         match event {
             Event::Epoch(report) => {
-                measured.written = report.bytes_written as f64;
-                measured.read = report.bytes_read as f64;
+                measured.written = report.io.written as f64;
+                measured.read = report.io.read as f64;
                 measured.epoch_s = measured.epoch_s.min(report.epoch_s);
             }
             Event::Usage(usage) => {
