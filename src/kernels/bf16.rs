@@ -9,14 +9,14 @@ const BLOCK: usize = 1 << 14;
 
 /// Rounds to the nearest bfloat16, ties to even; what is not a number stays so.
 #[inline(always)]
-fn nearest(value: f32) -> u16 {
+pub(super) fn nearest(value: f32) -> u16 {
     let bits = value.to_bits();
     let rounded = bits.wrapping_add(0x7fff + ((bits >> 16) & 1)) >> 16;
     if value.is_nan() { (bits >> 16) as u16 | 0x40 } else { rounded as u16 }
 }
 
 #[inline(always)]
-fn float(value: u16) -> f32 {
+pub(super) fn float(value: u16) -> f32 {
     f32::from_bits(u32::from(value) << 16)
 }
 
@@ -33,7 +33,7 @@ fn narrow_block((values, narrow): (&[f32], &mut [u16])) {
 }
 
 #[inline(always)]
-fn widen_block((narrow, values): (&[u16], &mut [f32])) {
+pub(super) fn widen_block((narrow, values): (&[u16], &mut [f32])) {
     narrow.iter().zip(values).for_each(|(narrow, value)| *value = float(*narrow));
 }
 
