@@ -29,6 +29,21 @@ macro_rules! with_real {
 }
 pub(crate) use with_real;
 
+/// Runs an expression with a type alias for the element type of a matrix that kernels read and write: what models compute
+/// in, or bfloat16.
+macro_rules! with_element {
+    ($kind:expr, $E:ident => $body:expr) => {
+        match $kind {
+            tch::Kind::BFloat16 => {
+                type $E = half::bf16;
+                $body
+            }
+            kind => $crate::tensor::with_real!(kind, $E => $body),
+        }
+    };
+}
+pub(crate) use with_element;
+
 /// An uninitialised CPU tensor.
 pub(crate) fn empty(shape: &[i64], kind: Kind) -> Result<Tensor> {
     Ok(Tensor::f_empty(shape, (kind, Device::Cpu))?)
@@ -76,6 +91,12 @@ impl Shared<'_> {
     /// A block of rows; shares memory.
     pub(crate) fn rows(self, start: i64, len: i64) -> Result<Tensor> {
         Ok(self.0.f_narrow(0, start, len)?)
+    }
+
+    /// A block of rows in the type they are worked on in: bfloat16s are widened.
+    pub(crate) fn wide_rows(self, start: i64, len: i64) -> Result<Tensor> {
+        let rows = self.rows(start, len)?;
+        Ok(if rows.kind() == Kind::BFloat16 { rows.f_to_kind(Kind::Float)? } else { rows })
     }
 
     /// The whole; shares memory.
