@@ -9,11 +9,11 @@ use std::ops::Range;
 use half::bf16;
 use rayon::prelude::*;
 
-use super::bf16::{nearest, widen_block};
+use super::bf16::{Widen, nearest};
 use super::bf16_tile::{LANES, Pairs, TILE_COLUMNS, TILE_ROWS, Tile, available, tile};
 use super::element::Element;
 use super::matmul::{BLOCK, LONG_BLOCK, Matrix, product};
-use super::simd::vectorised;
+use super::simd::{Kernel, vectorised};
 
 /// Rows that are laid out in pairs at a time, for a product over rows.
 const PACKED_ROWS: usize = 256;
@@ -126,17 +126,26 @@ fn add_over_rows(a: &[bf16], b: &[bf16], (m, n): (usize, usize), part: &mut [f32
 fn pack_rows(x: &[bf16], width: usize, columns: Range<usize>, packed: &mut [u32], stride: usize) {
     for (rows, packed) in x.chunks(2 * width).zip(packed.chunks_exact_mut(stride)) {
         let high = rows.get(width..).and_then(|row| row.get(columns.clone()));
-        vectorised((&rows[columns.clone()], high, packed), pack_pair);
+        vectorised(PackPair { low: &rows[columns.clone()], high, packed });
     }
 }
 
-#[inline(always)]
-fn pack_pair((low, high, packed): (&[bf16], Option<&[bf16]>, &mut [u32])) {
-    for (packed, low) in packed.iter_mut().zip(low) {
-        *packed = u32::from(low.to_bits());
-    }
-    for (packed, high) in packed.iter_mut().zip(high.unwrap_or(&[])) {
-        *packed |= u32::from(high.to_bits()) << 16;
+struct PackPair<'a> {
+    low: &'a [bf16],
+    high: Option<&'a [bf16]>,
+    packed: &'a mut [u32],
+}
+
+impl Kernel for PackPair<'_> {
+    #[inline(always)]
+    fn run(self) {
+        let PackPair { low, high, packed } = self;
+        for (packed, low) in packed.iter_mut().zip(low) {
+            *packed = u32::from(low.to_bits());
+        }
+        for (packed, high) in packed.iter_mut().zip(high.unwrap_or(&[])) {
+            *packed |= u32::from(high.to_bits()) << 16;
+        }
     }
 }
 
@@ -187,24 +196,36 @@ fn for_tiles(
 
 /// Writes or adds a row of sums with a bias.
 fn finish<E: Element<Real = f32>>(sums: &[f32], bias: Option<&[f32]>, y: &mut [E], add: bool) {
-    vectorised((sums, bias, y, add), finish_row);
+    vectorised(Finish { sums, bias, y, add });
 }
 
-#[inline(always)]
-fn finish_row<E: Element<Real = f32>>(
-    (sums, bias, y, add): (&[f32], Option<&[f32]>, &mut [E], bool),
-) {
-    match (bias, add) {
-        (None, false) => {
-            y.iter_mut().zip(sums).for_each(|(y, sum)| *y = E::nearest(*sum));
-        }
-        (None, true) => {
-            y.iter_mut().zip(sums).for_each(|(y, sum)| *y = E::nearest(y.wide() + *sum));
-        }
-        (Some(bias), add) => {
-            for ((y, sum), bias) in y.iter_mut().zip(sums).zip(bias) {
-                let old = if add { y.wide() } else { 0.0 };
-                *y = E::nearest(old + *bias + *sum);
+struct Finish<'a, E> {
+    sums: &'a [f32],
+    bias: Option<&'a [f32]>,
+    y: &'a mut [E],
+    add: bool,
+}
+
+impl<E: Element<Real = f32>> Kernel for Finish<'_, E> {
+    #[inline(always)]
+    fn run(self) {
+        let Finish { sums, bias, y, add } = self;
+        match (bias, add) {
+            (None, false) => {
+                for (y, sum) in y.iter_mut().zip(sums) {
+                    *y = E::nearest(*sum);
+                }
+            }
+            (None, true) => {
+                for (y, sum) in y.iter_mut().zip(sums) {
+                    *y = E::nearest(y.wide() + *sum);
+                }
+            }
+            (Some(bias), add) => {
+                for ((y, sum), bias) in y.iter_mut().zip(sums).zip(bias) {
+                    let old = if add { y.wide() } else { 0.0 };
+                    *y = E::nearest(old + *bias + *sum);
+                }
             }
         }
     }
@@ -212,7 +233,7 @@ fn finish_row<E: Element<Real = f32>>(
 
 fn widened(x: &[bf16]) -> Vec<f32> {
     let mut wide = vec![0.0; x.len()];
-    vectorised((bytemuck::cast_slice(x), wide.as_mut_slice()), widen_block);
+    vectorised(Widen(bytemuck::cast_slice(x), &mut wide));
     wide
 }
 
@@ -234,7 +255,10 @@ mod tests {
     fn close(ours: &[f32], exact: &[f64]) {
         assert_eq!(ours.len(), exact.len());
         for (ours, exact) in ours.iter().zip(exact) {
-            assert!((f64::from(*ours) - exact).abs() <= 1e-5 * exact.abs() + 1e-4, "{ours} {exact}");
+            assert!(
+                (f64::from(*ours) - exact).abs() <= 1e-5 * exact.abs() + 1e-4,
+                "{ours} {exact}"
+            );
         }
     }
 

@@ -6,7 +6,7 @@ use rayon::prelude::*;
 use super::element::Element;
 use super::philox::{LANES, philox_lanes};
 use super::real::Real;
-use super::simd::vectorised;
+use super::simd::{Kernel, vectorised};
 
 /// What identifies one application of dropout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,7 +41,7 @@ pub fn dropout<E: Element>(
     let draws = Draws { key, threshold, scale };
     let blocks = y.par_chunks_mut(ROWS * width).zip(x.par_chunks(ROWS * width));
     blocks.zip(nodes.par_chunks(ROWS)).for_each(|((y, x), nodes)| {
-        vectorised((draws, nodes, x, y), Draws::block::<E>);
+        vectorised(DropBlock { draws, nodes, x, y });
     });
 }
 
@@ -58,9 +58,17 @@ struct Draws<T> {
     scale: T,
 }
 
-impl<T: Real> Draws<T> {
+struct DropBlock<'a, E: Element> {
+    draws: Draws<E::Real>,
+    nodes: &'a [i64],
+    x: &'a [E],
+    y: &'a mut [E],
+}
+
+impl<E: Element> Kernel for DropBlock<'_, E> {
     #[inline(always)]
-    fn block<E: Element<Real = T>>((draws, nodes, x, y): (Self, &[i64], &[E], &mut [E])) {
+    fn run(self) {
+        let DropBlock { draws, nodes, x, y } = self;
         let width = x.len() / nodes.len();
         let rows = y.chunks_exact_mut(width).zip(x.chunks_exact(width));
         for ((y, x), &node) in rows.zip(nodes) {
@@ -69,7 +77,9 @@ impl<T: Real> Draws<T> {
             }
         }
     }
+}
 
+impl<T: Real> Draws<T> {
     #[inline(always)]
     fn tile<E: Element<Real = T>>(self, node: u64, tile: usize, x: &[E], y: &mut [E]) {
         let Draws { key, threshold, scale } = self;

@@ -24,7 +24,7 @@ mod uniform;
 
 pub use attention::{Attention, AttentionDropout, Destinations};
 pub use attention_score::{AdditiveScore, DynamicScore, EdgeHead, Score};
-pub use bf16::{narrow_to_bf16, round_to_bf16, widen_bf16};
+pub use bf16::{narrow_to_bf16, widen_bf16};
 pub use bf16_matmul::{matmul_bf16, matmul_over_rows_bf16};
 pub use dropout::{DropoutKey, dropout};
 pub use edge_softmax::EdgeSoftmax;

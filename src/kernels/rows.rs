@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use super::element::Element;
 use super::real::Real;
-use super::simd::vectorised;
+use super::simd::{Kernel, vectorised};
 
 /// Rows handled by one thread at a time.
 const ROWS: usize = 512;
@@ -52,17 +52,26 @@ fn scatter<T: Real, E: Element<Real = T>>(
         );
         return;
     }
-    vectorised((values, width, rows, first, x), add_rows);
+    vectorised(AddRows { values, width, rows, first, x });
 }
 
-#[inline(always)]
-fn add_rows<T: Real, E: Element<Real = T>>(
-    (values, width, rows, first, x): (&[E], usize, &[u32], usize, &mut [T]),
-) {
-    for (i, &row) in rows.iter().enumerate() {
-        let target = &mut x[(row as usize - first) * width..][..width];
-        for (t, v) in target.iter_mut().zip(&values[i * width..][..width]) {
-            *t += v.wide();
+struct AddRows<'a, T, E> {
+    values: &'a [E],
+    width: usize,
+    rows: &'a [u32],
+    first: usize,
+    x: &'a mut [T],
+}
+
+impl<T: Real, E: Element<Real = T>> Kernel for AddRows<'_, T, E> {
+    #[inline(always)]
+    fn run(self) {
+        let AddRows { values, width, rows, first, x } = self;
+        for (i, &row) in rows.iter().enumerate() {
+            let target = &mut x[(row as usize - first) * width..][..width];
+            for (t, v) in target.iter_mut().zip(&values[i * width..][..width]) {
+                *t += v.wide();
+            }
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::blocks::{Block, Rows, for_row_blocks};
 use super::element::Element;
 use super::real::Real;
-use super::simd::{prefetch, vectorised};
+use super::simd::{Kernel, prefetch, vectorised};
 use crate::graph::Csr;
 
 /// How many edges ahead a source's row is asked for.
@@ -27,28 +27,18 @@ pub struct Spmm<'a, T> {
 impl<T: Real> Spmm<'_, T> {
     /// Adds the product with `x` (`[num_cols, width]`) to `y` (`[num_rows, width]`). A row is summed up in `T` and rounded
     /// once, when it is added.
-    pub fn add_to<X: Element<Real = T>, Y: Element<Real = T>>(&self, x: &[X], width: usize, y: &mut [Y]) {
+    pub fn add_to<X: Element<Real = T>, Y: Element<Real = T>>(
+        &self,
+        x: &[X],
+        width: usize,
+        y: &mut [Y],
+    ) {
         assert_eq!(x.len(), self.graph.num_cols() * width);
         assert_eq!(y.len(), self.graph.num_rows() * width);
         let y = Rows::new(y, width);
         for_row_blocks(self.graph, y, width, &|block| {
-            vectorised((self, block, x, width), Self::rows::<X, Y>);
+            vectorised(SumRows { product: self, block, x, width });
         });
-    }
-
-    #[inline(always)]
-    fn rows<X: Element<Real = T>, Y: Element<Real = T>>(
-        (this, mut block, x, width): (&Self, Block<Rows<'_, Y>>, &[X], usize),
-    ) {
-        let mut sum = vec![T::default(); width];
-        for i in block.rows.clone() {
-            let row = this.graph.rows()[i] as usize;
-            this.row(i, block.rows.end, x, &mut sum);
-            let scale = this.row_scale.map_or(T::ONE, |s| s[row]);
-            for (y, s) in block.result.row(row - block.first).iter_mut().zip(&sum) {
-                *y = Y::nearest(y.wide() + scale * *s);
-            }
-        }
     }
 
     /// Sums the neighbours of `rows()[i]`; rows up to `end` follow.
@@ -76,6 +66,29 @@ impl<T: Real> Spmm<'_, T> {
             };
             for (s, x) in sum.iter_mut().zip(source) {
                 *s += factor * x.wide();
+            }
+        }
+    }
+}
+
+struct SumRows<'a, T, X, Y> {
+    product: &'a Spmm<'a, T>,
+    block: Block<Rows<'a, Y>>,
+    x: &'a [X],
+    width: usize,
+}
+
+impl<T: Real, X: Element<Real = T>, Y: Element<Real = T>> Kernel for SumRows<'_, T, X, Y> {
+    #[inline(always)]
+    fn run(self) {
+        let SumRows { product, mut block, x, width } = self;
+        let mut sum = vec![T::default(); width];
+        for i in block.rows.clone() {
+            let row = product.graph.rows()[i] as usize;
+            product.row(i, block.rows.end, x, &mut sum);
+            let scale = product.row_scale.map_or(T::ONE, |s| s[row]);
+            for (y, s) in block.result.row(row - block.first).iter_mut().zip(&sum) {
+                *y = Y::nearest(y.wide() + scale * *s);
             }
         }
     }

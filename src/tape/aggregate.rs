@@ -4,8 +4,8 @@ use std::rc::Rc;
 
 use tch::{Kind, Tensor};
 
-use super::graph::Graph;
 use super::dense::column_sums;
+use super::graph::Graph;
 use super::parameters::Parameter;
 use super::record::{Adjoint, Tape};
 use super::var::{Target, Var};

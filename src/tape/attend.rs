@@ -4,8 +4,8 @@ use tch::{Device, Tensor};
 
 use super::aggregate::add_rows;
 use super::attention_edges::{Edges, Outputs, Running, ShardGradients, Sources};
-use super::graph::{Graph, RowLayout};
 use super::dense::column_sums;
+use super::graph::{Graph, RowLayout};
 use super::parameters::Parameter;
 use super::record::{Adjoint, Tape};
 use super::var::Var;

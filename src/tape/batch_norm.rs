@@ -4,8 +4,8 @@ use std::rc::Rc;
 
 use tch::{Kind, Tensor};
 
-use super::graph::Graph;
 use super::dense::total;
+use super::graph::Graph;
 use super::parameters::{Buffer, Parameter, ParameterSet};
 use super::record::{Adjoint, Tape};
 use super::var::Var;

@@ -113,7 +113,8 @@ impl Tape<'_> {
         let weight = weight.value(self)?;
         let bias = bias.map(|bias| self.parameters().value(bias)).transpose()?;
         let x = self.factor(&x.value())?;
-        let onto = onto.map(|onto| if is_narrow(&x) { onto.into_held() } else { onto.into_tensor() });
+        let onto =
+            onto.map(|onto| if is_narrow(&x) { onto.into_held() } else { onto.into_tensor() });
         self.product(&x, &weight, bias.as_ref(), onto.transpose()?)
     }
 
