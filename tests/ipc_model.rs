@@ -74,14 +74,19 @@ impl Word for ModelWord {
     }
 }
 
-fn protocol() -> Arc<Protocol<ModelWord>> {
+fn protocol(slots: u32) -> Arc<Protocol<ModelWord>> {
     let word = ModelWord::default;
-    Arc::new(Protocol { released: word(), arrived: word(), generation: word(), reason: word() })
+    let protocol =
+        Protocol { released: word(), arrived: word(), generation: word(), reason: word() };
+    protocol.set_slots(slots);
+    Arc::new(protocol)
 }
 
-/// What every rank does: take the turn, do the work, arrive, give the turn back, wait for the others.
-fn run(world: u32, slots: u32, phases: u32) {
-    let shared = protocol();
+/// What every rank does: take the turn, do the work, arrive, give the turn back, wait for the others. Meanwhile the slots
+/// become `then`.
+fn run(world: u32, slots: u32, then: Option<u32>, phases: u32) {
+    let shared = protocol(slots);
+    let most = then.unwrap_or(0).max(slots) as usize;
     let resident = Arc::new(AtomicUsize::new(0));
     let arrived = Arc::new(AtomicUsize::new(0));
     let ranks: Vec<_> = (0..world)
@@ -90,12 +95,12 @@ fn run(world: u32, slots: u32, phases: u32) {
             thread::spawn(move || {
                 for phase in 0..phases {
                     let position = if phase % 2 == 0 { rank } else { world - 1 - rank };
-                    shared.acquire(phase * world + position, slots).unwrap();
-                    assert!(resident.fetch_add(1, Ordering::SeqCst) < slots as usize);
+                    shared.acquire(phase * world + position).unwrap();
+                    assert!(resident.fetch_add(1, Ordering::SeqCst) < most);
                     arrived.fetch_add(1, Ordering::SeqCst);
                     let generation = shared.arrive(world);
                     resident.fetch_sub(1, Ordering::SeqCst);
-                    shared.release(slots);
+                    shared.release();
                     shared.wait(generation).unwrap();
                     let all = (phase + 1) * world;
                     assert!(
@@ -106,6 +111,9 @@ fn run(world: u32, slots: u32, phases: u32) {
             })
         })
         .collect();
+    if let Some(more) = then {
+        shared.set_slots(more);
+    }
     for rank in ranks {
         rank.join().unwrap();
     }
@@ -113,7 +121,7 @@ fn run(world: u32, slots: u32, phases: u32) {
 
 /// Ranks that work while somebody stops the run: every one of them must come back.
 fn run_with_stop(world: u32, slots: u32) {
-    let shared = protocol();
+    let shared = protocol(slots);
     let ranks: Vec<_> = (0..world)
         .map(|rank| {
             let shared = shared.clone();
@@ -124,12 +132,12 @@ fn run_with_stop(world: u32, slots: u32) {
                         return;
                     }
                     let position = if phase % 2 == 0 { rank } else { world - 1 - rank };
-                    if let Err(stop) = shared.acquire(phase * world + position, slots) {
+                    if let Err(stop) = shared.acquire(phase * world + position) {
                         assert_eq!(stop, Stop::Aborted);
                         return;
                     }
                     let generation = shared.arrive(world);
-                    shared.release(slots);
+                    shared.release();
                     if shared.wait(generation).is_err() {
                         return;
                     }
@@ -151,14 +159,14 @@ fn every_schedule_of_two_ranks_at_the_lock() {
     // Depth first: all schedules, not a sample.
     shuttle::check_dfs(
         || {
-            let shared = protocol();
+            let shared = protocol(1);
             let other = shared.clone();
             let second = thread::spawn(move || {
-                other.acquire(1, 1).unwrap();
-                other.release(1);
+                other.acquire(1).unwrap();
+                other.release();
             });
-            shared.acquire(0, 1).unwrap();
-            shared.release(1);
+            shared.acquire(0).unwrap();
+            shared.release();
             second.join().unwrap();
         },
         None,
@@ -169,7 +177,7 @@ fn every_schedule_of_two_ranks_at_the_lock() {
 fn every_schedule_of_two_ranks_at_the_barrier() {
     shuttle::check_dfs(
         || {
-            let shared = protocol();
+            let shared = protocol(1);
             let other = shared.clone();
             let second = thread::spawn(move || other.wait(other.arrive(2)).unwrap());
             shared.wait(shared.arrive(2)).unwrap();
@@ -182,8 +190,16 @@ fn every_schedule_of_two_ranks_at_the_barrier() {
 #[test]
 fn random_schedules_never_deadlock_or_exceed_the_slots() {
     for (world, slots) in [(2, 1), (3, 1), (3, 2), (4, 2), (4, 4)] {
-        shuttle::check_random(move || run(world, slots, 3), 20_000);
-        shuttle::check_pct(move || run(world, slots, 3), 20_000, 3);
+        shuttle::check_random(move || run(world, slots, None, 3), 20_000);
+        shuttle::check_pct(move || run(world, slots, None, 3), 20_000, 3);
+    }
+}
+
+#[test]
+fn slots_may_come_and_go_while_ranks_wait() {
+    for (world, slots, then) in [(2, 1, 2), (3, 1, 2), (3, 2, 1), (4, 1, 3), (4, 3, 1)] {
+        shuttle::check_random(move || run(world, slots, Some(then), 3), 20_000);
+        shuttle::check_pct(move || run(world, slots, Some(then), 3), 20_000, 3);
     }
 }
 

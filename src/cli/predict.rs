@@ -35,9 +35,9 @@ pub(super) struct PredictArgs {
     /// Folder for spilled data, on a disk with room [default: the one of the run]
     #[arg(long, value_name = "DIR")]
     spill_dir: Option<PathBuf>,
-    /// Workers that may be in memory at a time
-    #[arg(long, value_name = "K", default_value_t = 1)]
-    resident: usize,
+    /// Workers that may be in memory at a time [default: 2 where the memory budget allows it, else 1]
+    #[arg(long, value_name = "K")]
+    resident: Option<usize>,
     /// Threads of a worker [default: those of the run]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,

@@ -29,7 +29,7 @@ pub(super) struct RunArgs {
     /// How to spill what the budget has no room for: around the page cache, or through it [default: auto]
     #[arg(long, value_enum, help_heading = "Run")]
     pub(super) io: Option<IoMode>,
-    /// Workers that may be in memory at a time [default: 1]
+    /// Workers that may be in memory at a time [default: 2 where the memory budget allows it, else 1]
     #[arg(long, value_name = "K", help_heading = "Run")]
     pub(super) resident: Option<usize>,
     /// Threads of a worker [default: all cores]
@@ -59,7 +59,7 @@ pub(super) fn apply(args: RunArgs, mut config: RunConfig) -> Result<RunConfig> {
     config.spill_dir = args.spill_dir.map(absolute).transpose()?.unwrap_or(config.spill_dir);
     config.memory_budget = args.memory_budget.unwrap_or(config.memory_budget);
     config.io = args.io.unwrap_or(config.io);
-    config.resident = args.resident.unwrap_or(config.resident);
+    config.resident = args.resident.or(config.resident);
     config.threads = args.threads.unwrap_or(config.threads);
     Ok(config)
 }

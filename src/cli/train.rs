@@ -208,7 +208,7 @@ pub(super) fn config(args: TrainArgs, run_args: RunArgs) -> Result<RunConfig> {
         model,
         seed: args.seed,
         init_params: args.init_params.map(absolute).transpose()?,
-        resident: run_args.resident.unwrap_or(defaults.resident),
+        resident: run_args.resident,
         threads: run_args.threads.unwrap_or(defaults.threads),
         memory_budget: run_args.memory_budget.unwrap_or(defaults.memory_budget),
         io: run_args.io.unwrap_or(defaults.io),

@@ -14,7 +14,7 @@ use super::status::RankStatus;
 use crate::error::{Error, Result};
 
 const MAGIC: u32 = u32::from_le_bytes(*b"SARC");
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 /// More workers than this on one machine is a mistake in a flag.
 const MAX_WORLD_SIZE: u32 = 4096;
 
@@ -24,7 +24,6 @@ struct Header {
     magic: AtomicU32,
     version: AtomicU32,
     world_size: AtomicU32,
-    slots: AtomicU32,
     parked_kib: AtomicU32,
     protocol: Protocol<FutexWord>,
 }
@@ -34,7 +33,6 @@ struct Header {
 pub struct Control {
     map: MmapRaw,
     world_size: u32,
-    slots: u32,
 }
 
 impl Control {
@@ -66,26 +64,25 @@ impl Control {
         if map.len() < size_for(0) {
             return Err(not_ours());
         }
-        let mut control = Control { map, world_size: 0, slots: 0 };
+        let mut control = Control { map, world_size: 0 };
         let header = control.header();
         let magic = header.magic.load(Ordering::SeqCst);
         let version = header.version.load(Ordering::SeqCst);
         let world_size = header.world_size.load(Ordering::SeqCst);
-        let slots = header.slots.load(Ordering::SeqCst);
         let fits = world_size <= MAX_WORLD_SIZE && control.map.len() >= size_for(world_size);
         if magic != MAGIC || version != VERSION || !fits {
             return Err(not_ours());
         }
-        (control.world_size, control.slots) = (world_size, slots);
+        control.world_size = world_size;
         Ok(control)
     }
 
     fn initialise(map: MmapRaw, world_size: u32, slots: u32) -> Self {
-        let control = Control { map, world_size, slots };
+        let control = Control { map, world_size };
         let header = control.header();
         header.version.store(VERSION, Ordering::SeqCst);
         header.world_size.store(world_size, Ordering::SeqCst);
-        header.slots.store(slots, Ordering::SeqCst);
+        header.protocol.set_slots(slots);
         // Last, so that a reader that sees the magic sees the rest.
         header.magic.store(MAGIC, Ordering::SeqCst);
         control
@@ -98,7 +95,12 @@ impl Control {
 
     /// How many ranks may be resident at a time.
     pub fn slots(&self) -> usize {
-        self.slots as usize
+        self.header().protocol.slots() as usize
+    }
+
+    /// Says how many ranks may be resident at a time, at least 1.
+    pub fn set_slots(&self, slots: usize) {
+        self.header().protocol.set_slots(slots.min(self.world_size()) as u32);
     }
 
     /// How many bytes each rank may keep in memory while it waits; 0 at the start.
@@ -115,12 +117,12 @@ impl Control {
 
     /// Waits for turn number `ticket`.
     pub fn acquire(&self, ticket: u32) -> Result<()> {
-        self.header().protocol.acquire(ticket, self.slots).map_err(Error::from)
+        self.header().protocol.acquire(ticket).map_err(Error::from)
     }
 
     /// Ends a turn.
     pub fn release(&self) {
-        self.header().protocol.release(self.slots);
+        self.header().protocol.release();
     }
 
     /// Says that this rank has done its part of the current collective.
@@ -194,7 +196,7 @@ mod tests {
     fn the_layout_is_the_one_the_readme_states() {
         assert_eq!(size_for(0), 320);
         assert_eq!(size_of::<RankStatus>(), 64);
-        assert_eq!(std::mem::offset_of!(Header, parked_kib), 16);
+        assert_eq!(std::mem::offset_of!(Header, parked_kib), 12);
         assert_eq!(std::mem::offset_of!(Header, protocol.released), 64);
         assert_eq!(std::mem::offset_of!(Header, protocol.arrived), 128);
         assert_eq!(std::mem::offset_of!(Header, protocol.generation), 192);
@@ -210,8 +212,10 @@ mod tests {
         ours.rank(2).set_epoch(7);
         ours.set_parked_share(5 << 30);
         assert_eq!(theirs.parked_share(), 5 << 30);
+        theirs.set_slots(3);
+        assert_eq!(ours.slots(), 3);
         ours.stop(Stop::Interrupted);
-        assert_eq!((theirs.world_size(), theirs.slots(), theirs.rank(2).epoch()), (3, 2, 7));
+        assert_eq!((theirs.world_size(), theirs.slots(), theirs.rank(2).epoch()), (3, 3, 7));
         assert_eq!(theirs.stopped(), Some(Stop::Interrupted));
         assert!(matches!(theirs.acquire(0), Err(Error::Interrupted)));
     }

@@ -6,6 +6,11 @@ use super::word::Word;
 const STOPPED: u32 = 1 << 31;
 /// The counting part of a word.
 const COUNT: u32 = STOPPED - 1;
+/// The counting part of `released`, in which the slots (less one) stand above it.
+const TURNS: u32 = (1 << SLOTS_AT) - 1;
+const SLOTS_AT: u32 = 19;
+/// More ranks than this cannot be resident at a time.
+pub(super) const MAX_SLOTS: u32 = (STOPPED >> SLOTS_AT) - 1;
 /// A wake for every sleeper.
 const EVERYBODY: u32 = u32::MAX;
 
@@ -24,7 +29,8 @@ pub enum Stop {
 /// dies leaves the others waiting until the launcher calls [`stop`](Protocol::stop).
 #[derive(Debug)]
 pub struct Protocol<W> {
-    /// Turns given back since the start, modulo 2^31.
+    /// Turns given back since the start, modulo 2^19, and how many slots there are. One word, so that who sleeps because
+    /// there is no slot hears of a new one.
     pub released: W,
     /// Ranks that have arrived at the current collective.
     pub arrived: W,
@@ -35,14 +41,26 @@ pub struct Protocol<W> {
 }
 
 impl<W: Word> Protocol<W> {
+    /// How many ranks may be resident at a time; 1 at the start.
+    pub fn slots(&self) -> u32 {
+        slots(self.released.load())
+    }
+
+    /// Says how many ranks may be resident at a time: from now on, if they are more; as turns end, if they are fewer.
+    pub fn set_slots(&self, slots: u32) {
+        let above = (slots.clamp(1, MAX_SLOTS) - 1) << SLOTS_AT;
+        self.released.update(|word| word & (STOPPED | TURNS) | above);
+        self.released.wake(EVERYBODY);
+    }
+
     /// Waits until turn number `ticket` may begin: all but `slots - 1` of the turns before it have ended.
     ///
     /// Tickets are given by the caller, each number once, so the order of turns is the same in every run.
-    pub fn acquire(&self, ticket: u32, slots: u32) -> Result<(), Stop> {
+    pub fn acquire(&self, ticket: u32) -> Result<(), Stop> {
         loop {
             let word = self.released.load();
             self.check(word)?;
-            if turns_ahead(ticket, word & COUNT) < slots as i32 {
+            if turns_ahead(ticket, word) < slots(word) as i32 {
                 return Ok(());
             }
             self.released.wait(word, 1 << (ticket % 32));
@@ -50,9 +68,10 @@ impl<W: Word> Protocol<W> {
     }
 
     /// Ends a turn and wakes the rank whose turn can begin.
-    pub fn release(&self, slots: u32) {
-        let (_, word) = self.released.update(next);
-        let admitted = (word & COUNT).wrapping_add(slots - 1) & COUNT;
+    pub fn release(&self) {
+        let (_, word) =
+            self.released.update(|word| word & !TURNS | word.wrapping_add(1) & TURNS);
+        let admitted = word.wrapping_add(slots(word) - 1);
         self.released.wake(1 << (admitted % 32));
     }
 
@@ -118,10 +137,15 @@ fn next(word: u32) -> u32 {
     (word & STOPPED) | (word.wrapping_add(1) & COUNT)
 }
 
-/// How many more turns than `released` come before `ticket`; negative when it is overdue. Counts wrap at 2^31.
-fn turns_ahead(ticket: u32, released: u32) -> i32 {
-    // Shifting the 31-bit difference to the top makes its sign the sign of an i32.
-    ((ticket.wrapping_sub(released) << 1) as i32) >> 1
+fn slots(word: u32) -> u32 {
+    ((word & !STOPPED) >> SLOTS_AT) + 1
+}
+
+/// How many more turns than have ended come before `ticket`; negative when it is overdue. Counts wrap at 2^19.
+fn turns_ahead(ticket: u32, word: u32) -> i32 {
+    // Shifting the 19-bit difference to the top makes its sign the sign of an i32.
+    let unused = u32::BITS - SLOTS_AT;
+    ((ticket.wrapping_sub(word) << unused) as i32) >> unused
 }
 
 #[cfg(test)]
@@ -132,8 +156,9 @@ mod tests {
     fn turns_are_counted_across_the_wrap_of_the_counter() {
         assert_eq!(turns_ahead(5, 3), 2);
         assert_eq!(turns_ahead(3, 5), -2);
-        assert_eq!(turns_ahead(1, COUNT), 2);
-        assert_eq!(turns_ahead(COUNT, 1), -2);
+        assert_eq!(turns_ahead(1, TURNS), 2);
+        assert_eq!(turns_ahead(TURNS, 1), -2);
+        assert_eq!(turns_ahead(1, STOPPED | 5 << SLOTS_AT | TURNS), 2);
         assert_eq!(next(COUNT), 0);
         assert_eq!(next(STOPPED | COUNT), STOPPED);
     }

@@ -30,7 +30,7 @@ impl TurnLock {
         let turn = self.turns.get();
         let rank = self.rank as u64;
         let position = if turn.is_multiple_of(2) { rank } else { world - 1 - rank };
-        self.control.acquire((turn * world + position) as u32 & (u32::MAX >> 1))?;
+        self.control.acquire((turn * world + position) as u32)?;
         self.turns.set(turn + 1);
         self.status().count_turn();
         self.status().set_activity(Activity::Resident);

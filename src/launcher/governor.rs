@@ -10,46 +10,114 @@ use crate::ipc::Control;
 /// Of what is left of the budget, this much is given out: the rest is for what happens between two samples.
 const SAFETY: f64 = 0.85;
 
+/// Where an epoch stays below this much of the budget, waiting workers get half of what is missing.
+const FULL: f64 = 0.9;
+
 /// Shares below this, in bytes, are not worth halving any more.
 const LEAST: u64 = 4 << 20;
 
+/// Workers that are resident at a time where the budget allows it: one computes while the other waits for the disk, or does
+/// what only one thread can.
+const RESIDENT: usize = 2;
+
+/// What is known of a run's memory before it starts.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Limits {
+    /// Bytes that all processes may take together; 0: as little as possible.
+    pub(super) budget: u64,
+    /// Workers that may be resident at a time; as many as fit if not given.
+    pub(super) resident: Option<usize>,
+    /// Whether everything fits, beyond doubt.
+    pub(super) all_fits: bool,
+}
+
 /// Shares a budget out.
 ///
-/// In the first epoch waiting workers keep nothing, which shows how much the run needs at least. Afterwards what is left of
-/// the budget is divided among them, and less of it if the sum comes near the budget all the same.
+/// If it is not plain that everything fits, waiting workers keep nothing in the first epoch, and only one is resident. That
+/// shows how much the run needs at least. Then there may be a second resident worker, and what is left of the budget is
+/// divided among those that wait: more of it after each epoch that has not used it up, less if the sum exceeds the budget.
 pub(super) struct Governor {
     control: Arc<Control>,
-    /// Bytes; 0: as little as possible.
-    budget: u64,
+    limits: Limits,
     shared_out: bool,
+    /// Whether shares have ever been too large.
+    exceeded: bool,
+    /// What the largest worker took before anything was shared out.
+    worker: u64,
     /// The turns each rank had begun when shares were last lowered: until it begins another, it cannot have acted on it.
     turns: Vec<u32>,
 }
 
-/// What each of so many waiting workers may keep of a budget, if the run takes `peak` bytes with nothing kept.
-pub(super) fn share(budget: u64, peak: u64, workers: usize) -> u64 {
-    (budget.saturating_sub(peak) as f64 * SAFETY / workers as f64) as u64
+impl Limits {
+    /// How many workers may be resident, and what each waiting one of `workers` may keep, if the run takes `peak` bytes with
+    /// `resident` of them and nothing kept, and `another` with one more.
+    pub(super) fn room(
+        &self,
+        workers: usize,
+        (mut resident, mut peak): (usize, u64),
+        another: u64,
+    ) -> (usize, u64) {
+        let left = |peak| (self.budget.saturating_sub(peak) as f64 * SAFETY) as u64;
+        while resident < self.resident.unwrap_or(RESIDENT).min(workers) && left(peak + another) > 0 {
+            peak += another;
+            resident += 1;
+        }
+        (resident, left(peak) / workers as u64)
+    }
 }
 
 impl Governor {
-    pub(super) fn new(control: Arc<Control>, budget: u64) -> Self {
-        Governor { control, budget, shared_out: false, turns: Vec::new() }
+    /// Of a run that has not started yet.
+    pub(super) fn new(control: Arc<Control>, limits: Limits) -> Self {
+        let (shared_out, exceeded) = (false, false);
+        let mut governor =
+            Governor { control, limits, shared_out, exceeded, worker: 0, turns: Vec::new() };
+        if limits.all_fits {
+            governor.share_out(0);
+        }
+        governor
     }
 
-    /// After the first epoch, in which all processes together took at most `peak` bytes.
-    pub(super) fn share_out(&mut self, peak: u64) {
-        if !self.shared_out && self.budget > 0 {
-            self.shared_out = true;
-            self.control.set_parked_share(share(self.budget, peak, self.control.world_size()));
+    /// After an epoch in which all processes together took at most `peak` bytes.
+    pub(super) fn epoch(&mut self, peak: u64) {
+        if self.limits.budget == 0 {
+            return;
         }
+        if self.shared_out {
+            self.raise(peak);
+        } else {
+            self.share_out(peak);
+        }
+    }
+
+    fn raise(&self, peak: u64) {
+        let left = (self.limits.budget as f64 * FULL) as u64;
+        let workers = self.control.world_size() as u64;
+        let share = self.control.parked_share() + left.saturating_sub(peak) / 2 / workers;
+        if !self.exceeded {
+            // More than an equal part of the budget is never used.
+            self.control.set_parked_share(share.min(self.limits.budget / workers));
+        }
+    }
+
+    fn share_out(&mut self, peak: u64) {
+        self.shared_out = true;
+        let (workers, slots) = (self.control.world_size(), self.control.slots());
+        let (resident, share) = self.limits.room(workers, (slots, peak), self.worker);
+        self.control.set_slots(resident);
+        self.control.set_parked_share(share);
     }
 
     /// What all processes take now.
     ///
     /// # Errors
-    /// If that is more than the budget although waiting workers keep nothing.
+    /// If that is more than the budget although waiting workers keep nothing, and no more are resident than were asked for.
     pub(super) fn watch(&mut self, usage: Usage) -> Result<()> {
-        if self.budget == 0 || usage.sum <= self.budget {
+        let Limits { budget, resident, .. } = self.limits;
+        if !self.shared_out {
+            self.worker = self.worker.max(usage.largest.1);
+        }
+        if budget == 0 || usage.sum <= budget {
             return Ok(());
         }
         let turns: Vec<u32> =
@@ -57,10 +125,16 @@ impl Governor {
         if turns.iter().zip(&self.turns).any(|(now, then)| now == then) {
             return Ok(());
         }
+        self.exceeded = true;
         let share = self.control.parked_share();
         if share > 0 {
             self.turns = turns;
             self.control.set_parked_share(if share > LEAST { share / 2 } else { 0 });
+            return Ok(());
+        }
+        if self.control.slots() > resident.unwrap_or(1) {
+            self.turns = turns;
+            self.control.set_slots(resident.unwrap_or(1));
             return Ok(());
         }
         let (rank, bytes) = usage.largest;
@@ -68,7 +142,7 @@ impl Governor {
             "the run takes {} with nothing kept by workers that wait; the memory budget is {}; rank {rank} takes the most, \
              {}, in {}",
             size(usage.sum),
-            size(self.budget),
+            size(budget),
             size(bytes),
             self.control.rank(rank).phase()
         );

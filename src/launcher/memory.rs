@@ -33,6 +33,7 @@ pub(super) struct MemorySampler {
     samples: usize,
     last: Instant,
     peak: u64,
+    recent: u64,
 }
 
 /// A process when its proportional set size was last read.
@@ -44,7 +45,7 @@ struct Sample {
 
 impl MemorySampler {
     pub(super) fn new() -> Self {
-        MemorySampler { processes: Vec::new(), samples: 0, last: Instant::now(), peak: 0 }
+        MemorySampler { processes: Vec::new(), samples: 0, last: Instant::now(), peak: 0, recent: 0 }
     }
 
     /// Takes a sample, if one is due; to be called often.
@@ -82,12 +83,18 @@ impl MemorySampler {
         }
         self.samples += 1;
         self.peak = self.peak.max(usage.sum);
+        self.recent = self.recent.max(usage.sum);
         Some(usage)
     }
 
     /// The largest sum of a sample, in bytes.
     pub(super) fn peak(&self) -> u64 {
         self.peak
+    }
+
+    /// The largest sum of a sample since this was last asked for, in bytes.
+    pub(super) fn take_recent(&mut self) -> u64 {
+        std::mem::take(&mut self.recent)
     }
 }
 

@@ -19,5 +19,4 @@ mod workers;
 pub use plan::{DiskPlan, EpochPlan, MemoryPlan, Plan, plan};
 pub use predict::predict;
 pub use run_folder::{RunFolder, sweep};
-pub use supervise::supervise;
 pub use train::{CONFIG, METRICS, resumable, resume, train};

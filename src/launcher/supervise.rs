@@ -13,7 +13,7 @@ use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::{Handle, Signals};
 
 use super::fork::{fork, has_one_thread};
-use super::governor::Governor;
+use super::governor::{Governor, Limits};
 use super::memory::MemorySampler;
 use super::worker::Worker;
 use crate::error::{Error, Result, exit};
@@ -26,15 +26,14 @@ const GRACE: Duration = Duration::from_secs(1);
 const TICK: Duration = Duration::from_millis(50);
 
 /// Forks one worker per rank of `control`, each running `work`, and waits for all of them. `on_event` gets what they
-/// tell, with the largest memory of the process tree so far. All processes together take at most `budget` bytes, if it is
-/// not 0.
+/// tell, with the largest memory of the process tree so far. All processes together keep to `limits`.
 ///
 /// # Errors
 /// The first failure of a worker, with rank, epoch and phase; [`Error::Interrupted`] after Ctrl-C or SIGTERM; an error of
 /// `on_event`. In every case all workers have ended when this returns.
-pub fn supervise(
+pub(super) fn supervise(
     control: &Arc<Control>,
-    budget: u64,
+    limits: Limits,
     work: &dyn Fn(usize, &EventSender) -> Result<()>,
     on_event: &mut dyn FnMut(Event, u64) -> Result<()>,
 ) -> Result<()> {
@@ -45,7 +44,7 @@ pub fn supervise(
         ));
     }
     let (sender, receiver) = event_pipe()?;
-    let mut supervisor = Supervisor::new(control.clone(), budget);
+    let mut supervisor = Supervisor::new(control.clone(), limits);
     for rank in 0..control.world_size() {
         match fork(|| run_worker(rank, control, &sender, work)) {
             Ok(pid) => supervisor.workers.push(Worker::new(rank, pid)),
@@ -153,9 +152,9 @@ struct Supervisor {
 }
 
 impl Supervisor {
-    fn new(control: Arc<Control>, budget: u64) -> Self {
+    fn new(control: Arc<Control>, limits: Limits) -> Self {
         let memory = MemorySampler::new();
-        let governor = Governor::new(control.clone(), budget);
+        let governor = Governor::new(control.clone(), limits);
         Supervisor {
             control,
             workers: Vec::new(),
@@ -189,7 +188,7 @@ impl Supervisor {
                 }
                 Ok(Input::Event(event)) => {
                     if matches!(event, Event::Epoch(_)) {
-                        self.governor.share_out(self.memory.peak());
+                        self.governor.epoch(self.memory.take_recent());
                     }
                     if let Err(error) = on_event(event, self.memory.peak()) {
                         self.fail(error);

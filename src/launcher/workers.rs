@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use super::governor::Limits;
+use super::plan;
 use super::run_folder::{RunFolder, sweep};
 use super::supervise::supervise;
 use crate::data::dgl::PartitionConfig;
@@ -32,7 +34,7 @@ pub(super) fn run_workers(
     }
     sweep(&config.spill_dir);
     let world_size = partitions.book().num_parts();
-    let (folder, control) = RunFolder::create(&config.spill_dir, world_size, config.resident)?;
+    let (folder, control) = RunFolder::create(&config.spill_dir, world_size, config.resident.unwrap_or(1))?;
     let control = Arc::new(control);
     control.set_parked_share(stand_in.map_or(0, |stand_in| stand_in.share));
     let stand_in = stand_in.map(|stand_in| stand_in.scale);
@@ -49,5 +51,10 @@ pub(super) fn run_workers(
             stand_in,
         })
     };
-    supervise(&control, config.memory_budget.bytes(), &work, on_event)
+    let limits = Limits {
+        budget: config.memory_budget.bytes(),
+        resident: config.resident,
+        all_fits: plan::fits(config, partitions),
+    };
+    supervise(&control, limits, &work, on_event)
 }

@@ -72,8 +72,8 @@ pub struct RunConfig {
     pub seed: u64,
     /// Start values instead of drawn ones: a safetensors file.
     pub init_params: Option<PathBuf>,
-    /// Workers that may be in memory at a time.
-    pub resident: usize,
+    /// Workers that may be in memory at a time; if not given, two as soon as it shows that the memory budget allows it.
+    pub resident: Option<usize>,
     /// Threads a resident worker computes with.
     pub threads: usize,
     /// How much memory the run may take.
@@ -93,7 +93,7 @@ pub struct RunConfig {
 }
 
 impl RunConfig {
-    /// A run with everything at its default: 100 epochs, one worker in memory at a time, all cores.
+    /// A run with everything at its default: 100 epochs, one or two workers in memory at a time, all cores.
     pub fn new(part_json: impl Into<PathBuf>, out: impl Into<PathBuf>) -> Self {
         RunConfig {
             part_json: part_json.into(),
@@ -116,7 +116,7 @@ impl RunConfig {
             link: None,
             seed: 0,
             init_params: None,
-            resident: 1,
+            resident: None,
             threads: std::thread::available_parallelism().map_or(1, usize::from),
             memory_budget: MemoryBudget::default(),
             spill_dtype: SpillDtype::default(),

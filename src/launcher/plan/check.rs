@@ -29,8 +29,10 @@ pub(in crate::launcher) fn check(
 ) -> Result<()> {
     let budget = run.memory_budget.bytes();
     let free = free(&run.spill_dir);
-    let planned = run.sampling.is_none() && run.relations.is_none();
-    if !planned || is_small(run, partitions, free) {
+    let most = most(run, partitions);
+    if most.is_none_or(|most| {
+        (budget == 0 || most <= budget) && free.is_none_or(|free| most <= free)
+    }) {
         return Ok(());
     }
     // What is wrong with the data the run itself will say.
@@ -44,7 +46,8 @@ pub(in crate::launcher) fn check(
         }
         Ok(forecast) => forecast,
     };
-    let least = forecast.memory.bytes(run.resident, 1);
+    let resident = run.resident.unwrap_or(1);
+    let least = forecast.memory.bytes(resident, 1);
     if budget > 0 && least as f64 * DOUBT > budget as f64 {
         let problem = format!(
             "the run takes {} with nothing kept by workers that wait; the memory budget is {}",
@@ -79,33 +82,42 @@ pub(in crate::launcher) fn check(
     Ok(())
 }
 
-fn is_small(run: &RunConfig, partitions: &PartitionConfig, free: Option<u64>) -> bool {
-    let (model, budget) = (&run.model, run.memory_budget.bytes());
+/// Whether everything that a run has fits into its memory budget, beyond doubt.
+pub(in crate::launcher) fn fits(run: &RunConfig, partitions: &PartitionConfig) -> bool {
+    most(run, partitions).is_some_and(|most| most <= run.memory_budget.bytes())
+}
+
+/// More than a run takes, in memory or on disk; none if it is not one that can be planned.
+fn most(run: &RunConfig, partitions: &PartitionConfig) -> Option<u64> {
+    if run.sampling.is_some() || run.relations.is_some() {
+        return None;
+    }
+    let model = &run.model;
     let width = (model.hidden.max(1) * model.kind.heads()) as u64;
     let rows = partitions.book().num_nodes() * width * (model.layers as u64 + 1) * 4;
     let parts = partitions.parts().len();
     let summaries = (0..parts).map(|part| PartitionSummary::open(partitions, part));
     let bytes: u64 = summaries.flatten().map(|summary| summary.bytes).sum();
-    let most = TIMES * (bytes + rows) + EACH * parts as u64 + ALL;
-    (budget == 0 || most <= budget) && free.is_none_or(|free| most <= free)
+    Some(TIMES * (bytes + rows) + EACH * parts as u64 + ALL)
 }
 
 /// What would fit into the budget.
 fn remedies(run: &RunConfig, sizes: &GraphSizes, forecast: &Forecast, budget: u64) -> String {
-    let least = forecast.memory.bytes(run.resident, 1);
+    let resident = run.resident.unwrap_or(1);
+    let least = forecast.memory.bytes(resident, 1);
     let mut remedies =
         vec![format!("raise --memory-budget to {} or more", size(least + least / 8))];
     let one = forecast.memory.bytes(1, 1);
-    if run.resident > 1 {
+    if resident > 1 {
         remedies.push(format!("--resident 1 takes {}", size(one)));
     }
     // Beyond this many pieces what processes take by themselves is all that counts.
-    let pieces = [2, 4, 8, 16].into_iter().map(|n| (n, forecast.memory.bytes(run.resident, n)));
+    let pieces = [2, 4, 8, 16].into_iter().map(|n| (n, forecast.memory.bytes(resident, n)));
     if let Some((n, bytes)) = pieces.into_iter().find(|(_, bytes)| *bytes <= budget) {
         let parts = n * sizes.ranks.len();
         remedies.push(format!("{parts} partitions take about {}", size(bytes)));
     }
-    let narrower = narrower(run, sizes, |f| f.memory.bytes(run.resident, 1));
+    let narrower = narrower(run, sizes, |f| f.memory.bytes(resident, 1));
     remedies.join("; ") + &narrower
 }
 

@@ -52,8 +52,9 @@ pub(super) fn forecast(run: &RunConfig, sizes: &GraphSizes) -> Result<Forecast> 
     let mut weights: Vec<f64> = (0..sizes.ranks.len()).map(|r| weight(&sizes.ranks, r)).collect();
     weights.sort_by(|a, b| b.total_cmp(a));
     let further = (sizes.ranks.len() - few.len()) as f64;
-    let (base, totals) = (on_all.idle_memory(run.resident), on_all.totals());
-    let idle = base - on_few.idle_memory(run.resident);
+    let resident = run.resident.unwrap_or(1);
+    let (base, totals) = (on_all.idle_memory(resident), on_all.totals());
+    let idle = base - on_few.idle_memory(resident);
     let waiting = if further > 0.0 { idle / further } else { WAITING };
     let memory = MemoryForecast { base, waiting: waiting.max(0.0), weights, line: on_few };
     Ok(Forecast { memory, totals, epoch_s })

@@ -8,7 +8,7 @@ use super::forecast::{Forecast, Totals, forecast, totals};
 use super::graph_sizes::GraphSizes;
 use crate::data::dgl::PartitionConfig;
 use crate::error::{Error, Result};
-use crate::launcher::governor::share;
+use crate::launcher::governor::Limits;
 use crate::launcher::relations::relations;
 use crate::launcher::train;
 use crate::worker::{MemoryBudget, RunConfig};
@@ -100,13 +100,15 @@ pub fn plan(config: &RunConfig) -> Result<Plan> {
     }
     let sizes = GraphSizes::read(config, &partitions)?;
     let forecast = forecast(config, &sizes)?;
-    let least = forecast.memory.bytes(config.resident, 1);
+    let resident = config.resident.unwrap_or(1);
+    let least = forecast.memory.bytes(resident, 1);
     let budget = match config.memory_budget {
         MemoryBudget::Min => None,
         MemoryBudget::Bytes(bytes) => Some(bytes),
     };
-    let ranks = sizes.ranks.len();
-    let share = budget.map_or(0, |budget| share(budget, least, ranks));
+    let another = forecast.memory.bytes(resident + 1, 1) - least;
+    let limits = Limits { budget: budget.unwrap_or(0), resident: config.resident, all_fits: false };
+    let (_, share) = limits.room(sizes.ranks.len(), (resident, least), another);
     let in_epoch = if share > 0 { totals(config, &sizes, share)? } else { forecast.totals };
     Ok(compose(config, &sizes, &forecast, (least, budget, share, in_epoch)))
 }
