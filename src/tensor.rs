@@ -5,8 +5,8 @@
 #![allow(unsafe_code)] // casts of a tensor's memory to a slice, and views from several threads
 
 use bytemuck::Pod;
+use half::bf16;
 use rayon::prelude::*;
-use tch::kind::Element;
 use tch::{Device, Kind, Tensor};
 
 use crate::error::Result;
@@ -43,6 +43,22 @@ macro_rules! with_element {
     };
 }
 pub(crate) use with_element;
+
+/// A Rust type with the element type of tensors that has its layout. (tch takes bfloat16s for halves.)
+pub(crate) trait TensorElement: Pod {
+    /// The element type.
+    const KIND: Kind;
+}
+
+macro_rules! tensor_elements {
+    ($($T:ty => $kind:ident),*) => {
+        $(impl TensorElement for $T {
+            const KIND: Kind = Kind::$kind;
+        })*
+    };
+}
+
+tensor_elements!(bf16 => BFloat16, f32 => Float, f64 => Double, u8 => Uint8, i32 => Int, i64 => Int64);
 
 /// An uninitialised CPU tensor.
 pub(crate) fn empty(shape: &[i64], kind: Kind) -> Result<Tensor> {
@@ -135,14 +151,14 @@ pub(crate) fn bytes_mut(tensor: &mut Tensor) -> &mut [u8] {
 }
 
 /// The elements of a contiguous CPU tensor of `T`.
-pub(crate) fn slice<T: Pod + Element>(tensor: &Tensor) -> &[T] {
+pub(crate) fn slice<T: TensorElement>(tensor: &Tensor) -> &[T] {
     assert_eq!(tensor.kind(), T::KIND, "a tensor of another element type");
     // An empty tensor's bytes lie nowhere in particular, so they may not be aligned for T.
     if tensor.numel() == 0 { &[] } else { bytemuck::cast_slice(bytes(tensor)) }
 }
 
 /// The elements of a contiguous CPU tensor of `T`, to be written; see [`bytes_mut`].
-pub(crate) fn slice_mut<T: Pod + Element>(tensor: &mut Tensor) -> &mut [T] {
+pub(crate) fn slice_mut<T: TensorElement>(tensor: &mut Tensor) -> &mut [T] {
     assert_eq!(tensor.kind(), T::KIND, "a tensor of another element type");
     if tensor.numel() == 0 { &mut [] } else { bytemuck::cast_slice_mut(bytes_mut(tensor)) }
 }

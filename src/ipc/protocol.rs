@@ -69,8 +69,7 @@ impl<W: Word> Protocol<W> {
 
     /// Ends a turn and wakes the rank whose turn can begin.
     pub fn release(&self) {
-        let (_, word) =
-            self.released.update(|word| word & !TURNS | word.wrapping_add(1) & TURNS);
+        let (_, word) = self.released.update(|word| word & !TURNS | word.wrapping_add(1) & TURNS);
         let admitted = word.wrapping_add(slots(word) - 1);
         self.released.wake(1 << (admitted % 32));
     }

@@ -58,7 +58,8 @@ impl Limits {
         another: u64,
     ) -> (usize, u64) {
         let left = |peak| (self.budget.saturating_sub(peak) as f64 * SAFETY) as u64;
-        while resident < self.resident.unwrap_or(RESIDENT).min(workers) && left(peak + another) > 0 {
+        while resident < self.resident.unwrap_or(RESIDENT).min(workers) && left(peak + another) > 0
+        {
             peak += another;
             resident += 1;
         }

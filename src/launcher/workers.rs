@@ -34,7 +34,8 @@ pub(super) fn run_workers(
     }
     sweep(&config.spill_dir);
     let world_size = partitions.book().num_parts();
-    let (folder, control) = RunFolder::create(&config.spill_dir, world_size, config.resident.unwrap_or(1))?;
+    let (folder, control) =
+        RunFolder::create(&config.spill_dir, world_size, config.resident.unwrap_or(1))?;
     let control = Arc::new(control);
     control.set_parked_share(stand_in.map_or(0, |stand_in| stand_in.share));
     let stand_in = stand_in.map(|stand_in| stand_in.scale);

@@ -30,9 +30,9 @@ pub(in crate::launcher) fn check(
     let budget = run.memory_budget.bytes();
     let free = free(&run.spill_dir);
     let most = most(run, partitions);
-    if most.is_none_or(|most| {
-        (budget == 0 || most <= budget) && free.is_none_or(|free| most <= free)
-    }) {
+    if most
+        .is_none_or(|most| (budget == 0 || most <= budget) && free.is_none_or(|free| most <= free))
+    {
         return Ok(());
     }
     // What is wrong with the data the run itself will say.
