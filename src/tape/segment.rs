@@ -192,7 +192,7 @@ impl Adjoint for Rematerialised {
         let Rematerialised(segment) = *self;
         let (rows, needs) = (segment.rows()?, segment.needs());
         let whole = |v: &Var| {
-            let held = segment.manager.held_kind(v.width(), v.kind());
+            let held = segment.manager.held_kind(v.size().iter().skip(1).product(), v.kind());
             v.needs_grad().then(|| tensor::zeros(v.size(), held)).transpose()
         };
         let input_gradients = segment.inputs.iter().map(whole).collect::<Result<Vec<_>>>()?;
