@@ -31,8 +31,7 @@ impl Kernel for Narrow<'_> {
     }
 }
 
-/// Widens some values on this thread.
-pub(super) struct Widen<'a>(pub(super) &'a [u16], pub(super) &'a mut [f32]);
+struct Widen<'a>(&'a [u16], &'a mut [f32]);
 
 impl Kernel for Widen<'_> {
     #[inline(always)]
@@ -49,10 +48,9 @@ pub fn narrow_to_bf16(values: &[f32], narrow: &mut [u16]) {
     blocks.for_each(|pair| vectorised(Narrow(pair.0, pair.1)));
 }
 
-/// The values of bfloat16s.
+/// The values of bfloat16s. On this thread alone, which may be one that reads ahead.
 pub fn widen_bf16(narrow: &[u16], values: &mut [f32]) {
-    let blocks = narrow.par_chunks(BLOCK).zip(values.par_chunks_mut(BLOCK));
-    blocks.for_each(|pair| vectorised(Widen(pair.0, pair.1)));
+    vectorised(Widen(narrow, values));
 }
 
 #[cfg(test)]

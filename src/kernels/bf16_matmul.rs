@@ -9,7 +9,7 @@ use std::ops::Range;
 use half::bf16;
 use rayon::prelude::*;
 
-use super::bf16::{Widen, nearest};
+use super::bf16::{nearest, widen_bf16};
 use super::bf16_tile::{LANES, Pairs, TILE_COLUMNS, TILE_ROWS, Tile, available, tile};
 use super::element::Element;
 use super::matmul::{BLOCK, LONG_BLOCK, Matrix, product};
@@ -233,7 +233,7 @@ impl<E: Element<Real = f32>> Kernel for Finish<'_, E> {
 
 fn widened(x: &[bf16]) -> Vec<f32> {
     let mut wide = vec![0.0; x.len()];
-    vectorised(Widen(bytemuck::cast_slice(x), &mut wide));
+    widen_bf16(bytemuck::cast_slice(x), &mut wide);
     wide
 }
 

@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::graph::Csr;
 
 /// A block smaller than this (in touched elements) is not worth a thread.
-const GRAIN: usize = 1 << 16;
+const GRAIN: usize = 1 << 18;
 
 /// What a kernel writes: matrices with a row for every row of the graph.
 pub(super) trait Split: Send + Sized {

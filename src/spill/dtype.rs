@@ -1,6 +1,7 @@
 //! How exactly rows are kept.
 
 use half::bf16;
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use tch::{Kind, Tensor};
 
@@ -13,6 +14,9 @@ const LEAST_WIDTH: i64 = 16;
 
 /// Elements converted at a time.
 const CHUNK: usize = 1 << 20;
+
+/// Elements that a thread converts at a time.
+const BLOCK: usize = 1 << 16;
 
 /// What rows that outlive an operation are held as: in memory, in spill files and in messages. All of them, spilled or not,
 /// so that results do not depend on the memory budget.
@@ -55,8 +59,10 @@ pub(super) fn converted(value: &Tensor, kind: Kind) -> Result<Tensor> {
         let narrow = bytemuck::cast_slice_mut(tensor::slice_mut::<bf16>(&mut converted));
         narrow_to_bf16(tensor::slice(value), narrow);
     } else {
-        let narrow = bytemuck::cast_slice(tensor::slice::<bf16>(value));
-        widen_bf16(narrow, tensor::slice_mut(&mut converted));
+        let narrow: &[u16] = bytemuck::cast_slice(tensor::slice::<bf16>(value));
+        let wide = tensor::slice_mut(&mut converted);
+        let blocks = narrow.par_chunks(BLOCK).zip(wide.par_chunks_mut(BLOCK));
+        blocks.for_each(|(narrow, wide)| widen_bf16(narrow, wide));
     }
     Ok(converted)
 }

@@ -59,7 +59,7 @@ impl RankSetup {
             Some(_) => prepare_allocator_for_batches(),
             None => prepare_allocator(here.stand_in.unwrap_or(1.0)),
         }
-        set_threads(here.threads)?;
+        set_threads(here.threads, run.sampling.is_none())?;
         let Surroundings { rank, control, folder, .. } = here;
         let counters = IoCounters::default();
         let disk = Arc::new(match (here.stand_in, control.parked_share()) {
@@ -143,10 +143,13 @@ pub(super) fn keep<T>(set: std::result::Result<(), T>) -> Result<()> {
 
 /// All parallel work is done by one pool of ours. libtorch gets one thread per call: its own would spin for milliseconds
 /// after each operation, in every parked worker.
-fn set_threads(threads: usize) -> Result<()> {
+///
+/// With `this_too` this thread is one of the pool, and others may not use it: what takes microseconds is done here, without
+/// waking anybody.
+fn set_threads(threads: usize, this_too: bool) -> Result<()> {
     tch::set_num_threads(1);
-    rayon::ThreadPoolBuilder::new()
-        .num_threads(threads)
-        .build_global()
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
+    let pool = if this_too { pool.use_current_thread() } else { pool };
+    pool.build_global()
         .map_err(|e| Error::Internal(format!("the thread pool cannot start: {e}")))
 }
