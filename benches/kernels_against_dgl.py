@@ -58,6 +58,8 @@ def dgls(path):
 
 
 def run(command, **environment):
+    # Large tensors of a run lie in huge pages; here both sides get them from the allocator.
+    environment |= {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=os.environ | environment)
     if done.returncode:
         sys.exit(done.stderr)

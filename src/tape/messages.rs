@@ -97,10 +97,10 @@ fn read(
 ) -> Result<Vec<Tensor>> {
     let parts = layout.iter().map(|&((width, kind), sent)| {
         let mut part = tensor::empty(&[rows as i64, width as i64], kind)?;
-        if sent != kind {
-            read_narrow(tensor::slice_mut(&mut part), |bytes| inbox.read(bytes))?;
-        } else {
+        if sent == kind {
             inbox.read(tensor::bytes_mut(&mut part))?;
+        } else {
+            read_narrow(tensor::slice_mut(&mut part), |bytes| inbox.read(bytes))?;
         }
         Ok(part)
     });
