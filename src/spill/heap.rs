@@ -5,8 +5,8 @@
 /// Keeps freed memory for the next tensor, until [`give_memory_back`] is called: pages that are given back and taken again
 /// for each tensor cost as much as filling them.
 ///
-/// Left alone, glibc maps large blocks one by one and returns them when they are freed, and trims its heap now and then.
-/// Called once, at the start of a worker. `scale` is 1, or less for a small stand-in of a run, where blocks are smaller, too.
+/// Left alone, glibc maps large blocks one by one and returns them when they are freed, trims its heap now and then, and has
+/// a heap for each thread, whose end cannot be given back. Called once, at the start of a worker. `scale` is 1, or less for a small stand-in of a run, where blocks are smaller, too.
 pub fn prepare_allocator(scale: f64) {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     // SAFETY: mallopt takes two integers and changes settings of the allocator only.
@@ -14,11 +14,12 @@ pub fn prepare_allocator(scale: f64) {
         // The largest threshold glibc takes; blocks beyond it are mapped as before.
         libc::mallopt(libc::M_MMAP_THRESHOLD, (f64::from(32 << 20) * scale) as i32);
         libc::mallopt(libc::M_TRIM_THRESHOLD, i32::MAX);
+        libc::mallopt(libc::M_ARENA_MAX, 1);
     }
 }
 
-/// As [`prepare_allocator`], for a worker that does not pause while it trains: blocks of any size, of any thread, come from
-/// one heap, which keeps them. The features of a batch are many megabytes, and batches follow one another.
+/// As [`prepare_allocator`], for a worker that does not pause while it trains: blocks of any size come from the heap, which
+/// keeps them. The features of a batch are many megabytes, and batches follow one another.
 ///
 /// Called once, instead of the other.
 pub fn prepare_allocator_for_batches() {
@@ -27,7 +28,6 @@ pub fn prepare_allocator_for_batches() {
     // SAFETY: as above.
     unsafe {
         libc::mallopt(libc::M_MMAP_MAX, 0);
-        libc::mallopt(libc::M_ARENA_MAX, 1);
     }
 }
 
