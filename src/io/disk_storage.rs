@@ -18,7 +18,7 @@ use super::storage::{FileWriter, Storage, StorageFile};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum IoMode {
-    /// Direct, where the file system can.
+    /// The faster way, where that has been measured; else directly, where the file system can.
     #[default]
     Auto,
     /// Around the page cache, in requests of a megabyte, several at a time.

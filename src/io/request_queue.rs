@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::io;
 use std::sync::{Arc, OnceLock};
+use std::thread::JoinHandle;
 
 use crossbeam::channel::{Receiver, Sender, bounded, unbounded};
 
@@ -11,24 +12,43 @@ type Job = Box<dyn FnOnce() + Send>;
 /// Requests in flight, and threads that carry them out.
 pub(super) const DEPTH: usize = 4;
 
-/// Threads that carry out requests to the disk; started with the first request.
+/// Threads that carry out requests to the disk; started with the first request, and gone with this.
 #[derive(Default)]
-pub(super) struct RequestQueue(OnceLock<Sender<Job>>);
+pub(super) struct RequestQueue(OnceLock<Threads>);
+
+struct Threads {
+    /// `None` only while they are ending.
+    jobs: Option<Sender<Job>>,
+    handles: Vec<JoinHandle<()>>,
+}
 
 impl RequestQueue {
     fn submit(&self, job: Job) -> io::Result<()> {
-        let queue = self.0.get_or_init(|| {
+        let threads = self.0.get_or_init(|| {
             let (sender, receiver) = unbounded::<Job>();
-            for i in 0..DEPTH {
+            // A thread that cannot be started is not missed as long as there is another: see below.
+            let handles = (0..DEPTH).filter_map(|i| {
                 let jobs = receiver.clone();
-                // A thread that cannot be started is not missed as long as there is another: see below.
-                let _ = std::thread::Builder::new()
-                    .name(format!("disk-{i}"))
-                    .spawn(move || jobs.iter().for_each(|job| job()));
-            }
-            sender
+                let thread = std::thread::Builder::new().name(format!("disk-{i}"));
+                thread.spawn(move || jobs.iter().for_each(|job| job())).ok()
+            });
+            Threads { handles: handles.collect(), jobs: Some(sender) }
         });
-        queue.send(job).map_err(|_| io::Error::other("no thread for disk requests can be started"))
+        let sent = threads.jobs.as_ref().map(|jobs| jobs.send(job));
+        match sent {
+            Some(Ok(())) => Ok(()),
+            _ => Err(io::Error::other("no thread for disk requests can be started")),
+        }
+    }
+}
+
+impl Drop for Threads {
+    fn drop(&mut self) {
+        self.jobs = None;
+        for thread in self.handles.drain(..) {
+            // One that panicked has answered nobody, which whoever asked has been told.
+            let _ = thread.join();
+        }
     }
 }
 

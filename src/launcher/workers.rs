@@ -39,6 +39,7 @@ pub(super) fn run_workers(
     let control = Arc::new(control);
     control.set_parked_share(stand_in.map_or(0, |stand_in| stand_in.share));
     let stand_in = stand_in.map(|stand_in| stand_in.scale);
+    let io = plan::io_mode(config, partitions);
     let work = |rank, events: &_| {
         let folder = folder.path();
         let threads = config.threads;
@@ -49,6 +50,7 @@ pub(super) fn run_workers(
             events,
             partitions,
             threads,
+            io,
             stand_in,
         })
     };

@@ -13,7 +13,7 @@ use crate::data::NodeFeatures;
 use crate::data::dgl::{Partition, PartitionConfig};
 use crate::error::{Error, Result};
 use crate::event::{Event, EventSender};
-use crate::io::{DiskStorage, IoCounters, Storage};
+use crate::io::{DiskStorage, IoCounters, IoMode, Storage};
 use crate::ipc::{Control, TurnLock};
 use crate::spill::{PartitionDataManager, PointerTensor, SpillStore};
 use crate::spill::{prepare_allocator, prepare_allocator_for_batches};
@@ -38,6 +38,8 @@ pub struct Surroundings<'a> {
     pub partitions: &'a PartitionConfig,
     /// Threads to compute with.
     pub threads: usize,
+    /// How files that the page cache has no room for are written and read.
+    pub io: IoMode,
     /// How large the graph is beside the one it stands for, if it stands for another one.
     pub stand_in: Option<f64>,
 }
@@ -66,7 +68,7 @@ impl RankSetup {
             // Requests past the page cache have buffers of one size; where some files of a stand-in fill them and others do
             // not, they would pass for something that grows with the graph.
             (Some(_), 0) => DiskStorage::default(),
-            _ => DiskStorage::with_share(run.io),
+            _ => DiskStorage::with_share(here.io),
         });
         let storage: Arc<dyn Storage> = match here.stand_in {
             Some(_) => metered(disk, here)?,

@@ -1,11 +1,12 @@
 //! Whether a run fits, before it starts.
 
-use super::disk::free;
+use super::disk::{free, rate};
 use super::forecast::{Forecast, forecast};
 use super::graph_sizes::GraphSizes;
 use crate::data::dgl::{PartitionConfig, PartitionSummary};
 use crate::error::{Error, Result, exit};
 use crate::event::{Event, size};
+use crate::io::IoMode;
 use crate::spill::give_memory_back;
 use crate::worker::RunConfig;
 
@@ -14,6 +15,8 @@ use crate::worker::RunConfig;
 const TIMES: u64 = 4;
 const EACH: u64 = 16 << 20;
 const ALL: u64 = 256 << 20;
+/// Less than this is on the disk too soon for the way there to matter.
+const LARGE: u64 = 1 << 30;
 /// A forecast of memory may be too high by some percent; only what is beyond doubt is refused. What is not ends later, if it
 /// has to.
 const DOUBT: f64 = 0.85;
@@ -85,6 +88,16 @@ pub(in crate::launcher) fn check(
 /// Whether everything that a run has fits into its memory budget, beyond doubt.
 pub(in crate::launcher) fn fits(run: &RunConfig, partitions: &PartitionConfig) -> bool {
     most(run, partitions).is_some_and(|most| most <= run.memory_budget.bytes())
+}
+
+/// How files of a run that have no room in the page cache are written and read: the faster way, by a short test, where much
+/// may have to be.
+pub(in crate::launcher) fn io_mode(run: &RunConfig, partitions: &PartitionConfig) -> IoMode {
+    let much = most(run, partitions).is_some_and(|most| most >= LARGE);
+    if run.io != IoMode::Auto || !much || fits(run, partitions) {
+        return run.io;
+    }
+    rate(&run.spill_dir, run.io).map_or(run.io, |disk| disk.mode)
 }
 
 /// More than a run takes, in memory or on disk; none if it is not one that can be planned.

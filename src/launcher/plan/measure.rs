@@ -14,7 +14,7 @@ use crate::worker::{self, MemoryBudget, RunConfig, Surroundings};
 /// Epochs of a measurement: from the third on all are alike.
 const EPOCHS: u32 = 3;
 /// Named like an unfinished run, so that the next start removes it if this process is killed.
-const PREFIX: &str = ".sar-single-plan-";
+pub(super) const PREFIX: &str = ".sar-single-plan-";
 
 /// What a run took. Bytes, and seconds.
 #[derive(Debug, Clone)]

@@ -15,5 +15,5 @@ mod measure;
 mod report;
 mod stand_in;
 
-pub(super) use check::{check, fits};
+pub(super) use check::{check, fits, io_mode};
 pub use report::{DiskPlan, EpochPlan, MemoryPlan, Plan, plan};

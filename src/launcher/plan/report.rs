@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::bound::bound;
-use super::disk::{free, probe};
+use super::disk::{free, rate};
 use super::forecast::{Forecast, Totals, forecast, totals};
 use super::graph_sizes::GraphSizes;
 use crate::data::dgl::PartitionConfig;
@@ -124,8 +124,8 @@ fn compose(
     let disk = forecast.totals.disk;
     // What is kept is kept as values or as files in the page cache; around it goes the rest.
     let around = (1.0 - kept as f64 / disk.max(1.0)).max(0.0);
-    let disk_s = probe(&config.spill_dir)
-        .map_or(0.0, |[writing, reading]| around * (written / writing + read / reading));
+    let disk_s = rate(&config.spill_dir, config.io)
+        .map_or(0.0, |disk| around * (written / disk.write + read / disk.read));
     Plan {
         partitions: sizes.ranks.len(),
         nodes: sizes.nodes(),
