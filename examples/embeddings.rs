@@ -82,7 +82,7 @@ fn rank(context: &RankContext, graph: &Arc<DistGraph>, folder: &Path) -> sar::Re
             let rows = Tensor::from_slice(&rows).view([-1, DIM as i64]);
             let rows = manager.track("rows", rows);
 
-            let blocks = block_graphs(manager, graph, &batch, false)?;
+            let blocks = block_graphs(manager, &**graph, &batch, false)?;
             let blocks: Vec<&dyn Graph> = blocks.iter().map(|block| block as &dyn Graph).collect();
             let mut tape = Tape::training(manager, &parameters, Policy::default(), (0, epoch));
             let x = tape.trainable_input(&rows);

@@ -75,7 +75,7 @@ fn train(context: RankContext) -> Result<[f64; 2]> {
         let mut tape = Tape::training(&manager, &parameters, Policy::Rematerialise, (1, epoch));
         let rows = embedding.input(&mut tape);
         let papers = tape.input(&papers);
-        let logits = model.forward(&mut tape, &graph, vec![rows.clone(), papers])?;
+        let logits = model.forward(&mut tape, &[&graph; 2], vec![rows.clone(), papers])?;
         let (part, gradient) = loss.forward(&*logits.pin()?, &labels, &mask, total)?;
         let gradients = tape.backward(logits, gradient)?;
         // Weights have one gradient on all ranks; learned rows belong to one.

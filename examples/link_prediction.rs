@@ -76,7 +76,7 @@ fn rank(context: &RankContext, graph: &Arc<DistGraph>) -> sar::Result<()> {
         let mut losses = Vec::new();
         for batch in train.epoch(epoch) {
             let batch = batch?;
-            let blocks = block_graphs(manager, graph, &batch.neighbourhood, false)?;
+            let blocks = block_graphs(manager, &**graph, &batch.neighbourhood, false)?;
             let blocks: Vec<&dyn Graph> = blocks.iter().map(|block| block as &dyn Graph).collect();
             let mut tape = Tape::training(manager, &parameters, Policy::default(), (0, epoch));
             let x = features(context, &mut tape, &batch)?;

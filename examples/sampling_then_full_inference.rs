@@ -76,7 +76,7 @@ fn rank(context: &RankContext, graph: &Arc<DistGraph>) -> sar::Result<()> {
     for epoch in 1..=EPOCHS {
         for batch in loader.epoch(epoch) {
             let batch = batch?;
-            let blocks = block_graphs(manager, graph, &batch, false)?;
+            let blocks = block_graphs(manager, &**graph, &batch, false)?;
             let blocks: Vec<&dyn Graph> = blocks.iter().map(|block| block as &dyn Graph).collect();
             let mut tape = Tape::training(manager, &parameters, Policy::default(), (0, epoch));
             let x = manager.track("features", batch.input("features")?.shallow_clone());

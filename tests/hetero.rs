@@ -17,8 +17,8 @@ use sar::graph::{CanonicalEtype, GraphShard, PartitionBook, ShardBuilder};
 use sar::io::IoCounters;
 use sar::nn::{
     AttentionConfig, Conv, GatConv, GcnConv, GcnConvConfig, HeadMerge, Heads, HeteroConfig,
-    HeteroGraphConv, HeteroStack, ModelKind, NodeEmbedding, Norm, Optimizer, OptimizerConfig,
-    RelationMerge, SageAggregator, SageConv, SageConvConfig,
+    HeteroGraphConv, HeteroStack, LearnedRows, ModelKind, NodeEmbedding, Norm, Optimizer,
+    OptimizerConfig, RelationMerge, SageAggregator, SageConv, SageConvConfig,
 };
 use sar::tape::{HeteroGraphShardManager, Init, ParameterBuilder, Policy, Tape};
 use sar::testing::{RankContext, on_ranks};
@@ -294,7 +294,7 @@ fn step(
     let learned = embedding.input(&mut tape);
     let a = tape.input(&manager.track("features", wave(nodes(0), 3)));
     let c = tape.input(&manager.track("features", wave(nodes(2), 2)));
-    let logits = model.forward(&mut tape, &graph, vec![a, learned.clone(), c])?;
+    let logits = model.forward(&mut tape, &[&graph; 3], vec![a, learned.clone(), c])?;
     let output = logits.pin()?.copy();
     let cotangent = wave(nodes(0), 2);
     let loss = (&output * &cotangent).sum(Kind::Double).double_value(&[]);

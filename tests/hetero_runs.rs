@@ -227,7 +227,6 @@ fn what_layers_per_edge_type_cannot_do_is_named() {
         ("--residual", "--residual"),
         ("--mfg", "--mfg"),
         ("--one-shot", "--one-shot"),
-        ("--mode sample", "--mode sample"),
         ("--features-key nothing", "nothing"),
         ("--label-key feat", "feat"),
     ] {

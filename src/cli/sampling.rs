@@ -4,7 +4,7 @@ use clap::{Args, ValueEnum};
 
 use crate::error::{Error, Result};
 use crate::loader::DataLoaderConfig;
-use crate::train::{Reduce, SamplingConfig};
+use crate::train::{Fanouts, Reduce, SamplingConfig};
 
 /// What a training step sees of the graph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -21,10 +21,16 @@ pub(super) struct SamplingArgs {
     /// What a training step sees of the graph
     #[arg(long, value_enum, default_value_t = Mode::Full, help_heading = "Training")]
     mode: Mode,
-    /// In-edges drawn per node in --mode sample, one number per layer, the input layer's first; -1 = all [default: 10 each]
-    #[arg(long, value_name = "N,N,...", value_delimiter = ',', allow_hyphen_values = true)]
-    #[arg(help_heading = "Training")]
-    fanouts: Option<Vec<i64>>,
+    /// In-edges drawn per node in --mode sample, one number per layer, the input layer's first; -1 = all; by edge type as
+    /// 'writes=15,10;author:cites:paper=5,5' [default: 10 each]
+    #[arg(long, value_name = "N,N,...", allow_hyphen_values = true, help_heading = "Training")]
+    fanouts: Option<Fanouts>,
+    /// Draw an edge several times if it so happens, in --mode sample
+    #[arg(long, help_heading = "Training")]
+    replace: bool,
+    /// Draw edges in proportion to this edge feature in --mode sample [default: uniformly]
+    #[arg(long, value_name = "KEY", help_heading = "Training")]
+    edge_prob: Option<String>,
     /// Training nodes of each worker per step in --mode sample [default: 1024]
     #[arg(long, value_name = "N", help_heading = "Training")]
     batch_size: Option<usize>,
@@ -42,10 +48,13 @@ impl SamplingArgs {
     /// # Errors
     /// If flags of the other mode are given.
     pub(super) fn config(self, layers: usize) -> Result<Option<SamplingConfig>> {
-        let SamplingArgs { mode, fanouts, batch_size, sampler_threads, reduce } = self;
+        let SamplingArgs { mode, fanouts, replace, edge_prob, batch_size, sampler_threads, reduce } =
+            self;
         if mode == Mode::Full {
             let given = [
                 ("--fanouts", fanouts.is_some()),
+                ("--replace", replace),
+                ("--edge-prob", edge_prob.is_some()),
                 ("--batch-size", batch_size.is_some()),
                 ("--sampler-threads", sampler_threads.is_some()),
                 ("--reduce", reduce.is_some()),
@@ -60,7 +69,9 @@ impl SamplingArgs {
         }
         let defaults = DataLoaderConfig::default();
         Ok(Some(SamplingConfig {
-            fanouts: fanouts.unwrap_or_else(|| vec![10; layers]),
+            fanouts: fanouts.unwrap_or_else(|| Fanouts::Same(vec![10; layers])),
+            replace,
+            edge_probability: edge_prob,
             batch_size: batch_size.unwrap_or(defaults.batch_size),
             sampler_threads: sampler_threads.unwrap_or(defaults.sampler_threads),
             reduce: reduce.unwrap_or_default(),

@@ -7,7 +7,7 @@ mod original_order;
 pub(crate) use load::edge_columns;
 pub use load::{
     DataKeys, EdgeData, EdgeFeatures, EdgeSplit, EdgeUse, NodeColumn, NodeFeatures, Normalize,
-    RowBytes, Shards, Targets, label_columns, labelled_type, load_labels, load_mask,
+    Reachable, RowBytes, Shards, Targets, label_columns, labelled_type, load_labels, load_mask,
     load_relations, load_targets,
 };
 pub use original_order::{check_original_order, original_places};

@@ -10,7 +10,7 @@ use super::sorted::Sorted;
 use crate::data::NodeColumn;
 use crate::data::dgl::{Partition, PartitionConfig};
 use crate::error::Result;
-use crate::graph::{InEdges, PartitionBook};
+use crate::graph::{CanonicalEtype, InEdges, PartitionBook};
 use crate::io::{DiskStorage, IoCounters, Storage};
 
 /// A partitioned graph as one: DGL's `DistGraph`, with files in the place of servers. Nothing but the partition book is in
@@ -86,6 +86,24 @@ impl DistGraph {
         let book = self.book();
         let of_type = |name| Ok(book.num_edges_of_type(book.get_etype_id(name)?));
         etype.map_or_else(|| Ok(book.num_edges()), of_type)
+    }
+
+    /// Names of the node types, by id.
+    pub fn ntypes(&self) -> &[String] {
+        self.book().ntypes()
+    }
+
+    /// Edge types, by id: DGL's `canonical_etypes`.
+    pub fn canonical_etypes(&self) -> &[CanonicalEtype] {
+        self.book().etypes()
+    }
+
+    /// The edge type of a name, `rel` or `src:rel:dst`.
+    ///
+    /// # Errors
+    /// If there is none, or several types have the short name.
+    pub fn to_canonical_etype(&self, name: &str) -> Result<&CanonicalEtype> {
+        Ok(&self.book().etypes()[self.book().get_etype_id(name)?])
     }
 
     /// The files of one partition: DGL's `local_partition`.

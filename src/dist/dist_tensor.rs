@@ -147,6 +147,26 @@ impl<T: Element> DistTensor<T> {
         DistTensor { book, policy, file, num_rows, width, element }
     }
 
+    /// Its name, which is that of its file.
+    pub fn name(&self) -> &str {
+        self.file.path.file_stem().and_then(|name| name.to_str()).unwrap_or_default()
+    }
+
+    /// Rows.
+    pub fn len(&self) -> u64 {
+        self.num_rows
+    }
+
+    /// Whether there are no rows.
+    pub fn is_empty(&self) -> bool {
+        self.num_rows == 0
+    }
+
+    /// Element type.
+    pub fn dtype(&self) -> Dtype {
+        T::DTYPE
+    }
+
     /// Rows and elements per row.
     pub fn shape(&self) -> [u64; 2] {
         [self.num_rows, self.width as u64]
@@ -221,6 +241,36 @@ impl<T: Element> DistTensor<T> {
         Ok(())
     }
 
+    /// Reads consecutive rows from row `first` on into `out`.
+    ///
+    /// # Errors
+    /// If there are no such rows or the file cannot be read.
+    pub fn read_from(&self, first: u64, out: &mut [T]) -> Result<()> {
+        let at = self.place(first, out.len())?;
+        let read = self.file.file.read_exact_at(bytemuck::cast_slice_mut(out), at);
+        read.map_err(|e| Error::io("read", &self.file.path, e))
+    }
+
+    /// Writes consecutive rows from row `first` on.
+    ///
+    /// # Errors
+    /// If there are no such rows or the file cannot be written.
+    pub fn write_from(&self, first: u64, values: &[T]) -> Result<()> {
+        self.place(first, values.len())?;
+        self.write_range(first, values)
+    }
+
+    /// Where so many values of rows from `first` on begin in the file.
+    fn place(&self, first: u64, values: usize) -> Result<u64> {
+        let width = self.width.max(1);
+        let end = first + (values / width) as u64;
+        if !values.is_multiple_of(width) || end > self.num_rows {
+            let problem = format!("{values} values from row {first} on are not rows of {width}");
+            return Err(Error::config("rows", problem));
+        }
+        Ok(self.file.start + first * (self.width * size_of::<T>()) as u64)
+    }
+
     /// How many elements are not 0.
     pub fn count_nonzero(&self) -> Result<u64> {
         let mut count = 0;
@@ -256,12 +306,12 @@ impl<T: Element> DistTensor<T> {
         Ok(order)
     }
 
-    fn write_range(&self, first: u64, values: &[T]) -> Result<()> {
+    pub(super) fn write_range(&self, first: u64, values: &[T]) -> Result<()> {
         let at = self.file.start + first * (self.width * size_of::<T>()) as u64;
         self.write_bytes(at, bytemuck::cast_slice(values))
     }
 
-    fn chunks(&self, rows: Range<u64>) -> impl Iterator<Item = Range<u64>> + use<T> {
+    pub(super) fn chunks(&self, rows: Range<u64>) -> impl Iterator<Item = Range<u64>> + use<T> {
         let step = (CHUNK / (self.width * size_of::<T>()).max(1)).max(1);
         let end = rows.end;
         rows.step_by(step).map(move |start| start..end.min(start + step as u64))

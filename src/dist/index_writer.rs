@@ -16,7 +16,7 @@ const BLOCK: usize = 1 << 16;
 pub struct IndexConfig {
     /// Weights that models multiply messages by, by the key of an edge feature.
     pub weight: Option<String>,
-    /// Unnormalised probabilities that edges are drawn with, likewise.
+    /// Unnormalised probabilities that edges are drawn with, likewise. A node whose edges all have probability 0 gives none.
     pub probability: Option<String>,
     /// Whether a list given to [`write_index`] stands in the place of the probabilities.
     pub drawn: bool,
@@ -78,7 +78,8 @@ pub fn write_index(
         let values = column(key)?;
         if let Some(bad) = values.iter().find(|p| !(**p >= 0.0 && p.is_finite())) {
             let problem = format!("holds {bad}; a probability is finite and 0 or more");
-            return Err(Error::input(partition.edge_features().path(), key, problem));
+            return Err(Error::input(partition.edge_features().path(), key, problem)
+                .with_hint("name another edge feature; probabilities need not sum to 1"));
         }
         write(bytemuck::cast_slice(&values))?;
     }

@@ -66,26 +66,33 @@ impl<R: SparseRule> SparseOptimizer<R> {
         &self.rule
     }
 
+    /// The rule, to change its constants (a learning rate, from step to step; the same on every rank).
+    pub fn rule_mut(&mut self) -> &mut R {
+        &mut self.rule
+    }
+
     /// The state tensors of an embedding, in the order of [`SparseRule::STATES`]: DGL's `local_state_dict`.
     pub fn states(&self, embedding: usize) -> &[DistTensor<f32>] {
         &self.states[embedding]
     }
 
     /// Sends every gradient to the rank that owns the row's partition, and updates the rows of this rank's partitions. Two
-    /// collectives per embedding; afterwards every rank sees the new rows.
-    pub fn step(&mut self, (group, hooks): (&dyn ProcessGroup, &dyn Hooks)) -> Result<()> {
+    /// collectives per embedding; afterwards every rank sees the new rows. Gives how many rows of each embedding this rank has
+    /// updated.
+    pub fn step(&mut self, (group, hooks): (&dyn ProcessGroup, &dyn Hooks)) -> Result<Vec<u64>> {
+        let mut updated = Vec::with_capacity(self.embeddings.len());
         for (embedding, states) in self.embeddings.iter_mut().zip(&self.states) {
             let (ids, gradients) = embedding.take_trace();
             let (ids, gradients) = match group.world_size() {
                 1 => (ids, gradients),
                 _ => to_owners(embedding, &ids, &gradients, (group, hooks))?,
             };
-            update(&self.rule, embedding, states, &ids, &gradients)?;
+            updated.push(update(&self.rule, embedding, states, &ids, &gradients)?);
             if group.world_size() > 1 {
                 barrier(group, hooks)?;
             }
         }
-        Ok(())
+        Ok(updated)
     }
 
     /// Forgets the gradients that have come since the last step.
@@ -144,14 +151,14 @@ fn to_owners(
     Ok((ids.collect(), gradients.collect()))
 }
 
-/// Updates each row that is named, with the mean of its gradients.
+/// Updates each row that is named, with the mean of its gradients; gives their number.
 fn update(
     rule: &impl SparseRule,
     embedding: &DistEmbedding,
     states: &[DistTensor<f32>],
     ids: &[u64],
     gradients: &[f32],
-) -> Result<()> {
+) -> Result<u64> {
     let dim = embedding.embedding_dim();
     let mut order: Vec<u32> = (0..ids.len() as u32).collect();
     order.sort_by_key(|i| ids[*i as usize]);
@@ -180,5 +187,6 @@ fn update(
     for (state, values) in states.iter().zip(&values) {
         state.write(&rows, values)?;
     }
-    embedding.weight().write(&rows, &weights)
+    embedding.weight().write(&rows, &weights)?;
+    Ok(rows.len() as u64)
 }

@@ -149,10 +149,7 @@ impl Block {
 
     /// The structure as layers walk it, with the weights and, unless there are none, one type per edge.
     pub fn to_shard(&self, types: &[u16]) -> GraphShard {
-        let (by_src, from_dst) = self.by_dst.transpose();
-        let (weights, types) = (per_edge(&self.weights, &from_dst), per_edge(types, &from_dst));
-        let by_dst = self.by_dst.clone();
-        GraphShard { source: 0, by_dst, by_src, weights, types, feature_rows: None }
+        shard(self.by_dst.clone(), &self.weights, types)
     }
 
     /// The type-wise ids of the sources of one node type, in their order: `block.srcdata[dgl.NID]` of that type. Unknown
@@ -189,6 +186,13 @@ impl Block {
         }
         typed
     }
+}
+
+/// The shard of a block's edges, with what there is of weights and types in the order of `by_dst`.
+pub(super) fn shard(by_dst: Csr, weights: &[f32], types: &[u16]) -> GraphShard {
+    let (by_src, from_dst) = by_dst.transpose();
+    let (weights, types) = (per_edge(weights, &from_dst), per_edge(types, &from_dst));
+    GraphShard { source: 0, by_dst, by_src, weights, types, feature_rows: None }
 }
 
 fn per_edge<T: Copy>(by_dst: &[T], from_dst: &[u32]) -> Option<PerEdge<T>> {

@@ -56,7 +56,6 @@ pub(super) fn check(config: &RunConfig) -> Result<()> {
         (model.residual, "--residual"),
         (config.mfg, "--mfg"),
         (config.one_shot, "--one-shot"),
-        (config.sampling.is_some(), "--mode sample"),
     ];
     let Some((_, flag)) = refused.iter().find(|(refused, _)| *refused) else { return Ok(()) };
     let problem = "is for features of one width on every node type; here each edge type has a layer of \

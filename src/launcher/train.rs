@@ -72,6 +72,10 @@ fn run(
     }
     let config = &RunConfig { relations, ..config.clone() };
     check(config)?;
+    if let Some(sampling) = &config.sampling {
+        let layers = config.model.num_graphs();
+        sampling.sampler(layers, partitions.book(), config.relations.is_some())?;
+    }
     plan::check(config, &partitions, observe)?;
     fs::create_dir_all(&config.out).map_err(|e| {
         Error::input(&config.out, "", format!("cannot be made: {e}"))
@@ -151,19 +155,27 @@ pub(super) fn check(config: &RunConfig) -> Result<()> {
         link.check(config)?;
     }
     if let Some(sampling) = &config.sampling {
-        let problem = match (config.model.norm, config.model.kind) {
-            (NormKind::Batch, _) => Some("batch statistics are those of all nodes of the graph"),
-            (_, kind) if kind.propagates_once() => {
-                Some("--model sgc and sign read the neighbourhoods only once")
-            }
-            (_, kind) if kind.normalises_edge_weights() => {
-                Some("edge weights of --model appnp are divided by sums over the full graph")
-            }
+        let refused = match (config.model.norm, config.model.kind) {
+            (NormKind::Batch, _) => Some((
+                "--norm",
+                "batch statistics are those of all nodes of the graph",
+                "use --norm layer",
+            )),
+            (_, kind) if kind.propagates_once() => Some((
+                "--model",
+                "sgc and sign read the neighbourhoods only once",
+                "choose another model",
+            )),
+            (_, kind) if kind.normalises_edge_weights() => Some((
+                "--edge-weight-key",
+                "the weights of --model appnp are divided by sums over the full graph",
+                "choose another model",
+            )),
             _ => None,
         };
-        if let Some(problem) = problem {
-            return Err(Error::config("--mode sample", problem)
-                .with_hint("train on the full graph, or choose another model or --norm layer"));
+        if let Some((flag, problem, remedy)) = refused {
+            return Err(Error::config(flag, problem)
+                .with_hint(format!("{remedy}, or train on the full graph: --mode full")));
         }
         sampling.check(config.model.num_graphs())?;
         if config.dump_step.is_some() {

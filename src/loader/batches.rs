@@ -1,48 +1,37 @@
 //! The batches of one epoch, sampled ahead by threads.
 
-use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use crossbeam::channel::{Receiver, bounded};
 
-use super::schedule::Schedule;
-use crate::dist::SampleKey;
 use crate::error::{Error, Result};
 
 /// Batches that a sampler thread keeps ready beside the one it works on.
 const AHEAD: usize = 1;
-
-/// What batches come from.
-pub(super) trait Source: Send + Sync + 'static {
-    /// A batch.
-    type Item: Send + 'static;
-
-    /// Which seeds come when.
-    fn schedule(&self) -> &Schedule;
-
-    /// Makes the batch of some seeds: a pure function.
-    fn sample(&self, seeds: &[u64], key: SampleKey) -> Result<Self::Item>;
-}
 
 /// An iterator over the batches of an epoch, in their order. After an error it ends.
 pub struct Batches<T> {
     next: usize,
     steps: usize,
     /// Samples on the caller's thread, where there are no others.
-    inline: Box<dyn Fn(usize) -> Result<T>>,
+    inline: Option<Box<dyn Fn(usize) -> Result<T>>>,
     /// Thread t samples the batches t, t + T, ...: the order of batches needs no sorting.
     threads: Vec<(Receiver<Result<T>>, JoinHandle<()>)>,
 }
 
 impl<T: Send + 'static> Batches<T> {
-    pub(super) fn start<S: Source<Item = T>>(source: Arc<S>, epoch: u32) -> Self {
-        let order = Arc::new(source.schedule().order(epoch));
-        let steps = source.schedule().steps();
-        let count = source.schedule().config.sampler_threads.min(steps);
-        let sample = move |step: usize| {
-            let (seeds, key) = source.schedule().batch(epoch, &order, step);
-            source.sample(seeds, key)
-        };
+    /// Samples each batch when it is asked for.
+    pub(super) fn on_demand(steps: usize, sample: impl Fn(usize) -> Result<T> + 'static) -> Self {
+        Batches { next: 0, steps, threads: Vec::new(), inline: Some(Box::new(sample)) }
+    }
+
+    /// Samples ahead on so many threads.
+    pub(super) fn ahead(
+        steps: usize,
+        threads: usize,
+        sample: impl Fn(usize) -> Result<T> + Clone + Send + 'static,
+    ) -> Self {
+        let count = threads.min(steps);
         let threads = (0..count).map(|first| {
             let (sender, receiver) = bounded(AHEAD);
             let sample = sample.clone();
@@ -56,16 +45,16 @@ impl<T: Send + 'static> Batches<T> {
             };
             (receiver, std::thread::spawn(work))
         });
-        Batches { next: 0, steps, threads: threads.collect(), inline: Box::new(sample) }
+        Batches { next: 0, steps, threads: threads.collect(), inline: None }
     }
 
     fn batch(&self, step: usize) -> Result<T> {
-        match self.threads.len() {
-            0 => (self.inline)(step),
-            count => self.threads[step % count].0.recv().unwrap_or_else(|_| {
-                Err(Error::Internal("a sampler thread ended before its work was done".to_owned()))
-            }),
+        if let Some(sample) = &self.inline {
+            return sample(step);
         }
+        self.threads[step % self.threads.len()].0.recv().unwrap_or_else(|_| {
+            Err(Error::Internal("a sampler thread ended before its work was done".to_owned()))
+        })
     }
 }
 

@@ -1,29 +1,26 @@
 //! The batches of one rank's nodes.
 
-use std::sync::Arc;
+use std::path::Path;
 
-use super::batches::{Batches, Source};
 use super::config::DataLoaderConfig;
+use super::graph::SampledGraph;
 use super::mini_batch::MiniBatch;
 use super::neighbor_sampler::DistNeighborSampler;
-use super::schedule::Schedule;
+use super::optimized_batches::{Cut, cache_file};
+use super::seed_loader::{Loader, Task};
 use crate::comm::{Hooks, ProcessGroup};
-use crate::dist::{DistGraph, SampleKey};
+use crate::dist::{GraphSource, SampleKey};
 use crate::error::Result;
 
-/// Cuts one rank's seeds into batches and samples their neighbourhoods: SAR's `DataLoader`, DGL's `DistNodeDataLoader`. An
-/// epoch's batches are a pure function of the configuration, the seeds, the rank and the epoch.
-pub struct DataLoader {
-    task: Arc<NodeTask>,
-}
+/// Batches of nodes: SAR's `DataLoader`, DGL's `DistNodeDataLoader`.
+pub type DataLoader = Loader<NodeTask>;
 
 /// DGL's name of the [`DataLoader`].
 pub type DistNodeDataLoader = DataLoader;
 
-struct NodeTask {
-    graph: Arc<DistGraph>,
+/// Samples the neighbourhoods of nodes.
+pub struct NodeTask {
     sampler: DistNeighborSampler,
-    schedule: Schedule,
 }
 
 impl DataLoader {
@@ -34,50 +31,43 @@ impl DataLoader {
     /// # Errors
     /// If the batch size is 0.
     pub fn new(
-        graph: Arc<DistGraph>,
+        graph: impl Into<SampledGraph>,
         seeds: Vec<u64>,
         sampler: DistNeighborSampler,
         config: DataLoaderConfig,
         ranks: (&dyn ProcessGroup, &dyn Hooks),
     ) -> Result<Self> {
-        let schedule = Schedule::new(seeds, config, ranks)?;
-        Ok(DataLoader { task: Arc::new(NodeTask { graph, sampler, schedule }) })
+        Loader::of(graph.into(), NodeTask { sampler }, seeds, config, ranks)
     }
 
-    /// Batches per epoch, the same on every rank.
-    pub fn len(&self) -> usize {
-        self.task.schedule.steps()
-    }
-
-    /// Whether no rank has a batch.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// The graph that is sampled.
-    pub fn graph(&self) -> &Arc<DistGraph> {
-        &self.task.graph
-    }
-
-    /// The sampler.
-    pub fn sampler(&self) -> &DistNeighborSampler {
-        &self.task.sampler
-    }
-
-    /// The batches of an epoch. Sampling starts at once; dropped before its end, it stops.
-    pub fn epoch(&self, epoch: u32) -> Batches<MiniBatch> {
-        Batches::start(self.task.clone(), epoch)
+    /// Puts seeds together that have many neighbours in common, so that a batch needs fewer rows: SAR's
+    /// `precompute_optimized_batches`. METIS cuts the partitions that the seeds lie in, in memory, into as many batches as there
+    /// were, none of them larger; each epoch has the same batches, in another order if they are shuffled. With `cache`, SAR's
+    /// `optimized_batches_cache`, the rank's batches are kept in the file `<cache>_<rank>_<number of batches>`, and taken
+    /// from there if it is there. All ranks call this.
+    ///
+    /// # Errors
+    /// If METIS needs more than half of the free memory, or the cache was made of another graph, of other seeds, or for
+    /// another batch size or seed.
+    pub fn precompute_optimized_batches(self, cache: Option<&Path>) -> Result<Self> {
+        let schedule = &self.schedule;
+        let DataLoaderConfig { batch_size, seed, .. } = schedule.config;
+        let num_batches = schedule.steps();
+        let cut = Cut { seeds: &schedule.seeds, batch_size, num_batches, seed };
+        let cache = cache.map(|prefix| cache_file(prefix, schedule.rank, num_batches));
+        let batches = cut.batches(self.graph(), cache.as_deref())?;
+        Ok(self.with_batches(batches))
     }
 }
 
-impl Source for NodeTask {
+impl Task for NodeTask {
     type Item = MiniBatch;
 
-    fn schedule(&self) -> &Schedule {
-        &self.schedule
+    fn sampler(&self) -> &DistNeighborSampler {
+        &self.sampler
     }
 
-    fn sample(&self, seeds: &[u64], key: SampleKey) -> Result<MiniBatch> {
-        self.sampler.sample(&self.graph, seeds, key)
+    fn sample(&self, graph: &dyn GraphSource, seeds: &[u64], key: SampleKey) -> Result<MiniBatch> {
+        self.sampler.sample(graph, seeds, key)
     }
 }

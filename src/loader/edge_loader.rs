@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use tch::Tensor;
 
-use super::batches::{Batches, Source};
 use super::config::DataLoaderConfig;
 use super::edge_batch::{EdgeBatch, Pairs};
+use super::graph::SampledGraph;
 use super::negatives::NegativeSampler;
 use super::neighbor_sampler::DistNeighborSampler;
-use super::schedule::Schedule;
+use super::seed_loader::{Loader, Task};
 use crate::comm::{Hooks, ProcessGroup};
-use crate::dist::{DistGraph, SampleKey};
+use crate::dist::{GraphSource, SampleKey};
 use crate::error::Result;
 
 /// Finds the reverse of an edge, both by global id.
@@ -31,15 +31,12 @@ pub enum Exclude {
     BetweenEnds,
 }
 
-/// DGL's `DistEdgeDataLoader`: cuts one rank's edges into batches and samples the neighbourhoods of their ends.
-pub struct DistEdgeDataLoader {
-    task: Arc<EdgeTask>,
-}
+/// Batches of edges: DGL's `DistEdgeDataLoader`.
+pub type DistEdgeDataLoader = Loader<EdgeTask>;
 
-struct EdgeTask {
-    graph: Arc<DistGraph>,
+/// Samples the neighbourhoods of edges' ends.
+pub struct EdgeTask {
     sampler: DistNeighborSampler,
-    schedule: Schedule,
     exclude: Exclude,
     negatives: Option<NegativeSampler>,
 }
@@ -51,66 +48,33 @@ impl DistEdgeDataLoader {
     /// # Errors
     /// If the batch size is 0.
     pub fn new(
-        graph: Arc<DistGraph>,
+        graph: impl Into<SampledGraph>,
         edges: Vec<u64>,
         sampler: DistNeighborSampler,
         (exclude, negatives): (Exclude, Option<NegativeSampler>),
         config: DataLoaderConfig,
         ranks: (&dyn ProcessGroup, &dyn Hooks),
     ) -> Result<Self> {
-        let schedule = Schedule::new(edges, config, ranks)?;
-        Ok(DistEdgeDataLoader {
-            task: Arc::new(EdgeTask { graph, sampler, schedule, exclude, negatives }),
-        })
-    }
-
-    /// Batches per epoch, the same on every rank.
-    pub fn len(&self) -> usize {
-        self.task.schedule.steps()
-    }
-
-    /// Whether no rank has a batch.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// The graph that is sampled.
-    pub fn graph(&self) -> &Arc<DistGraph> {
-        &self.task.graph
-    }
-
-    /// Batches of this rank's own edges; those behind them repeat.
-    pub fn own_len(&self) -> usize {
-        self.task.schedule.num_batches()
-    }
-
-    /// The sampler.
-    pub fn sampler(&self) -> &DistNeighborSampler {
-        &self.task.sampler
-    }
-
-    /// The batches of an epoch. Sampling starts at once; dropped before its end, it stops.
-    pub fn epoch(&self, epoch: u32) -> Batches<EdgeBatch> {
-        Batches::start(self.task.clone(), epoch)
+        Loader::of(graph.into(), EdgeTask { sampler, exclude, negatives }, edges, config, ranks)
     }
 }
 
-impl Source for EdgeTask {
+impl Task for EdgeTask {
     type Item = EdgeBatch;
 
-    fn schedule(&self) -> &Schedule {
-        &self.schedule
+    fn sampler(&self) -> &DistNeighborSampler {
+        &self.sampler
     }
 
-    fn sample(&self, edges: &[u64], key: SampleKey) -> Result<EdgeBatch> {
-        let (sources, destinations) = self.graph.find_edges(edges)?;
-        let negatives = self.negatives.map(|n| n.draw(&self.graph, (edges, &sources), key));
+    fn sample(&self, graph: &dyn GraphSource, edges: &[u64], key: SampleKey) -> Result<EdgeBatch> {
+        let (sources, destinations) = graph.find_edges(edges)?;
+        let negatives = self.negatives.map(|n| n.draw(graph, (edges, &sources), key));
         let (negative_sources, negative_destinations) = negatives.transpose()?.unwrap_or_default();
         let mut seeds = Seeds::default();
         let positive = seeds.pairs(&sources, &destinations);
         let negative = seeds.pairs(&negative_sources, &negative_destinations);
         let sample = |excluded: Option<&dyn Fn(u64, u64, u64) -> bool>| {
-            self.sampler.sample_without(&self.graph, &seeds.nodes, excluded, key)
+            self.sampler.sample_without(graph, &seeds.nodes, excluded, key)
         };
         let by_id = |ids: HashSet<u64>| sample(Some(&|_, _, edge| ids.contains(&edge)));
         let neighbourhood = match &self.exclude {

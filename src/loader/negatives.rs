@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::dist::{DistGraph, Draws, NEGATIVES, SampleKey};
+use crate::dist::{Draws, GraphSource, NEGATIVES, SampleKey};
 use crate::error::{Error, Result};
 
 /// How negative pairs are drawn for the edges of a batch.
@@ -30,7 +30,7 @@ impl NegativeSampler {
     /// [`PerSourceUniform`](NegativeSampler::PerSourceUniform) those of an edge lie together, in the order of the edges.
     pub(super) fn draw(
         self,
-        graph: &DistGraph,
+        graph: &dyn GraphSource,
         (edges, sources): (&[u64], &[u64]),
         key: SampleKey,
     ) -> Result<(Vec<u64>, Vec<u64>)> {
@@ -56,7 +56,7 @@ impl NegativeSampler {
 }
 
 fn global(
-    graph: &DistGraph,
+    graph: &dyn GraphSource,
     types: &[(usize, usize)],
     (per_edge, exclude_self_loops, replace): (usize, bool, bool),
     key: SampleKey,
@@ -89,7 +89,7 @@ fn global(
 
 /// The sources of each node's in-edges.
 fn in_neighbours(
-    graph: &DistGraph,
+    graph: &dyn GraphSource,
     nodes: impl Iterator<Item = u64>,
 ) -> Result<HashMap<u64, HashSet<u64>>> {
     let mut nodes: Vec<u64> = nodes.collect();
@@ -102,14 +102,14 @@ fn in_neighbours(
 }
 
 /// The node types of an edge's source and destination.
-fn end_types(graph: &DistGraph, edge: u64) -> Result<(usize, usize)> {
+fn end_types(graph: &dyn GraphSource, edge: u64) -> Result<(usize, usize)> {
     let book = graph.book();
     let etype = book.edge_type(edge).map(|etype| &book.etypes()[etype]);
     let types = etype.and_then(|e| book.ntype_id(&e.src).zip(book.ntype_id(&e.dst)));
     types.ok_or_else(|| Error::config("ids", format!("there is no edge {edge}")))
 }
 
-fn any_node(graph: &DistGraph, ntype: usize, draws: &mut Draws) -> Result<u64> {
+fn any_node(graph: &dyn GraphSource, ntype: usize, draws: &mut Draws) -> Result<u64> {
     let book = graph.book();
     let count = book.num_nodes_of_type(ntype) as u32;
     let node = (count > 0)

@@ -3,7 +3,7 @@
 use std::ops::Add;
 
 use crate::data::{NodeColumn, RowBytes};
-use crate::dist::{DistGraph, Fanout, SampleKey, Sampling};
+use crate::dist::{DistGraph, Fanout, GraphSource, SampleKey, Sampling};
 use crate::error::{Error, Result};
 use crate::graph::Block;
 
@@ -58,7 +58,7 @@ impl DistNeighborSampler {
         DistNeighborSampler { out_degrees, ..self }
     }
 
-    /// Lets a feature be read for the sources of the first block.
+    /// Lets a feature be read for the sources of the first block: for those of one type, if it is a feature of one.
     #[must_use]
     pub fn input_node_feature(mut self, name: &str, column: NodeColumn) -> Self {
         self.input_node_features.push((name.to_owned(), column));
@@ -103,7 +103,12 @@ impl DistNeighborSampler {
     ///
     /// # Errors
     /// If a seed does not exist or is named twice, or a file cannot be read.
-    pub fn sample(&self, graph: &DistGraph, seeds: &[u64], key: SampleKey) -> Result<MiniBatch> {
+    pub fn sample(
+        &self,
+        graph: &dyn GraphSource,
+        seeds: &[u64],
+        key: SampleKey,
+    ) -> Result<MiniBatch> {
         self.sample_without(graph, seeds, None, key)
     }
 
@@ -111,7 +116,7 @@ impl DistNeighborSampler {
     /// out of what has been drawn.
     pub fn sample_without(
         &self,
-        graph: &DistGraph,
+        graph: &dyn GraphSource,
         seeds: &[u64],
         excluded: Option<&dyn Fn(u64, u64, u64) -> bool>,
         key: SampleKey,
@@ -134,8 +139,9 @@ impl DistNeighborSampler {
         blocks.reverse();
         let inputs = blocks.first().map_or(seeds, Block::sources);
         let read = |features: &[(String, NodeColumn)], nodes: &[u64]| {
-            let rows =
-                features.iter().map(|(name, column)| Ok((name.clone(), column.read(nodes)?)));
+            let rows = features.iter().map(|(name, column)| {
+                Ok((name.clone(), graph.rows(column, &column.covered(nodes))?))
+            });
             rows.collect::<Result<_>>()
         };
         Ok(MiniBatch {

@@ -6,7 +6,9 @@ use tch::Tensor;
 use super::conv::Conv;
 use crate::error::{Error, Result};
 use crate::graph::CanonicalEtype;
-use crate::tape::{HeteroGraphShardManager, ParameterBuilder, Relation, Tape, Var};
+use crate::tape::{
+    Graph, HeteroGraph, HeteroGraphShardManager, ParameterBuilder, Relation, Tape, Var,
+};
 
 /// How the results of several relations into one node type become one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, clap::ValueEnum)]
@@ -50,35 +52,41 @@ impl HeteroGraphConv {
         Ok(HeteroGraphConv { convs: convs.collect::<Result<_>>()?, merge })
     }
 
-    /// From one value per node type (`[own nodes of the type, width of the type]`) to another. Relations from a type
+    /// From one value per node type (`[sources of the type, width of the type]`) to another, `[destinations of the type, out]`; on
+    /// the full graph both are a rank's own nodes. Relations from a type
     /// without a value are left out, and a type that no relation gives a result has none, as in DGL.
     ///
     /// # Errors
     /// If a relation's destinations have no value, or results for one type differ in width.
-    pub fn forward<'a>(
+    pub fn forward<'a, G: Graph>(
         &self,
         tape: &mut Tape<'a>,
-        graph: &'a HeteroGraphShardManager,
+        graph: &'a HeteroGraph<G>,
         inputs: &[Option<Var>],
     ) -> Result<Vec<Option<Var>>> {
         self.forward_into(tape, graph, inputs, &vec![true; graph.ntypes().len()])
     }
 
     /// [`forward`](HeteroGraphConv::forward) for the node types that are `wanted` alone; the others have no result.
-    pub(super) fn forward_into<'a>(
+    pub(super) fn forward_into<'a, G: Graph>(
         &self,
         tape: &mut Tape<'a>,
-        graph: &'a HeteroGraphShardManager,
+        graph: &'a HeteroGraph<G>,
         inputs: &[Option<Var>],
         wanted: &[bool],
     ) -> Result<Vec<Option<Var>>> {
         let mut results: Vec<Vec<Var>> = graph.ntypes().iter().map(|_| Vec::new()).collect();
+        let own = |(ntype, x): (usize, &Option<Var>)| match x {
+            Some(x) if wanted[ntype] => graph.destinations(tape, ntype, x).map(Some),
+            _ => Ok(None),
+        };
+        let own = inputs.iter().enumerate().map(own).collect::<Result<Vec<_>>>()?;
         for (i, (conv, relation)) in self.convs.iter().zip(graph.relations()).enumerate() {
             let (Some(conv), Some(src)) = (conv, &inputs[relation.src_type]) else { continue };
             if !wanted[relation.dst_type] {
                 continue;
             }
-            let dst = inputs[relation.dst_type].clone().ok_or_else(|| {
+            let dst = own[relation.dst_type].clone().ok_or_else(|| {
                 let problem =
                     format!("edge type {} has destinations without input", relation.etype);
                 Error::config("inputs", problem)

@@ -10,7 +10,7 @@ use super::linear::{Linear, Network};
 use super::model_kind::{ModelKind, Place};
 use super::state_dict::stored_width;
 use crate::error::{Error, Result};
-use crate::tape::{HeteroGraphShardManager, ParameterBuilder, Tape, Var};
+use crate::tape::{Graph, HeteroGraph, HeteroGraphShardManager, ParameterBuilder, Tape, Var};
 
 /// Configuration of a [`HeteroStack`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -127,17 +127,27 @@ impl HeteroStack {
         self.width
     }
 
-    /// From one input per node type, `[own nodes of the type, features]` or learned rows, to the target's outputs, `[own
-    /// nodes of the target, out]`.
+    /// Number of layers.
+    pub fn num_layers(&self) -> usize {
+        self.convs.len()
+    }
+
+    /// From one input per node type, `[sources of the type, features]` or learned rows, to the target's outputs,
+    /// `[destinations of the target, out]`. `graphs` holds one graph per layer; for full-graph training all are the same, and
+    /// sources and destinations are a rank's own nodes.
     ///
     /// # Errors
-    /// If there is not one input per node type.
-    pub fn forward<'a>(
+    /// If there is not one input per node type and one graph per layer.
+    pub fn forward<'a, G: Graph>(
         &self,
         tape: &mut Tape<'a>,
-        graph: &'a HeteroGraphShardManager,
+        graphs: &[&'a HeteroGraph<G>],
         inputs: Vec<Var>,
     ) -> Result<Var> {
+        if graphs.len() != self.convs.len() {
+            let problem = format!("{} graphs for {} layers", graphs.len(), self.convs.len());
+            return Err(Error::config("graphs", problem));
+        }
         if inputs.len() != self.linears.len() {
             let problem = format!("{} inputs of {} node types", inputs.len(), self.linears.len());
             return Err(Error::config("inputs", problem));
@@ -150,7 +160,8 @@ impl HeteroStack {
             None => Ok(Some(x)),
         });
         let mut rows: Vec<Option<Var>> = inputs.collect::<Result<_>>()?;
-        for (i, (conv, wanted)) in self.convs.iter().zip(&self.wanted[1..]).enumerate() {
+        let layers = self.convs.iter().zip(graphs).zip(&self.wanted[1..]);
+        for (i, ((conv, graph), wanted)) in layers.enumerate() {
             tape.enter_layer(i);
             let results = conv.forward_into(tape, graph, &rows, wanted)?;
             if i + 1 == self.convs.len() {
@@ -159,21 +170,23 @@ impl HeteroStack {
             }
             tape.enter_layer(i + 1);
             for (ntype, result) in results.into_iter().enumerate() {
-                if let Some(result) = result {
-                    rows[ntype] = Some(self.between(tape, graph, ntype, &result)?);
-                } else if !wanted[ntype] {
-                    rows[ntype] = None;
-                }
+                rows[ntype] = match (result, rows[ntype].take()) {
+                    (Some(result), _) => Some(self.between(tape, graph, ntype, &result)?),
+                    (None, Some(own)) if wanted[ntype] => {
+                        Some(graph.destinations(tape, ntype, &own)?)
+                    }
+                    _ => None,
+                };
             }
         }
         let missing = || Error::Internal("the last layer gives the target no result".to_owned());
         rows.swap_remove(self.target).ok_or_else(missing)
     }
 
-    fn between(
+    fn between<G: Graph>(
         &self,
         tape: &mut Tape<'_>,
-        graph: &HeteroGraphShardManager,
+        graph: &HeteroGraph<G>,
         ntype: usize,
         x: &Var,
     ) -> Result<Var> {

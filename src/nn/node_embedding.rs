@@ -6,11 +6,12 @@ use std::rc::Rc;
 
 use tch::{Kind, Tensor};
 
+use super::learned_rows::LearnedRows;
 use super::state_dict::{load_rows, open, save_state_dict};
 use crate::comm::ProcessGroup;
 use crate::error::Result;
 use crate::graph::TypeNodes;
-use crate::kernels::uniform_rows;
+use crate::kernels::{Real, uniform_rows};
 use crate::spill::PartitionDataManager;
 use crate::tape::{Gradients, Parameter, ParameterBuilder, ParameterSet, Tape, Var};
 use crate::tensor::{self, with_real};
@@ -36,10 +37,8 @@ impl NodeEmbedding {
     ) -> Result<Self> {
         let TypeNodes { first, own, total } = nodes;
         let mut start = tensor::empty(&[own as i64, width], kind)?;
-        let bound = (12.0 / (total as f64 + width as f64)).sqrt();
         with_real!(kind, T => {
-            let values = tensor::slice_mut::<T>(&mut start);
-            uniform_rows(seed, bound, (first, width as usize), values);
+            start_rows(seed, (total, first, width as usize), tensor::slice_mut::<T>(&mut start));
             Ok(())
         })?;
         let key = format!("embeds.{ntype}.weight");
@@ -81,35 +80,38 @@ impl NodeEmbedding {
     pub fn load(&self, path: &Path) -> Result<()> {
         load_rows(&open(path)?, self)
     }
+}
 
-    /// The rows, `[own nodes, width]`. They share memory with the embedding: drop them before the next collective.
-    pub fn rows(&self) -> Result<Tensor> {
-        self.rows.value(self.weight)
-    }
-
-    /// The state-dict key.
-    pub fn key(&self) -> &str {
+impl LearnedRows for NodeEmbedding {
+    fn key(&self) -> &str {
         self.rows.name(self.weight)
     }
 
-    /// Rows and columns over all ranks.
-    pub fn shape(&self) -> [u64; 2] {
-        [self.nodes.total, self.rows.shape(self.weight)[1] as u64]
-    }
-
-    /// The nodes.
-    pub fn nodes(&self) -> TypeNodes {
+    fn nodes(&self) -> TypeNodes {
         self.nodes
     }
 
-    /// Where this rank's rows begin in an array of the rows of all ranks, in float32.
-    pub(crate) fn first_byte(&self) -> u64 {
-        self.nodes.first * self.shape()[1] * size_of::<f32>() as u64
+    fn width(&self) -> i64 {
+        self.rows.shape(self.weight)[1]
     }
 
-    pub(super) fn set_rows(&self, rows: &Tensor) -> Result<()> {
+    fn rows(&self) -> Result<Tensor> {
+        self.rows.value(self.weight)
+    }
+
+    fn set_rows(&self, rows: &Tensor) -> Result<()> {
         let flat = tensor::copy(&*self.rows.flat().pin()?)?;
         self.rows.view(&flat, self.weight)?.f_copy_(rows)?;
         self.rows.set_flat(flat)
     }
+}
+
+/// Start values of rows from number `first` of `total` rows on, as [`NodeEmbedding::new`] says.
+pub(crate) fn start_rows<T: Real>(
+    seed: u64,
+    (total, first, width): (u64, u64, usize),
+    rows: &mut [T],
+) {
+    let bound = (12.0 / (total as f64 + width as f64)).sqrt();
+    uniform_rows(seed, bound, (first, width), rows);
 }

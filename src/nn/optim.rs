@@ -114,6 +114,11 @@ impl Optimizer {
         self.state = state;
     }
 
+    /// The learning rate.
+    pub fn lr(&self) -> f64 {
+        self.config.lr()
+    }
+
     /// Changes the learning rate.
     pub fn set_lr(&mut self, lr: f64) {
         *self.config.rate() = lr;

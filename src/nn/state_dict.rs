@@ -5,8 +5,8 @@ use std::path::Path;
 
 use tch::Kind;
 
+use super::learned_rows::LearnedRows;
 use super::model_config::ModelConfig;
-use super::node_embedding::NodeEmbedding;
 use super::safetensors_file::SafetensorsFile;
 use super::shared_arrays::{SharedArray, write_arrays};
 use crate::comm::ProcessGroup;
@@ -26,7 +26,7 @@ const OTHER_MODEL: &str =
 pub fn save_state_dict(
     path: &Path,
     parameters: &ParameterSet,
-    learned: &[&NodeEmbedding],
+    learned: &[&dyn LearnedRows],
     metadata: &BTreeMap<String, String>,
     (group, manager): (&dyn ProcessGroup, &PartitionDataManager),
 ) -> Result<()> {
@@ -62,7 +62,7 @@ pub fn save_state_dict(
 pub fn load_state_dict(
     path: &Path,
     parameters: &ParameterSet,
-    learned: &[&NodeEmbedding],
+    learned: &[&dyn LearnedRows],
 ) -> Result<()> {
     let file = open(path)?;
     check_keys(&file, parameters, learned)?;
@@ -72,7 +72,7 @@ pub fn load_state_dict(
         parameters.part(&flat, entry)?.f_copy_(&file.read(&entry.name)?)?;
     }
     parameters.set_flat(flat)?;
-    learned.iter().try_for_each(|rows| load_rows(&file, rows))
+    learned.iter().try_for_each(|rows| load_rows(&file, *rows))
 }
 
 /// A text of the header of a file of weights; "" if there is none.
@@ -84,7 +84,7 @@ pub fn state_dict_text(path: &Path, key: &str) -> Result<String> {
 }
 
 /// Replaces learned rows by those of a file; only this rank's are read.
-pub(super) fn load_rows(file: &SafetensorsFile, learned: &NodeEmbedding) -> Result<()> {
+pub(super) fn load_rows(file: &SafetensorsFile, learned: &dyn LearnedRows) -> Result<()> {
     check_shape(file, learned.key(), &learned.shape().map(|side| side as i64))?;
     let rows = file.read_rows(learned.key(), learned.nodes().first, learned.nodes().own as i64)?;
     learned.set_rows(&rows)
@@ -116,7 +116,7 @@ pub(super) fn stored_width(path: &Path, (name, dimension): (String, usize)) -> R
 fn check_keys(
     file: &SafetensorsFile,
     parameters: &ParameterSet,
-    learned: &[&NodeEmbedding],
+    learned: &[&dyn LearnedRows],
 ) -> Result<()> {
     let expected = parameters.state().map(|entry| entry.name.as_str());
     let expected: Vec<&str> = expected.chain(learned.iter().map(|rows| rows.key())).collect();

@@ -71,12 +71,12 @@ fn check_memory(nodes: u64, entries: u64, memory: u64) -> Result<()> {
 
 /// A symmetric graph whose nodes and pairs of neighbours have weights.
 #[derive(Debug)]
-pub(super) struct WeightedGraph {
+pub(crate) struct WeightedGraph {
     starts: Vec<i32>,
     /// Of all nodes, one after the other.
-    pub(super) neighbours: Vec<i32>,
+    pub(crate) neighbours: Vec<i32>,
     /// A weight per neighbour, or nothing if all are 1.
-    pub(super) weights: Vec<u32>,
+    pub(crate) weights: Vec<u32>,
     node_weights: Vec<[u64; CONSTRAINTS]>,
 }
 
@@ -89,18 +89,18 @@ impl Default for WeightedGraph {
 
 impl WeightedGraph {
     /// Ends the neighbours of the next node; `weights` are what partitions are to have the same of.
-    pub(super) fn end_node(&mut self, weights: [u64; CONSTRAINTS]) {
+    pub(crate) fn end_node(&mut self, weights: [u64; CONSTRAINTS]) {
         self.starts.push(self.neighbours.len() as i32);
         self.node_weights.push(weights);
     }
 
     /// Refuses a graph that METIS could not partition in so many bytes.
-    pub(super) fn check_memory(&self, memory: u64) -> Result<()> {
+    pub(crate) fn check_memory(&self, memory: u64) -> Result<()> {
         check_memory(self.node_weights.len() as u64, self.neighbours.len() as u64, memory)
     }
 
     /// The partition of each node.
-    pub(super) fn partition(self, num_parts: usize, seed: u64) -> Result<Vec<u16>> {
+    pub(crate) fn partition(self, num_parts: usize, seed: u64) -> Result<Vec<u16>> {
         let mut parts = vec![0; self.node_weights.len()];
         if num_parts > 1 && !parts.is_empty() {
             self.run(num_parts as i32, (seed & 0x7fff_ffff) as i32, &mut parts)?;

@@ -5,6 +5,7 @@ use std::rc::Rc;
 use tch::{Kind, Tensor};
 
 use super::graph::{Graph, MakeRows, Pulled, RowLayout, Transfer, VisitRows, VisitShard};
+use super::manager::Ends;
 use crate::comm::Collective;
 use crate::error::{Error, Result};
 use crate::graph::{Block, GraphShard, PartitionBook};
@@ -16,13 +17,19 @@ use crate::spill::{PartitionDataManager, Pinned, Pointer, PointerTensor};
 /// layer gives what it gives on the full graph.
 pub struct BlockGraph {
     shard: Pointer<GraphShard>,
-    num_sources: usize,
-    num_destinations: usize,
-    destination_rows: Pointer<Vec<u32>>,
-    source_ids: PointerTensor,
-    destination_ids: PointerTensor,
-    in_degrees: PointerTensor,
-    out_degrees: PointerTensor,
+    ends: Ends,
+}
+
+/// The nodes at the two ends of a block's edges.
+pub(super) struct BlockEnds<'b> {
+    /// Ids of the sources.
+    pub(super) sources: PointerTensor,
+    /// Ids of the destinations.
+    pub(super) destinations: PointerTensor,
+    /// Whether the destinations are the first sources.
+    pub(super) among_sources: bool,
+    /// Out-degrees of the sources over the whole graph, if they are known.
+    pub(super) out_degrees: Option<&'b [u64]>,
 }
 
 impl BlockGraph {
@@ -34,37 +41,58 @@ impl BlockGraph {
         out_degrees: Option<&[u64]>,
         types: Option<&PartitionBook>,
     ) -> Result<Self> {
-        let (num_sources, num_destinations) = (block.num_sources(), block.num_destinations());
-        if let Some(degrees) = out_degrees.filter(|degrees| degrees.len() != num_sources) {
+        let types = types.map(|book| block.edge_types(book)).transpose()?.unwrap_or_default();
+        let ends = BlockEnds {
+            sources: ids(manager, block.sources())?,
+            destinations: ids(manager, block.destinations())?,
+            among_sources: true,
+            out_degrees,
+        };
+        BlockGraph::over(manager, block.to_shard(&types), ends)
+    }
+
+    /// Makes the graph of some edges.
+    pub(super) fn over(
+        manager: &Rc<PartitionDataManager>,
+        shard: GraphShard,
+        ends: BlockEnds<'_>,
+    ) -> Result<Self> {
+        let BlockEnds { sources, destinations, among_sources, out_degrees } = ends;
+        let num_sources = sources.size()[0];
+        if let Some(degrees) = out_degrees.filter(|d| d.len() != num_sources as usize) {
             let problem = format!("{} out-degrees of {num_sources} sources", degrees.len());
             return Err(Error::Internal(problem));
         }
-        let types = types.map(|book| block.edge_types(book)).transpose()?.unwrap_or_default();
-        let mut in_degrees = vec![0_u64; num_destinations];
-        for (i, &row) in block.by_dst().rows().iter().enumerate() {
-            in_degrees[row as usize] = block.by_dst().columns(i).len() as u64;
+        let num_destinations = destinations.size()[0] as u32;
+        let mut in_degrees = vec![0_u64; num_destinations as usize];
+        for (i, &row) in shard.by_dst.rows().iter().enumerate() {
+            in_degrees[row as usize] = shard.by_dst.columns(i).len() as u64;
         }
-        let track = |label: &str, values: &[u64]| -> Result<PointerTensor> {
-            let values: &[i64] = bytemuck::cast_slice(values);
-            Ok(manager.track(label, Tensor::f_from_slice(values)?))
-        };
-        let rows: Vec<u32> = (0..num_destinations as u32).collect();
-        Ok(BlockGraph {
-            shard: manager.track("block", block.to_shard(&types)),
-            num_sources,
-            num_destinations,
-            destination_rows: manager.track("destination-rows", rows),
-            source_ids: track("node-ids", block.sources())?,
-            destination_ids: track("node-ids", block.destinations())?,
-            in_degrees: track("degrees", &in_degrees)?,
+        let rows = || manager.track("destination-rows", (0..num_destinations).collect());
+        let ends = Ends {
+            source_ids: sources,
+            destination_ids: destinations,
+            destination_rows: among_sources.then(rows),
+            in_degrees: track(manager, "degrees", &in_degrees)?,
             out_degrees: if let Some(degrees) = out_degrees {
-                track("degrees", degrees)?
+                track(manager, "degrees", degrees)?
             } else {
-                let shape = [num_sources as i64];
+                let shape = [num_sources];
                 manager.track_recipe("degrees", (&shape, Kind::Int64), None, Rc::new(missing))
             },
-        })
+        };
+        Ok(BlockGraph { shard: manager.track("block", shard), ends })
     }
+}
+
+/// Ids of nodes, as layers look at them.
+pub(super) fn ids(manager: &PartitionDataManager, ids: &[u64]) -> Result<PointerTensor> {
+    track(manager, "node-ids", ids)
+}
+
+fn track(manager: &PartitionDataManager, label: &str, values: &[u64]) -> Result<PointerTensor> {
+    let values: &[i64] = bytemuck::cast_slice(values);
+    Ok(manager.track(label, Tensor::f_from_slice(values)?))
 }
 
 fn missing() -> Result<Tensor> {
@@ -74,11 +102,11 @@ fn missing() -> Result<Tensor> {
 
 impl Graph for BlockGraph {
     fn num_sources(&self) -> usize {
-        self.num_sources
+        self.ends.source_ids.size()[0] as usize
     }
 
     fn num_destinations(&self) -> usize {
-        self.num_destinations
+        self.ends.destination_ids.size()[0] as usize
     }
 
     fn is_whole(&self) -> bool {
@@ -86,23 +114,23 @@ impl Graph for BlockGraph {
     }
 
     fn destination_rows(&self) -> Option<&Pointer<Vec<u32>>> {
-        Some(&self.destination_rows)
+        self.ends.destination_rows.as_ref()
     }
 
     fn source_ids(&self) -> &PointerTensor {
-        &self.source_ids
+        &self.ends.source_ids
     }
 
     fn destination_ids(&self) -> &PointerTensor {
-        &self.destination_ids
+        &self.ends.destination_ids
     }
 
     fn in_degrees(&self) -> &PointerTensor {
-        &self.in_degrees
+        &self.ends.in_degrees
     }
 
     fn out_degrees(&self) -> &PointerTensor {
-        &self.out_degrees
+        &self.ends.out_degrees
     }
 
     fn local_shard(&self) -> Result<Pinned<GraphShard>> {

@@ -1,15 +1,18 @@
-//! A graph with several types of nodes and edges that is spread over the ranks.
+//! A graph with several types of nodes and edges.
 
 use std::rc::Rc;
 
+use super::graph::Graph;
 use super::manager::{GraphShardManager, node_ids};
+use super::record::Tape;
+use super::var::Var;
 use crate::comm::ProcessGroup;
 use crate::error::{Error, Result};
 use crate::graph::{CanonicalEtype, GraphShard, PartitionBook, TypeNodes};
-use crate::spill::{PartitionDataManager, PointerTensor};
+use crate::spill::{PartitionDataManager, Pointer, PointerTensor};
 
 /// The edges of one type.
-pub struct Relation {
+pub struct Relation<G = GraphShardManager> {
     /// Its name.
     pub etype: CanonicalEtype,
     /// The type of its sources.
@@ -17,19 +20,25 @@ pub struct Relation {
     /// The type of its destinations.
     pub dst_type: usize,
     /// Its edges, from nodes of the one type to nodes of the other: any layer runs on them.
-    pub graph: GraphShardManager,
+    pub graph: G,
+}
+
+/// A graph with several types of nodes and edges: a [`Graph`] per relation. Nodes are counted within their type, in each
+/// partition or block from 0.
+pub struct HeteroGraph<G> {
+    pub(super) ntypes: Vec<String>,
+    /// By node type: the id of each own node, or destination.
+    pub(super) node_ids: Vec<PointerTensor>,
+    /// By node type: the row of each destination among the sources; `None` if the two are the same nodes.
+    pub(super) destination_rows: Vec<Option<Pointer<Vec<u32>>>>,
+    pub(super) relations: Vec<Relation<G>>,
 }
 
 /// The partitioned heterogeneous graph as one rank sees it, a [`GraphShardManager`] per relation: SAR's class of the same
-/// name. Nodes are counted within their type, in each partition from 0.
-pub struct HeteroGraphShardManager {
-    ntypes: Vec<String>,
-    /// By node type: the id of each own node.
-    node_ids: Vec<PointerTensor>,
-    relations: Vec<Relation>,
-}
+/// name.
+pub type HeteroGraphShardManager = HeteroGraph<GraphShardManager>;
 
-impl HeteroGraphShardManager {
+impl HeteroGraph<GraphShardManager> {
     /// Makes the graph of the shards of each edge type, in the order of the book: for each the shards by source rank, and
     /// the rows (within the source type) that their columns stand for. One collective per edge type.
     ///
@@ -67,22 +76,36 @@ impl HeteroGraphShardManager {
             let graph = GraphShardManager::over(manager, group, shards, sources, ends)?;
             relations.push(Relation { etype: etype.clone(), src_type, dst_type, graph });
         }
-        Ok(HeteroGraphShardManager { ntypes: book.ntypes().to_vec(), node_ids: ids, relations })
+        let ntypes = book.ntypes().to_vec();
+        let destination_rows = vec![None; ntypes.len()];
+        Ok(HeteroGraph { ntypes, node_ids: ids, destination_rows, relations })
     }
+}
 
+impl<G: Graph> HeteroGraph<G> {
     /// Names of the node types.
     pub fn ntypes(&self) -> &[String] {
         &self.ntypes
     }
 
-    /// The ids of this rank's nodes of a type, `int64`: type-wise ids, type laid after type as `dgl.to_homogeneous` does. Unlike
-    /// the partitions' homogeneous ids they do not depend on how many nodes of other types a partition has.
+    /// The ids of this rank's nodes of a type (of a block: of its destinations), `int64`: type-wise ids, type laid after type as
+    /// `dgl.to_homogeneous` does. Unlike the partitions' homogeneous ids they do not depend on how many nodes of other types a
+    /// partition has.
     pub fn node_ids(&self, ntype: usize) -> &PointerTensor {
         &self.node_ids[ntype]
     }
 
     /// The relations, in the order of edge types.
-    pub fn relations(&self) -> &[Relation] {
+    pub fn relations(&self) -> &[Relation<G>] {
         &self.relations
+    }
+
+    /// The rows of `x` (one per source of the type) that belong to the type's destinations: `x` itself where the two are the
+    /// same nodes.
+    pub fn destinations(&self, tape: &mut Tape<'_>, ntype: usize, x: &Var) -> Result<Var> {
+        match &self.destination_rows[ntype] {
+            Some(rows) => tape.rows(x, rows),
+            None => Ok(x.clone()),
+        }
     }
 }

@@ -8,9 +8,8 @@ use tch::{Kind, Tensor};
 use super::early_stopping::BestEpoch;
 use crate::comm::{Hooks, ProcessGroup};
 use crate::error::{Error, Result};
-use crate::io::Dtype;
-use crate::nn::{LearningRate, NodeEmbedding, SafetensorsFile, SharedArray, write_arrays};
-use crate::spill::PointerTensor;
+use crate::graph::TypeNodes;
+use crate::nn::{LearningRate, SafetensorsFile, SharedArray, write_arrays};
 
 const CONFIG: &str = "config";
 const PROGRESS: &str = "progress";
@@ -31,7 +30,8 @@ pub struct Progress {
 /// A training after an epoch, as a safetensors file. Tensors are `float32`: `parameters`, and where there are such
 /// `optimizer.first`, `optimizer.second` and `best.parameters`, laid out as
 /// [`ParameterSet::flat`](crate::tape::ParameterSet::flat); and the same of learned rows, `embeds.<node type>.parameters` and so
-/// on, as matrices of the rows of all ranks.
+/// on, as matrices of the rows of all ranks; of those that are trained on sampled neighbourhoods also the steps of each row,
+/// `embeds.<node type>.optimizer.step`.
 pub struct Checkpoint {
     /// The configuration of the run, as text.
     pub config: String,
@@ -40,12 +40,23 @@ pub struct Checkpoint {
     file: SafetensorsFile,
 }
 
-/// A tensor that belongs to a checkpoint.
-pub(super) struct State<'a> {
-    pub(super) name: String,
-    pub(super) value: PointerTensor,
-    /// What it belongs to, if each rank has only the part of its own nodes.
-    pub(super) rows: Option<&'a NodeEmbedding>,
+/// A rank's part of a matrix with a row per node of a type.
+#[derive(Clone, Copy)]
+pub(super) struct Part {
+    pub(super) nodes: TypeNodes,
+    pub(super) width: i64,
+}
+
+impl Part {
+    /// Rows and columns over all ranks.
+    pub(super) fn shape(self) -> [u64; 2] {
+        [self.nodes.total, self.width as u64]
+    }
+
+    /// Where it begins, in float32.
+    pub(super) fn first_byte(self) -> u64 {
+        self.nodes.first * self.width as u64 * size_of::<f32>() as u64
+    }
 }
 
 impl Checkpoint {
@@ -53,27 +64,13 @@ impl Checkpoint {
     pub(super) fn write(
         path: &Path,
         (config, progress): (String, Progress),
-        states: &[State<'_>],
+        arrays: &[SharedArray<'_>],
         ranks: (&dyn ProcessGroup, &dyn Hooks),
     ) -> Result<()> {
         let progress = serde_json::to_string(&progress)
             .map_err(|e| Error::Internal(format!("a checkpoint cannot be written: {e}")))?;
         let metadata = [(CONFIG.to_owned(), config), (PROGRESS.to_owned(), progress)].into();
-        let array = |state: &'_ State<'_>| {
-            let value = state.value.clone();
-            SharedArray {
-                name: state.name.clone(),
-                dtype: Dtype::F32,
-                shape: match state.rows {
-                    Some(rows) => rows.shape().to_vec(),
-                    None => value.size().iter().map(|side| *side as u64).collect(),
-                },
-                first_byte: state.rows.map(NodeEmbedding::first_byte),
-                value: Box::new(move || Ok(value.pin()?.shallow_clone())),
-            }
-        };
-        let arrays: Vec<_> = states.iter().map(array).collect();
-        write_arrays(path, &arrays, &metadata, ranks)
+        write_arrays(path, arrays, &metadata, ranks)
     }
 
     /// Opens a file. Tensors are read when they are asked for.
@@ -99,11 +96,11 @@ impl Checkpoint {
         &self,
         name: &str,
         size: &[i64],
-        rows: Option<&NodeEmbedding>,
+        part: Option<Part>,
     ) -> Result<Option<Tensor>> {
         let Some(shape) = self.file.shape(name) else { return Ok(None) };
-        let expected = match rows {
-            Some(rows) => rows.shape().map(|side| side as i64).to_vec(),
+        let expected = match part {
+            Some(part) => part.shape().map(|side| side as i64).to_vec(),
             None => size.to_vec(),
         };
         if shape != expected {
@@ -111,7 +108,7 @@ impl Checkpoint {
             return Err(Error::config("--resume", problem)
                 .with_hint("the graph or its features have changed; train anew"));
         }
-        let value = match rows.map(NodeEmbedding::nodes) {
+        let value = match part.map(|part| part.nodes) {
             Some(nodes) => self.file.read_rows(name, nodes.first, nodes.own as i64)?,
             None => self.file.read(name)?,
         };

@@ -1,9 +1,8 @@
 //! Early stopping: the weights with the best validation score, and when to stop looking for better ones.
 
+use super::trained_set::TrainedSet;
 use crate::error::Result;
 use crate::spill::{PartitionDataManager, PointerTensor};
-use crate::tape::ParameterSet;
-use crate::tensor;
 use serde::{Deserialize, Serialize};
 
 /// The best epoch so far.
@@ -31,7 +30,7 @@ impl EarlyStopping {
         self.best = Some((best, weights));
     }
 
-    /// The best epoch and its weights, laid out as [`ParameterSet::flat`]: of each set of parameters.
+    /// The best epoch and its weights, of each set of what is trained.
     pub(super) fn best(&self) -> Option<(BestEpoch, &[PointerTensor])> {
         self.best.as_ref().map(|(best, weights)| (*best, &weights[..]))
     }
@@ -40,7 +39,7 @@ impl EarlyStopping {
     pub(super) fn update(
         &mut self,
         (epoch, score, more_is_better): (u32, f64, bool),
-        parameters: &[&ParameterSet],
+        sets: &[TrainedSet<'_>],
         manager: &PartitionDataManager,
     ) -> Result<()> {
         let better = match &self.best {
@@ -49,11 +48,8 @@ impl EarlyStopping {
             Some((best, _)) => score < best.score,
         };
         if better {
-            let weights = parameters.iter().map(|parameters| {
-                let weights = tensor::copy(&*parameters.flat().pin()?)?;
-                Ok(manager.track("best-weights", weights))
-            });
-            let weights = weights.collect::<Result<_>>()?;
+            let copy = |set: &TrainedSet<'_>| Ok(manager.track("best-weights", set.copy()?));
+            let weights = sets.iter().map(copy).collect::<Result<_>>()?;
             self.best = Some((BestEpoch { epoch, score }, weights));
         }
         Ok(())

@@ -1,7 +1,8 @@
 //! What a trainer runs: a model, with the rank's part of the data that it looks at.
 
+use super::stored_rows::StoredRows;
 use crate::error::Result;
-use crate::nn::{HeteroStack, Model, NodeEmbedding};
+use crate::nn::{HeteroStack, LearnedRows, Model, NodeEmbedding};
 use crate::spill::PointerTensor;
 use crate::tape::{Graph, HeteroGraphShardManager, Tape, Var};
 
@@ -13,6 +14,17 @@ pub trait Forward {
     /// Learned rows, which belong to this rank and are trained beside the model's parameters.
     fn learned(&self) -> Vec<&NodeEmbedding> {
         Vec::new()
+    }
+
+    /// Learned rows that stay on disk, and are trained on sampled neighbourhoods.
+    fn stored(&self) -> Vec<&StoredRows> {
+        Vec::new()
+    }
+
+    /// All learned rows.
+    fn all_rows(&self) -> Vec<&dyn LearnedRows> {
+        let learned = self.learned().into_iter().map(|rows| rows as &dyn LearnedRows);
+        learned.chain(self.stored().into_iter().map(|rows| rows as &dyn LearnedRows)).collect()
     }
 }
 
@@ -49,6 +61,18 @@ pub enum NodeInput {
     Features(PointerTensor),
     /// Rows that it learns.
     Learned(NodeEmbedding),
+    /// Rows that it learns and that stay on disk.
+    Stored(StoredRows),
+}
+
+impl NodeInput {
+    /// The rows that stay on disk, if it has such.
+    pub(super) fn stored(&self) -> Option<&StoredRows> {
+        match self {
+            NodeInput::Stored(rows) => Some(rows),
+            NodeInput::Features(_) | NodeInput::Learned(_) => None,
+        }
+    }
 }
 
 impl Forward for HeteroModel<'_> {
@@ -61,16 +85,22 @@ impl Forward for HeteroModel<'_> {
                 learned.push(rows.clone());
                 rows
             }
+            NodeInput::Stored(rows) => rows.input(tape),
         });
         let inputs = inputs.collect();
-        Ok((self.model.forward(tape, self.graph, inputs)?, learned))
+        let graphs = vec![self.graph; self.model.num_layers()];
+        Ok((self.model.forward(tape, &graphs, inputs)?, learned))
     }
 
     fn learned(&self) -> Vec<&NodeEmbedding> {
         let learned = self.inputs.iter().filter_map(|input| match input {
             NodeInput::Learned(rows) => Some(rows),
-            NodeInput::Features(_) => None,
+            NodeInput::Features(_) | NodeInput::Stored(_) => None,
         });
         learned.collect()
+    }
+
+    fn stored(&self) -> Vec<&StoredRows> {
+        self.inputs.iter().filter_map(NodeInput::stored).collect()
     }
 }

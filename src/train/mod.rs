@@ -1,29 +1,41 @@
 //! Training, on full graphs and on sampled neighbourhoods: epochs, evaluation, checkpoints.
 
+mod batch_model;
 mod checkpoint;
 mod class_table;
 mod counts;
 mod early_stopping;
 mod evaluation;
+mod fanouts;
 mod forward;
+mod hetero_batches;
+mod learner;
+mod link_epoch;
 mod link_trainer;
-mod link_training;
+mod relation_degrees;
 mod roc_auc;
 mod sampled;
 mod sampled_epoch;
 mod sampling_config;
+mod stored_rows;
+mod trained_set;
 mod trainer;
 mod training;
 mod update;
 
+pub use batch_model::{BatchForward, BatchModel, GraphBatches};
 pub use checkpoint::{Checkpoint, Progress};
 pub use counts::Totals;
 pub use early_stopping::BestEpoch;
+pub use fanouts::Fanouts;
 pub use forward::{Forward, GraphModel, HeteroModel, NodeInput};
+pub use hetero_batches::{HeteroBatches, features_of};
+pub use link_epoch::LinkLoaders;
 pub use link_trainer::{LinkEvaluation, LinkPass, LinkTrainer};
-pub use link_training::{LinkLoaders, LinkTraining};
+pub use relation_degrees::RelationDegrees;
 pub use sampled::{FEATURES, LABELS, SampledPass, SampledTrainer, block_graphs};
 pub use sampling_config::SamplingConfig;
+pub use stored_rows::{StoredRows, stored_rows};
 pub use trainer::{Mark, Step, Trainer};
 pub use training::{Regime, Training};
 pub use update::Reduce;

@@ -4,18 +4,19 @@ use std::rc::Rc;
 
 use tch::{Kind, Tensor};
 
+use super::batch_model::BatchModel;
 use super::trainer::Trainer;
 use super::update::{Reduce, update};
-use crate::dist::DistGraph;
+use crate::dist::GraphSource;
 use crate::error::Result;
 use crate::event::SampleReport;
 use crate::graph::Block;
 use crate::io::IoTotals;
 use crate::ipc::Phase;
 use crate::loader::{DataLoader, MiniBatch};
-use crate::nn::{Model, Optimizer, ScoreSums};
+use crate::nn::{Optimizer, ScoreSums};
 use crate::spill::PartitionDataManager;
-use crate::tape::{BlockGraph, Graph, Tape};
+use crate::tape::{BlockGraph, Tape};
 use crate::tensor;
 
 /// The name of the input features in a batch.
@@ -29,13 +30,11 @@ pub struct SampledTrainer<'a> {
     /// The task, and the model's parameters. Of its data, nothing is used here.
     pub full: &'a Trainer<'a>,
     /// The model.
-    pub model: &'a dyn Model,
+    pub model: &'a dyn BatchModel,
     /// The batches.
     pub loader: &'a DataLoader,
     /// How gradients are put together.
     pub reduce: Reduce,
-    /// Whether the model looks at edge types.
-    pub edge_types: bool,
 }
 
 /// A pass over all batches, over all ranks.
@@ -57,8 +56,8 @@ type Counts = [f64; 10];
 
 impl SampledTrainer<'_> {
     /// One pass (epochs count from 1): for each batch a forward and a backward pass, one collective, and the optimizer's update,
-    /// the same on every rank. No turns are taken: all ranks are in memory side by side. In `room` bytes the rows of the most
-    /// frequent nodes are kept.
+    /// the same on every rank; with learned rows, three more collectives per node type, and the update of the batches' rows. No
+    /// turns are taken: all ranks are in memory side by side. In `room` bytes the rows of the most frequent nodes are kept.
     pub fn pass(
         &self,
         epoch: u32,
@@ -70,10 +69,11 @@ impl SampledTrainer<'_> {
         let mut totals: Counts = [0.0; 10];
         let mut io = manager.store().counters().totals();
         let mut rows = self.loader.sampler().row_bytes();
-        self.loader.sampler().keep_rows(self.loader.graph(), room)?;
+        self.loader.keep_rows(room)?;
         for (step, batch) in self.loader.epoch(epoch).enumerate() {
             let (gradient, [loss, batches, a, b, c, seeds]) = self.step(&batch?, epoch, step)?;
             manager.set_phase(Phase::GatherGrads);
+            self.model.update_rows(optimizer.lr(), group)?;
             let before = std::mem::replace(&mut io, manager.store().counters().totals());
             let bytes = [io.written - before.written, io.read - before.read];
             let [written, read] = bytes.map(|bytes| bytes as f64);
@@ -109,14 +109,11 @@ impl SampledTrainer<'_> {
             let flat = parameters.flat();
             return Ok((tensor::zeros(flat.size(), flat.kind())?, [0.0; 6]));
         }
-        let graphs = block_graphs(manager, self.loader.graph(), batch, self.edge_types)?;
-        let graphs: Vec<&dyn Graph> = graphs.iter().map(|graph| graph as &dyn Graph).collect();
+        let forward = self.model.take_up(manager, parameters, (self.loader.graph(), batch))?;
         // Two steps of an epoch drop different elements of a node.
         let key = (seed ^ (step as u64) << 32, epoch);
         let mut tape = Tape::training(manager, parameters, *policy, key);
-        let features = batch.input(FEATURES)?.f_to_kind(parameters.kind())?;
-        let features = tape.input(&manager.track("features", features));
-        let logits = self.model.forward(&mut tape, &graphs, features)?;
+        let (logits, learned) = forward.forward(&mut tape)?;
         let labels = batch.output(LABELS)?;
         let (counts, gradient) = {
             let values = logits.pin()?;
@@ -128,6 +125,7 @@ impl SampledTrainer<'_> {
             ([mean, 1.0, a, b, c, seeds as f64], gradient)
         };
         let gradients = tape.backward(logits, gradient)?;
+        forward.keep_gradients(&learned, &gradients)?;
         Ok((parameters.flat_gradients(&gradients)?, counts))
     }
 }
@@ -135,7 +133,7 @@ impl SampledTrainer<'_> {
 /// The blocks of a batch as graphs for a model's layers, with edge types if asked for.
 pub fn block_graphs(
     manager: &Rc<PartitionDataManager>,
-    graph: &DistGraph,
+    graph: &dyn GraphSource,
     batch: &MiniBatch,
     edge_types: bool,
 ) -> Result<Vec<BlockGraph>> {

@@ -17,7 +17,7 @@ impl Training<'_> {
         &mut self,
         samples: &SampledTrainer<'_>,
     ) -> Result<EpochReport> {
-        let trainer = self.trainer;
+        let trainer = samples.full;
         let turns = trainer.manager.lock().turns();
         self.epoch += 1;
         let lr = self.set_learning_rate();

@@ -2,16 +2,21 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::fanouts::Fanouts;
 use super::update::Reduce;
-use crate::dist::Fanout;
 use crate::error::{Error, Result};
+use crate::graph::PartitionBook;
 use crate::loader::{DataLoaderConfig, DistNeighborSampler};
 
 /// Configuration of a training on sampled neighbourhoods.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SamplingConfig {
-    /// In-edges drawn per node, one number per layer, the input layer's first; negative means all.
-    pub fanouts: Vec<i64>,
+    /// In-edges drawn per node.
+    pub fanouts: Fanouts,
+    /// Whether an edge may be drawn several times.
+    pub replace: bool,
+    /// Edges are drawn in proportion to this edge feature; uniformly if not given.
+    pub edge_probability: Option<String>,
     /// Seeds per batch of each rank.
     pub batch_size: usize,
     /// Threads of each rank that sample ahead.
@@ -31,17 +36,21 @@ impl SamplingConfig {
             let problem = "the model looks at no neighbours while it trains";
             return Err(Error::config("--mode sample", problem).with_hint("leave it out"));
         }
-        if self.fanouts.len() != layers {
-            let problem = format!("{} fan-outs for {layers} layers", self.fanouts.len());
-            return Err(Error::config("fanouts", problem)
-                .with_hint("name one per layer, the input layer's first: --fanouts 15,10,5"));
-        }
-        Ok(())
+        self.fanouts.check(layers)
     }
 
-    /// The sampler.
-    pub fn sampler(&self) -> Result<DistNeighborSampler> {
-        DistNeighborSampler::new(self.fanouts.iter().map(|fanout| Fanout::Total(*fanout)).collect())
+    /// The sampler for a model of `layers` layers. `by_etype`: whether each edge type has a layer of its own.
+    ///
+    /// # Errors
+    /// If an edge type is unknown or missing.
+    pub fn sampler(
+        &self,
+        layers: usize,
+        book: &PartitionBook,
+        by_etype: bool,
+    ) -> Result<DistNeighborSampler> {
+        let sampler = DistNeighborSampler::new(self.fanouts.by_layer(layers, book, by_etype)?)?;
+        Ok(sampler.replace(self.replace).weighted(self.edge_probability.is_some()))
     }
 
     /// The loader of shuffled batches.

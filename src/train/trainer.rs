@@ -73,6 +73,16 @@ pub struct Mark {
 }
 
 impl Mark {
+    /// Now.
+    pub(super) fn now(manager: &PartitionDataManager) -> Self {
+        Mark {
+            // The end of a collective is the same moment on all ranks; their turns come one after the other.
+            time: manager.last_collective().unwrap_or_else(Instant::now),
+            turns: manager.lock().turns(),
+            io: manager.store().counters().totals(),
+        }
+    }
+
     /// This moment, but bytes are counted from `io` on.
     pub(super) fn counted(self, io: IoTotals) -> Self {
         Mark { io, ..self }
@@ -95,12 +105,7 @@ impl Mark {
 impl Trainer<'_> {
     /// Now.
     pub fn mark(&self) -> Mark {
-        Mark {
-            // The end of a collective is the same moment on all ranks; their turns come one after the other.
-            time: self.manager.last_collective().unwrap_or_else(Instant::now),
-            turns: self.manager.lock().turns(),
-            io: self.manager.store().counters().totals(),
-        }
+        Mark::now(self.manager)
     }
 
     /// Forward and backward pass of epoch `epoch` (from 1), with gradients and counts summed over the ranks; no update.

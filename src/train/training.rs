@@ -2,17 +2,19 @@
 
 use std::path::Path;
 
-use super::checkpoint::{Checkpoint, Progress, State};
+use super::checkpoint::{Checkpoint, Progress};
 use super::early_stopping::EarlyStopping;
+use super::learner::Learner;
+use super::link_epoch::LinkLoaders;
+use super::link_trainer::LinkTrainer;
 use super::sampled::SampledTrainer;
+use super::trained_set::TrainedSet;
 use super::trainer::{Mark, Trainer};
+use crate::comm::barrier;
 use crate::error::{Error, Result};
 use crate::event::{EpochReport, Evaluation};
-use crate::nn::{
-    LearningRate, NodeEmbedding, Optimizer, OptimizerConfig, OptimizerState, Schedule, clip_factor,
-};
+use crate::nn::{LearningRate, Optimizer, OptimizerConfig, Schedule, clip_factor};
 use crate::spill::PointerTensor;
-use crate::tape::ParameterSet;
 use crate::tensor;
 
 /// How a model is trained.
@@ -48,21 +50,11 @@ impl Regime {
     }
 }
 
-/// Some of what is trained.
-struct TrainedSet<'a> {
-    /// How its names in a checkpoint begin.
-    prefix: String,
-    parameters: &'a ParameterSet,
-    /// What it is the parameters of, if a rank has only those of its own nodes.
-    rows: Option<&'a NodeEmbedding>,
-}
-
 /// One rank's part of a training, between two epochs.
 pub struct Training<'a> {
-    pub(super) trainer: &'a Trainer<'a>,
-    samples: Option<SampledTrainer<'a>>,
+    learner: Learner<'a>,
     pub(super) regime: Regime,
-    /// One for each of [`sets`](Training::sets).
+    /// One for each of [`sets`](Training::sets) that has none of its own; these come first.
     pub(super) optimizers: Vec<Optimizer>,
     learning_rate: LearningRate,
     early_stopping: Option<EarlyStopping>,
@@ -83,54 +75,62 @@ impl<'a> Training<'a> {
         regime: Regime,
     ) -> Result<Self> {
         regime.check(trainer.totals.val > 0, ("nodes", "--val-mask-key KEY"))?;
-        let sets = 1 + trainer.forward.learned().len();
-        let optimizers = (0..sets).map(|_| Optimizer::new(regime.optimizer, trainer.manager));
+        Self::of(Learner::Nodes(trainer, samples), regime)
+    }
+
+    /// A training that predicts edges, before the first epoch. The metric that epochs are judged by is the mean reciprocal rank.
+    /// Ranks work side by side from here on: none has a turn.
+    ///
+    /// # Errors
+    /// If a constant of the regime makes no sense, it needs validation edges and there are none, or no edge is trained on.
+    pub fn of_links(
+        trainer: &'a LinkTrainer<'a>,
+        loaders: &'a LinkLoaders,
+        regime: Regime,
+    ) -> Result<Self> {
+        let flag = "--val-fraction SHARE or --val-mask-key KEY";
+        regime.check(!loaders.val.is_empty(), ("edges", flag))?;
+        if loaders.train.is_empty() {
+            return Err(Error::config("--task link", "no edge is trained on")
+                .with_hint("say which are with --train-mask-key KEY"));
+        }
+        Self::of(Learner::Links(trainer, loaders), regime)
+    }
+
+    fn of(learner: Learner<'a>, regime: Regime) -> Result<Self> {
+        let manager = learner.manager();
+        let sets = learner.sets().iter().filter(|set| set.parameters().is_some()).count();
+        let optimizers = (0..sets).map(|_| Optimizer::new(regime.optimizer, manager));
         Ok(Training {
-            trainer,
-            samples,
+            learner,
             regime,
             optimizers: optimizers.collect::<Result<_>>()?,
             learning_rate: LearningRate::new(regime.optimizer.lr(), regime.schedule)?,
             early_stopping: regime.patience.map(EarlyStopping::new),
             epoch: 0,
             row_bytes_needed: 0,
-            mark: trainer.mark(),
+            mark: Mark::now(manager),
         })
     }
 
-    /// Everything that is trained: the model's parameters, then the learned rows of each node type.
+    /// Everything that is trained.
     fn sets(&self) -> Vec<TrainedSet<'a>> {
-        let Trainer { parameters, forward, .. } = self.trainer;
-        let whole = TrainedSet { prefix: String::new(), parameters, rows: None };
-        let learned = forward.learned().into_iter().map(|rows| {
-            let prefix = rows.key().trim_end_matches("weight").to_owned();
-            TrainedSet { prefix, parameters: rows.parameters(), rows: Some(rows) }
-        });
-        std::iter::once(whole).chain(learned).collect()
+        self.learner.sets()
     }
 
-    /// Takes over the state of a checkpoint, parameters included.
+    /// Takes over the state of a checkpoint, parameters included. One collective if there are rows on disk.
     ///
     /// # Errors
     /// If it is not one of this model.
     pub fn set_state(&mut self, checkpoint: &Checkpoint) -> Result<()> {
-        let (progress, manager) = (checkpoint.progress, self.trainer.manager);
-        let missing = || Error::config("--resume", "the checkpoint has no parameters");
+        let (progress, manager) = (checkpoint.progress, self.learner.manager());
+        let sets = self.sets();
+        let mut optimizers = self.optimizers.iter_mut();
         let mut best = Vec::new();
-        for (set, optimizer) in self.sets().into_iter().zip(&mut self.optimizers) {
-            let TrainedSet { prefix, parameters, rows } = set;
-            let size = parameters.flat().size().to_vec();
-            let take = |name: &str| checkpoint.tensor(&format!("{prefix}{name}"), &size, rows);
-            parameters.set_flat(take("parameters")?.ok_or_else(missing)?)?;
-            optimizer.set_state(OptimizerState {
-                step: progress.optimizer_steps,
-                first: take("optimizer.first")?.map(|value| manager.track("first-moment", value)),
-                second: take("optimizer.second")?
-                    .map(|value| manager.track("second-moment", value)),
-            });
-            best.extend(take("best.parameters")?.map(|value| manager.track("best-weights", value)));
+        for set in &sets {
+            best.extend(set.set_state(checkpoint, optimizers.next(), manager)?);
         }
-        let all = (best.len() == self.optimizers.len()).then_some(best);
+        let all = (best.len() == sets.len()).then_some(best);
         if let (Some(early_stopping), Some(epoch), Some(weights)) =
             (&mut self.early_stopping, progress.best, all)
         {
@@ -138,6 +138,10 @@ impl<'a> Training<'a> {
         }
         self.learning_rate = progress.learning_rate;
         self.epoch = progress.epoch;
+        if sets.iter().any(|set| set.parameters().is_none()) {
+            // Other ranks read this one's rows.
+            barrier(self.learner.group(), &**manager)?;
+        }
         Ok(())
     }
 
@@ -150,7 +154,7 @@ impl<'a> Training<'a> {
     pub fn stop(&self) -> Option<String> {
         let early_stopping = self.early_stopping.as_ref()?;
         early_stopping.is_over(self.epoch).then(|| {
-            let name = self.trainer.loss.task().metric().name();
+            let name = self.learner.metric().name();
             let since = early_stopping.best().map_or(0, |(best, _)| best.epoch);
             format!(
                 "stopped after epoch {}: the validation {name} is best after epoch {since}, whose \
@@ -160,12 +164,17 @@ impl<'a> Training<'a> {
         })
     }
 
-    /// One epoch: a step, the optimizer's update, and an evaluation if something depends on one.
+    /// One epoch: a step (or one for each batch), the optimizer's update, and an evaluation if something depends on one.
     pub fn next_epoch(&mut self) -> Result<EpochReport> {
-        if let Some(samples) = self.samples {
-            return self.next_sampled_epoch(&samples);
+        match self.learner {
+            Learner::Nodes(trainer, None) => self.next_full_epoch(trainer),
+            Learner::Nodes(_, Some(samples)) => self.next_sampled_epoch(&samples),
+            Learner::Links(trainer, loaders) => self.next_link_epoch(trainer, loaders),
         }
-        let Training { trainer, regime, mark: begin, .. } = *self;
+    }
+
+    fn next_full_epoch(&mut self, trainer: &Trainer<'_>) -> Result<EpochReport> {
+        let Training { regime, mark: begin, .. } = *self;
         self.epoch += 1;
         let step = trainer.step(self.epoch, &begin, &mut |_| Ok(()))?;
         let factor = match regime.clip_norm {
@@ -183,7 +192,10 @@ impl<'a> Training<'a> {
                 Some(factor) => gradient.f_mul_scalar(factor)?,
                 None => gradient,
             };
-            optimizer.step(set.parameters, gradient)?;
+            let parameters = set.parameters().ok_or_else(|| {
+                Error::Internal("rows on disk are trained on sampled neighbourhoods".to_owned())
+            })?;
+            optimizer.step(parameters, gradient)?;
         }
         let validation = if needs_validation(&regime) { trainer.validate()?.val } else { None };
         self.judge(validation)?;
@@ -211,14 +223,13 @@ impl<'a> Training<'a> {
 
     /// After the epoch's updates: what depends on the validation score, if there is one.
     pub(super) fn judge(&mut self, validation: Option<f64>) -> Result<()> {
-        let Trainer { loss, manager, .. } = self.trainer;
+        let manager = self.learner.manager();
         let sets = self.sets();
-        let parameters: Vec<_> = sets.iter().map(|set| set.parameters).collect();
-        let more_is_better = loss.task().metric().more_is_better();
+        let more_is_better = self.learner.metric().more_is_better();
         let judged = validation.map(|score| (score, more_is_better));
         self.learning_rate.step(self.regime.schedule, judged);
         if let (Some(early_stopping), Some((score, more))) = (&mut self.early_stopping, judged) {
-            early_stopping.update((self.epoch, score, more), &parameters, manager)?;
+            early_stopping.update((self.epoch, score, more), &sets, manager)?;
         }
         Ok(())
     }
@@ -226,21 +237,12 @@ impl<'a> Training<'a> {
     /// Writes everything to go on from here; all ranks call this. `config` is kept with it. One collective if there are
     /// learned rows.
     pub fn write_checkpoint(&mut self, path: &Path, config: String) -> Result<()> {
-        let Trainer { group, manager, .. } = self.trainer;
+        let (group, manager) = (self.learner.group(), self.learner.manager());
         let best = self.early_stopping.as_ref().and_then(EarlyStopping::best);
-        let mut states = Vec::new();
-        for (i, (set, optimizer)) in self.sets().into_iter().zip(&self.optimizers).enumerate() {
-            let OptimizerState { first, second, .. } = optimizer.state();
-            let all = [
-                ("parameters", Some(set.parameters.flat())),
-                ("optimizer.first", first),
-                ("optimizer.second", second),
-                ("best.parameters", best.map(|(_, weights)| weights[i].clone())),
-            ];
-            for (name, value) in all {
-                let name = format!("{}{name}", set.prefix);
-                states.extend(value.map(|value| State { name, value, rows: set.rows }));
-            }
+        let mut arrays = Vec::new();
+        for (i, set) in self.sets().into_iter().enumerate() {
+            let best = best.map(|(_, weights)| weights[i].clone());
+            arrays.extend(set.arrays(self.optimizers.get(i), best));
         }
         let progress = Progress {
             epoch: self.epoch,
@@ -248,9 +250,10 @@ impl<'a> Training<'a> {
             learning_rate: self.learning_rate,
             best: best.map(|(best, _)| best),
         };
-        Checkpoint::write(path, (config, progress), &states, (*group, &***manager))?;
+        Checkpoint::write(path, (config, progress), &arrays, (group, &**manager))?;
+        drop(arrays);
         // The next epoch has as many turns as without a checkpoint.
-        self.mark = self.mark.turned(self.trainer.mark());
+        self.mark = self.mark.turned(Mark::now(manager));
         Ok(())
     }
 
@@ -259,13 +262,13 @@ impl<'a> Training<'a> {
         let mut epoch = self.epoch;
         if let Some((best, weights)) = self.early_stopping.as_ref().and_then(EarlyStopping::best) {
             for (set, weights) in self.sets().iter().zip(weights) {
-                set.parameters.set_flat(tensor::copy(&*weights.pin()?)?)?;
+                set.set(tensor::copy(&*weights.pin()?)?)?;
             }
             epoch = best.epoch;
         }
-        let trainer = self.trainer;
+        let learner = self.learner;
         drop(self);
-        trainer.evaluate(epoch)
+        learner.evaluate(epoch)
     }
 }
 

@@ -9,12 +9,15 @@ use super::config::{Relations, RunConfig};
 use super::labels::Labelled;
 use super::rank::{KIND, RankSetup};
 use crate::data::{NodeFeatures, Shards, load_relations};
+use crate::dist::SparseAdam;
 use crate::error::{Error, Result};
-use crate::nn::{HeteroConfig, HeteroStack, NodeEmbedding, load_state_dict, state_dict_text};
+use crate::nn::{
+    HeteroConfig, HeteroStack, LearnedRows, NodeEmbedding, load_state_dict, state_dict_text,
+};
 use crate::spill::PointerTensor;
 use crate::tape::{Graph, HeteroGraphShardManager, ParameterBuilder, ParameterSet};
 use crate::tensor;
-use crate::train::NodeInput;
+use crate::train::{NodeInput, stored_rows};
 
 /// The text in a file of weights that says of which partitions its learned rows are.
 const LEARNED_ROWS: &str = "learned_rows";
@@ -41,7 +44,7 @@ impl HeteroGraph {
         let widths: Vec<i64> = widths.collect();
         let features = features
             .into_iter()
-            .map(|f| Some(setup.track_features(f?.leaving_cache(true))))
+            .map(|f| Some(setup.track_features(f?.leaving_cache(run.sampling.is_none()))))
             .collect();
         let shards = load_relations(partition, run.keys.edge_weight.as_deref())?;
         let shards =
@@ -85,17 +88,62 @@ impl HeteroGraph {
     pub(super) fn inputs(&self, setup: &RankSetup, seed: u64) -> Result<Vec<NodeInput>> {
         let RankSetup { manager, partition, .. } = setup;
         let (book, part) = (partition.book(), partition.part());
-        let inputs = self.features.iter().enumerate().map(|(ntype, features)| {
-            if let Some(features) = features {
-                return Ok(NodeInput::Features(features.clone()));
-            }
+        self.inputs_with(|ntype| {
             let nodes = (book.ntypes()[ntype].as_str(), book.type_nodes(part, ntype));
-            // Two types' rows do not start alike.
-            let seed = seed ^ (ntype as u64 + 1) << 32;
             let layout = (self.config.width(), KIND);
-            NodeEmbedding::new(manager, nodes, layout, seed).map(NodeInput::Learned)
+            let rows = NodeEmbedding::new(manager, nodes, layout, seed_of(seed, ntype))?;
+            Ok(NodeInput::Learned(rows))
+        })
+    }
+
+    /// As [`inputs`](Self::inputs), with learned rows that stay on disk, in `folder`, and what updates them. Two collectives.
+    pub(super) fn stored_inputs(
+        &self,
+        setup: &RankSetup,
+        folder: &Path,
+        seed: u64,
+    ) -> Result<(Vec<NodeInput>, SparseAdam)> {
+        let learned = (0..self.features.len()).filter(|ntype| self.features[*ntype].is_none());
+        let learned: Vec<_> = learned.map(|ntype| (ntype, seed_of(seed, ntype))).collect();
+        let ranks = (&setup.manager, &*setup.group);
+        let layout = (folder, self.config.width() as usize);
+        let (rows, optimizer) = stored_rows(ranks, setup.partition.book(), &learned, layout)?;
+        let mut rows = rows.into_iter();
+        let inputs = self.inputs_with(|_| {
+            let missing = || Error::Internal("a node type has no rows".to_owned());
+            rows.next().map(NodeInput::Stored).ok_or_else(missing)
+        })?;
+        Ok((inputs, optimizer))
+    }
+
+    fn inputs_with(
+        &self,
+        mut learned: impl FnMut(usize) -> Result<NodeInput>,
+    ) -> Result<Vec<NodeInput>> {
+        let inputs = self.features.iter().enumerate().map(|(ntype, features)| match features {
+            Some(features) => Ok(NodeInput::Features(features.clone())),
+            None => learned(ntype),
         });
         inputs.collect()
+    }
+
+    /// The node types that have features.
+    pub(super) fn types_with_features(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..self.features.len()).filter(|ntype| self.features[*ntype].is_some())
+    }
+
+    /// How many edges, of all types, go out from each own node of the partition.
+    pub(super) fn out_degrees(&self, setup: &RankSetup) -> Result<Vec<u32>> {
+        let (book, part) = (setup.partition.book(), setup.partition.part());
+        let first = book.node_range(part).start;
+        let mut all = vec![0; setup.partition.num_inner_nodes() as usize];
+        for relation in self.graph.relations() {
+            let begin = (book.node_type_range(part, relation.src_type).start - first) as usize;
+            let degrees = relation.graph.out_degrees().pin()?;
+            let degrees = tensor::slice::<i64>(&degrees);
+            all[begin..].iter_mut().zip(degrees).for_each(|(sum, degree)| *sum += *degree as u32);
+        }
+        Ok(all)
     }
 
     /// Takes over a file of weights, this rank's learned rows included.
@@ -107,7 +155,7 @@ impl HeteroGraph {
         setup: &RankSetup,
         path: &Path,
         parameters: &ParameterSet,
-        learned: &[&NodeEmbedding],
+        learned: &[&dyn LearnedRows],
     ) -> Result<()> {
         load_state_dict(path, parameters, learned)?;
         let (own, theirs) = (self.order_of_rows(setup), state_dict_text(path, LEARNED_ROWS)?);
@@ -154,4 +202,9 @@ impl HeteroGraph {
             without_in_edges: in_edges.f_eq(0)?.f_sum(Kind::Int64)?.f_int64_value(&[])?,
         })
     }
+}
+
+/// Two types' rows do not start alike.
+fn seed_of(seed: u64, ntype: usize) -> u64 {
+    seed ^ (ntype as u64 + 1) << 32
 }

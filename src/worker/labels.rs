@@ -165,8 +165,15 @@ fn num_outputs(config: &RunConfig, stored: Option<i64>, highest: i64) -> Result<
     Err(Error::input(path, "", problem))
 }
 
+/// The loss of the run, and what that of all ranks' training nodes is divided by: one collective, and one for class weights.
+pub(super) fn goal(setup: &RankSetup, config: &RunConfig, facts: &Facts) -> Result<(Loss, f64)> {
+    let loss = make_loss(setup, config, facts)?;
+    let divisor = divisor(setup, &loss, facts)?;
+    Ok((loss, divisor))
+}
+
 /// The loss of the run; with class weights, one collective.
-pub(super) fn make_loss(setup: &RankSetup, config: &RunConfig, facts: &Facts) -> Result<Loss> {
+fn make_loss(setup: &RankSetup, config: &RunConfig, facts: &Facts) -> Result<Loss> {
     let Some(weights) = &config.class_weights else { return Ok(Loss::new(config.task)) };
     let counts = {
         let (labels, mask) = (facts.labels.pin()?, facts.masks.train.pin()?);
@@ -178,7 +185,7 @@ pub(super) fn make_loss(setup: &RankSetup, config: &RunConfig, facts: &Facts) ->
 }
 
 /// What the loss of all ranks' training nodes is divided by: one collective.
-pub(super) fn divisor(setup: &RankSetup, loss: &Loss, facts: &Facts) -> Result<f64> {
+fn divisor(setup: &RankSetup, loss: &Loss, facts: &Facts) -> Result<f64> {
     let own = loss.divisor(&*facts.labels.pin()?, &*facts.masks.train.pin()?)?;
     let own = Tensor::f_from_slice(&[own])?;
     let sums = all_reduce(&*setup.group, vec![own], ReduceOp::Sum, &*setup.manager)?;

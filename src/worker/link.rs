@@ -9,17 +9,15 @@ use serde::{Deserialize, Serialize};
 use super::config::RunConfig;
 use super::rank::{KIND, RankSetup, Surroundings};
 use super::sampled::open_graph;
-use super::train::WEIGHTS;
+use super::train::{WEIGHTS, run_epochs};
 use super::whole_graph::WholeGraph;
 use crate::data::{EdgeSplit, EdgeUse, NodeColumn};
 use crate::dist::IndexConfig;
 use crate::error::{Error, Result};
-use crate::event::Event;
-use crate::ipc::Phase;
 use crate::loader::{DistEdgeDataLoader, Exclude, NegativeSampler};
 use crate::nn::{LinkScore, load_state_dict, save_state_dict};
 use crate::tape::{Graph, ParameterBuilder};
-use crate::train::{FEATURES, LinkLoaders, LinkTrainer, LinkTraining, SamplingConfig};
+use crate::train::{FEATURES, LinkLoaders, LinkTrainer, SamplingConfig, Training};
 
 /// How two nodes are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, clap::ValueEnum)]
@@ -46,7 +44,7 @@ pub struct LinkConfig {
 /// Trains a model whose rows, as wide as its hidden layers, are compared in pairs.
 pub(super) fn train_link(
     here: Surroundings<'_>,
-    config: &RunConfig,
+    (config, resumed): (&RunConfig, bool),
     (link, sampling): (&LinkConfig, &SamplingConfig),
 ) -> Result<()> {
     let setup = RankSetup::new(here, config)?;
@@ -74,14 +72,8 @@ pub(super) fn train_link(
         reduce: sampling.reduce,
         edge_types: config.model.kind.uses_edge_types(),
     };
-    let tell = |event| if here.rank == 0 { here.events.send(event) } else { Ok(()) };
-    let mut training = LinkTraining::new(&trainer, &loaders, config.regime())?;
-    while training.epoch() < config.epochs && !training.is_over() {
-        tell(Event::Epoch(training.next_epoch()?))?;
-    }
-    let evaluation = training.finish()?;
-    setup.manager.set_phase(Phase::Finishing);
-    tell(Event::Evaluation(evaluation))?;
+    let training = Training::of_links(&trainer, &loaders, config.regime())?;
+    run_epochs(training, here, (config, resumed), &setup.manager)?;
     setup.manager.callback_func()?;
     let ranks = (&*setup.group, &*setup.manager);
     save_state_dict(&config.out.join(WEIGHTS), &parameters, &[], &BTreeMap::new(), ranks)?;
@@ -112,7 +104,8 @@ fn loaders(
     let loader = |of: EdgeUse, exclude: Exclude| {
         let edges = uses.iter().zip(first..).filter(|(edge, _)| **edge == of);
         let edges: Vec<u64> = edges.map(|(_, id)| id).collect();
-        let sampler = sampling.sampler()?.weighted(true);
+        let sampler = sampling.sampler(config.model.num_graphs(), partition.book(), false)?;
+        let sampler = sampler.weighted(true);
         let sampler = sampler.out_degrees(config.model.kind.uses_out_degrees());
         let sampler = sampler.input_node_feature(FEATURES, features.clone());
         let mut order = sampling.loader(config.seed);
@@ -149,15 +142,15 @@ impl LinkConfig {
         let given = [
             ("--class-weights", config.class_weights.is_some(), "edges have no classes"),
             ("--label-key", config.keys.labels.is_some(), "edges have no labels"),
-            (
-                "--checkpoint-every",
-                config.checkpoint_every.is_some(),
-                "such a run cannot be resumed",
-            ),
             ("--hetero", config.relations.is_some(), "is for what is learned of nodes"),
             ("--mfg", config.mfg, "is for training on the full graph"),
             ("--one-shot", config.one_shot, "is for training on the full graph"),
             ("--dump-step", config.dump_step.is_some(), "is for what is learned of nodes"),
+            (
+                "--edge-prob",
+                config.sampling.as_ref().is_some_and(|s| s.edge_probability.is_some()),
+                "edges that are kept back have probability 0, the others are drawn uniformly",
+            ),
         ];
         for (flag, given, problem) in given {
             if given {

@@ -153,7 +153,7 @@ fn predict_relations(
     let parameters = Rc::new(builder.finish(&setup.manager, KIND)?);
     let inputs = hetero.inputs(setup, run.seed)?;
     let forward = HeteroModel { model: &model, graph: &hetero.graph, inputs: &inputs };
-    hetero.load(setup, &config.weights, &parameters, &forward.learned())?;
+    hetero.load(setup, &config.weights, &parameters, &forward.all_rows())?;
     let nodes = hetero.labelled(setup)?;
     let file = open(config, nodes.nodes.total, outputs)?;
     {

@@ -9,6 +9,7 @@ use crate::comm::barrier;
 use crate::error::Result;
 use crate::graph::TypeNodes;
 use crate::io::{ArraySpec, ArraysFile, Dtype};
+use crate::nn::LearnedRows;
 use crate::tensor;
 use crate::train::{Step, Trainer};
 

@@ -8,7 +8,7 @@ use tch::Tensor;
 
 use super::config::{Relations, RunConfig};
 use super::hetero_graph::HeteroGraph;
-use super::labels::{Labelled, divisor, make_loss, take_up_labels};
+use super::labels::{Facts, Labelled, goal, take_up_labels};
 use super::link::train_link;
 use super::mfg::LabelledMfgs;
 use super::rank::{KIND, RankSetup, Surroundings};
@@ -20,10 +20,12 @@ use crate::event::Event;
 use crate::graph::TypeNodes;
 use crate::io::UNFINISHED;
 use crate::ipc::Phase;
-use crate::nn::{load_state_dict, save_state_dict, stored_out_feats};
-use crate::tape::{Constants, Graph, ParameterBuilder};
+use crate::nn::{Loss, load_state_dict, save_state_dict, stored_out_feats};
+use crate::spill::{Masks, PartitionDataManager, PointerTensor};
+use crate::tape::{Constants, Graph, ParameterBuilder, ParameterSet};
 use crate::train::{
-    Checkpoint, Forward, GraphModel, HeteroModel, SampledTrainer, Trainer, Training,
+    Checkpoint, Forward, GraphBatches, GraphModel, HeteroBatches, HeteroModel, RelationDegrees,
+    SampledTrainer, Trainer, Training,
 };
 
 /// The file of trained weights in a run's folder.
@@ -35,7 +37,7 @@ pub const CHECKPOINT: &str = "checkpoint.safetensors";
 /// Trains, from the run's checkpoint on if it is resumed.
 pub fn train(here: Surroundings<'_>, config: &RunConfig, resumed: bool) -> Result<()> {
     if let Some(how) = config.link.as_ref().zip(config.sampling.as_ref()) {
-        return train_link(here, config, how);
+        return train_link(here, (config, resumed), how);
     }
     let setup = RankSetup::new(here, config)?;
     match &config.relations {
@@ -55,15 +57,16 @@ fn train_whole(
     let stored = config.init_params.as_ref().map(|path| stored_out_feats(path, &config.model));
     let labelled = Labelled::all(setup, &whole.graph)?;
     let facts = take_up_labels(setup, config, here, (labelled, stored.transpose()?))?;
-    let loss = make_loss(setup, config, &facts)?;
-    let divisor = divisor(setup, &loss, &facts)?;
+    let goal = goal(setup, config, &facts)?;
     let mut builder = ParameterBuilder::new(config.seed);
     let model = config.model.build(&mut builder, whole.sizes(facts.outputs))?;
     let parameters = Rc::new(builder.finish(&setup.manager, KIND)?);
     if let (Some(path), 0) = (&config.init_params, here.rank) {
         load_state_dict(path, &parameters, &[])?;
     }
-    let loader = sampled::loader(setup, &whole.graph, here, config)?;
+    let sampling = config.sampling.as_ref();
+    let loader = sampling.map(|how| sampled::loader(setup, &whole.graph, here, (config, how)));
+    let loader = loader.transpose()?;
     setup.sync(&parameters)?;
     let num_graphs = config.model.num_graphs();
     let one_shot = config.one_shot.then(|| whole.graph.get_full_partition_graph()).transpose()?;
@@ -91,24 +94,14 @@ fn train_whole(
         }
     }
     let forward = GraphModel { model: &*model, graphs, features };
-    let trainer = Trainer {
-        manager: &setup.manager,
-        group: &*setup.group,
-        forward: &forward,
-        labels,
-        masks,
-        parameters: &parameters,
-        loss,
-        divisor,
-        outputs: facts.outputs,
-        totals: facts.totals,
-        seed: config.seed,
-        policy: config.policy,
-        constants: Constants::default(),
-    };
-    let samples =
-        loader.as_ref().map(|loader| sampled::samples((&trainer, &*model), loader, config));
-    let samples = samples.transpose()?;
+    let trainer = trainer(setup, config, (&facts, goal), (labels, masks), (&forward, &parameters));
+    let batches = GraphBatches { model: &*model, edge_types: config.model.kind.uses_edge_types() };
+    let samples = sampling.zip(loader.as_ref()).map(|(how, loader)| SampledTrainer {
+        full: &trainer,
+        model: &batches,
+        loader,
+        reduce: how.reduce,
+    });
     let all_rows = |logits: &Tensor| match &mfgs {
         Some(mfgs) => mfgs.spread(logits),
         None => Ok(logits.shallow_clone()),
@@ -128,24 +121,62 @@ fn train_relations(
     let stored = config.init_params.as_ref().map(|path| hetero.stored_out_feats(path));
     let labelled = (hetero.labelled(setup)?, stored.transpose()?);
     let facts = take_up_labels(setup, config, here, labelled)?;
-    let loss = make_loss(setup, config, &facts)?;
-    let divisor = divisor(setup, &loss, &facts)?;
+    let goal = goal(setup, config, &facts)?;
     let mut builder = ParameterBuilder::new(config.seed);
     let model = hetero.model(&mut builder, facts.outputs)?;
     let parameters = Rc::new(builder.finish(&setup.manager, KIND)?);
-    let inputs = hetero.inputs(setup, config.seed)?;
+    let sampling = config.sampling.as_ref();
+    let (inputs, optimizer) = match sampling {
+        Some(_) => {
+            let (inputs, optimizer) = hetero.stored_inputs(setup, here.folder, config.seed)?;
+            (inputs, Some(optimizer))
+        }
+        None => (hetero.inputs(setup, config.seed)?, None),
+    };
     let forward = HeteroModel { model: &model, graph: &hetero.graph, inputs: &inputs };
     if let Some(path) = &config.init_params {
-        hetero.load(setup, path, &parameters, &forward.learned())?;
+        hetero.load(setup, path, &parameters, &forward.all_rows())?;
     }
+    let loader = sampling.map(|how| sampled::relations_loader(setup, &hetero, here, (config, how)));
+    let loader = loader.transpose()?;
     setup.sync(&parameters)?;
-    let trainer = Trainer {
+    let batches = optimizer.map(|optimizer| -> Result<_> {
+        let degrees = config.model.kind.uses_out_degrees().then(|| {
+            let (book, ranks) = (setup.partition.book(), (&*setup.group, &*setup.manager as _));
+            RelationDegrees::new(&hetero.graph, book, here.folder, ranks)
+        });
+        Ok(HeteroBatches::new(&model, &inputs, optimizer, degrees.transpose()?))
+    });
+    let batches = batches.transpose()?;
+    let of_nodes = (facts.labels.clone(), facts.masks.clone());
+    let trainer = trainer(setup, config, (&facts, goal), of_nodes, (&forward, &parameters));
+    let all_rows = |logits: &Tensor| Ok(logits.shallow_clone());
+    let results = Results { nodes: facts.nodes, all_rows: &all_rows, texts: hetero.texts(setup) };
+    let samples = sampling.zip(loader.as_ref()).zip(batches.as_ref());
+    let samples = samples.map(|((how, loader), batches)| SampledTrainer {
+        full: &trainer,
+        model: batches,
+        loader,
+        reduce: how.reduce,
+    });
+    run(&trainer, here, (config, resumed), samples, &results)
+}
+
+/// A rank's trainer.
+fn trainer<'a>(
+    setup: &'a RankSetup,
+    config: &RunConfig,
+    (facts, (loss, divisor)): (&Facts, (Loss, f64)),
+    (labels, masks): (PointerTensor, Masks),
+    (forward, parameters): (&'a dyn Forward, &'a Rc<ParameterSet>),
+) -> Trainer<'a> {
+    Trainer {
         manager: &setup.manager,
         group: &*setup.group,
-        forward: &forward,
-        labels: facts.labels.clone(),
-        masks: facts.masks.clone(),
-        parameters: &parameters,
+        forward,
+        labels,
+        masks,
+        parameters,
         loss,
         divisor,
         outputs: facts.outputs,
@@ -153,10 +184,7 @@ fn train_relations(
         seed: config.seed,
         policy: config.policy,
         constants: Constants::default(),
-    };
-    let all_rows = |logits: &Tensor| Ok(logits.shallow_clone());
-    let results = Results { nodes: facts.nodes, all_rows: &all_rows, texts: hetero.texts(setup) };
-    run(&trainer, here, (config, resumed), None, &results)
+    }
 }
 
 /// How results are written.
@@ -178,8 +206,9 @@ fn run(
     results: &Results<'_>,
 ) -> Result<()> {
     let Some(path) = &config.dump_step else {
-        run_epochs(trainer, here, (config, resumed), samples)?;
-        let (ranks, learned) = ((trainer.group, &**trainer.manager), trainer.forward.learned());
+        let training = Training::new(trainer, samples, config.regime())?;
+        run_epochs(training, here, (config, resumed), trainer.manager)?;
+        let (ranks, learned) = ((trainer.group, &**trainer.manager), trainer.forward.all_rows());
         let path = config.out.join(WEIGHTS);
         return save_state_dict(&path, trainer.parameters, &learned, &results.texts, ranks);
     };
@@ -190,14 +219,14 @@ fn run(
     dump.finish(trainer, &step)
 }
 
-fn run_epochs(
-    trainer: &Trainer<'_>,
+/// The epochs of a training, from the run's checkpoint on if it is resumed, and the evaluation at the end.
+pub(super) fn run_epochs(
+    mut training: Training<'_>,
     here: Surroundings<'_>,
     (config, resumed): (&RunConfig, bool),
-    samples: Option<SampledTrainer<'_>>,
+    manager: &PartitionDataManager,
 ) -> Result<()> {
     let tell = |event| if here.rank == 0 { here.events.send(event) } else { Ok(()) };
-    let mut training = Training::new(trainer, samples, config.regime())?;
     if resumed {
         training.set_state(&Checkpoint::open(&config.out.join(CHECKPOINT))?)?;
     }
@@ -218,7 +247,7 @@ fn run_epochs(
         tell(Event::Note(why))?;
     }
     let evaluation = training.finish()?;
-    trainer.manager.set_phase(Phase::Finishing);
+    manager.set_phase(Phase::Finishing);
     tell(Event::Evaluation(evaluation))
 }
 

@@ -127,7 +127,6 @@ fn what_makes_no_sense_names_its_flag() {
     refused(&["--test-fraction", "0.7", "--val-fraction", "0.3"])
         .stderr(contains("none to train on"));
     refused(&["--negatives", "0"]).stderr(contains("--negatives"));
-    refused(&["--checkpoint-every", "1"]).stderr(contains("cannot be resumed"));
     refused(&["--dump-step", "step.safetensors"]).stderr(contains("learned of nodes"));
     refused(&["--label-key", "label"]).stderr(contains("no labels"));
     refused(&["--patience", "2", "--val-fraction", "0"]).stderr(contains("--val-fraction"));

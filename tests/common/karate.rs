@@ -16,7 +16,7 @@ pub(crate) struct Case {
     graph: PathBuf,
     flags: Vec<String>,
     pub(crate) tensors: HashMap<String, (Vec<usize>, Vec<f64>)>,
-    start: Vec<u8>,
+    pub(crate) start: Vec<u8>,
 }
 
 fn values(view: &TensorView<'_>) -> Vec<f64> {

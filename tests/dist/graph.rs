@@ -53,6 +53,19 @@ fn counts_degrees_and_ends_are_those_of_the_files() {
             assert_eq!((sources[i], destinations[i]), ends[id], "{json}: edge {id}");
         }
         assert!(graph.find_edges(&[ids[0] + 1]).is_err());
+        let some = [ids[0], ids[5], ids[2], ids[5]];
+        let subgraph = graph.edge_subgraph(&some).unwrap();
+        let node = |number: u64| subgraph.nodes[number as usize];
+        for (i, id) in some.iter().enumerate() {
+            let found = (node(subgraph.sources[i]), node(subgraph.destinations[i]));
+            assert_eq!((subgraph.edges[i], found), (*id, ends[id]), "{json}");
+        }
+        let mut named: Vec<u64> = some.iter().map(|id| ends[id].0).collect();
+        named.extend(some.iter().map(|id| ends[id].1));
+        let mut seen = std::collections::HashSet::new();
+        named.retain(|node| seen.insert(*node));
+        assert_eq!(subgraph.nodes, named, "sources first, in their order");
+        assert!(graph.edge_subgraph(&[ids[0] + 1]).is_err());
         assert!(graph.in_degrees(&[nodes[0] + 1]).is_err());
     }
 }
@@ -67,6 +80,10 @@ fn types_are_found_by_name_and_what_was_not_prepared_is_refused() {
     assert_eq!(graph.num_edges(Some("paper:links:paper")).unwrap(), 15);
     assert!(graph.num_edges(Some("links")).unwrap_err().to_string().contains("ambiguous"));
     assert!(graph.num_nodes(Some("venue")).is_err());
+    assert!(graph.ntypes().contains(&"author".to_owned()));
+    let etype = graph.to_canonical_etype("paper:links:paper").unwrap();
+    assert!(graph.canonical_etypes().contains(etype));
+    assert!(graph.to_canonical_etype("links").unwrap_err().to_string().contains("ambiguous"));
     assert!(graph.find_edges(&[0]).unwrap_err().to_string().contains("without the ends"));
     // An index that is cut short is not used.
     let file =

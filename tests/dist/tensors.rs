@@ -1,6 +1,7 @@
 //! Guards against: rows that end up in the wrong place, are lost, or outlive their tensor.
 
-use sar::dist::{DistTensor, DistTensorConfig, PartitionPolicy};
+use sar::dist::{DistTensor, DistTensorConfig, PartitionPolicy, SplitBy, Trainer, node_split};
+use sar::io::Dtype;
 
 use crate::support::{book, config};
 
@@ -57,4 +58,33 @@ fn a_policy_is_inferred_only_if_one_type_has_the_rows() {
     assert_eq!(PartitionPolicy::nodes(&book, "b").unwrap().rows_of(&book, 1), 4..4);
     assert_eq!(PartitionPolicy::edges(&book, "r").unwrap().num_rows(&book), 8);
     assert!(PartitionPolicy::nodes(&book, "c").is_err());
+}
+
+#[test]
+fn masks_are_joined_and_deal_nodes_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let make = |name, ids: &[u64]| {
+        let mask = DistTensor::<u8>::create(&book(), &config(folder.path(), name, 1)).unwrap();
+        mask.write(ids, &vec![2; ids.len()]).unwrap();
+        mask
+    };
+    let (train, val) = (make("train", &[1, 4]), make("val", &[4, 6]));
+    let either = train.or(&val, &config(folder.path(), "either", 1)).unwrap();
+    assert_eq!(either.read(&[0, 1, 2, 3, 4, 5, 6]).unwrap(), [0, 1, 0, 0, 1, 0, 1]);
+    assert_eq!((either.name(), either.len(), either.dtype()), ("either", 7, Dtype::U8));
+    assert_eq!(train.count_nonzero().unwrap(), 2, "as it was");
+    let mask = either.to_mask().unwrap();
+    let trainer = |rank| Trainer { rank, num_trainers: 2 };
+    let split = |rank| node_split(&mask, &book(), Some("a"), trainer(rank), SplitBy::Even).unwrap();
+    assert_eq!((split(0), split(1)), (vec![1, 4], vec![6]));
+
+    let wide = DistTensor::<u8>::create(&book(), &config(folder.path(), "wide", 2)).unwrap();
+    assert!(wide.to_mask().unwrap_err().to_string().contains("2 values per row"));
+    assert!(train.or(&wide, &config(folder.path(), "x", 1)).is_err());
+    let policy = PartitionPolicy::Nodes(1);
+    let others = DistTensorConfig { policy, ..config(folder.path(), "others", 1) };
+    let others = DistTensor::<u8>::create(&book(), &others).unwrap();
+    assert!(train.or(&others, &config(folder.path(), "x", 1)).is_err());
+    assert!(!folder.path().join("x.npy").exists());
+    assert!(train.or(&val, &config(folder.path(), "either", 1)).is_err(), "the name is taken");
 }

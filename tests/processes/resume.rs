@@ -61,7 +61,16 @@ fn metrics(out: &Path) -> Vec<serde_json::Value> {
 
 /// Runs until `stop` ends it after some epochs, and goes on.
 fn assert_same_bits(graph: &Path, expected: &Path, stop: impl FnOnce(&Run)) {
-    let run = Run::start(graph, &SETTINGS);
+    assert_same_bits_with(&SETTINGS, graph, expected, stop);
+}
+
+fn assert_same_bits_with(
+    settings: &[&str],
+    graph: &Path,
+    expected: &Path,
+    stop: impl FnOnce(&Run),
+) {
+    let run = Run::start(graph, settings);
     let control = run.control();
     let workers = run.workers(2);
     // The launcher may be some epochs behind.
@@ -112,6 +121,22 @@ fn learned_rows_go_on_to_the_same_bits_too() {
     assert_same_bits(&graph, &out(&expected), |run| {
         kill_process(run.workers(2)[1], Signal::KILL).unwrap();
     });
+}
+
+#[test]
+fn predicted_edges_go_on_to_the_same_bits_too() {
+    // There are no class weights of edges.
+    let mut settings = SETTINGS[..12].to_vec();
+    settings.extend(["--task", "link", "--mode", "sample", "--layers", "2", "--score", "bilinear"]);
+    settings.extend(["--batch-size", "32", "--lr", "0.003"]);
+    let expected = Run::start(&karate(), &settings).end();
+    assert_eq!(expected.code, Some(0), "{}", expected.stderr);
+    for worker in [None, Some(1)] {
+        assert_same_bits_with(&settings, &karate(), &out(&expected), |run| match worker {
+            None => run.signal(Signal::KILL),
+            Some(rank) => kill_process(run.workers(2)[rank], Signal::KILL).unwrap(),
+        });
+    }
 }
 
 #[test]

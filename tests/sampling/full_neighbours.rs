@@ -49,7 +49,7 @@ fn check(folder: &Path, graph: &str, parts: &str) {
     let most = *in_degrees.iter().max().unwrap() as i64;
     for fanout in [-1, most, most + 5] {
         let sampler = DistNeighborSampler::new(vec![Fanout::Total(fanout); 2]).unwrap();
-        let batch = sampler.sample(&opened.graph, &seeds, key(0)).unwrap();
+        let batch = sampler.sample(&*opened.graph, &seeds, key(0)).unwrap();
         assert_eq!(batch.seeds(), seeds);
         for (layer, block) in batch.blocks.iter().enumerate() {
             let expected = |what: &str| {
@@ -120,7 +120,7 @@ fn sampled_edges_are_edges_of_the_graph_at_most_as_many_as_asked_for() {
         for (replace, fanout) in [(false, 2), (true, 3)] {
             let sampler = DistNeighborSampler::new(vec![Fanout::Total(fanout); 2]).unwrap();
             let sampler = sampler.replace(replace);
-            let batch = sampler.sample(&opened.graph, &seeds, key(3)).unwrap();
+            let batch = sampler.sample(&*opened.graph, &seeds, key(3)).unwrap();
             batch.blocks.iter().for_each(|block| check_edges(block, &ends));
             let last = &batch.blocks[1];
             let mut counts = vec![0; seeds.len()];
@@ -149,7 +149,7 @@ fn each_edge_type_has_its_fan_out() {
     let fanouts: Vec<i64> =
         (0..book.etypes().len() as i64).map(|t| [1, -1, 0][t as usize % 3]).collect();
     let sampler = DistNeighborSampler::new(vec![Fanout::PerEtype(fanouts.clone())]).unwrap();
-    let block = &sampler.sample(&opened.graph, &all, key(1)).unwrap().blocks[0];
+    let block = &sampler.sample(&*opened.graph, &all, key(1)).unwrap().blocks[0];
     let count = |edges: &[u64], counts: &mut dyn Iterator<Item = u32>| {
         // By node and type.
         let mut table = vec![vec![0_i64; fanouts.len()]; all.len()];

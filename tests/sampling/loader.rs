@@ -121,7 +121,7 @@ fn rows_belong_to_their_nodes() {
 fn a_missing_node_or_a_seed_named_twice_is_an_error() {
     let opened = karate();
     let sampler = DistNeighborSampler::new(vec![Fanout::ALL]).unwrap();
-    let sample = |seeds: &[u64]| sampler.sample(&opened.graph, seeds, crate::support::key(0));
+    let sample = |seeds: &[u64]| sampler.sample(&*opened.graph, seeds, crate::support::key(0));
     let text = |seeds: &[u64]| sample(seeds).err().unwrap().to_string();
     assert!(text(&[34]).contains("no node 34"));
     assert!(text(&[3, 3]).contains("node 3 occurs twice"));

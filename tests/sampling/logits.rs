@@ -98,7 +98,7 @@ fn difference(
         let mut rows = Vec::new();
         for batch in loader.epoch(1) {
             let batch = batch?;
-            let graphs = block_graphs(manager, graph, &batch, true)?;
+            let graphs = block_graphs(manager, &**graph, &batch, true)?;
             let graphs: Vec<&dyn Graph> = graphs.iter().map(|graph| graph as &dyn Graph).collect();
             rows.push(logits(&graphs, batch.input(FEATURES)?)?);
         }

@@ -14,7 +14,9 @@ use sar::nn::{Loss, ModelConfig, Optimizer, OptimizerConfig, Sizes, Task};
 use sar::spill::Masks;
 use sar::tape::{Constants, Graph, GraphShardManager, ParameterBuilder, Policy, Tape};
 use sar::testing::{RankContext, on_ranks};
-use sar::train::{FEATURES, GraphModel, LABELS, Reduce, SampledTrainer, Totals, Trainer};
+use sar::train::{
+    FEATURES, GraphBatches, GraphModel, LABELS, Reduce, SampledTrainer, Totals, Trainer,
+};
 use tch::{Kind, Tensor};
 
 use crate::common;
@@ -72,8 +74,9 @@ fn train(
         policy: Policy::Rematerialise,
         constants: Constants::default(),
     };
-    let (loader, reduce) = (&loader, how.reduce);
-    let trainer = SampledTrainer { full: &full, model: &*stack, loader, reduce, edge_types: true };
+    let batches = GraphBatches { model: &*stack, edge_types: true };
+    let trainer =
+        SampledTrainer { full: &full, model: &batches, loader: &loader, reduce: how.reduce };
     let sgd = OptimizerConfig::Sgd { lr: LR, momentum: 0.0, weight_decay: 0.0 };
     let mut optimizer = Optimizer::new(sgd, manager)?;
     for epoch in 1..=how.epochs {

@@ -1,5 +1,6 @@
 //! Rows of a node feature of the whole graph, wherever they lie.
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -9,9 +10,10 @@ use tch::{Kind, Tensor};
 use super::features::{FEATURES, Normalize};
 use super::keys::Role;
 use super::labels::{LABELS, UNLABELLED};
+use super::reachable::Reachable;
 use super::row_bytes::{RowBytes, RowCounters};
 use super::row_cache::RowCache;
-use crate::data::dgl::{ArrayRef, Feature, FeatureSet, PartitionConfig, open_node_features};
+use crate::data::dgl::{ArrayRef, Feature, FeatureSet, open_node_features};
 use crate::error::{Error, Result};
 use crate::graph::PartitionBook;
 use crate::io::IoCounters;
@@ -28,54 +30,88 @@ const LARGEST: u64 = 256 << 10;
 #[derive(Debug, Clone)]
 pub struct NodeColumn {
     book: Arc<PartitionBook>,
-    /// By partition and node type.
+    /// By partition and node type; of partitions that are not reachable, none.
     arrays: Vec<Vec<Option<ArrayRef>>>,
     width: u64,
     integers: bool,
     normalize: Normalize,
+    /// The one node type it is of, if not of all.
+    only: Option<usize>,
     counters: IoCounters,
     bytes: RowCounters,
     cache: Arc<RwLock<Option<Arc<RowCache>>>>,
 }
 
 impl NodeColumn {
-    /// The input features that `key` (or else the usual name) means, in every partition.
+    /// The input features that `key` (or else the usual name) means, in every reachable partition.
     ///
     /// # Errors
     /// If a partition or a node type has none or several, or they differ in width.
-    pub fn features(
-        config: &PartitionConfig,
+    pub fn features<'c>(
+        partitions: impl Into<Reachable<'c>>,
         key: Option<&str>,
         normalize: Normalize,
         counters: IoCounters,
     ) -> Result<Self> {
-        let column = Self::open(config, counters, |set| FEATURES.require(set, key))?;
-        let all = |part: usize, ntype: usize| {
-            column.arrays[part][ntype].is_some()
-                || column.book.node_type_range(part, ntype).is_empty()
-        };
-        for part in 0..column.arrays.len() {
-            let lacking = (0..column.book.ntypes().len()).find(|ntype| !all(part, *ntype));
-            if let Some(ntype) = lacking {
-                let name = &column.book.ntypes()[ntype];
-                let path = &config.parts()[part].node_feats;
-                let problem = format!("node type {name} has no such feature");
-                return Err(Error::input(path, key.unwrap_or("feat"), problem));
-            }
-        }
+        let partitions = partitions.into();
+        let column = Self::open(partitions.clone(), counters, |set| FEATURES.require(set, key))?;
+        column.check_types(partitions, key, 0..column.book.ntypes().len())?;
         Ok(NodeColumn { normalize, ..column })
     }
 
-    /// The labels that `key` (or else the usual name) means, in every partition.
+    /// The input features that `key` (or else the usual name) means, of the nodes of one type.
+    ///
+    /// # Errors
+    /// If a partition has none or several of the type, or they differ in width.
+    pub fn features_of_type<'c>(
+        partitions: impl Into<Reachable<'c>>,
+        ntype: usize,
+        key: Option<&str>,
+        normalize: Normalize,
+        counters: IoCounters,
+    ) -> Result<Self> {
+        let partitions = partitions.into();
+        let column = Self::open(partitions.clone(), counters, |set| {
+            let mut found = FEATURES.require(set, key)?;
+            let others = found.iter_mut().enumerate().filter(|(other, _)| *other != ntype);
+            others.for_each(|(_, feature)| *feature = None);
+            Ok(found)
+        })?;
+        column.check_types(partitions, key, ntype..ntype + 1)?;
+        Ok(NodeColumn { normalize, only: Some(ntype), ..column })
+    }
+
+    /// Whether these node types have the features in all reachable partitions that have such nodes.
+    fn check_types(
+        &self,
+        Reachable { config, parts }: Reachable<'_>,
+        key: Option<&str>,
+        mut ntypes: Range<usize>,
+    ) -> Result<()> {
+        let has = |part: usize, ntype: usize| {
+            self.arrays[part][ntype].is_some() || self.book.node_type_range(part, ntype).is_empty()
+        };
+        let lacks = |ntype: usize| {
+            let part = parts.clone().find(|part| !has(*part, ntype))?;
+            Some((part, ntype))
+        };
+        let Some((part, ntype)) = ntypes.find_map(lacks) else { return Ok(()) };
+        let name = &self.book.ntypes()[ntype];
+        let path = &config.parts()[part].node_feats;
+        let problem = format!("node type {name} has no such feature");
+        Err(Error::input(path, key.unwrap_or("feat"), problem))
+    }
+
+    /// The labels that `key` (or else the usual name) means, in every reachable partition.
     ///
     /// # Errors
     /// If a partition has none or several, or they are not one per node.
-    pub fn labels(
-        config: &PartitionConfig,
+    pub fn labels<'c>(
+        partitions: impl Into<Reachable<'c>>,
         key: Option<&str>,
         counters: IoCounters,
     ) -> Result<Self> {
-        let column = Self::open(config, counters, |set| LABELS.require(set, key))?;
+        let column = Self::open(partitions.into(), counters, |set| LABELS.require(set, key))?;
         match column.width {
             1 => Ok(NodeColumn { integers: true, ..column }),
             width => {
@@ -90,20 +126,24 @@ impl NodeColumn {
     ///
     /// # Errors
     /// If a partition has none or several, or they differ in width.
-    pub fn targets(
-        config: &PartitionConfig,
+    pub fn targets<'c>(
+        partitions: impl Into<Reachable<'c>>,
         key: Option<&str>,
         counters: IoCounters,
     ) -> Result<Self> {
-        Self::open(config, counters, |set| LABELS.require(set, key))
+        Self::open(partitions.into(), counters, |set| LABELS.require(set, key))
     }
 
-    /// The feature `key`, in every partition.
+    /// The feature `key`, in every reachable partition.
     ///
     /// # Errors
     /// If a partition has none or several, or they differ in width.
-    pub fn named(config: &PartitionConfig, key: &str, counters: IoCounters) -> Result<Self> {
-        let column = Self::open(config, counters, |set| {
+    pub fn named<'c>(
+        partitions: impl Into<Reachable<'c>>,
+        key: &str,
+        counters: IoCounters,
+    ) -> Result<Self> {
+        let column = Self::open(partitions.into(), counters, |set| {
             let role = Role { what: "node features", flag: "the key", usual: &[] };
             role.require(set, Some(key))
         })?;
@@ -113,13 +153,13 @@ impl NodeColumn {
     }
 
     fn open(
-        config: &PartitionConfig,
+        Reachable { config, parts }: Reachable<'_>,
         counters: IoCounters,
         find: impl Fn(&FeatureSet) -> Result<Vec<Option<&Feature>>>,
     ) -> Result<Self> {
-        let mut arrays = Vec::new();
+        let mut arrays = vec![Vec::new(); config.parts().len()];
         let mut width = None;
-        for part in 0..config.parts().len() {
+        for part in parts {
             let set = open_node_features(config, part)?;
             let found = find(&set)?;
             for feature in found.iter().flatten() {
@@ -133,7 +173,7 @@ impl NodeColumn {
                         .with_hint("all partitions and node types need one width"));
                 }
             }
-            arrays.push(found.into_iter().map(|f| f.map(|f| f.array().clone())).collect());
+            arrays[part] = found.into_iter().map(|f| f.map(|f| f.array().clone())).collect();
         }
         let (book, width) = (config.book().clone(), width.unwrap_or(0));
         let normalize = Normalize::None;
@@ -143,6 +183,7 @@ impl NodeColumn {
             width,
             integers: false,
             normalize,
+            only: None,
             counters,
             bytes: RowCounters::default(),
             cache: Arc::default(),
@@ -167,12 +208,24 @@ impl NodeColumn {
         RowCache::capacity(bytes, self.book.num_nodes(), self.width())
     }
 
-    /// Reads the rows of `nodes` (global ids, ascending) and keeps them in memory, instead of those kept until now.
+    /// Those of the nodes (global ids) that it is of.
+    pub fn covered<'n>(&self, nodes: &'n [u64]) -> Cow<'n, [u64]> {
+        match self.only {
+            None => Cow::Borrowed(nodes),
+            only => {
+                nodes.iter().copied().filter(|node| self.book.node_type(*node) == only).collect()
+            }
+        }
+    }
+
+    /// Reads the rows of those of `nodes` (global ids, ascending) that it is of and keeps them in memory, instead of those kept
+    /// until now.
     ///
     /// # Errors
     /// As [`read_f32`](Self::read_f32).
     pub fn keep(&self, nodes: &[u64]) -> Result<()> {
         self.forget();
+        let nodes = &*self.covered(nodes);
         if nodes.is_empty() {
             return Ok(());
         }
@@ -194,16 +247,24 @@ impl NodeColumn {
     /// # Errors
     /// As [`read_f32`](Self::read_f32).
     pub fn read(&self, nodes: &[u64]) -> Result<Tensor> {
-        let shape = [nodes.len() as i64, self.width as i64];
+        let (shape, kind) = self.layout(nodes.len());
+        let mut values = tensor::empty(&shape, kind)?;
         if self.integers {
-            let shape = if self.width == 1 { &shape[..1] } else { &shape[..] };
-            let mut values = tensor::empty(shape, Kind::Int64)?;
             self.read_i64(nodes, tensor::slice_mut(&mut values))?;
-            return Ok(values);
+        } else {
+            self.read_f32(nodes, tensor::slice_mut(&mut values))?;
         }
-        let mut values = tensor::empty(&shape, Kind::Float)?;
-        self.read_f32(nodes, tensor::slice_mut(&mut values))?;
         Ok(values)
+    }
+
+    /// Shape and element type of what [`read`](Self::read) gives for so many nodes.
+    pub(crate) fn layout(&self, nodes: usize) -> (Vec<i64>, Kind) {
+        let (nodes, width) = (nodes as i64, self.width as i64);
+        match (self.integers, width) {
+            (true, 1) => (vec![nodes], Kind::Int64),
+            (true, _) => (vec![nodes, width], Kind::Int64),
+            (false, _) => (vec![nodes, width], Kind::Float),
+        }
     }
 
     /// Reads the rows of nodes (global ids, in any order, repetitions allowed) as float32 into `[nodes.len(), width]`.
@@ -343,7 +404,13 @@ impl NodeColumn {
                 format!("there is no node {node}; ids are below {}", self.book.num_nodes());
             Error::config("ids", problem)
         })?;
-        let array = self.arrays[part][ntype].as_ref();
+        let of_types = &self.arrays[part];
+        if of_types.is_empty() {
+            let problem = format!("the files of partition {part} are not reachable");
+            return Err(Error::config("node features", problem)
+                .with_hint("ask the rank that owns it: CollectiveGraph"));
+        }
+        let array = of_types[ntype].as_ref();
         if array.is_none() && !may_lack {
             let name = &self.book.ntypes()[ntype];
             let problem = format!("nodes of type {name} have no such feature");

@@ -1,0 +1,40 @@
+//! The graph of some edges.
+
+use std::collections::HashMap;
+
+use super::dist_graph::DistGraph;
+use crate::error::Result;
+
+/// Some edges with their ends, whose nodes are numbered anew: in the order in which the edges name them, all sources first
+/// (`dgl.compact_graphs`).
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct EdgeSubgraph {
+    /// Homogeneous ids of the nodes, by their new number: DGL's `ndata[dgl.NID]`.
+    pub nodes: Vec<u64>,
+    /// Homogeneous ids of the edges, in the order in which they were asked for: DGL's `edata[dgl.EID]`.
+    pub edges: Vec<u64>,
+    /// New number of each edge's source.
+    pub sources: Vec<u64>,
+    /// New number of each edge's destination.
+    pub destinations: Vec<u64>,
+}
+
+impl DistGraph {
+    /// The graph of some edges (homogeneous ids) and no other nodes than their ends: DGL's `edge_subgraph`.
+    ///
+    /// # Errors
+    /// As [`find_edges`](Self::find_edges).
+    pub fn edge_subgraph(&self, edges: &[u64]) -> Result<EdgeSubgraph> {
+        let (sources, destinations) = self.find_edges(edges)?;
+        let (mut nodes, mut numbers) = (Vec::new(), HashMap::new());
+        let mut number = |node: &u64| {
+            *numbers.entry(*node).or_insert_with(|| {
+                nodes.push(*node);
+                nodes.len() as u64 - 1
+            })
+        };
+        let sources = sources.iter().map(&mut number).collect();
+        let destinations = destinations.iter().map(&mut number).collect();
+        Ok(EdgeSubgraph { nodes, edges: edges.to_vec(), sources, destinations })
+    }
+}

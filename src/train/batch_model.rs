@@ -1,0 +1,78 @@
+//! A model as it runs on sampled batches.
+
+use std::rc::Rc;
+
+use super::sampled::{FEATURES, block_graphs};
+use crate::comm::ProcessGroup;
+use crate::dist::GraphSource;
+use crate::error::Result;
+use crate::loader::MiniBatch;
+use crate::nn::Model;
+use crate::spill::{PartitionDataManager, PointerTensor};
+use crate::tape::{BlockGraph, Gradients, Graph, ParameterSet, Tape, Var};
+
+/// What a [`SampledTrainer`](super::SampledTrainer) trains.
+pub trait BatchModel {
+    /// Takes a batch up, for features of the parameters' type.
+    fn take_up<'b>(
+        &'b self,
+        manager: &Rc<PartitionDataManager>,
+        parameters: &ParameterSet,
+        batch: (&dyn GraphSource, &MiniBatch),
+    ) -> Result<Box<dyn BatchForward + 'b>>;
+
+    /// Updates learned rows with the gradients that were [kept](BatchForward::keep_gradients) on all ranks. Every rank calls this
+    /// at each step, in which nobody gives up a turn.
+    fn update_rows(&self, _lr: f64, _group: &dyn ProcessGroup) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// The forward pass over a batch.
+pub trait BatchForward {
+    /// The model's output, `[seeds, outputs]`, and the learned rows that went into it.
+    fn forward<'t>(&'t self, tape: &mut Tape<'t>) -> Result<(Var, Vec<Var>)>;
+
+    /// Keeps the gradients of these learned rows for [`BatchModel::update_rows`].
+    fn keep_gradients(&self, _learned: &[Var], _gradients: &Gradients) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// A model on nodes of one type, or on a heterogeneous graph that is taken for such.
+pub struct GraphBatches<'a> {
+    /// The model.
+    pub model: &'a dyn Model,
+    /// Whether it looks at edge types.
+    pub edge_types: bool,
+}
+
+struct GraphBatch<'a> {
+    model: &'a dyn Model,
+    graphs: Vec<BlockGraph>,
+    features: PointerTensor,
+}
+
+impl BatchModel for GraphBatches<'_> {
+    fn take_up<'b>(
+        &'b self,
+        manager: &Rc<PartitionDataManager>,
+        parameters: &ParameterSet,
+        (graph, batch): (&dyn GraphSource, &MiniBatch),
+    ) -> Result<Box<dyn BatchForward + 'b>> {
+        let features = batch.input(FEATURES)?.f_to_kind(parameters.kind())?;
+        Ok(Box::new(GraphBatch {
+            model: self.model,
+            graphs: block_graphs(manager, graph, batch, self.edge_types)?,
+            features: manager.track("features", features),
+        }))
+    }
+}
+
+impl BatchForward for GraphBatch<'_> {
+    fn forward<'t>(&'t self, tape: &mut Tape<'t>) -> Result<(Var, Vec<Var>)> {
+        let graphs: Vec<&dyn Graph> = self.graphs.iter().map(|graph| graph as &dyn Graph).collect();
+        let features = tape.input(&self.features);
+        Ok((self.model.forward(tape, &graphs, features)?, Vec::new()))
+    }
+}

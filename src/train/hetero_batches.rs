@@ -1,0 +1,143 @@
+//! A model with a layer per relation as it runs on sampled batches.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use tch::{Kind, Tensor};
+
+use super::batch_model::{BatchForward, BatchModel};
+use super::forward::NodeInput;
+use super::relation_degrees::RelationDegrees;
+use super::sampled::FEATURES;
+use crate::comm::{NoHooks, ProcessGroup};
+use crate::dist::{GraphSource, SparseAdam};
+use crate::error::{Error, Result};
+use crate::graph::HeteroBlock;
+use crate::loader::MiniBatch;
+use crate::nn::HeteroStack;
+use crate::spill::{PartitionDataManager, PointerTensor};
+use crate::tape::{Gradients, HeteroBlockGraph, ParameterSet, Tape, Var};
+use crate::tensor;
+
+/// The name of the input features of a node type in a batch.
+pub fn features_of(ntype: &str) -> String {
+    format!("{ntype}/{FEATURES}")
+}
+
+/// A model with a layer per relation, on batches that have the [features](features_of) of each node type that has some. Rows
+/// of the others are [`StoredRows`](super::StoredRows).
+pub struct HeteroBatches<'a> {
+    model: &'a HeteroStack,
+    inputs: &'a [NodeInput],
+    /// Of the stored rows, in the order of node types.
+    optimizer: RefCell<SparseAdam>,
+    out_degrees: Option<RelationDegrees>,
+}
+
+impl<'a> HeteroBatches<'a> {
+    /// `inputs` are by node type; `optimizer` is of those that are [stored](NodeInput::Stored). `out_degrees` are for models
+    /// that look at them.
+    pub fn new(
+        model: &'a HeteroStack,
+        inputs: &'a [NodeInput],
+        optimizer: SparseAdam,
+        out_degrees: Option<RelationDegrees>,
+    ) -> Self {
+        HeteroBatches { model, inputs, optimizer: RefCell::new(optimizer), out_degrees }
+    }
+}
+
+struct HeteroBatch<'b> {
+    batches: &'b HeteroBatches<'b>,
+    graphs: Vec<HeteroBlockGraph>,
+    inputs: Vec<BatchInput>,
+}
+
+/// What a batch has of the nodes of a type.
+enum BatchInput {
+    Features(PointerTensor),
+    /// Type-wise ids and rows.
+    Learned(Vec<u64>, PointerTensor),
+}
+
+impl BatchModel for HeteroBatches<'_> {
+    fn take_up<'b>(
+        &'b self,
+        manager: &Rc<PartitionDataManager>,
+        parameters: &ParameterSet,
+        (graph, batch): (&dyn GraphSource, &MiniBatch),
+    ) -> Result<Box<dyn BatchForward + 'b>> {
+        let book = graph.book();
+        let blocks = batch.blocks.iter().map(|block| HeteroBlock::new(block, book));
+        let blocks = blocks.collect::<Result<Vec<_>>>()?;
+        let graphs = blocks.iter().map(|block| {
+            let degrees = self.out_degrees.as_ref().map(|degrees| degrees.of(block)).transpose()?;
+            HeteroBlockGraph::of_block(manager, block, book, degrees.as_deref())
+        });
+        let graphs = graphs.collect::<Result<_>>()?;
+        let ends = blocks.first().map_or(&[][..], HeteroBlock::ends);
+        let rows = |rows: &Tensor| -> Result<PointerTensor> {
+            Ok(manager.track("features", rows.f_to_kind(parameters.kind())?))
+        };
+        let inputs =
+            self.inputs.iter().zip(ends).zip(book.ntypes()).map(|((input, ends), name)| {
+                Ok(match input {
+                    NodeInput::Features(_) => {
+                        BatchInput::Features(rows(batch.input(&features_of(name))?)?)
+                    }
+                    NodeInput::Stored(stored) => {
+                        let ids = ends.sources.clone();
+                        let learned = rows(&stored.lookup(&ids)?)?;
+                        BatchInput::Learned(ids, learned)
+                    }
+                    NodeInput::Learned(_) => {
+                        let problem = format!("rows of node type {name} are in memory");
+                        return Err(Error::Internal(problem));
+                    }
+                })
+            });
+        let inputs = inputs.collect::<Result<_>>()?;
+        Ok(Box::new(HeteroBatch { batches: self, graphs, inputs }))
+    }
+
+    fn update_rows(&self, lr: f64, group: &dyn ProcessGroup) -> Result<()> {
+        let mut optimizer = self.optimizer.borrow_mut();
+        optimizer.rule_mut().lr = lr;
+        let updated = optimizer.step((group, &NoHooks))?;
+        let stored = self.inputs.iter().filter_map(NodeInput::stored);
+        stored.zip(updated).for_each(|(stored, rows)| stored.count_updates(rows));
+        Ok(())
+    }
+}
+
+impl BatchForward for HeteroBatch<'_> {
+    fn forward<'t>(&'t self, tape: &mut Tape<'t>) -> Result<(Var, Vec<Var>)> {
+        let mut learned = Vec::new();
+        let inputs = self.inputs.iter().map(|input| match input {
+            BatchInput::Features(rows) => tape.input(rows),
+            BatchInput::Learned(_, rows) => {
+                let rows = tape.trainable_input(rows);
+                learned.push(rows.clone());
+                rows
+            }
+        });
+        let inputs = inputs.collect();
+        let graphs: Vec<&HeteroBlockGraph> = self.graphs.iter().collect();
+        Ok((self.batches.model.forward(tape, &graphs, inputs)?, learned))
+    }
+
+    fn keep_gradients(&self, learned: &[Var], gradients: &Gradients) -> Result<()> {
+        let mut optimizer = self.batches.optimizer.borrow_mut();
+        let ids = self.inputs.iter().filter_map(|input| match input {
+            BatchInput::Learned(ids, _) => Some(ids),
+            BatchInput::Features(_) => None,
+        });
+        for ((embedding, ids), input) in optimizer.embeddings_mut().iter_mut().zip(ids).zip(learned)
+        {
+            let Some(gradient) = gradients.input(input) else { continue };
+            let gradient = gradient.pin()?.f_to_kind(Kind::Float)?.f_contiguous()?;
+            embedding.accumulate(ids, tensor::slice(&gradient))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,62 @@
+//! What a training trains.
+
+use std::rc::Rc;
+
+use super::link_epoch::LinkLoaders;
+use super::link_trainer::LinkTrainer;
+use super::sampled::SampledTrainer;
+use super::trained_set::{TrainedSet, trained_sets};
+use super::trainer::Trainer;
+use crate::comm::ProcessGroup;
+use crate::error::Result;
+use crate::event::{Evaluation, Metric};
+use crate::spill::PartitionDataManager;
+
+/// A model with what it learns from.
+#[derive(Clone, Copy)]
+pub(super) enum Learner<'a> {
+    /// It learns something of nodes: on the full graph, or on samples.
+    Nodes(&'a Trainer<'a>, Option<SampledTrainer<'a>>),
+    /// It predicts edges.
+    Links(&'a LinkTrainer<'a>, &'a LinkLoaders),
+}
+
+impl<'a> Learner<'a> {
+    pub(super) fn manager(self) -> &'a Rc<PartitionDataManager> {
+        match self {
+            Learner::Nodes(trainer, _) => trainer.manager,
+            Learner::Links(trainer, _) => trainer.manager,
+        }
+    }
+
+    pub(super) fn group(self) -> &'a dyn ProcessGroup {
+        match self {
+            Learner::Nodes(trainer, _) => trainer.group,
+            Learner::Links(trainer, _) => trainer.group,
+        }
+    }
+
+    /// Everything that is trained.
+    pub(super) fn sets(self) -> Vec<TrainedSet<'a>> {
+        match self {
+            Learner::Nodes(trainer, _) => trained_sets(trainer.parameters, trainer.forward),
+            Learner::Links(trainer, _) => vec![TrainedSet::model(trainer.parameters)],
+        }
+    }
+
+    /// What epochs are judged by.
+    pub(super) fn metric(self) -> Metric {
+        match self {
+            Learner::Nodes(trainer, _) => trainer.loss.task().metric(),
+            Learner::Links(..) => Metric::MeanReciprocalRank,
+        }
+    }
+
+    /// All metrics. `epoch` is the one whose update made the weights.
+    pub(super) fn evaluate(self, epoch: u32) -> Result<Evaluation> {
+        match self {
+            Learner::Nodes(trainer, _) => trainer.evaluate(epoch),
+            Learner::Links(trainer, loaders) => trainer.evaluate_all(loaders, epoch),
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! An epoch of a training that predicts edges.
+
+use std::time::Instant;
+
+use super::link_trainer::{LinkEvaluation, LinkTrainer};
+use super::training::Training;
+use crate::error::Result;
+use crate::event::{EpochReport, Evaluation, Metric, Scores};
+use crate::loader::DistEdgeDataLoader;
+
+/// The loaders of a rank's edges.
+pub struct LinkLoaders {
+    /// Trained on.
+    pub train: DistEdgeDataLoader,
+    /// Predicted after each epoch.
+    pub val: DistEdgeDataLoader,
+    /// Predicted at the end.
+    pub test: DistEdgeDataLoader,
+}
+
+impl Training<'_> {
+    /// One epoch: a pass over the training edges, and the prediction of the validation edges.
+    pub(super) fn next_link_epoch(
+        &mut self,
+        trainer: &LinkTrainer<'_>,
+        loaders: &LinkLoaders,
+    ) -> Result<EpochReport> {
+        self.epoch += 1;
+        let lr = self.set_learning_rate();
+        let begin = Instant::now();
+        let clip_norm = self.regime.clip_norm;
+        let pass = trainer.pass(&loaders.train, self.epoch, &mut self.optimizers[0], clip_norm)?;
+        let epoch_s = begin.elapsed().as_secs_f64();
+        let validation = trainer.evaluate(&loaders.val)?.mean_reciprocal_rank;
+        self.judge(validation)?;
+        let metric = Metric::MeanReciprocalRank;
+        Ok(EpochReport {
+            epoch: self.epoch,
+            loss: pass.loss,
+            scores: Scores { metric, train: None, val: validation, test: None },
+            lr,
+            validation,
+            epoch_s,
+            lock_turns: 0,
+            bytes_written: pass.io.written,
+            bytes_read: pass.io.read,
+            samples: Some(pass.samples),
+        })
+    }
+}
+
+impl LinkTrainer<'_> {
+    /// All metrics of validation and test edges; the loss is that of the test edges. `epoch` is the one whose update made the
+    /// weights.
+    pub(super) fn evaluate_all(&self, loaders: &LinkLoaders, epoch: u32) -> Result<Evaluation> {
+        let (val, test) = (self.evaluate(&loaders.val)?, self.evaluate(&loaders.test)?);
+        let scores = |metric, of: fn(&LinkEvaluation) -> Option<f64>| Scores {
+            metric,
+            train: None,
+            val: of(&val),
+            test: of(&test),
+        };
+        let scores = vec![
+            scores(Metric::MeanReciprocalRank, |e| e.mean_reciprocal_rank),
+            scores(Metric::RocAuc, |e| e.auc),
+        ];
+        let loss = test.loss.or(val.loss).unwrap_or(f64::NAN);
+        Ok(Evaluation { epoch, loss, scores, confusion: None })
+    }
+}

@@ -1,0 +1,180 @@
+//! Some of what is trained, and its part of a checkpoint.
+
+use tch::Tensor;
+
+use super::checkpoint::{Checkpoint, Part};
+use super::forward::Forward;
+use super::stored_rows::StoredRows;
+use crate::error::{Error, Result};
+use crate::io::Dtype;
+use crate::nn::{LearnedRows, NodeEmbedding, Optimizer, OptimizerState, SharedArray};
+use crate::spill::{PartitionDataManager, PointerTensor};
+use crate::tape::ParameterSet;
+use crate::tensor;
+
+/// The model's parameters, or the learned rows of a node type.
+pub(super) struct TrainedSet<'a> {
+    /// How its names in a checkpoint begin.
+    prefix: String,
+    values: Values<'a>,
+}
+
+enum Values<'a> {
+    /// The same on all ranks.
+    Model(&'a ParameterSet),
+    /// Those of a rank's own nodes.
+    Rows(&'a NodeEmbedding),
+    /// Likewise; an optimizer of their own keeps its state beside them.
+    Stored(&'a StoredRows),
+}
+
+/// Everything that is trained: the model's parameters, then learned rows, those that stay on disk last.
+pub(super) fn trained_sets<'a>(
+    parameters: &'a ParameterSet,
+    forward: &'a dyn Forward,
+) -> Vec<TrainedSet<'a>> {
+    let prefix = |rows: &dyn LearnedRows| rows.key().trim_end_matches("weight").to_owned();
+    let learned = forward.learned().into_iter();
+    let learned =
+        learned.map(|rows| TrainedSet { prefix: prefix(rows), values: Values::Rows(rows) });
+    let stored = forward.stored().into_iter();
+    let stored =
+        stored.map(|rows| TrainedSet { prefix: prefix(rows), values: Values::Stored(rows) });
+    std::iter::once(TrainedSet::model(parameters)).chain(learned).chain(stored).collect()
+}
+
+impl<'a> TrainedSet<'a> {
+    /// A model's parameters.
+    pub(super) fn model(parameters: &'a ParameterSet) -> Self {
+        TrainedSet { prefix: String::new(), values: Values::Model(parameters) }
+    }
+
+    /// What an [`Optimizer`] updates; `None` if it has one of its own.
+    pub(super) fn parameters(&self) -> Option<&'a ParameterSet> {
+        match self.values {
+            Values::Model(parameters) => Some(parameters),
+            Values::Rows(rows) => Some(rows.parameters()),
+            Values::Stored(_) => None,
+        }
+    }
+
+    /// A copy of the values.
+    pub(super) fn copy(&self) -> Result<Tensor> {
+        match self.values {
+            Values::Stored(rows) => rows.rows(),
+            Values::Model(parameters) => tensor::copy(&*parameters.flat().pin()?),
+            Values::Rows(rows) => tensor::copy(&*rows.parameters().flat().pin()?),
+        }
+    }
+
+    /// Replaces the values by such a copy.
+    pub(super) fn set(&self, values: Tensor) -> Result<()> {
+        match self.values {
+            Values::Stored(rows) => rows.set_rows(&values),
+            Values::Model(parameters) => parameters.set_flat(values),
+            Values::Rows(rows) => rows.parameters().set_flat(values),
+        }
+    }
+
+    /// What a checkpoint has of it, its optimizer and its best values.
+    pub(super) fn arrays(
+        &self,
+        optimizer: Option<&Optimizer>,
+        best: Option<PointerTensor>,
+    ) -> Vec<SharedArray<'a>> {
+        let OptimizerState { first, second, .. } =
+            optimizer.map(Optimizer::state).unwrap_or_default();
+        let kept = |name: &str, value: Option<PointerTensor>| {
+            let value = value?;
+            let size = value.size().to_vec();
+            Some(self.array(name, &size, move || Ok(value.pin()?.shallow_clone())))
+        };
+        let mut arrays = Vec::new();
+        match self.values {
+            Values::Stored(rows) => {
+                let size = [rows.nodes().own as i64, rows.width()];
+                arrays.push(self.array("parameters", &size, move || rows.rows()));
+                for (name, state) in rows.states() {
+                    let size = [size[0], state.width()];
+                    arrays.push(self.array(name, &size, move || state.rows()));
+                }
+            }
+            Values::Model(_) | Values::Rows(_) => {
+                arrays.extend(kept("parameters", self.parameters().map(ParameterSet::flat)));
+                arrays.extend(kept("optimizer.first", first));
+                arrays.extend(kept("optimizer.second", second));
+            }
+        }
+        arrays.extend(kept("best.parameters", best));
+        arrays
+    }
+
+    fn array(
+        &self,
+        name: &str,
+        size: &[i64],
+        value: impl Fn() -> Result<Tensor> + 'a,
+    ) -> SharedArray<'a> {
+        let part = self.part(size);
+        SharedArray {
+            name: format!("{}{name}", self.prefix),
+            dtype: Dtype::F32,
+            shape: part.map_or_else(
+                || size.iter().map(|side| *side as u64).collect(),
+                |part| part.shape().to_vec(),
+            ),
+            first_byte: part.map(Part::first_byte),
+            value: Box::new(value),
+        }
+    }
+
+    /// The part of a matrix of the rows of all ranks that an array of this size is, if it is one.
+    fn part(&self, size: &[i64]) -> Option<Part> {
+        let rows: &dyn LearnedRows = match self.values {
+            Values::Model(_) => return None,
+            Values::Rows(rows) => rows,
+            Values::Stored(rows) => rows,
+        };
+        let width = if let [_, width] = size { *width } else { rows.width() };
+        Some(Part { nodes: rows.nodes(), width })
+    }
+
+    /// Takes over the values and the state of the optimizer; gives the best values, if there are such.
+    ///
+    /// # Errors
+    /// If the checkpoint is not one of this model.
+    pub(super) fn set_state(
+        &self,
+        checkpoint: &Checkpoint,
+        optimizer: Option<&mut Optimizer>,
+        manager: &PartitionDataManager,
+    ) -> Result<Option<PointerTensor>> {
+        let size = match self.values {
+            Values::Stored(rows) => vec![rows.nodes().own as i64, rows.width()],
+            Values::Model(parameters) => parameters.flat().size().to_vec(),
+            Values::Rows(rows) => rows.parameters().flat().size().to_vec(),
+        };
+        let take = |name: &str, size: &[i64]| {
+            checkpoint.tensor(&format!("{}{name}", self.prefix), size, self.part(size))
+        };
+        let missing = || Error::config("--resume", "the checkpoint has no parameters");
+        self.set(take("parameters", &size)?.ok_or_else(missing)?)?;
+        if let Some(optimizer) = optimizer {
+            optimizer.set_state(OptimizerState {
+                step: checkpoint.progress.optimizer_steps,
+                first: take("optimizer.first", &size)?
+                    .map(|value| manager.track("first-moment", value)),
+                second: take("optimizer.second", &size)?
+                    .map(|value| manager.track("second-moment", value)),
+            });
+        }
+        if let Values::Stored(rows) = self.values {
+            for (name, state) in rows.states() {
+                let own = take(name, &[size[0], state.width()])?;
+                state.set_rows(&own.ok_or_else(missing)?)?;
+            }
+        }
+        let best = take("best.parameters", &size)?;
+        Ok(best.map(|value| manager.track("best-weights", value)))
+    }
+}

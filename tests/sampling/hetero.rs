@@ -1,0 +1,345 @@
+//! Guards against: blocks by type that are not DGL's, and layers per relation that give on them something else than on the full
+//! graph, learned rows included.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use sar::Result;
+use sar::comm::gather_grads;
+use sar::data::dgl::Partition;
+use sar::data::{NodeColumn, NodeFeatures, Normalize, Shards, load_relations};
+use sar::dist::{DistGraph, Fanout, IndexConfig};
+use sar::graph::HeteroBlock;
+use sar::io::IoCounters;
+use sar::loader::{DistNeighborSampler, MiniBatch};
+use sar::nn::{
+    Heads, HeteroConfig, HeteroStack, LearnedRows, Loss, ModelKind, NodeEmbedding, Norm,
+    RelationMerge, SageAggregator, Task,
+};
+use sar::tape::{HeteroGraphShardManager, ParameterBuilder, ParameterSet, Policy, Tape};
+use sar::testing::{RankContext, on_ranks};
+use sar::train::{
+    BatchModel, Forward, HeteroBatches, HeteroModel, NodeInput, RelationDegrees, StoredRows,
+    features_of, stored_rows,
+};
+use tch::{Kind, Tensor};
+
+use crate::common;
+use crate::support::{key, open};
+
+const GRAPH: &str = "tests/fixtures/hetero_uneven/g.json";
+const AUTHOR: usize = 0;
+const FIELD: usize = 1;
+const PAPER: usize = 2;
+
+/// A model with its inputs on one rank.
+struct Made {
+    graph: HeteroGraphShardManager,
+    model: HeteroStack,
+    parameters: Rc<ParameterSet>,
+    features: Vec<NodeInput>,
+}
+
+fn make(context: &RankContext, whole: &DistGraph, config: &HeteroConfig) -> Result<Made> {
+    let (manager, group) = (&context.manager, &context.group);
+    let partition = Partition::open(whole.config(), context.rank)?;
+    let shards = load_relations(&partition, Some("weight"))?.into_iter();
+    let shards = shards.map(|Shards { shards, sources }| (shards, sources)).collect();
+    let graph = HeteroGraphShardManager::new(manager, group, partition.book(), shards)?;
+    let features = NodeFeatures::by_type(&partition, None, Normalize::None)?;
+    let widths: Vec<_> = features.iter().map(|f| f.as_ref().map(NodeFeatures::width)).collect();
+    let mut builder = ParameterBuilder::new(3);
+    let model = HeteroStack::new(&mut builder, &graph, config, &widths, (PAPER, 3))?;
+    let parameters = Rc::new(builder.finish(manager, Kind::Double)?);
+    let mut inputs = Vec::new();
+    for rows in features.into_iter().flatten() {
+        let rows = rows.read(Kind::Double, &IoCounters::default())?;
+        inputs.push(NodeInput::Features(manager.track("features", rows)));
+    }
+    Ok(Made { graph, model, parameters, features: inputs })
+}
+
+/// The sampler of all neighbours, in `layers` layers.
+fn sampler(whole: &DistGraph, layers: usize) -> Result<DistNeighborSampler> {
+    let etypes = whole.book().etypes().len();
+    let all = vec![Fanout::PerEtype(vec![-1; etypes]); layers];
+    let mut sampler = DistNeighborSampler::new(all)?.out_degrees(false);
+    for ntype in [FIELD, PAPER] {
+        let (normalize, counters) = (Normalize::None, IoCounters::default());
+        let column =
+            NodeColumn::features_of_type(whole.config(), ntype, None, normalize, counters)?;
+        sampler = sampler.input_node_feature(&features_of(&whole.book().ntypes()[ntype]), column);
+    }
+    Ok(sampler)
+}
+
+/// The batch's logits, the gradients of parameters, and those of author rows with the authors.
+struct Step {
+    logits: Tensor,
+    gradient: Tensor,
+    authors: Vec<u64>,
+    rows: Tensor,
+}
+
+/// A step on a batch whose loss has this gradient.
+fn step(
+    context: &RankContext,
+    made: &Made,
+    batches: &HeteroBatches<'_>,
+    (whole, batch): (&DistGraph, &MiniBatch),
+    loss: impl Fn(&Tensor) -> Result<Tensor>,
+) -> Result<Step> {
+    let manager = &context.manager;
+    let forward = batches.take_up(manager, &made.parameters, (whole as _, batch))?;
+    let mut tape = Tape::training(manager, &made.parameters, Policy::Rematerialise, (1, 1));
+    let (output, learned) = forward.forward(&mut tape)?;
+    let logits = output.pin()?.copy();
+    let gradients = tape.backward(output, loss(&logits)?)?;
+    let gradient = made.parameters.flat_gradients(&gradients)?;
+    let rows = gradients.input(&learned[0]).unwrap().pin()?.copy();
+    let block = HeteroBlock::new(&batch.blocks[0], whole.book())?;
+    Ok(Step { logits, gradient, authors: block.ends()[AUTHOR].sources.clone(), rows })
+}
+
+/// The inputs of a rank with author rows on disk.
+fn stored(
+    context: &RankContext,
+    made: &mut Made,
+    (whole, folder): (&DistGraph, &Path),
+) -> Result<sar::dist::SparseAdam> {
+    let ranks = (&context.manager, &*context.group);
+    let layout = (folder, made.model.width() as usize);
+    let (mut rows, optimizer) = stored_rows(ranks, whole.book(), &[(AUTHOR, 5)], layout)?;
+    made.features.insert(AUTHOR, NodeInput::Stored(rows.remove(0)));
+    Ok(optimizer)
+}
+
+fn author_rows(inputs: &[NodeInput]) -> &StoredRows {
+    match &inputs[AUTHOR] {
+        NodeInput::Stored(rows) => rows,
+        _ => panic!("authors have learned rows"),
+    }
+}
+
+fn kinds() -> Vec<ModelKind> {
+    let heads = Heads { heads: 2, attention_dropout: 0.2 };
+    let mut kinds = vec![ModelKind::Gat(heads), ModelKind::Gatv2(heads)];
+    kinds.push(ModelKind::Sage { aggregator: SageAggregator::Pool, edge_weights: false });
+    for edge_weights in [false, true] {
+        for aggregator in [SageAggregator::Mean, SageAggregator::Gcn] {
+            kinds.push(ModelKind::Sage { aggregator, edge_weights });
+        }
+        for norm in [Norm::Both, Norm::Left, Norm::Right, Norm::None] {
+            kinds.push(ModelKind::Gcn { norm, edge_weights });
+        }
+        kinds.push(ModelKind::Gin { learn_eps: true, edge_weights });
+    }
+    kinds
+}
+
+/// The largest difference between a step on the full graph and one on blocks of all neighbours, relative to the largest number.
+fn difference(
+    context: &RankContext,
+    (whole, folder): (&Arc<DistGraph>, &Path),
+    config: &HeteroConfig,
+) -> Result<f64> {
+    let (manager, group, book) = (&context.manager, &context.group, whole.book());
+    let mut made = make(context, whole, config)?;
+    let optimizer = stored(context, &mut made, (whole, folder))?;
+    let own = book.type_nodes(context.rank, PAPER);
+    let cotangent = |logits: &Tensor| Ok((logits * 3.0).sin());
+
+    // On the full graph the rows are in memory.
+    let nodes = ("author", book.type_nodes(context.rank, AUTHOR));
+    let embedding = NodeEmbedding::new(manager, nodes, (made.model.width(), Kind::Double), 1)?;
+    embedding.set_rows(&author_rows(&made.features).rows()?.to_kind(Kind::Double))?;
+    let copy = |input: &NodeInput| match input {
+        NodeInput::Features(rows) => NodeInput::Features(rows.clone()),
+        _ => panic!("only authors have learned rows"),
+    };
+    let in_memory = vec![
+        NodeInput::Learned(embedding),
+        copy(&made.features[FIELD]),
+        copy(&made.features[PAPER]),
+    ];
+    let full = HeteroModel { model: &made.model, graph: &made.graph, inputs: &in_memory };
+    let mut tape = Tape::training(manager, &made.parameters, Policy::Rematerialise, (1, 1));
+    let (output, learned) = full.forward(&mut tape)?;
+    let expected = output.pin()?.copy();
+    let gradients = tape.backward(output, cotangent(&expected)?)?;
+    let expected_rows = full.learned()[0].flat_gradient(&learned[0], &gradients)?;
+    let flat = made.parameters.flat_gradients(&gradients)?;
+    drop(gradients);
+    let expected_gradient = gather_grads(&**group, vec![flat], &**manager)?.remove(0);
+
+    let degrees = match config.kind {
+        ModelKind::Gcn { .. } => {
+            let ranks = (&**group, &**manager as _);
+            Some(RelationDegrees::new(&made.graph, book, folder, ranks)?)
+        }
+        _ => None,
+    };
+    let batches = HeteroBatches::new(&made.model, &made.features, optimizer, degrees);
+    let first = book.node_type_range(context.rank, PAPER).start;
+    // Another order than that of the full graph.
+    let seeds: Vec<u64> = (0..own.own as u64).rev().map(|row| first + row).collect();
+    let batch = sampler(whole, config.layers)?.sample(&**whole, &seeds, key(0))?;
+    let step = step(context, &made, &batches, (whole, &batch), cotangent)?;
+    drop(batches);
+    // Every rank sends the gradients of the rows that it used, and finds those of its own nodes in the sum.
+    let width = made.model.width();
+    let total = book.num_nodes_of_type(AUTHOR) as i64;
+    let all = Tensor::zeros([total, width], (Kind::Double, tch::Device::Cpu));
+    let ids: Vec<i64> = step.authors.iter().map(|id| *id as i64).collect();
+    let all = all.index_add(0, &Tensor::from_slice(&ids), &step.rows);
+    let mut sums = gather_grads(&**group, vec![step.gradient, all], &**manager)?;
+    let own_authors = book.type_nodes(context.rank, AUTHOR);
+    let rows = sums.remove(1).narrow(0, own_authors.first as i64, own_authors.own as i64);
+    let pairs = [
+        (step.logits.flip([0]), expected),
+        (sums.remove(0), expected_gradient),
+        (rows.flatten(0, -1), expected_rows),
+    ];
+    let differences = pairs.iter().map(|(ours, expected)| {
+        let scale = expected.abs().max().double_value(&[]).max(1.0);
+        (ours - expected).abs().max().double_value(&[]) / scale
+    });
+    Ok(differences.fold(0.0, f64::max))
+}
+
+#[test]
+fn layers_per_relation_give_on_blocks_of_all_neighbours_what_they_give_on_the_full_graph() {
+    let keys = IndexConfig { weight: Some("weight".to_owned()), ..IndexConfig::default() };
+    let opened = open(&common::repository(GRAPH), &keys);
+    let merges = [RelationMerge::Sum, RelationMerge::Mean, RelationMerge::Max];
+    for (i, kind) in kinds().into_iter().enumerate() {
+        let merge = merges[i % merges.len()];
+        let hidden = if i % 2 == 0 { 4 } else { 9 };
+        let config = HeteroConfig { kind, layers: 3, hidden, dropout: 0.3, merge };
+        let folder = tempfile::tempdir().unwrap();
+        let work = |context| difference(&context, (&opened.graph, folder.path()), &config);
+        let differences = on_ranks(2, 1, work).unwrap();
+        assert!(differences.iter().all(|d| *d < 1e-9), "{config:?}: {differences:?}");
+    }
+}
+
+type Tensors = HashMap<String, (Vec<i64>, Vec<f64>)>;
+
+fn fixture(name: &str) -> Tensors {
+    let path = common::repository("tests/fixtures/hetero_blocks").join(name);
+    let bytes = std::fs::read(path.with_extension("safetensors")).unwrap();
+    let file = safetensors::SafeTensors::deserialize(&bytes).unwrap();
+    let tensors = file.iter().map(|(key, view)| {
+        let shape = view.shape().iter().map(|d| *d as i64).collect();
+        let eight = || view.data().as_chunks::<8>().0.iter();
+        let values = match view.dtype() {
+            safetensors::Dtype::F64 => eight().map(|b| f64::from_le_bytes(*b)).collect(),
+            safetensors::Dtype::I64 => eight().map(|b| i64::from_le_bytes(*b) as f64).collect(),
+            _ => {
+                let four = view.data().as_chunks::<4>().0.iter();
+                four.map(|b| f64::from(f32::from_le_bytes(*b))).collect()
+            }
+        };
+        (key.to_owned(), (shape, values))
+    });
+    tensors.collect()
+}
+
+fn ids(tensors: &Tensors, key: &str) -> Vec<u64> {
+    tensors[key].1.iter().map(|id| *id as u64).collect()
+}
+
+fn sorted(mut ids: Vec<u64>) -> Vec<u64> {
+    ids.sort_unstable();
+    ids
+}
+
+/// Compares blocks with DGL's, and gives what DGL's have.
+fn check_blocks(batch: &MiniBatch, whole: &DistGraph, expected: &Tensors) {
+    for (layer, block) in batch.blocks.iter().enumerate() {
+        let block = HeteroBlock::new(block, whole.book()).unwrap();
+        for (nodes, name) in block.ends().iter().zip(whole.book().ntypes()) {
+            let theirs = |end: &str| sorted(ids(expected, &format!("layer{layer}.{end}.{name}")));
+            assert_eq!(sorted(nodes.sources.clone()), theirs("src"), "{layer} {name}");
+            assert_eq!(sorted(nodes.destinations().to_vec()), theirs("dst"), "{layer} {name}");
+        }
+        for (etype, edges) in block.relations().iter().enumerate() {
+            let theirs = ids(expected, &format!("layer{layer}.edges.{etype}"));
+            assert_eq!(sorted(edges.edges.clone()), theirs, "{layer} {etype}");
+        }
+    }
+}
+
+fn assert_close(what: &str, ours: &Tensor, expected: &[f64]) {
+    let ours = Vec::<f64>::try_from(ours.contiguous().flatten(0, -1)).unwrap();
+    assert_eq!(ours.len(), expected.len(), "{what}");
+    for (a, b) in ours.iter().zip(expected) {
+        assert!((a - b).abs() < 1e-9 * (1.0 + b.abs()), "{what}: {a} instead of {b}");
+    }
+}
+
+fn check_rank(
+    context: &RankContext,
+    (whole, folder): (&Arc<DistGraph>, &Path),
+    (name, config): (&str, &HeteroConfig),
+) -> Result<()> {
+    let (expected, book) = (fixture(name), whole.book());
+    let mut made = make(context, whole, config)?;
+    let flat = made.parameters.flat().pin()?.copy();
+    for parameter in made.parameters.iter() {
+        let (shape, values) = &expected[&format!("param.{}", made.parameters.name(parameter))];
+        let value = Tensor::from_slice(values).view(&shape[..]);
+        made.parameters.view(&flat, parameter)?.copy_(&value);
+    }
+    made.parameters.set_flat(flat)?;
+    let optimizer = stored(context, &mut made, (whole, folder))?;
+    let (shape, values) = &expected["param.embeds.author.weight"];
+    let start = Tensor::from_slice(values).view(&shape[..]);
+    let own = book.type_nodes(context.rank, AUTHOR);
+    let rows = author_rows(&made.features);
+    rows.set_rows(&start.narrow(0, own.first as i64, own.own as i64))?;
+    sar::comm::barrier(&*context.group, &*context.manager)?;
+
+    let seeds = ids(&expected, "seeds");
+    let homogeneous = seeds.iter().map(|id| book.to_homogeneous(PAPER, *id).unwrap());
+    let homogeneous: Vec<u64> = homogeneous.collect();
+    let batch = sampler(whole, 2)?.sample(&**whole, &homogeneous, key(0))?;
+    check_blocks(&batch, whole, &expected);
+    let batches = HeteroBatches::new(&made.model, &made.features, optimizer, None);
+    let counters = IoCounters::default();
+    let labels = NodeColumn::labels(whole.config(), None, counters)?.read(&homogeneous)?;
+    let all = labels.ge(0);
+    let loss = Loss::new(Task::Classification);
+    let gradient = |logits: &Tensor| Ok(loss.forward(logits, &labels, &all, seeds.len() as f64)?.1);
+    let step = step(context, &made, &batches, (whole, &batch), gradient)?;
+    assert_close("logits", &step.logits, &expected["logits"].1);
+    for parameter in made.parameters.iter() {
+        let name = format!("grad.{}", made.parameters.name(parameter));
+        let ours = made.parameters.view(&step.gradient, parameter)?;
+        assert_close(&name, &ours, &expected[&name].1);
+    }
+    let ids: Vec<i64> = step.authors.iter().map(|id| *id as i64).collect();
+    let rows = start.zeros_like().to_kind(Kind::Double);
+    let rows = rows.index_add(0, &Tensor::from_slice(&ids), &step.rows);
+    assert_close("rows", &rows, &expected["grad.embeds.author.weight"].1);
+    Ok(())
+}
+
+#[test]
+fn blocks_and_what_layers_per_relation_give_on_them_are_dgls() {
+    let opened = open(&common::repository(GRAPH), &IndexConfig::default());
+    let heads = Heads { heads: 2, attention_dropout: 0.0 };
+    for (name, kind) in [
+        ("sage", ModelKind::Sage { aggregator: SageAggregator::Mean, edge_weights: false }),
+        ("gcn", ModelKind::Gcn { norm: Norm::Right, edge_weights: false }),
+        ("gat", ModelKind::Gat(heads)),
+    ] {
+        let merge = RelationMerge::Sum;
+        let config = HeteroConfig { kind, layers: 2, hidden: 5, dropout: 0.0, merge };
+        let folder = tempfile::tempdir().unwrap();
+        let graph = (&opened.graph, folder.path());
+        on_ranks(2, 2, |context| check_rank(&context, graph, (name, &config))).unwrap();
+    }
+}
