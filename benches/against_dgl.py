@@ -23,6 +23,7 @@ arguments.add_argument("--nodes", default="200000")
 arguments.add_argument("--edges", default="4000000")
 arguments.add_argument("--parts", default="4,8,16")
 arguments.add_argument("--budgets", default="min,6GiB")
+arguments.add_argument("--dtypes", default="f32,bf16")
 arguments.add_argument("--epochs", type=int, default=7)
 arguments.add_argument("--rounds", type=int, default=2)
 arguments.add_argument("--folder", default=os.path.join(tempfile.gettempdir(), "sar-single-bench"))
@@ -43,10 +44,11 @@ def graph(parts):
     return f"{folder}/g.json"
 
 
-def ours(parts, budget):
+def ours(parts, budget, dtype):
     with tempfile.TemporaryDirectory() as out:
         flags = ["--part-json", graph(parts), "--model", arguments.model, *shape, "--dropout", "0"]
         flags += ["--epochs", str(arguments.epochs), "--threads", "2", "--memory-budget", budget]
+        flags += ["--compute-dtype", dtype]
         run = subprocess.run([BINARY, *flags, "--out", out], capture_output=True, text=True)
         if run.returncode:
             sys.exit(run.stderr)
@@ -80,7 +82,9 @@ for _ in range(arguments.rounds):
     results.setdefault("DGL in memory", []).append(dgl(parts[0]))
     for part in parts:
         for budget in arguments.budgets.split(","):
-            results.setdefault(f"{part} partitions, {budget}", []).append(ours(part, budget))
+            for dtype in arguments.dtypes.split(","):
+                name = f"{part} partitions, {budget}, {dtype}"
+                results.setdefault(name, []).append(ours(part, budget, dtype))
 
 reference = statistics.median(t for run in results["DGL in memory"] for t in run["epoch_s"])
 print("| run | s per epoch (least to most) | ratio | peak MiB | written MiB | read MiB | turns |")

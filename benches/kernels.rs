@@ -1,15 +1,23 @@
-//! Kernels on a graph of 200,000 nodes and 4 million random edges, 128 columns, in single precision.
+//! Kernels on a graph of 200,000 nodes and 4 million random edges, 128 columns; beside them what memory gives.
 //!
 //!     cargo bench --bench kernels
+//!
+//! Rates are bytes that a kernel has to touch (rows that it gathers counted as often as it does) per second. With
+//! `KERNEL_EDGES=FILE` the edges are those of a file: 32-bit destinations, then as many sources.
 #![allow(clippy::unwrap_used)]
 
-use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use std::hint::black_box;
+
+use criterion::measurement::WallTime;
+use criterion::{BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main};
+use half::bf16;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use rayon::prelude::*;
 use sar::graph::Csr;
 use sar::kernels::{
-    AdditiveScore, Attention, Destinations, DropoutKey, Matrix, Spmm, dropout, matmul,
-    matmul_over_rows,
+    AdditiveScore, Attention, Destinations, DropoutKey, Matrix, Spmm, dropout, gather_rows, matmul,
+    matmul_bf16, matmul_over_rows, matmul_over_rows_bf16, scatter_add_rows,
 };
 
 const NODES: usize = 200_000;
@@ -19,26 +27,73 @@ const HEADS: usize = 4;
 
 fn graph() -> Csr {
     let mut rng = ChaCha8Rng::seed_from_u64(0);
-    let mut ends = || (0..EDGES).map(|_| rng.random_range(0..NODES as u32)).collect::<Vec<_>>();
-    Csr::from_entries(NODES, NODES, &ends(), &ends()).0
+    let random = |_| rng.random_range(0..NODES as u32);
+    let ends: Vec<u32> = match std::env::var_os("KERNEL_EDGES") {
+        Some(path) => {
+            let bytes = std::fs::read(path).unwrap();
+            bytes.as_chunks::<4>().0.iter().map(|end| u32::from_le_bytes(*end)).collect()
+        }
+        None => (0..2 * EDGES).map(random).collect(),
+    };
+    let (dst, src) = ends.split_at(ends.len() / 2);
+    Csr::from_entries(NODES, NODES, dst, src).0
 }
 
 fn values(len: usize) -> Vec<f32> {
     (0..len).map(|i| (i % 1009) as f32 / 1009.0 - 0.5).collect()
 }
 
-fn kernels(criterion: &mut Criterion) {
-    // Two threads, as the other trainers get in BENCHMARKS.md.
-    rayon::ThreadPoolBuilder::new().num_threads(2).build_global().unwrap();
+fn narrow(values: &[f32]) -> Vec<bf16> {
+    values.iter().map(|value| bf16::from_f32(*value)).collect()
+}
+
+fn bench(
+    group: &mut BenchmarkGroup<'_, WallTime>,
+    name: &str,
+    work: Throughput,
+    mut run: impl FnMut(),
+) {
+    group.throughput(work);
+    group.bench_function(name, |b| b.iter(&mut run));
+}
+
+/// What memory gives: the bound of all that follows.
+fn memory(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("memory");
+    group.sample_size(10);
+    let (len, block) = (1 << 26, 1 << 16);
+    let (from, mut to) = (vec![1.0_f32; len], vec![0.0_f32; len]);
+    bench(&mut group, "read", Throughput::Bytes(4 * len as u64), || {
+        // One element per cache line.
+        let sum = |block: &[f32]| block.iter().step_by(16).sum::<f32>();
+        black_box(from.par_chunks(block).map(sum).sum::<f32>());
+    });
+    bench(&mut group, "copy", Throughput::Bytes(8 * len as u64), || {
+        let blocks = to.par_chunks_mut(block).zip(from.par_chunks(block));
+        blocks.for_each(|(to, from)| to.copy_from_slice(from));
+    });
+    group.finish();
+}
+
+fn sparse(criterion: &mut Criterion) {
     let graph = graph();
+    let edges = graph.num_entries();
+    let (transpose, _) = graph.transpose();
     let x = values(NODES * WIDTH);
     let mut y = vec![0.0; NODES * WIDTH];
-
     let mut group = criterion.benchmark_group("sparse");
     group.sample_size(10);
-    group.throughput(Throughput::Bytes((EDGES * WIDTH * 4) as u64));
+    // Gathered rows, their indices, and the result, read and written.
+    let bytes = |element: usize, passes: usize| {
+        let gathered = passes * edges * (WIDTH * element + 4);
+        Throughput::Bytes((gathered + 2 * NODES * WIDTH * 4) as u64)
+    };
     let spmm = Spmm { graph: &graph, weights: None, row_scale: None, col_scale: None };
-    group.bench_function("spmm", |b| b.iter(|| spmm.add_to(&x, WIDTH, &mut y)));
+    bench(&mut group, "spmm", bytes(4, 1), || spmm.add_to(&x, WIDTH, &mut y));
+    let adjoint = Spmm { graph: &transpose, ..spmm };
+    bench(&mut group, "spmm adjoint", bytes(4, 1), || adjoint.add_to(&x, WIDTH, &mut y));
+    let half = narrow(&x);
+    bench(&mut group, "spmm of bf16", bytes(2, 1), || spmm.add_to(&half, WIDTH, &mut y));
 
     let scores = values(NODES * HEADS);
     let score = AdditiveScore { src: &scores, dst: &scores, heads: HEADS, slope: 0.2 };
@@ -46,38 +101,58 @@ fn kernels(criterion: &mut Criterion) {
     let attention = Attention { score, messages: &x, heads, width, dropout: None };
     let mut largest = vec![f32::NEG_INFINITY; NODES * HEADS];
     let mut sum = vec![0.0; NODES * HEADS];
-    group.bench_function("attention forward", |b| {
-        b.iter(|| attention.accumulate(&graph, &mut largest, &mut sum, &mut y));
+    bench(&mut group, "attention forward", bytes(4, 1), || {
+        attention.accumulate(&graph, &mut largest, &mut sum, &mut y);
     });
-    let (transpose, _) = graph.transpose();
     let of = Destinations { log_sum: &vec![3.0; NODES * HEADS], delta: &scores, gy: &x };
     let mut gdst = vec![0.0; NODES * HEADS];
     let mut gsrc = vec![0.0; NODES * HEADS];
-    group.bench_function("attention backward", |b| {
-        b.iter(|| {
-            attention.destination_adjoint(&graph, of, &mut gdst);
-            attention.source_adjoint(&transpose, of, &mut y, &mut gsrc);
-        });
+    bench(&mut group, "attention backward", bytes(4, 2), || {
+        attention.destination_adjoint(&graph, of, &mut gdst);
+        attention.source_adjoint(&transpose, of, &mut y, &mut gsrc);
     });
-    group.finish();
 
+    let rows: Vec<u32> = (0..NODES as u32).filter(|row| row % 3 != 0).collect();
+    let mut some = vec![0.0; rows.len() * WIDTH];
+    let copied = Throughput::Bytes(8 * some.len() as u64);
+    bench(&mut group, "gather rows", copied, || gather_rows(&x, WIDTH, &rows, &mut some));
+    let added = Throughput::Bytes(12 * some.len() as u64);
+    bench(&mut group, "scatter rows", added, || scatter_add_rows(&some, WIDTH, &rows, &mut y));
+    group.finish();
+}
+
+fn dense(criterion: &mut Criterion) {
+    let x = values(NODES * WIDTH);
+    let mut y = vec![0.0; NODES * WIDTH];
     let mut group = criterion.benchmark_group("dense");
     group.sample_size(10);
-    group.throughput(Throughput::Elements((2 * NODES * WIDTH * WIDTH) as u64));
     let weight = values(WIDTH * WIDTH);
-    group.bench_function("matmul", |b| {
-        b.iter(|| matmul(&x, Matrix::new(&weight, WIDTH, WIDTH), None, &mut y, false));
+    let weight = Matrix::new(&weight, WIDTH, WIDTH);
+    let operations = Throughput::Elements((2 * NODES * WIDTH * WIDTH) as u64);
+    let elements = Throughput::Elements((NODES * WIDTH) as u64);
+    bench(&mut group, "matmul", operations.clone(), || matmul(&x, weight, None, &mut y, false));
+    bench(&mut group, "matmul over rows", operations.clone(), || {
+        black_box(matmul_over_rows(&x, &y, WIDTH, WIDTH));
     });
-    group.bench_function("matmul over rows", |b| {
-        b.iter(|| matmul_over_rows(&x, &y, WIDTH, WIDTH));
+    let (half, mut half_y) = (narrow(&x), narrow(&y));
+    bench(&mut group, "matmul of bf16", operations.clone(), || {
+        matmul_bf16(&half, weight, None, &mut half_y, false);
     });
-    group.throughput(Throughput::Elements((NODES * WIDTH) as u64));
+    bench(&mut group, "matmul over rows of bf16", operations, || {
+        black_box(matmul_over_rows_bf16(&half, &half_y, WIDTH, WIDTH));
+    });
     let key = DropoutKey { seed: 1, epoch: 1, layer: 1 };
     let nodes: Vec<i64> = (0..NODES as i64).collect();
-    group.bench_function("dropout", |b| {
-        b.iter(|| dropout(key, 0.5, (&nodes, WIDTH), &x, &mut y));
-    });
+    bench(&mut group, "dropout", elements, || dropout(key, 0.5, (&nodes, WIDTH), &x, &mut y));
     group.finish();
+}
+
+fn kernels(criterion: &mut Criterion) {
+    // Two threads, as the other trainers get in BENCHMARKS.md.
+    rayon::ThreadPoolBuilder::new().num_threads(2).build_global().unwrap();
+    memory(criterion);
+    sparse(criterion);
+    dense(criterion);
 }
 
 criterion_group!(benches, kernels);

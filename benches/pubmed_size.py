@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Accuracy on a generated graph of PubMed's size (19,717 nodes, 88,648 edges, 500 features, 3 classes; 20 nodes per class to train on,
-500 to validate, 1,000 to test), seeds 0 to 4, of DGL and of sar-single in four partitions.
+500 to validate, 1,000 to test), seeds 0 to 4, of DGL and of sar-single in four partitions, with floats and with bfloat16s.
 
     python benches/pubmed_size.py target/release/sar-single FOLDER        # needs DGL
 """
@@ -85,7 +85,9 @@ def main():
     binary, folder = sys.argv[1], pathlib.Path(sys.argv[2])
     graph = make(binary, folder)
     for name, net, flags, epochs, decay in [("GCN", Gcn, GCN, 200, 5e-4), ("GAT", Gat, GAT, 100, 1e-3)]:
+        narrow = [*flags, "--compute-dtype", "bf16"]
         for who, accuracy in [("sar-single", lambda s: ours(binary, folder, flags, s)),
+                              ("sar-single with bf16", lambda s: ours(binary, folder, narrow, s)),
                               ("DGL", lambda s: dgls(graph, net, epochs, decay, s))]:
             all_seeds = [accuracy(seed) for seed in SEEDS]
             mean, deviation = statistics.mean(all_seeds), statistics.stdev(all_seeds)

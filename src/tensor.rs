@@ -5,8 +5,8 @@
 #![allow(unsafe_code)] // casts of a tensor's memory to a slice, and views from several threads
 
 use bytemuck::Pod;
+use half::bf16;
 use rayon::prelude::*;
-use tch::kind::Element;
 use tch::{Device, Kind, Tensor};
 
 use crate::error::Result;
@@ -28,6 +28,37 @@ macro_rules! with_real {
     };
 }
 pub(crate) use with_real;
+
+/// Runs an expression with a type alias for the element type of a matrix that kernels read and write: what models compute
+/// in, or bfloat16.
+macro_rules! with_element {
+    ($kind:expr, $E:ident => $body:expr) => {
+        match $kind {
+            tch::Kind::BFloat16 => {
+                type $E = half::bf16;
+                $body
+            }
+            kind => $crate::tensor::with_real!(kind, $E => $body),
+        }
+    };
+}
+pub(crate) use with_element;
+
+/// A Rust type with the element type of tensors that has its layout. (tch takes bfloat16s for halves.)
+pub(crate) trait TensorElement: Pod {
+    /// The element type.
+    const KIND: Kind;
+}
+
+macro_rules! tensor_elements {
+    ($($T:ty => $kind:ident),*) => {
+        $(impl TensorElement for $T {
+            const KIND: Kind = Kind::$kind;
+        })*
+    };
+}
+
+tensor_elements!(bf16 => BFloat16, f32 => Float, f64 => Double, u8 => Uint8, i32 => Int, i64 => Int64);
 
 /// An uninitialised CPU tensor.
 pub(crate) fn empty(shape: &[i64], kind: Kind) -> Result<Tensor> {
@@ -95,6 +126,12 @@ impl Shared<'_> {
         Ok(self.0.f_narrow(0, start, len)?)
     }
 
+    /// A block of rows in the type they are worked on in: bfloat16s are widened.
+    pub(crate) fn wide_rows(self, start: i64, len: i64) -> Result<Tensor> {
+        let rows = self.rows(start, len)?;
+        Ok(if rows.kind() == Kind::BFloat16 { rows.f_to_kind(Kind::Float)? } else { rows })
+    }
+
     /// The whole; shares memory.
     pub(crate) fn whole(self) -> Tensor {
         self.0.shallow_clone()
@@ -131,14 +168,14 @@ pub(crate) fn bytes_mut(tensor: &mut Tensor) -> &mut [u8] {
 }
 
 /// The elements of a contiguous CPU tensor of `T`.
-pub(crate) fn slice<T: Pod + Element>(tensor: &Tensor) -> &[T] {
+pub(crate) fn slice<T: TensorElement>(tensor: &Tensor) -> &[T] {
     assert_eq!(tensor.kind(), T::KIND, "a tensor of another element type");
     // An empty tensor's bytes lie nowhere in particular, so they may not be aligned for T.
     if tensor.numel() == 0 { &[] } else { bytemuck::cast_slice(bytes(tensor)) }
 }
 
 /// The elements of a contiguous CPU tensor of `T`, to be written; see [`bytes_mut`].
-pub(crate) fn slice_mut<T: Pod + Element>(tensor: &mut Tensor) -> &mut [T] {
+pub(crate) fn slice_mut<T: TensorElement>(tensor: &mut Tensor) -> &mut [T] {
     assert_eq!(tensor.kind(), T::KIND, "a tensor of another element type");
     if tensor.numel() == 0 { &mut [] } else { bytemuck::cast_slice_mut(bytes_mut(tensor)) }
 }

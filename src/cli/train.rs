@@ -17,7 +17,7 @@ use crate::error::{Error, Result};
 use crate::event::{Console, Event};
 use crate::launcher;
 use crate::nn::{ClassWeights, OptimizerConfig, RelationMerge};
-use crate::spill::SpillDtype;
+use crate::spill::{ComputeDtype, SpillDtype};
 use crate::tape::Policy;
 use crate::worker::{Relations, RunConfig};
 
@@ -110,9 +110,13 @@ pub(super) struct TrainArgs {
     /// Write a checkpoint every N epochs, for --resume [default: never]
     #[arg(long, value_name = "N", help_heading = "Run")]
     checkpoint_every: Option<u32>,
-    /// Type to round the rows to that layers keep and send; they compute in single precision
+    /// Type of the rows that layers keep and send; they compute in single precision
     #[arg(long, value_enum, default_value_t, help_heading = "Run")]
     spill_dtype: SpillDtype,
+    /// Type of all rows and of the factors of products; sums, parameters and the optimizer stay in single precision. bf16
+    /// implies --spill-dtype bf16
+    #[arg(long, value_enum, default_value_t, help_heading = "Run")]
+    compute_dtype: ComputeDtype,
     /// Keep what each layer computes instead of computing it again: more memory, less work
     #[arg(long, help_heading = "Run")]
     no_remat: bool,
@@ -188,7 +192,11 @@ pub(super) fn config(args: TrainArgs, run_args: RunArgs) -> Result<RunConfig> {
         policy: if args.no_remat { Policy::Retain } else { Policy::Rematerialise },
         mfg: args.mfg,
         one_shot: args.one_shot,
-        spill_dtype: args.spill_dtype,
+        spill_dtype: match args.compute_dtype {
+            ComputeDtype::F32 => args.spill_dtype,
+            ComputeDtype::Bf16 => SpillDtype::Bf16,
+        },
+        compute_dtype: args.compute_dtype,
         optimizer,
         schedule: args.schedule.schedule(epochs)?,
         clip_norm: args.clip_norm,

@@ -9,11 +9,14 @@ use super::blocks::{Block, Rows, for_row_blocks};
 use super::dropout::DropoutKey;
 use super::philox::philox4x32;
 use super::real::Real;
-use super::simd::{prefetch, vectorised};
+use super::simd::{Kernel, prefetch, vectorised};
 use crate::graph::Csr;
 
 /// Edges whose scores are held at a time: their rows should stay in the first-level cache.
 const CHUNK: usize = 32;
+
+/// How many edges ahead rows are asked for.
+const AHEAD: usize = 32;
 
 /// Which edges' attention is dropped: a function of (seed, epoch, layer, source, destination, head). Parallel edges are
 /// dropped together.
@@ -88,26 +91,29 @@ impl<T: Real, S: Score<T>> Attention<'_, T, S> {
         let state = (Rows::new(largest, self.heads), Rows::new(sum, self.heads));
         let result = (state, Rows::new(weighted, self.columns()));
         for_row_blocks(by_dst, result, self.columns(), &|block| {
-            vectorised((self, by_dst, block), Self::accumulate_block);
+            vectorised(Accumulate { attention: self, by_dst, block });
         });
     }
 
     #[inline(always)]
-    fn accumulate_block((this, by_dst, block): (&Self, &Csr, Block<State<'_, T>>)) {
+    fn accumulate_block(&self, by_dst: &Csr, block: Block<State<'_, T>>) {
         let ((mut largest, mut sum), mut weighted) = block.result;
-        let mut scores = vec![T::default(); CHUNK * this.heads];
-        for i in block.rows {
+        let mut scores = vec![T::default(); CHUNK * self.heads];
+        for i in block.rows.clone() {
             let dst = by_dst.rows()[i] as usize;
             let row = dst - block.first;
-            for columns in by_dst.columns(i).chunks(CHUNK) {
-                for (&src, scores) in columns.iter().zip(scores.chunks_exact_mut(this.heads)) {
-                    prefetch(this.row(this.messages, src as usize));
+            for (columns, ahead) in chunks(by_dst, i, block.rows.end) {
+                for &src in ahead {
+                    prefetch(self.row(self.messages, src as usize));
+                    self.score.prefetch_src(src as usize);
+                }
+                for (&src, scores) in columns.iter().zip(scores.chunks_exact_mut(self.heads)) {
                     for (head, score) in scores.iter_mut().enumerate() {
-                        *score = this.score.score(EdgeHead { src: src as usize, dst, head });
+                        *score = self.score.score(EdgeHead { src: src as usize, dst, head });
                     }
                 }
                 let state = (largest.row(row), sum.row(row), weighted.row(row));
-                this.add_chunk(columns, dst, &mut scores[..columns.len() * this.heads], state);
+                self.add_chunk(columns, dst, &mut scores[..columns.len() * self.heads], state);
             }
         }
     }
@@ -197,29 +203,33 @@ impl<T: Real, S: Score<T>> Attention<'_, T, S> {
     pub fn destination_adjoint(&self, by_dst: &Csr, of: Destinations<'_, T>, gdst: &mut [T]) {
         let gdst = Rows::new(gdst, self.score.dst_width());
         for_row_blocks(by_dst, gdst, self.columns(), &|block| {
-            vectorised((self, by_dst, of, block), Self::destination_block);
+            vectorised(DestinationAdjoint { attention: self, by_dst, of, block });
         });
     }
 
     #[inline(always)]
     fn destination_block(
-        (this, by_dst, of, mut block): (&Self, &Csr, Destinations<'_, T>, Block<Rows<'_, T>>),
+        &self,
+        by_dst: &Csr,
+        of: Destinations<'_, T>,
+        mut block: Block<Rows<'_, T>>,
     ) {
-        let mut attention = vec![T::default(); CHUNK * this.heads];
+        let mut attention = vec![T::default(); CHUNK * self.heads];
         let mut ds = attention.clone();
-        for i in block.rows {
+        for i in block.rows.clone() {
             let dst = by_dst.rows()[i] as usize;
             let gdst = block.result.row(dst - block.first);
-            for columns in by_dst.columns(i).chunks(CHUNK) {
-                for &src in columns {
-                    prefetch(this.row(this.messages, src as usize));
+            for (columns, ahead) in chunks(by_dst, i, block.rows.end) {
+                for &src in ahead {
+                    prefetch(self.row(self.messages, src as usize));
+                    self.score.prefetch_src(src as usize);
                 }
                 let edges = columns.iter().map(|&src| (src as usize, dst));
-                this.attention(edges, of, &mut attention, &mut ds);
-                for (&src, ds) in columns.iter().zip(ds.chunks_exact(this.heads)) {
+                self.attention(edges, of, &mut attention, &mut ds);
+                for (&src, ds) in columns.iter().zip(ds.chunks_exact(self.heads)) {
                     for (head, ds) in ds.iter().enumerate() {
                         let edge = EdgeHead { src: src as usize, dst, head };
-                        this.score.add_dst(edge, *ds, gdst);
+                        self.score.add_dst(edge, *ds, gdst);
                     }
                 }
             }
@@ -237,34 +247,43 @@ impl<T: Real, S: Score<T>> Attention<'_, T, S> {
     ) {
         let result = (Rows::new(gz, self.columns()), Rows::new(gsrc, self.score.src_width()));
         for_row_blocks(by_src, result, self.columns(), &|block| {
-            vectorised((self, by_src, of, block), Self::source_block);
+            vectorised(SourceAdjoint { attention: self, by_src, of, block });
         });
     }
 
     #[inline(always)]
-    fn source_block((this, by_src, of, block): SourceBlock<'_, Self, T>) {
+    fn source_block(
+        &self,
+        by_src: &Csr,
+        of: Destinations<'_, T>,
+        block: Block<(Rows<'_, T>, Rows<'_, T>)>,
+    ) {
         let (mut gz, mut gsrc) = block.result;
-        let mut attention = vec![T::default(); CHUNK * this.heads];
+        let mut attention = vec![T::default(); CHUNK * self.heads];
         let mut ds = attention.clone();
-        for i in block.rows {
+        for i in block.rows.clone() {
             let src = by_src.rows()[i] as usize;
             let (gz, gsrc) = (gz.row(src - block.first), gsrc.row(src - block.first));
-            for columns in by_src.columns(i).chunks(CHUNK) {
-                for &dst in columns {
-                    prefetch(this.row(of.gy, dst as usize));
+            for (columns, ahead) in chunks(by_src, i, block.rows.end) {
+                for &dst in ahead {
+                    let dst = dst as usize;
+                    prefetch(self.row(of.gy, dst));
+                    self.score.prefetch_dst(dst);
+                    prefetch(&of.log_sum[dst * self.heads..][..self.heads]);
+                    prefetch(&of.delta[dst * self.heads..][..self.heads]);
                 }
                 let edges = columns.iter().map(|&dst| (src, dst as usize));
-                this.attention(edges, of, &mut attention, &mut ds);
+                self.attention(edges, of, &mut attention, &mut ds);
                 for (i, &dst) in columns.iter().enumerate() {
-                    let gy = this.row(of.gy, dst as usize).chunks_exact(this.width);
-                    let rows = gz.chunks_exact_mut(this.width).zip(gy);
+                    let gy = self.row(of.gy, dst as usize).chunks_exact(self.width);
+                    let rows = gz.chunks_exact_mut(self.width).zip(gy);
                     for (head, (gz, gy)) in rows.enumerate() {
-                        let place = i * this.heads + head;
+                        let place = i * self.heads + head;
                         for (gz, gy) in gz.iter_mut().zip(gy) {
                             *gz += attention[place] * *gy;
                         }
                         let edge = EdgeHead { src, dst: dst as usize, head };
-                        this.score.add_src(edge, ds[place], gz, gsrc);
+                        self.score.add_src(edge, ds[place], gz, gsrc);
                     }
                 }
             }
@@ -272,9 +291,57 @@ impl<T: Real, S: Score<T>> Attention<'_, T, S> {
     }
 }
 
-/// What the source-side adjoint of a block works on.
-type SourceBlock<'s, A, T> =
-    (&'s A, &'s Csr, Destinations<'s, T>, Block<(Rows<'s, T>, Rows<'s, T>)>);
+/// The columns of `rows()[i]` in pieces, each with columns that come [`AHEAD`] entries later, in rows before `end`.
+#[inline(always)]
+fn chunks(graph: &Csr, i: usize, end: usize) -> impl Iterator<Item = (&[u32], &[u32])> {
+    let [begin, end] = [i, end].map(|i| graph.indptr()[i] as usize);
+    let rest = &graph.indices()[begin..end];
+    graph.columns(i).chunks(CHUNK).enumerate().map(move |(number, columns)| {
+        let first = (number * CHUNK + AHEAD).min(rest.len());
+        (columns, &rest[first..(first + columns.len()).min(rest.len())])
+    })
+}
+
+struct Accumulate<'s, A, T> {
+    attention: &'s A,
+    by_dst: &'s Csr,
+    block: Block<State<'s, T>>,
+}
+
+impl<T: Real, S: Score<T>> Kernel for Accumulate<'_, Attention<'_, T, S>, T> {
+    #[inline(always)]
+    fn run(self) {
+        self.attention.accumulate_block(self.by_dst, self.block);
+    }
+}
+
+struct DestinationAdjoint<'s, A, T> {
+    attention: &'s A,
+    by_dst: &'s Csr,
+    of: Destinations<'s, T>,
+    block: Block<Rows<'s, T>>,
+}
+
+impl<T: Real, S: Score<T>> Kernel for DestinationAdjoint<'_, Attention<'_, T, S>, T> {
+    #[inline(always)]
+    fn run(self) {
+        self.attention.destination_block(self.by_dst, self.of, self.block);
+    }
+}
+
+struct SourceAdjoint<'s, A, T> {
+    attention: &'s A,
+    by_src: &'s Csr,
+    of: Destinations<'s, T>,
+    block: Block<(Rows<'s, T>, Rows<'s, T>)>,
+}
+
+impl<T: Real, S: Score<T>> Kernel for SourceAdjoint<'_, Attention<'_, T, S>, T> {
+    #[inline(always)]
+    fn run(self) {
+        self.attention.source_block(self.by_src, self.of, self.block);
+    }
+}
 
 /// Largest score, sum of exponentials, and weighted sum, by row.
 type State<'s, T> = ((Rows<'s, T>, Rows<'s, T>), Rows<'s, T>);

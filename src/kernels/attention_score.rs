@@ -1,6 +1,7 @@
 //! What attention gives an edge before the softmax.
 
 use super::real::Real;
+use super::simd::prefetch;
 
 /// An edge by its column (source), its row (destination), and one of the heads.
 #[derive(Debug, Clone, Copy)]
@@ -20,6 +21,12 @@ pub trait Score<T: Real>: Sync {
 
     /// Columns of the gradient of destination rows.
     fn dst_width(&self) -> usize;
+
+    /// Asks for what a score needs of a source beyond its message.
+    fn prefetch_src(&self, src: usize);
+
+    /// Asks for what a score needs of a destination.
+    fn prefetch_dst(&self, dst: usize);
 
     /// The score.
     fn score(&self, edge: EdgeHead) -> T;
@@ -59,6 +66,16 @@ impl<T: Real> Score<T> for AdditiveScore<'_, T> {
     #[inline(always)]
     fn dst_width(&self) -> usize {
         self.heads
+    }
+
+    #[inline(always)]
+    fn prefetch_src(&self, src: usize) {
+        prefetch(&self.src[src * self.heads..][..self.heads]);
+    }
+
+    #[inline(always)]
+    fn prefetch_dst(&self, dst: usize) {
+        prefetch(&self.dst[dst * self.heads..][..self.heads]);
     }
 
     #[inline(always)]
@@ -114,6 +131,15 @@ impl<T: Real> Score<T> for DynamicScore<'_, T> {
     #[inline(always)]
     fn dst_width(&self) -> usize {
         2 * self.vector.len()
+    }
+
+    #[inline(always)]
+    fn prefetch_src(&self, _: usize) {}
+
+    #[inline(always)]
+    fn prefetch_dst(&self, dst: usize) {
+        let all = self.vector.len();
+        prefetch(&self.dst[dst * all..][..all]);
     }
 
     #[inline(always)]

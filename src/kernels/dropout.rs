@@ -3,9 +3,10 @@
 
 use rayon::prelude::*;
 
+use super::element::Element;
 use super::philox::{LANES, philox_lanes};
 use super::real::Real;
-use super::simd::vectorised;
+use super::simd::{Kernel, vectorised};
 
 /// What identifies one application of dropout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,12 +23,12 @@ pub struct DropoutKey {
 ///
 /// Rows of `x` and `y` have `width` elements; row i belongs to the node with global id `nodes[i]`. The adjoint is
 /// the same function, applied to the gradient.
-pub fn dropout<T: Real>(
+pub fn dropout<E: Element>(
     key: DropoutKey,
     probability: f64,
     (nodes, width): (&[i64], usize),
-    x: &[T],
-    y: &mut [T],
+    x: &[E],
+    y: &mut [E],
 ) {
     assert_eq!(x.len(), nodes.len() * width);
     assert_eq!(x.len(), y.len());
@@ -36,11 +37,11 @@ pub fn dropout<T: Real>(
     }
     // An element is kept if its 32-bit draw is at least the threshold.
     let threshold = (probability * 2f64.powi(32)) as u32;
-    let scale = T::from_f64(1.0 / (1.0 - probability));
+    let scale = E::Real::from_f64(1.0 / (1.0 - probability));
     let draws = Draws { key, threshold, scale };
     let blocks = y.par_chunks_mut(ROWS * width).zip(x.par_chunks(ROWS * width));
     blocks.zip(nodes.par_chunks(ROWS)).for_each(|((y, x), nodes)| {
-        vectorised((draws, nodes, x, y), Draws::block);
+        vectorised(DropBlock { draws, nodes, x, y });
     });
 }
 
@@ -57,9 +58,17 @@ struct Draws<T> {
     scale: T,
 }
 
-impl<T: Real> Draws<T> {
+struct DropBlock<'a, E: Element> {
+    draws: Draws<E::Real>,
+    nodes: &'a [i64],
+    x: &'a [E],
+    y: &'a mut [E],
+}
+
+impl<E: Element> Kernel for DropBlock<'_, E> {
     #[inline(always)]
-    fn block((draws, nodes, x, y): (Self, &[i64], &[T], &mut [T])) {
+    fn run(self) {
+        let DropBlock { draws, nodes, x, y } = self;
         let width = x.len() / nodes.len();
         let rows = y.chunks_exact_mut(width).zip(x.chunks_exact(width));
         for ((y, x), &node) in rows.zip(nodes) {
@@ -68,9 +77,11 @@ impl<T: Real> Draws<T> {
             }
         }
     }
+}
 
+impl<T: Real> Draws<T> {
     #[inline(always)]
-    fn tile(self, node: u64, tile: usize, x: &[T], y: &mut [T]) {
+    fn tile<E: Element<Real = T>>(self, node: u64, tile: usize, x: &[E], y: &mut [E]) {
         let Draws { key, threshold, scale } = self;
         let words = [key.layer, node as u32, (node >> 32) as u32];
         let seed = [key.seed as u32, (key.seed >> 32) as u32 ^ key.epoch];
@@ -81,7 +92,7 @@ impl<T: Real> Draws<T> {
             *factor = if *draw >= threshold { scale } else { T::default() };
         }
         for ((y, x), factor) in y.iter_mut().zip(x).zip(&factors) {
-            *y = *x * *factor;
+            *y = E::nearest(x.wide() * *factor);
         }
     }
 }

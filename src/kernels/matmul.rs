@@ -8,10 +8,10 @@ use rayon::prelude::*;
 use super::real::Real;
 
 /// Rows of one block.
-const BLOCK: usize = 1024;
+pub(super) const BLOCK: usize = 1024;
 
 /// Rows that one block of a product over rows sums up.
-const LONG_BLOCK: usize = 8192;
+pub(super) const LONG_BLOCK: usize = 8192;
 
 /// A matrix in memory, or its transpose.
 #[derive(Clone, Copy)]
@@ -34,6 +34,18 @@ impl<'a, T> Matrix<'a, T> {
     pub fn transpose(self) -> Self {
         let Matrix { data, rows, columns, strides: [down, right] } = self;
         Matrix { data, rows: columns, columns: rows, strides: [right, down] }
+    }
+
+    /// Rows and columns.
+    pub(super) fn size(self) -> (usize, usize) {
+        (self.rows, self.columns)
+    }
+}
+
+impl<T: Copy> Matrix<'_, T> {
+    /// An element.
+    pub(super) fn at(self, row: usize, column: usize) -> T {
+        self.data[row * self.strides[0] + column * self.strides[1]]
     }
 }
 
@@ -94,7 +106,7 @@ pub fn matmul_over_rows<T: Real>(a: &[T], b: &[T], m: usize, n: usize) -> Vec<T>
 }
 
 /// `y = a b`, or `y += a b`, on this thread; `y` is row by row.
-fn product<T: Real>(a: Matrix<'_, T>, b: Matrix<'_, T>, y: &mut [T], add: bool) {
+pub(super) fn product<T: Real>(a: Matrix<'_, T>, b: Matrix<'_, T>, y: &mut [T], add: bool) {
     let (m, k, n) = (a.rows, a.columns, b.columns);
     assert_eq!(k, b.rows);
     assert_eq!(y.len(), m * n);

@@ -3,14 +3,13 @@
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, Div, Mul, MulAssign, Sub};
 
+use super::element::Element;
+
 /// `f32` or `f64`.
 pub trait Real:
-    bytemuck::Pod
+    Element<Real = Self>
     + 'static
-    + Send
-    + Sync
     + PartialOrd
-    + Default
     + From<f32>
     + Add<Output = Self>
     + Sub<Output = Self>

@@ -2,7 +2,9 @@
 
 use rayon::prelude::*;
 
+use super::element::Element;
 use super::real::Real;
+use super::simd::{Kernel, vectorised};
 
 /// Rows handled by one thread at a time.
 const ROWS: usize = 512;
@@ -21,13 +23,24 @@ pub fn gather_rows<T: Copy + Send + Sync>(x: &[T], width: usize, rows: &[u32], o
 }
 
 /// The adjoint of [`gather_rows`]: `x[rows[i]] += values[i]`; `rows` is ascending, without repetition.
-pub fn scatter_add_rows<T: Real>(values: &[T], width: usize, rows: &[u32], x: &mut [T]) {
+pub fn scatter_add_rows<T: Real, E: Element<Real = T>>(
+    values: &[E],
+    width: usize,
+    rows: &[u32],
+    x: &mut [T],
+) {
     assert_eq!(values.len(), rows.len() * width);
     scatter(values, width, rows, 0, x);
 }
 
 /// Halves the work at a row, so that each thread has a part of `x` for itself. `first` is the row `x` begins with.
-fn scatter<T: Real>(values: &[T], width: usize, rows: &[u32], first: usize, x: &mut [T]) {
+fn scatter<T: Real, E: Element<Real = T>>(
+    values: &[E],
+    width: usize,
+    rows: &[u32],
+    first: usize,
+    x: &mut [T],
+) {
     if rows.len() > ROWS {
         let middle = rows.len() / 2;
         let boundary = rows[middle] as usize;
@@ -39,10 +52,26 @@ fn scatter<T: Real>(values: &[T], width: usize, rows: &[u32], first: usize, x: &
         );
         return;
     }
-    for (i, &row) in rows.iter().enumerate() {
-        let target = &mut x[(row as usize - first) * width..][..width];
-        for (t, v) in target.iter_mut().zip(&values[i * width..][..width]) {
-            *t += *v;
+    vectorised(AddRows { values, width, rows, first, x });
+}
+
+struct AddRows<'a, T, E> {
+    values: &'a [E],
+    width: usize,
+    rows: &'a [u32],
+    first: usize,
+    x: &'a mut [T],
+}
+
+impl<T: Real, E: Element<Real = T>> Kernel for AddRows<'_, T, E> {
+    #[inline(always)]
+    fn run(self) {
+        let AddRows { values, width, rows, first, x } = self;
+        for (i, &row) in rows.iter().enumerate() {
+            let target = &mut x[(row as usize - first) * width..][..width];
+            for (t, v) in target.iter_mut().zip(&values[i * width..][..width]) {
+                *t += v.wide();
+            }
         }
     }
 }

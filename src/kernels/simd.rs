@@ -1,26 +1,29 @@
 //! The widest vector instructions that this processor has.
 #![allow(unsafe_code)] // prefetching
 
-/// Runs `kernel` compiled for the instructions that the processor has (AVX-512, AVX2, NEON, or the baseline).
+/// A piece of work with its arguments.
 ///
-/// For that `kernel` has to be a function marked `#[inline(always)]`, and so has everything it calls in its loops; the
-/// body of a closure would stay compiled for the baseline.
+/// `run` has to be marked `#[inline(always)]`, and so has everything it calls in its loops. Bodies of closures, and functions
+/// that are handed on as values, would stay compiled for the baseline.
+pub(super) trait Kernel {
+    /// Does the work.
+    fn run(self);
+}
+
+/// Runs a kernel compiled for the instructions that the processor has (AVX-512, AVX2, NEON, or the baseline).
 #[inline(always)]
-pub(super) fn vectorised<A, R>(arguments: A, kernel: impl FnOnce(A) -> R) -> R {
-    pulp::Arch::new().dispatch(Work { arguments, kernel })
+pub(super) fn vectorised(kernel: impl Kernel) {
+    pulp::Arch::new().dispatch(Work(kernel));
 }
 
-struct Work<A, F> {
-    arguments: A,
-    kernel: F,
-}
+struct Work<K>(K);
 
-impl<A, R, F: FnOnce(A) -> R> pulp::NullaryFnOnce for Work<A, F> {
-    type Output = R;
+impl<K: Kernel> pulp::NullaryFnOnce for Work<K> {
+    type Output = ();
 
     #[inline(always)]
-    fn call(self) -> R {
-        (self.kernel)(self.arguments)
+    fn call(self) {
+        self.0.run();
     }
 }
 

@@ -1,8 +1,9 @@
 //! Sparse times dense: the sum over neighbours.
 
 use super::blocks::{Block, Rows, for_row_blocks};
+use super::element::Element;
 use super::real::Real;
-use super::simd::{prefetch, vectorised};
+use super::simd::{Kernel, prefetch, vectorised};
 use crate::graph::Csr;
 
 /// How many edges ahead a source's row is asked for.
@@ -24,32 +25,25 @@ pub struct Spmm<'a, T> {
 }
 
 impl<T: Real> Spmm<'_, T> {
-    /// Adds the product with `x` (`[num_cols, width]`) to `y` (`[num_rows, width]`).
-    pub fn add_to(&self, x: &[T], width: usize, y: &mut [T]) {
+    /// Adds the product with `x` (`[num_cols, width]`) to `y` (`[num_rows, width]`). A row is summed up in `T` and rounded
+    /// once, when it is added.
+    pub fn add_to<X: Element<Real = T>, Y: Element<Real = T>>(
+        &self,
+        x: &[X],
+        width: usize,
+        y: &mut [Y],
+    ) {
         assert_eq!(x.len(), self.graph.num_cols() * width);
         assert_eq!(y.len(), self.graph.num_rows() * width);
         let y = Rows::new(y, width);
         for_row_blocks(self.graph, y, width, &|block| {
-            vectorised((self, block, x, width), Self::rows);
+            vectorised(SumRows { product: self, block, x, width });
         });
-    }
-
-    #[inline(always)]
-    fn rows((this, mut block, x, width): (&Self, Block<Rows<'_, T>>, &[T], usize)) {
-        let mut sum = vec![T::default(); width];
-        for i in block.rows.clone() {
-            let row = this.graph.rows()[i] as usize;
-            this.row(i, block.rows.end, x, &mut sum);
-            let scale = this.row_scale.map_or(T::ONE, |s| s[row]);
-            for (y, s) in block.result.row(row - block.first).iter_mut().zip(&sum) {
-                *y += scale * *s;
-            }
-        }
     }
 
     /// Sums the neighbours of `rows()[i]`; rows up to `end` follow.
     #[inline(always)]
-    fn row(&self, i: usize, end: usize, x: &[T], sum: &mut [T]) {
+    fn row<X: Element<Real = T>>(&self, i: usize, end: usize, x: &[X], sum: &mut [T]) {
         let width = sum.len();
         sum.fill(T::default());
         let (begin, last) = (self.graph.indptr()[i] as usize, self.graph.indptr()[end] as usize);
@@ -62,7 +56,7 @@ impl<T: Real> Spmm<'_, T> {
             let factor = match (self.weights, self.col_scale) {
                 (None, None) => {
                     for (s, x) in sum.iter_mut().zip(source) {
-                        *s += *x;
+                        *s += x.wide();
                     }
                     continue;
                 }
@@ -71,7 +65,30 @@ impl<T: Real> Spmm<'_, T> {
                 (Some(w), Some(c)) => T::from(w[begin + entry]) * c[col as usize],
             };
             for (s, x) in sum.iter_mut().zip(source) {
-                *s += factor * *x;
+                *s += factor * x.wide();
+            }
+        }
+    }
+}
+
+struct SumRows<'a, T, X, Y> {
+    product: &'a Spmm<'a, T>,
+    block: Block<Rows<'a, Y>>,
+    x: &'a [X],
+    width: usize,
+}
+
+impl<T: Real, X: Element<Real = T>, Y: Element<Real = T>> Kernel for SumRows<'_, T, X, Y> {
+    #[inline(always)]
+    fn run(self) {
+        let SumRows { product, mut block, x, width } = self;
+        let mut sum = vec![T::default(); width];
+        for i in block.rows.clone() {
+            let row = product.graph.rows()[i] as usize;
+            product.row(i, block.rows.end, x, &mut sum);
+            let scale = product.row_scale.map_or(T::ONE, |s| s[row]);
+            for (y, s) in block.result.row(row - block.first).iter_mut().zip(&sum) {
+                *y = Y::nearest(y.wide() + scale * *s);
             }
         }
     }

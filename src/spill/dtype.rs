@@ -1,10 +1,12 @@
 //! How exactly rows are kept.
 
+use half::bf16;
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use tch::{Kind, Tensor};
 
 use crate::error::Result;
-use crate::kernels::{narrow_to_bf16, round_to_bf16, widen_bf16};
+use crate::kernels::{narrow_to_bf16, widen_bf16};
 use crate::tensor;
 
 /// Matrices with fewer columns are kept as they are: statistics, attention scores.
@@ -13,14 +15,17 @@ const LEAST_WIDTH: i64 = 16;
 /// Elements converted at a time.
 const CHUNK: usize = 1 << 20;
 
-/// What the values of rows are rounded to that outlive an operation: in memory (where they still take their place), in
-/// spill files and in messages. All of them, spilled or not, so that results do not depend on the memory budget.
+/// Elements that a thread converts at a time.
+const BLOCK: usize = 1 << 16;
+
+/// What rows that outlive an operation are held as: in memory, in spill files and in messages. All of them, spilled or not,
+/// so that results do not depend on the memory budget.
 ///
 /// Sums are accumulated, and parameters and optimizer kept, in the type the model computes in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum SpillDtype {
-    /// Nothing: rows stay as they are.
+    /// The type the model computes in.
     #[default]
     F32,
     /// bfloat16, half the bytes; matrices of at least 16 columns in single precision.
@@ -32,11 +37,34 @@ impl SpillDtype {
     pub(crate) fn narrows(self, width: i64, kind: Kind) -> bool {
         self == SpillDtype::Bf16 && kind == Kind::Float && width >= LEAST_WIDTH
     }
+}
 
-    /// Rounds a matrix that nobody else has a handle on.
-    pub(super) fn round(value: &mut Tensor) {
-        round_to_bf16(tensor::slice_mut(value));
+/// What layers compute with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum ComputeDtype {
+    /// Single precision.
+    #[default]
+    F32,
+    /// bfloat16: rows are held as [`SpillDtype::Bf16`] says, those that can be had again included, and so are weights where
+    /// they are multiplied. Sums are in single precision, as are parameters, optimizer, losses, statistics and the scores
+    /// of attention.
+    Bf16,
+}
+
+/// A matrix of single precision as bfloat16s, or the other way round.
+pub(super) fn converted(value: &Tensor, kind: Kind) -> Result<Tensor> {
+    let mut converted = tensor::empty(&value.size(), kind)?;
+    if kind == Kind::BFloat16 {
+        let narrow = bytemuck::cast_slice_mut(tensor::slice_mut::<bf16>(&mut converted));
+        narrow_to_bf16(tensor::slice(value), narrow);
+    } else {
+        let narrow: &[u16] = bytemuck::cast_slice(tensor::slice::<bf16>(value));
+        let wide = tensor::slice_mut(&mut converted);
+        let blocks = narrow.par_chunks(BLOCK).zip(wide.par_chunks_mut(BLOCK));
+        blocks.for_each(|(narrow, wide)| widen_bf16(narrow, wide));
     }
+    Ok(converted)
 }
 
 /// Hands the nearest bfloat16s to `write`, piece by piece.

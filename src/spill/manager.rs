@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use tch::{Kind, Tensor};
 
-use super::dtype::SpillDtype;
+use super::dtype::{ComputeDtype, SpillDtype, converted};
 use super::heap::give_memory_back;
 use super::pointer::{Pointer, PointerTensor, Spillable};
 use super::store::SpillStore;
@@ -49,8 +49,10 @@ pub struct PartitionDataManager {
     resumed: Cell<Option<Instant>>,
     /// Memory of this process before it kept anything.
     base: u64,
-    /// What rows that outlive an operation are rounded to.
+    /// What rows that outlive an operation are held as.
     pub spill_dtype: Cell<SpillDtype>,
+    /// What layers compute with.
+    pub compute_dtype: Cell<ComputeDtype>,
     /// The graph shards of the partition, by source rank.
     pub partition_data: OnceCell<Vec<Pointer<GraphShard>>>,
     /// Input features, `[num_inner_nodes, width]`.
@@ -72,6 +74,7 @@ impl PartitionDataManager {
             resumed: Cell::new(None),
             base: anonymous_bytes("self").unwrap_or(0),
             spill_dtype: Cell::default(),
+            compute_dtype: Cell::default(),
             partition_data: OnceCell::new(),
             features: OnceCell::new(),
             labels: OnceCell::new(),
@@ -85,19 +88,38 @@ impl PartitionDataManager {
         self.register(Pointer::resident(label, layout, value, self.store.clone()))
     }
 
-    /// Takes a matrix with one row per node into care, rounded as [`spill_dtype`](Self::spill_dtype) says. Nobody else may
-    /// have a handle on its memory.
-    pub fn track_rows(&self, label: &str, mut value: Tensor) -> PointerTensor {
+    /// Takes a matrix with one row per node into care, held as [`held_kind`](Self::held_kind) says. It may be of that type
+    /// already. Nobody else may have a handle on its memory.
+    pub fn track_rows(&self, label: &str, value: Tensor) -> Result<PointerTensor> {
         let mut layout = value.layout();
-        let width = layout.shape.iter().skip(1).product();
-        layout.narrow = self.spill_dtype.get().narrows(width, layout.kind);
-        if layout.narrow {
-            SpillDtype::round(&mut value);
+        if layout.kind == Kind::BFloat16 {
+            layout.kind = Kind::Float;
         }
-        self.register(Pointer::resident(label, layout, value, self.store.clone()))
+        layout.held = self.held_kind(layout.shape.iter().skip(1).product(), layout.kind);
+        let value =
+            if layout.held == value.kind() { value } else { converted(&value, layout.held)? };
+        Ok(self.register(Pointer::resident(label, layout, value, self.store.clone())))
     }
 
-    /// Takes a tensor into care that never needs a file: `recipe` makes it again, always the same.
+    /// The type that rows of this width and type are held in when they outlive an operation.
+    pub fn held_kind(&self, width: i64, kind: Kind) -> Kind {
+        let dtype = match self.compute_dtype.get() {
+            ComputeDtype::F32 => self.spill_dtype.get(),
+            ComputeDtype::Bf16 => SpillDtype::Bf16,
+        };
+        if dtype.narrows(width, kind) { Kind::BFloat16 } else { kind }
+    }
+
+    /// The type that rows are held in which can be made again, and the operands of products.
+    pub fn computed_kind(&self, width: i64, kind: Kind) -> Kind {
+        match self.compute_dtype.get() {
+            ComputeDtype::F32 => kind,
+            ComputeDtype::Bf16 => self.held_kind(width, kind),
+        }
+    }
+
+    /// Takes a tensor into care that never needs a file: `recipe` makes it again, always the same. It may give
+    /// the type that is [held](Self::computed_kind), which `value` has to have.
     pub fn track_recipe(
         &self,
         label: &str,
@@ -105,7 +127,17 @@ impl PartitionDataManager {
         value: Option<Tensor>,
         recipe: Rc<dyn Fn() -> Result<Tensor>>,
     ) -> PointerTensor {
-        let layout = TensorLayout { shape: shape.to_vec(), kind, narrow: false };
+        let kind = if kind == Kind::BFloat16 { Kind::Float } else { kind };
+        let held = self.computed_kind(shape.iter().skip(1).product(), kind);
+        let recipe: Rc<dyn Fn() -> Result<Tensor>> = if held == kind {
+            recipe
+        } else {
+            Rc::new(move || {
+                let value = recipe()?;
+                if value.kind() == held { Ok(value) } else { converted(&value, held) }
+            })
+        };
+        let layout = TensorLayout { shape: shape.to_vec(), kind, held };
         self.register(Pointer::from_recipe(label, layout, value, recipe, self.store.clone()))
     }
 

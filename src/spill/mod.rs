@@ -14,7 +14,7 @@ mod pointer;
 mod store;
 mod value;
 
-pub use dtype::SpillDtype;
+pub use dtype::{ComputeDtype, SpillDtype};
 pub(crate) use dtype::{read_narrow, write_narrow};
 pub use heap::{give_memory_back, prepare_allocator, prepare_allocator_for_batches};
 pub use manager::{Masks, PartitionDataManager};

@@ -93,8 +93,16 @@ impl<T: Spill> Pointer<T> {
         &self.0
     }
 
-    /// Brings the value into memory, if it is not there, and keeps it there while the result lives.
+    /// Brings the value into memory, if it is not there, and keeps it there while the result lives. Rows that are held in
+    /// another type than they are worked on in are converted, each time.
     pub fn pin(&self) -> Result<Pinned<T>> {
+        let held = self.pin_held()?;
+        let widened = held.widened(&self.0.layout)?;
+        Ok(widened.map_or(held, |value| Pinned(Rc::new(value))))
+    }
+
+    /// The same, in the type it is held in.
+    pub fn pin_held(&self) -> Result<Pinned<T>> {
         self.0.used.set(self.0.store.tick());
         if let Some(value) = &self.0.state.borrow().resident {
             return Ok(Pinned(value.clone()));
@@ -108,7 +116,14 @@ impl<T: Spill> Pointer<T> {
     ///
     /// Fails if there is another handle on it or if it is pinned.
     pub fn take(self) -> Result<T> {
-        let pinned = self.pin()?;
+        let layout = self.0.layout.clone();
+        let held = self.take_held()?;
+        Ok(held.widened(&layout)?.unwrap_or(held))
+    }
+
+    /// The same, in the type it is held in.
+    pub fn take_held(self) -> Result<T> {
+        let pinned = self.pin_held()?;
         let slot = Rc::try_unwrap(self.0).map_err(|slot| {
             Error::Internal(format!("{} is taken while it is shared", slot.label))
         })?;
@@ -142,9 +157,14 @@ impl PointerTensor {
         &self.0.layout.shape
     }
 
-    /// The tensor's element type.
+    /// The element type the tensor is worked on in.
     pub fn kind(&self) -> Kind {
         self.0.layout.kind
+    }
+
+    /// The element type it is held in: that, or bfloat16.
+    pub fn held_kind(&self) -> Kind {
+        self.0.layout.held
     }
 }
 

@@ -3,7 +3,7 @@
 use bytemuck::Pod;
 use tch::{Kind, Tensor};
 
-use super::dtype::{read_narrow, write_narrow};
+use super::dtype::converted;
 use super::store::{SpillReader, SpillWriter};
 use crate::error::Result;
 use crate::graph::{Csr, GraphShard, PerEdge};
@@ -25,15 +25,21 @@ pub trait Spill: Sized + 'static {
 
     /// Reads the value.
     fn load(layout: &Self::Layout, source: &mut SpillReader<'_>) -> Result<Self>;
+
+    /// The value as it is worked on, where it is held in another way.
+    fn widened(&self, _: &Self::Layout) -> Result<Option<Self>> {
+        Ok(None)
+    }
 }
 
-/// How a tensor lies in its file.
+/// How a tensor lies in memory and in its file.
 #[derive(Debug, Clone)]
 pub struct TensorLayout {
     pub(super) shape: Vec<i64>,
+    /// The element type it is worked on in.
     pub(super) kind: Kind,
-    /// Whether the values are bfloat16s, though of another type.
-    pub(super) narrow: bool,
+    /// The element type it is held in.
+    pub(super) held: Kind,
 }
 
 /// Contiguous CPU tensors of any element type.
@@ -41,29 +47,25 @@ impl Spill for Tensor {
     type Layout = TensorLayout;
 
     fn layout(&self) -> TensorLayout {
-        TensorLayout { shape: self.size(), kind: self.kind(), narrow: false }
+        TensorLayout { shape: self.size(), kind: self.kind(), held: self.kind() }
     }
 
     fn byte_len(layout: &TensorLayout) -> u64 {
-        tensor::byte_len(&layout.shape, layout.kind) as u64
+        tensor::byte_len(&layout.shape, layout.held) as u64
     }
 
-    fn save(&self, layout: &TensorLayout, sink: &mut SpillWriter) -> Result<()> {
-        if layout.narrow {
-            write_narrow(tensor::slice(self), |bytes| sink.write(bytes))
-        } else {
-            sink.write(tensor::bytes(self))
-        }
+    fn save(&self, _: &TensorLayout, sink: &mut SpillWriter) -> Result<()> {
+        sink.write(tensor::bytes(self))
     }
 
     fn load(layout: &TensorLayout, source: &mut SpillReader<'_>) -> Result<Self> {
-        let mut value = tensor::empty(&layout.shape, layout.kind)?;
-        if layout.narrow {
-            read_narrow(tensor::slice_mut(&mut value), |bytes| source.read(bytes))?;
-        } else {
-            source.read(tensor::bytes_mut(&mut value))?;
-        }
+        let mut value = tensor::empty(&layout.shape, layout.held)?;
+        source.read(tensor::bytes_mut(&mut value))?;
         Ok(value)
+    }
+
+    fn widened(&self, layout: &TensorLayout) -> Result<Option<Self>> {
+        (layout.held != layout.kind).then(|| converted(self, layout.kind)).transpose()
     }
 }
 

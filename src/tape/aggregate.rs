@@ -4,17 +4,17 @@ use std::rc::Rc;
 
 use tch::{Kind, Tensor};
 
+use super::dense::column_sums;
 use super::graph::Graph;
-use super::linear::column_sums;
 use super::parameters::Parameter;
 use super::record::{Adjoint, Tape};
 use super::var::{Target, Var};
 use crate::comm::Collective;
 use crate::error::{Error, Result};
 use crate::graph::{Csr, GraphShard, PerEdge};
-use crate::kernels::{Spmm, scatter_add_rows};
+use crate::kernels::{Element, Spmm, scatter_add_rows};
 use crate::spill::PointerTensor;
-use crate::tensor::{self, with_real};
+use crate::tensor::{self, with_element};
 
 /// How the messages along the in-edges of a node become one row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -139,19 +139,20 @@ impl<'a> Tape<'a> {
             sum = sum.f_add_(&self.parameters().value(bias)?)?;
         }
         let transfer = {
-            let rows = x.pin()?;
+            let rows = x.pin_held()?;
             let transfer = graph.pull(&[&rows], false)?;
             product(&*graph.local_shard()?, &rows, &mut sum)?;
             transfer
         };
+        let held = x.held_kind();
         drop(x);
-        let partial = self.manager().track_rows("partial-sum", sum);
+        let partial = self.manager().track_rows("partial-sum", sum)?;
         let collective = graph.complete(transfer)?;
         let mut sum = partial.take()?;
-        graph.pulled(collective.as_ref(), &[(width as usize, kind)], &mut |shard, parts| {
+        graph.pulled(collective.as_ref(), &[(width as usize, held)], &mut |shard, parts| {
             product(shard, &parts[0], &mut sum)
         })?;
-        let value = self.manager().track_rows("aggregate", sum);
+        let value = self.manager().track_rows("aggregate", sum)?;
         let y = self.var(value, needs_grad);
         self.record(&y, adjoint);
         Ok(y)
@@ -172,46 +173,47 @@ impl Adjoint for SumAdjoint<'_> {
     fn adjoint(self: Box<Self>, tape: &mut Tape<'_>, gradient: PointerTensor) -> Result<()> {
         let SumAdjoint { graph, weighted, x, scale, onto, bias } = *self;
         if let Some(bias) = bias {
-            let total = column_sums(&*gradient.pin()?)?;
+            let total = column_sums(&*gradient.pin_held()?)?;
             tape.add_parameter_grad(bias, total)?;
         }
         let Some(x) = x else { return tape.add_grad(onto.as_ref(), gradient) };
-        let (width, kind) = (gradient.size()[1], gradient.kind());
-        let product = |shard: &GraphShard| -> Result<Tensor> {
-            let gy = gradient.pin()?;
+        let (width, kind, held) = (gradient.size()[1], gradient.kind(), gradient.held_kind());
+        let product = |shard: &GraphShard, kind: Kind| -> Result<Tensor> {
+            let gy = gradient.pin_held()?;
             let scale = scale.as_ref().map(PointerTensor::pin).transpose()?;
             let mut gx = tensor::zeros(&[shard.by_src.num_rows() as i64, width], kind)?;
             let weights = edge_weights(shard, weighted)?.map(|w| &*w.by_src);
             spmm(&shard.by_src, (weights, None, scale.as_deref()), &gy, &mut gx)?;
             Ok(gx)
         };
-        let transfer = graph.push(None, &mut |shard, _| Ok(vec![product(shard)?]))?;
+        let transfer = graph.push(None, &mut |shard, _| Ok(vec![product(shard, held)?]))?;
         let collective = graph.complete(transfer)?;
         // The own part comes after the pause, so that it need not outlive it: the gradient does anyway, if it is added to
         // `onto`, and takes no more room.
-        let mut gx = product(&*graph.local_shard()?)?;
+        let mut gx = product(&*graph.local_shard()?, kind)?;
         tape.add_grad(onto.as_ref(), gradient)?;
-        add_pushed(graph, collective.as_ref(), &mut gx)?;
-        let gx = tape.manager().track_rows("gradient", gx);
+        add_pushed(graph, collective.as_ref(), held, &mut gx)?;
+        let gx = tape.manager().track_rows("gradient", gx)?;
         tape.add_grad(Some(&x), gx)
     }
 }
 
-/// Adds what other ranks computed for own rows.
+/// Adds what other ranks computed for own rows, and hold as `held`.
 pub(super) fn add_pushed(
     graph: &dyn Graph,
     collective: Option<&Collective>,
+    held: Kind,
     gx: &mut Tensor,
 ) -> Result<()> {
-    let (width, kind) = (gx.size()[1] as usize, gx.kind());
-    graph.pushed(collective, &[(width, kind)], &mut |rows, parts| add_rows(&parts[0], rows, gx))
+    let width = gx.size()[1] as usize;
+    graph.pushed(collective, &[(width, held)], &mut |rows, parts| add_rows(&parts[0], rows, gx))
 }
 
 /// `x[rows[i]] += values[i]`; `rows` is ascending, without repetition.
 pub(super) fn add_rows(values: &Tensor, rows: &[u32], x: &mut Tensor) -> Result<()> {
     let width = x.size()[1] as usize;
-    with_real!(x.kind(), T => {
-        scatter_add_rows(tensor::slice::<T>(values), width, rows, tensor::slice_mut::<T>(x));
+    with_element!(values.kind(), E => {
+        scatter_add_rows(tensor::slice::<E>(values), width, rows, tensor::slice_mut(x));
         Ok(())
     })
 }
@@ -231,11 +233,16 @@ type Factors<'a> = (Option<&'a [f32]>, Option<&'a Tensor>, Option<&'a Tensor>);
 
 fn spmm(graph: &Csr, (weights, rows, cols): Factors<'_>, x: &Tensor, y: &mut Tensor) -> Result<()> {
     let width = x.size()[1] as usize;
-    with_real!(x.kind(), T => {
-        let row_scale = rows.map(tensor::slice::<T>);
-        let col_scale = cols.map(tensor::slice::<T>);
+    with_element!(x.kind(), E => {
+        let row_scale = rows.map(tensor::slice::<<E as Element>::Real>);
+        let col_scale = cols.map(tensor::slice::<<E as Element>::Real>);
         let product = Spmm { graph, weights, row_scale, col_scale };
-        product.add_to(tensor::slice::<T>(x), width, tensor::slice_mut::<T>(y));
+        let rows = tensor::slice::<E>(x);
+        if y.kind() == x.kind() {
+            product.add_to(rows, width, tensor::slice_mut::<E>(y));
+        } else {
+            product.add_to(rows, width, tensor::slice_mut::<<E as Element>::Real>(y));
+        }
         Ok(())
     })
 }

@@ -4,8 +4,8 @@ use tch::{Device, Tensor};
 
 use super::aggregate::add_rows;
 use super::attention_edges::{Edges, Outputs, Running, ShardGradients, Sources};
+use super::dense::column_sums;
 use super::graph::{Graph, RowLayout};
-use super::linear::column_sums;
 use super::parameters::Parameter;
 use super::record::{Adjoint, Tape};
 use super::var::Var;
@@ -98,7 +98,7 @@ impl<'a> Tape<'a> {
             })?;
         }
         let (y, log_sum) = state.finish(heads as i64)?;
-        let y = self.manager().track_rows("attention", y);
+        let y = self.manager().track_rows("attention", y)?;
         let y = self.var(y, record);
         if let Some(sources) = sources {
             let log_sum = self.manager().track("log-sum", log_sum);
@@ -198,7 +198,7 @@ impl Adjoint for AttendAdjoint<'_> {
         let local: Vec<_> = local
             .into_iter()
             .map(|part| tape.manager().track_rows("partial-gradient", part))
-            .collect();
+            .collect::<Result<_>>()?;
         let collective = graph.complete(transfer)?;
         let mut local = local.into_iter().map(PointerTensor::take).collect::<Result<Vec<_>>>()?;
         let layout: Vec<_> = local.iter().map(|part| (part.size()[1] as usize, kind)).collect();
@@ -207,7 +207,7 @@ impl Adjoint for AttendAdjoint<'_> {
         })?;
         for (target, gradient) in [targets.0, targets.1].iter().zip(local) {
             if target.is_some() {
-                let gradient = tape.manager().track_rows("gradient", gradient);
+                let gradient = tape.manager().track_rows("gradient", gradient)?;
                 tape.add_grad(target.as_ref(), gradient)?;
             }
         }
@@ -229,7 +229,7 @@ impl Edges {
             }
         };
         if let Some(target) = self.dst.target() {
-            let own = tape.manager().track_rows("gradient", own);
+            let own = tape.manager().track_rows("gradient", own)?;
             tape.add_grad(Some(&target), own)?;
         }
         Ok(())

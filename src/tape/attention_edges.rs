@@ -11,7 +11,7 @@ use crate::kernels::{
     AdditiveScore, Attention, AttentionDropout, Destinations, DropoutKey, DynamicScore, Real, Score,
 };
 use crate::spill::Pinned;
-use crate::tensor::{self, with_real};
+use crate::tensor::{self, TensorElement, with_real};
 
 /// What attention needs of the sources: rows that are pulled from the ranks that own them.
 pub(super) struct Sources {
@@ -168,7 +168,7 @@ impl PinnedEdges<'_> {
     }
 }
 
-fn run<T: Real + tch::kind::Element, S: Score<T>>(
+fn run<T: Real + TensorElement, S: Score<T>>(
     attention: &Attention<'_, T, S>,
     shard: &GraphShard,
     walk: Walk<'_, '_>,

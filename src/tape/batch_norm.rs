@@ -4,8 +4,8 @@ use std::rc::Rc;
 
 use tch::{Kind, Tensor};
 
+use super::dense::total;
 use super::graph::Graph;
-use super::linear::total;
 use super::parameters::{Buffer, Parameter, ParameterSet};
 use super::record::{Adjoint, Tape};
 use super::var::Var;
@@ -154,7 +154,7 @@ impl Adjoint for BatchNormAdjoint<'_> {
             input_gradient(&*gradient.pin()?, &*x.pin()?, &*columns.pin()?, &means, &scale)?
         };
         drop((gradient, x));
-        let gx = tape.manager().track_rows("gradient", gx);
+        let gx = tape.manager().track_rows("gradient", gx)?;
         tape.add_grad(Some(&target), gx)
     }
 }

@@ -9,7 +9,7 @@ use super::var::Var;
 use crate::error::{Error, Result};
 use crate::kernels::{DropoutKey, dropout};
 use crate::spill::PointerTensor;
-use crate::tensor::{self, with_real};
+use crate::tensor::{self, with_element};
 
 /// One application of dropout. Its own adjoint: the same mask, the same factor.
 #[derive(Clone)]
@@ -25,7 +25,7 @@ impl Mask {
         let mut y = tensor::empty(&size, kind)?;
         let ids = self.node_ids.pin()?;
         let ids = (tensor::slice::<i64>(&ids), size[1] as usize);
-        with_real!(kind, T => {
+        with_element!(kind, T => {
             let y = tensor::slice_mut::<T>(&mut y);
             dropout(self.key, self.probability, ids, tensor::slice::<T>(x), y);
             Ok(())
@@ -59,7 +59,7 @@ impl Tape<'_> {
         let mask = Mask { key, probability, node_ids: node_ids.clone() };
         let recipe = {
             let (x, mask) = (x.clone(), mask.clone());
-            Rc::new(move || mask.apply(&*x.pin()?))
+            Rc::new(move || mask.apply(&*x.pin_held()?))
         };
         let layout = (x.size().to_vec(), x.kind());
         let value = self.manager().track_recipe("dropout", (&layout.0, layout.1), None, recipe);
@@ -76,8 +76,8 @@ struct DropoutAdjoint {
 
 impl Adjoint for DropoutAdjoint {
     fn adjoint(self: Box<Self>, tape: &mut Tape<'_>, gy: PointerTensor) -> Result<()> {
-        let gx = self.mask.apply(&*gy.pin()?)?;
-        let gx = tape.manager().track_rows("gradient", gx);
+        let gx = self.mask.apply(&*gy.pin_held()?)?;
+        let gx = tape.manager().track_rows("gradient", gx)?;
         tape.add_grad(self.x.target().as_ref(), gx)
     }
 }

@@ -54,11 +54,11 @@ impl Collected {
         Ok(Collected { how, value: tensor::zeros(&size, kind)?, winner, edges: 0 })
     }
 
-    pub(super) fn pause(self, manager: &PartitionDataManager) -> PausedCollected {
+    pub(super) fn pause(self, manager: &PartitionDataManager) -> Result<PausedCollected> {
         let Collected { how, value, winner, edges } = self;
-        let value = manager.track_rows("partial-reduction", value);
+        let value = manager.track_rows("partial-reduction", value)?;
         let winner = winner.map(|winner| manager.track("winning-edges", winner));
-        PausedCollected { how, value, winner, edges }
+        Ok(PausedCollected { how, value, winner, edges })
     }
 
     /// How many edges' messages are in.

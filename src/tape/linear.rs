@@ -2,17 +2,17 @@
 
 use std::rc::Rc;
 
-use tch::{Kind, Tensor};
+use tch::Tensor;
 
+use super::dense::{column_sums, dense_product, is_narrow, product_over_rows};
 use super::parameters::Parameter;
 use super::record::{Adjoint, Tape};
 use super::segment::Code;
 use super::segment_grad::SegmentGrad;
 use super::var::{Target, Var};
 use crate::error::Result;
-use crate::kernels::{Matrix, matmul, matmul_over_rows};
-use crate::spill::PointerTensor;
-use crate::tensor::{self, Shared, map_row_blocks, with_real};
+use crate::spill::{ComputeDtype, Pinned, PointerTensor};
+use crate::tensor;
 
 /// A weight matrix and how it is stored.
 #[derive(Clone)]
@@ -93,8 +93,8 @@ impl Tape<'_> {
         onto: Option<Var>,
     ) -> Result<Var> {
         let onto_target = onto.as_ref().and_then(Var::target);
-        let value = self.linear_forward(&*x.pin()?, weight, bias, onto)?;
-        let value = self.manager().track_rows("linear", value);
+        let value = self.linear_forward(x, weight, bias, onto)?;
+        let value = self.manager().track_rows("linear", value)?;
         let y = self.var(value, true);
         self.record(
             &y,
@@ -105,39 +105,46 @@ impl Tape<'_> {
 
     fn linear_forward(
         &self,
-        x: &Tensor,
+        x: &Var,
         weight: &Weight,
         bias: Option<Parameter>,
         onto: Option<Var>,
     ) -> Result<Tensor> {
         let weight = weight.value(self)?;
         let bias = bias.map(|bias| self.parameters().value(bias)).transpose()?;
+        let x = self.factor(&x.value())?;
+        let onto =
+            onto.map(|onto| if is_narrow(&x) { onto.into_held() } else { onto.into_tensor() });
+        self.product(&x, &weight, bias.as_ref(), onto.transpose()?)
+    }
+
+    /// A factor of a product, in the type that is computed with.
+    fn factor(&self, value: &PointerTensor) -> Result<Pinned<Tensor>> {
+        match self.manager().compute_dtype.get() {
+            ComputeDtype::F32 => value.pin(),
+            ComputeDtype::Bf16 => value.pin_held(),
+        }
+    }
+
+    /// `x weight + bias`, added to `onto` in place if there is one.
+    fn product(
+        &self,
+        x: &Tensor,
+        weight: &Tensor,
+        bias: Option<&Tensor>,
+        onto: Option<Tensor>,
+    ) -> Result<Tensor> {
         let add = onto.is_some();
-        let mut y = match onto {
-            Some(onto) => onto.into_tensor()?,
-            None => tensor::empty(&[x.size()[0], weight.size()[1]], x.kind())?,
+        let mut y = if let Some(onto) = onto {
+            onto
+        } else {
+            let (columns, kind) = (weight.size()[1], weight.kind());
+            let held = if is_narrow(x) { self.manager().held_kind(columns, kind) } else { kind };
+            tensor::empty(&[x.size()[0], columns], held)?
         };
-        product(x, &weight, bias.as_ref(), &mut y, add)?;
+        dense_product(x, weight, bias, &mut y, add)?;
         Ok(y)
     }
-}
-
-/// `y = x weight + bias`, or `y += x weight + bias`.
-fn product(
-    x: &Tensor,
-    weight: &Tensor,
-    bias: Option<&Tensor>,
-    y: &mut Tensor,
-    add: bool,
-) -> Result<()> {
-    let weight = weight.f_contiguous()?;
-    let [rows, columns] = [0, 1].map(|side| weight.size()[side] as usize);
-    with_real!(x.kind(), T => {
-        let weight = Matrix::new(tensor::slice::<T>(&weight), rows, columns);
-        let bias = bias.map(tensor::slice::<T>);
-        matmul(tensor::slice::<T>(x), weight, bias, tensor::slice_mut::<T>(y), add);
-        Ok(())
-    })
 }
 
 struct LinearAdjoint {
@@ -151,14 +158,16 @@ struct LinearAdjoint {
 impl Adjoint for LinearAdjoint {
     fn adjoint(self: Box<Self>, tape: &mut Tape<'_>, gradient: PointerTensor) -> Result<()> {
         let LinearAdjoint { x, weight, bias, onto } = *self;
-        let gy = gradient.pin()?;
-        weight.add_grad(tape, &*x.pin()?, &gy)?;
+        let gy = tape.factor(&gradient)?;
+        weight.add_grad(tape, &*tape.factor(&x.value())?, &gy)?;
         if let Some(bias) = bias {
             tape.add_parameter_grad(bias, column_sums(&gy)?)?;
         }
         if let Some(target) = x.target() {
-            let gx = input_gradient(&gy, &weight.value(tape)?.f_tr()?)?;
-            let gx = tape.manager().track_rows("gradient", gx);
+            let others = tape.take_grad(&target);
+            let others = others.map(|sum| in_place(sum, is_narrow(&gy))).transpose()?;
+            let gx = tape.product(&gy, &weight.value(tape)?.f_tr()?, None, others)?;
+            let gx = tape.manager().track_rows("gradient", gx)?;
             tape.add_grad(Some(&target), gx)?;
         }
         drop(gy);
@@ -166,38 +175,12 @@ impl Adjoint for LinearAdjoint {
     }
 }
 
-/// aᵀ b.
-fn product_over_rows(a: &Tensor, b: &Tensor) -> Result<Tensor> {
-    let (m, n) = (a.size()[1], b.size()[1]);
-    with_real!(a.kind(), T => {
-        let (a, b) = (tensor::slice::<T>(a), tensor::slice::<T>(b));
-        let product = matmul_over_rows(a, b, m as usize, n as usize);
-        Ok(Tensor::f_from_slice(&product)?.f_view([m, n])?)
-    })
-}
-
-fn input_gradient(gy: &Tensor, weight: &Tensor) -> Result<Tensor> {
-    let mut gx = tensor::empty(&[gy.size()[0], weight.size()[1]], gy.kind())?;
-    product(gy, weight, None, &mut gx, false)?;
-    Ok(gx)
-}
-
-/// The gradient of a bias: the sum over rows.
-pub(super) fn column_sums(gy: &Tensor) -> Result<Tensor> {
-    let [rows, columns] = [gy.size()[0], gy.size()[1]];
-    let kind = gy.kind();
-    let gy = Shared(gy);
-    let parts = map_row_blocks(rows, |start, len| {
-        Ok(gy.rows(start, len)?.f_sum_dim_intlist([0_i64].as_slice(), false, None)?)
-    });
-    total(parts?, &[columns], kind)
-}
-
-/// The sum of the blocks' parts, in their order.
-pub(super) fn total(parts: Vec<Tensor>, shape: &[i64], kind: Kind) -> Result<Tensor> {
-    let mut total = tensor::zeros(shape, kind)?;
-    for part in parts {
-        total = total.f_add_(&part)?;
+/// A gradient for a change in place: itself if nobody else has a handle on it, else a copy.
+fn in_place(gradient: PointerTensor, as_held: bool) -> Result<Tensor> {
+    match (gradient.is_unique(), as_held) {
+        (true, true) => gradient.take_held(),
+        (true, false) => gradient.take(),
+        (false, true) => tensor::copy(&*gradient.pin_held()?),
+        (false, false) => tensor::copy(&*gradient.pin()?),
     }
-    Ok(total)
 }

@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::graph::GraphShard;
 use crate::kernels::gather_rows;
 use crate::spill::{PartitionDataManager, Pinned, Pointer, PointerTensor, write_narrow};
-use crate::tensor::{self, with_real};
+use crate::tensor::{self, with_element};
 
 /// Bytes gathered before they are written to an outbox.
 const CHUNK: usize = 4 << 20;
@@ -138,10 +138,10 @@ impl GraphShardManager {
         Ok(Transfer::Posted(outbox.post()?))
     }
 
-    /// Whether the rows of a part travel as bfloat16s.
+    /// Whether the rows of a part travel as bfloat16s, though they are not held as such.
     fn narrows(&self, part: &Tensor) -> bool {
         let width = part.size().iter().skip(1).product();
-        self.manager.spill_dtype.get().narrows(width, part.kind())
+        self.manager.held_kind(width, part.kind()) != part.kind()
     }
 
     /// Writes all rows of a part to an outbox.
@@ -161,7 +161,9 @@ impl GraphShardManager {
         layout: &[RowLayout],
     ) -> Messages<'m> {
         let senders = self.others().map(|rank| (rank, rows[rank].len()));
-        Messages::new((&*self.group, collective), senders, layout, self.manager.spill_dtype.get())
+        let sent = |&(width, kind): &RowLayout| self.manager.held_kind(width as i64, kind);
+        let layout = layout.iter().map(|part| (*part, sent(part)));
+        Messages::new((&*self.group, collective), senders, layout.collect())
     }
 }
 
@@ -192,7 +194,7 @@ fn write_rows(part: &Tensor, rows: &[u32], narrow: bool, outbox: &mut dyn Outbox
             write_narrow(rows, |bytes| outbox.write(bytes))
         });
     }
-    with_real!(part.kind(), T => {
+    with_element!(part.kind(), T => {
         let part = tensor::slice::<T>(part);
         write_chunks(part, width, rows, |rows| outbox.write(bytemuck::cast_slice(rows)))
     })

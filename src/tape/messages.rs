@@ -3,12 +3,12 @@
 use std::collections::VecDeque;
 use std::thread::{self, JoinHandle};
 
-use tch::Tensor;
+use tch::{Kind, Tensor};
 
 use super::graph::RowLayout;
 use crate::comm::{Collective, Inbox, ProcessGroup};
 use crate::error::{Error, Result};
-use crate::spill::{SpillDtype, read_narrow};
+use crate::spill::read_narrow;
 use crate::tensor;
 
 /// The messages of some ranks, in order. Where they come from a disk, the next one is read while the caller works on the one
@@ -16,12 +16,14 @@ use crate::tensor;
 pub(super) struct Messages<'a> {
     group: &'a dyn ProcessGroup,
     collective: &'a Collective,
-    layout: Vec<RowLayout>,
-    dtype: SpillDtype,
+    layout: Vec<SentLayout>,
     /// Rank and number of rows.
     left: VecDeque<(usize, usize)>,
     ahead: Option<(usize, Reading)>,
 }
+
+/// How a part of a message is wanted, and the element type it is sent in.
+type SentLayout = (RowLayout, Kind);
 
 /// A message: the rank it is from, and its parts, `[rows, width]` each.
 type Message = (usize, Vec<Tensor>);
@@ -31,19 +33,17 @@ impl<'a> Messages<'a> {
     pub(super) fn new(
         (group, collective): (&'a dyn ProcessGroup, &'a Collective),
         senders: impl Iterator<Item = (usize, usize)>,
-        layout: &[RowLayout],
-        dtype: SpillDtype,
+        layout: Vec<SentLayout>,
     ) -> Self {
-        let (layout, left) = (layout.to_vec(), senders.collect());
-        Messages { group, collective, layout, dtype, left, ahead: None }
+        Messages { group, collective, layout, left: senders.collect(), ahead: None }
     }
 
     fn start_next(&mut self) -> Result<Option<(usize, Reading)>> {
         let Some((rank, rows)) = self.left.pop_front() else { return Ok(None) };
         let inbox = self.group.inbox(self.collective, rank)?;
-        let (layout, dtype) = (self.layout.clone(), self.dtype);
+        let layout = self.layout.clone();
         let from_disk = inbox.waits_for_disk();
-        let read = Box::new(move || read(inbox, rank, rows, &layout, dtype));
+        let read = Box::new(move || read(inbox, rank, rows, &layout));
         if !from_disk {
             return Ok(Some((rank, Reading::Later(read))));
         }
@@ -93,15 +93,14 @@ fn read(
     mut inbox: Box<dyn Inbox>,
     from: usize,
     rows: usize,
-    layout: &[RowLayout],
-    dtype: SpillDtype,
+    layout: &[SentLayout],
 ) -> Result<Vec<Tensor>> {
-    let parts = layout.iter().map(|&(width, kind)| {
+    let parts = layout.iter().map(|&((width, kind), sent)| {
         let mut part = tensor::empty(&[rows as i64, width as i64], kind)?;
-        if dtype.narrows(width as i64, kind) {
-            read_narrow(tensor::slice_mut(&mut part), |bytes| inbox.read(bytes))?;
-        } else {
+        if sent == kind {
             inbox.read(tensor::bytes_mut(&mut part))?;
+        } else {
+            read_narrow(tensor::slice_mut(&mut part), |bytes| inbox.read(bytes))?;
         }
         Ok(part)
     });

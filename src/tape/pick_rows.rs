@@ -38,7 +38,7 @@ impl Adjoint for PickAdjoint {
     fn adjoint(self: Box<Self>, tape: &mut Tape<'_>, gradient: PointerTensor) -> Result<()> {
         let mut gx: Tensor = tensor::zeros(&self.x.size, gradient.kind())?;
         gx = gx.f_index_add_(0, &*self.rows.pin()?, &*gradient.pin()?)?;
-        let gx = tape.manager().track_rows("gradient", gx);
+        let gx = tape.manager().track_rows("gradient", gx)?;
         tape.add_grad(Some(&self.x), gx)
     }
 }

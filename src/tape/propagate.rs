@@ -133,7 +133,7 @@ impl<'a> Tape<'a> {
         };
         drop(values);
         let src = record.then_some(src);
-        let paused = rows.pause(self.manager());
+        let paused = rows.pause(self.manager())?;
         let collective = graph.complete(transfer)?;
         let mut rows = paused.resume()?;
         {
@@ -148,7 +148,7 @@ impl<'a> Tape<'a> {
         if how == Collect::Reduce(Reduce::Mean) {
             value = over_degrees(graph, value)?;
         }
-        let y = self.manager().track_rows("propagated", value);
+        let y = self.manager().track_rows("propagated", value)?;
         let y = self.var(y, record);
         if let Some(src) = src {
             let winner = winner.map(|winner| self.manager().track("winning-edges", winner));
@@ -362,18 +362,18 @@ impl Adjoint for PropagateAdjoint<'_> {
         }
         for (target, gradient) in targets[1..].iter().zip([Some(dst), edge]) {
             if let (Some(target), Some(gradient)) = (target, gradient) {
-                let gradient = tape.manager().track_rows("gradient", gradient);
+                let gradient = tape.manager().track_rows("gradient", gradient)?;
                 tape.add_grad(Some(target), gradient)?;
             }
         }
-        let local = tape.manager().track_rows("partial-gradient", local);
+        let local = tape.manager().track_rows("partial-gradient", local)?;
         let collective = graph.complete(transfer)?;
         let mut local = local.take()?;
         graph.pushed(collective.as_ref(), &layout, &mut |rows, parts| {
             add_rows(&parts[0], rows, &mut local)
         })?;
         if targets[0].is_some() {
-            let gradient = tape.manager().track_rows("gradient", local);
+            let gradient = tape.manager().track_rows("gradient", local)?;
             tape.add_grad(targets[0].as_ref(), gradient)?;
         }
         Ok(())

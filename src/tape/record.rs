@@ -132,7 +132,7 @@ impl<'a> Tape<'a> {
 
     /// Plays the tape backwards from `gradient`, the derivative of the loss with respect to `output`.
     pub fn backward(mut self, output: Var, gradient: Tensor) -> Result<Gradients> {
-        let gradient = self.manager.track_rows("gradient", gradient);
+        let gradient = self.manager.track_rows("gradient", gradient)?;
         self.add_grad(output.target().as_ref(), gradient)?;
         drop(output);
         while let Some(Entry { output, layer, operation }) = self.entries.pop() {
@@ -192,6 +192,11 @@ impl<'a> Tape<'a> {
         Ok(())
     }
 
+    /// The gradient of a value so far, for one that adds to it in place.
+    pub(super) fn take_grad(&mut self, of: &Target) -> Option<PointerTensor> {
+        self.grads.remove(&of.id)
+    }
+
     /// Adds to the gradient of a parameter.
     pub(super) fn add_parameter_grad(
         &mut self,
@@ -210,7 +215,7 @@ impl<'a> Tape<'a> {
             None => Ok(new),
             Some(old) => {
                 let sum = old.pin()?.f_add(&*new.pin()?)?;
-                Ok(self.manager.track_rows("gradient", sum))
+                self.manager.track_rows("gradient", sum)
             }
         }
     }

@@ -11,7 +11,7 @@ use super::var::{Target, Var};
 use crate::error::Result;
 use crate::kernels::gather_rows;
 use crate::spill::{Pointer, PointerTensor};
-use crate::tensor::{self, with_real};
+use crate::tensor::{self, with_element};
 
 impl Tape<'_> {
     /// The rows of `x` (`[num_sources, width]`) that belong to the destinations, `[num_destinations, width]`: `x` itself
@@ -28,7 +28,7 @@ impl Tape<'_> {
         let layout = ([rows.len() as i64, x.width()], x.kind());
         let recipe = {
             let (x, rows) = (x.clone(), rows.clone());
-            Rc::new(move || gather(&*x.pin()?, &rows.pin()?))
+            Rc::new(move || gather(&*x.pin_held()?, &rows.pin()?))
         };
         let value = self.manager().track_recipe("rows", (&layout.0, layout.1), None, recipe);
         let y = self.var(value, x.needs_grad());
@@ -43,7 +43,7 @@ impl Tape<'_> {
 pub(super) fn gather(x: &Tensor, rows: &[u32]) -> Result<Tensor> {
     let width = x.size()[1];
     let mut y = tensor::empty(&[rows.len() as i64, width], x.kind())?;
-    with_real!(x.kind(), T => {
+    with_element!(x.kind(), T => {
         gather_rows(tensor::slice::<T>(x), width as usize, rows, tensor::slice_mut::<T>(&mut y));
         Ok(y)
     })
@@ -58,8 +58,8 @@ struct RowsAdjoint {
 impl Adjoint for RowsAdjoint {
     fn adjoint(self: Box<Self>, tape: &mut Tape<'_>, gradient: PointerTensor) -> Result<()> {
         let mut gx = tensor::zeros(&self.x.size, gradient.kind())?;
-        add_rows(&*gradient.pin()?, &self.rows.pin()?, &mut gx)?;
-        let gx = tape.manager().track_rows("gradient", gx);
+        add_rows(&*gradient.pin_held()?, &self.rows.pin()?, &mut gx)?;
+        let gx = tape.manager().track_rows("gradient", gx)?;
         tape.add_grad(Some(&self.x), gx)
     }
 }

@@ -9,7 +9,7 @@ use super::record::{Adjoint, Tape};
 use super::segment_grad::SegmentGrad;
 use super::var::Var;
 use crate::error::{Error, Result};
-use crate::spill::{Pinned, PointerTensor};
+use crate::spill::{PartitionDataManager, Pinned, PointerTensor};
 use crate::tensor::{self, BLOCK_ROWS, Shared, map_row_blocks};
 
 /// The code of a segment: from a block of rows of each input, and the parameters, to the same rows of the output.
@@ -21,9 +21,10 @@ pub(super) struct Segment {
     pub(super) parameters: Vec<Parameter>,
     pub(super) code: Box<Code>,
     parameter_set: Rc<ParameterSet>,
+    manager: Rc<PartitionDataManager>,
 }
 
-/// The values a segment runs on.
+/// The values a segment runs on, as they are held.
 pub(super) struct Values {
     pub(super) inputs: Vec<Pinned<Tensor>>,
     pub(super) parameters: Vec<Tensor>,
@@ -49,6 +50,7 @@ impl Tape<'_> {
         let segment = Rc::new(Segment {
             inputs: inputs.iter().map(|v| (*v).clone()).collect(),
             parameter_set: self.parameters().clone(),
+            manager: self.manager().clone(),
             parameters: parameters.to_vec(),
             code: Box::new(code),
         });
@@ -75,11 +77,6 @@ impl Tape<'_> {
         Ok(self.input(&value))
     }
 
-    /// The rectified linear unit, max(x, 0).
-    pub fn relu(&mut self, x: &Var) -> Result<Var> {
-        self.segment("relu", &[x], &[], |x, _| Ok(x[0].f_relu()?))
-    }
-
     /// Multiplies each row by its factor, `scale[row]`, a function of the graph alone: [degrees](Tape::degree_scale), say.
     pub fn scale_rows(&mut self, x: &Var, scale: &PointerTensor) -> Result<Var> {
         let scale = self.input(scale);
@@ -92,7 +89,8 @@ impl Tape<'_> {
     fn retained(&mut self, name: &str, segment: Rc<Segment>) -> Result<Var> {
         let rows = segment.rows()?;
         let values = segment.values()?;
-        let inputs = values.inputs.iter().map(|x| x.shallow_clone()).collect();
+        let inputs = values.inputs.iter().map(|x| Shared(x).wide_rows(0, rows));
+        let inputs = inputs.collect::<Result<_>>()?;
         let run = SegmentGrad::run(&*segment.code, inputs, &segment.needs(), values.parameters)?;
         check_rows(&run.output, rows)?;
         let value = tensor::copy(&run.output.f_detach()?)?;
@@ -112,7 +110,8 @@ impl Segment {
         let parameters: Vec<_> = parameters.iter().map(Shared).collect();
         let code = &*self.code;
         let block = |start: i64, len: i64| -> Result<Tensor> {
-            let inputs = inputs.iter().map(|x| x.rows(start, len)).collect::<Result<Vec<_>>>()?;
+            let inputs = inputs.iter().map(|x| x.wide_rows(start, len));
+            let inputs = inputs.collect::<Result<Vec<_>>>()?;
             let parameters: Vec<_> = parameters.iter().map(|p| p.whole()).collect();
             let part = code(&inputs, &parameters)?;
             check_rows(&part, len)?;
@@ -120,7 +119,9 @@ impl Segment {
         };
         // The first block tells the output's width.
         let first = block(0, BLOCK_ROWS.min(rows))?;
-        let output = tensor::empty(&[rows, first.size()[1]], first.kind())?;
+        let width = first.size()[1];
+        let held = self.manager.computed_kind(width, first.kind());
+        let output = tensor::empty(&[rows, width], held)?;
         output.f_narrow(0, 0, first.size()[0])?.f_copy_(&first)?;
         {
             let output = Shared(&output);
@@ -143,7 +144,7 @@ impl Segment {
     fn values(&self) -> Result<Values> {
         let parameters = self.parameters.iter().map(|p| self.parameter_set.value(*p));
         Ok(Values {
-            inputs: self.inputs.iter().map(Var::pin).collect::<Result<_>>()?,
+            inputs: self.inputs.iter().map(Var::pin_held).collect::<Result<_>>()?,
             parameters: parameters.collect::<Result<_>>()?,
         })
     }
@@ -161,7 +162,7 @@ impl Segment {
     ) -> Result<()> {
         for (var, gradient) in self.inputs.iter().zip(inputs) {
             if let Some(gradient) = gradient {
-                let gradient = tape.manager().track_rows("gradient", gradient);
+                let gradient = tape.manager().track_rows("gradient", gradient)?;
                 tape.add_grad(var.target().as_ref(), gradient)?;
             }
         }
@@ -190,10 +191,13 @@ impl Adjoint for Rematerialised {
     fn adjoint(self: Box<Self>, tape: &mut Tape<'_>, gradient: PointerTensor) -> Result<()> {
         let Rematerialised(segment) = *self;
         let (rows, needs) = (segment.rows()?, segment.needs());
-        let whole = |v: &Var| v.needs_grad().then(|| tensor::zeros(v.size(), v.kind())).transpose();
+        let whole = |v: &Var| {
+            let held = segment.manager.held_kind(v.size().iter().skip(1).product(), v.kind());
+            v.needs_grad().then(|| tensor::zeros(v.size(), held)).transpose()
+        };
         let input_gradients = segment.inputs.iter().map(whole).collect::<Result<Vec<_>>>()?;
         let parts = {
-            let gy = gradient.pin()?;
+            let gy = gradient.pin_held()?;
             let Values { inputs, parameters } = segment.values()?;
             let inputs: Vec<_> = inputs.iter().map(|x| Shared(x)).collect();
             let parameters: Vec<_> = parameters.iter().map(Shared).collect();
@@ -201,10 +205,11 @@ impl Adjoint for Rematerialised {
                 input_gradients.iter().map(|g| g.as_ref().map(Shared)).collect();
             let (code, gy) = (&*segment.code, Shared(&gy));
             map_row_blocks(rows, |start, len| {
-                let inputs = inputs.iter().map(|x| x.rows(start, len)).collect::<Result<_>>()?;
+                let inputs =
+                    inputs.iter().map(|x| x.wide_rows(start, len)).collect::<Result<_>>()?;
                 let parameters = parameters.iter().map(|p| p.whole()).collect();
                 let run = SegmentGrad::run(code, inputs, &needs, parameters)?;
-                let (inputs, parameters) = run.vjp(&gy.rows(start, len)?)?;
+                let (inputs, parameters) = run.vjp(&gy.wide_rows(start, len)?)?;
                 for (whole, part) in gradients.iter().zip(inputs) {
                     if let (Some(whole), Some(part)) = (whole, part) {
                         whole.rows(start, len)?.f_copy_(&part)?;

@@ -40,14 +40,14 @@ impl<'a> Tape<'a> {
         };
         drop(x);
         let Selected { value, source, base, .. } = state;
-        let value = self.manager().track_rows("partial-maximum", value);
+        let value = self.manager().track_rows("partial-maximum", value)?;
         let source = self.manager().track("partial-source", source);
         let collective = graph.complete(transfer)?;
         let mut state = Selected { selection, value: value.take()?, source: source.take()?, base };
         graph.pulled(collective.as_ref(), &[(width, kind)], &mut |shard, parts| {
             state.take_from(shard, &parts[0])
         })?;
-        let value = self.manager().track_rows("maximum", state.value);
+        let value = self.manager().track_rows("maximum", state.value)?;
         let y = self.var(value, target.is_some());
         if let Some(x) = target {
             let source = self.manager().track("source", state.source);
@@ -129,11 +129,11 @@ impl Adjoint for SelectAdjoint<'_> {
             (graph.push(None, &mut |shard, _| Ok(vec![gradient_of(shard)?]))?, partial)
         };
         drop((gradient, source));
-        let partial = tape.manager().track_rows("partial-gradient", partial);
+        let partial = tape.manager().track_rows("partial-gradient", partial)?;
         let collective = graph.complete(transfer)?;
         let mut gx = partial.take()?;
-        add_pushed(graph, collective.as_ref(), &mut gx)?;
-        let gx = tape.manager().track_rows("gradient", gx);
+        add_pushed(graph, collective.as_ref(), gx.kind(), &mut gx)?;
+        let gx = tape.manager().track_rows("gradient", gx)?;
         tape.add_grad(Some(&x), gx)
     }
 }

@@ -41,13 +41,13 @@ impl<'a> Tape<'a> {
             graph.pull(&[&rows], false)?
         };
         drop(x);
-        let partial = self.manager().track_rows("partial-sum", sums);
+        let partial = self.manager().track_rows("partial-sum", sums)?;
         let collective = graph.complete(transfer)?;
         let mut sums = partial.take()?;
         graph.pulled(collective.as_ref(), &[(width, kind)], &mut |shard, parts| {
             add(shard, &parts[0], &mut sums)
         })?;
-        let value = self.manager().track_rows("aggregate", sums);
+        let value = self.manager().track_rows("aggregate", sums)?;
         let y = self.var(value, target.is_some());
         if let Some(x) = target {
             self.record(&y, TypedAdjoint { graph, x, num_types });
@@ -83,11 +83,11 @@ impl Adjoint for TypedAdjoint<'_> {
             (transfer, gradient_of(&*graph.local_shard()?)?)
         };
         drop(gradient);
-        let partial = tape.manager().track_rows("partial-gradient", partial);
+        let partial = tape.manager().track_rows("partial-gradient", partial)?;
         let collective = graph.complete(transfer)?;
         let mut gx = partial.take()?;
-        add_pushed(graph, collective.as_ref(), &mut gx)?;
-        let gx = tape.manager().track_rows("gradient", gx);
+        add_pushed(graph, collective.as_ref(), gx.kind(), &mut gx)?;
+        let gx = tape.manager().track_rows("gradient", gx)?;
         tape.add_grad(Some(&x), gx)
     }
 }

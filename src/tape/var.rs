@@ -79,17 +79,33 @@ impl Var {
         self.0.value.pin()
     }
 
+    /// The value in the type it is held in, in memory while the result lives.
+    pub(super) fn pin_held(&self) -> Result<Pinned<Tensor>> {
+        self.0.value.pin_held()
+    }
+
+    /// The element type that the value is held in.
+    pub(super) fn held_kind(&self) -> Kind {
+        self.0.value.held_kind()
+    }
+
     /// The value, without its place in the forward pass.
     pub fn value(&self) -> PointerTensor {
         self.0.value.clone()
     }
 
-    /// The value for a change in place: the tensor itself if nobody else has a handle on it, else a copy.
+    /// The value for a change in place, in the type it is worked on in.
     pub(super) fn into_tensor(self) -> Result<Tensor> {
+        if self.held_kind() == self.kind() { self.into_held() } else { tensor::copy(&*self.pin()?) }
+    }
+
+    /// The value for a change in place, in the type it is held in: the tensor itself if nobody else has a handle on it, else
+    /// a copy.
+    pub(super) fn into_held(self) -> Result<Tensor> {
         match Rc::try_unwrap(self.0) {
-            Ok(node) if node.value.is_unique() => node.value.take(),
-            Ok(node) => tensor::copy(&*node.value.pin()?),
-            Err(shared) => tensor::copy(&*shared.value.pin()?),
+            Ok(node) if node.value.is_unique() => node.value.take_held(),
+            Ok(node) => tensor::copy(&*node.value.pin_held()?),
+            Err(shared) => tensor::copy(&*shared.value.pin_held()?),
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::data::{DataKeys, Normalize};
 use crate::error::{Error, Result};
 use crate::io::IoMode;
 use crate::nn::{ClassWeights, ModelConfig, OptimizerConfig, RelationMerge, Schedule, Task};
-use crate::spill::SpillDtype;
+use crate::spill::{ComputeDtype, SpillDtype};
 use crate::tape::Policy;
 use crate::train::{Regime, SamplingConfig};
 
@@ -78,8 +78,10 @@ pub struct RunConfig {
     pub threads: usize,
     /// How much memory the run may take.
     pub memory_budget: MemoryBudget,
-    /// What rows that outlive an operation are rounded to.
+    /// What rows that outlive an operation are held as.
     pub spill_dtype: SpillDtype,
+    /// What layers compute with.
+    pub compute_dtype: ComputeDtype,
     /// How spill and exchange files that the page cache has no room for are written and read.
     pub io: IoMode,
     /// Where a training step's logits, loss and gradients go; the run ends after that step, without an update.
@@ -118,6 +120,7 @@ impl RunConfig {
             threads: std::thread::available_parallelism().map_or(1, usize::from),
             memory_budget: MemoryBudget::default(),
             spill_dtype: SpillDtype::default(),
+            compute_dtype: ComputeDtype::default(),
             io: IoMode::default(),
             dump_step: None,
             out: out.into(),

@@ -80,6 +80,7 @@ impl RankSetup {
         let lock = TurnLock::new(control.clone(), rank);
         let manager = PartitionDataManager::new(lock, store);
         manager.spill_dtype.set(run.spill_dtype);
+        manager.compute_dtype.set(run.compute_dtype);
         let group: Rc<dyn ProcessGroup> =
             Rc::new(FileGroup::new(control.clone(), rank, folder, storage, counters));
 

@@ -28,10 +28,11 @@ fn train(json: &Path, flags: &str) -> (Vec<u8>, u64) {
     (fs::read(run.join("model.safetensors")).unwrap(), written.unwrap())
 }
 
-fn check(dtype: &str) -> u64 {
+/// The weights, and the bytes that are written if nothing is kept.
+fn check(dtype: &str) -> (Vec<u8>, u64) {
     let folder = tempfile::tempdir().unwrap();
     let json = graph(folder.path());
-    let train = |flags: &str| train(&json, &format!("--spill-dtype {dtype} {flags}"));
+    let train = |flags: &str| train(&json, &format!("{dtype} {flags}"));
     let (weights, least) = train("--memory-budget min");
     let (same, most) = train("--memory-budget 4GiB");
     assert!(same == weights, "all in memory");
@@ -43,12 +44,15 @@ fn check(dtype: &str) -> u64 {
     ] {
         assert!(train(flags).0 == weights, "{flags}");
     }
-    least
+    (weights, least)
 }
 
 #[test]
 fn budgets_residents_threads_and_ways_to_the_disk_do_not_change_a_bit() {
-    let (single, half) = (check("f32"), check("bf16"));
+    let ((_, single), (kept, half)) = (check("--spill-dtype f32"), check("--spill-dtype bf16"));
     // Structure and narrow matrices stay as they are.
     assert!(half < single * 2 / 3, "{half} bytes of bfloat16s, {single} of floats");
+    let (computed, bytes) = check("--compute-dtype bf16");
+    assert!(computed != kept, "products are of bfloat16s, too");
+    assert!(bytes <= half, "{bytes} bytes, {half} with --spill-dtype alone");
 }

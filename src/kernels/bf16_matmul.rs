@@ -1,0 +1,317 @@
+//! Dense products of tall matrices of bfloat16s, with sums in single precision.
+//!
+//! As those of [`matmul`](super::matmul), in blocks of a fixed size with sums in a fixed order: the same bits with any number
+//! of threads. Processors without a dot product of bfloat16s (and odd numbers of columns, whose rows are no pairs) get the
+//! product of the same values in single precision.
+
+use std::ops::Range;
+
+use half::bf16;
+use rayon::prelude::*;
+
+use super::bf16::{nearest, widen_bf16};
+use super::bf16_tile::{LANES, Pairs, TILE_COLUMNS, TILE_ROWS, Tile, available, tile};
+use super::element::Element;
+use super::matmul::{BLOCK, LONG_BLOCK, Matrix, product};
+use super::simd::{Kernel, vectorised};
+
+/// Rows that are laid out in pairs at a time, for a product over rows.
+const PACKED_ROWS: usize = 256;
+
+/// `y = a b`, or with `add` `y += a b`, plus a row `bias` (`[b.columns]`) in every row. `a` is `[rows, k]` row by row, `y` is
+/// `[rows, b.columns]` row by row. The elements of `b` are rounded; sums are rounded once, when they are written.
+pub fn matmul_bf16<E: Element<Real = f32>>(
+    a: &[bf16],
+    b: Matrix<'_, f32>,
+    bias: Option<&[f32]>,
+    y: &mut [E],
+    add: bool,
+) {
+    matmul_with(available(), a, b, (bias, add), y);
+}
+
+fn matmul_with<E: Element<Real = f32>>(
+    dot_product: bool,
+    a: &[bf16],
+    b: Matrix<'_, f32>,
+    (bias, add): (Option<&[f32]>, bool),
+    y: &mut [E],
+) {
+    let (k, n) = b.size();
+    if n == 0 || k == 0 {
+        let zeros = vec![0.0; n];
+        let rows = y.chunks_exact_mut(n.max(1));
+        return rows.for_each(|y| finish(bias.unwrap_or(&zeros), None, y, add));
+    }
+    assert_eq!(a.len() / k, y.len() / n);
+    let blocks = y.par_chunks_mut(BLOCK * n).zip(a.par_chunks(BLOCK * k));
+    if dot_product && k % 2 == 0 {
+        let panels = weight_panels(b);
+        blocks.for_each(|(y, a)| {
+            let a = Pairs { data: bytemuck::cast_slice(a), row: k / 2, pair: 1 };
+            for (panel, first) in panels.iter().zip((0..n).step_by(TILE_COLUMNS)) {
+                let columns = TILE_COLUMNS.min(n - first);
+                let bias = bias.map(|bias| &bias[first..][..columns]);
+                for_tiles(a, y.len() / n, panel, columns, |row, sums| {
+                    finish(sums, bias, &mut y[row * n + first..][..columns], add);
+                });
+            }
+        });
+    } else {
+        let b = rounded(b);
+        let b = Matrix::new(&b, k, n);
+        blocks.for_each(|(y, a)| {
+            let a = widened(a);
+            let mut sums = vec![0.0; y.len()];
+            product(Matrix::new(&a, a.len() / k, k), b, &mut sums, false);
+            let rows = y.chunks_exact_mut(n).zip(sums.chunks_exact(n));
+            rows.for_each(|(y, sums)| finish(sums, bias, y, add));
+        });
+    }
+}
+
+/// `aᵀ b`, summed over rows: `a` is `[rows, m]`, `b` is `[rows, n]`, both row by row; the result is `[m, n]`.
+pub fn matmul_over_rows_bf16(a: &[bf16], b: &[bf16], m: usize, n: usize) -> Vec<f32> {
+    over_rows_with(available(), a, b, (m, n))
+}
+
+fn over_rows_with(dot_product: bool, a: &[bf16], b: &[bf16], (m, n): (usize, usize)) -> Vec<f32> {
+    let mut total = vec![0.0; m * n];
+    if m == 0 || n == 0 {
+        return total;
+    }
+    assert_eq!(a.len() / m, b.len() / n);
+    let blocks = a.par_chunks(LONG_BLOCK * m).zip(b.par_chunks(LONG_BLOCK * n));
+    let parts: Vec<Vec<f32>> = blocks
+        .map(|(a, b)| {
+            let mut part = vec![0.0; m * n];
+            for (a, b) in a.chunks(PACKED_ROWS * m).zip(b.chunks(PACKED_ROWS * n)) {
+                if dot_product {
+                    add_over_rows(a, b, (m, n), &mut part);
+                } else {
+                    let (a, b, rows) = (widened(a), widened(b), a.len() / m);
+                    let a = Matrix::new(&a, rows, m).transpose();
+                    product(a, Matrix::new(&b, rows, n), &mut part, true);
+                }
+            }
+            part
+        })
+        .collect();
+    for part in parts {
+        total.iter_mut().zip(part).for_each(|(total, part)| *total += part);
+    }
+    total
+}
+
+/// `part += aᵀ b`.
+fn add_over_rows(a: &[bf16], b: &[bf16], (m, n): (usize, usize), part: &mut [f32]) {
+    let rows = a.len() / m;
+    let pairs = rows.div_ceil(2);
+    let mut left = vec![0; pairs * m];
+    pack_rows(a, m, 0..m, &mut left, m);
+    let a = Pairs { data: &left, row: 1, pair: m };
+    for first in (0..n).step_by(TILE_COLUMNS) {
+        let columns = TILE_COLUMNS.min(n - first);
+        let padded = columns.next_multiple_of(LANES);
+        let mut panel = vec![0; pairs * padded];
+        pack_rows(b, n, first..first + columns, &mut panel, padded);
+        for_tiles(a, m, &Panel { data: panel, columns: padded }, columns, |row, sums| {
+            let part = &mut part[row * n + first..][..columns];
+            part.iter_mut().zip(sums).for_each(|(part, sum)| *part += *sum);
+        });
+    }
+}
+
+/// Some columns of a matrix in pairs of neighbouring rows, the last row alone if their number is odd.
+fn pack_rows(x: &[bf16], width: usize, columns: Range<usize>, packed: &mut [u32], stride: usize) {
+    for (rows, packed) in x.chunks(2 * width).zip(packed.chunks_exact_mut(stride)) {
+        let high = rows.get(width..).and_then(|row| row.get(columns.clone()));
+        vectorised(PackPair { low: &rows[columns.clone()], high, packed });
+    }
+}
+
+struct PackPair<'a> {
+    low: &'a [bf16],
+    high: Option<&'a [bf16]>,
+    packed: &'a mut [u32],
+}
+
+impl Kernel for PackPair<'_> {
+    #[inline(always)]
+    fn run(self) {
+        let PackPair { low, high, packed } = self;
+        for (packed, low) in packed.iter_mut().zip(low) {
+            *packed = u32::from(low.to_bits());
+        }
+        for (packed, high) in packed.iter_mut().zip(high.unwrap_or(&[])) {
+            *packed |= u32::from(high.to_bits()) << 16;
+        }
+    }
+}
+
+/// Columns of the right side of a product in pairs of neighbouring rows, `[pairs, columns]`.
+struct Panel {
+    data: Vec<u32>,
+    /// A multiple of the lanes of a vector; those behind the matrix are 0.
+    columns: usize,
+}
+
+/// All columns of a matrix with an even number of rows.
+fn weight_panels(b: Matrix<'_, f32>) -> Vec<Panel> {
+    let (k, n) = b.size();
+    let panel = |first: usize| {
+        let columns = TILE_COLUMNS.min(n - first);
+        let padded = columns.next_multiple_of(LANES);
+        let mut data = vec![0; k / 2 * padded];
+        for (p, pairs) in data.chunks_exact_mut(padded).enumerate() {
+            for (c, pair) in pairs[..columns].iter_mut().enumerate() {
+                let [low, high] = [2 * p, 2 * p + 1].map(|row| nearest(b.at(row, first + c)));
+                *pair = u32::from(low) | u32::from(high) << 16;
+            }
+        }
+        Panel { data, columns: padded }
+    };
+    (0..n).step_by(TILE_COLUMNS).map(panel).collect()
+}
+
+/// Hands each of the first `rows` rows of a product with a panel to `take`, without the columns that fill it up.
+fn for_tiles(
+    a: Pairs<'_>,
+    rows: usize,
+    panel: &Panel,
+    columns: usize,
+    mut take: impl FnMut(usize, &[f32]),
+) {
+    let mut sums: Tile = [[0.0; TILE_COLUMNS]; TILE_ROWS];
+    let height = if rows < TILE_ROWS { 1 } else { TILE_ROWS };
+    for row in (0..rows).step_by(height) {
+        // The last tile lies over the one before.
+        let first = row.min(rows - height);
+        tile(a, (first, height), (&panel.data, panel.columns), &mut sums);
+        for (r, sums) in sums[..height].iter().enumerate().skip(row - first) {
+            take(first + r, &sums[..columns]);
+        }
+    }
+}
+
+/// Writes or adds a row of sums with a bias.
+fn finish<E: Element<Real = f32>>(sums: &[f32], bias: Option<&[f32]>, y: &mut [E], add: bool) {
+    vectorised(Finish { sums, bias, y, add });
+}
+
+struct Finish<'a, E> {
+    sums: &'a [f32],
+    bias: Option<&'a [f32]>,
+    y: &'a mut [E],
+    add: bool,
+}
+
+impl<E: Element<Real = f32>> Kernel for Finish<'_, E> {
+    #[inline(always)]
+    fn run(self) {
+        let Finish { sums, bias, y, add } = self;
+        match (bias, add) {
+            (None, false) => {
+                for (y, sum) in y.iter_mut().zip(sums) {
+                    *y = E::nearest(*sum);
+                }
+            }
+            (None, true) => {
+                for (y, sum) in y.iter_mut().zip(sums) {
+                    *y = E::nearest(y.wide() + *sum);
+                }
+            }
+            (Some(bias), add) => {
+                for ((y, sum), bias) in y.iter_mut().zip(sums).zip(bias) {
+                    let old = if add { y.wide() } else { 0.0 };
+                    *y = E::nearest(old + *bias + *sum);
+                }
+            }
+        }
+    }
+}
+
+fn widened(x: &[bf16]) -> Vec<f32> {
+    let mut wide = vec![0.0; x.len()];
+    widen_bf16(bytemuck::cast_slice(x), &mut wide);
+    wide
+}
+
+/// The matrix row by row, its elements rounded to bfloat16s.
+fn rounded(b: Matrix<'_, f32>) -> Vec<f32> {
+    let (k, n) = b.size();
+    let element = |i: usize| bf16::nearest(b.at(i / n, i % n)).wide();
+    (0..k * n).map(element).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn values(len: usize) -> Vec<bf16> {
+        (0..len).map(|i| bf16::from_f32((i * 7919 % 1009) as f32 / 1009.0 - 0.5)).collect()
+    }
+
+    fn close(ours: &[f32], exact: &[f64]) {
+        assert_eq!(ours.len(), exact.len());
+        for (ours, exact) in ours.iter().zip(exact) {
+            assert!(
+                (f64::from(*ours) - exact).abs() <= 1e-5 * exact.abs() + 1e-4,
+                "{ours} {exact}"
+            );
+        }
+    }
+
+    /// Shapes with and without rests of tiles, vectors and pairs.
+    const SHAPES: [(usize, usize, usize); 5] =
+        [(1, 2, 1), (7, 16, 40), (1030, 128, 128), (13, 33, 70), (600, 18, 17)];
+
+    #[test]
+    fn products_are_those_of_the_rounded_values() {
+        for ((rows, k, n), dot_product) in SHAPES.into_iter().zip([true, false].repeat(3)) {
+            for dot_product in [dot_product && available(), false] {
+                let (a, b) = (values(rows * k), values(k * n));
+                let weight: Vec<f32> = b.iter().map(|b| b.wide()).collect();
+                let bias: Vec<f32> = (0..n).map(|c| c as f32).collect();
+                let mut y = vec![1.0_f32; rows * n];
+                let how = (Some(bias.as_slice()), true);
+                matmul_with(dot_product, &a, Matrix::new(&weight, k, n), how, &mut y);
+                let exact = (0..rows * n).map(|i| {
+                    let (r, c) = (i / n, i % n);
+                    let products = (0..k).map(|j| a[r * k + j].to_f64() * b[j * n + c].to_f64());
+                    1.0 + c as f64 + products.sum::<f64>()
+                });
+                close(&y, &exact.collect::<Vec<_>>());
+            }
+        }
+    }
+
+    #[test]
+    fn products_over_rows_are_those_of_the_rounded_values() {
+        for (rows, m, n) in SHAPES {
+            for dot_product in [available(), false] {
+                let (a, b) = (values(rows * m), values(rows * n));
+                let ours = over_rows_with(dot_product, &a, &b, (m, n));
+                let exact = (0..m * n).map(|i| {
+                    let (c, d) = (i / n, i % n);
+                    let rows = 0..rows;
+                    rows.map(|r| a[r * m + c].to_f64() * b[r * n + d].to_f64()).sum::<f64>()
+                });
+                close(&ours, &exact.collect::<Vec<_>>());
+            }
+        }
+    }
+
+    #[test]
+    fn a_transposed_weight_and_a_rounded_result() {
+        let (rows, k, n) = (10, 6, 5);
+        let (a, weight) = (values(rows * k), vec![0.5_f32; k * n]);
+        let (mut wide, mut narrow) = (vec![0.0_f32; rows * n], vec![bf16::ZERO; rows * n]);
+        let weight = Matrix::new(&weight, n, k).transpose();
+        matmul_bf16(&a, weight, None, &mut wide, false);
+        matmul_bf16(&a, weight, None, &mut narrow, false);
+        for (wide, narrow) in wide.iter().zip(narrow) {
+            assert_eq!(bf16::from_f32(*wide), narrow);
+        }
+    }
+}
