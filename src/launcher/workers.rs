@@ -9,6 +9,7 @@ use super::supervise::supervise;
 use crate::data::dgl::PartitionConfig;
 use crate::error::{Error, Result};
 use crate::event::Event;
+use crate::spill::share_one_heap;
 use crate::worker::{RunConfig, Surroundings};
 
 /// A run on a small graph that stands for a larger one.
@@ -32,6 +33,7 @@ pub(super) fn run_workers(
     if config.threads == 0 {
         return Err(Error::config("threads", "at least one thread is needed"));
     }
+    share_one_heap();
     sweep(&config.spill_dir);
     let world_size = partitions.book().num_parts();
     let (folder, control) =

@@ -2,11 +2,21 @@
 //! would keep the pages of the tensors it has spilled.
 #![allow(unsafe_code)] // two calls of the C library
 
+/// All threads share one heap from here on: of the heaps that glibc makes for others the free end is never given back.
+///
+/// Called by the launcher, and so before any process of a run has a second thread; with the first, glibc's choice is made.
+pub fn share_one_heap() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    // SAFETY: mallopt takes two integers and changes settings of the allocator only.
+    unsafe {
+        libc::mallopt(libc::M_ARENA_MAX, 1);
+    }
+}
+
 /// Keeps freed memory for the next tensor, until [`give_memory_back`] is called: pages that are given back and taken again
 /// for each tensor cost as much as filling them.
 ///
-/// Left alone, glibc maps large blocks one by one and returns them when they are freed, trims its heap now and then, and has
-/// a heap for each thread, whose end cannot be given back. Called once, at the start of a worker. `scale` is 1, or less for a small stand-in of a run, where blocks are smaller, too.
+/// Left alone, glibc maps large blocks one by one and returns them when they are freed, and trims its heap now and then. Called once, at the start of a worker. `scale` is 1, or less for a small stand-in of a run, where blocks are smaller, too.
 pub fn prepare_allocator(scale: f64) {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     // SAFETY: mallopt takes two integers and changes settings of the allocator only.
@@ -14,7 +24,6 @@ pub fn prepare_allocator(scale: f64) {
         // The largest threshold glibc takes; blocks beyond it are mapped as before.
         libc::mallopt(libc::M_MMAP_THRESHOLD, (f64::from(32 << 20) * scale) as i32);
         libc::mallopt(libc::M_TRIM_THRESHOLD, i32::MAX);
-        libc::mallopt(libc::M_ARENA_MAX, 1);
     }
 }
 

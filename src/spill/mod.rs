@@ -16,7 +16,9 @@ mod value;
 
 pub use dtype::{ComputeDtype, SpillDtype};
 pub(crate) use dtype::{read_narrow, write_narrow};
-pub use heap::{give_memory_back, prepare_allocator, prepare_allocator_for_batches};
+pub use heap::{
+    give_memory_back, prepare_allocator, prepare_allocator_for_batches, share_one_heap,
+};
 pub use manager::{Masks, PartitionDataManager};
 pub use pointer::{Pinned, Pointer, PointerTensor};
 pub use store::{SpillReader, SpillStore, SpillWriter};
