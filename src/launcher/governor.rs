@@ -147,7 +147,7 @@ impl Governor {
             size(bytes),
             self.control.rank(rank).phase()
         );
-        let hint = "raise --memory-budget, lower --resident or --hidden, or cut the graph into more partitions";
+        let hint = "raise --memory-budget, lower --resident, --hidden or --batch-size, or cut the graph into more partitions";
         Err(Error::Worker { problem, hint: Some(hint.to_owned()), exit: exit::OUT_OF_RESOURCES })
     }
 }

@@ -48,6 +48,11 @@ impl<T: Send + 'static> Batches<T> {
         Batches { next: 0, steps, threads: threads.collect(), inline: None }
     }
 
+    /// How many batches are still to come.
+    pub fn steps_left(&self) -> usize {
+        self.steps - self.next
+    }
+
     fn batch(&self, step: usize) -> Result<T> {
         if let Some(sample) = &self.inline {
             return sample(step);
