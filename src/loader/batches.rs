@@ -48,6 +48,11 @@ impl<T: Send + 'static> Batches<T> {
         Batches { next: 0, steps, threads: threads.collect(), inline: None }
     }
 
+    /// Whether each batch is sampled when it is asked for.
+    pub fn is_on_demand(&self) -> bool {
+        self.inline.is_some()
+    }
+
     /// How many batches are still to come.
     pub fn steps_left(&self) -> usize {
         self.steps - self.next

@@ -35,9 +35,6 @@ pub struct SampledTrainer<'a> {
     pub loader: &'a DataLoader,
     /// How gradients are put together.
     pub reduce: Reduce,
-    /// Whether ranks take turns at making their batches and computing with them, instead of doing so side by side. The loader
-    /// must sample on demand then.
-    pub in_turns: bool,
 }
 
 /// A pass over all batches, over all ranks.
@@ -60,7 +57,8 @@ type Counts = [f64; 11];
 impl SampledTrainer<'_> {
     /// One pass (epochs count from 1): for each batch a forward and a backward pass, one collective, and the optimizer's update,
     /// the same on every rank; with learned rows, three more collectives per node type, and the update of the batches' rows. In
-    /// `room` bytes the rows of the most frequent nodes are kept. The rank has no turn when this is called, nor afterwards.
+    /// `room` bytes the rows of the most frequent nodes are kept. The rank has no turn when this is called, nor afterwards; if the
+    /// loader samples on demand, it takes one for each batch and what is computed with it, else ranks work side by side.
     pub fn pass(
         &self,
         epoch: u32,
@@ -74,14 +72,15 @@ impl SampledTrainer<'_> {
         let mut rows = self.loader.sampler().row_bytes();
         self.loader.keep_rows(room)?;
         let mut all = self.loader.epoch(epoch);
+        let in_turns = all.is_on_demand();
         for step in 0.. {
-            if self.in_turns && all.steps_left() > 0 {
+            if in_turns && all.steps_left() > 0 {
                 manager.callback_func()?;
             }
             let Some(batch) = all.next().transpose()? else { break };
             let (gradient, [loss, batches, a, b, c, seeds]) = self.step(&batch, epoch, step)?;
             drop(batch);
-            if self.in_turns {
+            if in_turns {
                 manager.precall_func()?;
             }
             manager.set_phase(Phase::GatherGrads);

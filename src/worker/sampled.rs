@@ -64,11 +64,6 @@ pub(super) fn relations_loader(
     finish_loader(setup, here, (config, sampling), (graph, sampler), first)
 }
 
-/// Whether only some ranks at a time may have a batch in memory.
-pub(super) fn in_turns(config: &RunConfig) -> bool {
-    config.resident.is_some()
-}
-
 /// What the index of a partition holds.
 fn index(config: &RunConfig, sampling: &SamplingConfig) -> IndexConfig {
     IndexConfig {
@@ -95,11 +90,7 @@ fn finish_loader(
     let sampler = sampler.output_node_feature(LABELS, labels);
     let seeds = train_nodes(setup, first)?;
     let hooks = (&**group, &**manager as _);
-    let mut how = sampling.loader(config.seed);
-    if in_turns(config) {
-        how.sampler_threads = 0;
-    }
-    DataLoader::new(Arc::new(graph), seeds, sampler, how, hooks)
+    DataLoader::new(Arc::new(graph), seeds, sampler, sampling.loader(config.seed), hooks)
 }
 
 /// Writes the index of the rank's partition, waits for those of the others, and opens the whole graph: one collective. `drawn`

@@ -101,7 +101,6 @@ fn train_whole(
         model: &batches,
         loader,
         reduce: how.reduce,
-        in_turns: sampled::in_turns(config),
     });
     let all_rows = |logits: &Tensor| match &mfgs {
         Some(mfgs) => mfgs.spread(logits),
@@ -159,7 +158,6 @@ fn train_relations(
         model: batches,
         loader,
         reduce: how.reduce,
-        in_turns: sampled::in_turns(config),
     });
     run(&trainer, here, (config, resumed), samples, &results)
 }

@@ -75,9 +75,8 @@ fn train(
         constants: Constants::default(),
     };
     let batches = GraphBatches { model: &*stack, edge_types: true };
-    let (reduce, in_turns) = (how.reduce, false);
     let trainer =
-        SampledTrainer { full: &full, model: &batches, loader: &loader, reduce, in_turns };
+        SampledTrainer { full: &full, model: &batches, loader: &loader, reduce: how.reduce };
     let sgd = OptimizerConfig::Sgd { lr: LR, momentum: 0.0, weight_decay: 0.0 };
     let mut optimizer = Optimizer::new(sgd, manager)?;
     for epoch in 1..=how.epochs {
