@@ -1,6 +1,6 @@
 //! Dense products of tall matrices of bfloat16s, with sums in single precision.
 //!
-//! As those of [`matmul`](super::matmul), in blocks of a fixed size with sums in a fixed order: the same bits with any number
+//! As those of [`matmul`](super::matmul()), in blocks of a fixed size with sums in a fixed order: the same bits with any number
 //! of threads. Processors without a dot product of bfloat16s (and odd numbers of columns, whose rows are no pairs) get the
 //! product of the same values in single precision.
 
