@@ -19,7 +19,8 @@ use sar::testing::on_ranks;
 
 fn main() -> anyhow::Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let json = arguments.first().ok_or_else(|| anyhow::anyhow!("which partition JSON?"))?;
+    let karate = concat!(env!("CARGO_MANIFEST_DIR"), "/data/karate/karate.json");
+    let json = arguments.first().map_or(karate, String::as_str);
     let fanouts = arguments.get(1).map_or("15,10,5", String::as_str);
     let fanouts = fanouts.split(',').map(|f| Ok(Fanout::Total(f.parse()?)));
     let fanouts = fanouts.collect::<anyhow::Result<Vec<_>>>()?;
