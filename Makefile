@@ -19,9 +19,10 @@ demo: build
 	$(BIN) generate --nodes 4000 --edges 60000 --features 32 --classes 8 --num-parts 4 --out target/demo/graph
 	$(BIN) --part-json target/demo/graph/g.json --world-size 4 --epochs 25 --hidden 64 --out target/demo/run
 
-# Kernels, then whole epochs beside DGL in memory.
+# Kernels alone and beside DGL's, then whole epochs beside DGL in memory.
 bench: build
 	cargo bench --locked --bench kernels
+	$(DGL_PYTHON) benches/kernels_against_dgl.py
 	python3 benches/against_dgl.py --python $(DGL_PYTHON)
 
 libtorch:

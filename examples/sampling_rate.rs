@@ -2,7 +2,7 @@
 //! `benches/sampling_against_dgl.py rate` does with DGL. With a share of memory for rows of features (in MiB), features are read,
 //! too, and the bytes that batches need are compared with those that are read.
 //!
-//!     cargo run --release --example sampling_rate -- g.json [FANOUTS] [BATCH SIZE] [THREADS] [BATCHES] [MIB OF ROWS]
+//!     cargo run --release --example sampling_rate -- [G.JSON [FANOUTS [BATCH SIZE [THREADS [BATCHES [MIB OF ROWS]]]]]]
 
 use std::path::Path;
 use std::sync::Arc;

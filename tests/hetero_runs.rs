@@ -5,9 +5,11 @@
 mod common;
 #[path = "common/karate.rs"]
 mod karate;
+#[path = "common/uneven.rs"]
+mod uneven;
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use assert_cmd::Command;
 use common::repository;
@@ -15,37 +17,12 @@ use karate::{assert_close, check_curve, check_step, tensors};
 use predicates::str::contains;
 use sar::data::dgl::{Partition, PartitionConfig};
 use sar::data::original_places;
+use uneven::{metrics, repartitioned, train, uneven, weights};
 
 const STEPS: &str = "hetero_steps";
 
-fn uneven() -> PathBuf {
-    repository("tests/fixtures/hetero_uneven/g.json")
-}
-
-/// The graph in other partitions; those of "range" have the original order of nodes.
-fn repartitioned(folder: &Path, parts: usize, method: &str) -> PathBuf {
-    let out = folder.join(format!("p{parts}"));
-    let mut command = Command::cargo_bin("sar-single").unwrap();
-    command.args(["partition", "--method", method, "--num-parts", &parts.to_string()]);
-    command.arg("--part-json").arg(uneven()).arg("--out").arg(&out).assert().success();
-    out.join("g.json")
-}
-
-fn train(graph: &Path, folder: &Path, flags: &str) -> Command {
-    let mut command = Command::cargo_bin("sar-single").unwrap();
-    command.arg("--part-json").arg(graph).arg("--out").arg(folder.join("run"));
-    command.arg("--spill-dir").arg(folder.join("spill")).args(flags.split_whitespace());
-    command.args(["--hidden", "6", "--layers", "2"]);
-    command
-}
-
 fn file(path: &Path) -> Vec<u8> {
     std::fs::read(path).unwrap()
-}
-
-fn metrics(folder: &Path) -> Vec<serde_json::Value> {
-    let text = std::fs::read_to_string(folder.join("run/metrics.jsonl")).unwrap();
-    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
 fn predict(folder: &Path, name: &str, flags: &[&str]) -> Vec<u8> {
@@ -130,7 +107,7 @@ fn a_resumed_run_ends_in_the_same_bits_whatever_its_memory() {
         let losses: Vec<_> = metrics(folder.path()).iter().map(|l| l["loss"].clone()).collect();
         let names = std::fs::read_dir(folder.path().join("run")).unwrap();
         assert_eq!(names.count(), 4, "nothing is left behind");
-        (file(&folder.path().join("run/model.safetensors")), losses)
+        (weights(folder.path()), losses)
     };
     let whole = run(&["12"], "1GiB");
     assert!(whole == run(&["12"], "min"));
@@ -146,11 +123,11 @@ fn early_stopping_keeps_the_best_rows_after_a_stop_too() {
     let (last, epochs) = lines.split_last().unwrap();
     let best = last["epoch"].as_u64().unwrap();
     assert_eq!(epochs.len() as u64, best + 5, "it has stopped early");
-    let stopped = file(&folder.path().join("run/model.safetensors"));
+    let stopped = weights(folder.path());
     let short = tempfile::tempdir().unwrap();
     let flags = format!("--lr 0.05 --dropout 0.2 --seed 4 --epochs {best}");
     train(&uneven(), short.path(), &flags).assert().success();
-    assert!(stopped == file(&short.path().join("run/model.safetensors")));
+    assert!(stopped == weights(short.path()));
     let resumed = tempfile::tempdir().unwrap();
     let flags = format!(
         "--lr 0.05 --dropout 0.2 --patience 5 --seed 4 --checkpoint-every 9 --epochs {}",
@@ -160,7 +137,7 @@ fn early_stopping_keeps_the_best_rows_after_a_stop_too() {
     let mut command = Command::cargo_bin("sar-single").unwrap();
     command.args(["--epochs", "100", "--resume"]).arg(resumed.path().join("run"));
     command.assert().success();
-    assert!(stopped == file(&resumed.path().join("run/model.safetensors")));
+    assert!(stopped == weights(resumed.path()));
 }
 
 #[test]
@@ -186,7 +163,7 @@ fn predictions_are_those_of_the_weights_for_the_labelled_type() {
     command.arg("--init-params").arg(path.join("run/model.safetensors"));
     command.arg("--dump-step").arg(&step).assert().success();
     assert_close("logits", &tensors(&file(&step))["logits"].1, &logits.1);
-    let weights = tensors(&file(&path.join("run/model.safetensors")));
+    let weights = tensors(&weights(path));
     assert_eq!(weights["embeds.author.weight"].0, [10, 6]);
     assert_eq!(weights["linears.field.weight"].0, [6, 2]);
     assert!(weights.contains_key("convs.1.mods.('paper', 'links', 'author').fc_neigh.weight"));
@@ -247,7 +224,7 @@ fn a_graph_with_features_of_one_width_is_homogeneous_unless_asked_otherwise() {
     let shapes = |flags: &str| -> HashMap<String, Vec<usize>> {
         let keys = "--epochs 1 --task regression --label-key age --train-mask-key age";
         train(&graph, folder.path(), &format!("{keys} {flags}")).assert().success();
-        let weights = tensors(&file(&folder.path().join("run/model.safetensors")));
+        let weights = tensors(&weights(folder.path()));
         weights.into_iter().map(|(key, (shape, _))| (key, shape)).collect()
     };
     assert_eq!(shapes("")["convs.0.fc_neigh.weight"], [6, 2]);

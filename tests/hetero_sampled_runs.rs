@@ -6,43 +6,15 @@ mod common;
 #[path = "common/karate.rs"]
 #[allow(dead_code)]
 mod karate;
+#[path = "common/uneven.rs"]
+mod uneven;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use assert_cmd::Command;
-use common::repository;
 use karate::{assert_close, tensors};
 use predicates::str::contains;
-
-fn uneven() -> PathBuf {
-    repository("tests/fixtures/hetero_uneven/g.json")
-}
-
-/// The graph in other partitions.
-fn repartitioned(folder: &Path, parts: usize) -> PathBuf {
-    let out = folder.join(format!("p{parts}"));
-    let mut command = Command::cargo_bin("sar-single").unwrap();
-    command.args(["partition", "--method", "range", "--num-parts", &parts.to_string()]);
-    command.arg("--part-json").arg(uneven()).arg("--out").arg(&out).assert().success();
-    out.join("g.json")
-}
-
-fn train(graph: &Path, folder: &Path, flags: &str) -> Command {
-    let mut command = Command::cargo_bin("sar-single").unwrap();
-    command.arg("--part-json").arg(graph).arg("--out").arg(folder.join("run"));
-    command.arg("--spill-dir").arg(folder.join("spill")).args(flags.split_whitespace());
-    command.args(["--hidden", "6", "--layers", "2"]);
-    command
-}
-
-fn weights(folder: &Path) -> Vec<u8> {
-    std::fs::read(folder.join("run/model.safetensors")).unwrap()
-}
-
-fn metrics(folder: &Path) -> Vec<serde_json::Value> {
-    let text = std::fs::read_to_string(folder.join("run/metrics.jsonl")).unwrap();
-    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
-}
+use uneven::{metrics, repartitioned, train, uneven, weights};
 
 fn losses(folder: &Path) -> Vec<f64> {
     let lines = metrics(folder).into_iter().filter(|line| line["event"] == "epoch");
@@ -52,7 +24,7 @@ fn losses(folder: &Path) -> Vec<f64> {
 #[test]
 fn a_batch_of_everything_gives_the_full_graphs_curve() {
     let folder = tempfile::tempdir().unwrap();
-    let graph = repartitioned(folder.path(), 1);
+    let graph = repartitioned(folder.path(), 1, "range");
     for (model, fanouts) in [
         ("sage --edge-weight-key weight", "-1,-1"),
         (
@@ -87,7 +59,7 @@ const STATEFUL: &str = "--mode sample --fanouts 2,3 --batch-size 2 --dropout 0.3
 #[test]
 fn the_same_seed_gives_the_same_weights_whatever_runs_them() {
     let source = tempfile::tempdir().unwrap();
-    let graph = repartitioned(source.path(), 3);
+    let graph = repartitioned(source.path(), 3, "range");
     let run = |more: &str| {
         let folder = tempfile::tempdir().unwrap();
         let flags = format!("{STATEFUL} --epochs 3 {more}");

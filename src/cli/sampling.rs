@@ -35,7 +35,7 @@ pub(super) struct SamplingArgs {
     #[arg(long, value_name = "N", help_heading = "Training")]
     batch_size: Option<usize>,
     /// Threads of each worker that sample ahead in --mode sample, while all workers compute side by side; with 0, workers take
-    /// turns at drawing a batch and computing with it [default: 0; with --task link 1]
+    /// turns at drawing a batch and computing with it [default: 0]
     #[arg(long, value_name = "N", help_heading = "Training")]
     sampler_threads: Option<usize>,
     /// How the workers' gradients become one in --mode sample [default: mean]
@@ -44,11 +44,11 @@ pub(super) struct SamplingArgs {
 }
 
 impl SamplingArgs {
-    /// The configuration for a model of `layers` layers that predicts edges or something else; `None` for full-batch training.
+    /// The configuration for a model of `layers` layers; `None` for full-batch training.
     ///
     /// # Errors
     /// If flags of the other mode are given.
-    pub(super) fn config(self, layers: usize, link: bool) -> Result<Option<SamplingConfig>> {
+    pub(super) fn config(self, layers: usize) -> Result<Option<SamplingConfig>> {
         let SamplingArgs { mode, fanouts, replace, edge_prob, batch_size, sampler_threads, reduce } =
             self;
         if mode == Mode::Full {
@@ -74,7 +74,7 @@ impl SamplingArgs {
             replace,
             edge_probability: edge_prob,
             batch_size: batch_size.unwrap_or(defaults.batch_size),
-            sampler_threads: sampler_threads.unwrap_or(usize::from(link)),
+            sampler_threads: sampler_threads.unwrap_or_default(),
             reduce: reduce.unwrap_or_default(),
         }))
     }

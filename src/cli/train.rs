@@ -203,7 +203,7 @@ pub(super) fn config(args: TrainArgs, run_args: RunArgs) -> Result<RunConfig> {
         patience: args.patience,
         checkpoint_every: args.checkpoint_every,
         epochs,
-        sampling: args.sampling.config(model.num_graphs(), link.is_some())?,
+        sampling: args.sampling.config(model.num_graphs())?,
         link,
         model,
         seed: args.seed,

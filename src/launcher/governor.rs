@@ -151,3 +151,97 @@ impl Governor {
         Err(Error::Worker { problem, hint: Some(hint.to_owned()), exit: exit::OUT_OF_RESOURCES })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GIB: u64 = 1 << 30;
+
+    fn limits(budget: u64, resident: Option<usize>) -> Limits {
+        Limits { budget, resident, all_fits: false }
+    }
+
+    /// A governor of four workers that has seen the largest of them take a gibibyte.
+    fn governor(limits: Limits) -> (Governor, Arc<Control>) {
+        let slots = limits.resident.unwrap_or(1);
+        let control = Arc::new(Control::in_memory(4, slots).unwrap());
+        let mut governor = Governor::new(control.clone(), limits);
+        governor.watch(usage(2 * GIB)).unwrap();
+        (governor, control)
+    }
+
+    fn usage(sum: u64) -> Usage {
+        Usage { sum, largest: (2, GIB) }
+    }
+
+    /// Every rank begins another turn.
+    fn turn(control: &Control) {
+        (0..4).for_each(|rank| control.rank(rank).count_turn());
+    }
+
+    #[test]
+    fn a_second_worker_is_resident_where_there_is_room_for_it() {
+        let share = |left: u64| (left as f64 * SAFETY) as u64 / 4;
+        let room = |resident, budget| limits(budget, resident).room(4, (1, 2 * GIB), GIB);
+        assert_eq!(room(None, 8 * GIB), (2, share(5 * GIB)));
+        assert_eq!(room(None, 3 * GIB), (1, share(GIB)));
+        assert_eq!(room(None, GIB), (1, 0));
+        assert_eq!(room(Some(1), 8 * GIB), (1, share(6 * GIB)));
+        assert_eq!(room(Some(4), 8 * GIB), (4, share(3 * GIB)));
+        assert_eq!(limits(8 * GIB, None).room(1, (1, 2 * GIB), GIB).0, 1);
+    }
+
+    #[test]
+    fn shares_grow_until_the_budget_is_used_and_shrink_when_it_is_exceeded() {
+        let (mut governor, control) = governor(limits(8 * GIB, None));
+        assert_eq!((control.slots(), control.parked_share()), (1, 0));
+        governor.epoch(2 * GIB);
+        let first = control.parked_share();
+        assert_eq!(control.slots(), 2);
+        assert!(first > GIB);
+        governor.epoch(4 * GIB);
+        let second = control.parked_share();
+        assert!(second > first && second <= 2 * GIB);
+        governor.epoch(8 * GIB);
+        assert_eq!(control.parked_share(), second);
+
+        let halved = (second / 2) >> 10 << 10;
+        turn(&control);
+        governor.watch(usage(9 * GIB)).unwrap();
+        assert_eq!(control.parked_share(), halved);
+        // Nobody has had a turn since.
+        governor.watch(usage(9 * GIB)).unwrap();
+        assert_eq!(control.parked_share(), halved);
+        governor.epoch(4 * GIB);
+        assert_eq!(control.parked_share(), halved, "not raised again");
+    }
+
+    #[test]
+    fn the_run_ends_when_nothing_is_left_to_give_up() {
+        let (mut governor, control) = governor(limits(8 * GIB, None));
+        governor.epoch(2 * GIB);
+        let mut slots = Vec::new();
+        let error = loop {
+            turn(&control);
+            match governor.watch(usage(9 * GIB)) {
+                Ok(()) => slots.push(control.slots()),
+                Err(error) => break error,
+            }
+        };
+        assert_eq!(error.exit_code(), exit::OUT_OF_RESOURCES);
+        assert!(error.to_string().contains("rank 2 takes the most"), "{error}");
+        assert_eq!((control.parked_share(), slots.last()), (0, Some(&1)));
+    }
+
+    #[test]
+    fn what_fits_is_kept_from_the_start_and_min_keeps_nothing() {
+        let all_fits = Limits { all_fits: true, ..limits(8 * GIB, None) };
+        let (_governor, control) = governor(all_fits);
+        assert_eq!(control.slots(), 2);
+        assert!(control.parked_share() > GIB);
+        let (mut governor, control) = self::governor(limits(0, None));
+        governor.epoch(2 * GIB);
+        assert_eq!((control.slots(), control.parked_share()), (1, 0));
+    }
+}

@@ -33,7 +33,7 @@ pub(super) struct MemorySampler {
     samples: usize,
     last: Instant,
     peak: u64,
-    recent: u64,
+    recent: Option<u64>,
 }
 
 /// A process when its proportional set size was last read.
@@ -50,7 +50,7 @@ impl MemorySampler {
             samples: 0,
             last: Instant::now(),
             peak: 0,
-            recent: 0,
+            recent: None,
         }
     }
 
@@ -89,7 +89,7 @@ impl MemorySampler {
         }
         self.samples += 1;
         self.peak = self.peak.max(usage.sum);
-        self.recent = self.recent.max(usage.sum);
+        self.recent = self.recent.max(Some(usage.sum));
         Some(usage)
     }
 
@@ -98,9 +98,9 @@ impl MemorySampler {
         self.peak
     }
 
-    /// The largest sum of a sample since this was last asked for, in bytes.
-    pub(super) fn take_recent(&mut self) -> u64 {
-        std::mem::take(&mut self.recent)
+    /// The largest sum of a sample since this was last asked for, in bytes; `None` if there was no sample.
+    pub(super) fn take_recent(&mut self) -> Option<u64> {
+        self.recent.take()
     }
 }
 

@@ -187,8 +187,9 @@ impl Supervisor {
                     );
                 }
                 Ok(Input::Event(event)) => {
-                    if matches!(event, Event::Epoch(_)) {
-                        self.governor.epoch(self.memory.take_recent());
+                    let epoch = matches!(event, Event::Epoch(_));
+                    if let Some(peak) = epoch.then(|| self.memory.take_recent()).flatten() {
+                        self.governor.epoch(peak);
                     }
                     if let Err(error) = on_event(event, self.memory.peak()) {
                         self.fail(error);

@@ -27,8 +27,8 @@ pub fn prepare_allocator(scale: f64) {
     }
 }
 
-/// As [`prepare_allocator`], for a worker that does not pause while it trains: blocks of any size come from the heap, which
-/// keeps them. The features of a batch are many megabytes, and batches follow one another.
+/// As [`prepare_allocator`], for a worker that trains on batches: blocks of any size come from the heap, which keeps them until
+/// the next pause. The features of a batch are many megabytes, and batches follow one another.
 ///
 /// Called once, instead of the other.
 pub fn prepare_allocator_for_batches() {

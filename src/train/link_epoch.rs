@@ -25,6 +25,7 @@ impl Training<'_> {
         trainer: &LinkTrainer<'_>,
         loaders: &LinkLoaders,
     ) -> Result<EpochReport> {
+        let turns = trainer.manager.lock().turns();
         self.epoch += 1;
         let lr = self.set_learning_rate();
         let begin = Instant::now();
@@ -41,7 +42,7 @@ impl Training<'_> {
             lr,
             validation,
             epoch_s,
-            lock_turns: 0,
+            lock_turns: trainer.manager.lock().turns() - turns,
             io: pass.io,
             samples: Some(pass.samples),
         })

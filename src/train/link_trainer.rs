@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use tch::{Kind, Tensor};
 
+use super::batch_turn::with_next_batch;
 use super::sampled::{FEATURES, block_graphs};
 use super::update::{Reduce, update};
 use crate::comm::{NoHooks, ProcessGroup, all_gather};
@@ -64,7 +65,7 @@ pub struct LinkEvaluation {
 
 impl LinkTrainer<'_> {
     /// One pass over the loader's edges (epochs count from 1): for each batch a forward and a backward pass, one collective, and the
-    /// optimizer's update, the same on every rank.
+    /// optimizer's update, the same on every rank. Turns are as in [`SampledTrainer::pass`](super::SampledTrainer::pass).
     pub fn pass(
         &self,
         loader: &DistEdgeDataLoader,
@@ -76,8 +77,11 @@ impl LinkTrainer<'_> {
         manager.lock().status().set_epoch(epoch);
         let mut totals = [0.0; 7];
         let mut before = (manager.store().counters().totals(), loader.sampler().row_bytes());
-        for (step, batch) in loader.epoch(epoch).enumerate() {
-            let (gradient, loss, batches) = self.step(loader, &batch?, (epoch, step))?;
+        let mut all = loader.epoch(epoch);
+        for step in 0.. {
+            let work = |batch: &EdgeBatch| self.step(loader, batch, (epoch, step));
+            let step = with_next_batch(manager, &mut all, work)?;
+            let Some((gradient, loss, batches)) = step else { break };
             manager.set_phase(Phase::GatherGrads);
             let now = (manager.store().counters().totals(), loader.sampler().row_bytes());
             let rows = now.1 - before.1;
@@ -144,13 +148,18 @@ impl LinkTrainer<'_> {
         self.score.forward(tape, &rows, [&both(0)?, &both(1)?])
     }
 
-    /// Scores the loader's edges, each once, and the pairs drawn for them: the same pairs each time. Two collectives; every rank
-    /// then has all scores (4 bytes for each edge and pair).
+    /// Scores the loader's edges, each once, and the pairs drawn for them: the same pairs each time; in one turn, if batches are
+    /// sampled on demand. Two collectives; every rank then has all scores (4 bytes for each edge and pair).
     pub fn evaluate(&self, loader: &DistEdgeDataLoader) -> Result<LinkEvaluation> {
         let LinkTrainer { manager, group, parameters, .. } = self;
         let (mut edges, mut others) = (Vec::new(), Vec::new());
+        let batches = loader.epoch(0);
+        let in_turn = batches.is_on_demand();
+        if in_turn {
+            manager.callback_func()?;
+        }
         // A rank with fewer batches than others would repeat them behind its own.
-        for batch in loader.epoch(0).take(loader.own_len()) {
+        for batch in batches.take(loader.own_len()) {
             let batch = batch?;
             let neighbourhood = &batch.neighbourhood;
             let graphs = block_graphs(manager, loader.graph(), neighbourhood, self.edge_types)?;
@@ -161,6 +170,9 @@ impl LinkTrainer<'_> {
             let (of_edges, of_others) = tensor::slice::<f32>(&scores).split_at(batch.edges.len());
             edges.extend_from_slice(of_edges);
             others.extend_from_slice(of_others);
+        }
+        if in_turn {
+            manager.precall_func()?;
         }
         let gather = |values: &[f32]| -> Result<Tensor> {
             let all = all_gather(*group, Tensor::f_from_slice(values)?, &NoHooks)?;

@@ -1,6 +1,7 @@
 //! Training, on full graphs and on sampled neighbourhoods: epochs, evaluation, checkpoints.
 
 mod batch_model;
+mod batch_turn;
 mod checkpoint;
 mod class_table;
 mod counts;

@@ -5,6 +5,7 @@ use std::rc::Rc;
 use tch::{Kind, Tensor};
 
 use super::batch_model::BatchModel;
+use super::batch_turn::with_next_batch;
 use super::trainer::Trainer;
 use super::update::{Reduce, update};
 use crate::dist::GraphSource;
@@ -58,7 +59,9 @@ impl SampledTrainer<'_> {
     /// One pass (epochs count from 1): for each batch a forward and a backward pass, one collective, and the optimizer's update,
     /// the same on every rank; with learned rows, three more collectives per node type, and the update of the batches' rows. In
     /// `room` bytes the rows of the most frequent nodes are kept. The rank has no turn when this is called, nor afterwards; if the
-    /// loader samples on demand, it takes one for each batch and what is computed with it, else ranks work side by side.
+    /// loader samples on demand, it takes one for each batch and what is computed with it, else ranks work side by side. (Batches
+    /// that are requested from other ranks, by a [`CollectiveGraph`](crate::dist::CollectiveGraph), need the manager as that
+    /// graph's hooks then: a rank that waits for answers while it has its turn would wait for ever.)
     pub fn pass(
         &self,
         epoch: u32,
@@ -72,17 +75,9 @@ impl SampledTrainer<'_> {
         let mut rows = self.loader.sampler().row_bytes();
         self.loader.keep_rows(room)?;
         let mut all = self.loader.epoch(epoch);
-        let in_turns = all.is_on_demand();
         for step in 0.. {
-            if in_turns && all.steps_left() > 0 {
-                manager.callback_func()?;
-            }
-            let Some(batch) = all.next().transpose()? else { break };
-            let (gradient, [loss, batches, a, b, c, seeds]) = self.step(&batch, epoch, step)?;
-            drop(batch);
-            if in_turns {
-                manager.precall_func()?;
-            }
+            let step = with_next_batch(manager, &mut all, |batch| self.step(batch, epoch, step))?;
+            let Some((gradient, [loss, batches, a, b, c, seeds])) = step else { break };
             manager.set_phase(Phase::GatherGrads);
             self.model.update_rows(optimizer.lr(), group)?;
             let before = std::mem::replace(&mut io, manager.store().counters().totals());

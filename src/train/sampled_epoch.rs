@@ -8,8 +8,8 @@ use crate::error::Result;
 use crate::event::{EpochReport, Scores};
 
 impl Training<'_> {
-    /// One epoch: all ranks leave their turns and train side by side on sampled batches; then they take turns again for an
-    /// evaluation on the full graph.
+    /// One epoch: all ranks leave their turns for a [pass](SampledTrainer::pass) over sampled batches; then they take turns again
+    /// for an evaluation on the full graph.
     ///
     /// Seconds and bytes of the report are those of the pass over the batches, and so are loss and training score; validation and
     /// test scores are the evaluation's.

@@ -59,7 +59,7 @@ pub(super) fn train_link(
     }
     let loaders = loaders((&setup, &whole.graph), here, config, (link, sampling))?;
     setup.sync(&parameters)?;
-    // From here on all ranks work side by side.
+    // From here on ranks take turns for their batches, or none at all.
     setup.manager.precall_func()?;
     let trainer = LinkTrainer {
         manager: &setup.manager,

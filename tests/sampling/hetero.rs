@@ -27,6 +27,7 @@ use sar::train::{
 use tch::{Kind, Tensor};
 
 use crate::common;
+use crate::logits;
 use crate::support::{key, open};
 
 const GRAPH: &str = "tests/fixtures/hetero_uneven/g.json";
@@ -125,17 +126,8 @@ fn author_rows(inputs: &[NodeInput]) -> &StoredRows {
 
 fn kinds() -> Vec<ModelKind> {
     let heads = Heads { heads: 2, attention_dropout: 0.2 };
-    let mut kinds = vec![ModelKind::Gat(heads), ModelKind::Gatv2(heads)];
-    kinds.push(ModelKind::Sage { aggregator: SageAggregator::Pool, edge_weights: false });
-    for edge_weights in [false, true] {
-        for aggregator in [SageAggregator::Mean, SageAggregator::Gcn] {
-            kinds.push(ModelKind::Sage { aggregator, edge_weights });
-        }
-        for norm in [Norm::Both, Norm::Left, Norm::Right, Norm::None] {
-            kinds.push(ModelKind::Gcn { norm, edge_weights });
-        }
-        kinds.push(ModelKind::Gin { learn_eps: true, edge_weights });
-    }
+    let mut kinds = logits::kinds_of_relations();
+    kinds.extend([ModelKind::Gat(heads), ModelKind::Gatv2(heads)]);
     kinds
 }
 

@@ -20,8 +20,8 @@ use tch::{Kind, Tensor};
 use crate::common;
 use crate::support::open;
 
-/// Every layer, with the edge weights where it takes them.
-pub(crate) fn kinds() -> Vec<ModelKind> {
+/// Layers that can be those of a relation, without attention.
+pub(crate) fn kinds_of_relations() -> Vec<ModelKind> {
     let mut kinds = vec![ModelKind::Sage { aggregator: SageAggregator::Pool, edge_weights: false }];
     for edge_weights in [false, true] {
         for aggregator in [SageAggregator::Mean, SageAggregator::Gcn] {
@@ -32,6 +32,12 @@ pub(crate) fn kinds() -> Vec<ModelKind> {
         }
         kinds.push(ModelKind::Gin { learn_eps: true, edge_weights });
     }
+    kinds
+}
+
+/// Every layer, with the edge weights where it takes them.
+pub(crate) fn kinds() -> Vec<ModelKind> {
+    let mut kinds = kinds_of_relations();
     let heads = Heads { heads: 2, attention_dropout: 0.0 };
     kinds.extend([ModelKind::Gat(heads), ModelKind::Gatv2(heads)]);
     kinds.push(ModelKind::Appnp { hops: 3, alpha: 0.1, edge_weights: false });

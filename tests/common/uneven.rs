@@ -1,0 +1,41 @@
+//! Runs of the built binary on a graph whose node types have features of different widths, or none.
+
+use std::path::{Path, PathBuf};
+
+use assert_cmd::Command;
+
+use crate::common::repository;
+
+/// The graph, in two partitions.
+pub(crate) fn uneven() -> PathBuf {
+    repository("tests/fixtures/hetero_uneven/g.json")
+}
+
+/// The graph in other partitions; those of "range" have the original order of nodes.
+pub(crate) fn repartitioned(folder: &Path, parts: usize, method: &str) -> PathBuf {
+    let out = folder.join(format!("p{parts}"));
+    let mut command = Command::cargo_bin("sar-single").unwrap();
+    command.args(["partition", "--method", method, "--num-parts", &parts.to_string()]);
+    command.arg("--part-json").arg(uneven()).arg("--out").arg(&out).assert().success();
+    out.join("g.json")
+}
+
+/// A training that leaves its results in `run` below the folder.
+pub(crate) fn train(graph: &Path, folder: &Path, flags: &str) -> Command {
+    let mut command = Command::cargo_bin("sar-single").unwrap();
+    command.arg("--part-json").arg(graph).arg("--out").arg(folder.join("run"));
+    command.arg("--spill-dir").arg(folder.join("spill")).args(flags.split_whitespace());
+    command.args(["--hidden", "6", "--layers", "2"]);
+    command
+}
+
+/// The lines of the training's metrics.
+pub(crate) fn metrics(folder: &Path) -> Vec<serde_json::Value> {
+    let text = std::fs::read_to_string(folder.join("run/metrics.jsonl")).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// The bytes of the training's weights.
+pub(crate) fn weights(folder: &Path) -> Vec<u8> {
+    std::fs::read(folder.join("run/model.safetensors")).unwrap()
+}
