@@ -8,5 +8,6 @@ use rustix::fs::statvfs;
 pub fn free_space(folder: &Path) -> Option<u64> {
     let existing = folder.ancestors().find(|path| path.exists()).unwrap_or(Path::new("."));
     let disk = statvfs(existing).ok()?;
-    Some(disk.f_bavail.saturating_mul(disk.f_frsize))
+    // Without a size (ramfs) it has no limit of its own.
+    (disk.f_blocks > 0).then(|| disk.f_bavail.saturating_mul(disk.f_frsize))
 }

@@ -12,11 +12,20 @@ pub(crate) struct SmallDisk {
 impl SmallDisk {
     /// One of so many bytes; `None` where this user may not mount.
     pub(crate) fn mount(bytes: u64) -> Option<Self> {
+        Self::mount_kind("tmpfs", bytes)
+    }
+
+    /// One that has no size after all, and cannot reserve.
+    pub(crate) fn mount_simple() -> Option<Self> {
+        Self::mount_kind("ramfs", 0)
+    }
+
+    fn mount_kind(kind: &str, bytes: u64) -> Option<Self> {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("disk");
         std::fs::create_dir(&path).unwrap();
         let mounted = Command::new("mount")
-            .args(["-t", "tmpfs", "-o", &format!("size={bytes}"), "tmpfs"])
+            .args(["-t", kind, "-o", &format!("size={bytes}"), kind])
             .arg(&path)
             .status()
             .is_ok_and(|status| status.success());
