@@ -69,15 +69,31 @@ pub(crate) fn empty(shape: &[i64], kind: Kind) -> Result<Tensor> {
 
 /// A CPU tensor of zeros.
 pub(crate) fn zeros(shape: &[i64], kind: Kind) -> Result<Tensor> {
-    Ok(empty(shape, kind)?.f_zero_()?)
+    let mut tensor = empty(shape, kind)?;
+    bytes_mut(&mut tensor).par_chunks_mut(BLOCK_BYTES).for_each(|block| block.fill(0));
+    Ok(tensor)
+}
+
+/// `sum += x`; both have the same shape and the same real kind.
+pub(crate) fn add(sum: &mut Tensor, x: &Tensor) -> Result<()> {
+    let x = x.f_contiguous()?;
+    with_real!(sum.kind(), T => {
+        let block = BLOCK_BYTES / size_of::<T>();
+        let blocks = slice_mut::<T>(sum).par_chunks_mut(block).zip(slice::<T>(&x).par_chunks(block));
+        blocks.for_each(|(sum, x)| sum.iter_mut().zip(x).for_each(|(sum, x)| *sum += x));
+        Ok(())
+    })
 }
 
 /// Where the system has huge pages for who asks, rows of a large tensor are found, and its pages got, in a fraction of the
 /// time.
 fn ask_for_huge_pages(tensor: &Tensor) {
     const HUGE: usize = 2 << 20;
+    const PAGE: usize = 4 << 10;
     let begin = tensor.data_ptr() as usize;
-    let (first, end) = (begin.next_multiple_of(HUGE), (begin + check(tensor)) / HUGE * HUGE);
+    // A block that the allocator has mapped for itself begins with a few bytes of the allocator's.
+    let first = begin.saturating_sub(PAGE).next_multiple_of(HUGE);
+    let end = (begin + check(tensor)) / HUGE * HUGE;
     if first < end {
         // SAFETY: the range lies inside the tensor's own memory, whose contents the advice does not change. It only fails
         // where there are no huge pages.
@@ -97,6 +113,9 @@ pub(crate) fn copy(tensor: &Tensor) -> Result<Tensor> {
 /// Rows that one thread works on at a time: enough to be efficient, few enough to stay in a cache and to balance threads.
 /// Fixed, so that sums over blocks are the same with any number of threads.
 pub(crate) const BLOCK_ROWS: i64 = 1024;
+
+/// Elements that one thread works on at a time, where rows do not matter.
+const BLOCK_BYTES: usize = 1 << 18;
 
 /// Runs `work` on blocks of `rows` rows (start, length), in parallel; results come in order.
 ///

@@ -13,16 +13,19 @@ pub fn share_one_heap() {
     }
 }
 
-/// Keeps freed memory for the next tensor, until [`give_memory_back`] is called: pages that are given back and taken again
-/// for each tensor cost as much as filling them.
+/// Blocks from this size on, in bytes, are mapped one by one, and returned when they are freed.
+const MAPPED: u32 = 4 << 20;
+
+/// Keeps freed memory below some megabytes for the next tensor, until [`give_memory_back`] is called: pages that are given
+/// back and taken again for each tensor cost as much as filling them. Larger tensors are made of huge pages, which cost
+/// little, and would leave holes in the heap: glibc does not find the place of a freed aligned block again for one of the same size.
 ///
-/// Left alone, glibc maps large blocks one by one and returns them when they are freed, and trims its heap now and then. Called once, at the start of a worker. `scale` is 1, or less for a small stand-in of a run, where blocks are smaller, too.
+/// Called once, at the start of a worker. `scale` is 1, or less for a small stand-in of a run, where blocks are smaller, too.
 pub fn prepare_allocator(scale: f64) {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     // SAFETY: mallopt takes two integers and changes settings of the allocator only.
     unsafe {
-        // The largest threshold glibc takes; blocks beyond it are mapped as before.
-        libc::mallopt(libc::M_MMAP_THRESHOLD, (f64::from(32 << 20) * scale) as i32);
+        libc::mallopt(libc::M_MMAP_THRESHOLD, (f64::from(MAPPED) * scale) as i32);
         libc::mallopt(libc::M_TRIM_THRESHOLD, i32::MAX);
     }
 }

@@ -6,7 +6,7 @@ use tch::Tensor;
 
 use super::dense::{column_sums, dense_product, is_narrow, product_over_rows};
 use super::parameters::Parameter;
-use super::record::{Adjoint, Tape};
+use super::record::{Adjoint, Tape, in_place};
 use super::segment::Code;
 use super::segment_grad::SegmentGrad;
 use super::var::{Target, Var};
@@ -172,15 +172,5 @@ impl Adjoint for LinearAdjoint {
         }
         drop(gy);
         tape.add_grad(onto.as_ref(), gradient)
-    }
-}
-
-/// A gradient for a change in place: itself if nobody else has a handle on it, else a copy.
-fn in_place(gradient: PointerTensor, as_held: bool) -> Result<Tensor> {
-    match (gradient.is_unique(), as_held) {
-        (true, true) => gradient.take_held(),
-        (true, false) => gradient.take(),
-        (false, true) => tensor::copy(&*gradient.pin_held()?),
-        (false, false) => tensor::copy(&*gradient.pin()?),
     }
 }

@@ -214,10 +214,21 @@ impl<'a> Tape<'a> {
         match old {
             None => Ok(new),
             Some(old) => {
-                let sum = old.pin()?.f_add(&*new.pin()?)?;
+                let mut sum = in_place(old, false)?;
+                tensor::add(&mut sum, &*new.pin()?)?;
                 self.manager.track_rows("gradient", sum)
             }
         }
+    }
+}
+
+/// A gradient for a change in place: itself if nobody else has a handle on it, else a copy; as it is held, or wide.
+pub(super) fn in_place(gradient: PointerTensor, as_held: bool) -> Result<Tensor> {
+    match (gradient.is_unique(), as_held) {
+        (true, true) => gradient.take_held(),
+        (true, false) => gradient.take(),
+        (false, true) => tensor::copy(&*gradient.pin_held()?),
+        (false, false) => tensor::copy(&*gradient.pin()?),
     }
 }
 

@@ -193,7 +193,7 @@ impl Adjoint for Rematerialised {
         let (rows, needs) = (segment.rows()?, segment.needs());
         let whole = |v: &Var| {
             let held = segment.manager.held_kind(v.size().iter().skip(1).product(), v.kind());
-            v.needs_grad().then(|| tensor::zeros(v.size(), held)).transpose()
+            v.needs_grad().then(|| tensor::empty(v.size(), held)).transpose()
         };
         let input_gradients = segment.inputs.iter().map(whole).collect::<Result<Vec<_>>>()?;
         let parts = {
@@ -211,8 +211,11 @@ impl Adjoint for Rematerialised {
                 let run = SegmentGrad::run(code, inputs, &needs, parameters)?;
                 let (inputs, parameters) = run.vjp(&gy.wide_rows(start, len)?)?;
                 for (whole, part) in gradients.iter().zip(inputs) {
-                    if let (Some(whole), Some(part)) = (whole, part) {
-                        whole.rows(start, len)?.f_copy_(&part)?;
+                    let Some(whole) = whole else { continue };
+                    let mut whole = whole.rows(start, len)?;
+                    match part {
+                        Some(part) => whole.f_copy_(&part)?,
+                        None => drop(whole.f_zero_()?),
                     }
                 }
                 Ok(parameters)
