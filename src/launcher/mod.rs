@@ -10,6 +10,7 @@ mod memory;
 mod plan;
 mod predict;
 mod relations;
+mod reservation;
 mod run_folder;
 mod supervise;
 mod train;

@@ -43,7 +43,7 @@ pub fn predict(config: &PredictConfig, observe: &mut dyn FnMut(&Event)) -> Resul
     }
     RowFile::remove_partial(&config.output)?;
     let work = |here: Surroundings<'_>| worker::predict(here, config);
-    let result = run_workers(&config.run, &partitions, None, &work, &mut |event, _| {
+    let result = run_workers(&config.run, &partitions, None, None, &work, &mut |event, _| {
         observe(&event);
         Ok(())
     });

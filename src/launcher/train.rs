@@ -76,14 +76,14 @@ fn run(
         let layers = config.model.num_graphs();
         sampling.sampler(layers, partitions.book(), config.relations.is_some())?;
     }
-    plan::check(config, &partitions, observe)?;
+    let planned = plan::check(config, &partitions, observe)?;
     fs::create_dir_all(&config.out).map_err(|e| {
         Error::input(&config.out, "", format!("cannot be made: {e}"))
             .with_hint("name another folder for results with --out")
     })?;
     let mut results = None;
     let work = |here: Surroundings<'_>| worker::train(here, config, resumed_after.is_some());
-    let result = run_workers(config, &partitions, None, &work, &mut |event, peak| {
+    let result = run_workers(config, &partitions, None, planned, &work, &mut |event, peak| {
         match &event {
             Event::Epoch(report) => {
                 results_of(config, resumed_after, &mut results)?.epoch(report, peak)?;

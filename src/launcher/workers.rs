@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::governor::Limits;
 use super::plan;
+use super::reservation::reserve;
 use super::run_folder::{RunFolder, sweep};
 use super::supervise::supervise;
 use crate::data::dgl::PartitionConfig;
@@ -21,12 +22,13 @@ pub(super) struct StandIn {
     pub(super) share: u64,
 }
 
-/// Runs `work` in one process per partition, with the folders, slots and threads of `config`; see
-/// [`supervise`] for what it gives.
+/// Runs `work` in one process per partition, with the folders, slots and threads of `config`, and with `planned` bytes of
+/// disk reserved for its files; see [`supervise`] for what it gives.
 pub(super) fn run_workers(
     config: &RunConfig,
     partitions: &PartitionConfig,
     stand_in: Option<StandIn>,
+    planned: Option<u64>,
     work: &dyn Fn(Surroundings<'_>) -> Result<()>,
     on_event: &mut dyn FnMut(Event, u64) -> Result<()>,
 ) -> Result<()> {
@@ -36,15 +38,20 @@ pub(super) fn run_workers(
     share_one_heap();
     sweep(&config.spill_dir);
     let world_size = partitions.book().num_parts();
-    let (folder, control) =
+    let (run_folder, control) =
         RunFolder::create(&config.spill_dir, world_size, config.resident.unwrap_or(1))?;
     let control = Arc::new(control);
     control.set_parked_share(stand_in.map_or(0, |stand_in| stand_in.share));
     let stand_in = stand_in.map(|stand_in| stand_in.scale);
     // A stand-in is small: its disk need not be probed.
     let io = if stand_in.is_some() { config.io } else { plan::io_mode(config, partitions) };
+    let folder = run_folder.path();
+    // After the probe, which writes files of its own.
+    let reserve = match planned {
+        Some(bytes) => reserve(folder, bytes, &mut |event| on_event(event, 0))?,
+        None => None,
+    };
     let work = |rank, events: &_| {
-        let folder = folder.path();
         let threads = config.threads;
         work(Surroundings {
             rank,
@@ -55,6 +62,7 @@ pub(super) fn run_workers(
             threads,
             io,
             stand_in,
+            reserve: reserve.as_deref(),
         })
     };
     let limits = Limits {

@@ -13,7 +13,7 @@ use crate::data::NodeFeatures;
 use crate::data::dgl::{Partition, PartitionConfig};
 use crate::error::{Error, Result};
 use crate::event::{Event, EventSender};
-use crate::io::{DiskStorage, IoCounters, IoMode, Storage};
+use crate::io::{DiskStorage, IoCounters, IoMode, Reserve, ReservedStorage, Storage};
 use crate::ipc::{Control, TurnLock};
 use crate::spill::{PartitionDataManager, PointerTensor, SpillStore};
 use crate::spill::{prepare_allocator, prepare_allocator_for_batches};
@@ -42,6 +42,8 @@ pub struct Surroundings<'a> {
     pub io: IoMode,
     /// How large the graph is beside the one it stands for, if it stands for another one.
     pub stand_in: Option<f64>,
+    /// The file that takes the disk space reserved for the run, if some is.
+    pub reserve: Option<&'a Path>,
 }
 
 /// A rank with its partition opened, in its first turn.
@@ -70,9 +72,14 @@ impl RankSetup {
             (Some(_), 0) => DiskStorage::default(),
             _ => DiskStorage::with_share(here.io),
         });
-        let storage: Arc<dyn Storage> = match here.stand_in {
-            Some(_) => metered(disk, here)?,
-            None => disk,
+        let storage: Arc<dyn Storage> = match (here.stand_in, here.reserve) {
+            (Some(_), _) => metered(disk, here)?,
+            (None, Some(path)) => {
+                let reserve = Reserve::open(path, control.world_size());
+                let reserve = reserve.map_err(|e| Error::io("open", path, e))?;
+                Arc::new(ReservedStorage::new(disk, reserve))
+            }
+            (None, None) => disk,
         };
         let spill = folder.join(format!("rank-{rank}"));
         std::fs::create_dir(&spill).map_err(|e| Error::io("create", &spill, e))?;

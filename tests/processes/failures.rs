@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::common::repository;
 use super::run::Run;
+use super::small_disk::SmallDisk;
 
 /// A copy of the karate partitions that a test may damage.
 pub(crate) fn copy(folder: &Path) -> PathBuf {
@@ -57,28 +58,14 @@ fn a_disk_that_fills_up_is_one_error_with_exit_code_4() {
 
 /// Trains with the flags `more` where spilled files find no room.
 pub(crate) fn on_a_small_disk(more: &[&str]) {
-    let folder = tempfile::tempdir().unwrap();
-    let disk = folder.path().join("disk");
-    fs::create_dir(&disk).unwrap();
-    let mounted = std::process::Command::new("mount")
-        .args(["-t", "tmpfs", "-o", "size=64k", "tmpfs"])
-        .arg(&disk)
-        .status()
-        .is_ok_and(|status| status.success());
-    if !mounted {
-        eprintln!("SKIPPED: a file system of a fixed size can be mounted by root only");
-        return;
-    }
+    let Some(disk) = SmallDisk::mount(64 << 10) else { return };
     let json = repository("data/karate/karate.json");
-    let flags = [&["--spill-dir", disk.to_str().unwrap()], more].concat();
+    let flags = [&["--spill-dir", disk.path().to_str().unwrap()], more].concat();
     let ended = Run::start(&json, &flags).end();
-    let left = fs::read_dir(&disk).unwrap().count();
-    let unmounted = std::process::Command::new("umount").arg(&disk).status().unwrap();
-    assert!(unmounted.success());
     assert_eq!(ended.code, Some(4), "{}", ended.stderr);
     assert!(ended.error().contains("No space left on device"), "{}", ended.error());
     assert!(ended.stderr.contains("--spill-dir"), "{}", ended.stderr);
-    assert_eq!(left, 0);
+    assert_eq!(disk.entries(), 0);
 }
 
 #[test]

@@ -49,7 +49,7 @@ impl Run {
 
     /// The run's control file, once it exists.
     pub(crate) fn control(&self) -> Control {
-        let spill = self.folder.path().join("spill");
+        let spill = self.spill();
         wait_for("a control file", || {
             let entries = fs::read_dir(&spill).ok()?.flatten().map(|entry| entry.path());
             let mut runs = entries.filter(|path| {
@@ -71,6 +71,11 @@ impl Run {
             let pids: Vec<_> = pids.into_iter().filter_map(Pid::from_raw).collect();
             (pids.len() == world_size).then_some(pids)
         })
+    }
+
+    /// The folder of spilled data, unless the flags say another one.
+    pub(crate) fn spill(&self) -> PathBuf {
+        self.folder.path().join("spill")
     }
 
     /// The folder of results.

@@ -1,12 +1,14 @@
 //! Whether a run fits, before it starts.
 
-use super::disk::{free, rate};
+use super::disk::rate;
 use super::forecast::{Forecast, forecast};
 use super::graph_sizes::GraphSizes;
 use crate::data::dgl::{PartitionConfig, PartitionSummary};
 use crate::error::{Error, Result, exit};
 use crate::event::{Event, size};
-use crate::io::IoMode;
+use crate::io::{IoMode, free_space};
+use crate::launcher::reservation::REMEDY;
+use crate::launcher::sweep;
 use crate::spill::give_memory_back;
 use crate::worker::RunConfig;
 
@@ -21,7 +23,7 @@ const LARGE: u64 = 1 << 30;
 /// has to.
 const DOUBT: f64 = 0.85;
 
-/// Tells what a run on the full graph will take, unless that is next to nothing.
+/// Tells what a run on the full graph will take, unless that is next to nothing. Gives the bytes of disk to reserve for it.
 ///
 /// # Errors
 /// If it will not fit into its memory budget or onto the disk: what would.
@@ -29,23 +31,25 @@ pub(in crate::launcher) fn check(
     run: &RunConfig,
     partitions: &PartitionConfig,
     observe: &mut dyn FnMut(&Event),
-) -> Result<()> {
+) -> Result<Option<u64>> {
+    // What killed runs have left is not taken.
+    sweep(&run.spill_dir);
     let budget = run.memory_budget.bytes();
-    let free = free(&run.spill_dir);
+    let free = free_space(&run.spill_dir);
     let most = most(run, partitions);
     if most
         .is_none_or(|most| (budget == 0 || most <= budget) && free.is_none_or(|free| most <= free))
     {
-        return Ok(());
+        return Ok(None);
     }
     // What is wrong with the data the run itself will say.
-    let Ok(sizes) = GraphSizes::read(run, partitions) else { return Ok(()) };
+    let Ok(sizes) = GraphSizes::read(run, partitions) else { return Ok(None) };
     let forecast = match forecast(run, &sizes) {
         Err(Error::Interrupted) => return Err(Error::Interrupted),
         Err(error) if error.exit_code() == exit::OUT_OF_RESOURCES => return Err(error),
         Err(error) => {
             observe(&Event::Note(format!("the run cannot be planned: {error}")));
-            return Ok(());
+            return Ok(None);
         }
         Ok(forecast) => forecast,
     };
@@ -65,8 +69,7 @@ pub(in crate::launcher) fn check(
         let folder = run.spill_dir.display();
         let problem =
             format!("files of the run take {}, and {folder} has {} free", size(disk), size(free));
-        let hint = "free space there, or name a folder on a larger disk with --spill-dir";
-        let hint = Some(format!("{hint}{}", narrower(run, &sizes, |f| f.totals.disk as u64)));
+        let hint = Some(format!("{REMEDY}{}", narrower(run, &sizes, |f| f.totals.disk as u64)));
         return Err(Error::Worker { problem, hint, exit: exit::OUT_OF_RESOURCES });
     }
     let may = if budget > 0 { format!(" of {}", size(budget)) } else { String::new() };
@@ -82,7 +85,7 @@ pub(in crate::launcher) fn check(
         forecast.epoch_s
     )));
     give_memory_back();
-    Ok(())
+    Ok(Some(disk))
 }
 
 /// Whether everything that a run has fits into its memory budget, beyond doubt.

@@ -84,7 +84,7 @@ pub(super) fn measure(
     // Workers are copies of this process, with all that it has freed and not given back.
     give_memory_back();
     let stand_in = StandIn { scale, share: (share as f64 * scale) as u64 };
-    run_workers(&config, &partitions, Some(stand_in), &work, &mut |event, tree| {
+    run_workers(&config, &partitions, Some(stand_in), None, &work, &mut |event, tree| {
         measured.tree = tree as f64;
         match event {
             Event::Epoch(report) => {

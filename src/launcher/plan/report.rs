@@ -3,11 +3,12 @@
 use serde::Serialize;
 
 use super::bound::bound;
-use super::disk::{free, rate};
+use super::disk::rate;
 use super::forecast::{Forecast, Totals, forecast, totals};
 use super::graph_sizes::GraphSizes;
 use crate::data::dgl::PartitionConfig;
 use crate::error::{Error, Result};
+use crate::io::free_space;
 use crate::launcher::governor::Limits;
 use crate::launcher::relations::relations;
 use crate::launcher::train;
@@ -133,7 +134,7 @@ fn compose(
         halo_rows: sizes.halo_rows(),
         sampled: sizes.sampled,
         memory: MemoryPlan { least, budget, kept },
-        disk: DiskPlan { peak: disk as u64, free: free(&config.spill_dir) },
+        disk: DiskPlan { peak: disk as u64, free: free_space(&config.spill_dir) },
         epoch: EpochPlan {
             written: written as u64,
             read: read as u64,

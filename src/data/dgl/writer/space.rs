@@ -4,16 +4,13 @@ use std::path::Path;
 
 use crate::error::{Error, Result};
 use crate::event::size;
+use crate::io::free_space;
 
 /// Refuses to write `what` where so many bytes cannot be, before that is found out the hard way. `out` need not exist.
 pub(crate) fn check_space(what: &str, needed: u64, out: &Path) -> Result<()> {
-    let existing = out.ancestors().find(|path| path.exists()).unwrap_or(Path::new("."));
     // A file system that does not tell is no reason to refuse.
-    let Ok(disk) = rustix::fs::statvfs(existing) else { return Ok(()) };
-    let free = disk.f_bavail.saturating_mul(disk.f_frsize);
-    if needed <= free {
-        return Ok(());
-    }
+    let Some(free) = free_space(out).filter(|free| needed > *free) else { return Ok(()) };
+    let existing = out.ancestors().find(|path| path.exists()).unwrap_or(Path::new("."));
     let problem = format!(
         "{what} takes {} while it is made, and {} has {} left",
         size(needed),

@@ -1,0 +1,55 @@
+//! A file system of a fixed size.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A mounted one, in memory; unmounted when dropped.
+pub(crate) struct SmallDisk {
+    path: PathBuf,
+    _folder: tempfile::TempDir,
+}
+
+impl SmallDisk {
+    /// One of so many bytes; `None` where this user may not mount.
+    pub(crate) fn mount(bytes: u64) -> Option<Self> {
+        Self::mount_kind("tmpfs", bytes)
+    }
+
+    /// One that has no size after all, and cannot reserve.
+    pub(crate) fn mount_simple() -> Option<Self> {
+        Self::mount_kind("ramfs", 0)
+    }
+
+    fn mount_kind(kind: &str, bytes: u64) -> Option<Self> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("disk");
+        std::fs::create_dir(&path).unwrap();
+        let mounted = Command::new("mount")
+            .args(["-t", kind, "-o", &format!("size={bytes}"), kind])
+            .arg(&path)
+            .status()
+            .is_ok_and(|status| status.success());
+        if !mounted {
+            eprintln!("SKIPPED: a file system of a fixed size can be mounted by root only");
+            return None;
+        }
+        Some(SmallDisk { path, _folder: folder })
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// How many files and folders are on it.
+    pub(crate) fn entries(&self) -> usize {
+        std::fs::read_dir(&self.path).unwrap().count()
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        let unmounted = Command::new("umount").arg(&self.path).status();
+        // A test that fails says why by itself.
+        assert!(std::thread::panicking() || unmounted.is_ok_and(|status| status.success()));
+    }
+}
