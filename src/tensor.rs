@@ -106,7 +106,9 @@ fn ask_for_huge_pages(tensor: &Tensor) {
 /// A copy with memory of its own.
 pub(crate) fn copy(tensor: &Tensor) -> Result<Tensor> {
     let mut copy = empty(&tensor.size(), tensor.kind())?;
-    copy.f_copy_(tensor)?;
+    let tensor = tensor.f_contiguous()?;
+    let blocks = bytes_mut(&mut copy).par_chunks_mut(BLOCK_BYTES);
+    blocks.zip(bytes(&tensor).par_chunks(BLOCK_BYTES)).for_each(|(y, x)| y.copy_from_slice(x));
     Ok(copy)
 }
 

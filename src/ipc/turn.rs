@@ -49,6 +49,11 @@ impl TurnLock {
         self.status().set_activity(Activity::Finished);
     }
 
+    /// Whether there is no other rank, so that no operation on the graph waits.
+    pub fn is_alone(&self) -> bool {
+        self.control.world_size() == 1
+    }
+
     /// How many bytes this rank may keep in memory between turns.
     pub fn parked_share(&self) -> u64 {
         self.control.parked_share()

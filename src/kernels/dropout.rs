@@ -19,19 +19,17 @@ pub struct DropoutKey {
     pub layer: u32,
 }
 
-/// `y = x * m / (1 - probability)`, where m is 0 with `probability` and else 1, drawn for each (node, column).
+/// `x = x * m / (1 - probability)`, where m is 0 with `probability` and else 1, drawn for each (node, column).
 ///
-/// Rows of `x` and `y` have `width` elements; row i belongs to the node with global id `nodes[i]`. The adjoint is
-/// the same function, applied to the gradient.
+/// Rows of `x` have `width` elements; row i belongs to the node with global id `nodes[i]`. The adjoint is the same function,
+/// applied to the gradient.
 pub fn dropout<E: Element>(
     key: DropoutKey,
     probability: f64,
     (nodes, width): (&[i64], usize),
-    x: &[E],
-    y: &mut [E],
+    x: &mut [E],
 ) {
     assert_eq!(x.len(), nodes.len() * width);
-    assert_eq!(x.len(), y.len());
     if width == 0 {
         return;
     }
@@ -39,10 +37,8 @@ pub fn dropout<E: Element>(
     let threshold = (probability * 2f64.powi(32)) as u32;
     let scale = E::Real::from_f64(1.0 / (1.0 - probability));
     let draws = Draws { key, threshold, scale };
-    let blocks = y.par_chunks_mut(ROWS * width).zip(x.par_chunks(ROWS * width));
-    blocks.zip(nodes.par_chunks(ROWS)).for_each(|((y, x), nodes)| {
-        vectorised(DropBlock { draws, nodes, x, y });
-    });
+    let blocks = x.par_chunks_mut(ROWS * width).zip(nodes.par_chunks(ROWS));
+    blocks.for_each(|(x, nodes)| vectorised(DropBlock { draws, nodes, x }));
 }
 
 /// Rows handled by one thread at a time.
@@ -61,19 +57,17 @@ struct Draws<T> {
 struct DropBlock<'a, E: Element> {
     draws: Draws<E::Real>,
     nodes: &'a [i64],
-    x: &'a [E],
-    y: &'a mut [E],
+    x: &'a mut [E],
 }
 
 impl<E: Element> Kernel for DropBlock<'_, E> {
     #[inline(always)]
     fn run(self) {
-        let DropBlock { draws, nodes, x, y } = self;
+        let DropBlock { draws, nodes, x } = self;
         let width = x.len() / nodes.len();
-        let rows = y.chunks_exact_mut(width).zip(x.chunks_exact(width));
-        for ((y, x), &node) in rows.zip(nodes) {
-            for (tile, (y, x)) in y.chunks_mut(TILE).zip(x.chunks(TILE)).enumerate() {
-                draws.tile(node as u64, tile, x, y);
+        for (x, &node) in x.chunks_exact_mut(width).zip(nodes) {
+            for (tile, x) in x.chunks_mut(TILE).enumerate() {
+                draws.tile(node as u64, tile, x);
             }
         }
     }
@@ -81,7 +75,7 @@ impl<E: Element> Kernel for DropBlock<'_, E> {
 
 impl<T: Real> Draws<T> {
     #[inline(always)]
-    fn tile<E: Element<Real = T>>(self, node: u64, tile: usize, x: &[E], y: &mut [E]) {
+    fn tile<E: Element<Real = T>>(self, node: u64, tile: usize, x: &mut [E]) {
         let Draws { key, threshold, scale } = self;
         let words = [key.layer, node as u32, (node >> 32) as u32];
         let seed = [key.seed as u32, (key.seed >> 32) as u32 ^ key.epoch];
@@ -91,8 +85,8 @@ impl<T: Real> Draws<T> {
         for (factor, draw) in factors.iter_mut().zip(draws.as_flattened()) {
             *factor = if *draw >= threshold { scale } else { T::default() };
         }
-        for ((y, x), factor) in y.iter_mut().zip(x).zip(&factors) {
-            *y = E::nearest(x.wide() * *factor);
+        for (x, factor) in x.iter_mut().zip(&factors) {
+            *x = E::nearest(x.wide() * *factor);
         }
     }
 }

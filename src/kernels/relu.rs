@@ -3,52 +3,52 @@
 use rayon::prelude::*;
 
 use super::element::Element;
+use super::real::Real;
 use super::simd::{Kernel, vectorised};
 
 /// Elements a thread works on at a time.
 const BLOCK: usize = 1 << 14;
 
-/// `y = max(x, 0)`.
-pub fn relu<E: Element>(x: &[E], y: &mut [E]) {
-    assert_eq!(x.len(), y.len());
-    let blocks = y.par_chunks_mut(BLOCK).zip(x.par_chunks(BLOCK));
-    blocks.for_each(|(y, x)| vectorised(Forward { x, y }));
+/// `x = max(x, 0)`.
+pub fn relu<E: Element>(x: &mut [E]) {
+    x.par_chunks_mut(BLOCK).for_each(|x| vectorised(Forward { x }));
 }
 
-/// The adjoint of [`relu`]: `gx = gy` where `x` is above 0, else 0.
-pub fn relu_adjoint<E: Element>(x: &[E], gy: &[E], gx: &mut [E]) {
-    assert_eq!(x.len(), gx.len());
-    assert_eq!(gy.len(), gx.len());
-    let blocks = gx.par_chunks_mut(BLOCK).zip(x.par_chunks(BLOCK)).zip(gy.par_chunks(BLOCK));
-    blocks.for_each(|((gx, x), gy)| vectorised(Backward { x, gy, gx }));
+/// The adjoint of [`relu`], with dropout behind it or not, of whose result `y` it takes where that is above 0: `g` is multiplied
+/// by `scale` there, and 0 elsewhere.
+pub fn relu_adjoint<E: Element>(y: &[E], scale: f64, g: &mut [E]) {
+    assert_eq!(y.len(), g.len());
+    let scale = E::Real::from_f64(scale);
+    let blocks = g.par_chunks_mut(BLOCK).zip(y.par_chunks(BLOCK));
+    blocks.for_each(|(g, y)| vectorised(Backward { y, scale, g }));
 }
 
 struct Forward<'a, E> {
-    x: &'a [E],
-    y: &'a mut [E],
+    x: &'a mut [E],
 }
 
 impl<E: Element> Kernel for Forward<'_, E> {
     #[inline(always)]
     fn run(self) {
-        for (y, x) in self.y.iter_mut().zip(self.x) {
+        for x in self.x {
             // What is not a number stays so.
-            *y = if x.wide() < E::Real::default() { E::default() } else { *x };
+            *x = if x.wide() < E::Real::default() { E::default() } else { *x };
         }
     }
 }
 
-struct Backward<'a, E> {
-    x: &'a [E],
-    gy: &'a [E],
-    gx: &'a mut [E],
+struct Backward<'a, E: Element> {
+    y: &'a [E],
+    scale: E::Real,
+    g: &'a mut [E],
 }
 
 impl<E: Element> Kernel for Backward<'_, E> {
     #[inline(always)]
     fn run(self) {
-        for ((gx, x), gy) in self.gx.iter_mut().zip(self.x).zip(self.gy) {
-            *gx = if x.wide() > E::Real::default() { *gy } else { E::default() };
+        for (g, y) in self.g.iter_mut().zip(self.y) {
+            let scaled = E::nearest(g.wide() * self.scale);
+            *g = if y.wide() > E::Real::default() { scaled } else { E::default() };
         }
     }
 }

@@ -66,8 +66,7 @@ impl Appnp {
         for (i, layer) in self.layers.iter().enumerate() {
             tape.enter_layer(i);
             if i > 0 {
-                x = tape.relu(&x)?;
-                x = tape.dropout(graph.source_ids(), &x, self.dropout)?;
+                x = tape.relu_dropout(graph.source_ids(), x, self.dropout)?;
             }
             x = layer.forward(tape, x)?;
         }

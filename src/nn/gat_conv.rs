@@ -51,7 +51,7 @@ impl Conv for GatConv {
     ) -> Result<Var> {
         let config = &self.config;
         let coincide = ends_coincide(graph, &src, &dst);
-        let (src, dst) = config.drop_features(tape, graph, &src, &dst)?;
+        let (src, dst) = config.drop_features(tape, graph, src, dst)?;
         let messages = tape.linear(&src, &self.fc, None, None)?;
         drop(src);
         let own = if coincide {
@@ -59,12 +59,12 @@ impl Conv for GatConv {
         } else {
             tape.linear(&dst, &self.fc, None, None)?
         };
+        let dst = config.residual.then_some(dst);
         let scoring = Scoring::Additive {
             src: config.products(tape, &messages, self.attn_l)?,
             dst: config.products(tape, &own, self.attn_r)?,
         };
         drop(own);
-        let dst = config.residual.then_some(dst);
         let attend = Attend {
             heads: config.heads,
             scoring,

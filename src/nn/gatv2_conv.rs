@@ -48,7 +48,7 @@ impl Conv for Gatv2Conv {
         dst: Var,
     ) -> Result<Var> {
         let config = &self.config;
-        let (src, dst) = config.drop_features(tape, graph, &src, &dst)?;
+        let (src, dst) = config.drop_features(tape, graph, src, dst)?;
         let messages = tape.linear(&src, &self.src.0, Some(self.src.1), None)?;
         drop(src);
         let own = tape.linear(&dst, &self.dst.0, Some(self.dst.1), None)?;

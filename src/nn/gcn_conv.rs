@@ -103,14 +103,16 @@ impl Conv for GcnConv {
         x: Var,
         _: Var,
     ) -> Result<Var> {
+        let mut x = x;
         self.check_degrees(graph)?;
         let first = aggregates_first(graph, &x, self.config.in_feats, self.config.out_feats);
         let (source, destination) = self.scales(tape, graph, x.kind());
-        let x = if first { x } else { tape.linear(&x, &self.weight, None, None)? };
-        let x = match source {
-            Some(scale) => tape.scale_rows(&x, &scale)?,
-            None => x,
-        };
+        if !first {
+            x = tape.linear(&x, &self.weight, None, None)?;
+        }
+        if let Some(scale) = source {
+            x = tape.scale_rows(&x, &scale)?;
+        }
         let sum = Aggregation::new(Reduce::Sum).weighted(self.config.edge_weights);
         let sum = sum.scaled(destination);
         if first {

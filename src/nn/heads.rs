@@ -48,14 +48,16 @@ impl AttentionConfig {
         &self,
         tape: &mut Tape<'_>,
         graph: &dyn Graph,
-        src: &Var,
-        dst: &Var,
+        src: Var,
+        dst: Var,
     ) -> Result<(Var, Var)> {
-        let dropped = tape.dropout(graph.source_ids(), src, self.feat_drop)?;
-        let dst = if ends_coincide(graph, src, dst) {
+        let coincide = ends_coincide(graph, &src, &dst);
+        let dropped = tape.dropout(graph.source_ids(), &src, self.feat_drop)?;
+        drop(src);
+        let dst = if coincide {
             tape.destinations(graph, &dropped)?
         } else {
-            tape.dropout(graph.destination_ids(), dst, self.feat_drop)?
+            tape.dropout(graph.destination_ids(), &dst, self.feat_drop)?
         };
         Ok((dropped, dst))
     }

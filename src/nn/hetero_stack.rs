@@ -171,7 +171,7 @@ impl HeteroStack {
             tape.enter_layer(i + 1);
             for (ntype, result) in results.into_iter().enumerate() {
                 rows[ntype] = match (result, rows[ntype].take()) {
-                    (Some(result), _) => Some(self.between(tape, graph, ntype, &result)?),
+                    (Some(result), _) => Some(self.between(tape, graph, ntype, result)?),
                     (None, Some(own)) if wanted[ntype] => {
                         Some(graph.destinations(tape, ntype, &own)?)
                     }
@@ -188,14 +188,13 @@ impl HeteroStack {
         tape: &mut Tape<'_>,
         graph: &HeteroGraph<G>,
         ntype: usize,
-        x: &Var,
+        x: Var,
     ) -> Result<Var> {
         if self.kind.is_attention() {
             // Attention layers drop their input themselves.
-            return tape.segment("elu", &[x], &[], |x: &[Tensor], _| Ok(x[0].f_elu()?));
+            return tape.segment("elu", &[&x], &[], |x: &[Tensor], _| Ok(x[0].f_elu()?));
         }
-        let x = tape.relu(x)?;
-        tape.dropout(graph.node_ids(ntype), &x, self.dropout)
+        tape.relu_dropout(graph.node_ids(ntype), x, self.dropout)
     }
 }
 

@@ -57,7 +57,7 @@ impl Network for Mlp {
         let mut x = x;
         for (i, layer) in self.0.iter().enumerate() {
             if i > 0 {
-                x = tape.relu(&x)?;
+                x = tape.relu(x)?;
             }
             x = layer.forward(tape, x)?;
         }

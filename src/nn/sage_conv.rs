@@ -91,6 +91,7 @@ impl SageConv {
         if aggregates_first(graph, &src, self.config.in_feats, self.config.out_feats) {
             let neighbours = tape.aggregate(graph, src, mean)?;
             let own = self.own_term(tape, &dst, None)?;
+            drop(dst);
             return tape.linear(&neighbours, &self.neigh, None, Some(own));
         }
         let messages = tape.linear(&src, &self.neigh, None, None)?;
@@ -118,6 +119,7 @@ impl SageConv {
             } else {
                 tape.linear(&dst, &self.neigh, None, None)?
             };
+            drop((src, dst));
             (messages, own)
         };
         let own = tape.scale_rows(&dst, &scale)?;
@@ -142,7 +144,7 @@ impl SageConv {
     ) -> Result<Var> {
         let messages = tape.linear(&src, weight, Some(*bias), None)?;
         drop(src);
-        let messages = tape.relu(&messages)?;
+        let messages = tape.relu(messages)?;
         let max = Aggregation::new(Reduce::Max).weighted(self.config.edge_weights);
         let neighbours = tape.aggregate(graph, messages, max)?;
         let own = self.own_term(tape, &dst, None)?;

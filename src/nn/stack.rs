@@ -87,8 +87,7 @@ impl Stack {
             // Attention layers drop their input themselves.
             return tape.segment("elu", &[&x], &[], |x: &[Tensor], _| Ok(x[0].f_elu()?));
         }
-        let x = tape.relu(&x)?;
-        tape.dropout(graph.destination_ids(), &x, self.dropout)
+        tape.relu_dropout(graph.destination_ids(), x, self.dropout)
     }
 }
 

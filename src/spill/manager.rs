@@ -11,7 +11,7 @@ use super::heap::give_memory_back;
 use super::pointer::{Pointer, PointerTensor, Spillable};
 use super::store::SpillStore;
 use super::value::{Spill, TensorLayout};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::graph::GraphShard;
 use crate::io::anonymous_bytes;
 use crate::ipc::{Phase, TurnLock};
@@ -44,6 +44,10 @@ pub struct PartitionDataManager {
     lock: TurnLock,
     store: Rc<SpillStore>,
     tracked: RefCell<Vec<Weak<dyn Spillable>>>,
+    /// Values that nobody works with before the next pause.
+    idle: RefCell<Vec<Weak<dyn Spillable>>>,
+    /// Why one of them could not be written.
+    failure: RefCell<Option<Error>>,
     /// When the list of values has this length, those that are gone are taken off it.
     longest: Cell<usize>,
     resumed: Cell<Option<Instant>>,
@@ -70,6 +74,8 @@ impl PartitionDataManager {
             lock,
             store,
             tracked: RefCell::default(),
+            idle: RefCell::default(),
+            failure: RefCell::default(),
             longest: Cell::new(64),
             resumed: Cell::new(None),
             base: anonymous_bytes("self").unwrap_or(0),
@@ -129,14 +135,10 @@ impl PartitionDataManager {
     ) -> PointerTensor {
         let kind = if kind == Kind::BFloat16 { Kind::Float } else { kind };
         let held = self.computed_kind(shape.iter().skip(1).product(), kind);
-        let recipe: Rc<dyn Fn() -> Result<Tensor>> = if held == kind {
-            recipe
-        } else {
-            Rc::new(move || {
-                let value = recipe()?;
-                if value.kind() == held { Ok(value) } else { converted(&value, held) }
-            })
-        };
+        let recipe = Rc::new(move || {
+            let value = recipe()?;
+            if value.kind() == held { Ok(value) } else { converted(&value, held) }
+        });
         let layout = TensorLayout { shape: shape.to_vec(), kind, held };
         self.register(Pointer::from_recipe(label, layout, value, recipe, self.store.clone()))
     }
@@ -154,13 +156,45 @@ impl PartitionDataManager {
 
     /// Before a collective waits: what this rank may not keep leaves memory, then the turn is given up.
     pub fn precall_func(&self) -> Result<()> {
+        if let Some(error) = self.failure.take() {
+            return Err(error);
+        }
+        self.make_room(self.share())?;
+        self.idle.borrow_mut().clear();
+        self.lock.release();
+        Ok(())
+    }
+
+    /// How many bytes this rank may keep when it waits.
+    fn share(&self) -> u64 {
         // Files in the page cache take of the same share as what is kept.
         let share = self.lock.parked_share();
         let cached = self.store.share_cache(share);
         self.lock.status().set_cached(cached);
-        self.make_room(share.saturating_sub(cached))?;
-        self.lock.release();
-        Ok(())
+        share.saturating_sub(cached)
+    }
+
+    /// Takes note that nobody works with a value before the next pause. If more is in memory than may be kept through that, such
+    /// values leave now, the one used longest ago first. An error is the next pause's.
+    pub(super) fn let_go(&self, value: &Rc<dyn Spillable>) {
+        self.idle.borrow_mut().push(Rc::downgrade(value));
+        if self.failure.borrow().is_none()
+            && let Err(error) = self.spill_idle()
+        {
+            self.failure.replace(Some(error));
+        }
+    }
+
+    fn spill_idle(&self) -> Result<()> {
+        let mut slots: Vec<_> = self.idle.borrow().iter().filter_map(Weak::upgrade).collect();
+        // A small value would become a file of its own, for little room.
+        slots.retain(|slot| {
+            slot.holds().get() == 0 && !slot.is_pinned() && slot.resident_bytes() >= SMALL
+        });
+        if slots.is_empty() {
+            return Ok(());
+        }
+        self.spill(slots, self.resident_bytes(), self.share())
     }
 
     /// After a collective is complete: takes the next turn. Nothing is read before it is used.
@@ -210,15 +244,23 @@ impl PartitionDataManager {
     fn make_room(&self, share: u64) -> Result<()> {
         self.tracked.borrow_mut().retain(|slot| slot.strong_count() > 0);
         // A copy of the list: nothing below may track, but a borrow held over file writes would only hide it if it did.
-        let mut slots: Vec<_> = self.tracked.borrow().iter().filter_map(Weak::upgrade).collect();
+        let slots: Vec<_> = self.tracked.borrow().iter().filter_map(Weak::upgrade).collect();
         slots.iter().try_for_each(|slot| slot.check_unpinned())?;
         // Freed memory is worth keeping, too: it need not be asked for and cleared again.
         let all = anonymous_bytes("self").map(|bytes| bytes.saturating_sub(self.base));
         if share > 0 && all.is_some_and(|all| all <= share) {
             return Ok(());
         }
+        let resident = slots.iter().map(|slot| slot.resident_bytes()).sum();
+        self.spill(slots, resident, share)?;
+        give_memory_back();
+        Ok(())
+    }
+
+    /// Lets values leave memory, the one used longest ago first, until of `resident` bytes no more than `share` are left.
+    fn spill(&self, slots: Vec<Rc<dyn Spillable>>, resident: u64, share: u64) -> Result<()> {
+        let (mut slots, mut resident) = (slots, resident);
         slots.sort_by_key(|slot| slot.last_used());
-        let mut resident: u64 = slots.iter().map(|slot| slot.resident_bytes()).sum();
         let mut small = Vec::new();
         for slot in slots {
             if resident <= share {
@@ -231,9 +273,7 @@ impl PartitionDataManager {
                 Some(_) => self.write(&[slot])?,
             }
         }
-        self.write(&small)?;
-        give_memory_back();
-        Ok(())
+        self.write(&small)
     }
 
     /// Writes values into one file and lets them leave memory.

@@ -26,6 +26,8 @@ pub(super) struct Slot<T: Spill> {
     store: Rc<SpillStore>,
     /// When the value was last pinned or made, by the store's clock.
     used: Cell<u64>,
+    /// How many work with the value.
+    holds: Cell<usize>,
     state: RefCell<State<T>>,
 }
 
@@ -84,9 +86,9 @@ impl<T: Spill> Pointer<T> {
     }
 
     fn of(label: &str, layout: T::Layout, state: State<T>, store: Rc<SpillStore>) -> Self {
-        let used = Cell::new(store.tick());
+        let (used, holds) = (Cell::new(store.tick()), Cell::new(0));
         let state = RefCell::new(state);
-        Pointer(Rc::new(Slot { label: label.to_owned(), layout, store, used, state }))
+        Pointer(Rc::new(Slot { label: label.to_owned(), layout, store, used, holds, state }))
     }
 
     pub(super) fn slot(&self) -> &Rc<Slot<T>> {
@@ -138,6 +140,11 @@ impl<T: Spill> Pointer<T> {
     /// Whether this is the only handle on the value.
     pub fn is_unique(&self) -> bool {
         Rc::strong_count(&self.0) == 1
+    }
+
+    /// Whether the value is in memory alone: once it leaves, it has to be written.
+    pub(crate) fn is_unwritten(&self) -> bool {
+        self.0.unwritten_bytes().is_some()
     }
 
     /// What the value is called in file names and messages.
@@ -214,6 +221,10 @@ pub(super) trait Spillable {
     fn leave(&self, written: Option<(Rc<SpillFile>, Extent)>);
     /// Fails if the value is pinned: nothing may hold on to it through a pause.
     fn check_unpinned(&self) -> Result<()>;
+    /// Whether the value is pinned.
+    fn is_pinned(&self) -> bool;
+    /// How many [work](super::Hold) with the value.
+    fn holds(&self) -> &Cell<usize>;
     /// When the value was last used, by the store's clock.
     fn last_used(&self) -> u64;
     /// How many bytes of memory the value takes now.
@@ -247,12 +258,18 @@ impl<T: Spill> Spillable for Slot<T> {
     }
 
     fn check_unpinned(&self) -> Result<()> {
-        match &self.state.borrow().resident {
-            Some(value) if Rc::strong_count(value) > 1 => {
-                Err(Error::Internal(format!("{} is pinned during a pause", self.label)))
-            }
-            _ => Ok(()),
+        if self.is_pinned() {
+            return Err(Error::Internal(format!("{} is pinned during a pause", self.label)));
         }
+        Ok(())
+    }
+
+    fn is_pinned(&self) -> bool {
+        self.state.borrow().resident.as_ref().is_some_and(|value| Rc::strong_count(value) > 1)
+    }
+
+    fn holds(&self) -> &Cell<usize> {
+        &self.holds
     }
 
     fn last_used(&self) -> u64 {

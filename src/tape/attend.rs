@@ -102,7 +102,7 @@ impl<'a> Tape<'a> {
         let y = self.var(y, record);
         if let Some(sources) = sources {
             let log_sum = self.manager().track("log-sum", log_sum);
-            let output = y.clone();
+            let output = y.value();
             let adjoint =
                 AttendAdjoint { graph, sources, edges, layout, log_sum, output, collective };
             self.record(&y, adjoint);
@@ -145,7 +145,7 @@ struct AttendAdjoint<'a> {
     edges: Edges,
     layout: Vec<RowLayout>,
     log_sum: PointerTensor,
-    output: Var,
+    output: PointerTensor,
     collective: Option<Collective>,
 }
 

@@ -8,7 +8,7 @@ use super::dense::total;
 use super::graph::Graph;
 use super::parameters::{Buffer, Parameter, ParameterSet};
 use super::record::{Adjoint, Tape};
-use super::var::Var;
+use super::var::{Saved, Var};
 use crate::error::{Error, Result};
 use crate::spill::PointerTensor;
 use crate::tensor::{self, Shared, map_row_blocks};
@@ -52,7 +52,7 @@ impl<'a> Tape<'a> {
             let mean = parameters.buffer(how.running_mean)?;
             let variance = parameters.buffer(how.running_var)?.f_to_kind(Kind::Double)?;
             let columns = self.columns(mean, &variance, how.eps, kind)?;
-            return Ok(self.normalized(&x, &columns, how));
+            return self.normalized(&x, &columns, how);
         }
         let sums = column_sums_and_squares(&*x.pin()?)?;
         let rows = Tensor::f_from_slice(&[x.size()[0] as f64])?;
@@ -67,7 +67,8 @@ impl<'a> Tape<'a> {
         let variance = moments.f_select(0, 1)?.f_sub(&mean.f_square()?)?.f_clamp_min(0.0)?;
         how.remember(parameters, &mean, &variance.f_mul_scalar(rows / (rows - 1.0))?)?;
         let columns = self.columns(mean, &variance, how.eps, kind)?;
-        let y = self.normalized(&x, &columns, how);
+        let y = self.normalized(&x, &columns, how)?;
+        let x = x.saved();
         self.record(
             &y,
             BatchNormAdjoint { graph, x, columns, rows, weight: how.weight, bias: how.bias },
@@ -88,15 +89,15 @@ impl<'a> Tape<'a> {
         Ok(self.manager().track("column-statistics", columns))
     }
 
-    /// The result; it is computed again rather than stored.
+    /// The result; it is computed again, rather than stored, when it is used after a pause.
     fn normalized(
         &mut self,
         x: &Var,
         columns: &PointerTensor,
         BatchStatistics { weight, bias, .. }: BatchStatistics,
-    ) -> Var {
+    ) -> Result<Var> {
         let recipe = {
-            let (x, columns, parameters) = (x.clone(), columns.clone(), self.parameters().clone());
+            let (x, columns, parameters) = (x.value(), columns.clone(), self.parameters().clone());
             Rc::new(move || {
                 let (weight, bias) = (parameters.value(weight)?, parameters.value(bias)?);
                 normalize(&*x.pin()?, &*columns.pin()?, &weight, &bias)
@@ -104,7 +105,8 @@ impl<'a> Tape<'a> {
         };
         let layout = (x.size().to_vec(), x.kind());
         let value = self.manager().track_recipe("normalized", (&layout.0, layout.1), None, recipe);
-        self.var(value, true)
+        drop(value.pin_held()?);
+        Ok(self.var(value, true))
     }
 }
 
@@ -127,7 +129,7 @@ impl BatchStatistics {
 
 struct BatchNormAdjoint<'a> {
     graph: &'a dyn Graph,
-    x: Var,
+    x: Saved,
     columns: PointerTensor,
     rows: f64,
     weight: Parameter,
@@ -138,7 +140,8 @@ struct BatchNormAdjoint<'a> {
 /// gx = w s (gy - mean(gy) - z mean(gy z)).
 impl Adjoint for BatchNormAdjoint<'_> {
     fn adjoint(self: Box<Self>, tape: &mut Tape<'_>, gradient: PointerTensor) -> Result<()> {
-        let BatchNormAdjoint { graph, x, columns, rows, weight, bias } = *self;
+        let BatchNormAdjoint { graph, x: Saved { value: x, target }, columns, rows, weight, bias } =
+            *self;
         let kind = gradient.kind();
         let sums = gradient_sums(&*gradient.pin()?, &*x.pin()?, &*columns.pin()?)?;
         let sum = |i: i64| -> Result<Tensor> {
@@ -146,7 +149,7 @@ impl Adjoint for BatchNormAdjoint<'_> {
         };
         tape.add_parameter_grad(bias, sum(0)?)?;
         tape.add_parameter_grad(weight, sum(1)?)?;
-        let Some(target) = x.target() else { return Ok(()) };
+        let Some(target) = target else { return Ok(()) };
         let means = graph.all_reduce(vec![sums])?.remove(0);
         let means = means.f_div_scalar(rows)?.f_to_kind(kind)?;
         let gx = {

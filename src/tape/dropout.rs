@@ -4,8 +4,8 @@ use std::rc::Rc;
 
 use tch::Tensor;
 
-use super::record::{Adjoint, Tape};
-use super::var::Var;
+use super::record::{Adjoint, Tape, in_place};
+use super::var::{Target, Var};
 use crate::error::{Error, Result};
 use crate::kernels::{DropoutKey, dropout};
 use crate::spill::PointerTensor;
@@ -13,24 +13,26 @@ use crate::tensor::{self, with_element};
 
 /// One application of dropout. Its own adjoint: the same mask, the same factor.
 #[derive(Clone)]
-struct Mask {
+pub(super) struct Mask {
     key: DropoutKey,
     probability: f64,
     node_ids: PointerTensor,
 }
 
 impl Mask {
-    fn apply(&self, x: &Tensor) -> Result<Tensor> {
-        let (size, kind) = (x.size(), x.kind());
-        let mut y = tensor::empty(&size, kind)?;
+    /// Drops elements of `x`, in place.
+    pub(super) fn apply(&self, x: &mut Tensor) -> Result<()> {
         let ids = self.node_ids.pin()?;
-        let ids = (tensor::slice::<i64>(&ids), size[1] as usize);
-        with_element!(kind, T => {
-            let y = tensor::slice_mut::<T>(&mut y);
-            dropout(self.key, self.probability, ids, tensor::slice::<T>(x), y);
+        let ids = (tensor::slice::<i64>(&ids), x.size()[1] as usize);
+        with_element!(x.kind(), T => {
+            dropout(self.key, self.probability, ids, tensor::slice_mut::<T>(x));
             Ok(())
-        })?;
-        Ok(y)
+        })
+    }
+
+    /// What elements are multiplied by that are not dropped.
+    pub(super) fn scale(&self) -> f64 {
+        1.0 / (1.0 - self.probability)
     }
 }
 
@@ -45,39 +47,54 @@ impl Tape<'_> {
     /// # Errors
     /// If the probability is not in [0, 1).
     pub fn dropout(&mut self, node_ids: &PointerTensor, x: &Var, probability: f64) -> Result<Var> {
+        let Some(mask) = self.mask(node_ids, probability)? else {
+            // Not the handle itself: a constant must not be taken for one in evaluations alone.
+            return Ok(if probability == 0.0 { x.clone() } else { self.input(&x.value()) });
+        };
+        let recipe = {
+            let (x, mask) = (x.value(), mask.clone());
+            Rc::new(move || {
+                let mut y = tensor::copy(&*x.pin_held()?)?;
+                mask.apply(&mut y)?;
+                Ok(y)
+            })
+        };
+        let layout = (x.size().to_vec(), x.kind());
+        let value = self.manager().track_recipe("dropout", (&layout.0, layout.1), None, recipe);
+        // Now, while the input is in memory.
+        drop(value.pin_held()?);
+        let y = self.var(value, x.needs_grad());
+        if let Some(x) = x.target() {
+            self.record(&y, DropoutAdjoint { x, mask });
+        }
+        Ok(y)
+    }
+
+    /// What an application of dropout here drops; nothing in an evaluation.
+    pub(super) fn mask(
+        &self,
+        node_ids: &PointerTensor,
+        probability: f64,
+    ) -> Result<Option<Mask>> {
         if !(0.0..1.0).contains(&probability) {
             let problem = format!("must be at least 0 and below 1, not {probability}");
             return Err(Error::config("dropout", problem));
         }
-        if probability == 0.0 {
-            return Ok(x.clone());
-        }
-        let Some(key) = self.dropout_key() else {
-            // Not the handle itself: a constant must not be taken for one in evaluations alone.
-            return Ok(self.input(&x.value()));
-        };
-        let mask = Mask { key, probability, node_ids: node_ids.clone() };
-        let recipe = {
-            let (x, mask) = (x.clone(), mask.clone());
-            Rc::new(move || mask.apply(&*x.pin_held()?))
-        };
-        let layout = (x.size().to_vec(), x.kind());
-        let value = self.manager().track_recipe("dropout", (&layout.0, layout.1), None, recipe);
-        let y = self.var(value, x.needs_grad());
-        self.record(&y, DropoutAdjoint { x: x.clone(), mask });
-        Ok(y)
+        let key = self.dropout_key().filter(|_| probability > 0.0);
+        Ok(key.map(|key| Mask { key, probability, node_ids: node_ids.clone() }))
     }
 }
 
 struct DropoutAdjoint {
-    x: Var,
+    x: Target,
     mask: Mask,
 }
 
 impl Adjoint for DropoutAdjoint {
     fn adjoint(self: Box<Self>, tape: &mut Tape<'_>, gy: PointerTensor) -> Result<()> {
-        let gx = self.mask.apply(&*gy.pin_held()?)?;
+        let mut gx = in_place(gy, true)?;
+        self.mask.apply(&mut gx)?;
         let gx = tape.manager().track_rows("gradient", gx)?;
-        tape.add_grad(self.x.target().as_ref(), gx)
+        tape.add_grad(Some(&self.x), gx)
     }
 }

@@ -9,7 +9,7 @@ use super::parameters::Parameter;
 use super::record::{Adjoint, Tape, in_place};
 use super::segment::Code;
 use super::segment_grad::SegmentGrad;
-use super::var::{Target, Var};
+use super::var::{Saved, Target, Var};
 use crate::error::Result;
 use crate::spill::{ComputeDtype, Pinned, PointerTensor};
 use crate::tensor;
@@ -98,7 +98,7 @@ impl Tape<'_> {
         let y = self.var(value, true);
         self.record(
             &y,
-            LinearAdjoint { x: x.clone(), weight: weight.clone(), bias, onto: onto_target },
+            LinearAdjoint { x: x.saved(), weight: weight.clone(), bias, onto: onto_target },
         );
         Ok(y)
     }
@@ -148,7 +148,7 @@ impl Tape<'_> {
 }
 
 struct LinearAdjoint {
-    x: Var,
+    x: Saved,
     weight: Weight,
     bias: Option<Parameter>,
     onto: Option<Target>,
@@ -157,13 +157,14 @@ struct LinearAdjoint {
 /// dW = xᵀ gy, db = Σ gy, dx = gy Wᵀ: no product is computed again.
 impl Adjoint for LinearAdjoint {
     fn adjoint(self: Box<Self>, tape: &mut Tape<'_>, gradient: PointerTensor) -> Result<()> {
-        let LinearAdjoint { x, weight, bias, onto } = *self;
+        let LinearAdjoint { x: Saved { value: x, target }, weight, bias, onto } = *self;
         let gy = tape.factor(&gradient)?;
-        weight.add_grad(tape, &*tape.factor(&x.value())?, &gy)?;
+        weight.add_grad(tape, &*tape.factor(&x)?, &gy)?;
+        drop(x);
         if let Some(bias) = bias {
             tape.add_parameter_grad(bias, column_sums(&gy)?)?;
         }
-        if let Some(target) = x.target() {
+        if let Some(target) = target {
             let others = tape.take_grad(&target);
             let others = others.map(|sum| in_place(sum, is_narrow(&gy))).transpose()?;
             let gx = tape.product(&gy, &weight.value(tape)?.f_tr()?, None, others)?;

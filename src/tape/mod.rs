@@ -23,6 +23,7 @@ mod full_partition;
 mod graph;
 mod hetero;
 mod hetero_block_graph;
+mod letting_go;
 mod linear;
 mod manager;
 mod messages;

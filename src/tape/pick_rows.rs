@@ -16,7 +16,7 @@ impl Tape<'_> {
         let rows = &self.manager().track("rows", tensor::copy(rows)?);
         let layout = ([rows.size()[0], x.width()], x.kind());
         let recipe = {
-            let (x, rows) = (x.clone(), rows.clone());
+            let (x, rows) = (x.value(), rows.clone());
             Rc::new(move || Ok(x.pin()?.f_index_select(0, &*rows.pin()?)?))
         };
         let value = self.manager().track_recipe("picked", (&layout.0, layout.1), None, recipe);

@@ -7,12 +7,13 @@ use serde::{Deserialize, Serialize};
 use tch::Tensor;
 
 use super::constants::Constants;
+use super::letting_go::LettingGo;
 use super::parameters::{Parameter, ParameterSet};
 use super::var::{Target, Var};
 use crate::error::{Error, Result};
 use crate::ipc::Phase;
 use crate::kernels::DropoutKey;
-use crate::spill::{PartitionDataManager, PointerTensor};
+use crate::spill::{Hold, PartitionDataManager, PointerTensor};
 use crate::tensor;
 
 /// What happens to the inside of a segment between its forward and its backward pass.
@@ -54,6 +55,7 @@ pub struct Tape<'a> {
     parameter_grads: HashMap<Parameter, PointerTensor>,
     /// Where aggregates of constants are kept, and how many of them this pass has come by.
     pub(super) constants: Option<(&'a Constants, usize)>,
+    pub(super) letting_go: LettingGo,
 }
 
 impl<'a> Tape<'a> {
@@ -85,13 +87,14 @@ impl<'a> Tape<'a> {
             grads: HashMap::new(),
             parameter_grads: HashMap::new(),
             constants: None,
+            letting_go: LettingGo::default(),
         }
     }
 
     /// A value that is the same in all passes: the features of a graph that is trained on as a whole. One row per node.
     pub fn constant(&mut self, value: &PointerTensor) -> Var {
         self.values += 1;
-        Var::constant(self.values, value.clone())
+        Var::constant(self.values, value.clone(), self.hold(value))
     }
 
     /// A value that no gradient has to reach: features of a batch, degrees. One row per node.
@@ -132,6 +135,10 @@ impl<'a> Tape<'a> {
 
     /// Plays the tape backwards from `gradient`, the derivative of the loss with respect to `output`.
     pub fn backward(mut self, output: Var, gradient: Tensor) -> Result<Gradients> {
+        let last_pause = self.letting_go.end(self.entries.len(), self.manager.lock().turns());
+        if let Some((constants, _)) = self.constants {
+            constants.last_pause.set(Some(last_pause));
+        }
         let gradient = self.manager.track_rows("gradient", gradient)?;
         self.add_grad(output.target().as_ref(), gradient)?;
         drop(output);
@@ -168,13 +175,19 @@ impl<'a> Tape<'a> {
     /// A new value of this tape.
     pub(super) fn var(&mut self, value: PointerTensor, needs_grad: bool) -> Var {
         self.values += 1;
-        Var::new(self.values, needs_grad && self.training.is_some(), value)
+        let hold = self.hold(&value);
+        Var::new(self.values, needs_grad && self.training.is_some(), value, hold)
+    }
+
+    fn hold(&self, value: &PointerTensor) -> Hold {
+        Hold::new(self.manager, value, self.letting_go.now())
     }
 
     /// Records how the gradient of `output` is passed on; not done for values that need none.
     pub(super) fn record(&mut self, output: &Var, operation: impl Adjoint + 'a) {
         if let Some(output) = output.target() {
             let operation = Box::new(operation);
+            self.letting_go.record(self.entries.len(), self.manager.lock().turns());
             self.entries.push(Entry { output: output.id, layer: self.layer, operation });
         }
     }

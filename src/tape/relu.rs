@@ -4,57 +4,91 @@ use std::rc::Rc;
 
 use tch::Tensor;
 
-use super::record::{Adjoint, Tape};
-use super::var::Var;
+use super::dropout::Mask;
+use super::record::{Adjoint, Tape, in_place};
+use super::var::{Target, Var};
 use crate::error::Result;
 use crate::kernels::{relu, relu_adjoint};
 use crate::spill::PointerTensor;
 use crate::tensor::{self, with_element};
 
 impl Tape<'_> {
-    /// The rectified linear unit, max(x, 0). It is computed again rather than stored.
-    pub fn relu(&mut self, x: &Var) -> Result<Var> {
-        let recipe = {
-            let x = x.clone();
-            Rc::new(move || rectified(&*x.pin_held()?))
-        };
-        let layout = (x.size(), x.kind());
-        let value = if self.retains() {
-            self.manager().track_rows("relu", recipe()?)?
+    /// The rectified linear unit, max(x, 0). Move `x` in if it is not used again: then it is overwritten.
+    pub fn relu(&mut self, x: Var) -> Result<Var> {
+        self.rectify(x, None)
+    }
+
+    /// The rectified linear unit, then [dropout](Tape::dropout), in the memory of one.
+    ///
+    /// # Errors
+    /// If the probability is not in [0, 1).
+    pub fn relu_dropout(
+        &mut self,
+        node_ids: &PointerTensor,
+        x: Var,
+        probability: f64,
+    ) -> Result<Var> {
+        let mask = self.mask(node_ids, probability)?;
+        self.rectify(x, mask)
+    }
+
+    /// The result is stored in place of `x` if nothing else needs that, else computed again from it.
+    fn rectify(&mut self, x: Var, mask: Option<Mask>) -> Result<Var> {
+        let (target, needs_grad) = (x.target(), x.needs_grad());
+        let scale = mask.as_ref().map_or(1.0, Mask::scale);
+        let value = if x.is_spare() {
+            let y = rectified(x.into_held()?, mask.as_ref())?;
+            self.manager().track_rows("relu", y)?
         } else {
-            self.manager().track_recipe("relu", layout, None, recipe)
+            let layout = (x.size().to_vec(), x.kind());
+            let recipe = {
+                let x = x.value();
+                Rc::new(move || rectified(tensor::copy(&*x.pin_held()?)?, mask.as_ref()))
+            };
+            let value = self.manager().track_recipe("relu", (&layout.0, layout.1), None, recipe);
+            // Now, while the input is in memory.
+            drop(value.pin_held()?);
+            value
         };
-        let y = self.var(value, x.needs_grad());
-        self.record(&y, ReluAdjoint(x.clone()));
+        let y = self.var(value, needs_grad);
+        self.record(&y, ReluAdjoint { x: target, y: y.value(), scale });
         Ok(y)
     }
 }
 
-fn rectified(x: &Tensor) -> Result<Tensor> {
-    let mut y = tensor::empty(&x.size(), x.kind())?;
-    with_element!(x.kind(), E => {
-        relu(tensor::slice::<E>(x), tensor::slice_mut(&mut y));
-        Ok(y)
-    })
+fn rectified(x: Tensor, mask: Option<&Mask>) -> Result<Tensor> {
+    let mut y = x;
+    with_element!(y.kind(), E => {
+        relu(tensor::slice_mut::<E>(&mut y));
+        Ok(())
+    })?;
+    mask.map_or(Ok(()), |mask| mask.apply(&mut y))?;
+    Ok(y)
 }
 
-struct ReluAdjoint(Var);
+/// A kept element is above 0 in the output where it was in the input, and no gradient passes a dropped one; so the output tells
+/// all, and the input need not come back.
+struct ReluAdjoint {
+    x: Option<Target>,
+    y: PointerTensor,
+    scale: f64,
+}
 
 impl Adjoint for ReluAdjoint {
     fn adjoint(self: Box<Self>, tape: &mut Tape<'_>, gradient: PointerTensor) -> Result<()> {
-        let ReluAdjoint(x) = *self;
-        let gx = {
-            let (x, gy) = (x.pin_held()?, gradient.pin_held()?);
-            // A value that was given from outside may be held in another type than its gradient.
-            let gy = if gy.kind() == x.kind() { gy } else { gradient.pin()? };
-            let mut gx = tensor::empty(&x.size(), x.kind())?;
-            with_element!(x.kind(), E => {
-                relu_adjoint(tensor::slice::<E>(&x), tensor::slice(&gy), tensor::slice_mut(&mut gx));
+        let ReluAdjoint { x, y, scale } = *self;
+        // A value that can be had again may be held in another type than its gradient.
+        let as_held = y.held_kind() == gradient.held_kind();
+        let mut g = in_place(gradient, as_held)?;
+        {
+            let y = if as_held { y.pin_held()? } else { y.pin()? };
+            with_element!(g.kind(), E => {
+                relu_adjoint(tensor::slice::<E>(&y), scale, tensor::slice_mut(&mut g));
                 Ok(())
             })?;
-            gx
-        };
-        let gx = tape.manager().track_rows("gradient", gx)?;
-        tape.add_grad(x.target().as_ref(), gx)
+        }
+        drop(y);
+        let gx = tape.manager().track_rows("gradient", g)?;
+        tape.add_grad(x.as_ref(), gx)
     }
 }

@@ -27,7 +27,7 @@ impl Tape<'_> {
     pub fn rows(&mut self, x: &Var, rows: &Pointer<Vec<u32>>) -> Result<Var> {
         let layout = ([rows.len() as i64, x.width()], x.kind());
         let recipe = {
-            let (x, rows) = (x.clone(), rows.clone());
+            let (x, rows) = (x.value(), rows.clone());
             Rc::new(move || gather(&*x.pin_held()?, &rows.pin()?))
         };
         let value = self.manager().track_recipe("rows", (&layout.0, layout.1), None, recipe);

@@ -7,7 +7,7 @@ use tch::Tensor;
 use super::parameters::{Parameter, ParameterSet};
 use super::record::{Adjoint, Tape};
 use super::segment_grad::SegmentGrad;
-use super::var::Var;
+use super::var::{Saved, Var};
 use crate::error::{Error, Result};
 use crate::spill::{PartitionDataManager, Pinned, PointerTensor};
 use crate::tensor::{self, BLOCK_ROWS, Shared, map_row_blocks};
@@ -17,7 +17,7 @@ pub(super) type Code = dyn Fn(&[Tensor], &[Tensor]) -> Result<Tensor> + Send + S
 
 /// A segment with everything it needs to run again.
 pub(super) struct Segment {
-    pub(super) inputs: Vec<Var>,
+    pub(super) inputs: Vec<Saved>,
     pub(super) parameters: Vec<Parameter>,
     pub(super) code: Box<Code>,
     parameter_set: Rc<ParameterSet>,
@@ -48,7 +48,7 @@ impl Tape<'_> {
         code: impl Fn(&[Tensor], &[Tensor]) -> Result<Tensor> + Send + Sync + 'static,
     ) -> Result<Var> {
         let segment = Rc::new(Segment {
-            inputs: inputs.iter().map(|v| (*v).clone()).collect(),
+            inputs: inputs.iter().map(|v| v.saved()).collect(),
             parameter_set: self.parameters().clone(),
             manager: self.manager().clone(),
             parameters: parameters.to_vec(),
@@ -134,7 +134,7 @@ impl Segment {
     }
 
     fn rows(&self) -> Result<i64> {
-        let rows: Vec<i64> = self.inputs.iter().map(|v| v.size()[0]).collect();
+        let rows: Vec<i64> = self.inputs.iter().map(|v| v.value.size()[0]).collect();
         match rows.first() {
             Some(first) if rows.iter().all(|r| r == first) => Ok(*first),
             _ => Err(Error::Internal(format!("a segment of inputs with {rows:?} rows"))),
@@ -144,14 +144,14 @@ impl Segment {
     fn values(&self) -> Result<Values> {
         let parameters = self.parameters.iter().map(|p| self.parameter_set.value(*p));
         Ok(Values {
-            inputs: self.inputs.iter().map(Var::pin_held).collect::<Result<_>>()?,
+            inputs: self.inputs.iter().map(|v| v.value.pin_held()).collect::<Result<_>>()?,
             parameters: parameters.collect::<Result<_>>()?,
         })
     }
 
     /// Which inputs need a gradient.
     fn needs(&self) -> Vec<bool> {
-        self.inputs.iter().map(Var::needs_grad).collect()
+        self.inputs.iter().map(|v| v.target.is_some()).collect()
     }
 
     fn hand_over(
@@ -160,10 +160,10 @@ impl Segment {
         inputs: Vec<Option<Tensor>>,
         parameters: Vec<Option<Tensor>>,
     ) -> Result<()> {
-        for (var, gradient) in self.inputs.iter().zip(inputs) {
+        for (input, gradient) in self.inputs.iter().zip(inputs) {
             if let Some(gradient) = gradient {
                 let gradient = tape.manager().track_rows("gradient", gradient)?;
-                tape.add_grad(var.target().as_ref(), gradient)?;
+                tape.add_grad(input.target.as_ref(), gradient)?;
             }
         }
         for (parameter, gradient) in self.parameters.iter().zip(parameters) {
@@ -191,9 +191,10 @@ impl Adjoint for Rematerialised {
     fn adjoint(self: Box<Self>, tape: &mut Tape<'_>, gradient: PointerTensor) -> Result<()> {
         let Rematerialised(segment) = *self;
         let (rows, needs) = (segment.rows()?, segment.needs());
-        let whole = |v: &Var| {
-            let held = segment.manager.held_kind(v.size().iter().skip(1).product(), v.kind());
-            v.needs_grad().then(|| tensor::empty(v.size(), held)).transpose()
+        let whole = |Saved { value, target }: &Saved| {
+            let (size, kind) = (value.size(), value.kind());
+            let held = segment.manager.held_kind(size.iter().skip(1).product(), kind);
+            target.as_ref().map(|_| tensor::empty(size, held)).transpose()
         };
         let input_gradients = segment.inputs.iter().map(whole).collect::<Result<Vec<_>>>()?;
         let parts = {

@@ -5,13 +5,14 @@ use std::rc::Rc;
 use tch::{Kind, Tensor};
 
 use crate::error::Result;
-use crate::spill::{Pinned, PointerTensor};
+use crate::spill::{Hold, Pinned, PointerTensor};
 use crate::tensor;
 
 /// A handle on a value of the forward pass: a matrix with one row per node.
 ///
 /// Clones are cheap and share the value. A value is freed, in memory and on disk, when the model has dropped its handles
-/// and no adjoint needs it; so a model that moves its handles into the next operation keeps nothing too long.
+/// and no adjoint needs it; so a model that moves its handles into the next operation keeps nothing too long. A value that only
+/// adjoints need may leave memory at once.
 #[derive(Clone)]
 pub struct Var(Rc<Node>);
 
@@ -20,6 +21,16 @@ struct Node {
     needs_grad: bool,
     constant: bool,
     value: PointerTensor,
+    /// Goes behind the value: what nobody else has a handle on is not let go of, it is gone.
+    _hold: Hold,
+}
+
+/// A value as adjoints and recipes have it: it does not count as one that the model works with.
+#[derive(Clone)]
+pub(super) struct Saved {
+    pub(super) value: PointerTensor,
+    /// Where its gradient goes, if it needs one.
+    pub(super) target: Option<Target>,
 }
 
 /// The address of a value's gradient.
@@ -30,18 +41,30 @@ pub(super) struct Target {
 }
 
 impl Var {
-    pub(super) fn new(id: usize, needs_grad: bool, value: PointerTensor) -> Self {
-        Var(Rc::new(Node { id, needs_grad, constant: false, value }))
+    pub(super) fn new(id: usize, needs_grad: bool, value: PointerTensor, hold: Hold) -> Self {
+        Var(Rc::new(Node { id, needs_grad, constant: false, value, _hold: hold }))
     }
 
-    pub(super) fn constant(id: usize, value: PointerTensor) -> Self {
-        Var(Rc::new(Node { id, needs_grad: false, constant: true, value }))
+    pub(super) fn constant(id: usize, value: PointerTensor, hold: Hold) -> Self {
+        Var(Rc::new(Node { id, needs_grad: false, constant: true, value, _hold: hold }))
     }
 
     /// Where a gradient of this value goes; `None` if it needs none. Does not keep the value.
     pub(super) fn target(&self) -> Option<Target> {
         let Node { id, needs_grad, value, .. } = &*self.0;
         needs_grad.then(|| Target { id: *id, size: value.size().to_vec() })
+    }
+
+    /// The value for an adjoint or a recipe.
+    pub(super) fn saved(&self) -> Saved {
+        Saved { value: self.value(), target: self.target() }
+    }
+
+    /// Whether this is the only handle on a value that has to be written before it can leave memory: it may be changed in place,
+    /// and what comes of it kept instead.
+    pub(super) fn is_spare(&self) -> bool {
+        let value = &self.0.value;
+        Rc::strong_count(&self.0) == 1 && value.is_unique() && value.is_unwritten()
     }
 
     /// Whether both are handles on one value.
