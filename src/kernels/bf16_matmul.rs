@@ -30,6 +30,18 @@ pub fn matmul_bf16<E: Element<Real = f32>>(
     matmul_with(available(), a, b, (bias, add), y);
 }
 
+/// `x = x b` of a square matrix, in place.
+pub fn matmul_bf16_in_place(x: &mut [bf16], b: Matrix<'_, f32>) {
+    let n = b.size().1;
+    assert_eq!(b.size().0, n);
+    let product = block_product(available(), b, (None, false));
+    x.par_chunks_mut((BLOCK * n).max(1)).for_each_init(Vec::new, |a, x| {
+        a.clear();
+        a.extend_from_slice(x);
+        product(a, x);
+    });
+}
+
 fn matmul_with<E: Element<Real = f32>>(
     dot_product: bool,
     a: &[bf16],
@@ -44,10 +56,23 @@ fn matmul_with<E: Element<Real = f32>>(
         return rows.for_each(|y| finish(bias.unwrap_or(&zeros), None, y, add));
     }
     assert_eq!(a.len() / k, y.len() / n);
+    let product = block_product(dot_product, b, (bias, add));
     let blocks = y.par_chunks_mut(BLOCK * n).zip(a.par_chunks(BLOCK * k));
+    blocks.for_each(|(y, a)| product(a, y));
+}
+
+/// Writes a block of rows of a product, or adds to it: of `a` to `y`.
+type BlockProduct<'b, E> = dyn Fn(&[bf16], &mut [E]) + Sync + 'b;
+
+fn block_product<'b, E: Element<Real = f32>>(
+    dot_product: bool,
+    b: Matrix<'_, f32>,
+    (bias, add): (Option<&'b [f32]>, bool),
+) -> Box<BlockProduct<'b, E>> {
+    let (k, n) = b.size();
     if dot_product && k % 2 == 0 {
         let panels = weight_panels(b);
-        blocks.for_each(|(y, a)| {
+        Box::new(move |a, y| {
             let a = Pairs { data: bytemuck::cast_slice(a), row: k / 2, pair: 1 };
             for (panel, first) in panels.iter().zip((0..n).step_by(TILE_COLUMNS)) {
                 let columns = TILE_COLUMNS.min(n - first);
@@ -56,17 +81,17 @@ fn matmul_with<E: Element<Real = f32>>(
                     finish(sums, bias, &mut y[row * n + first..][..columns], add);
                 });
             }
-        });
+        })
     } else {
         let b = rounded(b);
-        let b = Matrix::new(&b, k, n);
-        blocks.for_each(|(y, a)| {
+        Box::new(move |a, y| {
             let a = widened(a);
+            let b = Matrix::new(&b, k, n);
             let mut sums = vec![0.0; y.len()];
             product(Matrix::new(&a, a.len() / k, k), b, &mut sums, false);
             let rows = y.chunks_exact_mut(n).zip(sums.chunks_exact(n));
             rows.for_each(|(y, sums)| finish(sums, bias, y, add));
-        });
+        })
     }
 }
 

@@ -70,6 +70,17 @@ pub fn matmul<T: Real>(a: &[T], b: Matrix<'_, T>, bias: Option<&[T]>, y: &mut [T
     });
 }
 
+/// `x = x b` of a square matrix, in place.
+pub fn matmul_in_place<T: Real>(x: &mut [T], b: Matrix<'_, T>) {
+    let n = b.columns;
+    assert_eq!(b.rows, n);
+    x.par_chunks_mut((BLOCK * n).max(1)).for_each_init(Vec::new, |a, x| {
+        a.clear();
+        a.extend_from_slice(x);
+        product(Matrix::new(a, a.len() / n, n), b, x, false);
+    });
+}
+
 fn begin_row<T: Real>(bias: &[T], y: &mut [T], add: bool) {
     if !add {
         y.copy_from_slice(bias);

@@ -1,10 +1,14 @@
-//! Who still works with a value.
+//! Who works with a value.
 
 use std::cell::Cell;
+use std::ops::Deref;
 use std::rc::{Rc, Weak};
 
+use tch::Tensor;
+
 use super::manager::PartitionDataManager;
-use super::pointer::{PointerTensor, Spillable};
+use super::pointer::{Pinned, PointerTensor, Spillable};
+use crate::error::Result;
 
 /// Says that somebody works with a value. When the last one of a value goes while other handles on it remain, which will need it
 /// later, the manager lets go of it.
@@ -26,6 +30,30 @@ impl Hold {
         slot.holds().set(slot.holds().get() + 1);
         let (manager, lets_go) = (manager.clone(), lets_go.clone());
         Hold { manager, value: Rc::downgrade(&slot), lets_go }
+    }
+}
+
+/// A value for a recipe. If it had to be computed again itself, the manager lets go of it behind that: it can be once more.
+pub(crate) struct Lent {
+    value: Pinned<Tensor>,
+    /// Goes behind the value, which is in use before.
+    _hold: Option<Hold>,
+}
+
+impl Lent {
+    /// Brings a value into memory, as it is held.
+    pub(crate) fn new(manager: &Rc<PartitionDataManager>, value: &PointerTensor) -> Result<Self> {
+        let computed = value.has_recipe() && !value.is_resident();
+        let hold = computed.then(|| Hold::new(manager, value, &Rc::new(Cell::new(true))));
+        Ok(Lent { value: value.pin_held()?, _hold: hold })
+    }
+}
+
+impl Deref for Lent {
+    type Target = Tensor;
+
+    fn deref(&self) -> &Tensor {
+        &self.value
     }
 }
 

@@ -20,7 +20,7 @@ pub(crate) use dtype::{read_narrow, write_narrow};
 pub use heap::{
     give_memory_back, prepare_allocator, prepare_allocator_for_batches, share_one_heap,
 };
-pub(crate) use hold::Hold;
+pub(crate) use hold::{Hold, Lent};
 pub use manager::{Masks, PartitionDataManager};
 pub use pointer::{Pinned, Pointer, PointerTensor};
 pub use store::{SpillReader, SpillStore, SpillWriter};

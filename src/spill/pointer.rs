@@ -142,6 +142,11 @@ impl<T: Spill> Pointer<T> {
         Rc::strong_count(&self.0) == 1
     }
 
+    /// Whether the value is made again when it is needed.
+    pub(super) fn has_recipe(&self) -> bool {
+        matches!(self.0.state.borrow().backing, Backing::Recipe(_))
+    }
+
     /// Whether the value is in memory alone: once it leaves, it has to be written.
     pub(crate) fn is_unwritten(&self) -> bool {
         self.0.unwritten_bytes().is_some()

@@ -4,7 +4,10 @@ use half::bf16;
 use tch::{Kind, Tensor};
 
 use crate::error::Result;
-use crate::kernels::{Matrix, matmul, matmul_bf16, matmul_over_rows, matmul_over_rows_bf16};
+use crate::kernels::{
+    Matrix, matmul, matmul_bf16, matmul_bf16_in_place, matmul_in_place, matmul_over_rows,
+    matmul_over_rows_bf16,
+};
 use crate::tensor::{self, Shared, map_row_blocks, with_real};
 
 /// Whether a matrix is one of bfloat16s.
@@ -36,6 +39,22 @@ pub(super) fn dense_product(
         let weight = Matrix::new(tensor::slice::<T>(&weight), rows, columns);
         let bias = bias.map(tensor::slice::<T>);
         matmul(tensor::slice::<T>(x), weight, bias, tensor::slice_mut::<T>(y), add);
+        Ok(())
+    })
+}
+
+/// `x = x weight`, in place; `weight` is square.
+pub(super) fn square_product(x: &mut Tensor, weight: &Tensor) -> Result<()> {
+    let weight = weight.f_contiguous()?;
+    let side = weight.size()[0] as usize;
+    if is_narrow(x) {
+        let weight = Matrix::new(tensor::slice::<f32>(&weight), side, side);
+        matmul_bf16_in_place(tensor::slice_mut::<bf16>(x), weight);
+        return Ok(());
+    }
+    with_real!(x.kind(), T => {
+        let weight = Matrix::new(tensor::slice::<T>(&weight), side, side);
+        matmul_in_place(tensor::slice_mut::<T>(x), weight);
         Ok(())
     })
 }

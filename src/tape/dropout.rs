@@ -8,7 +8,7 @@ use super::record::{Adjoint, Tape, in_place};
 use super::var::{Target, Var};
 use crate::error::{Error, Result};
 use crate::kernels::{DropoutKey, dropout};
-use crate::spill::PointerTensor;
+use crate::spill::{Lent, PointerTensor};
 use crate::tensor::{self, with_element};
 
 /// One application of dropout. Its own adjoint: the same mask, the same factor.
@@ -52,9 +52,9 @@ impl Tape<'_> {
             return Ok(if probability == 0.0 { x.clone() } else { self.input(&x.value()) });
         };
         let recipe = {
-            let (x, mask) = (x.value(), mask.clone());
+            let (manager, x, mask) = (self.manager().clone(), x.value(), mask.clone());
             Rc::new(move || {
-                let mut y = tensor::copy(&*x.pin_held()?)?;
+                let mut y = tensor::copy(&*Lent::new(&manager, &x)?)?;
                 mask.apply(&mut y)?;
                 Ok(y)
             })
@@ -71,11 +71,7 @@ impl Tape<'_> {
     }
 
     /// What an application of dropout here drops; nothing in an evaluation.
-    pub(super) fn mask(
-        &self,
-        node_ids: &PointerTensor,
-        probability: f64,
-    ) -> Result<Option<Mask>> {
+    pub(super) fn mask(&self, node_ids: &PointerTensor, probability: f64) -> Result<Option<Mask>> {
         if !(0.0..1.0).contains(&probability) {
             let problem = format!("must be at least 0 and below 1, not {probability}");
             return Err(Error::config("dropout", problem));

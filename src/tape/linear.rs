@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use tch::Tensor;
 
-use super::dense::{column_sums, dense_product, is_narrow, product_over_rows};
+use super::dense::{column_sums, dense_product, is_narrow, product_over_rows, square_product};
 use super::parameters::Parameter;
 use super::record::{Adjoint, Tape, in_place};
 use super::segment::Code;
@@ -164,14 +164,26 @@ impl Adjoint for LinearAdjoint {
         if let Some(bias) = bias {
             tape.add_parameter_grad(bias, column_sums(&gy)?)?;
         }
-        if let Some(target) = target {
-            let others = tape.take_grad(&target);
-            let others = others.map(|sum| in_place(sum, is_narrow(&gy))).transpose()?;
-            let gx = tape.product(&gy, &weight.value(tape)?.f_tr()?, None, others)?;
-            let gx = tape.manager().track_rows("gradient", gx)?;
-            tape.add_grad(Some(&target), gx)?;
-        }
-        drop(gy);
-        tape.add_grad(onto.as_ref(), gradient)
+        let Some(target) = target else {
+            drop(gy);
+            return tape.add_grad(onto.as_ref(), gradient);
+        };
+        let weight = weight.value(tape)?.f_tr()?;
+        let (others, narrow) = (tape.take_grad(&target), is_narrow(&gy));
+        let spare = others.is_none() && onto.is_none() && gradient.is_unique();
+        let gx = if spare && weight.size()[0] == weight.size()[1] {
+            drop(gy);
+            let mut gx = in_place(gradient, narrow)?;
+            square_product(&mut gx, &weight)?;
+            gx
+        } else {
+            let others = others.map(|sum| in_place(sum, narrow)).transpose()?;
+            let gx = tape.product(&gy, &weight, None, others)?;
+            drop(gy);
+            tape.add_grad(onto.as_ref(), gradient)?;
+            gx
+        };
+        let gx = tape.manager().track_rows("gradient", gx)?;
+        tape.add_grad(Some(&target), gx)
     }
 }

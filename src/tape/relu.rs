@@ -9,7 +9,7 @@ use super::record::{Adjoint, Tape, in_place};
 use super::var::{Target, Var};
 use crate::error::Result;
 use crate::kernels::{relu, relu_adjoint};
-use crate::spill::PointerTensor;
+use crate::spill::{Lent, PointerTensor};
 use crate::tensor::{self, with_element};
 
 impl Tape<'_> {
@@ -42,8 +42,11 @@ impl Tape<'_> {
         } else {
             let layout = (x.size().to_vec(), x.kind());
             let recipe = {
-                let x = x.value();
-                Rc::new(move || rectified(tensor::copy(&*x.pin_held()?)?, mask.as_ref()))
+                let (manager, x) = (self.manager().clone(), x.value());
+                Rc::new(move || {
+                    let x = tensor::copy(&*Lent::new(&manager, &x)?)?;
+                    rectified(x, mask.as_ref())
+                })
             };
             let value = self.manager().track_recipe("relu", (&layout.0, layout.1), None, recipe);
             // Now, while the input is in memory.

@@ -5,11 +5,11 @@ use std::rc::Rc;
 use tch::Tensor;
 
 use super::parameters::{Parameter, ParameterSet};
-use super::record::{Adjoint, Tape};
+use super::record::{Adjoint, Tape, in_place};
 use super::segment_grad::SegmentGrad;
 use super::var::{Saved, Var};
 use crate::error::{Error, Result};
-use crate::spill::{PartitionDataManager, Pinned, PointerTensor};
+use crate::spill::{Lent, PartitionDataManager, PointerTensor};
 use crate::tensor::{self, BLOCK_ROWS, Shared, map_row_blocks};
 
 /// The code of a segment: from a block of rows of each input, and the parameters, to the same rows of the output.
@@ -26,7 +26,7 @@ pub(super) struct Segment {
 
 /// The values a segment runs on, as they are held.
 pub(super) struct Values {
-    pub(super) inputs: Vec<Pinned<Tensor>>,
+    pub(super) inputs: Vec<Lent>,
     pub(super) parameters: Vec<Tensor>,
 }
 
@@ -143,8 +143,9 @@ impl Segment {
 
     fn values(&self) -> Result<Values> {
         let parameters = self.parameters.iter().map(|p| self.parameter_set.value(*p));
+        let inputs = self.inputs.iter().map(|v| Lent::new(&self.manager, &v.value));
         Ok(Values {
-            inputs: self.inputs.iter().map(|v| v.value.pin_held()).collect::<Result<_>>()?,
+            inputs: inputs.collect::<Result<_>>()?,
             parameters: parameters.collect::<Result<_>>()?,
         })
     }
@@ -191,14 +192,18 @@ impl Adjoint for Rematerialised {
     fn adjoint(self: Box<Self>, tape: &mut Tape<'_>, gradient: PointerTensor) -> Result<()> {
         let Rematerialised(segment) = *self;
         let (rows, needs) = (segment.rows()?, segment.needs());
+        let gy = in_place(gradient, true)?;
+        // A block of the output's gradient is used before those of the inputs' are written: one of them may take its place.
+        let mut place = Some(gy.shallow_clone());
         let whole = |Saved { value, target }: &Saved| {
             let (size, kind) = (value.size(), value.kind());
             let held = segment.manager.held_kind(size.iter().skip(1).product(), kind);
-            target.as_ref().map(|_| tensor::empty(size, held)).transpose()
+            let spare = |place: &mut Tensor| place.size() == size && place.kind() == held;
+            let tensor = |_| place.take_if(spare).map_or_else(|| tensor::empty(size, held), Ok);
+            target.as_ref().map(tensor).transpose()
         };
         let input_gradients = segment.inputs.iter().map(whole).collect::<Result<Vec<_>>>()?;
         let parts = {
-            let gy = gradient.pin_held()?;
             let Values { inputs, parameters } = segment.values()?;
             let inputs: Vec<_> = inputs.iter().map(|x| Shared(x)).collect();
             let parameters: Vec<_> = parameters.iter().map(Shared).collect();
@@ -222,7 +227,7 @@ impl Adjoint for Rematerialised {
                 Ok(parameters)
             })?
         };
-        drop(gradient);
+        drop((gy, place));
         segment.hand_over(tape, input_gradients, sums(parts, segment.parameters.len())?)
     }
 }
