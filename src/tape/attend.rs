@@ -161,6 +161,7 @@ impl Adjoint for AttendAdjoint<'_> {
         let (transfer, local) = {
             let gy = gradient.pin()?;
             let delta = head_products(&gy, &*output.pin()?, edges.heads as i64)?;
+            drop(output);
             let log_sum = log_sum.pin()?;
             let of = Outputs { log_sum: &log_sum, delta: &delta, gy: &gy };
             let pinned = edges.pin(tape.parameters(), graph)?;
@@ -188,7 +189,7 @@ impl Adjoint for AttendAdjoint<'_> {
             })?;
             (transfer, local)
         };
-        drop((collective, gradient, output, log_sum));
+        drop((collective, gradient, log_sum));
         let Sources { messages, scores } = &sources;
         let targets = (messages.target(), scores.as_ref().and_then(Var::target));
         drop(sources);

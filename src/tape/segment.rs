@@ -215,7 +215,8 @@ impl Adjoint for Rematerialised {
                     inputs.iter().map(|x| x.wide_rows(start, len)).collect::<Result<_>>()?;
                 let parameters = parameters.iter().map(|p| p.whole()).collect();
                 let run = SegmentGrad::run(code, inputs, &needs, parameters)?;
-                let (inputs, parameters) = run.vjp(&gy.wide_rows(start, len)?)?;
+                // A copy: libtorch refuses values of which another view has been written to since.
+                let (inputs, parameters) = run.vjp(&gy.wide_rows(start, len)?.f_detach_copy()?)?;
                 for (whole, part) in gradients.iter().zip(inputs) {
                     let Some(whole) = whole else { continue };
                     let mut whole = whole.rows(start, len)?;
