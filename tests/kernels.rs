@@ -2,11 +2,13 @@
 //! output with its gradient equals that of the input with its gradient.
 #![allow(clippy::unwrap_used)]
 
+use half::bf16;
 use proptest::prelude::*;
 use sar::graph::{GraphShard, ShardBuilder};
 use sar::kernels::{
-    DropoutKey, NO_SOURCE, Selection, Spmm, dropout, gather_rows, scatter_add_rows, select,
-    select_adjoint,
+    DropoutKey, Element, Matrix, NO_SOURCE, Selection, Spmm, dropout, gather_rows, matmul,
+    matmul_bf16, matmul_bf16_in_place, matmul_in_place, relu, relu_adjoint, scatter_add_rows,
+    select, select_adjoint,
 };
 
 #[derive(Debug, Clone)]
@@ -183,5 +185,43 @@ fn dropout_depends_on_node_and_column_alone_and_keeps_the_right_share() {
         let same = pairs.filter(|(a, b)| a == b).count() as f64;
         // Independent masks agree on 0.7 * 0.7 + 0.3 * 0.3 of the elements.
         assert!((same / x.len() as f64 - 0.58).abs() < 0.006);
+    }
+}
+
+#[test]
+fn the_adjoint_of_relu_and_dropout_takes_their_result_for_their_input() {
+    let key = DropoutKey { seed: 9, epoch: 3, layer: 1 };
+    let (nodes, width) = (700, 37);
+    let ids: Vec<i64> = (0..nodes as i64).collect();
+    let x: Vec<f64> = (0..nodes * width).map(|i| (i as f64 * 0.7).sin()).collect();
+    let gy: Vec<f64> = (0..nodes * width).map(|i| (i as f64 * 0.3).cos()).collect();
+    let mut y = x.clone();
+    relu(&mut y);
+    assert!(y.iter().zip(&x).all(|(y, x)| *y == x.max(0.0)));
+    dropout(key, 0.5, (&ids, width), &mut y);
+    let mut ours = gy.clone();
+    relu_adjoint(&y, 2.0, &mut ours);
+    // The mask, applied to the gradient, and then the derivative at the input.
+    let mut gx = gy;
+    dropout(key, 0.5, (&ids, width), &mut gx);
+    let gx: Vec<f64> = gx.iter().zip(&x).map(|(g, x)| if *x > 0.0 { *g } else { 0.0 }).collect();
+    assert_eq!(ours, gx);
+}
+
+#[test]
+fn a_product_in_place_has_the_bits_of_one_beside_it() {
+    for (rows, side) in [(2500, 48), (3, 7), (0, 5), (1024, 1)] {
+        let values = |len: usize| (0..len).map(|i| (i as f32 * 0.37).sin()).collect::<Vec<_>>();
+        let (mut x, weight) = (values(rows * side), values(side * side));
+        let weight = Matrix::new(&weight, side, side).transpose();
+        let mut y = vec![0.0; x.len()];
+        matmul(&x, weight, None, &mut y, false);
+        let mut narrow: Vec<bf16> = x.iter().map(|x| bf16::nearest(*x)).collect();
+        let mut narrow_y = narrow.clone();
+        matmul_bf16(&narrow, weight, None, &mut narrow_y, false);
+        matmul_in_place(&mut x, weight);
+        assert_eq!(x, y);
+        matmul_bf16_in_place(&mut narrow, weight);
+        assert_eq!(narrow, narrow_y);
     }
 }

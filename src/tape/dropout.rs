@@ -8,7 +8,7 @@ use super::record::{Adjoint, Tape, in_place};
 use super::var::{Target, Var};
 use crate::error::{Error, Result};
 use crate::kernels::{DropoutKey, dropout};
-use crate::spill::{Lent, PointerTensor};
+use crate::spill::PointerTensor;
 use crate::tensor::{self, with_element};
 
 /// One application of dropout. Its own adjoint: the same mask, the same factor.
@@ -52,9 +52,9 @@ impl Tape<'_> {
             return Ok(if probability == 0.0 { x.clone() } else { self.input(&x.value()) });
         };
         let recipe = {
-            let (manager, x, mask) = (self.manager().clone(), x.value(), mask.clone());
+            let (manager, x, mask) = (self.manager().clone(), x.saved(), mask.clone());
             Rc::new(move || {
-                let mut y = tensor::copy(&*Lent::new(&manager, &x)?)?;
+                let mut y = tensor::copy(&*x.lend(&manager)?)?;
                 mask.apply(&mut y)?;
                 Ok(y)
             })

@@ -9,7 +9,7 @@ use super::record::{Adjoint, Tape, in_place};
 use super::var::{Target, Var};
 use crate::error::Result;
 use crate::kernels::{relu, relu_adjoint};
-use crate::spill::{Lent, PointerTensor};
+use crate::spill::PointerTensor;
 use crate::tensor::{self, with_element};
 
 impl Tape<'_> {
@@ -42,9 +42,9 @@ impl Tape<'_> {
         } else {
             let layout = (x.size().to_vec(), x.kind());
             let recipe = {
-                let (manager, x) = (self.manager().clone(), x.value());
+                let (manager, x) = (self.manager().clone(), x.saved());
                 Rc::new(move || {
-                    let x = tensor::copy(&*Lent::new(&manager, &x)?)?;
+                    let x = tensor::copy(&*x.lend(&manager)?)?;
                     rectified(x, mask.as_ref())
                 })
             };

@@ -143,7 +143,7 @@ impl Segment {
 
     fn values(&self) -> Result<Values> {
         let parameters = self.parameters.iter().map(|p| self.parameter_set.value(*p));
-        let inputs = self.inputs.iter().map(|v| Lent::new(&self.manager, &v.value));
+        let inputs = self.inputs.iter().map(|v| v.lend(&self.manager));
         Ok(Values {
             inputs: inputs.collect::<Result<_>>()?,
             parameters: parameters.collect::<Result<_>>()?,

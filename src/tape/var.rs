@@ -5,7 +5,7 @@ use std::rc::Rc;
 use tch::{Kind, Tensor};
 
 use crate::error::Result;
-use crate::spill::{Hold, Pinned, PointerTensor};
+use crate::spill::{Hold, Lent, PartitionDataManager, Pinned, PointerTensor};
 use crate::tensor;
 
 /// A handle on a value of the forward pass: a matrix with one row per node.
@@ -31,6 +31,13 @@ pub(super) struct Saved {
     pub(super) value: PointerTensor,
     /// Where its gradient goes, if it needs one.
     pub(super) target: Option<Target>,
+}
+
+impl Saved {
+    /// The value for a recipe, as it is held. If it depends on a parameter, it is computed, not read as features are.
+    pub(super) fn lend(&self, manager: &Rc<PartitionDataManager>) -> Result<Lent> {
+        Lent::new(manager, &self.value, self.target.is_some())
+    }
 }
 
 /// The address of a value's gradient.
