@@ -11,6 +11,7 @@ mod dtype;
 mod heap;
 mod manager;
 mod pointer;
+mod shard;
 mod store;
 mod value;
 
@@ -21,5 +22,6 @@ pub use heap::{
 };
 pub use manager::{Masks, PartitionDataManager};
 pub use pointer::{Pinned, Pointer, PointerTensor};
+pub use shard::ShardPointer;
 pub use store::{SpillReader, SpillStore, SpillWriter};
-pub use value::{ShardLayout, Spill, TensorLayout};
+pub use value::{EdgesLayout, Spill, TensorLayout};
