@@ -39,7 +39,7 @@ fn rank(context: &RankContext, graph: &Arc<DistGraph>) -> sar::Result<()> {
     // The partition, and the full graph.
     let partition = Partition::open(graph.config(), *rank)?;
     let Shards { shards, sources } = Shards::load(&partition, EdgeData::default())?;
-    let shards = shards.into_iter().map(|shard| manager.track("shard", shard)).collect();
+    let shards = shards.into_iter().map(|shard| manager.track_shard("shard", shard)).collect();
     let _first = manager.partition_data.set(shards);
     let first_node = graph.book().node_range(*rank).start;
     let full_graph = GraphShardManager::new(manager, group, first_node, sources)?;

@@ -164,18 +164,18 @@ fn weights_are_divided_by_the_roots_of_their_sums_and_must_be_positive() {
         let mut graph = whole.on(&context)?;
         graph.normalise_edge_weights()?;
         let mut weights = Vec::new();
-        graph.shards(&mut |shard| {
-            let Some(own) = &shard.weights else { return Ok(()) };
+        for shard in graph.shards() {
+            let (by_dst, by_src) = (shard.by_dst()?, shard.by_src()?);
+            let (Some(own), Some(other)) = (&by_dst.weights, &by_src.weights) else { continue };
             // In the other order there are the same weights.
             let sorted = |weights: &[f32]| {
                 let mut weights = weights.to_vec();
                 weights.sort_by(f32::total_cmp);
                 weights
             };
-            assert_eq!(sorted(&own.by_dst), sorted(&own.by_src));
-            weights.extend(own.by_dst.iter().map(|weight| vec![f64::from(*weight)]));
-            Ok(())
-        })?;
+            assert_eq!(sorted(own), sorted(other));
+            weights.extend(own.iter().map(|weight| vec![f64::from(*weight)]));
+        }
         Ok(graph.feature_rows()?.into_iter().zip(weights).collect::<Vec<_>>())
     });
     assert_close("weights", &in_order(&parts.unwrap().concat()), &expected, 1e-7);
@@ -354,7 +354,7 @@ fn dgl_rank(context: &RankContext, dgl: &Tensors) -> Result<Outcome> {
     let manager = &context.manager;
     let columns = EdgeData { feature_rows: true, ..EdgeData::default() };
     let Shards { shards, sources } = Shards::load(&partition, columns)?;
-    let shards = shards.into_iter().map(|shard| manager.track("shard", shard)).collect();
+    let shards = shards.into_iter().map(|shard| manager.track_shard("shard", shard)).collect();
     assert!(manager.partition_data.set(shards).is_ok());
     let nodes = partition.book().node_range(context.rank);
     let graph = GraphShardManager::new(manager, &context.group, nodes.start, sources)?;

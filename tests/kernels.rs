@@ -46,7 +46,7 @@ impl Problem {
             builder.push(src, dst);
             builder.push_weight(weight);
         }
-        builder.build(0, self.rows, self.cols, true).0
+        builder.build(self.rows, self.cols, true).0
     }
 }
 
@@ -83,18 +83,19 @@ proptest! {
                 expected[dst as usize * p.width + j] += factor * p.x[src as usize * p.width + j];
             }
         }
-        let weights = shard.weights.as_ref().filter(|_| weighted);
+        let [by_dst, by_src] = [&shard.by_dst, &shard.by_src]
+            .map(|edges| (&edges.ends, edges.weights.as_deref().filter(|_| weighted)));
         let row_scale = row_scaled.then_some(&*row_scale);
         let col_scale = col_scaled.then_some(&*col_scale);
         let forward =
-            Spmm { graph: &shard.by_dst, weights: weights.map(|w| &*w.by_dst), row_scale, col_scale };
+            Spmm { graph: by_dst.0, weights: by_dst.1, row_scale, col_scale };
         let mut y = vec![1.0; p.rows * p.width];
         forward.add_to(&p.x, p.width, &mut y);
         assert_close(&y, &expected);
 
         let adjoint = Spmm {
-            graph: &shard.by_src,
-            weights: weights.map(|w| &*w.by_src),
+            graph: by_src.0,
+            weights: by_src.1,
             row_scale: col_scale,
             col_scale: row_scale,
         };
@@ -121,7 +122,7 @@ proptest! {
         let base = 100;
         let mut value = vec![0.0; p.rows * p.width];
         let mut argument = vec![NO_SOURCE; value.len()];
-        select(&shard.by_dst, selection, &p.x, (p.width, base), &mut value, &mut argument);
+        select(&shard.by_dst.ends, selection, &p.x, (p.width, base), &mut value, &mut argument);
         let filled: Vec<f64> = expected.iter().map(|v| v.unwrap_or(0.0)).collect();
         assert_close(&value, &filled);
 
@@ -133,7 +134,7 @@ proptest! {
             }
         }
         let mut gx = vec![0.0; naive.len()];
-        select_adjoint(&shard.by_src, &argument, &p.gy, (p.width, base), &mut gx);
+        select_adjoint(&shard.by_src.ends, &argument, &p.gy, (p.width, base), &mut gx);
         assert_close(&gx, &naive);
     }
 
@@ -197,7 +198,7 @@ fn the_adjoint_of_relu_and_dropout_takes_their_result_for_their_input() {
     let gy: Vec<f64> = (0..nodes * width).map(|i| (i as f64 * 0.3).cos()).collect();
     let mut y = x.clone();
     relu(&mut y);
-    assert!(y.iter().zip(&x).all(|(y, x)| *y == x.max(0.0)));
+    assert_eq!(y, x.iter().map(|x| x.max(0.0)).collect::<Vec<_>>());
     dropout(key, 0.5, (&ids, width), &mut y);
     let mut ours = gy.clone();
     relu_adjoint(&y, 2.0, &mut ours);

@@ -31,7 +31,7 @@ struct Pass {
     gradient: Vec<f32>,
 }
 
-/// Layers that aggregate what they have multiplied, each with a term of the nodes themselves.
+/// A layer without neighbours, then layers that aggregate what they have multiplied, each with a term of the nodes themselves.
 struct Model {
     layers: Vec<[Parameter; 2]>,
     parameters: Rc<ParameterSet>,
@@ -61,13 +61,17 @@ impl Model {
         for (i, layer) in self.layers.iter().enumerate() {
             tape.enter_layer(i);
             let [own, neigh] = layer.map(Weight::InOut);
-            let messages = tape.linear(&x, &neigh, None, None)?;
-            see();
-            let own = tape.linear(&x, &own, None, None)?;
-            see();
-            drop(x);
-            let mean = Aggregation::new(Reduce::Mean).onto(own);
-            x = tape.aggregate(graph, messages, mean)?;
+            if i == 0 {
+                x = tape.linear(&x, &own, None, None)?;
+            } else {
+                let messages = tape.linear(&x, &neigh, None, None)?;
+                see();
+                let own = tape.linear(&x, &own, None, None)?;
+                see();
+                drop(x);
+                let mean = Aggregation::new(Reduce::Mean).onto(own);
+                x = tape.aggregate(graph, messages, mean)?;
+            }
             see();
             if i + 1 < LAYERS {
                 x = tape.relu_dropout(graph.destination_ids(), x, 0.5)?;

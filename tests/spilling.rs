@@ -119,19 +119,20 @@ fn every_kind_of_value_comes_back_the_same() {
         builder.push(i * 7 % 40, i % 13);
         builder.push_weight(i as f32);
     }
-    let (shard, _) = builder.build(1, 20, 40, false);
+    let (shard, _) = builder.build(20, 40, false);
     let kinds = [Kind::Uint8, Kind::Bool, Kind::Int, Kind::Int64, Kind::Double, Kind::BFloat16];
     let mut tensors = Vec::from(kinds.map(|kind| numbers().to_kind(kind)));
     tensors.push(Tensor::zeros([0, 4], (Kind::Float, tch::Device::Cpu)));
     let pointers: Vec<_> = tensors.iter().map(|t| manager.track("t", t.copy())).collect();
-    let shard_pointer = manager.track("shard", shard.clone());
+    let shard_pointer = manager.track_shard("shard", shard.clone());
     let rows = manager.track("rows", vec![1_u32, 5, 9]);
     pause(&manager).unwrap();
     for (pointer, tensor) in pointers.iter().zip(&tensors) {
         assert_eq!(*pointer.pin().unwrap(), *tensor);
         assert_eq!(pointer.kind(), tensor.kind());
     }
-    assert_eq!(*shard_pointer.pin().unwrap(), shard);
+    assert_eq!(*shard_pointer.by_dst().unwrap(), shard.by_dst);
+    assert_eq!(*shard_pointer.by_src().unwrap(), shard.by_src);
     assert_eq!(*rows.pin().unwrap(), [1, 5, 9]);
 }
 

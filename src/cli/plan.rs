@@ -86,10 +86,12 @@ fn show(plan: &Plan) -> String {
         bound => format!("the least there can be: {:.2} times that", moved as f64 / bound as f64),
     };
     table.row(["", &size(epoch.bound), &ratio]);
-    let seconds =
-        format!("{:.2} s of computing, {:.2} s for the disk", epoch.compute_s, epoch.disk_s);
-    let epoch_s = epoch.compute_s + epoch.disk_s;
-    table.row(["time per epoch", &format!("{epoch_s:.2} s"), &seconds]);
+    let at_once = if epoch.resident > 1 { ", side by side" } else { "" };
+    let seconds = format!(
+        "{:.2} s of computing, {:.2} s for the disk{at_once}",
+        epoch.compute_s, epoch.disk_s
+    );
+    table.row(["time per epoch", &format!("{:.2} s", epoch.seconds()), &seconds]);
     let written = size(epoch.written_in_100);
     table.row(["written in 100 epochs", &written, "to the disk"]);
     table.to_string()

@@ -2,7 +2,7 @@
 
 use super::csr::Csr;
 use super::partition_book::PartitionBook;
-use super::shard::{GraphShard, PerEdge};
+use super::shard::{GraphShard, SortedEdges};
 use crate::error::{Error, Result};
 
 /// The in-edges of some nodes: DGL's block, or message flow graph (MFG), as `dgl.to_block` makes it.
@@ -71,22 +71,25 @@ impl Block {
     /// Makes the block of `destinations` and their in-edges.
     ///
     /// # Errors
-    /// If a destination occurs twice, or there are more than 2^32 sources.
+    /// If a destination occurs twice, or there are more than 2^32 sources or edges.
     pub fn new(destinations: &[u64], in_edges: InEdges) -> Result<Self> {
         let InEdges { counts, sources: ends, edges, weights } = in_edges;
         let mut numbers = Numbers::new(destinations)?;
         let indices: Result<Vec<u32>> = ends.iter().map(|source| numbers.number(*source)).collect();
         let indices = indices?;
         let mut rows = Vec::new();
-        let mut indptr = vec![0];
+        if u32::try_from(ends.len()).is_err() {
+            return Err(Error::Internal("a block of more than 2^32 edges".to_owned()));
+        }
+        let mut indptr: Vec<u32> = vec![0];
         for (row, count) in counts.iter().enumerate().filter(|(_, count)| **count > 0) {
             rows.push(row as u32);
-            indptr.push(indptr[indptr.len() - 1] + u64::from(*count));
+            indptr.push(indptr[indptr.len() - 1] + *count);
         }
         let weighted = weights.is_empty() || weights.len() == ends.len();
         let consistent =
             counts.len() == destinations.len() && ends.len() == edges.len() && weighted;
-        if !consistent || indptr.last() != Some(&(ends.len() as u64)) {
+        if !consistent || indptr.last() != Some(&(ends.len() as u32)) {
             return Err(Error::Internal("in-edges that do not fit their destinations".to_owned()));
         }
         let sources = numbers.nodes;
@@ -190,16 +193,13 @@ impl Block {
 
 /// The shard of a block's edges, with what there is of weights and types in the order of `by_dst`.
 pub(super) fn shard(by_dst: Csr, weights: &[f32], types: &[u16]) -> GraphShard {
-    let (by_src, from_dst) = by_dst.transpose();
-    let (weights, types) = (per_edge(weights, &from_dst), per_edge(types, &from_dst));
-    GraphShard { source: 0, by_dst, by_src, weights, types, feature_rows: None }
-}
-
-fn per_edge<T: Copy>(by_dst: &[T], from_dst: &[u32]) -> Option<PerEdge<T>> {
-    (!by_dst.is_empty()).then(|| PerEdge {
-        by_dst: by_dst.to_vec(),
-        by_src: from_dst.iter().map(|i| by_dst[*i as usize]).collect(),
-    })
+    let by_dst = SortedEdges {
+        ends: by_dst,
+        weights: (!weights.is_empty()).then(|| weights.to_vec()),
+        types: (!types.is_empty()).then(|| types.to_vec()),
+        feature_rows: None,
+    };
+    GraphShard { by_src: by_dst.transpose(), by_dst }
 }
 
 fn of_type(book: &PartitionBook, nodes: &[u64], ntype: usize) -> Vec<u64> {

@@ -3,13 +3,13 @@
 /// A sparse matrix's structure: for some rows, the columns they have entries in. Parallel edges are several entries.
 ///
 /// Only rows with entries are stored (`rows`, ascending), because most shards touch few of a partition's nodes. Ids are
-/// local to a partition, hence 32 bits; positions of entries are 64 bits.
+/// local to a partition, hence 32 bits; positions of entries are, too, which bounds a shard at 2^32 edges.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Csr {
     num_rows: usize,
     num_cols: usize,
     rows: Vec<u32>,
-    indptr: Vec<u64>,
+    indptr: Vec<u32>,
     indices: Vec<u32>,
 }
 
@@ -35,8 +35,8 @@ impl Csr {
         }
         let filled = |r: &usize| next[r + 1] > next[*r];
         let rows: Vec<u32> = (0..num_rows).filter(filled).map(|r| r as u32).collect();
-        let mut indptr: Vec<u64> = rows.iter().map(|&r| u64::from(next[r as usize])).collect();
-        indptr.push(row.len() as u64);
+        let mut indptr: Vec<u32> = rows.iter().map(|&r| next[r as usize]).collect();
+        indptr.push(row.len() as u32);
         let mut indices = vec![0; col.len()];
         let mut origin = vec![0; col.len()];
         for (i, (&r, &c)) in row.iter().zip(col).enumerate() {
@@ -52,7 +52,7 @@ impl Csr {
     pub(crate) fn from_parts(
         (num_rows, num_cols): (usize, usize),
         rows: Vec<u32>,
-        indptr: Vec<u64>,
+        indptr: Vec<u32>,
         indices: Vec<u32>,
     ) -> Self {
         Csr { num_rows, num_cols, rows, indptr, indices }
@@ -90,7 +90,7 @@ impl Csr {
     }
 
     /// Where the entries of `rows()[i]` begin and end in `indices()`: `indptr()[i]..indptr()[i + 1]`.
-    pub fn indptr(&self) -> &[u64] {
+    pub fn indptr(&self) -> &[u32] {
         &self.indptr
     }
 

@@ -19,4 +19,4 @@ pub use csr::Csr;
 pub use hetero_block::{BlockRelation, HeteroBlock, TypedNodes};
 pub use id_ranges::IdRanges;
 pub use partition_book::{PartitionBook, TypeNodes};
-pub use shard::{GraphShard, PerEdge, ShardBuilder};
+pub use shard::{GraphShard, ShardBuilder, SortedEdges};

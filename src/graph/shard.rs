@@ -2,26 +2,18 @@
 
 use super::csr::Csr;
 
-/// One value per edge of a shard, in both orders that kernels walk it.
+/// Edges in the order of the rows of a matrix, with what is known of each.
 #[derive(Debug, Clone, PartialEq)]
-pub struct PerEdge<T> {
-    /// In the order of [`GraphShard::by_dst`].
-    pub by_dst: Vec<T>,
-    /// In the order of [`GraphShard::by_src`].
-    pub by_src: Vec<T>,
-}
-
-impl<T: Copy> PerEdge<T> {
-    /// Brings values in the order in which edges were pushed into the shard's; `None` if there are none. The other two
-    /// say where each edge comes from: of `by_dst` in the pushed order, and of `by_src` in that of `by_dst`.
-    fn sorted(values: &[T], from_pushed: &[u32], from_dst: &[u32]) -> Option<Self> {
-        if values.is_empty() {
-            return None;
-        }
-        let by_dst: Vec<T> = from_pushed.iter().map(|&i| values[i as usize]).collect();
-        let by_src = from_dst.iter().map(|&i| by_dst[i as usize]).collect();
-        Some(PerEdge { by_dst, by_src })
-    }
+pub struct SortedEdges {
+    /// Their ends.
+    pub ends: Csr,
+    /// The weight of each, if the run uses weights.
+    pub weights: Option<Vec<f32>>,
+    /// The type of each, if the run uses types.
+    pub types: Option<Vec<u16>>,
+    /// The row of each among the edge features of the partition, if the run uses those. Rows of one edge type come behind
+    /// those of the type before it. Only of edges sorted by destination.
+    pub feature_rows: Option<Vec<u64>>,
 }
 
 /// The edges from the nodes of rank `source` to this rank's own nodes: SAR's `GraphShard`.
@@ -30,39 +22,39 @@ impl<T: Copy> PerEdge<T> {
 /// rank's shard the nodes of that rank that have an edge into this partition, in ascending order.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GraphShard {
-    /// The rank that owns the sources.
-    pub source: usize,
     /// Rows: own nodes; columns: sources. What the forward pass walks.
-    pub by_dst: Csr,
+    pub by_dst: SortedEdges,
     /// The transpose. What the backward pass walks.
-    pub by_src: Csr,
-    /// Edge weights, if the run uses them.
-    pub weights: Option<PerEdge<f32>>,
-    /// Edge types, if the run uses them.
-    pub types: Option<PerEdge<u16>>,
-    /// In the order of `by_dst`: each edge's row among the edge features of the partition, if the run uses those. Rows of
-    /// one edge type come behind those of the type before it.
-    pub feature_rows: Option<Vec<u64>>,
+    pub by_src: SortedEdges,
 }
 
-impl GraphShard {
+impl SortedEdges {
+    /// The transpose, without feature rows.
+    #[must_use]
+    pub fn transpose(&self) -> Self {
+        let (ends, origin) = self.ends.transpose();
+        let (weights, types) =
+            (in_order(self.weights.as_deref(), &origin), in_order(self.types.as_deref(), &origin));
+        SortedEdges { ends, weights, types, feature_rows: None }
+    }
+
     /// The edges into some of the rows, in their order, with ends renumbered: `row_of` gives a row's new number, `u32::MAX`
     /// for rows that are left out; `column_of` gives a column's.
     pub fn edges_into(&self, row_of: &[u32], column_of: impl Fn(u32) -> u32) -> ShardBuilder {
         let mut builder = ShardBuilder::default();
-        for (i, &row) in self.by_dst.rows().iter().enumerate() {
+        for (i, &row) in self.ends.rows().iter().enumerate() {
             let row = row_of[row as usize];
             if row == u32::MAX {
                 continue;
             }
-            let begin = self.by_dst.indptr()[i] as usize;
-            for (entry, &column) in self.by_dst.columns(i).iter().enumerate() {
+            let begin = self.ends.indptr()[i] as usize;
+            for (entry, &column) in self.ends.columns(i).iter().enumerate() {
                 builder.push(column_of(column), row);
                 if let Some(weights) = &self.weights {
-                    builder.push_weight(weights.by_dst[begin + entry]);
+                    builder.push_weight(weights[begin + entry]);
                 }
                 if let Some(types) = &self.types {
-                    builder.push_type(types.by_dst[begin + entry]);
+                    builder.push_type(types[begin + entry]);
                 }
                 if let Some(rows) = &self.feature_rows {
                     builder.push_feature_row(rows[begin + entry]);
@@ -71,6 +63,11 @@ impl GraphShard {
         }
         builder
     }
+}
+
+/// Values in another order: of each edge, where it comes from.
+fn in_order<T: Copy>(values: Option<&[T]>, origin: &[u32]) -> Option<Vec<T>> {
+    values.map(|values| origin.iter().map(|&i| values[i as usize]).collect())
 }
 
 /// Collects the edges from one rank and makes a shard of them.
@@ -116,14 +113,8 @@ impl ShardBuilder {
 
     /// Makes the shard. With `dense` the columns are the source rank's rows, of which it has `num_src`; otherwise only
     /// those with an edge get a column, and the second result tells which rows they are.
-    pub fn build(
-        self,
-        source: usize,
-        num_dst: usize,
-        num_src: usize,
-        dense: bool,
-    ) -> (GraphShard, Vec<u32>) {
-        let ShardBuilder { mut src, dst, weights, types, feature_rows: rows } = self;
+    pub fn build(self, num_dst: usize, num_src: usize, dense: bool) -> (GraphShard, Vec<u32>) {
+        let ShardBuilder { mut src, dst, weights, types, feature_rows } = self;
         let mut sources = Vec::new();
         let mut num_cols = num_src;
         if !dense {
@@ -140,14 +131,20 @@ impl ShardBuilder {
             }
             num_cols = sources.len();
         }
-        let (by_dst, from_pushed) = Csr::from_entries(num_dst, num_cols, &dst, &src);
-        let (by_src, from_dst) = by_dst.transpose();
-        let weights = PerEdge::sorted(&weights, &from_pushed, &from_dst);
-        let types = PerEdge::sorted(&types, &from_pushed, &from_dst);
-        let sorted = || from_pushed.iter().map(|&i| rows[i as usize]).collect();
-        let feature_rows = (!rows.is_empty()).then(sorted);
-        (GraphShard { source, by_dst, by_src, weights, types, feature_rows }, sources)
+        let (ends, origin) = Csr::from_entries(num_dst, num_cols, &dst, &src);
+        let by_dst = SortedEdges {
+            ends,
+            weights: in_order(known(&weights), &origin),
+            types: in_order(known(&types), &origin),
+            feature_rows: in_order(known(&feature_rows), &origin),
+        };
+        (GraphShard { by_src: by_dst.transpose(), by_dst }, sources)
     }
+}
+
+/// What has been pushed, if anything has.
+fn known<T>(values: &[T]) -> Option<&[T]> {
+    (!values.is_empty()).then_some(values)
 }
 
 #[cfg(test)]
@@ -162,21 +159,20 @@ mod tests {
             builder.push_weight(weight);
             builder.push_feature_row(u64::from(src) * 10);
         }
-        let (shard, sources) = builder.build(3, 2, 9, false);
+        let (shard, sources) = builder.build(2, 9, false);
         assert_eq!(sources, [2, 7]);
-        assert_eq!(shard.by_dst.indices(), [0, 1, 1]);
-        assert_eq!(shard.by_src.indices(), [0, 0, 1]);
-        let weights = shard.weights.unwrap();
-        assert_eq!(weights.by_dst, [1.5, 2.5, 0.5]);
-        assert_eq!(weights.by_src, [1.5, 2.5, 0.5]);
-        assert_eq!(shard.feature_rows.unwrap(), [20, 70, 70]);
+        assert_eq!(shard.by_dst.ends.indices(), [0, 1, 1]);
+        assert_eq!(shard.by_src.ends.indices(), [0, 0, 1]);
+        assert_eq!(shard.by_dst.weights.unwrap(), [1.5, 2.5, 0.5]);
+        assert_eq!(shard.by_src.weights.unwrap(), [1.5, 2.5, 0.5]);
+        assert_eq!(shard.by_dst.feature_rows.unwrap(), [20, 70, 70]);
     }
 
     #[test]
     fn the_own_shard_has_every_node_as_a_column() {
         let mut builder = ShardBuilder::default();
         builder.push(4, 4);
-        let (shard, sources) = builder.build(0, 5, 5, true);
-        assert_eq!((shard.by_dst.num_cols(), sources.len()), (5, 0));
+        let (shard, sources) = builder.build(5, 5, true);
+        assert_eq!((shard.by_dst.ends.num_cols(), sources.len()), (5, 0));
     }
 }

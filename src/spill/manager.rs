@@ -9,10 +9,10 @@ use tch::{Kind, Tensor};
 use super::dtype::{ComputeDtype, SpillDtype, converted};
 use super::heap::give_memory_back;
 use super::pointer::{Pointer, PointerTensor, Spillable};
+use super::shard::ShardPointer;
 use super::store::SpillStore;
 use super::value::{Spill, TensorLayout};
 use crate::error::{Error, Result};
-use crate::graph::GraphShard;
 use crate::io::anonymous_bytes;
 use crate::ipc::{Phase, TurnLock};
 
@@ -58,7 +58,7 @@ pub struct PartitionDataManager {
     /// What layers compute with.
     pub compute_dtype: Cell<ComputeDtype>,
     /// The graph shards of the partition, by source rank.
-    pub partition_data: OnceCell<Vec<Pointer<GraphShard>>>,
+    pub partition_data: OnceCell<Vec<ShardPointer>>,
     /// Input features, `[num_inner_nodes, width]`.
     pub features: OnceCell<PointerTensor>,
     /// Class of each node, `int64 [num_inner_nodes]`, or rows of labels, `float32 [num_inner_nodes, columns]`.

@@ -12,6 +12,7 @@ mod heap;
 mod hold;
 mod manager;
 mod pointer;
+mod shard;
 mod store;
 mod value;
 
@@ -23,5 +24,6 @@ pub use heap::{
 pub(crate) use hold::{Hold, Lent};
 pub use manager::{Masks, PartitionDataManager};
 pub use pointer::{Pinned, Pointer, PointerTensor};
+pub use shard::ShardPointer;
 pub use store::{SpillReader, SpillStore, SpillWriter};
-pub use value::{ShardLayout, Spill, TensorLayout};
+pub use value::{EdgesLayout, Spill, TensorLayout};

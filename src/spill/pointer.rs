@@ -95,6 +95,10 @@ impl<T: Spill> Pointer<T> {
         &self.0
     }
 
+    pub(super) fn layout(&self) -> &T::Layout {
+        &self.0.layout
+    }
+
     /// Brings the value into memory, if it is not there, and keeps it there while the result lives. Rows that are held in
     /// another type than they are worked on in are converted, each time.
     pub fn pin(&self) -> Result<Pinned<T>> {

@@ -6,7 +6,7 @@ use tch::{Kind, Tensor};
 use super::dtype::converted;
 use super::store::{SpillReader, SpillWriter};
 use crate::error::Result;
-use crate::graph::{Csr, GraphShard, PerEdge};
+use crate::graph::{Csr, SortedEdges};
 use crate::tensor;
 
 /// A value that can be written to a file and read back the same.
@@ -77,22 +77,16 @@ fn csr_layout(csr: &Csr) -> CsrLayout {
 }
 
 fn csr_bytes((_, _, rows, entries): CsrLayout) -> u64 {
-    (rows * 12 + 8 + entries * 4) as u64
-}
-
-fn save_csr(csr: &Csr, sink: &mut SpillWriter) -> Result<()> {
-    sink.write(bytemuck::cast_slice(csr.rows()))?;
-    sink.write(bytemuck::cast_slice(csr.indptr()))?;
-    sink.write(bytemuck::cast_slice(csr.indices()))
+    (rows * 8 + 4 + entries * 4) as u64
 }
 
 fn load_csr(
     (num_rows, num_cols, rows, entries): CsrLayout,
     source: &mut SpillReader<'_>,
 ) -> Result<Csr> {
-    let rows_part = load_vec::<u32>(rows, source)?;
-    let indptr = load_vec::<u64>(rows + 1, source)?;
-    let indices = load_vec::<u32>(entries, source)?;
+    let rows_part = load_vec(rows, source)?;
+    let indptr = load_vec(rows + 1, source)?;
+    let indices = load_vec(entries, source)?;
     Ok(Csr::from_parts((num_rows, num_cols), rows_part, indptr, indices))
 }
 
@@ -102,71 +96,62 @@ fn load_vec<T: Pod>(len: usize, source: &mut SpillReader<'_>) -> Result<Vec<T>> 
     Ok(values)
 }
 
-fn save_per_edge<T: Pod>(values: Option<&PerEdge<T>>, sink: &mut SpillWriter) -> Result<()> {
-    let Some(PerEdge { by_dst, by_src }) = values else { return Ok(()) };
-    sink.write(bytemuck::cast_slice(by_dst))?;
-    sink.write(bytemuck::cast_slice(by_src))
+fn save_column<T: Pod>(values: Option<&Vec<T>>, sink: &mut SpillWriter) -> Result<()> {
+    values.map_or(Ok(()), |values| sink.write(bytemuck::cast_slice(values)))
 }
 
-fn load_per_edge<T: Pod>(
-    there: bool,
-    edges: usize,
-    source: &mut SpillReader<'_>,
-) -> Result<Option<PerEdge<T>>> {
-    if !there {
-        return Ok(None);
-    }
-    Ok(Some(PerEdge { by_dst: load_vec(edges, source)?, by_src: load_vec(edges, source)? }))
-}
-
-/// How a [`GraphShard`] lies in its file.
+/// How [`SortedEdges`] lie in their file.
 #[derive(Clone, Copy)]
-pub struct ShardLayout {
-    source: usize,
-    by_dst: CsrLayout,
-    by_src: CsrLayout,
+pub struct EdgesLayout {
+    ends: CsrLayout,
     weights: bool,
     types: bool,
     feature_rows: bool,
 }
 
-impl Spill for GraphShard {
-    type Layout = ShardLayout;
+impl EdgesLayout {
+    pub(super) fn num_rows(&self) -> usize {
+        self.ends.0
+    }
 
-    fn layout(&self) -> ShardLayout {
-        ShardLayout {
-            source: self.source,
-            by_dst: csr_layout(&self.by_dst),
-            by_src: csr_layout(&self.by_src),
+    pub(super) fn num_edges(&self) -> usize {
+        self.ends.3
+    }
+}
+
+impl Spill for SortedEdges {
+    type Layout = EdgesLayout;
+
+    fn layout(&self) -> EdgesLayout {
+        EdgesLayout {
+            ends: csr_layout(&self.ends),
             weights: self.weights.is_some(),
             types: self.types.is_some(),
             feature_rows: self.feature_rows.is_some(),
         }
     }
 
-    fn byte_len(layout: &ShardLayout) -> u64 {
-        let ShardLayout { by_dst, by_src, weights, types, feature_rows, .. } = *layout;
-        let rows = 8 * u64::from(feature_rows);
-        let per_edge = 8 * u64::from(weights) + 4 * u64::from(types) + rows;
-        csr_bytes(by_dst) + csr_bytes(by_src) + per_edge * by_dst.3 as u64
+    fn byte_len(layout: &EdgesLayout) -> u64 {
+        let EdgesLayout { ends, weights, types, feature_rows } = *layout;
+        let per_edge = 4 * u64::from(weights) + 2 * u64::from(types) + 8 * u64::from(feature_rows);
+        csr_bytes(ends) + per_edge * ends.3 as u64
     }
 
-    fn save(&self, _: &ShardLayout, sink: &mut SpillWriter) -> Result<()> {
-        save_csr(&self.by_dst, sink)?;
-        save_csr(&self.by_src, sink)?;
-        save_per_edge(self.weights.as_ref(), sink)?;
-        save_per_edge(self.types.as_ref(), sink)?;
-        self.feature_rows.as_ref().map_or(Ok(()), |rows| sink.write(bytemuck::cast_slice(rows)))
+    fn save(&self, _: &EdgesLayout, sink: &mut SpillWriter) -> Result<()> {
+        sink.write(bytemuck::cast_slice(self.ends.rows()))?;
+        sink.write(bytemuck::cast_slice(self.ends.indptr()))?;
+        sink.write(bytemuck::cast_slice(self.ends.indices()))?;
+        save_column(self.weights.as_ref(), sink)?;
+        save_column(self.types.as_ref(), sink)?;
+        save_column(self.feature_rows.as_ref(), sink)
     }
 
-    fn load(layout: &ShardLayout, source: &mut SpillReader<'_>) -> Result<Self> {
-        let edges = layout.by_dst.3;
-        Ok(GraphShard {
-            source: layout.source,
-            by_dst: load_csr(layout.by_dst, source)?,
-            by_src: load_csr(layout.by_src, source)?,
-            weights: load_per_edge(layout.weights, edges, source)?,
-            types: load_per_edge(layout.types, edges, source)?,
+    fn load(layout: &EdgesLayout, source: &mut SpillReader<'_>) -> Result<Self> {
+        let edges = layout.ends.3;
+        Ok(SortedEdges {
+            ends: load_csr(layout.ends, source)?,
+            weights: layout.weights.then(|| load_vec(edges, source)).transpose()?,
+            types: layout.types.then(|| load_vec(edges, source)).transpose()?,
             feature_rows: layout.feature_rows.then(|| load_vec(edges, source)).transpose()?,
         })
     }

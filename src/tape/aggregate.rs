@@ -11,9 +11,9 @@ use super::record::{Adjoint, Tape};
 use super::var::{Target, Var};
 use crate::comm::Collective;
 use crate::error::{Error, Result};
-use crate::graph::{Csr, GraphShard, PerEdge};
+use crate::graph::{Csr, SortedEdges};
 use crate::kernels::{Element, Spmm, scatter_add_rows};
-use crate::spill::PointerTensor;
+use crate::spill::{PointerTensor, ShardPointer};
 use crate::tensor::{self, with_element};
 
 /// How the messages along the in-edges of a node become one row.
@@ -126,10 +126,10 @@ impl<'a> Tape<'a> {
             bias,
         };
         let needs_grad = adjoint.x.is_some() || adjoint.onto.is_some() || bias.is_some();
-        let product = |shard: &GraphShard, x: &Tensor, y: &mut Tensor| {
+        let product = |shard: &ShardPointer, x: &Tensor, y: &mut Tensor| {
             let scale = scale.as_ref().map(PointerTensor::pin).transpose()?;
-            let weights = edge_weights(shard, weighted)?.map(|w| &*w.by_dst);
-            spmm(&shard.by_dst, (weights, scale.as_deref(), None), x, y)
+            let edges = shard.by_dst()?;
+            spmm(&edges.ends, (edge_weights(&edges, weighted)?, scale.as_deref(), None), x, y)
         };
         let mut sum = match onto {
             Some(onto) => onto.into_tensor()?,
@@ -141,7 +141,7 @@ impl<'a> Tape<'a> {
         let transfer = {
             let rows = x.pin_held()?;
             let transfer = graph.pull(&[&rows], false)?;
-            product(&*graph.local_shard()?, &rows, &mut sum)?;
+            product(graph.local_shard(), &rows, &mut sum)?;
             transfer
         };
         let held = x.held_kind();
@@ -178,19 +178,20 @@ impl Adjoint for SumAdjoint<'_> {
         }
         let Some(x) = x else { return tape.add_grad(onto.as_ref(), gradient) };
         let (width, kind, held) = (gradient.size()[1], gradient.kind(), gradient.held_kind());
-        let product = |shard: &GraphShard, kind: Kind| -> Result<Tensor> {
+        let product = |shard: &ShardPointer, kind: Kind| -> Result<Tensor> {
             let gy = gradient.pin_held()?;
             let scale = scale.as_ref().map(PointerTensor::pin).transpose()?;
-            let mut gx = tensor::zeros(&[shard.by_src.num_rows() as i64, width], kind)?;
-            let weights = edge_weights(shard, weighted)?.map(|w| &*w.by_src);
-            spmm(&shard.by_src, (weights, None, scale.as_deref()), &gy, &mut gx)?;
+            let mut gx = tensor::zeros(&[shard.num_sources() as i64, width], kind)?;
+            let edges = shard.by_src()?;
+            let factors = (edge_weights(&edges, weighted)?, None, scale.as_deref());
+            spmm(&edges.ends, factors, &gy, &mut gx)?;
             Ok(gx)
         };
         let transfer = graph.push(None, &mut |shard, _| Ok(vec![product(shard, held)?]))?;
         let collective = graph.complete(transfer)?;
         // The own part comes after the pause, so that it need not outlive it: the gradient does anyway, if it is added to
         // `onto`, and takes no more room.
-        let mut gx = product(&*graph.local_shard()?, kind)?;
+        let mut gx = product(graph.local_shard(), kind)?;
         tape.add_grad(onto.as_ref(), gradient)?;
         add_pushed(graph, collective.as_ref(), held, &mut gx)?;
         let gx = tape.manager().track_rows("gradient", gx)?;
@@ -218,14 +219,14 @@ pub(super) fn add_rows(values: &Tensor, rows: &[u32], x: &mut Tensor) -> Result<
     })
 }
 
-fn edge_weights(shard: &GraphShard, weighted: bool) -> Result<Option<&PerEdge<f32>>> {
+fn edge_weights(edges: &SortedEdges, weighted: bool) -> Result<Option<&[f32]>> {
     // A shard without edges has no weights either.
-    if !weighted || shard.by_dst.num_entries() == 0 {
+    if !weighted || edges.ends.num_entries() == 0 {
         return Ok(None);
     }
     let missing =
         || Error::config("edge weights", "the model uses edge weights, but none are loaded");
-    shard.weights.as_ref().ok_or_else(missing).map(Some)
+    edges.weights.as_deref().ok_or_else(missing).map(Some)
 }
 
 /// Weights, factor per row, factor per column.

@@ -11,8 +11,7 @@ use super::record::{Adjoint, Tape};
 use super::var::Var;
 use crate::comm::Collective;
 use crate::error::{Error, Result};
-use crate::graph::GraphShard;
-use crate::spill::PointerTensor;
+use crate::spill::{PointerTensor, ShardPointer};
 use crate::tensor::{self, Shared, map_row_blocks};
 
 /// How attention scores an edge u -> v, per head.
@@ -82,7 +81,7 @@ impl<'a> Tape<'a> {
             let pinned = edges.pin(self.parameters(), graph)?;
             let parts = sources.pin(graph, dropout.is_some())?;
             let parts: Vec<&Tensor> = parts.iter().map(|part| &**part).collect();
-            pinned.forward(&*graph.local_shard()?, &parts, &mut state)?;
+            pinned.forward(graph.local_shard(), &parts, &mut state)?;
             graph.pull(&parts, record)?
         };
         let sources = record.then_some(sources);
@@ -166,8 +165,8 @@ impl Adjoint for AttendAdjoint<'_> {
             let of = Outputs { log_sum: &log_sum, delta: &delta, gy: &gy };
             let pinned = edges.pin(tape.parameters(), graph)?;
             let columns = gy.size()[1];
-            let mut gradients = |shard: &GraphShard, parts: &[&Tensor]| -> Result<Vec<Tensor>> {
-                let rows = shard.by_src.num_rows() as i64;
+            let mut gradients = |shard: &ShardPointer, parts: &[&Tensor]| -> Result<Vec<Tensor>> {
+                let rows = shard.num_sources() as i64;
                 let mut messages = tensor::zeros(&[rows, columns], kind)?;
                 let mut scores = tensor::zeros(&[rows, score_width], kind)?;
                 let gradients = ShardGradients {
@@ -181,7 +180,7 @@ impl Adjoint for AttendAdjoint<'_> {
             let local = {
                 let parts = sources.pin(graph, edges.dropout.is_some())?;
                 let parts: Vec<&Tensor> = parts.iter().map(|part| &**part).collect();
-                gradients(&*graph.local_shard()?, &parts)?
+                gradients(graph.local_shard(), &parts)?
             };
             let kept = collective.as_ref().map(|collective| (collective, layout.as_slice()));
             let transfer = graph.push(kept, &mut |shard, parts| {

@@ -6,11 +6,10 @@ use super::graph::{Graph, RowLayout};
 use super::parameters::{Parameter, ParameterSet};
 use super::var::Var;
 use crate::error::Result;
-use crate::graph::GraphShard;
 use crate::kernels::{
     AdditiveScore, Attention, AttentionDropout, Destinations, DropoutKey, DynamicScore, Real, Score,
 };
-use crate::spill::Pinned;
+use crate::spill::{Pinned, ShardPointer};
 use crate::tensor::{self, TensorElement, with_real};
 
 /// What attention needs of the sources: rows that are pulled from the ranks that own them.
@@ -99,9 +98,9 @@ pub(super) struct Running {
 pub(super) struct ShardGradients<'g> {
     /// `[num_destinations, _]`: summed over shards.
     pub(super) destinations: &'g mut Tensor,
-    /// `[shard.by_src.num_rows(), heads * width]`.
+    /// `[shard.num_sources(), heads * width]`.
     pub(super) messages: &'g mut Tensor,
-    /// `[shard.by_src.num_rows(), _]`.
+    /// `[shard.num_sources(), _]`.
     pub(super) scores: &'g mut Tensor,
 }
 
@@ -122,7 +121,7 @@ impl PinnedEdges<'_> {
     /// Takes a shard's edges into the running state. `parts` are its sources' rows.
     pub(super) fn forward(
         &self,
-        shard: &GraphShard,
+        shard: &ShardPointer,
         parts: &[&Tensor],
         state: &mut Running,
     ) -> Result<()> {
@@ -132,7 +131,7 @@ impl PinnedEdges<'_> {
     /// Adds what a shard's edges contribute to gradients.
     pub(super) fn backward(
         &self,
-        shard: &GraphShard,
+        shard: &ShardPointer,
         parts: &[&Tensor],
         of: &Outputs<'_>,
         gradients: ShardGradients<'_>,
@@ -140,7 +139,7 @@ impl PinnedEdges<'_> {
         self.walk(shard, parts, Walk::Backward(of, gradients))
     }
 
-    fn walk(&self, shard: &GraphShard, parts: &[&Tensor], walk: Walk<'_, '_>) -> Result<()> {
+    fn walk(&self, shard: &ShardPointer, parts: &[&Tensor], walk: Walk<'_, '_>) -> Result<()> {
         let heads = self.edges.heads;
         let ids = self.dst_ids.as_ref().zip(parts.last()).zip(self.edges.dropout);
         let dropout = ids.map(|((dst_ids, src_ids), (key, probability))| AttentionDropout {
@@ -157,11 +156,11 @@ impl PinnedEdges<'_> {
             if let Some(vector) = &self.vector {
                     let vector = tensor::slice::<T>(vector);
                     let score = DynamicScore { src: messages, dst, vector, width, slope };
-                    run(&Attention { score, messages, heads, width, dropout }, shard, walk);
+                    run(&Attention { score, messages, heads, width, dropout }, shard, walk)?;
             } else {
                     let src = tensor::slice::<T>(parts[1]);
                     let score = AdditiveScore { src, dst, heads, slope };
-                    run(&Attention { score, messages, heads, width, dropout }, shard, walk);
+                    run(&Attention { score, messages, heads, width, dropout }, shard, walk)?;
             }
             Ok(())
         })
@@ -170,12 +169,12 @@ impl PinnedEdges<'_> {
 
 fn run<T: Real + TensorElement, S: Score<T>>(
     attention: &Attention<'_, T, S>,
-    shard: &GraphShard,
+    shard: &ShardPointer,
     walk: Walk<'_, '_>,
-) {
+) -> Result<()> {
     match walk {
         Walk::Forward(Running { largest, sum, weighted }) => attention.accumulate(
-            &shard.by_dst,
+            &shard.by_dst()?.ends,
             tensor::slice_mut(largest),
             tensor::slice_mut(sum),
             tensor::slice_mut(weighted),
@@ -188,9 +187,10 @@ fn run<T: Real + TensorElement, S: Score<T>>(
             };
             let ShardGradients { destinations, messages, scores } = gradients;
             let destinations = tensor::slice_mut(destinations);
-            attention.destination_adjoint(&shard.by_dst, of, destinations);
+            attention.destination_adjoint(&shard.by_dst()?.ends, of, destinations);
             let (messages, scores) = (tensor::slice_mut(messages), tensor::slice_mut(scores));
-            attention.source_adjoint(&shard.by_src, of, messages, scores);
+            attention.source_adjoint(&shard.by_src()?.ends, of, messages, scores);
         }
     }
+    Ok(())
 }

@@ -9,14 +9,14 @@ use super::manager::Ends;
 use crate::comm::Collective;
 use crate::error::{Error, Result};
 use crate::graph::{Block, GraphShard, PartitionBook};
-use crate::spill::{PartitionDataManager, Pinned, Pointer, PointerTensor};
+use crate::spill::{PartitionDataManager, Pointer, PointerTensor, ShardPointer};
 
 /// A block, which lies here as a whole: the same layers run on it as on the full graph.
 ///
 /// In-degrees count the block's edges, out-degrees those of the whole graph, so that with all neighbours sampled every
 /// layer gives what it gives on the full graph.
 pub struct BlockGraph {
-    shard: Pointer<GraphShard>,
+    shard: ShardPointer,
     ends: Ends,
 }
 
@@ -65,8 +65,9 @@ impl BlockGraph {
         }
         let num_destinations = destinations.size()[0] as u32;
         let mut in_degrees = vec![0_u64; num_destinations as usize];
-        for (i, &row) in shard.by_dst.rows().iter().enumerate() {
-            in_degrees[row as usize] = shard.by_dst.columns(i).len() as u64;
+        let edges = &shard.by_dst.ends;
+        for (i, &row) in edges.rows().iter().enumerate() {
+            in_degrees[row as usize] = edges.columns(i).len() as u64;
         }
         let rows = || manager.track("destination-rows", (0..num_destinations).collect());
         let ends = Ends {
@@ -81,7 +82,7 @@ impl BlockGraph {
                 manager.track_recipe("degrees", (&shape, Kind::Int64), None, Rc::new(missing))
             },
         };
-        Ok(BlockGraph { shard: manager.track("block", shard), ends })
+        Ok(BlockGraph { shard: manager.track_shard("block", shard), ends })
     }
 }
 
@@ -133,12 +134,12 @@ impl Graph for BlockGraph {
         &self.ends.out_degrees
     }
 
-    fn local_shard(&self) -> Result<Pinned<GraphShard>> {
-        self.shard.pin()
+    fn local_shard(&self) -> &ShardPointer {
+        &self.shard
     }
 
-    fn shards(&self, visit: &mut dyn FnMut(&GraphShard) -> Result<()>) -> Result<()> {
-        visit(&*self.shard.pin()?)
+    fn shards(&self) -> Vec<&ShardPointer> {
+        vec![&self.shard]
     }
 
     fn pull(&self, _: &[&Tensor], _: bool) -> Result<Transfer> {

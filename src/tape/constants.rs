@@ -17,8 +17,8 @@ use crate::spill::PointerTensor;
 #[derive(Default)]
 pub struct Constants {
     aggregates: RefCell<Vec<PointerTensor>>,
-    /// How many operations the last training pass had recorded before its last forward pause, if there was one.
-    pub(super) last_pause: Cell<Option<Option<usize>>>,
+    /// How many operations the last training pass had begun by its last forward pause, once there was one.
+    pub(super) last_pause: Cell<Option<usize>>,
 }
 
 impl<'a> Tape<'a> {
@@ -30,10 +30,10 @@ impl<'a> Tape<'a> {
         tape.constants = Some((constants, 0));
         let lock = tape.manager().lock();
         let last_pause = match constants.last_pause.get() {
-            _ if lock.is_alone() => None,
+            _ if lock.is_alone() => 0,
             Some(last_pause) if tape.records() => last_pause,
             // No backward pass follows, or it is not known yet how much lies between.
-            _ => Some(usize::MAX),
+            _ => usize::MAX,
         };
         tape.letting_go = LettingGo::until(last_pause, lock.turns());
         tape

@@ -6,7 +6,7 @@ use tch::Tensor;
 
 use super::rows::gather;
 use crate::error::Result;
-use crate::graph::GraphShard;
+use crate::graph::SortedEdges;
 use crate::tensor::{self, with_real};
 
 /// Edges whose messages are computed at a time by one thread.
@@ -15,29 +15,29 @@ const EDGES: usize = 4096;
 /// Chunks whose messages are in memory at a time.
 pub(super) const CHUNKS_AT_ONCE: usize = 16;
 
-/// Consecutive edges of a shard, in the order of `by_dst`.
+/// Consecutive edges of a shard, sorted by destination.
 pub(super) struct EdgeChunk<'s> {
-    shard: &'s GraphShard,
+    edges: &'s SortedEdges,
     entries: Range<usize>,
     /// The destination of each.
     pub(super) dst: Vec<u32>,
 }
 
 /// All edges of a shard.
-pub(super) fn chunks(shard: &GraphShard) -> impl Iterator<Item = EdgeChunk<'_>> {
-    let edges = shard.by_dst.num_entries();
-    (0..edges).step_by(EDGES).map(move |begin| {
-        let entries = begin..(begin + EDGES).min(edges);
-        let indptr = shard.by_dst.indptr();
-        let mut row = indptr.partition_point(|&p| p <= begin as u64) - 1;
+pub(super) fn chunks(edges: &SortedEdges) -> impl Iterator<Item = EdgeChunk<'_>> {
+    let count = edges.ends.num_entries();
+    (0..count).step_by(EDGES).map(move |begin| {
+        let entries = begin..(begin + EDGES).min(count);
+        let indptr = edges.ends.indptr();
+        let mut row = indptr.partition_point(|&p| p as usize <= begin) - 1;
         let dst = entries.clone().map(|entry| {
-            while indptr[row + 1] <= entry as u64 {
+            while indptr[row + 1] as usize <= entry {
                 row += 1;
             }
-            shard.by_dst.rows()[row]
+            edges.ends.rows()[row]
         });
         let dst = dst.collect();
-        EdgeChunk { shard, entries, dst }
+        EdgeChunk { edges, entries, dst }
     })
 }
 
@@ -49,7 +49,7 @@ impl EdgeChunk<'_> {
 
     /// The source of each edge, as a column of the shard.
     pub(super) fn src(&self) -> &[u32] {
-        &self.shard.by_dst.indices()[self.entries.clone()]
+        &self.edges.ends.indices()[self.entries.clone()]
     }
 
     /// What a message is computed from: rows of both ends; values of the edges, of which those of the shard begin at row
@@ -67,8 +67,8 @@ impl EdgeChunk<'_> {
             None => tensor::empty(&[0, 0], kind)?,
         };
         let entries = self.entries.clone();
-        let weights = self.shard.weights.as_ref().map_or(&[][..], |w| &w.by_dst[entries.clone()]);
-        let types = self.shard.types.as_ref().map_or(&[][..], |t| &t.by_dst[entries]);
+        let weights = self.edges.weights.as_ref().map_or(&[][..], |w| &w[entries.clone()]);
+        let types = self.edges.types.as_ref().map_or(&[][..], |t| &t[entries]);
         let types: Vec<i64> = types.iter().map(|t| i64::from(*t)).collect();
         Ok(vec![
             gather(src, self.src())?,

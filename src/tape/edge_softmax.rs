@@ -6,7 +6,6 @@ use super::graph::Graph;
 use super::record::{Adjoint, Tape};
 use super::var::{Target, Var};
 use crate::error::{Error, Result};
-use crate::graph::GraphShard;
 use crate::kernels::EdgeSoftmax;
 use crate::spill::PointerTensor;
 use crate::tensor::{self, with_real};
@@ -69,12 +68,13 @@ fn for_shards(
 ) -> Result<()> {
     let heads = heads as usize;
     let mut first = 0;
-    graph.shards(&mut |shard: &GraphShard| {
-        let end = first + shard.by_dst.num_entries() * heads;
-        work(EdgeSoftmax { by_dst: &shard.by_dst, heads }, first..end);
+    for shard in graph.shards() {
+        let edges = shard.by_dst()?;
+        let end = first + shard.num_edges() * heads;
+        work(EdgeSoftmax { by_dst: &edges.ends, heads }, first..end);
         first = end;
-        Ok(())
-    })
+    }
+    Ok(())
 }
 
 struct EdgeSoftmaxAdjoint<'a> {

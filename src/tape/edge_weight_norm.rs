@@ -6,7 +6,8 @@ use super::aggregate::add_rows;
 use super::graph::Graph;
 use super::manager::GraphShardManager;
 use crate::error::{Error, Result};
-use crate::graph::{Csr, GraphShard, PerEdge};
+use crate::graph::{Csr, GraphShard, SortedEdges};
+use crate::spill::ShardPointer;
 use crate::tensor;
 
 /// Sums are added up in double precision, whatever models compute in.
@@ -19,10 +20,8 @@ impl GraphShardManager {
     /// # Errors
     /// If a weight is not positive, or there are no weights.
     pub fn normalise_edge_weights(&mut self) -> Result<()> {
-        let (transfer, own) = {
-            let local = self.local_shard()?;
-            (self.push(None, &mut |shard, _| Ok(vec![source_sums(shard)?]))?, source_sums(&local)?)
-        };
+        let transfer = self.push(None, &mut |shard, _| Ok(vec![source_sums(shard)?]))?;
+        let own = source_sums(self.local_shard())?;
         let own = self.manager.track("weight-sums", own);
         let collective = self.complete(transfer)?;
         let mut sources = own.take()?;
@@ -33,23 +32,22 @@ impl GraphShardManager {
         let sources = self.manager.track("weight-sums", sources);
         let collective = self.complete(transfer)?;
         let mut destinations = vec![0.0; self.num_destinations()];
-        self.shards(&mut |shard| {
-            for_entries(&shard.by_dst, |row, _, entry| {
-                if let Some(weights) = &shard.weights {
-                    destinations[row] += f64::from(weights.by_dst[entry]);
-                }
+        for shard in self.shards() {
+            let edges = shard.by_dst()?;
+            let Some(weights) = &edges.weights else { continue };
+            for_entries(&edges.ends, |row, _, entry| {
+                destinations[row] += f64::from(weights[entry]);
             });
-            Ok(())
-        })?;
+        }
         // Own first, then the other ranks in their order.
-        let mut normalised = vec![divided(&*self.local_shard()?, &*sources.pin()?, &destinations)];
+        let mut normalised = vec![divided(self.local_shard(), &*sources.pin()?, &destinations)?];
         self.pulled(collective.as_ref(), &[(1, KIND)], &mut |shard, parts| {
-            normalised.push(divided(shard, &parts[0], &destinations));
+            normalised.push(divided(shard, &parts[0], &destinations)?);
             Ok(())
         })?;
         let ranks = std::iter::once(self.group.rank()).chain(self.others());
         for (rank, shard) in ranks.collect::<Vec<_>>().into_iter().zip(normalised) {
-            self.shards[rank] = self.manager.track("shard", shard);
+            self.shards[rank] = self.manager.track_shard("shard", shard);
         }
         Ok(())
     }
@@ -66,11 +64,12 @@ fn for_entries(matrix: &Csr, mut visit: impl FnMut(usize, usize, usize)) {
 }
 
 /// The sum of the weights of each source's edges, `[sources, 1]`.
-fn source_sums(shard: &GraphShard) -> Result<Tensor> {
-    let mut sums = vec![0.0; shard.by_src.num_rows()];
-    if shard.by_src.num_entries() > 0 {
+fn source_sums(shard: &ShardPointer) -> Result<Tensor> {
+    let mut sums = vec![0.0; shard.num_sources()];
+    if shard.num_edges() > 0 {
+        let edges = shard.by_src()?;
         let missing = || Error::config("edge weights", "none are loaded");
-        let weights = &shard.weights.as_ref().ok_or_else(missing)?.by_src;
+        let weights = edges.weights.as_ref().ok_or_else(missing)?;
         if let Some(weight) = weights.iter().find(|weight| **weight <= 0.0 || !weight.is_finite()) {
             let problem = format!(
                 "an edge has weight {weight}; this model divides by roots of their sums, so they must be positive"
@@ -78,20 +77,19 @@ fn source_sums(shard: &GraphShard) -> Result<Tensor> {
             return Err(Error::config("--edge-weight-key", problem)
                 .with_hint("name other edge weights, or leave the flag out"));
         }
-        for_entries(&shard.by_src, |row, _, entry| sums[row] += f64::from(weights[entry]));
+        for_entries(&edges.ends, |row, _, entry| sums[row] += f64::from(weights[entry]));
     }
     Ok(Tensor::f_from_slice(&sums)?.f_view([-1, 1])?)
 }
 
-fn divided(shard: &GraphShard, sources: &Tensor, destinations: &[f64]) -> GraphShard {
-    let mut shard = shard.clone();
+fn divided(shard: &ShardPointer, sources: &Tensor, destinations: &[f64]) -> Result<GraphShard> {
+    let mut by_dst = SortedEdges::clone(&*shard.by_dst()?);
     let sources = tensor::slice::<f64>(sources);
-    if let Some(PerEdge { by_dst, by_src }) = &mut shard.weights {
-        let divide = |weight: &mut f32, src: usize, dst: usize| {
+    if let Some(weights) = &mut by_dst.weights {
+        for_entries(&by_dst.ends, |dst, src, entry| {
+            let weight = &mut weights[entry];
             *weight = (f64::from(*weight) / (sources[src] * destinations[dst]).sqrt()) as f32;
-        };
-        for_entries(&shard.by_dst, |dst, src, entry| divide(&mut by_dst[entry], src, dst));
-        for_entries(&shard.by_src, |src, dst, entry| divide(&mut by_src[entry], src, dst));
+        });
     }
-    shard
+    Ok(GraphShard { by_src: by_dst.transpose(), by_dst })
 }

@@ -8,8 +8,8 @@ use super::graph::{Graph, MakeRows, Pulled, RowLayout, Transfer, VisitRows, Visi
 use super::manager::GraphShardManager;
 use crate::comm::Collective;
 use crate::error::{Error, Result};
-use crate::graph::{GraphShard, ShardBuilder};
-use crate::spill::{Pinned, Pointer, PointerTensor};
+use crate::graph::ShardBuilder;
+use crate::spill::{Pointer, PointerTensor, ShardPointer};
 use crate::tensor;
 
 /// All edges into a partition, with the rows of all their sources in memory at once: SAR's one-shot aggregation.
@@ -24,7 +24,7 @@ use crate::tensor;
 pub struct FullPartitionGraph<'g> {
     graph: &'g GraphShardManager,
     /// The edges from all other ranks; its columns are the columns of their shards, rank after rank.
-    halo: Pointer<GraphShard>,
+    halo: ShardPointer,
     /// By rank: its columns; of the own rank none.
     columns: Vec<Range<usize>>,
 }
@@ -44,18 +44,21 @@ impl GraphShardManager {
         for (source, shard) in self.shards.iter().enumerate() {
             let begin = end;
             if source != rank {
-                let shard = shard.pin()?;
-                end += shard.by_dst.num_cols();
+                end += shard.num_sources();
                 if u32::try_from(end).is_err() {
                     let problem = "a partition has edges from more than 2^32 nodes of others";
                     return Err(Error::config("one-shot aggregation", problem));
                 }
-                edges.append(shard.edges_into(&rows, |column| begin as u32 + column));
+                edges.append(shard.by_dst()?.edges_into(&rows, |column| begin as u32 + column));
             }
             columns.push(begin..end);
         }
-        let (halo, _) = edges.build(rank, num_destinations, end, true);
-        Ok(FullPartitionGraph { graph: self, halo: self.manager.track("shard", halo), columns })
+        let (halo, _) = edges.build(num_destinations, end, true);
+        Ok(FullPartitionGraph {
+            graph: self,
+            halo: self.manager.track_shard("shard", halo),
+            columns,
+        })
     }
 }
 
@@ -105,13 +108,12 @@ impl Graph for FullPartitionGraph<'_> {
         self.graph.out_degrees()
     }
 
-    fn local_shard(&self) -> Result<Pinned<GraphShard>> {
+    fn local_shard(&self) -> &ShardPointer {
         self.graph.local_shard()
     }
 
-    fn shards(&self, visit: &mut dyn FnMut(&GraphShard) -> Result<()>) -> Result<()> {
-        visit(&*self.local_shard()?)?;
-        visit(&*self.halo.pin()?)
+    fn shards(&self) -> Vec<&ShardPointer> {
+        vec![self.local_shard(), &self.halo]
     }
 
     fn pull(&self, parts: &[&Tensor], keep: bool) -> Result<Transfer> {
@@ -122,7 +124,7 @@ impl Graph for FullPartitionGraph<'_> {
         let mut parts = Vec::new();
         if self.graph.others().next().is_some() {
             let pulled = kept.map(|(collective, layout)| self.receive(collective, layout));
-            parts = make(&*self.halo.pin()?, &pulled.transpose()?.unwrap_or_default())?;
+            parts = make(&self.halo, &pulled.transpose()?.unwrap_or_default())?;
         }
         self.graph.post(false, |rank, outbox| {
             let Range { start, end } = self.columns[rank];
@@ -149,7 +151,7 @@ impl Graph for FullPartitionGraph<'_> {
     ) -> Result<()> {
         let Some(collective) = collective else { return Ok(()) };
         let parts = self.receive(collective, layout)?;
-        visit(&*self.halo.pin()?, &parts)
+        visit(&self.halo, &parts)
     }
 
     fn pushed(

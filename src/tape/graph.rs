@@ -4,8 +4,7 @@ use tch::{Kind, Tensor};
 
 use crate::comm::{Collective, Posted};
 use crate::error::{Error, Result};
-use crate::graph::GraphShard;
-use crate::spill::{Pinned, Pointer, PointerTensor};
+use crate::spill::{Pointer, PointerTensor, ShardPointer};
 
 /// Messages under way between the partitions of a graph.
 #[must_use]
@@ -20,10 +19,10 @@ pub enum Transfer {
 pub type RowLayout = (usize, Kind);
 
 /// Gets a shard and the rows of its sources.
-pub type VisitShard<'v> = dyn FnMut(&GraphShard, &[Tensor]) -> Result<()> + 'v;
+pub type VisitShard<'v> = dyn FnMut(&ShardPointer, &[Tensor]) -> Result<()> + 'v;
 
 /// Computes rows for the sources of a shard, from the rows that were pulled, if any.
-pub type MakeRows<'m> = dyn FnMut(&GraphShard, &[Tensor]) -> Result<Vec<Tensor>> + 'm;
+pub type MakeRows<'m> = dyn FnMut(&ShardPointer, &[Tensor]) -> Result<Vec<Tensor>> + 'm;
 
 /// Gets own source rows and what was computed for them.
 pub type VisitRows<'v> = dyn FnMut(&[u32], &[Tensor]) -> Result<()> + 'v;
@@ -68,12 +67,11 @@ pub trait Graph {
     fn out_degrees(&self) -> &PointerTensor;
 
     /// The edges from own sources; its columns are their rows.
-    fn local_shard(&self) -> Result<Pinned<GraphShard>>;
+    fn local_shard(&self) -> &ShardPointer;
 
-    /// Hands every shard to `visit`, the own one first, then the others in the order in which they are
-    /// [pulled](Graph::pulled). In this order, and in a shard in that of its `by_dst`, lie the rows of edge values:
-    /// `[num_edges, width]`.
-    fn shards(&self, visit: &mut dyn FnMut(&GraphShard) -> Result<()>) -> Result<()>;
+    /// All shards, the own one first, then the others in the order in which they are [pulled](Graph::pulled). In this
+    /// order, and in a shard in that of its `by_dst`, lie the rows of edge values: `[num_edges, width]`.
+    fn shards(&self) -> Vec<&ShardPointer>;
 
     /// Number of edges into the destinations: rows of edge values.
     fn num_edges(&self) -> Result<i64> {
@@ -86,18 +84,17 @@ pub trait Graph {
     /// If the shards have been loaded without.
     fn feature_rows(&self) -> Result<Vec<u64>> {
         let mut rows = Vec::with_capacity(self.num_edges()? as usize);
-        self.shards(&mut |shard| {
-            match &shard.feature_rows {
+        for shard in self.shards() {
+            match &shard.by_dst()?.feature_rows {
                 Some(own) => rows.extend(own),
-                None if shard.by_dst.num_entries() == 0 => {}
+                None if shard.num_edges() == 0 => {}
                 None => {
                     let problem = "edges have been loaded without the rows of their features";
                     return Err(Error::config("edge features", problem)
                         .with_hint("load the shards with EdgeData::feature_rows"));
                 }
             }
-            Ok(())
-        })?;
+        }
         Ok(rows)
     }
 
@@ -106,7 +103,7 @@ pub trait Graph {
     fn pull(&self, parts: &[&Tensor], keep: bool) -> Result<Transfer>;
 
     /// Posts, for each other rank, the rows that `make` computes for the sources of its shard (parts of
-    /// `[shard.by_src.num_rows(), width]`). What was pulled and kept is handed to `make` again.
+    /// `[shard.num_sources(), width]`). What was pulled and kept is handed to `make` again.
     fn push(&self, kept: Option<Pulled<'_>>, make: &mut MakeRows<'_>) -> Result<Transfer>;
 
     /// The sums over all ranks of what each brings, in the shapes and types of this rank's; a collective. A graph that
@@ -118,7 +115,7 @@ pub trait Graph {
     /// Pauses until all ranks have posted.
     fn complete(&self, transfer: Transfer) -> Result<Option<Collective>>;
 
-    /// After a pull: hands every remote shard with its source rows (parts of `[shard.by_dst.num_cols(), width]`) to
+    /// After a pull: hands every remote shard with its source rows (parts of `[shard.num_sources(), width]`) to
     /// `visit`.
     fn pulled(
         &self,

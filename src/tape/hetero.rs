@@ -72,7 +72,8 @@ impl HeteroGraph<GraphShardManager> {
         for (etype, (shards, sources)) in book.etypes().iter().zip(shards) {
             let (src_type, dst_type) = (known(&etype.src)?, known(&etype.dst)?);
             let ends = (ids[src_type].clone(), ids[dst_type].clone());
-            let shards = shards.into_iter().map(|shard| manager.track("shard", shard)).collect();
+            let shards =
+                shards.into_iter().map(|shard| manager.track_shard("shard", shard)).collect();
             let graph = GraphShardManager::over(manager, group, shards, sources, ends)?;
             relations.push(Relation { etype: etype.clone(), src_type, dst_type, graph });
         }

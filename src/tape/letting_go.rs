@@ -8,17 +8,17 @@ use std::rc::Rc;
 #[derive(Default)]
 pub(super) struct LettingGo {
     now: Rc<Cell<bool>>,
-    until: Option<usize>,
+    until: usize,
     turn: u64,
-    last_pause: Option<usize>,
+    last_pause: usize,
 }
 
 impl LettingGo {
-    /// Lets go until as many operations are recorded as were before the last pause of a pass like this. `turn` is the turn in
-    /// which the pass begins.
-    pub(super) fn until(last_pause: Option<usize>, turn: u64) -> Self {
-        let now = Rc::new(Cell::new(last_pause.is_some()));
-        LettingGo { now, until: last_pause, turn, last_pause: None }
+    /// Lets go until as many operations are recorded as had begun by the last pause of a pass like this; 0 if it had none. `turn`
+    /// is the turn in which the pass begins.
+    pub(super) fn until(last_pause: usize, turn: u64) -> Self {
+        let now = Rc::new(Cell::new(last_pause > 0));
+        LettingGo { now, until: last_pause, turn, last_pause: 0 }
     }
 
     /// Whether values leave now.
@@ -29,11 +29,11 @@ impl LettingGo {
     /// An operation is being recorded in turn `turn`, behind so many others.
     pub(super) fn record(&mut self, others: usize, turn: u64) {
         self.see(others, turn);
-        self.now.set(self.until.is_some_and(|until| others < until));
+        self.now.set(others + 1 < self.until);
     }
 
-    /// The forward pass ends; gives how many operations were recorded before its last pause.
-    pub(super) fn end(&mut self, operations: usize, turn: u64) -> Option<usize> {
+    /// The forward pass ends; gives how many operations had begun by its last pause, the one that paused included.
+    pub(super) fn end(&mut self, operations: usize, turn: u64) -> usize {
         self.see(operations, turn);
         self.now.set(false);
         self.last_pause
@@ -42,7 +42,7 @@ impl LettingGo {
     fn see(&mut self, operations: usize, turn: u64) {
         if turn != self.turn {
             self.turn = turn;
-            self.last_pause = Some(operations);
+            self.last_pause = operations + 1;
         }
     }
 }

@@ -11,9 +11,8 @@ use crate::comm::{
     Collective, Hooks, Outbox, ProcessGroup, Recipient, ReduceOp, all_reduce, complete,
 };
 use crate::error::{Error, Result};
-use crate::graph::GraphShard;
 use crate::kernels::gather_rows;
-use crate::spill::{PartitionDataManager, Pinned, Pointer, PointerTensor, write_narrow};
+use crate::spill::{PartitionDataManager, Pointer, PointerTensor, ShardPointer, write_narrow};
 use crate::tensor::{self, with_element};
 
 /// Bytes gathered before they are written to an outbox.
@@ -24,7 +23,7 @@ pub struct GraphShardManager {
     pub(super) manager: Rc<PartitionDataManager>,
     pub(super) group: Rc<dyn ProcessGroup>,
     /// By source rank.
-    pub(super) shards: Vec<Pointer<GraphShard>>,
+    pub(super) shards: Vec<ShardPointer>,
     /// By source rank: its rows that the columns of its shard stand for; of the own shard none, they are the rows.
     pub(super) sources: Vec<Pointer<Vec<u32>>>,
     /// By rank: own source rows that it has edges from, ascending.
@@ -58,7 +57,7 @@ impl GraphShardManager {
             let problem = format!("{} shards for {} ranks", shards.len(), group.world_size());
             return Err(Error::Internal(problem));
         }
-        let num_nodes = shards[group.rank()].pin()?.by_dst.num_rows();
+        let num_nodes = shards[group.rank()].num_destinations();
         let ids = node_ids(manager, first_node as i64, num_nodes as i64);
         GraphShardManager::over(manager, group, shards, sources, (ids.clone(), ids))
     }
@@ -67,15 +66,15 @@ impl GraphShardManager {
     pub(super) fn over(
         manager: &Rc<PartitionDataManager>,
         group: &Rc<dyn ProcessGroup>,
-        shards: Vec<Pointer<GraphShard>>,
+        shards: Vec<ShardPointer>,
         sources: Vec<Vec<u32>>,
         (source_ids, destination_ids): (PointerTensor, PointerTensor),
     ) -> Result<Self> {
         let mut in_degrees = vec![0_i64; destination_ids.size()[0] as usize];
         for shard in &shards {
-            let shard = shard.pin()?;
-            for (i, &row) in shard.by_dst.rows().iter().enumerate() {
-                in_degrees[row as usize] += shard.by_dst.columns(i).len() as i64;
+            let ends = &shard.by_dst()?.ends;
+            for (i, &row) in ends.rows().iter().enumerate() {
+                in_degrees[row as usize] += ends.columns(i).len() as i64;
             }
         }
         let num_sources = source_ids.size()[0] as usize;
@@ -245,13 +244,13 @@ impl Graph for GraphShardManager {
         &self.ends.out_degrees
     }
 
-    fn local_shard(&self) -> Result<Pinned<GraphShard>> {
-        self.shards[self.group.rank()].pin()
+    fn local_shard(&self) -> &ShardPointer {
+        &self.shards[self.group.rank()]
     }
 
-    fn shards(&self, visit: &mut dyn FnMut(&GraphShard) -> Result<()>) -> Result<()> {
-        visit(&*self.local_shard()?)?;
-        self.others().try_for_each(|rank| visit(&*self.shards[rank].pin()?))
+    fn shards(&self) -> Vec<&ShardPointer> {
+        let others = self.others().map(|rank| &self.shards[rank]);
+        std::iter::once(self.local_shard()).chain(others).collect()
     }
 
     fn pull(&self, parts: &[&Tensor], keep: bool) -> Result<Transfer> {
@@ -265,12 +264,11 @@ impl Graph for GraphShardManager {
         let mut pulled =
             kept.map(|(collective, layout)| self.messages(collective, &self.sources, layout));
         self.post(false, |rank, outbox| {
-            let shard = self.shards[rank].pin()?;
             let pulled = match pulled.as_mut().and_then(Messages::next).transpose()? {
                 Some((_, parts)) => parts,
                 None => Vec::new(),
             };
-            let parts = make(&shard, &pulled)?;
+            let parts = make(&self.shards[rank], &pulled)?;
             parts.iter().try_for_each(|part| self.write_part(part, outbox))
         })
     }
@@ -298,7 +296,7 @@ impl Graph for GraphShardManager {
         let Some(collective) = collective else { return Ok(()) };
         self.messages(collective, &self.sources, layout).try_for_each(|message| {
             let (rank, parts) = message?;
-            visit(&*self.shards[rank].pin()?, &parts)
+            visit(&self.shards[rank], &parts)
         })
     }
 

@@ -64,14 +64,13 @@ fn layer_graph(
     let row_of = numbers(destinations, num_nodes);
     let mut shards = Vec::new();
     let mut sources = Vec::new();
-    for (source, (shard, rows)) in full.shards.iter().zip(&full.sources).enumerate() {
-        let (shard, rows) = (shard.pin()?, rows.pin()?);
-        let columns = shard.by_dst.num_cols();
-        let edges = shard.edges_into(&row_of, |column| column);
-        let (shard, columns) = edges.build(source, destinations.len(), columns, false);
+    for (shard, rows) in full.shards.iter().zip(&full.sources) {
+        let rows = rows.pin()?;
+        let edges = shard.by_dst()?.edges_into(&row_of, |column| column);
+        let (shard, columns) = edges.build(destinations.len(), shard.num_sources(), false);
         // The own shard's columns are the rows themselves.
         let row = |column: u32| rows.get(column as usize).copied().unwrap_or(column);
-        shards.push(manager.track("shard", shard));
+        shards.push(manager.track_shard("shard", shard));
         sources.push(columns.into_iter().map(row).collect::<Vec<u32>>());
     }
     let Requests { rows: requested, .. } =
@@ -86,9 +85,9 @@ fn layer_graph(
     let renumbered =
         |rows: &[u32]| -> Vec<u32> { rows.iter().map(|row| source_of[*row as usize]).collect() };
     let rank = group.rank();
-    let edges = full.shards[rank].pin()?.edges_into(&row_of, |row| source_of[row as usize]);
-    let (local, _) = edges.build(rank, destinations.len(), own_sources.len(), true);
-    shards[rank] = manager.track("shard", local);
+    let edges = full.local_shard().by_dst()?.edges_into(&row_of, |row| source_of[row as usize]);
+    let (local, _) = edges.build(destinations.len(), own_sources.len(), true);
+    shards[rank] = manager.track_shard("shard", local);
     sources[rank] = Vec::new();
 
     let same = own_sources == destinations;

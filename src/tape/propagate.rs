@@ -15,7 +15,7 @@ use super::segment_grad::SegmentGrad;
 use super::var::Var;
 use crate::comm::Collective;
 use crate::error::{Error, Result};
-use crate::graph::GraphShard;
+use crate::graph::SortedEdges;
 use crate::spill::PointerTensor;
 use crate::tensor::{self, Shared};
 
@@ -128,7 +128,7 @@ impl<'a> Tape<'a> {
             let (src, dst) = (src.pin()?, dst.pin()?);
             let edge = edge.as_ref().map(Var::pin).transpose()?;
             let ends = ([&*src, &*dst], edge.as_deref());
-            messages.collect(&*graph.local_shard()?, ends, &values, &mut rows)?;
+            messages.collect(&*graph.local_shard().by_dst()?, ends, &values, &mut rows)?;
             graph.pull(&[&src], record)?
         };
         drop(values);
@@ -141,7 +141,7 @@ impl<'a> Tape<'a> {
             let edge = edge.as_ref().map(Var::pin).transpose()?;
             graph.pulled(collective.as_ref(), &layout, &mut |shard, parts| {
                 let ends = ([&parts[0], &*dst], edge.as_deref());
-                messages.collect(shard, ends, &values, &mut rows)
+                messages.collect(&*shard.by_dst()?, ends, &values, &mut rows)
             })?;
         }
         let (mut value, winner) = rows.finish();
@@ -196,7 +196,7 @@ impl Messages {
     /// Computes the messages of a shard's edges and takes them into the result.
     fn collect(
         &self,
-        shard: &GraphShard,
+        edges: &SortedEdges,
         ([src, dst], edge): Inputs<'_>,
         values: &[Tensor],
         rows: &mut Collected,
@@ -212,13 +212,13 @@ impl Messages {
             check(&messages, chunk.dst.len())?;
             Ok((chunk.dst, messages.f_contiguous()?))
         };
-        for_chunks(shard, compute, |(dst, messages)| rows.take(&messages, &dst))
+        for_chunks(edges, compute, |(dst, messages)| rows.take(&messages, &dst))
     }
 
     /// Plays the messages of a shard's edges backwards into `gradients`.
     fn collect_adjoint(
         &self,
-        shard: &GraphShard,
+        edges: &SortedEdges,
         ([src, dst], edge): Inputs<'_>,
         values: &[Tensor],
         output: &Output<'_>,
@@ -226,7 +226,7 @@ impl Messages {
     ) -> Result<Tensor> {
         let mut src_gradient = tensor::zeros(&src.size(), src.kind())?;
         let first = gradients.edges;
-        gradients.edges += shard.by_dst.num_entries() as i64;
+        gradients.edges += edges.ends.num_entries() as i64;
         let (src, dst, edge) = (Shared(src), Shared(dst), edge.map(Shared));
         let values: Vec<_> = values.iter().map(Shared).collect();
         let (gy, winner) = (Shared(output.gy), output.winner.map(Shared));
@@ -241,7 +241,7 @@ impl Messages {
             let gm = message_gradient(how, &gy.whole(), winner.as_ref(), &chunk.dst, number)?;
             Ok((run.vjp(&gm)?, chunk.src().to_vec(), chunk.dst, number))
         };
-        for_chunks(shard, compute, |((inputs, parameters), src, dst, number)| {
+        for_chunks(edges, compute, |((inputs, parameters), src, dst, number)| {
             if let Some(Some(gradient)) = inputs.first() {
                 add(&gradient.f_contiguous()?, &src, &mut src_gradient)?;
             }
@@ -264,11 +264,11 @@ impl Messages {
 
 /// Computes something of every chunk of a shard's edges, several at a time, and hands the results on in order.
 fn for_chunks<'s, R: Send>(
-    shard: &'s GraphShard,
+    edges: &'s SortedEdges,
     compute: impl Fn(EdgeChunk<'s>) -> Result<R> + Sync,
     mut take: impl FnMut(R) -> Result<()>,
 ) -> Result<()> {
-    let mut chunks = chunks(shard).peekable();
+    let mut chunks = chunks(edges).peekable();
     while chunks.peek().is_some() {
         let some: Vec<_> = chunks.by_ref().take(CHUNKS_AT_ONCE).collect();
         let results: Vec<R> = some.into_par_iter().map(&compute).collect::<Result<_>>()?;
@@ -344,14 +344,21 @@ impl Adjoint for PropagateAdjoint<'_> {
             let edge = edge.as_ref().map(Var::pin).transpose()?;
             let edge = edge.as_deref();
             let local = {
-                let (shard, src) = (graph.local_shard()?, src.pin()?);
+                let (edges, src) = (graph.local_shard().by_dst()?, src.pin()?);
                 let ends = ([&*src, &*dst], edge);
-                messages.collect_adjoint(&shard, ends, &values, &output, &mut gradients)?
+                messages.collect_adjoint(&edges, ends, &values, &output, &mut gradients)?
             };
             let kept = collective.as_ref().map(|collective| (collective, &layout[..]));
             let transfer = graph.push(kept, &mut |shard, parts| {
                 let ends = ([&parts[0], &*dst], edge);
-                Ok(vec![messages.collect_adjoint(shard, ends, &values, &output, &mut gradients)?])
+                let edges = shard.by_dst()?;
+                Ok(vec![messages.collect_adjoint(
+                    &edges,
+                    ends,
+                    &values,
+                    &output,
+                    &mut gradients,
+                )?])
             })?;
             (transfer, local)
         };

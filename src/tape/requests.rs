@@ -6,8 +6,7 @@ use tch::Tensor;
 
 use crate::comm::{ProcessGroup, exchange_tensors};
 use crate::error::{Error, Result};
-use crate::graph::GraphShard;
-use crate::spill::{PartitionDataManager, Pointer};
+use crate::spill::{PartitionDataManager, ShardPointer};
 use crate::tensor;
 
 /// What the other ranks, and this one, ask of a rank.
@@ -24,12 +23,12 @@ pub(super) struct Requests {
 pub(super) fn exchange_requests(
     manager: &Rc<PartitionDataManager>,
     group: &Rc<dyn ProcessGroup>,
-    shards: &[Pointer<GraphShard>],
+    shards: &[ShardPointer],
     sources: &[Vec<u32>],
     num_sources: usize,
 ) -> Result<Requests> {
     let pairs = shards.iter().zip(sources);
-    let requests = pairs.map(|(shard, sources)| request(&*shard.pin()?, sources));
+    let requests = pairs.map(|(shard, sources)| request(shard, sources));
     let requests = requests.collect::<Result<Vec<_>>>()?;
     let mut out_degrees = vec![0_i64; num_sources];
     let received = exchange_tensors(&**group, requests, &**manager)?;
@@ -40,11 +39,12 @@ pub(super) fn exchange_requests(
 }
 
 /// What this rank asks of a shard's owner: `int64 [2, columns]`, the rows it needs and how many edges each has here.
-fn request(shard: &GraphShard, sources: &[u32]) -> Result<Tensor> {
-    let columns = shard.by_src.num_rows();
+fn request(shard: &ShardPointer, sources: &[u32]) -> Result<Tensor> {
+    let columns = shard.num_sources();
     let mut degree = vec![0_i64; columns];
-    for (i, &row) in shard.by_src.rows().iter().enumerate() {
-        degree[row as usize] = shard.by_src.columns(i).len() as i64;
+    let ends = &shard.by_src()?.ends;
+    for (i, &row) in ends.rows().iter().enumerate() {
+        degree[row as usize] = ends.columns(i).len() as i64;
     }
     let mut values: Vec<i64> = match sources {
         [] => (0..columns as i64).collect(),

@@ -7,9 +7,8 @@ use super::graph::Graph;
 use super::record::{Adjoint, Tape};
 use super::var::{Target, Var};
 use crate::error::{Error, Result};
-use crate::graph::GraphShard;
 use crate::kernels::{NO_SOURCE, Selection, select, select_adjoint};
-use crate::spill::PointerTensor;
+use crate::spill::{PointerTensor, ShardPointer};
 use crate::tensor::{self, with_real};
 
 impl<'a> Tape<'a> {
@@ -35,7 +34,7 @@ impl<'a> Tape<'a> {
         let mut state = Selected::new(selection, &size, kind)?;
         let transfer = {
             let rows = x.pin()?;
-            state.take_from(&*graph.local_shard()?, &rows)?;
+            state.take_from(graph.local_shard(), &rows)?;
             graph.pull(&[&rows], false)?
         };
         drop(x);
@@ -73,12 +72,13 @@ impl Selected {
         Ok(Selected { selection, value: tensor::zeros(size, kind)?, source, base: 0 })
     }
 
-    fn take_from(&mut self, shard: &GraphShard, x: &Tensor) -> Result<()> {
+    fn take_from(&mut self, shard: &ShardPointer, x: &Tensor) -> Result<()> {
         let layout = (x.size()[1] as usize, self.base);
+        let edges = shard.by_dst()?;
         with_real!(x.kind(), T => {
             let value = tensor::slice_mut::<T>(&mut self.value);
             let source = sources_mut(&mut self.source);
-            select(&shard.by_dst, self.selection, tensor::slice::<T>(x), layout, value, source);
+            select(&edges.ends, self.selection, tensor::slice::<T>(x), layout, value, source);
             Ok(())
         })?;
         self.base = next_base(self.base, shard)?;
@@ -86,8 +86,8 @@ impl Selected {
     }
 }
 
-fn next_base(base: u32, shard: &GraphShard) -> Result<u32> {
-    u32::try_from(shard.by_dst.num_cols())
+fn next_base(base: u32, shard: &ShardPointer) -> Result<u32> {
+    u32::try_from(shard.num_sources())
         .ok()
         .and_then(|columns| base.checked_add(columns))
         .filter(|base| *base != NO_SOURCE)
@@ -113,19 +113,20 @@ impl Adjoint for SelectAdjoint<'_> {
             let (gy, source) = (gradient.pin()?, source.pin()?);
             let source: &[u32] = bytemuck::cast_slice(tensor::slice::<i32>(&source));
             let mut base = 0;
-            let mut gradient_of = |shard: &GraphShard| -> Result<Tensor> {
-                let mut gx = tensor::zeros(&[shard.by_src.num_rows() as i64, width], kind)?;
+            let mut gradient_of = |shard: &ShardPointer| -> Result<Tensor> {
+                let mut gx = tensor::zeros(&[shard.num_sources() as i64, width], kind)?;
                 let layout = (width as usize, base);
+                let edges = shard.by_src()?;
                 with_real!(kind, T => {
                     let gx = tensor::slice_mut::<T>(&mut gx);
-                    select_adjoint(&shard.by_src, source, tensor::slice::<T>(&gy), layout, gx);
+                    select_adjoint(&edges.ends, source, tensor::slice::<T>(&gy), layout, gx);
                     Ok(())
                 })?;
                 base = next_base(base, shard)?;
                 Ok(gx)
             };
             // In the order of the forward pass: the own shard first.
-            let partial = gradient_of(&*graph.local_shard()?)?;
+            let partial = gradient_of(graph.local_shard())?;
             (graph.push(None, &mut |shard, _| Ok(vec![gradient_of(shard)?]))?, partial)
         };
         drop((gradient, source));

@@ -7,9 +7,9 @@ use super::graph::Graph;
 use super::record::{Adjoint, Tape};
 use super::var::{Target, Var};
 use crate::error::{Error, Result};
-use crate::graph::{GraphShard, PerEdge};
+use crate::graph::SortedEdges;
 use crate::kernels::{typed_sum, typed_sum_adjoint};
-use crate::spill::PointerTensor;
+use crate::spill::{PointerTensor, ShardPointer};
 use crate::tensor::{self, with_real};
 
 impl<'a> Tape<'a> {
@@ -27,17 +27,18 @@ impl<'a> Tape<'a> {
         let (target, kind, width) = (x.target(), x.kind(), x.width() as usize);
         let shape = [graph.num_destinations() as i64, (num_types * width) as i64];
         let mut sums = tensor::zeros(&shape, kind)?;
-        let add = |shard: &GraphShard, x: &Tensor, y: &mut Tensor| -> Result<()> {
-            let Some(types) = edge_types(shard)? else { return Ok(()) };
+        let add = |shard: &ShardPointer, x: &Tensor, y: &mut Tensor| -> Result<()> {
+            let edges = shard.by_dst()?;
+            let Some(types) = edge_types(&edges)? else { return Ok(()) };
             with_real!(kind, T => {
                 let (x, y) = (tensor::slice::<T>(x), tensor::slice_mut::<T>(y));
-                typed_sum(&shard.by_dst, &types.by_dst, (num_types, width), x, y);
+                typed_sum(&edges.ends, types, (num_types, width), x, y);
                 Ok(())
             })
         };
         let transfer = {
             let rows = x.pin()?;
-            add(&*graph.local_shard()?, &rows, &mut sums)?;
+            add(graph.local_shard(), &rows, &mut sums)?;
             graph.pull(&[&rows], false)?
         };
         drop(x);
@@ -68,19 +69,20 @@ impl Adjoint for TypedAdjoint<'_> {
         let (width, kind) = (x.size[1], gradient.kind());
         let (transfer, partial) = {
             let gy = gradient.pin()?;
-            let gradient_of = |shard: &GraphShard| -> Result<Tensor> {
-                let mut gx = tensor::zeros(&[shard.by_src.num_rows() as i64, width], kind)?;
-                let Some(types) = edge_types(shard)? else { return Ok(gx) };
+            let gradient_of = |shard: &ShardPointer| -> Result<Tensor> {
+                let mut gx = tensor::zeros(&[shard.num_sources() as i64, width], kind)?;
+                let edges = shard.by_src()?;
+                let Some(types) = edge_types(&edges)? else { return Ok(gx) };
                 let sizes = (num_types, width as usize);
                 with_real!(kind, T => {
                     let (gy, gx) = (tensor::slice::<T>(&gy), tensor::slice_mut::<T>(&mut gx));
-                    typed_sum_adjoint(&shard.by_src, &types.by_src, sizes, gy, gx);
+                    typed_sum_adjoint(&edges.ends, types, sizes, gy, gx);
                     Ok(())
                 })?;
                 Ok(gx)
             };
             let transfer = graph.push(None, &mut |shard, _| Ok(vec![gradient_of(shard)?]))?;
-            (transfer, gradient_of(&*graph.local_shard()?)?)
+            (transfer, gradient_of(graph.local_shard())?)
         };
         drop(gradient);
         let partial = tape.manager().track_rows("partial-gradient", partial)?;
@@ -92,11 +94,11 @@ impl Adjoint for TypedAdjoint<'_> {
     }
 }
 
-/// The types of a shard's edges; `None` if it has no edges.
-fn edge_types(shard: &GraphShard) -> Result<Option<&PerEdge<u16>>> {
-    if shard.by_dst.num_entries() == 0 {
+/// The types of edges; `None` if there are no edges.
+fn edge_types(edges: &SortedEdges) -> Result<Option<&[u16]>> {
+    if edges.ends.num_entries() == 0 {
         return Ok(None);
     }
     let missing = || Error::config("edge types", "the model uses edge types, but none are loaded");
-    shard.types.as_ref().ok_or_else(missing).map(Some)
+    edges.types.as_deref().ok_or_else(missing).map(Some)
 }

@@ -27,7 +27,7 @@ impl TestGraph {
         let (shards, sources): (Vec<_>, Vec<_>) = (0..context.group.world_size())
             .map(|source| {
                 let (shard, sources) = self.shard(context.rank, source);
-                (context.manager.track("shard", shard), sources)
+                (context.manager.track_shard("shard", shard), sources)
             })
             .unzip();
         let manager = &context.manager;
@@ -50,6 +50,6 @@ impl TestGraph {
                 }
             }
         }
-        builder.build(source, own.len(), theirs.len(), rank == source)
+        builder.build(own.len(), theirs.len(), rank == source)
     }
 }

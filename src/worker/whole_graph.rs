@@ -37,7 +37,7 @@ impl WholeGraph {
             feature_rows: false,
         };
         let Shards { shards, sources } = Shards::load(partition, columns)?;
-        let shards = shards.into_iter().map(|shard| manager.track("shard", shard)).collect();
+        let shards = shards.into_iter().map(|shard| manager.track_shard("shard", shard)).collect();
         keep(manager.partition_data.set(shards))?;
         let first_node = partition.book().node_range(partition.part()).start;
         let mut graph = GraphShardManager::new(manager, group, first_node, sources)?;

@@ -57,7 +57,7 @@ fn difference(
     let partition = Partition::open(graph.config(), context.rank)?;
     let columns = EdgeData { weight: Some(weight), types: true, ..Default::default() };
     let Shards { shards, sources } = Shards::load(&partition, columns)?;
-    let shards = shards.into_iter().map(|shard| manager.track("shard", shard)).collect();
+    let shards = shards.into_iter().map(|shard| manager.track_shard("shard", shard)).collect();
     assert!(manager.partition_data.set(shards).is_ok());
     let own = graph.book().node_range(context.rank);
     let full = GraphShardManager::new(manager, group, own.start, sources)?;

@@ -53,7 +53,7 @@ pub fn load_relations(partition: &Partition, weight_key: Option<&str>) -> Result
         let num_dst = length(&book.node_type_range(own, dst_type));
         let built = builders.into_iter().enumerate().map(|(source, builder)| {
             let num_src = length(&book.node_type_range(source, src_type));
-            builder.build(source, num_dst, num_src, source == own)
+            builder.build(num_dst, num_src, source == own)
         });
         let (shards, sources) = built.unzip();
         Shards { shards, sources }

@@ -73,7 +73,7 @@ impl Shards {
         let num_nodes = |part| length(&book.node_range(part));
         let own = partition.part();
         let built = builders.into_iter().enumerate().map(|(source, builder)| {
-            builder.build(source, num_nodes(own), num_nodes(source), source == own)
+            builder.build(num_nodes(own), num_nodes(source), source == own)
         });
         let (shards, sources) = built.unzip();
         Ok(Shards { shards, sources })

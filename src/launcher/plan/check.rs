@@ -36,10 +36,10 @@ pub(in crate::launcher) fn check(
     sweep(&run.spill_dir);
     let budget = run.memory_budget.bytes();
     let free = free_space(&run.spill_dir);
-    let most = most(run, partitions);
-    if most
-        .is_none_or(|most| (budget == 0 || most <= budget) && free.is_none_or(|free| most <= free))
-    {
+    // With no memory to keep anything in, everything goes to the disk.
+    let little = if budget == 0 { LARGE } else { budget };
+    let little = little.min(free.unwrap_or(u64::MAX));
+    if most(run, partitions).is_none_or(|most| most <= little) {
         return Ok(None);
     }
     // What is wrong with the data the run itself will say.

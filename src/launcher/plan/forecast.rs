@@ -84,9 +84,10 @@ impl MemoryForecast {
     }
 }
 
-/// What the run writes and reads if each waiting rank keeps `share` bytes.
-pub(super) fn totals(run: &RunConfig, sizes: &GraphSizes, share: u64) -> Result<Totals> {
-    Ok(Line::measure(run, (sizes, &sizes.ranks), share)?.totals())
+/// What the run writes and reads, and how long it computes, in an epoch if each waiting rank keeps `share` bytes.
+pub(super) fn keeping(run: &RunConfig, sizes: &GraphSizes, share: u64) -> Result<(Totals, f64)> {
+    let line = Line::measure(run, (sizes, &sizes.ranks), share)?;
+    Ok((line.totals(), line.at_real_size(|m| m.epoch_s).max(0.0)))
 }
 
 /// The rows a rank works on.

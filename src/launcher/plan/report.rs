@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::bound::bound;
 use super::disk::rate;
-use super::forecast::{Forecast, Totals, forecast, totals};
+use super::forecast::{Forecast, Totals, forecast, keeping};
 use super::graph_sizes::GraphSizes;
 use crate::data::dgl::PartitionConfig;
 use crate::error::{Error, Result};
@@ -72,6 +72,16 @@ pub struct EpochPlan {
     pub compute_s: f64,
     /// Waiting for the disk, at its rate, for the part of the files that has no room in the page cache.
     pub disk_s: f64,
+    /// Workers that are resident at a time.
+    pub resident: usize,
+}
+
+impl EpochPlan {
+    /// The whole epoch: one of several resident workers computes while another waits for the disk.
+    pub fn seconds(&self) -> f64 {
+        let EpochPlan { compute_s, disk_s, resident, .. } = *self;
+        if resident > 1 { compute_s.max(disk_s) } else { compute_s + disk_s }
+    }
 }
 
 impl Plan {
@@ -109,19 +119,22 @@ pub fn plan(config: &RunConfig) -> Result<Plan> {
     };
     let another = forecast.memory.bytes(resident + 1, 1) - least;
     let limits = Limits { budget: budget.unwrap_or(0), resident: config.resident, all_fits: false };
-    let (_, share) = limits.room(sizes.ranks.len(), (resident, least), another);
-    let in_epoch = if share > 0 { totals(config, &sizes, share)? } else { forecast.totals };
-    Ok(compose(config, &sizes, &forecast, (least, budget, share, in_epoch)))
+    let (resident, share) = limits.room(sizes.ranks.len(), (resident, least), another);
+    let in_epoch = match share {
+        0 => (forecast.totals, forecast.epoch_s),
+        _ => keeping(config, &sizes, share)?,
+    };
+    Ok(compose(config, &sizes, &forecast, (least, budget, resident, share, in_epoch)))
 }
 
 fn compose(
     config: &RunConfig,
     sizes: &GraphSizes,
     forecast: &Forecast,
-    (least, budget, share, in_epoch): (u64, Option<u64>, u64, Totals),
+    (least, budget, resident, share, in_epoch): (u64, Option<u64>, usize, u64, (Totals, f64)),
 ) -> Plan {
     let kept = share * sizes.ranks.len() as u64;
-    let Totals { written, read, .. } = in_epoch;
+    let (Totals { written, read, .. }, compute_s) = in_epoch;
     let disk = forecast.totals.disk;
     // What is kept is kept as values or as files in the page cache; around it goes the rest.
     let around = (1.0 - kept as f64 / disk.max(1.0)).max(0.0);
@@ -141,8 +154,9 @@ fn compose(
             moved_at_least_memory: (forecast.totals.written + forecast.totals.read) as u64,
             bound: bound(config, sizes, kept as f64) as u64,
             written_in_100: (written * 100.0) as u64,
-            compute_s: forecast.epoch_s,
+            compute_s,
             disk_s,
+            resident,
         },
     }
 }
