@@ -16,7 +16,8 @@ use crate::error::{Error, Result};
 use crate::io::anonymous_bytes;
 use crate::ipc::{Phase, TurnLock};
 
-/// Values of fewer bytes that are written in the same pause share a file: there are many of them, and files cost something.
+/// Values of fewer bytes stay in memory until the pause, and what is written of them then shares a file: there are many of them,
+/// and files cost something.
 const SMALL: u64 = 1 << 20;
 
 /// Which nodes a loss or an accuracy is taken over: `bool` tensors with one element per label.
@@ -53,6 +54,8 @@ pub struct PartitionDataManager {
     resumed: Cell<Option<Instant>>,
     /// Memory of this process before it kept anything.
     base: u64,
+    /// Values of fewer bytes count as small.
+    small: Cell<u64>,
     /// What rows that outlive an operation are held as.
     pub spill_dtype: Cell<SpillDtype>,
     /// What layers compute with.
@@ -79,6 +82,7 @@ impl PartitionDataManager {
             longest: Cell::new(64),
             resumed: Cell::new(None),
             base: anonymous_bytes("self").unwrap_or(0),
+            small: Cell::new(SMALL),
             spill_dtype: Cell::default(),
             compute_dtype: Cell::default(),
             partition_data: OnceCell::new(),
@@ -86,6 +90,11 @@ impl PartitionDataManager {
             labels: OnceCell::new(),
             masks: OnceCell::new(),
         })
+    }
+
+    /// For a stand-in of `scale` times the size of a run, whose values are smaller, too.
+    pub fn scale_small(&self, scale: f64) {
+        self.small.set((SMALL as f64 * scale) as u64);
     }
 
     /// Takes a value into care. `label` shows in the names of spill files.
@@ -189,7 +198,9 @@ impl PartitionDataManager {
         let mut slots: Vec<_> = self.idle.borrow().iter().filter_map(Weak::upgrade).collect();
         // A small value would become a file of its own, for little room.
         slots.retain(|slot| {
-            slot.holds().get() == 0 && !slot.is_pinned() && slot.resident_bytes() >= SMALL
+            slot.holds().get() == 0
+                && !slot.is_pinned()
+                && slot.resident_bytes() >= self.small.get()
         });
         if slots.is_empty() {
             return Ok(());
@@ -269,7 +280,7 @@ impl PartitionDataManager {
             resident -= slot.resident_bytes();
             match slot.unwritten_bytes() {
                 None => slot.leave(None),
-                Some(bytes) if bytes < SMALL => small.push(slot),
+                Some(bytes) if bytes < self.small.get() => small.push(slot),
                 Some(_) => self.write(&[slot])?,
             }
         }
