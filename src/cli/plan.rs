@@ -81,9 +81,13 @@ fn show(plan: &Plan) -> String {
         let least = format!("with {}", size(memory.least));
         table.row(["", &size(epoch.moved_at_least_memory), &least]);
     }
+    let past = epoch.past_the_cache();
+    if epoch.cached > 0 {
+        table.row(["", &size(past), "past the page cache, where the budget has room for the rest"]);
+    }
     let ratio = match epoch.bound {
         0 => "the least there can be: everything fits".to_owned(),
-        bound => format!("the least there can be: {:.2} times that", moved as f64 / bound as f64),
+        bound => format!("the least there can be: {:.2} times that", past as f64 / bound as f64),
     };
     table.row(["", &size(epoch.bound), &ratio]);
     let at_once = if epoch.resident > 1 { ", side by side" } else { "" };

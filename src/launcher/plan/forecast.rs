@@ -28,12 +28,14 @@ pub(super) struct Forecast {
     pub(super) epoch_s: f64,
 }
 
-/// What all ranks together write and read in an epoch, and what their files take.
+/// What all ranks together write and read in an epoch, how much of both in the page cache that is theirs, and what their files
+/// take.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Totals {
     pub(super) disk: f64,
     pub(super) written: f64,
     pub(super) read: f64,
+    pub(super) cached: f64,
 }
 
 /// What the run takes if waiting ranks keep nothing.
@@ -168,6 +170,7 @@ impl Line {
             disk: self.at_real_size(|m| m.disk),
             written: self.at_real_size(|m| m.written),
             read: self.at_real_size(|m| m.read),
+            cached: self.at_real_size(|m| m.cached).max(0.0),
         }
     }
 }

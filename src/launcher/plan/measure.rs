@@ -25,6 +25,8 @@ pub(super) struct Measured {
     pub(super) written: f64,
     /// Read in an epoch, by all ranks.
     pub(super) read: f64,
+    /// Of both, in the part of the page cache that ranks may fill.
+    pub(super) cached: f64,
     pub(super) epoch_s: f64,
     /// The most that files took.
     pub(super) disk: f64,
@@ -74,6 +76,7 @@ pub(super) fn measure(
         scale,
         written: 0.0,
         read: 0.0,
+        cached: 0.0,
         epoch_s: f64::INFINITY,
         disk: 0.0,
         memory: vec![0.0; ranks.len()],
@@ -90,6 +93,7 @@ pub(super) fn measure(
             Event::Epoch(report) => {
                 measured.written = report.io.written as f64;
                 measured.read = report.io.read as f64;
+                measured.cached = report.io.cached as f64;
                 measured.epoch_s = measured.epoch_s.min(report.epoch_s);
             }
             Event::Usage(usage) => {

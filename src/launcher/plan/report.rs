@@ -62,21 +62,28 @@ pub struct EpochPlan {
     pub written: u64,
     /// Bytes read by all ranks.
     pub read: u64,
+    /// Of these, bytes that are written to and read from the page cache, within the budget.
+    pub cached: u64,
     /// Bytes written and read if waiting workers keep nothing.
     pub moved_at_least_memory: u64,
     /// The least that any schedule would write and read with as much kept.
     pub bound: u64,
-    /// Bytes written in 100 epochs.
+    /// Bytes written in 100 epochs, if the system writes out all that lies in the page cache.
     pub written_in_100: u64,
     /// Computing, and copying from and to the page cache.
     pub compute_s: f64,
-    /// Waiting for the disk, at its rate, for the part of the files that has no room in the page cache.
+    /// Waiting for the disk, at its rate, for what is not cached.
     pub disk_s: f64,
     /// Workers that are resident at a time.
     pub resident: usize,
 }
 
 impl EpochPlan {
+    /// Bytes that are written to and read from the disk.
+    pub fn past_the_cache(&self) -> u64 {
+        (self.written + self.read).saturating_sub(self.cached)
+    }
+
     /// The whole epoch: one of several resident workers computes while another waits for the disk.
     pub fn seconds(&self) -> f64 {
         let EpochPlan { compute_s, disk_s, resident, .. } = *self;
@@ -134,10 +141,9 @@ fn compose(
     (least, budget, resident, share, in_epoch): (u64, Option<u64>, usize, u64, (Totals, f64)),
 ) -> Plan {
     let kept = share * sizes.ranks.len() as u64;
-    let (Totals { written, read, .. }, compute_s) = in_epoch;
+    let (Totals { written, read, cached, .. }, compute_s) = in_epoch;
     let disk = forecast.totals.disk;
-    // What is kept is kept as values or as files in the page cache; around it goes the rest.
-    let around = (1.0 - kept as f64 / disk.max(1.0)).max(0.0);
+    let around = (1.0 - cached / (written + read).max(1.0)).max(0.0);
     let disk_s = rate(&config.spill_dir, config.io)
         .map_or(0.0, |disk| around * (written / disk.write + read / disk.read));
     Plan {
@@ -151,6 +157,7 @@ fn compose(
         epoch: EpochPlan {
             written: written as u64,
             read: read as u64,
+            cached: cached as u64,
             moved_at_least_memory: (forecast.totals.written + forecast.totals.read) as u64,
             bound: bound(config, sizes, kept as f64) as u64,
             written_in_100: (written * 100.0) as u64,
