@@ -14,7 +14,7 @@ use super::status::RankStatus;
 use crate::error::{Error, Result};
 
 const MAGIC: u32 = u32::from_le_bytes(*b"SARC");
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 /// More workers than this on one machine is a mistake in a flag.
 const MAX_WORLD_SIZE: u32 = 4096;
 
@@ -103,12 +103,12 @@ impl Control {
         self.header().protocol.set_slots(slots.min(self.world_size()) as u32);
     }
 
-    /// How many bytes each rank may keep in memory while it waits; 0 at the start.
+    /// How many bytes the ranks may keep in memory while they wait, per rank; 0 at the start.
     pub fn parked_share(&self) -> u64 {
         u64::from(self.header().parked_kib.load(Ordering::SeqCst)) << 10
     }
 
-    /// Says how many bytes each rank may keep in memory while it waits, to the KiB. The ranks act on it at their next
+    /// Says how many bytes the ranks may keep in memory while they wait, per rank and to the KiB. They act on it at their next
     /// pause.
     pub fn set_parked_share(&self, bytes: u64) {
         let kib = u32::try_from(bytes >> 10).unwrap_or(u32::MAX);

@@ -54,6 +54,7 @@ pub struct RankStatus {
     layer: AtomicU32,
     turns: AtomicU32,
     cached: AtomicU32,
+    kept: AtomicU32,
 }
 
 impl RankStatus {
@@ -82,14 +83,24 @@ impl RankStatus {
         self.turns.load(Ordering::SeqCst)
     }
 
-    /// Says how many bytes of page cache the rank's files take.
+    /// Says how many bytes of page cache the rank's messages take.
     pub fn set_cached(&self, bytes: u64) {
         self.cached.store(u32::try_from(bytes >> 10).unwrap_or(u32::MAX), Ordering::SeqCst);
     }
 
-    /// How many bytes of page cache the rank's files take, to the KiB below.
+    /// How many bytes of page cache the rank's messages take, to the KiB below.
     pub fn cached(&self) -> u64 {
         u64::from(self.cached.load(Ordering::SeqCst)) << 10
+    }
+
+    /// Says how many bytes the rank keeps in memory while it waits. They may be there in its next turn, too.
+    pub fn set_kept(&self, bytes: u64) {
+        self.kept.store(u32::try_from(bytes >> 10).unwrap_or(u32::MAX), Ordering::SeqCst);
+    }
+
+    /// How many bytes the rank keeps in memory while it waits, to the KiB below; in its turn, of the time before.
+    pub fn kept(&self) -> u64 {
+        u64::from(self.kept.load(Ordering::SeqCst)) << 10
     }
 
     /// Says which epoch (from 1; 0 = before the first) the rank is in.

@@ -52,6 +52,8 @@ pub struct PartitionDataManager {
     /// When the list of values has this length, those that are gone are taken off it.
     longest: Cell<usize>,
     resumed: Cell<Option<Instant>>,
+    /// When the turn began, by the store's clock.
+    turn_began: Cell<u64>,
     /// Memory of this process before it kept anything.
     base: u64,
     /// Values of fewer bytes count as small.
@@ -81,6 +83,7 @@ impl PartitionDataManager {
             failure: RefCell::default(),
             longest: Cell::new(64),
             resumed: Cell::new(None),
+            turn_began: Cell::new(0),
             base: anonymous_bytes("self").unwrap_or(0),
             small: Cell::new(SMALL),
             spill_dtype: Cell::default(),
@@ -168,19 +171,11 @@ impl PartitionDataManager {
         if let Some(error) = self.failure.take() {
             return Err(error);
         }
-        self.make_room(self.share())?;
+        self.lock.status().set_cached(self.store.cached_bytes());
+        self.make_room()?;
         self.idle.borrow_mut().clear();
         self.lock.release();
         Ok(())
-    }
-
-    /// How many bytes this rank may keep when it waits.
-    fn share(&self) -> u64 {
-        // Files in the page cache take of the same share as what is kept.
-        let share = self.lock.parked_share();
-        let cached = self.store.share_cache(share);
-        self.lock.status().set_cached(cached);
-        share.saturating_sub(cached)
     }
 
     /// Takes note that nobody works with a value before the next pause. If more is in memory than may be kept through that, such
@@ -205,12 +200,14 @@ impl PartitionDataManager {
         if slots.is_empty() {
             return Ok(());
         }
-        self.spill(slots, self.resident_bytes(), self.share())
+        let resident = self.resident_bytes();
+        self.spill(slots, resident, self.lock.room_to_wait(&[resident]))
     }
 
     /// After a collective is complete: takes the next turn. Nothing is read before it is used.
     pub fn callback_func(&self) -> Result<()> {
         self.resumed.set(Some(Instant::now()));
+        self.turn_began.set(self.store.tick());
         self.lock.acquire()
     }
 
@@ -250,28 +247,47 @@ impl PartitionDataManager {
         self.store.remove_files()
     }
 
-    /// Spills until no more than `share` bytes are in memory. Models run forwards and then back, so what was used last is
+    /// Spills until no more is in memory than this rank may keep. Models run forwards and then back, so what was used last is
     /// used first: the values that were used longest ago go first.
-    fn make_room(&self, share: u64) -> Result<()> {
+    fn make_room(&self) -> Result<()> {
         self.tracked.borrow_mut().retain(|slot| slot.strong_count() > 0);
         // A copy of the list: nothing below may track, but a borrow held over file writes would only hide it if it did.
         let slots: Vec<_> = self.tracked.borrow().iter().filter_map(Weak::upgrade).collect();
         slots.iter().try_for_each(|slot| slot.check_unpinned())?;
+        let resident: u64 = slots.iter().map(|slot| slot.resident_bytes()).sum();
+        let soon = self.bytes_of_next_turn(&slots);
         // Freed memory is worth keeping, too: it need not be asked for and cleared again.
-        let all = anonymous_bytes("self").map(|bytes| bytes.saturating_sub(self.base));
-        if share > 0 && all.is_some_and(|all| all <= share) {
-            return Ok(());
+        let all = self.own_memory().unwrap_or(0).max(resident);
+        let room = self.lock.room_to_wait(&[soon, resident, all]);
+        self.store.share_cache(self.lock.parked_share().saturating_sub(soon));
+        if room == 0 || room < all {
+            self.spill(slots, resident, room)?;
+            give_memory_back();
         }
-        let resident = slots.iter().map(|slot| slot.resident_bytes()).sum();
-        self.spill(slots, resident, share)?;
-        give_memory_back();
+        self.lock.status().set_kept(self.own_memory().unwrap_or(resident));
         Ok(())
+    }
+
+    /// Bytes of the values that the next turn works with, as far as this one tells: what it has used and not let go of. The
+    /// others count as used before them.
+    fn bytes_of_next_turn(&self, slots: &[Rc<dyn Spillable>]) -> u64 {
+        let began = self.turn_began.get();
+        for slot in self.idle.borrow().iter().filter_map(Weak::upgrade) {
+            slot.used().set(slot.used().get().min(began));
+        }
+        let used = slots.iter().filter(|slot| slot.used().get() > began);
+        used.map(|slot| slot.resident_bytes()).sum()
+    }
+
+    /// Memory of this process beside what it took before it kept anything.
+    fn own_memory(&self) -> Option<u64> {
+        anonymous_bytes("self").map(|bytes| bytes.saturating_sub(self.base))
     }
 
     /// Lets values leave memory, the one used longest ago first, until of `resident` bytes no more than `share` are left.
     fn spill(&self, slots: Vec<Rc<dyn Spillable>>, resident: u64, share: u64) -> Result<()> {
         let (mut slots, mut resident) = (slots, resident);
-        slots.sort_by_key(|slot| slot.last_used());
+        slots.sort_by_key(|slot| slot.used().get());
         let mut small = Vec::new();
         for slot in slots {
             if resident <= share {

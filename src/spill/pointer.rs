@@ -235,7 +235,7 @@ pub(super) trait Spillable {
     /// How many [work](super::Hold) with the value.
     fn holds(&self) -> &Cell<usize>;
     /// When the value was last used, by the store's clock.
-    fn last_used(&self) -> u64;
+    fn used(&self) -> &Cell<u64>;
     /// How many bytes of memory the value takes now.
     fn resident_bytes(&self) -> u64;
 }
@@ -281,8 +281,8 @@ impl<T: Spill> Spillable for Slot<T> {
         &self.holds
     }
 
-    fn last_used(&self) -> u64 {
-        self.used.get()
+    fn used(&self) -> &Cell<u64> {
+        &self.used
     }
 
     fn resident_bytes(&self) -> u64 {

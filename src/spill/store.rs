@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
-use crate::io::{FileWriter, IoCounters, Storage, StorageFile, overlap, read_split};
+use crate::io::{FileWriter, IoCounters, Storage, StorageFile, read_split};
 
 /// The folder of a rank's spill files.
 pub struct SpillStore {
@@ -15,13 +15,16 @@ pub struct SpillStore {
     counters: IoCounters,
     next: Cell<u64>,
     clock: Cell<u64>,
+    /// What messages, which are in the same storage, may take of the page cache.
+    for_messages: Cell<u64>,
 }
 
 impl SpillStore {
     /// A store in `folder`, which must exist.
     pub fn new(folder: &Path, storage: Arc<dyn Storage>, counters: IoCounters) -> Rc<Self> {
-        let (next, clock) = (Cell::new(0), Cell::new(0));
-        Rc::new(SpillStore { folder: folder.to_owned(), storage, counters, next, clock })
+        let (next, clock, for_messages) = (Cell::new(0), Cell::new(0), Cell::new(0));
+        let folder = folder.to_owned();
+        Rc::new(SpillStore { folder, storage, counters, next, clock, for_messages })
     }
 
     /// A number larger than all before it: tells which of two uses is the later one.
@@ -36,9 +39,12 @@ impl SpillStore {
         let path = self.folder.join(format!("{label}-{number}.spill"));
         let file = self.storage.create(&path).map_err(|e| Error::io("create", &path, e))?;
         let guard = Removal { path, storage: self.storage.clone() };
+        // What there is room for stays in memory as a value.
+        self.storage.set_cache_share(0);
         Ok(SpillWriter {
             file,
             guard,
+            for_messages: self.for_messages.get(),
             counters: self.counters.clone(),
             len: 0,
             begin: 0,
@@ -51,9 +57,14 @@ impl SpillStore {
         std::fs::remove_dir_all(&self.folder).map_err(|e| Error::io("remove", &self.folder, e))
     }
 
-    /// Lets the storage take so many bytes of the page cache; gives how many it takes already.
-    pub(super) fn share_cache(&self, bytes: u64) -> u64 {
+    /// Lets messages take so many bytes of the page cache.
+    pub(super) fn share_cache(&self, bytes: u64) {
+        self.for_messages.set(bytes);
         self.storage.set_cache_share(bytes);
+    }
+
+    /// How many bytes of the page cache messages take.
+    pub(super) fn cached_bytes(&self) -> u64 {
         self.storage.cached_bytes()
     }
 
@@ -67,6 +78,7 @@ impl SpillStore {
 pub struct SpillWriter {
     file: Box<dyn FileWriter>,
     guard: Removal,
+    for_messages: u64,
     counters: IoCounters,
     len: u64,
     /// Where the value begins that is being written.
@@ -93,11 +105,11 @@ impl SpillWriter {
 
     /// Ends the file.
     pub(super) fn finish(self) -> Result<Rc<SpillFile>> {
-        let SpillWriter { file, guard, counters, .. } = self;
-        let (cached, shared) = (file.cached(), file.shared());
-        counters.cached(shared);
+        let SpillWriter { file, guard, for_messages, counters, .. } = self;
+        let cached = file.cached();
         let file = file.finish().map_err(|e| Error::io("write", &guard.path, e))?;
-        Ok(Rc::new(SpillFile { file, guard, counters, cached, shared }))
+        guard.storage.set_cache_share(for_messages);
+        Ok(Rc::new(SpillFile { file, guard, counters, cached }))
     }
 }
 
@@ -116,8 +128,6 @@ pub(super) struct SpillFile {
     counters: IoCounters,
     /// Bytes at the front that lie in the page cache.
     cached: u64,
-    /// How many of these count towards this rank's share of it.
-    shared: u64,
 }
 
 impl SpillFile {
@@ -138,14 +148,13 @@ pub struct SpillReader<'a> {
 impl SpillReader<'_> {
     /// Fills `bytes` from the file.
     pub fn read(&mut self, bytes: &mut [u8]) -> Result<()> {
-        let SpillFile { file, guard, counters, cached, shared } = self.file;
+        let SpillFile { file, guard, counters, cached } = self.file;
         let (offset, len) = (self.extent.offset + self.read, bytes.len() as u64);
         read_split(&**file, *cached, bytes, offset)
             .map_err(|e| Error::io("read", &guard.path, e))?;
         self.checksum.update(bytes);
         self.read += len;
         counters.read(len);
-        counters.cached(overlap(*shared, offset, len));
         Ok(())
     }
 
