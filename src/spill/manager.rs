@@ -58,6 +58,7 @@ pub struct PartitionDataManager {
     base: u64,
     /// Values of fewer bytes count as small.
     small: Cell<u64>,
+    stands_in: Cell<bool>,
     /// What rows that outlive an operation are held as.
     pub spill_dtype: Cell<SpillDtype>,
     /// What layers compute with.
@@ -86,6 +87,7 @@ impl PartitionDataManager {
             turn_began: Cell::new(0),
             base: anonymous_bytes("self").unwrap_or(0),
             small: Cell::new(SMALL),
+            stands_in: Cell::new(false),
             spill_dtype: Cell::default(),
             compute_dtype: Cell::default(),
             partition_data: OnceCell::new(),
@@ -95,9 +97,11 @@ impl PartitionDataManager {
         })
     }
 
-    /// For a stand-in of `scale` times the size of a run, whose values are smaller, too.
-    pub fn scale_small(&self, scale: f64) {
+    /// For a stand-in of `scale` times the size of a run: its values are smaller, too, but not what a process takes beside them,
+    /// which does not count then.
+    pub fn stand_in(&self, scale: f64) {
         self.small.set((SMALL as f64 * scale) as u64);
+        self.stands_in.set(true);
     }
 
     /// Takes a value into care. `label` shows in the names of spill files.
@@ -264,7 +268,7 @@ impl PartitionDataManager {
             self.spill(slots, resident, room)?;
             give_memory_back();
         }
-        self.lock.status().set_kept(self.own_memory().unwrap_or(resident));
+        self.lock.status().set_kept(self.own_memory().unwrap_or(resident.min(room)));
         Ok(())
     }
 
@@ -279,8 +283,11 @@ impl PartitionDataManager {
         used.map(|slot| slot.resident_bytes()).sum()
     }
 
-    /// Memory of this process beside what it took before it kept anything.
+    /// Memory of this process beside what it took before it kept anything, if the system tells.
     fn own_memory(&self) -> Option<u64> {
+        if self.stands_in.get() {
+            return None;
+        }
         anonymous_bytes("self").map(|bytes| bytes.saturating_sub(self.base))
     }
 

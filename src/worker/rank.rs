@@ -86,7 +86,9 @@ impl RankSetup {
         let store = SpillStore::new(&spill, storage.clone(), counters.clone());
         let lock = TurnLock::new(control.clone(), rank);
         let manager = PartitionDataManager::new(lock, store);
-        manager.scale_small(here.stand_in.unwrap_or(1.0));
+        if let Some(scale) = here.stand_in {
+            manager.stand_in(scale);
+        }
         manager.spill_dtype.set(run.spill_dtype);
         manager.compute_dtype.set(run.compute_dtype);
         let group: Rc<dyn ProcessGroup> =
