@@ -259,6 +259,7 @@ impl PartitionDataManager {
         let slots: Vec<_> = self.tracked.borrow().iter().filter_map(Weak::upgrade).collect();
         slots.iter().try_for_each(|slot| slot.check_unpinned())?;
         let resident: u64 = slots.iter().map(|slot| slot.resident_bytes()).sum();
+        self.put_idle_behind();
         let soon = self.bytes_of_next_turn(&slots);
         // Freed memory is worth keeping, too: it need not be asked for and cleared again.
         let all = self.own_memory().unwrap_or(0).max(resident);
@@ -272,13 +273,16 @@ impl PartitionDataManager {
         Ok(())
     }
 
-    /// Bytes of the values that the next turn works with, as far as this one tells: what it has used and not let go of. The
-    /// others count as used before them.
+    /// What was let go of in this turn counts as used before it: the next turn does not work with that.
+    fn put_idle_behind(&self) {
+        for slot in self.idle.borrow().iter().filter_map(Weak::upgrade) {
+            slot.used().set(slot.used().get().min(self.turn_began.get()));
+        }
+    }
+
+    /// Bytes of the values that the next turn works with, as far as this one tells: what it has used and not let go of.
     fn bytes_of_next_turn(&self, slots: &[Rc<dyn Spillable>]) -> u64 {
         let began = self.turn_began.get();
-        for slot in self.idle.borrow().iter().filter_map(Weak::upgrade) {
-            slot.used().set(slot.used().get().min(began));
-        }
         let used = slots.iter().filter(|slot| slot.used().get() > began);
         used.map(|slot| slot.resident_bytes()).sum()
     }
@@ -291,13 +295,13 @@ impl PartitionDataManager {
         anonymous_bytes("self").map(|bytes| bytes.saturating_sub(self.base))
     }
 
-    /// Lets values leave memory, the one used longest ago first, until of `resident` bytes no more than `share` are left.
-    fn spill(&self, slots: Vec<Rc<dyn Spillable>>, resident: u64, share: u64) -> Result<()> {
+    /// Lets values leave memory, the one used longest ago first, until of `resident` bytes no more than `room` are left.
+    fn spill(&self, slots: Vec<Rc<dyn Spillable>>, resident: u64, room: u64) -> Result<()> {
         let (mut slots, mut resident) = (slots, resident);
         slots.sort_by_key(|slot| slot.used().get());
         let mut small = Vec::new();
         for slot in slots {
-            if resident <= share {
+            if resident <= room {
                 break;
             }
             resident -= slot.resident_bytes();
