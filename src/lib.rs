@@ -1,4 +1,5 @@
 #![deny(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 //! Out-of-core training of graph neural networks on one machine.
 
 pub mod cli;

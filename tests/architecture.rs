@@ -46,6 +46,10 @@ const UNSAFE: [&str; 7] = [
     "src/tensor.rs",
 ];
 
+/// What writes to standard output and standard error. All else goes through them: `print` and `show_status` say what
+/// happens when nobody reads. (Clippy's `print_stdout` and `print_stderr` refuse the macros, see `lib.rs`.)
+const PRINTING: [&str; 2] = ["src/cli/output.rs", "src/event/stderr.rs"];
+
 const MAX_LINES: usize = 500;
 
 /// The Rust files below a folder of the repository: path from the root, and content.
@@ -120,6 +124,19 @@ fn unsafe_code_is_in_the_files_that_need_it() {
     for (path, content) in files("src") {
         let has = content.contains("allow(unsafe_code)");
         assert_eq!(has, UNSAFE.contains(&path.as_str()), "{path}");
+    }
+}
+
+#[test]
+fn output_goes_through_the_files_that_know_what_a_failed_write_means() {
+    for (path, content) in files("src").into_iter().filter(|(p, _)| !PRINTING.contains(&&**p)) {
+        // Tests may print.
+        let program = content.split("#[cfg(test)]").next().unwrap();
+        for (number, line) in code(program) {
+            for way in ["stdout()", "stderr()", "print!(", "println!(", "ProgressDrawTarget"] {
+                assert!(!line.contains(way), "{path}:{number} writes by {way}");
+            }
+        }
     }
 }
 

@@ -7,13 +7,13 @@ use super::clean::{CleanArgs, clean};
 use super::correct_and_smooth::{CorrectAndSmoothArgs, correct_and_smooth};
 use super::generate::{GenerateArgs, generate};
 use super::inspect::{InspectArgs, inspect};
-use super::output::show;
+use super::output::{print, print_usage, show};
 use super::partition::{PartitionArgs, partition};
 use super::plan::{PlanArgs, plan};
 use super::predict::{PredictArgs, predict};
 use super::resume::{RunArgs, changed, resume};
 use super::train::{TrainArgs, train};
-use crate::error::{Error, exit};
+use crate::error::{Error, Result, exit};
 
 /// Train graph neural networks on graphs that do not fit in memory.
 ///
@@ -47,14 +47,25 @@ enum Command {
 /// Parses the command line and does what it says; gives the exit code.
 pub fn run() -> u8 {
     let mut definition = Arguments::command();
-    let matches = definition.get_matches_mut();
-    if let (true, Some(flag)) = (matches.contains_id("resume"), changed(&definition, &matches)) {
+    let done = match parse(&mut definition) {
+        Ok(arguments) => execute(arguments, definition).map(|()| exit::DONE),
+        Err(message) => print_usage(&message),
+    };
+    done.unwrap_or_else(|error| report(&error))
+}
+
+fn parse(definition: &mut clap::Command) -> clap::error::Result<Arguments> {
+    let matches = definition.try_get_matches_from_mut(std::env::args_os())?;
+    if let (true, Some(flag)) = (matches.contains_id("resume"), changed(definition, &matches)) {
         let problem = format!("--resume takes the settings of the run: {flag} cannot be given");
-        definition.error(ErrorKind::ArgumentConflict, problem).exit();
+        return Err(definition.error(ErrorKind::ArgumentConflict, problem));
     }
-    let Arguments { train: settings, run, command } =
-        Arguments::from_arg_matches(&matches).unwrap_or_else(|e| e.exit());
-    let result = match (command, settings) {
+    Arguments::from_arg_matches(&matches).map_err(|e| e.format(definition))
+}
+
+fn execute(arguments: Arguments, mut definition: clap::Command) -> Result<()> {
+    let Arguments { train: settings, run, command } = arguments;
+    match (command, settings) {
         (Some(Command::Generate(args)), _) => generate(args),
         (Some(Command::Inspect(args)), _) => inspect(args),
         (Some(Command::Partition(args)), _) => partition(*args),
@@ -65,11 +76,8 @@ pub fn run() -> u8 {
         (None, Some(args)) => train(args, run),
         (None, None) if run.resume.is_some() => resume(run),
         // Nothing was asked for: say what can be.
-        (None, None) => definition
-            .print_help()
-            .map_err(|e| Error::Internal(format!("the help cannot be shown: {e}"))),
-    };
-    result.map_or_else(|error| report(&error), |()| exit::DONE)
+        (None, None) => print(&definition.render_help().to_string()),
+    }
 }
 
 fn report(error: &Error) -> u8 {

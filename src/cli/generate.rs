@@ -10,7 +10,7 @@ use super::output::print;
 use super::signals::watch_signals;
 use crate::datasets::{self, GeneratorConfig, GraphKind, Step};
 use crate::error::{Error, Result};
-use crate::event::{StepBar, size};
+use crate::event::{StepBar, show_status, size};
 
 /// Generate a random graph with classes and features, as a partition directory
 ///
@@ -79,7 +79,7 @@ pub(super) fn generate(args: GenerateArgs) -> Result<()> {
         Ok(())
     })?;
     drop(bar);
-    eprintln!(
+    show_status(&format!(
         "generated {}: {} nodes, {} edges, {} partition{}, {:.1} % of the edges cut, {} written in {:.1} s",
         config.name,
         config.nodes,
@@ -89,6 +89,6 @@ pub(super) fn generate(args: GenerateArgs) -> Result<()> {
         100.0 * generated.cut_edges as f64 / config.edges as f64,
         size(generated.bytes),
         start.elapsed().as_secs_f64(),
-    );
+    ));
     print(&format!("{}\n", generated.json.display()))
 }

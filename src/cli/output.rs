@@ -2,12 +2,28 @@
 
 use std::io::{self, Write};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, exit};
+use crate::event::show_status;
 
 /// Prints to standard output. Whoever reads it may stop reading: `sar-single inspect g.json | head` is no error.
 pub(super) fn print(text: &str) -> Result<()> {
     let mut output = io::stdout().lock();
-    match output.write_all(text.as_bytes()).and_then(|()| output.flush()) {
+    printed(output.write_all(text.as_bytes()).and_then(|()| output.flush()))
+}
+
+/// Prints what the parser of the command line has to say: help and version are results, all else is an error. Gives the
+/// exit code.
+pub(super) fn print_usage(message: &clap::Error) -> Result<u8> {
+    let written = message.print();
+    if message.use_stderr() {
+        // As in `show_status`: the exit code says it, too.
+        return Ok(exit::BAD_USAGE);
+    }
+    printed(written).map(|()| exit::DONE)
+}
+
+fn printed(written: io::Result<()>) -> Result<()> {
+    match written {
         Err(e) if e.kind() != io::ErrorKind::BrokenPipe => {
             Err(Error::io("write", "standard output".as_ref(), e))
         }
@@ -17,8 +33,6 @@ pub(super) fn print(text: &str) -> Result<()> {
 
 /// Shows an error, and its remedy, on standard error.
 pub(super) fn show(error: &Error) {
-    eprintln!("error: {error}");
-    if let Some(hint) = error.hint() {
-        eprintln!("  hint: {hint}");
-    }
+    let hint = error.hint().map(|hint| format!("\n  hint: {hint}"));
+    show_status(&format!("error: {error}{}", hint.unwrap_or_default()));
 }

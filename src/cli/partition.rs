@@ -10,7 +10,7 @@ use super::output::print;
 use super::partition_report::report;
 use super::signals::watch_signals;
 use crate::error::{Error, Result};
-use crate::event::{StepBar, parse_size, size};
+use crate::event::{StepBar, parse_size, show_status, size};
 use crate::imports::{GraphFiles, GraphSource, NodeIds};
 use crate::partition::{
     EdgeRules, Method, PartitionRequest, SelfLoops, Step, default_memory, partition_graph,
@@ -171,9 +171,9 @@ pub(super) fn partition(args: PartitionArgs) -> Result<()> {
         Ok(())
     })?;
     drop(bar);
-    eprint!("{}", report(&done, &args.hidden));
+    show_status(&report(&done, &args.hidden));
     let peak = peak_memory().map_or(String::new(), |peak| format!(", {} of memory", size(peak)));
-    eprintln!("took {:.1} s{peak}", start.elapsed().as_secs_f64());
+    show_status(&format!("took {:.1} s{peak}", start.elapsed().as_secs_f64()));
     print(&format!("{}\n", done.json.display()))
 }
 

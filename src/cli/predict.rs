@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::output::print;
 use crate::error::{Error, Result};
-use crate::event::Event;
+use crate::event::{Event, show_note};
 use crate::launcher::{self, CONFIG};
 use crate::nn::CorrectAndSmooth;
 use crate::worker::{NodeOrder, PredictConfig, Prediction, RunConfig, WEIGHTS};
@@ -70,7 +70,7 @@ pub(super) fn run(args: PredictArgs, correct_and_smooth: Option<CorrectAndSmooth
     };
     launcher::predict(&config, &mut |event| {
         if let Event::Note(text) = event {
-            eprintln!("note: {text}");
+            show_note(text);
         }
     })?;
     print(&format!("{}\n", config.output.display()))

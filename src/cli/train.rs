@@ -14,7 +14,7 @@ use super::schedule::ScheduleArgs;
 use crate::data::dgl::PartitionConfig;
 use crate::data::{DataKeys, Normalize};
 use crate::error::{Error, Result};
-use crate::event::{Console, Event};
+use crate::event::{Console, Event, show_status};
 use crate::launcher;
 use crate::nn::{ClassWeights, OptimizerConfig, RelationMerge};
 use crate::spill::{ComputeDtype, SpillDtype};
@@ -146,7 +146,7 @@ pub(super) fn run(config: &RunConfig, resumed: bool) -> Result<()> {
         Event::Epoch(report) => console.epoch(report),
         Event::Evaluation(report) => {
             console.evaluation(report);
-            eprint!("{}", tables(report));
+            show_status(&tables(report));
         }
         Event::Checkpoint(_) | Event::Usage(_) | Event::Failed(_) => {}
     })?;

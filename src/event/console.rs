@@ -1,11 +1,11 @@
 //! Progress for people: a bar on a terminal, plain lines elsewhere.
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use std::io::IsTerminal;
+use indicatif::ProgressBar;
 
 use super::kinds::{EpochReport, Evaluation};
 use super::scores::{Metric, Scores};
 use super::size::size;
+use super::stderr::{progress_bar, show_note, show_status};
 
 /// Where a run's progress is shown: on standard error.
 pub struct Console {
@@ -16,25 +16,15 @@ pub struct Console {
 impl Console {
     /// For a run of `epochs` epochs.
     pub fn new(epochs: u32) -> Self {
-        let bar = std::io::stderr().is_terminal().then(|| {
-            let bar = ProgressBar::with_draw_target(
-                Some(u64::from(epochs)),
-                ProgressDrawTarget::stderr(),
-            );
-            let template = "epoch {pos}/{len} [{bar:30}] {elapsed} (left: {eta}) {msg}";
-            bar.with_style(
-                ProgressStyle::with_template(template)
-                    .unwrap_or_else(|_| ProgressStyle::default_bar()),
-            )
-        });
-        Console { bar, epochs }
+        let template = "epoch {pos}/{len} [{bar:30}] {elapsed} (left: {eta}) {msg}";
+        Console { bar: progress_bar(Some(u64::from(epochs)), template), epochs }
     }
 
     /// Shows a remark.
     pub fn note(&self, text: &str) {
         match &self.bar {
-            Some(bar) => bar.suspend(|| eprintln!("note: {text}")),
-            None => eprintln!("note: {text}"),
+            Some(bar) => bar.suspend(|| show_note(text)),
+            None => show_note(text),
         }
     }
 
@@ -46,7 +36,7 @@ impl Console {
                 bar.set_position(u64::from(report.epoch));
                 bar.set_message(numbers);
             }
-            None => eprintln!(
+            None => show_status(&format!(
                 "epoch {}/{}: {numbers}, {:.2} s, {} turns, {} written, {} read",
                 report.epoch,
                 self.epochs,
@@ -54,7 +44,7 @@ impl Console {
                 report.lock_turns,
                 size(report.io.written),
                 size(report.io.read),
-            ),
+            )),
         }
     }
 
@@ -64,7 +54,7 @@ impl Console {
             bar.finish_and_clear();
         }
         let scores: String = report.scores.first().map(scores).unwrap_or_default();
-        eprintln!("trained: loss {:.4}{scores}", report.loss);
+        show_status(&format!("trained: loss {:.4}{scores}", report.loss));
     }
 }
 

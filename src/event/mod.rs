@@ -6,6 +6,7 @@ mod metrics;
 mod pipe;
 mod scores;
 mod size;
+mod stderr;
 mod step_bar;
 
 pub use console::Console;
@@ -14,4 +15,5 @@ pub use metrics::MetricsFile;
 pub use pipe::{EventReceiver, EventSender, event_pipe};
 pub use scores::{Confusion, Metric, Scores};
 pub use size::{parse_size, size};
+pub use stderr::{show_note, show_status};
 pub use step_bar::StepBar;

@@ -1,8 +1,8 @@
 //! The progress of one command that has several steps, for people.
 
-use std::io::IsTerminal;
+use indicatif::ProgressBar;
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use super::stderr::progress_bar;
 
 /// A bar on standard error, if that is a terminal; else nothing is shown. Dropped, it disappears.
 #[derive(Debug)]
@@ -14,15 +14,8 @@ pub struct StepBar {
 impl StepBar {
     /// Shows nothing yet.
     pub fn new() -> Self {
-        let bar = std::io::stderr().is_terminal().then(|| {
-            let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
-            let template = "{msg:20} [{bar:30}] {percent:>3} % {per_sec} {elapsed} (left: {eta})";
-            bar.with_style(
-                ProgressStyle::with_template(template)
-                    .unwrap_or_else(|_| ProgressStyle::default_bar()),
-            )
-        });
-        StepBar { bar, step: "" }
+        let template = "{msg:20} [{bar:30}] {percent:>3} % {per_sec} {elapsed} (left: {eta})";
+        StepBar { bar: progress_bar(None, template), step: "" }
     }
 
     /// Shows that `done` of `total` parts of a step are done.

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::error::{Error, Result};
+use crate::event::show_note;
 use crate::ipc::Control;
 
 const PREFIX: &str = "sar-single-";
@@ -56,7 +57,7 @@ impl RunFolder {
 impl Drop for RunFolder {
     fn drop(&mut self) {
         if let Err(error) = fs::remove_dir_all(&self.path) {
-            eprintln!("note: cannot remove {}: {error}", self.path.display());
+            show_note(&format!("cannot remove {}: {error}", self.path.display()));
         }
     }
 }

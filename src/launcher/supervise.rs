@@ -17,7 +17,7 @@ use super::governor::{Governor, Limits};
 use super::memory::MemorySampler;
 use super::worker::Worker;
 use crate::error::{Error, Result, exit};
-use crate::event::{Event, EventReceiver, EventSender, Failure, event_pipe};
+use crate::event::{Event, EventReceiver, EventSender, Failure, event_pipe, show_status};
 use crate::ipc::{Control, Stop};
 
 /// How long workers have to stop by themselves after one has failed.
@@ -218,7 +218,7 @@ impl Supervisor {
         self.interrupts += 1;
         self.control.stop(Stop::Interrupted);
         if self.interrupts == 1 {
-            eprintln!("stopping at the next phase (once more to stop at once)");
+            show_status("stopping at the next phase (once more to stop at once)");
         } else {
             self.kill_all();
         }

@@ -4,6 +4,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod closed_outputs;
 mod defaults;
 mod link;
 mod misuse;
