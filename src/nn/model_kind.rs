@@ -27,7 +27,9 @@ pub enum ModelKind {
     },
     /// [`GcnConv`].
     Gcn {
-        /// How messages are normalised.
+        /// How messages are normalised; `gcn_norm` in files, where `norm` is that of
+        /// [`ModelConfig`](super::ModelConfig).
+        #[serde(rename = "gcn_norm")]
         norm: Norm,
         /// Whether messages are multiplied by edge weights.
         edge_weights: bool,

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::budget::MemoryBudget;
 use super::link::LinkConfig;
+use super::old_config::with_gcn_norm;
 use crate::data::{DataKeys, Normalize};
 use crate::error::{Error, Result};
 use crate::io::IoMode;
@@ -144,12 +145,12 @@ impl RunConfig {
             .map_err(|e| Error::Internal(format!("the configuration cannot be written: {e}")))
     }
 
-    /// Reads what [`to_toml`](RunConfig::to_toml) wrote; `path` is where it stands.
+    /// Reads what [`to_toml`](RunConfig::to_toml) wrote, in this version or an earlier one; `path` is where it stands.
     ///
     /// # Errors
     /// If it is something else.
     pub fn from_toml(path: &Path, text: &str) -> Result<Self> {
-        toml::from_str(text)
+        toml::from_str(&with_gcn_norm(text))
             .map_err(|e| Error::input(path, "", format!("holds no configuration of a run: {e}")))
     }
 }

@@ -6,6 +6,7 @@ mod hetero_graph;
 mod labels;
 mod link;
 mod mfg;
+mod old_config;
 mod predict;
 mod rank;
 mod sampled;

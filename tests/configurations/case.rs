@@ -1,0 +1,325 @@
+//! Configurations that a run can have: every kind of model in every mode, and every value of every option somewhere.
+
+use std::collections::BTreeSet;
+use std::fmt::Debug;
+use std::iter::successors;
+
+use sar::data::{DataKeys, Normalize};
+use sar::io::IoMode;
+use sar::nn::{JumpMode, ModelConfig, ModelKind, NormKind, OptimizerConfig, RelationMerge, Task};
+use sar::spill::{ComputeDtype, SpillDtype};
+use sar::tape::Policy;
+use sar::train::{Reduce, SamplingConfig};
+use sar::worker::{LinkConfig, MemoryBudget, PairScore, Relations, RunConfig};
+
+use super::common::repository;
+use super::values::{all, class_weights, fanouts, kinds, optimizers, schedules, settings, splits};
+
+/// A way to train.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Mode {
+    Full,
+    Mfg,
+    OneShot,
+    Retain,
+    Sampled,
+    Link,
+    Relations,
+    SampledRelations,
+}
+
+/// A configuration, and what it is of.
+pub(crate) struct Case {
+    pub(crate) name: String,
+    pub(crate) mode: Mode,
+    pub(crate) config: RunConfig,
+}
+
+/// The values that options can have, and those that they have had; by the name of the option.
+#[derive(Default)]
+struct Values {
+    possible: BTreeSet<(&'static str, String)>,
+    taken: BTreeSet<(&'static str, String)>,
+}
+
+impl Values {
+    /// One of the values: if there is one, one that no case has had.
+    fn next<T: Clone + Debug>(&mut self, option: &'static str, values: &[T], turn: usize) -> T {
+        let key = |value: &T| (option, format!("{value:?}"));
+        self.possible.extend(values.iter().map(key));
+        let fresh = values.iter().position(|value| !self.taken.contains(&key(value)));
+        let value = &values[fresh.unwrap_or(turn % values.len())];
+        self.taken.insert(key(value));
+        value.clone()
+    }
+}
+
+/// Gives each field one of its values that make a configuration that runs. A field that is not named does not compile.
+macro_rules! rotate {
+    ($turn:expr, $seen:expr, $config:ident, $at:expr, $type:ident { $($field:ident: $values:expr),* $(,)? }) => {{
+        let at: fn(&mut RunConfig) -> &mut $type = $at;
+        let $type { $($field: _),* } = at($config);
+        $(
+            let mut values: Vec<_> = $values.into_iter().collect();
+            values.retain(|value| {
+                let mut config = $config.clone();
+                at(&mut config).$field = value.clone();
+                runs(&config)
+            });
+            let option = concat!(stringify!($type), ".", stringify!($field));
+            let value = $seen.next(option, &values, $turn);
+            at($config).$field = value;
+        )*
+    }};
+}
+
+/// A value, and for each field the same with each of the field's values. A field that is not named does not compile.
+macro_rules! vary {
+    ($base:expr, $type:ident { $($field:ident: $values:expr),* $(,)? }) => {{
+        let base = $base.clone();
+        let $type { $($field: _),* } = &base;
+        let mut all = vec![base.clone()];
+        $(for value in $values {
+            let mut one = base.clone();
+            one.$field = value;
+            all.push(one);
+        })*
+        all
+    }};
+}
+pub(crate) use vary;
+
+/// All cases. Every value that an option can have in one of them, it has in one of them.
+pub(crate) fn cases() -> Vec<Case> {
+    let mut values = Values::default();
+    let mut cases = Vec::new();
+    for kind in kinds() {
+        for mode in modes() {
+            let mut config = start(kind, mode);
+            if !runs(&config) {
+                continue;
+            }
+            choose(&mut config, cases.len(), &mut values);
+            let name = format!("{kind:?} {mode:?}");
+            cases.push(Case { name, mode, config });
+        }
+    }
+    let never: Vec<_> = values.possible.difference(&values.taken).collect();
+    assert!(never.is_empty(), "in no case: {never:?}");
+    cases
+}
+
+fn modes() -> impl Iterator<Item = Mode> {
+    let following = |mode: &Mode| match mode {
+        Mode::Full => Some(Mode::Mfg),
+        Mode::Mfg => Some(Mode::OneShot),
+        Mode::OneShot => Some(Mode::Retain),
+        Mode::Retain => Some(Mode::Sampled),
+        Mode::Sampled => Some(Mode::Link),
+        Mode::Link => Some(Mode::Relations),
+        Mode::Relations => Some(Mode::SampledRelations),
+        Mode::SampledRelations => None,
+    };
+    successors(Some(Mode::Full), following)
+}
+
+/// A small run of a kind of model in a mode.
+fn start(kind: ModelKind, mode: Mode) -> RunConfig {
+    let by_relation = matches!(mode, Mode::Relations | Mode::SampledRelations);
+    let graph =
+        if by_relation { "tests/fixtures/hetero_uneven/g.json" } else { "data/karate/karate.json" };
+    let mut config = RunConfig::new(repository(graph), "set by the test");
+    config.model = ModelConfig { kind, layers: 2, hidden: 4, dropout: 0.25, ..config.model };
+    config.threads = 1;
+    config.checkpoint_every = Some(1);
+    config.epochs = 4;
+    config.mfg = mode == Mode::Mfg;
+    config.one_shot = mode == Mode::OneShot;
+    if mode == Mode::Retain {
+        config.policy = Policy::Retain;
+    }
+    config.relations = by_relation.then(|| Relations { merge: RelationMerge::Sum, target: None });
+    if matches!(mode, Mode::Sampled | Mode::Link | Mode::SampledRelations) {
+        config.sampling = Some(SamplingConfig {
+            fanouts: fanouts(&[]).remove(0),
+            replace: false,
+            edge_probability: None,
+            batch_size: 4,
+            sampler_threads: 0,
+            reduce: Reduce::Mean,
+        });
+    }
+    config.link = (mode == Mode::Link).then(|| LinkConfig {
+        score: PairScore::Dot,
+        negatives: 2,
+        split: splits().remove(0),
+    });
+    config
+}
+
+/// Gives each option one of its values.
+fn choose(config: &mut RunConfig, turn: usize, seen: &mut Values) {
+    rotate!(
+        turn,
+        seen,
+        config,
+        |config| &mut config.model,
+        ModelConfig {
+            kind: settings(config.model.kind),
+            layers: [2],
+            hidden: [4, 6],
+            dropout: [0.25, 0.0],
+            norm: all::<NormKind>(),
+            jumping_knowledge: all::<JumpMode>(),
+            residual: [false, true],
+        }
+    );
+    let hetero = config.relations.is_some();
+    let classes = if hetero { 3 } else { 2 };
+    rotate!(
+        turn,
+        seen,
+        config,
+        |config| config,
+        RunConfig {
+            part_json: [config.part_json.clone()],
+            task: all::<Task>(),
+            keys: keys(config),
+            normalize_features: all::<Normalize>(),
+            class_weights: class_weights(if config.task == Task::Multilabel {
+                34
+            } else {
+                classes
+            }),
+            model: [config.model.clone()],
+            relations: match &config.relations {
+                None => vec![None],
+                Some(relations) => relations_of(relations).into_iter().map(Some).collect(),
+            },
+            policy: [config.policy],
+            mfg: [config.mfg],
+            one_shot: [config.one_shot],
+            optimizer: optimizers(),
+            schedule: schedules(),
+            clip_norm: [None, Some(0.5)],
+            patience: [None, Some(1000)],
+            checkpoint_every: [Some(1), Some(2)],
+            epochs: [config.epochs],
+            sampling: match &config.sampling {
+                None => vec![None],
+                Some(sampling) => samplings(sampling, hetero).into_iter().map(Some).collect(),
+            },
+            link: match &config.link {
+                None => vec![None],
+                Some(link) => links(link).into_iter().map(Some).collect(),
+            },
+            seed: [0, 7],
+            init_params: [None],
+            resident: [None, Some(1), Some(2)],
+            threads: [1, 2],
+            memory_budget: [MemoryBudget::Bytes(1 << 30), MemoryBudget::Min],
+            spill_dtype: all::<SpillDtype>(),
+            compute_dtype: all::<ComputeDtype>(),
+            io: all::<IoMode>(),
+            dump_step: [None],
+            out: [config.out.clone()],
+            spill_dir: [config.spill_dir.clone()],
+        }
+    );
+}
+
+fn keys(config: &RunConfig) -> Vec<DataKeys> {
+    let some = |key: &str| Some(key.to_owned());
+    let labels = match config.task {
+        Task::Multilabel => some("features"),
+        Task::Classification | Task::Regression => None,
+    };
+    let weighted = match config.model.kind {
+        ModelKind::Sage { edge_weights, .. }
+        | ModelKind::Gcn { edge_weights, .. }
+        | ModelKind::Gin { edge_weights, .. }
+        | ModelKind::Appnp { edge_weights, .. }
+        | ModelKind::Sgc { edge_weights, .. }
+        | ModelKind::Sign { edge_weights, .. } => edge_weights,
+        ModelKind::Gat(_) | ModelKind::Gatv2(_) | ModelKind::Rgcn { .. } => false,
+    };
+    let edge_weight = weighted.then(|| "weight".to_owned());
+    let features = if config.relations.is_some() { "feat" } else { "features" };
+    let named = DataKeys {
+        features: some(features),
+        labels: labels.clone(),
+        train_mask: some("train_mask"),
+        val_mask: some("val_mask"),
+        test_mask: some("test_mask"),
+        edge_weight: edge_weight.clone(),
+    };
+    vec![DataKeys { labels, edge_weight, ..DataKeys::default() }, named]
+}
+
+fn relations_of(base: &Relations) -> Vec<Relations> {
+    // The target follows from the labels.
+    vary!(base, Relations { merge: all::<RelationMerge>(), target: [] })
+}
+
+fn samplings(base: &SamplingConfig, hetero: bool) -> Vec<SamplingConfig> {
+    let etypes: &[&str] = match hetero {
+        true => &["writes", "of", "paper:links:paper", "paper:links:author"],
+        false => &["_E"],
+    };
+    vary!(
+        base,
+        SamplingConfig {
+            fanouts: fanouts(etypes),
+            replace: [true],
+            edge_probability: [Some("weight".to_owned())],
+            batch_size: [3],
+            sampler_threads: [1],
+            reduce: all::<Reduce>(),
+        }
+    )
+}
+
+fn links(base: &LinkConfig) -> Vec<LinkConfig> {
+    vary!(base, LinkConfig { score: all::<PairScore>(), negatives: [3], split: splits() })
+}
+
+/// Whether a configuration is one that a run can have.
+fn runs(config: &RunConfig) -> bool {
+    let ModelConfig { kind, norm, jumping_knowledge, residual, .. } = config.model;
+    let plain = norm == NormKind::None && jumping_knowledge == JumpMode::None && !residual;
+    let of_stack = plain || kind.is_stack();
+    let of_relations = config.relations.is_none()
+        || (plain && kind.is_stack() && !kind.uses_edge_types() && config.task != Task::Multilabel);
+    let of_samples = match &config.sampling {
+        None => true,
+        Some(sampling) => {
+            norm != NormKind::Batch
+                && !kind.propagates_once()
+                && !kind.normalises_edge_weights()
+                && (config.link.is_none() || sampling.edge_probability.is_none())
+        }
+    };
+    let masks_of_nodes = config.keys.train_mask.is_some()
+        || config.keys.val_mask.is_some()
+        || config.keys.test_mask.is_some();
+    let of_link = config.link.is_none()
+        || (config.task == Task::Classification
+            && config.class_weights.is_none()
+            && config.keys.labels.is_none()
+            && !masks_of_nodes);
+    let of_classes = config.class_weights.is_none() || config.task != Task::Regression;
+    // The command line has no momentum, and bfloat16s imply that they are kept as such.
+    let momentum =
+        matches!(config.optimizer, OptimizerConfig::Sgd { momentum, .. } if momentum != 0.0);
+    let narrow =
+        config.compute_dtype == ComputeDtype::F32 || config.spill_dtype == SpillDtype::Bf16;
+    let of_batches = !(config.mfg && norm == NormKind::Batch);
+    of_stack
+        && of_relations
+        && of_samples
+        && of_link
+        && of_classes
+        && !momentum
+        && narrow
+        && of_batches
+}

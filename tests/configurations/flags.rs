@@ -1,0 +1,253 @@
+//! The command line that a configuration comes from.
+
+use clap::ValueEnum;
+use sar::data::{DataKeys, EdgeSplit};
+use sar::nn::{
+    ClassWeights, Heads, ModelConfig, ModelKind, OptimizerConfig, Regularizer, Schedule,
+};
+use sar::spill::ComputeDtype;
+use sar::tape::Policy;
+use sar::train::{Fanouts, SamplingConfig};
+use sar::worker::{LinkConfig, Relations, RunConfig};
+
+/// Flags, each with its value.
+struct Flags(Vec<String>);
+
+impl Flags {
+    fn set(&mut self, flag: &str, value: impl ToString) {
+        self.0.push(format!("--{flag}={}", value.to_string()));
+    }
+
+    fn some(&mut self, flag: &str, value: Option<impl ToString>) {
+        if let Some(value) = value {
+            self.set(flag, value);
+        }
+    }
+
+    fn name(&mut self, flag: &str, value: impl ValueEnum) {
+        self.set(flag, value.to_possible_value().unwrap().get_name());
+    }
+
+    fn switch(&mut self, flag: &str, on: bool) {
+        if on {
+            self.0.push(format!("--{flag}"));
+        }
+    }
+}
+
+/// The flags of a training run. `epochs` and `out` stand for those of the configuration.
+pub(crate) fn flags(config: &RunConfig) -> Vec<String> {
+    let RunConfig {
+        part_json,
+        keys,
+        normalize_features,
+        task,
+        class_weights,
+        model,
+        relations,
+        policy,
+        mfg,
+        one_shot,
+        optimizer,
+        schedule,
+        clip_norm,
+        patience,
+        checkpoint_every,
+        epochs,
+        sampling,
+        link,
+        seed,
+        init_params,
+        resident,
+        threads,
+        memory_budget,
+        spill_dtype,
+        compute_dtype,
+        io,
+        dump_step,
+        out,
+        spill_dir,
+    } = config;
+    let mut flags = Flags(Vec::new());
+    flags.set("part-json", part_json.display());
+    flags.set("out", out.display());
+    flags.set("spill-dir", spill_dir.display());
+    of_keys(&mut flags, keys);
+    flags.name("normalize-features", *normalize_features);
+    of_model(&mut flags, model);
+    match link {
+        Some(link) => of_link(&mut flags, link),
+        None => flags.name("task", *task),
+    }
+    match class_weights {
+        Some(ClassWeights::Balanced) => flags.set("class-weights", "balanced"),
+        Some(ClassWeights::Values(values)) => flags.set("class-weights", list(values)),
+        None => {}
+    }
+    if let Some(Relations { merge, target: _ }) = relations {
+        flags.name("hetero", *merge);
+    }
+    match policy {
+        Policy::Rematerialise => {}
+        Policy::Retain => flags.switch("no-remat", true),
+    }
+    flags.switch("mfg", *mfg);
+    flags.switch("one-shot", *one_shot);
+    of_optimizer(&mut flags, *optimizer, *schedule);
+    flags.some("clip-norm", *clip_norm);
+    flags.some("patience", *patience);
+    flags.some("checkpoint-every", *checkpoint_every);
+    flags.set("epochs", epochs);
+    if let Some(sampling) = sampling {
+        of_sampling(&mut flags, sampling);
+    }
+    flags.set("seed", seed);
+    flags.some("init-params", init_params.as_ref().map(|path| path.display()));
+    flags.some("resident", *resident);
+    flags.set("threads", threads);
+    flags.set("memory-budget", memory_budget);
+    match compute_dtype {
+        ComputeDtype::F32 => flags.name("spill-dtype", *spill_dtype),
+        ComputeDtype::Bf16 => flags.name("compute-dtype", *compute_dtype),
+    }
+    flags.name("io", *io);
+    flags.some("dump-step", dump_step.as_ref().map(|path| path.display()));
+    flags.0
+}
+
+fn of_keys(flags: &mut Flags, keys: &DataKeys) {
+    let DataKeys { features, labels, train_mask, val_mask, test_mask, edge_weight } = keys;
+    flags.some("features-key", features.as_ref());
+    flags.some("label-key", labels.as_ref());
+    flags.some("train-mask-key", train_mask.as_ref());
+    flags.some("val-mask-key", val_mask.as_ref());
+    flags.some("test-mask-key", test_mask.as_ref());
+    flags.some("edge-weight-key", edge_weight.as_ref());
+}
+
+fn of_model(flags: &mut Flags, model: &ModelConfig) {
+    let ModelConfig { kind, layers, hidden, dropout, norm, jumping_knowledge, residual } = model;
+    let name = match *kind {
+        ModelKind::Sage { aggregator, edge_weights: _ } => {
+            flags.name("aggregator", aggregator);
+            "sage"
+        }
+        ModelKind::Gcn { norm, edge_weights: _ } => {
+            flags.name("gcn-norm", norm);
+            "gcn"
+        }
+        ModelKind::Gat(heads) => of_heads(flags, heads, "gat"),
+        ModelKind::Gatv2(heads) => of_heads(flags, heads, "gatv2"),
+        ModelKind::Gin { learn_eps, edge_weights: _ } => {
+            flags.switch("learn-eps", learn_eps);
+            "gin"
+        }
+        ModelKind::Rgcn { regularizer } => {
+            match regularizer {
+                Regularizer::None => {}
+                Regularizer::Basis(bases) => flags.set("bases", bases),
+                Regularizer::Bdd(blocks) => flags.set("blocks", blocks),
+            }
+            "rgcn"
+        }
+        ModelKind::Appnp { hops, alpha, edge_weights: _ } => {
+            flags.set("hops", hops);
+            flags.set("alpha", alpha);
+            "appnp"
+        }
+        ModelKind::Sgc { hops, edge_weights: _ } => {
+            flags.set("hops", hops);
+            "sgc"
+        }
+        ModelKind::Sign { hops, edge_weights: _ } => {
+            flags.set("hops", hops);
+            "sign"
+        }
+    };
+    flags.set("model", name);
+    flags.set("layers", layers);
+    flags.set("hidden", hidden);
+    flags.set("dropout", dropout);
+    flags.name("norm", *norm);
+    flags.name("jk", *jumping_knowledge);
+    flags.switch("residual", *residual);
+}
+
+fn of_heads(flags: &mut Flags, heads: Heads, name: &'static str) -> &'static str {
+    let Heads { heads, attention_dropout } = heads;
+    flags.set("heads", heads);
+    flags.set("attention-dropout", attention_dropout);
+    name
+}
+
+fn of_optimizer(flags: &mut Flags, optimizer: OptimizerConfig, schedule: Schedule) {
+    let (name, lr, weight_decay) = match optimizer {
+        OptimizerConfig::Sgd { lr, momentum: _, weight_decay } => ("sgd", lr, weight_decay),
+        OptimizerConfig::Adam { lr, weight_decay } => ("adam", lr, weight_decay),
+        OptimizerConfig::AdamW { lr, weight_decay } => ("adamw", lr, weight_decay),
+    };
+    flags.set("optimizer", name);
+    flags.set("lr", lr);
+    flags.set("weight-decay", weight_decay);
+    let name = match schedule {
+        Schedule::Constant => "constant",
+        Schedule::Step { step_size, gamma } => {
+            flags.set("lr-step-size", step_size);
+            flags.set("lr-gamma", gamma);
+            "step"
+        }
+        Schedule::Cosine { t_max, min } => {
+            flags.set("lr-t-max", t_max);
+            flags.set("lr-min", min);
+            "cosine"
+        }
+        Schedule::Plateau { factor, patience, min } => {
+            flags.set("lr-factor", factor);
+            flags.set("lr-patience", patience);
+            flags.set("lr-min", min);
+            "plateau"
+        }
+    };
+    flags.set("schedule", name);
+}
+
+fn of_sampling(flags: &mut Flags, sampling: &SamplingConfig) {
+    let SamplingConfig { fanouts, replace, edge_probability, batch_size, sampler_threads, reduce } =
+        sampling;
+    flags.set("mode", "sample");
+    let fanouts = match fanouts {
+        Fanouts::Same(same) => list(same),
+        Fanouts::ByEtype(lists) => {
+            let lists = lists.iter().map(|(etype, fanouts)| format!("{etype}={}", list(fanouts)));
+            lists.collect::<Vec<_>>().join(";")
+        }
+    };
+    flags.set("fanouts", fanouts);
+    flags.switch("replace", *replace);
+    flags.some("edge-prob", edge_probability.as_ref());
+    flags.set("batch-size", batch_size);
+    flags.set("sampler-threads", sampler_threads);
+    flags.name("reduce", *reduce);
+}
+
+fn of_link(flags: &mut Flags, link: &LinkConfig) {
+    let LinkConfig { score, negatives, split } = link;
+    flags.set("task", "link");
+    flags.name("score", *score);
+    flags.set("negatives", negatives);
+    match split {
+        EdgeSplit::Fractions { val, test } => {
+            flags.set("val-fraction", val);
+            flags.set("test-fraction", test);
+        }
+        EdgeSplit::Masks { train, val, test } => {
+            flags.set("train-mask-key", train);
+            flags.some("val-mask-key", val.as_ref());
+            flags.some("test-mask-key", test.as_ref());
+        }
+    }
+}
+
+fn list<T: ToString>(values: &[T]) -> String {
+    values.iter().map(T::to_string).collect::<Vec<_>>().join(",")
+}

@@ -1,0 +1,126 @@
+//! A run is trained, killed, resumed and predicted, whatever its configuration: its weights are those of a run that nothing stopped.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use sar::nn::Task;
+use sar::train::Checkpoint;
+use sar::worker::RunConfig;
+
+use super::case::{Case, Mode, cases};
+use super::flags::flags;
+
+fn sar(args: &[String]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_sar-single"));
+    command.args(args).stdin(Stdio::null());
+    command
+}
+
+fn succeed(what: &str, case: &Case, args: &[String]) -> Output {
+    let output = sar(args).output().unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{what} of {}\n{}\n{stderr}", case.name, args.join(" "));
+    output
+}
+
+fn args(words: &[&str], paths: &[(&str, &Path)]) -> Vec<String> {
+    let paths = paths.iter().map(|(flag, path)| format!("--{flag}={}", path.display()));
+    words.iter().map(|word| (*word).to_owned()).chain(paths).collect()
+}
+
+/// The flags of the case for so many epochs into a folder.
+fn training(case: &Case, epochs: u32, out: &Path) -> Vec<String> {
+    let mut config = case.config.clone();
+    config.epochs = epochs;
+    config.out = out.to_owned();
+    config.spill_dir = out.with_extension("spill");
+    flags(&config)
+}
+
+/// Trains until there is a checkpoint, and kills the launcher; gives the epoch of the checkpoint.
+fn kill(case: &Case, out: &Path) -> u32 {
+    let mut run = sar(&training(case, 1_000_000, out)).stderr(Stdio::null()).spawn().unwrap();
+    let checkpoint = out.join("checkpoint.safetensors");
+    let begin = Instant::now();
+    while !checkpoint.exists() {
+        assert!(begin.elapsed() < Duration::from_secs(60), "{} writes no checkpoint", case.name);
+        assert!(run.try_wait().unwrap().is_none(), "{} ended", case.name);
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    run.kill().unwrap();
+    run.wait().unwrap();
+    Checkpoint::open(&checkpoint).unwrap().progress.epoch
+}
+
+/// The lines of metrics.jsonl without what depends on the clock, memory and disk.
+fn metrics(out: &Path) -> Vec<serde_json::Value> {
+    let text = fs::read_to_string(out.join("metrics.jsonl")).unwrap();
+    let lines = text.lines().map(|line| {
+        let mut line: serde_json::Value = serde_json::from_str(line).unwrap();
+        line.as_object_mut()
+            .unwrap()
+            .retain(|key, _| !(key.contains("bytes") || key == "epoch_s" || key == "lock_turns"));
+        line
+    });
+    lines.collect()
+}
+
+fn live(case: &Case) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let (out, whole) = (path("stopped"), path("whole"));
+    let epochs = match case.mode {
+        Mode::Full => kill(case, &out) + 2,
+        _ => {
+            succeed("training", case, &training(case, 2, &out));
+            case.config.epochs
+        }
+    };
+    let resume = args(&["--epochs", &epochs.to_string()], &[("resume", &out)]);
+    succeed("resuming", case, &resume);
+    succeed("training at once", case, &training(case, epochs, &whole));
+    let weights = |out: &Path| fs::read(out.join("model.safetensors")).unwrap();
+    assert!(weights(&out) == weights(&whole), "{}: other weights", case.name);
+    assert_eq!(metrics(&out), metrics(&whole), "{}", case.name);
+
+    let text = fs::read_to_string(out.join("config.toml")).unwrap();
+    let mut found = RunConfig::from_toml(&out, &text).unwrap();
+    let mut expected = case.config.clone();
+    expected.epochs = epochs;
+    for config in [&mut found, &mut expected] {
+        config.out.clone_from(&out);
+        config.spill_dir.clone_from(&out);
+        // The data say it.
+        if let Some(relations) = &mut config.relations {
+            relations.target = None;
+        }
+    }
+    assert_eq!(found, expected);
+
+    let predictions = path("predictions.npy");
+    succeed("predicting", case, &args(&["predict"], &[("run", &out), ("out", &predictions)]));
+    let RunConfig { task, relations, link, .. } = &case.config;
+    if *task == Task::Classification && relations.is_none() && link.is_none() {
+        let smooth = args(&["correct-and-smooth"], &[("run", &out), ("out", &predictions)]);
+        succeed("correcting and smoothing", case, &smooth);
+    }
+}
+
+#[test]
+fn every_run_goes_on_to_the_same_bits_and_is_predicted() {
+    let cases = cases();
+    let next = Mutex::new(cases.iter());
+    let one = || loop {
+        let case = next.lock().unwrap().next();
+        let Some(case) = case else { return };
+        live(case);
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(2, usize::from) {
+            scope.spawn(one);
+        }
+    });
+}

@@ -1,0 +1,13 @@
+//! Every configuration of a run: written and read again, and lived through from training to prediction. Configurations are made from
+//! the types themselves: a field or variant that is not named here does not compile.
+#![allow(clippy::unwrap_used)]
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod case;
+mod flags;
+mod life;
+mod old_files;
+mod round_trip;
+mod values;
