@@ -1,17 +1,22 @@
 //! `clean`: removes what killed runs left behind.
 
-use std::path::PathBuf;
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
 use super::output::print;
 use crate::error::Result;
-use crate::launcher::sweep;
+use crate::event::size;
+use crate::launcher::{Swept, sweep};
 use crate::worker::default_spill_dir;
 
 /// Remove the spill folders of runs that were killed
 ///
-/// Every start of a run does this, too, for its own spill folder. Folders of living runs are left alone.
+/// Every start of a run does this, too, for its own spill folder. Folders of living runs are left alone, and so are folders
+/// that sar-single has not made, whatever they are called.
 #[derive(Debug, Args)]
 pub(super) struct CleanArgs {
     /// Folder that spilled data was put in [default: $TMPDIR or /var/tmp]
@@ -19,15 +24,31 @@ pub(super) struct CleanArgs {
     spill_dir: Option<PathBuf>,
 }
 
-/// Prints each folder that it removes.
+/// Prints each folder that it removes, and those that it leaves although they have such a name.
 pub(super) fn clean(args: CleanArgs) -> Result<()> {
     let folder = args.spill_dir.unwrap_or_else(default_spill_dir);
-    let removed = sweep(&folder);
+    let Swept { removed, foreign, failed } = sweep(&folder);
     for path in &removed {
         print(&format!("removed {}\n", path.display()))?;
     }
-    if removed.is_empty() {
+    if removed.is_empty() && failed.is_empty() {
         print(&format!("nothing to remove in {}\n", folder.display()))?;
     }
-    Ok(())
+    for (path, why) in foreign {
+        let bytes = disk_usage(&path).map_or_else(|_| "size unknown".to_owned(), size);
+        print(&format!("left alone {} ({bytes}): {why}\n", path.display()))?;
+    }
+    failed.into_iter().next().map_or(Ok(()), Err)
+}
+
+/// The bytes of disk that a file or folder takes. Links are not followed.
+fn disk_usage(path: &Path) -> io::Result<u64> {
+    let metadata = fs::symlink_metadata(path)?;
+    let mut bytes = metadata.blocks() * 512;
+    if metadata.is_dir() {
+        for entry in fs::read_dir(path)? {
+            bytes += disk_usage(&entry?.path())?;
+        }
+    }
+    Ok(bytes)
 }

@@ -3,7 +3,7 @@
 use std::fs::{File, OpenOptions};
 use std::marker::PhantomData;
 use std::ops::Range;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use super::partition_policy::PartitionPolicy;
 use crate::data::dgl::npy::open_npy;
 use crate::error::{Error, Result};
 use crate::graph::PartitionBook;
-use crate::io::{Dtype, npy_header, read_ranges};
+use crate::io::{Dtype, new_private_file, npy_header, read_ranges};
 
 /// Bytes filled or counted at a time.
 const CHUNK: usize = 1 << 20;
@@ -92,8 +92,12 @@ impl<T: Element> DistTensor<T> {
         let num_rows = config.policy.num_rows(book);
         let header = npy_header(T::DTYPE, &[num_rows, config.width as u64])?;
         let refused = |e| Error::io("create", &path, e);
-        let file = OpenOptions::new().read(true).write(true).create_new(true).open(&path);
-        let file = file.map_err(|e| match e.kind() {
+        let mut options = new_private_file();
+        if config.persistent {
+            // What the umask leaves of it, as for any other file of a user.
+            options.mode(0o666);
+        }
+        let file = options.open(&path).map_err(|e| match e.kind() {
             std::io::ErrorKind::AlreadyExists => Error::input(&path, "", "is there already")
                 .with_hint("open the tensor instead of making it, or give it another name"),
             _ => refused(e),

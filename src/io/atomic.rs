@@ -1,7 +1,8 @@
 //! Output files that appear whole or not at all.
 
-use std::fs::File;
+use std::fs::{File, Permissions};
 use std::io;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
@@ -29,6 +30,8 @@ impl AtomicFile {
         };
         let temporary = tempfile::Builder::new()
             .prefix(UNFINISHED)
+            // What the umask leaves of it, as for any other file of a user.
+            .permissions(Permissions::from_mode(0o666))
             .tempfile_in(folder)
             .map_err(|e| Error::io("create", path, e))?;
         Ok(AtomicFile { temporary, path: path.to_owned() })
@@ -55,10 +58,7 @@ impl AtomicFile {
         let Self { temporary, path } = self;
         let finish = || -> io::Result<()> {
             temporary.as_file().sync_all()?;
-            let file = temporary.persist(&path).map_err(|e| e.error)?;
-            // tempfile creates with mode 0600; outputs follow the usual mode of the user's files.
-            let mode = 0o666 & !current_umask();
-            file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(mode))?;
+            temporary.persist(&path).map_err(|e| e.error)?;
             sync_folder(&path)
         };
         finish().map_err(|e| Error::io("write", &path, e))
@@ -69,13 +69,6 @@ impl AtomicFile {
 pub fn replace(from: &Path, to: &Path) -> Result<()> {
     let renamed = std::fs::rename(from, to).and_then(|()| sync_folder(to));
     renamed.map_err(|e| Error::io("write", to, e))
-}
-
-/// The process's umask. Linux shows it without changing it; elsewhere the common value is taken.
-fn current_umask() -> u32 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("Umask:"));
-    line.and_then(|text| u32::from_str_radix(text.trim(), 8).ok()).unwrap_or(0o022)
 }
 
 fn sync_folder(path: &Path) -> io::Result<()> {

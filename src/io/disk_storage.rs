@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::direct::{DirectWriter, read_direct};
 use super::page_cache::{CacheShare, drop_pages};
+use super::private_file::new_private_file;
 use super::request_queue::RequestQueue;
 use super::storage::{FileWriter, Storage, StorageFile};
 
@@ -67,7 +68,7 @@ impl DiskStorage {
 
 impl Storage for DiskStorage {
     fn create(&self, path: &Path) -> io::Result<Box<dyn FileWriter>> {
-        let file = OpenOptions::new().read(true).write(true).create_new(true).open(path)?;
+        let file = new_private_file().open(path)?;
         let (storage, path) = (self.clone(), path.to_owned());
         let way = Way::Cached;
         Ok(Box::new(DiskWriter { storage, path, file, len: 0, cached: 0, way }))

@@ -2,7 +2,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -40,8 +40,9 @@ impl MeteredStorage {
         world_size: usize,
     ) -> io::Result<Self> {
         let path = folder.join(LEDGER);
+        let mut options = OpenOptions::new();
         let ledger =
-            OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
+            options.read(true).write(true).create(true).truncate(false).mode(0o600).open(path)?;
         let meter = Meter { ledger, rank, world_size, entry: Mutex::default() };
         Ok(MeteredStorage { inner, meter: Arc::new(meter) })
     }

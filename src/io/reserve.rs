@@ -11,6 +11,7 @@ use rustix::io::retry_on_intr;
 
 use super::aligned_buffer::PAGE;
 use super::free_space::free_space;
+use super::private_file::new_private_file;
 
 /// What a process has given and not yet written, or removed and not yet taken back, is this at most, twice over: a small
 /// file costs no system call.
@@ -42,7 +43,7 @@ impl Reserve {
             return Err(io::ErrorKind::StorageFull.into());
         }
         let size = bytes.next_multiple_of(PAGE);
-        let file = File::create_new(path)?;
+        let file = new_private_file().open(path)?;
         let taken = allocate(&file, 0, size.max(PAGE));
         let taken = taken.and_then(|()| file.write_all_at(bytemuck::bytes_of(&[size, 0]), 0));
         if taken.is_err() {

@@ -1,8 +1,10 @@
 //! An output file with one row per node, which every rank writes its own rows of.
 
 use std::fs::{File, OpenOptions};
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+
+use rustix::fs::OFlags;
 
 use super::atomic::UNFINISHED;
 use crate::error::{Error, Result};
@@ -23,8 +25,14 @@ impl RowFile {
     /// Opens the file that will be `path`. All ranks give the same header and row size.
     pub fn open(path: &Path, header: Vec<u8>, row_bytes: usize) -> Result<Self> {
         let partial = partial_path(path);
-        let file = OpenOptions::new().create(true).truncate(false).write(true).open(&partial);
-        let file = file.map_err(|e| Error::io("create", &partial, e))?;
+        let mut options = OpenOptions::new();
+        // In a folder that others may write to, a link of this name could lead to any file of the user's.
+        options
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .custom_flags(OFlags::NOFOLLOW.bits() as i32);
+        let file = options.open(&partial).map_err(|e| Error::io("create", &partial, e))?;
         Ok(RowFile { path: path.to_owned(), file, header, row_bytes })
     }
 
@@ -86,4 +94,20 @@ impl RowFile {
 fn partial_path(path: &Path) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     path.with_file_name(format!("{UNFINISHED}{name}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_at_the_temporary_name_is_not_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        let precious = folder.path().join("precious");
+        std::fs::write(&precious, "years of work").unwrap();
+        std::os::unix::fs::symlink(&precious, folder.path().join(".partial-rows.npy")).unwrap();
+        let opened = RowFile::open(&folder.path().join("rows.npy"), vec![1; 8], 1);
+        assert!(opened.is_err());
+        assert_eq!(std::fs::read_to_string(precious).unwrap(), "years of work");
+    }
 }

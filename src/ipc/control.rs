@@ -3,6 +3,8 @@
 #![allow(clippy::cast_ptr_alignment)] // a map begins on a page and every part of it is a multiple of 64 bytes
 
 use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -12,6 +14,7 @@ use super::futex::FutexWord;
 use super::protocol::{Protocol, Stop};
 use super::status::RankStatus;
 use crate::error::{Error, Result};
+use crate::io::new_private_file;
 
 const MAGIC: u32 = u32::from_le_bytes(*b"SARC");
 const VERSION: u32 = 3;
@@ -40,11 +43,21 @@ impl Control {
     pub fn create(path: &Path, world_size: usize, slots: usize) -> Result<Self> {
         let (world_size, slots) = checked(world_size, slots)?;
         let refused = |e| Error::io("create", path, e);
-        let file = OpenOptions::new().read(true).write(true).create_new(true).open(path);
-        let file = file.map_err(refused)?;
+        let mut file = new_private_file().open(path).map_err(refused)?;
+        // At once: from here on the folder of the file is known to be ours, and removed if this process is killed.
+        file.write_all(&MAGIC.to_ne_bytes()).map_err(refused)?;
         file.set_len(size_for(world_size) as u64).map_err(refused)?;
         let map = MmapRaw::map_raw(&file).map_err(refused)?;
         Ok(Self::initialise(map, world_size, slots))
+    }
+
+    /// Whether a file is a control file, of this or another version.
+    pub fn marks(file: &File) -> io::Result<bool> {
+        let mut magic = [0; size_of::<u32>()];
+        match file.read_exact_at(&mut magic, 0) {
+            Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => Ok(false),
+            read => read.map(|()| magic == MAGIC.to_ne_bytes()),
+        }
     }
 
     /// The same block in memory, for ranks that are threads of one process.
@@ -83,7 +96,7 @@ impl Control {
         header.version.store(VERSION, Ordering::SeqCst);
         header.world_size.store(world_size, Ordering::SeqCst);
         header.protocol.set_slots(slots);
-        // Last, so that a reader that sees the magic sees the rest.
+        // A block in memory has none yet. Nobody maps the file of a run before its folder has its final name.
         header.magic.store(MAGIC, Ordering::SeqCst);
         control
     }
@@ -209,6 +222,7 @@ mod tests {
         let path = folder.path().join("control");
         let ours = Control::create(&path, 3, 2).unwrap();
         let theirs = Control::open(&path).unwrap();
+        assert!(Control::marks(&File::open(&path).unwrap()).unwrap());
         ours.rank(2).set_epoch(7);
         ours.set_parked_share(5 << 30);
         assert_eq!(theirs.parked_share(), 5 << 30);
@@ -228,6 +242,7 @@ mod tests {
             std::fs::write(&path, content).unwrap();
             let error = Control::open(&path).unwrap_err();
             assert_eq!(error.exit_code(), 1, "{error}");
+            assert!(!Control::marks(&File::open(&path).unwrap()).unwrap());
         }
     }
 }

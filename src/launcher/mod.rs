@@ -6,6 +6,7 @@
 
 mod fork;
 mod governor;
+mod marked_folder;
 mod memory;
 mod plan;
 mod predict;
@@ -13,11 +14,13 @@ mod relations;
 mod reservation;
 mod run_folder;
 mod supervise;
+mod sweep;
 mod train;
 mod worker;
 mod workers;
 
 pub use plan::{DiskPlan, EpochPlan, MemoryPlan, Plan, plan};
 pub use predict::predict;
-pub use run_folder::{RunFolder, sweep};
+pub use run_folder::RunFolder;
+pub use sweep::{Swept, sweep};
 pub use train::{CONFIG, METRICS, resumable, resume, train};

@@ -5,7 +5,7 @@ use crate::data::check_original_order;
 use crate::data::dgl::PartitionConfig;
 use crate::error::{Error, Result};
 use crate::event::Event;
-use crate::io::RowFile;
+use crate::io::{MadeFolders, RowFile};
 use crate::nn::Task;
 use crate::worker::{self, ArrayFormat, NodeOrder, PredictConfig, Prediction, Surroundings};
 
@@ -41,6 +41,7 @@ pub fn predict(config: &PredictConfig, observe: &mut dyn FnMut(&Event)) -> Resul
     if config.order == NodeOrder::Original {
         check_original_order(&partitions)?;
     }
+    let made = MadeFolders::create_for(&config.output, "--out")?;
     RowFile::remove_partial(&config.output)?;
     let work = |here: Surroundings<'_>| worker::predict(here, config);
     let result = run_workers(&config.run, &partitions, None, None, &work, &mut |event, _| {
@@ -49,6 +50,8 @@ pub fn predict(config: &PredictConfig, observe: &mut dyn FnMut(&Event)) -> Resul
     });
     if result.is_err() {
         RowFile::remove_partial(&config.output)?;
+    } else {
+        made.keep();
     }
     result
 }

@@ -9,7 +9,7 @@ use super::{plan, relations};
 use crate::data::dgl::PartitionConfig;
 use crate::error::{Error, Result};
 use crate::event::{Event, MetricsFile};
-use crate::io::{AtomicFile, RowFile, replace};
+use crate::io::{AtomicFile, MadeFolders, RowFile, replace};
 use crate::nn::NormKind;
 use crate::train::Checkpoint;
 use crate::worker::{self, CHECKPOINT, RunConfig, Surroundings, pending_checkpoint};
@@ -77,10 +77,10 @@ fn run(
         sampling.sampler(layers, partitions.book(), config.relations.is_some())?;
     }
     let planned = plan::check(config, &partitions, observe)?;
-    fs::create_dir_all(&config.out).map_err(|e| {
-        Error::input(&config.out, "", format!("cannot be made: {e}"))
-            .with_hint("name another folder for results with --out")
-    })?;
+    let mut made = vec![MadeFolders::create(&config.out, "--out")?];
+    if let Some(path) = &config.dump_step {
+        made.push(MadeFolders::create_for(path, "--dump-step")?);
+    }
     let mut results = None;
     let work = |here: Surroundings<'_>| worker::train(here, config, resumed_after.is_some());
     let result = run_workers(config, &partitions, None, planned, &work, &mut |event, peak| {
@@ -104,6 +104,9 @@ fn run(
     }
     if let (Err(_), Some(path)) = (&result, &config.dump_step) {
         RowFile::remove_partial(path)?;
+    }
+    if result.is_ok() {
+        made.into_iter().for_each(MadeFolders::keep);
     }
     result
 }

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use super::governor::Limits;
 use super::plan;
 use super::reservation::reserve;
-use super::run_folder::{RunFolder, sweep};
+use super::run_folder::RunFolder;
 use super::supervise::supervise;
+use super::sweep::sweep;
 use crate::data::dgl::PartitionConfig;
 use crate::error::{Error, Result};
 use crate::event::Event;
@@ -36,7 +37,9 @@ pub(super) fn run_workers(
         return Err(Error::config("threads", "at least one thread is needed"));
     }
     share_one_heap();
-    sweep(&config.spill_dir);
+    for error in sweep(&config.spill_dir).failed {
+        on_event(Event::Note(format!("of a killed run: {error}")), 0)?;
+    }
     let world_size = partitions.book().num_parts();
     let (run_folder, control) =
         RunFolder::create(&config.spill_dir, world_size, config.resident.unwrap_or(1))?;

@@ -15,9 +15,11 @@ use crate::spill::{ComputeDtype, SpillDtype};
 use crate::tape::Policy;
 use crate::train::{Regime, SamplingConfig};
 
-/// Where spilled data go if nothing else is said: `$TMPDIR`, or else /var/tmp, which is on a disk where /tmp often is not.
+/// Where spilled data go if nothing else is said: `$TMPDIR`, or if that is unset or empty /var/tmp, which is on a disk where
+/// /tmp often is not.
 pub fn default_spill_dir() -> PathBuf {
-    std::env::var_os("TMPDIR").map_or_else(|| PathBuf::from("/var/tmp"), PathBuf::from)
+    let folder = std::env::var_os("TMPDIR").filter(|folder| !folder.is_empty());
+    folder.map_or_else(|| PathBuf::from("/var/tmp"), PathBuf::from)
 }
 
 /// How a model with a layer per edge type is put together (`dgl.nn.HeteroGraphConv`).

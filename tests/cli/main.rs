@@ -4,11 +4,13 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod clean;
 mod closed_outputs;
 mod defaults;
 mod link;
 mod misuse;
 mod models;
+mod new_folders;
 mod plan;
 mod predictions;
 mod readme;

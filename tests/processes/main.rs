@@ -8,6 +8,7 @@ mod budget;
 mod failures;
 mod interrupts;
 mod kills;
+mod modes;
 mod reserved;
 mod residency;
 mod resume;

@@ -32,7 +32,7 @@ pub(in crate::launcher) fn check(
     partitions: &PartitionConfig,
     observe: &mut dyn FnMut(&Event),
 ) -> Result<Option<u64>> {
-    // What killed runs have left is not taken.
+    // Disk space still held by killed runs does not count. What cannot be removed the run itself will say.
     sweep(&run.spill_dir);
     let budget = run.memory_budget.bytes();
     let free = free_space(&run.spill_dir);

@@ -1,5 +1,8 @@
 //! A short run of the real model on a stand-in, and what it took.
 
+use rustix::fs::Mode;
+use rustix::process::umask;
+
 use super::counts::{RankCounts, scaled};
 use super::graph_sizes::GraphSizes;
 use super::stand_in::{self, WEIGHT};
@@ -7,14 +10,13 @@ use crate::data::DataKeys;
 use crate::data::dgl::PartitionConfig;
 use crate::error::{Error, Result};
 use crate::event::Event;
+use crate::launcher::RunFolder;
 use crate::launcher::workers::{StandIn, run_workers};
 use crate::spill::give_memory_back;
 use crate::worker::{self, MemoryBudget, RunConfig, Surroundings};
 
 /// Epochs of a measurement: from the third on all are alike.
 const EPOCHS: u32 = 3;
-/// Named like an unfinished run, so that the next start removes it if this process is killed.
-pub(super) const PREFIX: &str = ".sar-single-plan-";
 
 /// What a run took. Bytes, and seconds.
 #[derive(Debug, Clone)]
@@ -36,6 +38,22 @@ pub(super) struct Measured {
     pub(super) tree: f64,
 }
 
+/// While it lives, new files of this process and those it forks are for their owner only. The umask is one for all threads:
+/// as it forks, the launcher has only one.
+struct PrivateUmask(Mode);
+
+impl PrivateUmask {
+    fn set() -> Self {
+        PrivateUmask(umask(Mode::RWXG | Mode::RWXO))
+    }
+}
+
+impl Drop for PrivateUmask {
+    fn drop(&mut self) {
+        umask(self.0);
+    }
+}
+
 /// Trains some epochs on a stand-in of `scale` times the size. Waiting ranks keep `share` bytes each.
 pub(super) fn measure(
     run: &RunConfig,
@@ -43,13 +61,9 @@ pub(super) fn measure(
     scale: f64,
     share: u64,
 ) -> Result<Measured> {
-    let spill = &run.spill_dir;
-    std::fs::create_dir_all(spill).map_err(|e| {
-        Error::input(spill, "", format!("cannot be made: {e}"))
-            .with_hint("name another folder for spilled data with --spill-dir")
-    })?;
-    let folder = tempfile::Builder::new().prefix(PREFIX).tempdir_in(spill);
-    let folder = folder.map_err(|e| Error::io("create a folder in", spill, e))?;
+    let _umask = PrivateUmask::set();
+    // It has a control file as the folder of a run has, so that the next start removes it if this process is killed.
+    let (folder, _control) = RunFolder::create(&run.spill_dir, 1, 1)?;
     let edge_weights = run.keys.edge_weight.is_some();
     let part_json =
         stand_in::write(folder.path(), &scaled(ranks, scale), sizes, (run.task, edge_weights))?;

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 use crate::error::{Error, Result};
+use crate::io::MadeFolders;
 
 /// Bytes; most file systems admit 255, of which `.json` takes some.
 const MAX_NAME: usize = 200;
@@ -30,7 +31,7 @@ impl OutputFolder {
     /// It is a file, or not empty; it cannot be created or written to.
     pub(crate) fn create(path: &Path, graph_name: &str) -> Result<Self> {
         check_empty(path, graph_name)?;
-        let made = MadeFolders::create(path)?;
+        let made = MadeFolders::create(path, "--out")?;
         let staging = tempfile::Builder::new().prefix(UNFINISHED).tempdir_in(path);
         let staging = staging.map_err(|e| unwritable(path, &e))?;
         Ok(OutputFolder { staging, path: path.to_owned(), made })
@@ -42,7 +43,7 @@ impl OutputFolder {
     }
 
     /// Moves `names` from the staging folder to where they belong, in that order; either all or none.
-    pub(crate) fn commit(mut self, names: &[String]) -> Result<()> {
+    pub(crate) fn commit(self, names: &[String]) -> Result<()> {
         for (done, name) in names.iter().enumerate() {
             let target = self.path.join(name);
             if let Err(error) = fs::rename(self.staging().join(name), &target) {
@@ -104,36 +105,4 @@ fn check_empty(path: &Path, graph_name: &str) -> Result<()> {
     }
     let problem = format!("{} is not empty: it holds {}", path.display(), name.display());
     Err(Error::config(flag, problem).with_hint("name a new or an empty folder"))
-}
-
-/// Folders that did not exist before; they are removed again unless they are kept.
-#[derive(Debug)]
-struct MadeFolders(Vec<PathBuf>);
-
-impl MadeFolders {
-    /// Creates `path` and the folders that it lies in.
-    fn create(path: &Path) -> Result<Self> {
-        let missing = path.ancestors().take_while(|p| !p.as_os_str().is_empty() && !p.exists());
-        let mut missing: Vec<PathBuf> = missing.map(Path::to_owned).collect();
-        missing.reverse();
-        let mut made = MadeFolders(Vec::new());
-        for folder in missing {
-            fs::create_dir(&folder).map_err(|e| unwritable(path, &e))?;
-            made.0.push(folder);
-        }
-        Ok(made)
-    }
-
-    fn keep(&mut self) {
-        self.0.clear();
-    }
-}
-
-impl Drop for MadeFolders {
-    fn drop(&mut self) {
-        for folder in self.0.iter().rev() {
-            // Fails, as it should, if something else has been put there.
-            let _ = fs::remove_dir(folder);
-        }
-    }
 }

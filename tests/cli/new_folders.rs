@@ -1,0 +1,101 @@
+//! One rule for everything that is written: missing folders are made, and go again if the command fails.
+
+use std::fs;
+use std::path::Path;
+
+use assert_cmd::Command;
+
+use super::common::repository;
+
+fn sar() -> Command {
+    Command::cargo_bin("sar-single").unwrap()
+}
+
+/// A run of two epochs on karate.
+fn training(folder: &Path) -> Command {
+    let mut command = sar();
+    command.arg("--part-json").arg(repository("data/karate/karate.json"));
+    command.args(["--epochs", "2", "--hidden", "4", "--layers", "2"]);
+    command.arg("--out").arg(folder.join("a/run")).arg("--spill-dir").arg(folder.join("s/deep"));
+    command
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).unwrap();
+    let mut names: Vec<_> =
+        entries.map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn folders_of_results_are_made_and_those_of_spilled_data_go() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    training(folder).assert().success();
+    assert!(folder.join("a/run/model.safetensors").exists());
+    assert_eq!(names(folder), ["a"]);
+
+    let step = folder.join("b/c/step.safetensors");
+    training(folder).arg("--dump-step").arg(&step).assert().success();
+    assert!(step.exists());
+    for command in ["predict", "correct-and-smooth"] {
+        let out = folder.join(command).join("new/classes.npy");
+        let mut command = on_run(command, &folder.join("a/run"));
+        command.arg("--out").arg(&out).assert().success();
+        assert!(out.exists());
+    }
+    assert_eq!(names(folder), ["a", "b", "correct-and-smooth", "predict"]);
+}
+
+fn on_run(command: &str, run: &Path) -> Command {
+    let mut on_run = sar();
+    on_run.arg(command).arg("--run").arg(run);
+    on_run
+}
+
+#[test]
+fn folders_go_again_if_the_command_fails() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    // Found out by a worker, when all folders are there.
+    let nothing = ["--features-key", "nope", "--dump-step"];
+    training(folder).args(nothing).arg(folder.join("b/step.safetensors")).assert().code(1);
+    assert_eq!(names(folder), [""; 0]);
+
+    training(folder).assert().success();
+    let run = folder.join("a/run");
+    fs::write(folder.join("weights"), "not weights").unwrap();
+    for command in ["predict", "correct-and-smooth"] {
+        let mut command = on_run(command, &run);
+        command.arg("--weights").arg(folder.join("weights"));
+        command.arg("--out").arg(folder.join("b/c/classes.npy")).assert().failure();
+    }
+    fs::write(folder.join("edges.csv"), "0,x\n").unwrap();
+    let mut partition = sar();
+    partition.args(["partition", "--num-parts", "2", "--edges"]).arg(folder.join("edges.csv"));
+    partition.arg("--out").arg(folder.join("p/new")).assert().failure();
+    assert_eq!(names(folder), ["a", "edges.csv", "weights"]);
+}
+
+#[test]
+fn a_spill_folder_with_something_of_the_users_stays() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    fs::create_dir(folder.join("s")).unwrap();
+    training(folder).assert().success();
+    assert_eq!(names(folder), ["a", "s"]);
+    assert_eq!(names(&folder.join("s")), [""; 0]);
+}
+
+#[test]
+fn an_empty_tmpdir_is_as_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("run");
+    let mut command = sar();
+    command.arg("--part-json").arg(repository("data/karate/karate.json"));
+    command.args(["--epochs", "1", "--hidden", "4", "--out"]).arg(&out);
+    command.current_dir(folder.path()).env("TMPDIR", "").assert().success();
+    let config = fs::read_to_string(out.join("config.toml")).unwrap();
+    assert!(config.contains("\nspill_dir = \"/var/tmp\"\n"), "{config}");
+}
