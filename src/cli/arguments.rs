@@ -22,6 +22,7 @@ use crate::error::{Error, Result, exit};
 #[derive(Parser)]
 #[command(name = "sar-single", version, arg_required_else_help = true)]
 #[command(args_conflicts_with_subcommands = true, args_override_self = true)]
+#[command(allow_negative_numbers = true)]
 struct Arguments {
     #[command(flatten)]
     train: Option<TrainArgs>,
@@ -44,9 +45,14 @@ enum Command {
     Clean(CleanArgs),
 }
 
+/// All commands and flags, as they are parsed.
+pub fn definition() -> clap::Command {
+    Arguments::command()
+}
+
 /// Parses the command line and does what it says; gives the exit code.
 pub fn run() -> u8 {
-    let mut definition = Arguments::command();
+    let mut definition = definition();
     let done = match parse(&mut definition) {
         Ok(arguments) => execute(arguments, definition).map(|()| exit::DONE),
         Err(message) => print_usage(&message),

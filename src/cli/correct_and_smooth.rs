@@ -3,7 +3,7 @@
 use clap::Args;
 
 use super::predict::{PredictArgs, run};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::nn::{CorrectAndSmooth, LabelPropagation};
 
 /// Predict all nodes, and improve the predictions by propagating labels of training nodes
@@ -11,6 +11,7 @@ use crate::nn::{CorrectAndSmooth, LabelPropagation};
 /// Errors on training nodes are spread to their neighbours and corrected there, then the predictions are smoothed along
 /// edges (Huang et al. 2021). The defaults are those of DGL's example. With --output logits, scores from 0 to 1 are written.
 #[derive(Debug, Args)]
+#[command(allow_negative_numbers = true)]
 pub(super) struct CorrectAndSmoothArgs {
     #[command(flatten)]
     predict: PredictArgs,
@@ -31,6 +32,11 @@ pub(super) struct CorrectAndSmoothArgs {
     smoothing_alpha: f64,
 }
 
+/// Propagation has converged long before.
+const MOST_STEPS: usize = 10_000;
+/// Errors are from -1 to 1.
+const LARGEST_SCALE: f64 = 1e6;
+
 fn usual() -> CorrectAndSmooth {
     CorrectAndSmooth::default()
 }
@@ -39,6 +45,24 @@ fn usual() -> CorrectAndSmooth {
 pub(super) fn correct_and_smooth(args: CorrectAndSmoothArgs) -> Result<()> {
     let CorrectAndSmoothArgs { correction_steps, correction_alpha, .. } = args;
     let CorrectAndSmoothArgs { smoothing_steps, smoothing_alpha, scale, .. } = args;
+    for (flag, alpha) in
+        [("--correction-alpha", correction_alpha), ("--smoothing-alpha", smoothing_alpha)]
+    {
+        if !(0.0..=1.0).contains(&alpha) {
+            return Err(Error::config(flag, format!("must be from 0 to 1, not {alpha}")));
+        }
+    }
+    for (flag, steps) in
+        [("--correction-steps", correction_steps), ("--smoothing-steps", smoothing_steps)]
+    {
+        if steps > MOST_STEPS {
+            return Err(Error::config(flag, format!("must be {MOST_STEPS} or less, not {steps}")));
+        }
+    }
+    if let Some(scale) = scale.filter(|scale| !(scale.abs() <= LARGEST_SCALE)) {
+        let problem = format!("must be a number of at most {LARGEST_SCALE:e}, not {scale}");
+        return Err(Error::config("--scale", problem));
+    }
     let how = CorrectAndSmooth {
         correction: LabelPropagation { steps: correction_steps, alpha: correction_alpha },
         smoothing: LabelPropagation { steps: smoothing_steps, alpha: smoothing_alpha },

@@ -21,4 +21,4 @@ mod signals;
 mod table;
 mod train;
 
-pub use arguments::run;
+pub use arguments::{definition, run};

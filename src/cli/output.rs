@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use crate::error::{Error, Result, exit};
-use crate::event::show_status;
+use crate::event::{printable, show_status};
 
 /// Prints to standard output. Whoever reads it may stop reading: `sar-single inspect g.json | head` is no error.
 pub(super) fn print(text: &str) -> Result<()> {
@@ -31,8 +31,9 @@ fn printed(written: io::Result<()>) -> Result<()> {
     }
 }
 
-/// Shows an error, and its remedy, on standard error.
+/// Shows an error, and its remedy, on standard error. Names from files are escaped here, wherever they come from.
 pub(super) fn show(error: &Error) {
-    let hint = error.hint().map(|hint| format!("\n  hint: {hint}"));
+    let hint = error.hint().map(|hint| format!("\n  hint: {}", printable(hint)));
+    let error = printable(&error.to_string());
     show_status(&format!("error: {error}{}", hint.unwrap_or_default()));
 }

@@ -11,7 +11,7 @@ use super::partition_report::report;
 use super::signals::watch_signals;
 use crate::error::{Error, Result};
 use crate::event::{StepBar, parse_size, show_status, size};
-use crate::imports::{GraphFiles, GraphSource, NodeIds};
+use crate::imports::{DataFile, GraphFiles, GraphSource, NodeIds};
 use crate::partition::{
     EdgeRules, Method, PartitionRequest, SelfLoops, Step, default_memory, partition_graph,
     peak_memory,
@@ -201,14 +201,37 @@ fn source(args: &PartitionArgs) -> Result<GraphSource> {
     };
     files.edges.extend(edges.collect::<Result<Vec<_>>>()?);
     files.num_nodes.extend(num_nodes.collect::<Result<Vec<_>>>()?);
-    files.node_data.extend(node_data("--node-data", &args.node_data)?);
-    files.edge_data.extend(edge_data.collect::<Result<Vec<_>>>()?);
-    files.splits.extend(node_data("--split", &args.split)?);
+    add_data("--node-data", &mut files.node_data, node_data("--node-data", &args.node_data)?)?;
+    add_data("--edge-data", &mut files.edge_data, edge_data.collect::<Result<Vec<_>>>()?)?;
+    add_data("--split", &mut files.splits, node_data("--split", &args.split)?)?;
     files.node_ids = args.node_ids;
     files.node_names = typed_paths(&args.node_names);
     files.header = args.header;
     files.edge_columns.clone_from(&args.edge_columns);
     Ok(GraphSource::Files(files))
+}
+
+/// Adds files that flags name. Files of one name would continue each other, which only DGL's chunked format means.
+fn add_data<T: PartialEq>(
+    flag: &str,
+    known: &mut Vec<DataFile<T>>,
+    given: Vec<DataFile<T>>,
+) -> Result<()> {
+    for file in given {
+        let same = |other: &&DataFile<T>| other.ty == file.ty && other.name == file.name;
+        if let Some(other) = known.iter().find(same) {
+            let problem = format!(
+                "{} is given twice, by {} and {}",
+                file.name,
+                other.path.display(),
+                file.path.display()
+            );
+            return Err(Error::config(flag, problem)
+                .with_hint("give one file with a row for each, or another name"));
+        }
+        known.push(file);
+    }
+    Ok(())
 }
 
 fn typed_paths(list: &[String]) -> Vec<(String, PathBuf)> {

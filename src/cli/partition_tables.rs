@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::table::{Table, number, printable};
+use super::table::{Table, number};
 use crate::data::dgl::{Feature, PartitionConfig, PartitionSummary};
 use crate::error::Result;
+use crate::event::printable;
 use crate::event::size;
 
 /// The graph as a whole.

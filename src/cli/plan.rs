@@ -16,6 +16,7 @@ use crate::worker::RunConfig;
 /// Takes the flags of a training run. The model is run for a moment on small graphs with the proportions of the real one,
 /// in the folder for spilled data.
 #[derive(Debug, Args)]
+#[command(allow_negative_numbers = true)]
 pub(super) struct PlanArgs {
     #[command(flatten)]
     train: Option<TrainArgs>,

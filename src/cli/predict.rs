@@ -7,12 +7,14 @@ use clap::Args;
 use super::output::print;
 use crate::error::{Error, Result};
 use crate::event::{Event, show_note};
+use crate::io::read_input;
 use crate::launcher::{self, CONFIG};
 use crate::nn::CorrectAndSmooth;
 use crate::worker::{NodeOrder, PredictConfig, Prediction, RunConfig, WEIGHTS};
 
 /// Predict all nodes of a graph with trained weights
 #[derive(Debug, Args)]
+#[command(allow_negative_numbers = true)]
 pub(super) struct PredictArgs {
     /// Folder of a training run: its model, its data keys and its weights are used
     #[arg(long, value_name = "DIR")]
@@ -78,7 +80,7 @@ pub(super) fn run(args: PredictArgs, correct_and_smooth: Option<CorrectAndSmooth
 
 fn read_config(run: &Path) -> Result<RunConfig> {
     let path = run.join(CONFIG);
-    let text = std::fs::read_to_string(&path).map_err(|e| {
+    let text = read_input(&path).map_err(|e| {
         Error::unreadable(&path, &e).with_hint("--run takes the folder a training run wrote")
     })?;
     RunConfig::from_toml(&path, &text)

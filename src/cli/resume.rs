@@ -66,5 +66,10 @@ pub(super) fn apply(args: RunArgs, mut config: RunConfig) -> Result<RunConfig> {
 
 /// The configuration is kept with the results and read from elsewhere, so its paths are absolute.
 pub(super) fn absolute(path: PathBuf) -> Result<PathBuf> {
-    std::path::absolute(&path).map_err(|e| Error::io("find", &path, e))
+    let path = std::path::absolute(&path).map_err(|e| Error::io("find", &path, e))?;
+    if path.to_str().is_some() {
+        return Ok(path);
+    }
+    Err(Error::input(&path, "", "is a path that is not UTF-8, which config.toml cannot hold")
+        .with_hint("give the folder or file another name"))
 }

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::event::printable;
+
 /// Rows of cells under a line of headings. Columns are two spaces apart.
 #[derive(Debug)]
 pub(super) struct Table {
@@ -54,13 +56,6 @@ pub(super) fn number(value: u64) -> String {
         text.push(digit);
     }
     text
-}
-
-/// The text on one line and without commands to the terminal.
-pub(super) fn printable(text: &str) -> String {
-    let shown =
-        |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
-    text.chars().map(shown).collect()
 }
 
 #[cfg(test)]

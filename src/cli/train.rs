@@ -14,12 +14,12 @@ use super::schedule::ScheduleArgs;
 use crate::data::dgl::PartitionConfig;
 use crate::data::{DataKeys, Normalize};
 use crate::error::{Error, Result};
-use crate::event::{Console, Event, show_status};
+use crate::event::{Console, Event, file_name, show_status};
 use crate::launcher;
 use crate::nn::{ClassWeights, OptimizerConfig, RelationMerge};
 use crate::spill::{ComputeDtype, SpillDtype};
 use crate::tape::Policy;
-use crate::worker::{Relations, RunConfig};
+use crate::worker::{OnNan, Relations, RunConfig};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum OptimizerName {
@@ -95,6 +95,9 @@ pub(super) struct TrainArgs {
     /// Stop after N epochs without a better validation metric, and keep the best weights [default: never]
     #[arg(long, value_name = "N", help_heading = "Training")]
     patience: Option<u32>,
+    /// What happens when the loss is no longer finite
+    #[arg(long, value_enum, default_value_t, help_heading = "Training")]
+    on_nan: OnNan,
     /// Seed of start weights and dropout
     #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Training")]
     seed: u64,
@@ -201,6 +204,7 @@ pub(super) fn config(args: TrainArgs, run_args: RunArgs) -> Result<RunConfig> {
         schedule: args.schedule.schedule(epochs)?,
         clip_norm: args.clip_norm,
         patience: args.patience,
+        on_nan: args.on_nan,
         checkpoint_every: args.checkpoint_every,
         epochs,
         sampling: args.sampling.config(model.num_graphs())?,
@@ -221,6 +225,7 @@ pub(super) fn config(args: TrainArgs, run_args: RunArgs) -> Result<RunConfig> {
 
 /// The first of runs/GRAPH-1, runs/GRAPH-2, ... that does not exist.
 fn free_run_folder(graph: &str) -> PathBuf {
+    let graph = file_name(graph);
     let candidates = (1..).map(|n: u32| Path::new("runs").join(format!("{graph}-{n}")));
     let mut free = candidates.filter(|path| !path.exists());
     free.next().unwrap_or_else(|| PathBuf::from("runs"))

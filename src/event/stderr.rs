@@ -4,6 +4,8 @@ use std::io::{IsTerminal, Write};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use super::printable::printable;
+
 /// Shows `text` to people, and ends its last line if it does not. An empty text shows nothing.
 ///
 /// Nobody may be there to read it: the terminal was closed, the reader of a pipe has left (`2>&1 | head -1`), the disk that
@@ -14,9 +16,9 @@ pub fn show_status(text: &str) {
     let _ = std::io::stderr().write_all(format!("{text}{end}").as_bytes());
 }
 
-/// Shows a remark, as [`show_status`] does.
+/// Shows a remark, as [`show_status`] does. Names from files are escaped here, wherever they come from.
 pub fn show_note(text: &str) {
-    show_status(&format!("note: {text}"));
+    show_status(&format!("note: {}", printable(text)));
 }
 
 /// A progress bar, if standard error is a terminal. `indicatif` ignores what it cannot draw, as [`show_status`] does.

@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::files::{DataFile, EdgeFile, GraphFiles};
 use crate::error::{Error, Result};
 use crate::graph::CanonicalEtype;
+use crate::io::read_input;
 
 /// What the file says; both forms, that of DGL 1.0 with numbers per chunk and the later one with numbers per type.
 #[derive(Deserialize)]
@@ -37,12 +38,12 @@ impl GraphFiles {
     /// # Errors
     /// The file is unreadable, no such JSON, or contradicts itself.
     pub fn of_chunks(json: &Path) -> Result<Self> {
-        let text = std::fs::read(json).map_err(|e| Error::unreadable(json, &e))?;
+        let text = read_input(json).map_err(|e| Error::unreadable(json, &e))?;
         let wrong = |e: serde_json::Error| {
             Error::input(json, "", format!("is no metadata of a chunked graph: {e}"))
         };
         // Through a value, so that messages tell of missing fields rather than of places.
-        let value: Value = serde_json::from_slice(&text).map_err(wrong)?;
+        let value: Value = serde_json::from_str(&text).map_err(wrong)?;
         let metadata = Metadata::deserialize(value).map_err(wrong)?;
         let folder = json.parent().unwrap_or(Path::new(""));
         let mut files = GraphFiles::default();

@@ -37,18 +37,25 @@ pub(super) struct EdgeSink<'a> {
 impl EdgeSink<'_> {
     /// Reads a file of any format.
     pub(super) fn read(&mut self, path: &Path) -> Result<()> {
-        match Format::of(path)? {
+        let before = self.ends.map(|ntype| self.spaces[ntype].end());
+        let format = Format::of(path)?;
+        match format {
             Format::Npy | Format::Npz => {
-                self.read_array(path, open_array(path, None, self.folder)?)
+                self.read_array(path, open_array(path, None, self.folder)?)?;
             }
             // Rows of source and destination are what a (2, E) array in Fortran order is.
             Format::Parquet => {
                 let array = read_parquet(path, self.folder)?;
-                self.read_array(path, NpyArray { array, transposed: true })
+                self.read_array(path, NpyArray { array, transposed: true })?;
             }
-            Format::MetisGraph => self.read_metis(path),
-            Format::Text => self.read_text(path),
+            Format::MetisGraph => self.read_metis(path)?,
+            Format::Text => self.read_text(path)?,
         }
+        let unit = if format == Format::Text { "line" } else { "edge" };
+        for (ntype, end) in self.ends.into_iter().zip(before) {
+            self.spaces[ntype].has_read(path, unit, end);
+        }
+        Ok(())
     }
 
     fn read_array(&mut self, path: &Path, npy: NpyArray) -> Result<()> {
@@ -71,6 +78,7 @@ impl EdgeSink<'_> {
             ends.read(first, &mut src, &mut dst)?;
             for (at, (&src, &dst)) in src.iter().zip(&dst).enumerate() {
                 for (ntype, id) in self.ends.into_iter().zip([src, dst]) {
+                    self.spaces[ntype].at(first + at as u64);
                     self.spaces[ntype].admit(id).map_err(|problem| {
                         let row = format!("edge {}", first + at as u64);
                         Error::input(path, &row, problem).with_hint("edges are counted from 0")
@@ -114,6 +122,7 @@ impl EdgeSink<'_> {
             let Some(field) = fields.next() else {
                 return Err(lines.fail("holds one column; an edge has a source and a destination"));
             };
+            self.spaces[ntype].at(lines.number());
             *id = self.spaces[ntype].id_of(field)?.map_err(|problem| lines.fail(problem))?;
         }
         for (column, name) in self.columns.iter_mut().zip(&self.files.edge_columns) {

@@ -1,10 +1,10 @@
 //! The formats of files, told by their first bytes.
 
-use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
 use crate::error::{Error, Result};
+use crate::io::open_input;
 
 /// What a file is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +25,7 @@ impl Format {
     /// The format of a file.
     pub(super) fn of(path: &Path) -> Result<Self> {
         let mut start = Vec::new();
-        let file = File::open(path).map_err(|e| Error::unreadable(path, &e))?;
+        let file = open_input(path).map_err(|e| Error::unreadable(path, &e))?;
         file.take(6).read_to_end(&mut start).map_err(|e| Error::unreadable(path, &e))?;
         let extension = path.extension().and_then(|extension| extension.to_str());
         Ok(match (&start[..], extension) {

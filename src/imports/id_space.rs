@@ -1,9 +1,16 @@
 //! The nodes of one type while their number is not known yet.
 
+use std::path::{Path, PathBuf};
+
 use super::node_names::NodeNames;
 use super::raw_edges::MAX_IDS;
 use super::text::{parse_id, shown, unquoted};
 use crate::error::{Error, Result};
+
+/// So many nodes are accepted whatever the number of edges: they take little memory.
+const USUAL: u64 = 1 << 24;
+/// Of more nodes than that, at most so many for each edge.
+const FEWEST_EDGES: u64 = 100;
 
 /// The ids of one node type.
 #[derive(Debug)]
@@ -14,12 +21,25 @@ pub(super) struct IdSpace {
     known: Option<(u64, String)>,
     /// One above the largest id that occurred.
     end: u64,
+    /// The line or edge that is being read.
+    place: u64,
+    /// The one with the largest id, and its file once that has been read.
+    largest: u64,
+    largest_in: Option<(PathBuf, &'static str)>,
     names: Option<NodeNames>,
 }
 
 impl IdSpace {
     pub(super) fn new(name: &str, names: Option<NodeNames>) -> Self {
-        IdSpace { name: name.to_owned(), known: None, end: 0, names }
+        IdSpace {
+            name: name.to_owned(),
+            known: None,
+            end: 0,
+            place: 0,
+            largest: 0,
+            largest_in: None,
+            names,
+        }
     }
 
     /// Takes note of a number of nodes that `origin` tells.
@@ -78,8 +98,49 @@ impl IdSpace {
             None if id >= MAX_IDS => return Err(format!("node {id} is beyond 2^40 nodes")),
             _ => {}
         }
-        self.end = self.end.max(id + 1);
+        if id >= self.end {
+            (self.end, self.largest) = (id + 1, self.place);
+        }
         Ok(id)
+    }
+
+    /// Says which line or edge the next ids stand in.
+    pub(super) fn at(&mut self, place: u64) {
+        self.place = place;
+    }
+
+    /// One above the largest id so far.
+    pub(super) fn end(&self) -> u64 {
+        self.end
+    }
+
+    /// Says which file has been read, after which the largest id was no longer below `end`; its lines, or edges, are the places.
+    pub(super) fn has_read(&mut self, path: &Path, unit: &'static str, end: u64) {
+        if self.end > end {
+            self.largest_in = Some((path.to_owned(), unit));
+        }
+    }
+
+    /// Whether so many nodes are credible where only the edges tell how many there are.
+    ///
+    /// # Errors
+    /// The largest id is far beyond what the number of edges lets expect.
+    pub(super) fn check_largest(&self, edges: u64) -> Result<()> {
+        let Some((path, unit)) = &self.largest_in else { return Ok(()) };
+        if self.known.is_some() || self.names.is_some() {
+            return Ok(());
+        }
+        if self.end <= USUAL || self.end / FEWEST_EDGES <= edges {
+            return Ok(());
+        }
+        let problem = format!(
+            "node {} would be one of {} nodes, but there are {edges} edges",
+            self.end - 1,
+            self.end
+        );
+        let hint = "nodes are numbered from 0 without gaps. For other numbers give --node-ids string; \
+                    if there are so many nodes, say so with --num-nodes N";
+        Err(Error::input(path, &format!("{unit} {}", self.largest), problem).with_hint(hint))
     }
 
     /// Whether the number of nodes need not be found out.

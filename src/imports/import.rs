@@ -48,6 +48,8 @@ pub fn import(
     }
     let edge_tables = open_tables(&files.edge_data, folder)?;
     let (etypes, edges) = read_edges(files, folder, &mut spaces, edge_tables, tell)?;
+    let total = (0..etypes.len()).map(|etype| edges.num_edges(etype)).sum();
+    spaces.iter().try_for_each(|space| space.check_largest(total))?;
     spaces.iter_mut().for_each(IdSpace::settle);
     for ((ty, name), files) in grouped(&files.splits) {
         let paths: Vec<&Path> = files.iter().map(|file| file.path.as_path()).collect();

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::fs::File;
-use std::io;
+use std::io::{Read, Write};
 use std::path::Path;
 
 use zip::result::ZipError;
@@ -13,6 +13,10 @@ use crate::data::dgl::ArrayRef;
 use crate::data::dgl::file::InputFile;
 use crate::data::dgl::npy::{NpyArray, read_npy};
 use crate::error::{Error, Result};
+use crate::io::open_input;
+
+/// Bytes unpacked at a time.
+const BUFFER: usize = 256 << 10;
 
 /// Names under which an archive may hold edges, if it holds more than one array.
 const USUAL_EDGES: [&str; 3] = ["edge_index", "edges", "edge_list"];
@@ -39,10 +43,16 @@ pub(super) fn open_array(path: &Path, name: Option<&str>, folder: &Path) -> Resu
         return read_npy(&file, start..file.len().min(start.saturating_add(stored.size())));
     }
     let mut unpacked = tempfile::tempfile_in(folder).map_err(|e| Error::io("create", folder, e))?;
-    io::copy(&mut stored, &mut unpacked).map_err(|e| match e.kind() {
-        io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof => Error::unreadable(path, &e),
-        _ => Error::io("write a temporary file in", folder, e),
-    })?;
+    let mut buffer = vec![0; BUFFER];
+    loop {
+        // What cannot be unpacked or fails its checksum is the user's file, what cannot be written is ours.
+        let len = stored.read(&mut buffer).map_err(|e| Error::unreadable(path, &e))?;
+        if len == 0 {
+            break;
+        }
+        let written = unpacked.write_all(&buffer[..len]);
+        written.map_err(|e| Error::io("write a temporary file in", folder, e))?;
+    }
     let unpacked = InputFile::from_open(path, unpacked)?;
     read_npy(&unpacked, 0..unpacked.len())
 }
@@ -54,7 +64,7 @@ pub(super) fn holds(path: &Path, name: &str) -> Result<bool> {
 }
 
 fn open_archive(path: &Path) -> Result<ZipArchive<File>> {
-    let file = File::open(path).map_err(|e| Error::unreadable(path, &e))?;
+    let file = open_input(path).map_err(|e| Error::unreadable(path, &e))?;
     ZipArchive::new(file).map_err(|e| unzippable(path, &e))
 }
 

@@ -14,7 +14,7 @@ use parquet::schema::types::ColumnDescriptor;
 use crate::data::dgl::ArrayRef;
 use crate::data::dgl::file::InputFile;
 use crate::error::{Error, Result};
-use crate::io::Dtype;
+use crate::io::{Dtype, open_input};
 
 /// Rows read at a time.
 const BATCH: usize = 8 << 10;
@@ -26,7 +26,7 @@ const SHAPE: &str = "shape";
 /// `[rows]`, others `[rows, values]`; `shape` in the metadata tells more dimensions. The values go to a file without a
 /// name in `folder`.
 pub(super) fn read_parquet(path: &Path, folder: &Path) -> Result<ArrayRef> {
-    let file = File::open(path).map_err(|e| Error::unreadable(path, &e))?;
+    let file = open_input(path).map_err(|e| Error::unreadable(path, &e))?;
     let reader = SerializedFileReader::new(file).map_err(|e| unreadable(path, &e))?;
     let metadata = reader.metadata().file_metadata();
     let columns = metadata.schema_descr().columns();

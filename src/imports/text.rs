@@ -10,12 +10,19 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use flate2::bufread::MultiGzDecoder;
 
 use crate::error::{Error, Result};
+use crate::io::open_input;
 
 /// Bytes read at a time.
 const BUFFER: usize = 256 << 10;
 
 /// The first bytes of a gzip file.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
+
+/// What some programs put before the first character of a file.
+const BYTE_ORDER_MARK: [u8; 3] = [0xef, 0xbb, 0xbf];
+
+/// A longer line is not held in memory: a small compressed file may have lines of any length.
+const LONGEST: u64 = 64 << 20;
 
 /// The lines of a text file that say something: neither empty nor a comment, which begins with `#` or `%`.
 pub(super) struct Lines {
@@ -29,10 +36,7 @@ pub(super) struct Lines {
 impl Lines {
     /// Opens a file; gzip is told by the first bytes.
     pub(super) fn open(path: &Path) -> Result<Self> {
-        let file = File::open(path).map_err(|e| Error::unreadable(path, &e))?;
-        if !file.metadata().map_err(|e| Error::unreadable(path, &e))?.is_file() {
-            return Err(Error::input(path, "", "is not a file"));
-        }
+        let file = open_input(path).map_err(|e| Error::unreadable(path, &e))?;
         let read = Arc::new(AtomicU64::new(0));
         let counted = Counted { file, read: Arc::clone(&read) };
         let mut raw = BufReader::with_capacity(BUFFER, counted);
@@ -59,11 +63,22 @@ impl Lines {
     pub(super) fn advance_any(&mut self) -> Result<bool> {
         loop {
             self.line.clear();
-            let read = self.reader.read_until(b'\n', &mut self.line);
-            if read.map_err(|e| Error::unreadable(&self.path, &e))? == 0 {
+            let mut bounded = self.reader.by_ref().take(LONGEST + 1);
+            let read = bounded.read_until(b'\n', &mut self.line);
+            let read = read.map_err(|e| Error::unreadable(&self.path, &e))?;
+            if read == 0 {
                 return Ok(false);
             }
             self.number += 1;
+            if read as u64 > LONGEST {
+                self.line = Vec::new();
+                return Err(self
+                    .fail(format!("is longer than {} MiB", LONGEST >> 20))
+                    .with_hint("a line holds one edge, or the row of one node"));
+            }
+            if self.number == 1 && self.line.starts_with(&BYTE_ORDER_MARK) {
+                self.line.drain(..BYTE_ORDER_MARK.len());
+            }
             if !matches!(self.text().first(), Some(b'#' | b'%')) {
                 return Ok(true);
             }
@@ -73,6 +88,11 @@ impl Lines {
     /// The file.
     pub(super) fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// The number of the line, from 1.
+    pub(super) fn number(&self) -> u64 {
+        self.number
     }
 
     /// The line, without white space around it.

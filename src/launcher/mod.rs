@@ -6,6 +6,7 @@
 
 mod fork;
 mod governor;
+mod limits;
 mod marked_folder;
 mod memory;
 mod plan;

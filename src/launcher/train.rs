@@ -5,11 +5,11 @@ use std::io::Write;
 use std::path::Path;
 
 use super::workers::run_workers;
-use super::{plan, relations};
+use super::{limits, plan, relations};
 use crate::data::dgl::PartitionConfig;
 use crate::error::{Error, Result};
 use crate::event::{Event, MetricsFile};
-use crate::io::{AtomicFile, MadeFolders, RowFile, replace};
+use crate::io::{AtomicFile, MadeFolders, RowFile, open_input, replace};
 use crate::nn::NormKind;
 use crate::train::Checkpoint;
 use crate::worker::{self, CHECKPOINT, RunConfig, Surroundings, pending_checkpoint};
@@ -141,18 +141,13 @@ fn remove(path: &Path) -> Result<()> {
 
 /// Refuses what does not go together.
 pub(super) fn check(config: &RunConfig) -> Result<()> {
+    limits::check(config)?;
     relations::check(config)?;
     if config.mfg && config.model.norm == NormKind::Batch {
         let problem = "batch statistics are those of all nodes, of which --mfg leaves some out";
         return Err(
             Error::config("--mfg", problem).with_hint("leave --mfg out, or use --norm layer")
         );
-    }
-    if config.epochs == 0 {
-        return Err(Error::config("epochs", "at least one epoch is needed"));
-    }
-    if config.checkpoint_every == Some(0) {
-        return Err(Error::config("--checkpoint-every", "must be 1 or more"));
     }
     if let Some(link) = &config.link {
         link.check(config)?;
@@ -188,7 +183,7 @@ pub(super) fn check(config: &RunConfig) -> Result<()> {
         }
     }
     if let Some(path) = &config.init_params {
-        fs::File::open(path).map_err(|e| Error::unreadable(path, &e))?;
+        open_input(path).map_err(|e| Error::unreadable(path, &e))?;
     }
     if let Some(path) = &config.dump_step {
         RowFile::remove_partial(path)?;

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use super::governor::Limits;
-use super::plan;
 use super::reservation::reserve;
 use super::run_folder::RunFolder;
 use super::supervise::supervise;
 use super::sweep::sweep;
-use crate::data::dgl::PartitionConfig;
-use crate::error::{Error, Result};
+use super::{limits, plan};
+use crate::data::dgl::{PartitionConfig, PartitionSummary};
+use crate::error::Result;
 use crate::event::Event;
 use crate::spill::share_one_heap;
 use crate::worker::{RunConfig, Surroundings};
@@ -33,14 +33,16 @@ pub(super) fn run_workers(
     work: &dyn Fn(Surroundings<'_>) -> Result<()>,
     on_event: &mut dyn FnMut(Event, u64) -> Result<()>,
 ) -> Result<()> {
-    if config.threads == 0 {
-        return Err(Error::config("threads", "at least one thread is needed"));
+    limits::check_workers(config)?;
+    // A rank takes memory for the nodes of all partitions: what each holds must agree with the JSON file before that.
+    let world_size = partitions.book().num_parts();
+    for part in 0..world_size {
+        PartitionSummary::open(partitions, part)?;
     }
     share_one_heap();
     for error in sweep(&config.spill_dir).failed {
         on_event(Event::Note(format!("of a killed run: {error}")), 0)?;
     }
-    let world_size = partitions.book().num_parts();
     let (run_folder, control) =
         RunFolder::create(&config.spill_dir, world_size, config.resident.unwrap_or(1))?;
     let control = Arc::new(control);

@@ -7,6 +7,7 @@ use tch::{Kind, Tensor};
 
 use super::task::Task;
 use crate::error::{Error, Result};
+use crate::io::read_input;
 
 const FLAG: &str = "--class-weights";
 
@@ -35,7 +36,7 @@ impl ClassWeights {
             return check(values).map_err(|problem| Error::config(FLAG, problem));
         }
         let path = Path::new(text);
-        let content = std::fs::read_to_string(path).map_err(|e| {
+        let content = read_input(path).map_err(|e| {
             let problem = format!("{text} is neither numbers nor a file that can be read: {e}");
             Error::config(FLAG, problem)
                 .with_hint("give `balanced`, a list such as 1,2.5,1, or a text file of numbers")

@@ -58,10 +58,13 @@ pub fn link_loss(scores: &Tensor, num_positive: i64) -> Result<(f64, Tensor)> {
 }
 
 /// The probability that an edge has a higher score than a pair that is none (ties count half): the area under the ROC curve.
-/// `None` without edges or without others.
+/// `None` without edges or without others; NaN if a score is.
 pub fn auc(positive: &[f32], negative: &[f32]) -> Option<f64> {
     if positive.is_empty() || negative.is_empty() {
         return None;
+    }
+    if has_nan(positive) || has_nan(negative) {
+        return Some(f64::NAN);
     }
     let mut negative = negative.to_vec();
     negative.sort_unstable_by(f32::total_cmp);
@@ -75,10 +78,14 @@ pub fn auc(positive: &[f32], negative: &[f32]) -> Option<f64> {
 }
 
 /// The mean over edges of 1 / rank of the edge's score among its own negative pairs' (ties count half, as OGB counts them).
-/// Those of edge i are `negative[i * k..][..k]`. `None` without edges, or if the numbers do not fit.
+/// Those of edge i are `negative[i * k..][..k]`. `None` without edges, or if the numbers do not fit;
+/// NaN if a score is.
 pub fn mean_reciprocal_rank(positive: &[f32], negative: &[f32]) -> Option<f64> {
     if positive.is_empty() || !negative.len().is_multiple_of(positive.len()) {
         return None;
+    }
+    if has_nan(positive) || has_nan(negative) {
+        return Some(f64::NAN);
     }
     let k = negative.len() / positive.len();
     let reciprocal = |(i, score): (usize, &f32)| {
@@ -88,6 +95,10 @@ pub fn mean_reciprocal_rank(positive: &[f32], negative: &[f32]) -> Option<f64> {
         1.0 / (1.0 + (above + not_below) as f64 / 2.0)
     };
     Some(positive.iter().enumerate().map(reciprocal).sum::<f64>() / positive.len() as f64)
+}
+
+fn has_nan(scores: &[f32]) -> bool {
+    scores.iter().any(|score| score.is_nan())
 }
 
 #[cfg(test)]
@@ -117,5 +128,13 @@ mod tests {
         let mrr = mean_reciprocal_rank(&[3.0, 1.0], &[2.0, 1.0, 4.0, 1.0]);
         assert_eq!(mrr, Some(f64::midpoint(1.0, 1.0 / 2.5)));
         assert_eq!(mean_reciprocal_rank(&[1.0, 2.0], &[1.0]), None);
+    }
+
+    #[test]
+    fn scores_that_are_nan_have_no_rank() {
+        for (positive, negative) in [([f32::NAN], [1.0]), ([1.0], [f32::NAN])] {
+            assert!(auc(&positive, &negative).unwrap().is_nan());
+            assert!(mean_reciprocal_rank(&positive, &negative).unwrap().is_nan());
+        }
     }
 }

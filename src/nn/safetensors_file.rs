@@ -8,6 +8,7 @@ use safetensors::tensor::{Dtype, Metadata, TensorInfo};
 use tch::{Kind, Tensor};
 
 use crate::error::{Error, Result};
+use crate::io::open_input;
 use crate::tensor;
 
 /// An open file whose header has been read.
@@ -27,7 +28,7 @@ impl SafetensorsFile {
     pub(crate) fn open(path: &Path, what: &str) -> Result<Self> {
         let unreadable = |e: std::io::Error| Error::unreadable(path, &e);
         let wrong = |problem: &str| Error::input(path, "", format!("is not {what}: {problem}"));
-        let file = File::open(path).map_err(unreadable)?;
+        let file = open_input(path).map_err(unreadable)?;
         let len = file.metadata().map_err(unreadable)?.len();
         let mut size = [0; 8];
         file.read_exact_at(&mut size, 0).map_err(|_| wrong("it ends before its header"))?;

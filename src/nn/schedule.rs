@@ -48,7 +48,11 @@ impl Schedule {
         matches!(self, Schedule::Plateau { .. })
     }
 
-    fn check(self) -> Result<()> {
+    /// Whether its constants make sense.
+    ///
+    /// # Errors
+    /// The first that does not, by the name of its flag.
+    pub fn check(self) -> Result<()> {
         let positive = |name, value: f64| {
             if value > 0.0 && value.is_finite() {
                 return Ok(());

@@ -15,7 +15,7 @@ pub struct ScoreSums(pub [f64; 3]);
 
 impl ScoreSums {
     /// Of the rows in `mask`; logits and labels as [`Loss`](super::Loss) takes them. A class is predicted if its logit is
-    /// the largest (classification), or above 0 (multilabel).
+    /// the largest (classification), or above 0 (multilabel); a row of classification with a NaN is never right.
     pub fn new(task: Task, logits: &Tensor, labels: &Tensor, mask: &Tensor) -> Result<Self> {
         let rows = logits.size()[0];
         let (logits, labels, mask) = (Shared(logits), Shared(labels), Shared(mask));
@@ -54,7 +54,11 @@ fn block(task: Task, logits: &Tensor, labels: &Tensor) -> Result<[f64; 3]> {
     let count = |of: &Tensor| Ok::<_, Error>(of.f_sum(Kind::Double)?.f_double_value(&[])?);
     match task {
         Task::Classification => {
-            Ok([count(&logits.f_argmax(1, false)?.f_eq_tensor(labels)?)?, 0.0, 0.0])
+            let (largest, predicted) = logits.f_max_dim(1, false)?;
+            // A row with a NaN predicts nothing.
+            let right =
+                predicted.f_eq_tensor(labels)?.f_logical_and(&largest.f_eq_tensor(&largest)?)?;
+            Ok([count(&right)?, 0.0, 0.0])
         }
         Task::Multilabel => {
             let (predicted, actual) = (logits.f_gt(0)?, labels.f_ne(0)?);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use tch::Kind;
+use tch::{Kind, Tensor};
 
 use super::learned_rows::LearnedRows;
 use super::model_config::ModelConfig;
@@ -12,6 +12,7 @@ use super::shared_arrays::{SharedArray, write_arrays};
 use crate::comm::ProcessGroup;
 use crate::error::Result;
 use crate::io::Dtype;
+use crate::kernels::first_not_finite;
 use crate::spill::PartitionDataManager;
 use crate::tape::{Entry, ParameterSet};
 use crate::tensor;
@@ -58,7 +59,7 @@ pub fn save_state_dict(
 /// floating-point type is accepted.
 ///
 /// # Errors
-/// If a key is missing, or one is left over, or a shape differs: the message lists them.
+/// If a key is missing, or one is left over, or a shape differs: the message lists them. If a weight is not finite.
 pub fn load_state_dict(
     path: &Path,
     parameters: &ParameterSet,
@@ -69,7 +70,9 @@ pub fn load_state_dict(
     let flat = tensor::copy(&*parameters.flat().pin()?)?;
     for entry in parameters.state() {
         check_shape(&file, &entry.name, &entry.shape)?;
-        parameters.part(&flat, entry)?.f_copy_(&file.read(&entry.name)?)?;
+        let value = file.read(&entry.name)?;
+        check_finite(&file, &entry.name, 0, &value)?;
+        parameters.part(&flat, entry)?.f_copy_(&value)?;
     }
     parameters.set_flat(flat)?;
     learned.iter().try_for_each(|rows| load_rows(&file, *rows))
@@ -86,7 +89,9 @@ pub fn state_dict_text(path: &Path, key: &str) -> Result<String> {
 /// Replaces learned rows by those of a file; only this rank's are read.
 pub(super) fn load_rows(file: &SafetensorsFile, learned: &dyn LearnedRows) -> Result<()> {
     check_shape(file, learned.key(), &learned.shape().map(|side| side as i64))?;
-    let rows = file.read_rows(learned.key(), learned.nodes().first, learned.nodes().own as i64)?;
+    let first = learned.nodes().first;
+    let rows = file.read_rows(learned.key(), first, learned.nodes().own as i64)?;
+    check_finite(file, learned.key(), first * learned.width() as u64, &rows)?;
     learned.set_rows(&rows)
 }
 
@@ -134,6 +139,16 @@ fn check_keys(
         unknown.join(", ")
     );
     Err(file.wrong("", problem).with_hint(OTHER_MODEL))
+}
+
+/// Weights that are NaN or infinite make every prediction useless. `first` is the number of the first element in the file.
+fn check_finite(file: &SafetensorsFile, name: &str, first: u64, value: &Tensor) -> Result<()> {
+    let value = value.f_to_kind(Kind::Float)?.f_contiguous()?;
+    let values = tensor::slice::<f32>(&value);
+    let Some(at) = first_not_finite(values) else { return Ok(()) };
+    let problem =
+        format!("element {} is {}, which is not a finite number", first + at as u64, values[at]);
+    Err(file.wrong(name, problem).with_hint("use weights of a training that did not diverge"))
 }
 
 fn check_shape(file: &SafetensorsFile, name: &str, expected: &[i64]) -> Result<()> {

@@ -121,16 +121,20 @@ impl ClassTable {
     fn count_one(&mut self, logits: &Tensor, labels: &Tensor, in_masks: &[u8]) -> Result<()> {
         let logits = Shared(logits);
         let predicted = map_row_blocks(in_masks.len() as i64, |start, len| {
-            Ok(Vec::<i64>::try_from(logits.rows(start, len)?.f_argmax(1, false)?)?)
+            let (largest, predicted) = logits.rows(start, len)?.f_max_dim(1, false)?;
+            // A row with a NaN predicts nothing.
+            let predicted = predicted.f_masked_fill(&largest.f_isnan()?, -1)?;
+            Ok(Vec::<i64>::try_from(predicted)?)
         })?;
         let rows = predicted.iter().flatten().zip(tensor::slice::<i64>(labels)).zip(in_masks);
         for ((&predicted, &actual), &masks) in rows {
-            let (predicted, actual) = (predicted as usize, actual as usize);
+            let actual = actual as usize;
             for mask in (0..3).filter(|mask| masks >> mask & 1 == 1) {
                 let at = |class| (mask * self.classes + class) * 3;
+                self.counts[at(actual) + 2] += 1;
+                let Ok(predicted) = usize::try_from(predicted) else { continue };
                 self.counts[at(predicted)] += i64::from(predicted == actual);
                 self.counts[at(predicted) + 1] += 1;
-                self.counts[at(actual) + 2] += 1;
                 if !self.matrix.is_empty() {
                     self.matrix[(mask * self.classes + actual) * self.classes + predicted] += 1;
                 }

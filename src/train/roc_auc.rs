@@ -29,8 +29,9 @@ pub(super) struct ClassScores<'a> {
     normalisers: Vec<f64>,
 }
 
-/// Of each class and mask: twice the pairs in which the positive wins (once for a tie), positives, negatives.
-pub(super) struct PairCounts(Vec<[i64; 3]>);
+/// Of each class and mask: twice the pairs in which the positive wins (once for a tie), positives, negatives, and scores that
+/// are NaN, with which the area is NaN.
+pub(super) struct PairCounts(Vec<[i64; 4]>);
 
 impl<'a> ClassScores<'a> {
     pub(super) fn new(
@@ -77,15 +78,17 @@ impl<'a> ClassScores<'a> {
                 let negatives = self.chosen(mask, &scores, &positive, false);
                 let mut wins = 0;
                 let mut positives = 0;
+                let mut undefined = count_nan(&negatives);
                 for (rank, inbox) in inboxes.iter_mut().enumerate() {
                     let sorted = receive(&mut **inbox)?;
                     wins +=
                         negatives.par_iter().map(|score| twice_above(&sorted, *score)).sum::<i64>();
                     if rank == own {
                         positives = sorted.len() as i64;
+                        undefined += count_nan(&sorted);
                     }
                 }
-                counts.push([wins, positives, negatives.len() as i64]);
+                counts.push([wins, positives, negatives.len() as i64, undefined]);
             }
         }
         Ok(PairCounts(counts))
@@ -121,6 +124,10 @@ fn twice_above(sorted: &[f64], score: f64) -> i64 {
     (2 * (sorted.len() - not_above) + (not_above - below)) as i64
 }
 
+fn count_nan(scores: &[f64]) -> i64 {
+    scores.iter().filter(|score| score.is_nan()).count() as i64
+}
+
 fn receive(inbox: &mut dyn Inbox) -> Result<Vec<f64>> {
     let mut len = [0; 8];
     inbox.read(&mut len)?;
@@ -147,9 +154,10 @@ impl PairCounts {
         let mean = |mask: usize, nodes: i64| {
             let of_mask = self.0.iter().skip(mask).step_by(MASKS);
             let known =
-                of_mask.filter(|[_, positives, negatives]| *positives > 0 && *negatives > 0);
-            let area = |[wins, positives, negatives]: &[i64; 3]| {
-                *wins as f64 / (2.0 * *positives as f64 * *negatives as f64)
+                of_mask.filter(|[_, positives, negatives, _]| *positives > 0 && *negatives > 0);
+            let area = |[wins, positives, negatives, undefined]: &[i64; 4]| match undefined {
+                0 => *wins as f64 / (2.0 * *positives as f64 * *negatives as f64),
+                _ => f64::NAN,
             };
             let areas: Vec<f64> = known.map(area).collect();
             let mean = areas.iter().sum::<f64>() / areas.len() as f64;

@@ -1,12 +1,13 @@
 //! Some of what is trained, and its part of a checkpoint.
 
-use tch::Tensor;
+use tch::{Kind, Tensor};
 
 use super::checkpoint::{Checkpoint, Part};
 use super::forward::Forward;
 use super::stored_rows::StoredRows;
 use crate::error::{Error, Result};
 use crate::io::Dtype;
+use crate::kernels::{first_not_finite, first_not_finite_f64};
 use crate::nn::{LearnedRows, NodeEmbedding, Optimizer, OptimizerState, SharedArray};
 use crate::spill::{PartitionDataManager, PointerTensor};
 use crate::tape::ParameterSet;
@@ -64,6 +65,19 @@ impl<'a> TrainedSet<'a> {
             Values::Stored(rows) => rows.rows(),
             Values::Model(parameters) => tensor::copy(&*parameters.flat().pin()?),
             Values::Rows(rows) => tensor::copy(&*rows.parameters().flat().pin()?),
+        }
+    }
+
+    /// Whether all values of this rank are finite.
+    pub(super) fn is_finite(&self) -> Result<bool> {
+        let all_finite = |values: &Tensor| match values.kind() {
+            Kind::Double => first_not_finite_f64(tensor::slice(values)).is_none(),
+            _ => first_not_finite(tensor::slice(values)).is_none(),
+        };
+        match self.values {
+            Values::Stored(rows) => Ok(all_finite(&rows.rows()?)),
+            Values::Model(parameters) => Ok(all_finite(&*parameters.flat().pin()?)),
+            Values::Rows(rows) => Ok(all_finite(&*rows.parameters().flat().pin()?)),
         }
     }
 

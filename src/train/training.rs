@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use tch::Tensor;
+
 use super::checkpoint::{Checkpoint, Progress};
 use super::early_stopping::EarlyStopping;
 use super::learner::Learner;
@@ -10,7 +12,7 @@ use super::link_trainer::LinkTrainer;
 use super::sampled::SampledTrainer;
 use super::trained_set::TrainedSet;
 use super::trainer::{Mark, Trainer};
-use crate::comm::barrier;
+use crate::comm::{ReduceOp, all_reduce, barrier};
 use crate::error::{Error, Result};
 use crate::event::{EpochReport, Evaluation};
 use crate::nn::{LearningRate, Optimizer, OptimizerConfig, Schedule, clip_factor};
@@ -231,6 +233,28 @@ impl<'a> Training<'a> {
             early_stopping.update((self.epoch, score, more), &sets, manager)?;
         }
         Ok(())
+    }
+
+    /// Whether everything that is trained is finite, on all ranks; all ranks call this. One collective if there are learned rows.
+    pub fn is_finite(&self) -> Result<bool> {
+        let mut finite = true;
+        for set in self.sets() {
+            finite &= set.is_finite()?;
+        }
+        if self.sets().len() == 1 {
+            // The model is the same on all ranks.
+            return Ok(finite);
+        }
+        let (group, manager) = (self.learner.group(), self.learner.manager());
+        let bad = Tensor::f_from_slice(&[i64::from(!finite)])?;
+        let sums = all_reduce(group, vec![bad], ReduceOp::Sum, &**manager)?;
+        Ok(sums[0].f_int64_value(&[0])? == 0)
+    }
+
+    /// Whether the weights that [`finish`](Training::finish) ends with are finite; as [`is_finite`](Training::is_finite).
+    pub fn ends_finite(&self) -> Result<bool> {
+        let best = self.early_stopping.as_ref().and_then(EarlyStopping::best);
+        if best.is_some() { Ok(true) } else { self.is_finite() }
     }
 
     /// Writes everything to go on from here; all ranks call this. `config` is kept with it. One collective if there are

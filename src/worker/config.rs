@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::budget::MemoryBudget;
 use super::link::LinkConfig;
 use super::old_config::with_gcn_norm;
+use super::on_nan::OnNan;
 use crate::data::{DataKeys, Normalize};
 use crate::error::{Error, Result};
 use crate::io::IoMode;
@@ -63,6 +64,9 @@ pub struct RunConfig {
     pub clip_norm: Option<f64>,
     /// Epochs without a better validation metric after which training stops, with the best weights.
     pub patience: Option<u32>,
+    /// What happens when the loss is no longer finite.
+    #[serde(default)]
+    pub on_nan: OnNan,
     /// Epochs between checkpoints; none are written if not given.
     pub checkpoint_every: Option<u32>,
     /// Number of epochs.
@@ -113,6 +117,7 @@ impl RunConfig {
             schedule: Schedule::default(),
             clip_norm: None,
             patience: None,
+            on_nan: OnNan::default(),
             checkpoint_every: None,
             epochs: 100,
             sampling: None,

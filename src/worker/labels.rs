@@ -2,6 +2,7 @@
 
 use tch::{Kind, Tensor};
 
+use super::classes::Classes;
 use super::config::RunConfig;
 use super::rank::{RankSetup, Surroundings, keep};
 use crate::comm::{ReduceOp, all_reduce};
@@ -101,14 +102,9 @@ pub(super) fn take_up_labels(
             ));
         }
     }
-    // The width of rows of labels, or the highest class.
-    let highest = match (config.task, labels.numel()) {
-        (Task::Multilabel | Task::Regression, _) => labels.size()[1] - 1,
-        (Task::Classification, 0) => -1,
-        _ => labels.f_max()?.f_int64_value(&[])?,
-    };
-    let numbers =
-        [highest, count(&masks[0])?, count(&masks[1])?, count(&masks[2])?, without_in_edges];
+    let mut numbers =
+        vec![first_row, count(&masks[0])?, count(&masks[1])?, count(&masks[2])?, without_in_edges];
+    numbers.extend(Classes::new(config.task, &labels)?.numbers());
     let labels = manager.track("labels", labels);
     keep(manager.labels.set(labels.clone()))?;
     let [train, val, test] = masks.map(|mask| manager.track("mask", mask));
@@ -117,7 +113,8 @@ pub(super) fn take_up_labels(
 
     let rows = setup.gather(&numbers)?;
     let sum = |i: usize| rows.iter().map(|row| row[i]).sum::<i64>();
-    let highest: Vec<i64> = rows.iter().map(|row| row[0]).collect();
+    let of_classes: Vec<&[i64]> = rows.iter().map(|row| &row[5..]).collect();
+    let highest: Vec<i64> = of_classes.iter().map(|row| row[0]).collect();
     if config.task != Task::Classification && highest.iter().any(|h| *h != highest[0]) {
         let widths: Vec<i64> = highest.iter().map(|h| h + 1).collect();
         let problem = format!("has {widths:?} columns on the partitions; one number is needed");
@@ -125,6 +122,9 @@ pub(super) fn take_up_labels(
         return Err(Error::input(path, key.unwrap_or("label"), problem)
             .with_hint("partition the graph again: all parts must come from one run"));
     }
+    let first_row = |rank: usize| rows[rank][0];
+    let name = key.unwrap_or("label");
+    let classes = Classes::of_all(config.task, &of_classes, here, name, first_row)?;
     let totals = Totals { train: sum(1), val: sum(2), test: sum(3) };
     if totals.train == 0 {
         let path = partition.node_features().path();
@@ -141,8 +141,11 @@ pub(super) fn take_up_labels(
             sum(4)
         )))?;
     }
+    if let (0, Some(note)) = (here.rank, classes.gaps(config.task)) {
+        here.events.send(Event::Note(note))?;
+    }
     Ok(Facts {
-        outputs: num_outputs(config, stored, highest.into_iter().max().unwrap_or(-1))?,
+        outputs: num_outputs(config, stored, classes.highest)?,
         totals,
         nodes,
         labels,

@@ -73,10 +73,12 @@ pub(super) fn train_link(
         edge_types: config.model.kind.uses_edge_types(),
     };
     let training = Training::of_links(&trainer, &loaders, config.regime())?;
-    run_epochs(training, here, (config, resumed), &setup.manager)?;
+    let finite = run_epochs(training, here, (config, resumed), &setup.manager)?;
     setup.manager.callback_func()?;
-    let ranks = (&*setup.group, &*setup.manager);
-    save_state_dict(&config.out.join(WEIGHTS), &parameters, &[], &BTreeMap::new(), ranks)?;
+    if finite {
+        let ranks = (&*setup.group, &*setup.manager);
+        save_state_dict(&config.out.join(WEIGHTS), &parameters, &[], &BTreeMap::new(), ranks)?;
+    }
     drop((loaders, parameters, whole));
     setup.end()
 }

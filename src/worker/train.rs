@@ -11,12 +11,13 @@ use super::hetero_graph::HeteroGraph;
 use super::labels::{Facts, Labelled, goal, take_up_labels};
 use super::link::train_link;
 use super::mfg::LabelledMfgs;
+use super::on_nan::{Divergence, OnNan};
 use super::rank::{KIND, RankSetup, Surroundings};
 use super::sampled;
 use super::step_dump::StepDump;
 use super::whole_graph::WholeGraph;
 use crate::error::Result;
-use crate::event::Event;
+use crate::event::{EpochReport, Event};
 use crate::graph::TypeNodes;
 use crate::io::UNFINISHED;
 use crate::ipc::Phase;
@@ -207,7 +208,9 @@ fn run(
 ) -> Result<()> {
     let Some(path) = &config.dump_step else {
         let training = Training::new(trainer, samples, config.regime())?;
-        run_epochs(training, here, (config, resumed), trainer.manager)?;
+        if !run_epochs(training, here, (config, resumed), trainer.manager)? {
+            return Ok(());
+        }
         let (ranks, learned) = ((trainer.group, &**trainer.manager), trainer.forward.all_rows());
         let path = config.out.join(WEIGHTS);
         return save_state_dict(&path, trainer.parameters, &learned, &results.texts, ranks);
@@ -219,25 +222,39 @@ fn run(
     dump.finish(trainer, &step)
 }
 
-/// The epochs of a training, from the run's checkpoint on if it is resumed, and the evaluation at the end.
+/// The epochs of a training, from the run's checkpoint on if it is resumed, and the evaluation at the end. Gives whether there
+/// are weights to be kept: a run that goes on with a model that is not finite has none.
 pub(super) fn run_epochs(
     mut training: Training<'_>,
     here: Surroundings<'_>,
     (config, resumed): (&RunConfig, bool),
     manager: &PartitionDataManager,
-) -> Result<()> {
+) -> Result<bool> {
     let tell = |event| if here.rank == 0 { here.events.send(event) } else { Ok(()) };
     if resumed {
         training.set_state(&Checkpoint::open(&config.out.join(CHECKPOINT))?)?;
     }
+    let mut noted = false;
+    let mut diverged = |divergence: Divergence| match config.on_nan {
+        OnNan::Stop => Err(divergence.error(config)),
+        OnNan::GoOn if std::mem::replace(&mut noted, true) => Ok(()),
+        OnNan::GoOn => tell(Event::Note(divergence.note())),
+    };
     let mut stop = training.stop();
     while training.epoch() < config.epochs && stop.is_none() {
         let report = training.next_epoch()?;
         stop = training.stop();
-        let epoch = report.epoch;
+        let EpochReport { epoch, loss, .. } = report;
         tell(Event::Epoch(report))?;
+        if !loss.is_finite() {
+            diverged(Divergence::Loss { epoch, loss })?;
+        }
         let due = |every| epoch.is_multiple_of(every) || epoch == config.epochs || stop.is_some();
         if config.checkpoint_every.is_some_and(due) {
+            if !training.is_finite()? {
+                diverged(Divergence::Model { epoch })?;
+                continue;
+            }
             let path = pending_checkpoint(&config.out, epoch);
             training.write_checkpoint(&path, config.to_toml()?)?;
             tell(Event::Checkpoint(epoch))?;
@@ -246,9 +263,14 @@ pub(super) fn run_epochs(
     if let Some(why) = stop {
         tell(Event::Note(why))?;
     }
+    let finite = training.ends_finite()?;
+    if !finite {
+        diverged(Divergence::Model { epoch: training.epoch() })?;
+    }
     let evaluation = training.finish()?;
     manager.set_phase(Phase::Finishing);
-    tell(Event::Evaluation(evaluation))
+    tell(Event::Evaluation(evaluation))?;
+    Ok(finite)
 }
 
 /// Where a checkpoint waits to become [`CHECKPOINT`]: the launcher lets it when it has recorded the epoch, so that a run

@@ -4,6 +4,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod bad_values;
 mod clean;
 mod closed_outputs;
 mod defaults;
@@ -11,6 +12,7 @@ mod link;
 mod misuse;
 mod models;
 mod new_folders;
+mod numeric_flags;
 mod plan;
 mod predictions;
 mod readme;

@@ -71,9 +71,8 @@ fn values_that_make_no_sense_name_their_flag() {
         ("--lr", "-1"),
         ("--weight-decay", "nan"),
     ] {
-        let name = flag.trim_start_matches('-').replace('-', " ");
-        let flag_and_value = format!("{flag}={value}");
-        on_karate().arg(flag_and_value).assert().code(1).stderr(contains(name));
+        let refused = on_karate().args([flag, value]).assert().code(1);
+        refused.stderr(starts_with(format!("error: {flag}: must be ")));
     }
 }
 

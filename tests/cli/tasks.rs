@@ -165,7 +165,7 @@ fn flags_that_make_no_sense_together_are_named() {
     refused(&["--lr-min", "0.5", "--schedule", "step"], "belongs to --schedule cosine or plateau");
     refused(&["--schedule", "step"], "--schedule: step needs --lr-step-size N");
     refused(&["--schedule", "plateau", "--lr-factor", "1.5"], "--lr-factor: must be below 1");
-    refused(&["--clip-norm", "0"], "--clip-norm: must be above 0");
+    refused(&["--clip-norm", "0"], "--clip-norm: must be a number above 0, not 0");
     refused(&["--patience", "0"], "--patience: must be 1 or more");
     refused(&["--checkpoint-every", "0"], "--checkpoint-every: must be 1 or more");
     train(folder.path(), &["--resume", "runs/x"]).code(2).stderr(contains("--resume"));

@@ -8,6 +8,7 @@ mod support;
 mod bad_input;
 mod dgl;
 mod formats;
+mod hostile_input;
 mod nothing_left_behind;
 mod original_order;
 mod quality;

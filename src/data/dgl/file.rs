@@ -1,7 +1,7 @@
 //! A file that is only read, at any offset, by several readers at once.
 
 use crate::error::{Error, Result};
-use crate::io::drop_pages;
+use crate::io::{drop_pages, open_input};
 use std::fs::File;
 use std::io::ErrorKind;
 use std::os::unix::fs::FileExt;
@@ -22,11 +22,8 @@ impl InputFile {
     /// # Errors
     /// The file is missing, cannot be read, or is not a plain file.
     pub(crate) fn open(path: &Path) -> Result<Arc<Self>> {
-        let file = File::open(path).map_err(|e| Error::unreadable(path, &e))?;
+        let file = open_input(path).map_err(|e| Error::unreadable(path, &e))?;
         let info = file.metadata().map_err(|e| Error::unreadable(path, &e))?;
-        if !info.is_file() {
-            return Err(Error::input(path, "", "is not a file"));
-        }
         Ok(Arc::new(InputFile { path: path.to_owned(), file, len: info.len() }))
     }
 

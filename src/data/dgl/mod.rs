@@ -30,6 +30,7 @@ mod edge_ids;
 mod edge_numbers;
 mod entry_stream;
 pub(crate) mod file;
+mod finite_rows;
 mod graph_v1;
 mod header;
 mod local_graph;

@@ -5,6 +5,7 @@ use crate::data::dgl::file::InputFile;
 use crate::data::dgl::magic;
 use crate::data::dgl::pickle_value::Tensor;
 use crate::error::{Error, Result};
+use crate::io::open_input;
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{BufReader, Read};
@@ -140,7 +141,7 @@ fn open_zip(file: &InputFile) -> Result<ZipArchive<BufReader<File>>> {
     if let Some(kind) = magic::kind_of(&start).filter(|kind| !kind.contains("PyTorch")) {
         return Err(file.fail("", format!("this is {kind}, not a PyTorch file")));
     }
-    let reader = File::open(file.path()).map_err(|e| Error::unreadable(file.path(), &e))?;
+    let reader = open_input(file.path()).map_err(|e| Error::unreadable(file.path(), &e))?;
     ZipArchive::new(BufReader::with_capacity(4096, reader))
         .map_err(|e| unreadable(file, &e.to_string()))
 }

@@ -63,7 +63,7 @@ impl EdgeFeatures {
     /// front to back.
     ///
     /// # Errors
-    /// If there is no such row, or the file cannot be read.
+    /// If there is no such row, the file cannot be read, or a value is not finite.
     pub fn read(&self, rows: &[u64], kind: Kind, counters: &IoCounters) -> Result<Tensor> {
         let mut values = tensor::empty(&[rows.len() as i64, self.width()], kind)?;
         let mut order: Vec<usize> = (0..rows.len()).collect();
@@ -103,11 +103,11 @@ impl EdgeFeatures {
         let len = (rows.end - rows.start) as usize * width;
         if values.kind() == Kind::Double {
             let mut read = vec![0.0; len];
-            array.read_f64(rows, &mut read)?;
+            array.read_finite_f64(rows, &mut read)?;
             scatter(&read, width, places, tensor::slice_mut::<f64>(values));
         } else {
             let mut read = vec![0.0; len];
-            array.read_f32(rows, &mut read)?;
+            array.read_finite_f32(rows, &mut read)?;
             scatter(&read, width, places, tensor::slice_mut::<f32>(values));
         }
         Ok(())

@@ -6,9 +6,10 @@ use serde::{Deserialize, Serialize};
 use tch::{Kind, Tensor};
 
 use super::keys::Role;
-use crate::data::dgl::{Feature, Partition};
+use crate::data::dgl::{ArrayRef, Feature, Partition};
 use crate::error::{Error, Result};
 use crate::io::{Dtype, IoCounters};
+use crate::kernels::{first_not_finite, first_not_finite_f64};
 use crate::tensor;
 
 const ONE_WIDTH: &str = "a homogeneous model needs features of one width on every node type";
@@ -123,6 +124,9 @@ impl NodeFeatures {
     }
 
     /// Reads all rows as `kind` (float or double).
+    ///
+    /// # Errors
+    /// If the file cannot be read, or a value is not finite, before or after it is normalised.
     pub fn read(&self, kind: Kind, counters: &IoCounters) -> Result<Tensor> {
         let mut values = tensor::empty(&self.size(), kind)?;
         let chunk = (CHUNK / self.width.max(1)).max(1);
@@ -134,10 +138,10 @@ impl NodeFeatures {
                 let len = ((part.end - part.start) * self.width) as usize;
                 if kind == Kind::Double {
                     let values = tensor::slice_mut::<f64>(&mut values);
-                    array.read_f64(part.clone(), &mut values[place..][..len])?;
+                    array.read_finite_f64(part.clone(), &mut values[place..][..len])?;
                 } else {
                     let values = tensor::slice_mut::<f32>(&mut values);
-                    array.read_f32(part.clone(), &mut values[place..][..len])?;
+                    array.read_finite_f32(part.clone(), &mut values[place..][..len])?;
                 }
                 if self.leave_cache && array.byte_len() >= LARGE {
                     array.drop_cached(part)?;
@@ -147,14 +151,37 @@ impl NodeFeatures {
         }
         match self.normalize {
             Normalize::None => Ok(values),
-            Normalize::Row => normalize_rows(values),
+            Normalize::Row => self.normalize_rows(values),
+        }
+    }
+
+    fn normalize_rows(&self, mut values: Tensor) -> Result<Tensor> {
+        let sums = values.f_sum_dim_intlist([1_i64].as_slice(), true, values.kind())?;
+        let factors = sums.f_reciprocal()?.f_masked_fill(&sums.f_eq(0)?, 1)?;
+        let values = values.f_mul_(&factors)?;
+        let Some((row, sum)) = first_overflow(&values, &sums)? else { return Ok(values) };
+        let table = self.tables.iter().find(|(rows, _)| rows.contains(&row));
+        match table {
+            Some((rows, feature)) => Err(not_normalisable(feature.array(), row - rows.start, sum)),
+            None => Err(Error::Internal(format!("row {row} belongs to no array of features"))),
         }
     }
 }
 
-fn normalize_rows(values: Tensor) -> Result<Tensor> {
-    let sums = values.f_sum_dim_intlist([1_i64].as_slice(), true, values.kind())?;
-    let factors = sums.f_reciprocal()?.f_masked_fill(&sums.f_eq(0)?, 1)?;
-    let mut values = values;
-    Ok(values.f_mul_(&factors)?)
+/// The error for a row that overflows when it is divided by its sum.
+pub(super) fn not_normalisable(array: &ArrayRef, row: u64, sum: f64) -> Error {
+    let problem = format!("row {row} sums to {sum:e}: divided by that, it is not finite");
+    array.fail(problem).with_hint("leave --normalize-features away, or scale the features")
+}
+
+/// The first row in which a division by the row's sum has overflowed.
+fn first_overflow(values: &Tensor, sums: &Tensor) -> Result<Option<(u64, f64)>> {
+    let width = values.size()[1] as usize;
+    let at = match values.kind() {
+        Kind::Double => first_not_finite_f64(tensor::slice(values)),
+        _ => first_not_finite(tensor::slice(values)),
+    };
+    let Some(at) = at else { return Ok(None) };
+    let row = at / width;
+    Ok(Some((row as u64, sums.f_double_value(&[row as i64, 0])?)))
 }

@@ -32,9 +32,9 @@ pub fn load_labels(partition: &Partition, key: Option<&str>) -> Result<Tensor> {
         if matches!(array.dtype(), Dtype::F16 | Dtype::BF16 | Dtype::F32 | Dtype::F64) {
             let mut floats = vec![0.0; values.len()];
             array.read_f64(0..values.len() as u64, &mut floats)?;
-            for (value, float) in values.iter_mut().zip(floats) {
+            for ((value, float), row) in values.iter_mut().zip(floats).zip(0..) {
                 if !float.is_nan() && float.fract() != 0.0 {
-                    let problem = format!("holds {float}, which is no class number");
+                    let problem = format!("row {row} holds {float}, which is not a class number");
                     return Err(Error::input(set.path(), feature.key(), problem)
                         .with_hint("numbers to be predicted call for --task regression"));
                 }
@@ -74,7 +74,7 @@ pub fn load_mask(partition: &Partition, key: Option<&str>, name: &str) -> Result
             return Err(Error::input(set.path(), feature.key(), problem));
         }
         let mut values = vec![0.0; mask.len()];
-        array.read_f32(0..mask.len() as u64, &mut values)?;
+        array.read_finite_f32(0..mask.len() as u64, &mut values)?;
         mask.iter_mut().zip(values).for_each(|(m, v)| *m = v != 0.0);
         Ok(())
     })?;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use parking_lot::RwLock;
 use tch::{Kind, Tensor};
 
-use super::features::{FEATURES, Normalize};
+use super::features::{FEATURES, Normalize, not_normalisable};
 use super::keys::Role;
 use super::labels::{LABELS, UNLABELLED};
 use super::reachable::Reachable;
@@ -17,6 +17,7 @@ use crate::data::dgl::{ArrayRef, Feature, FeatureSet, open_node_features};
 use crate::error::{Error, Result};
 use crate::graph::PartitionBook;
 use crate::io::IoCounters;
+use crate::kernels::first_not_finite;
 use crate::tensor;
 
 /// Rows are read together if no more bytes than this lie between them: fewer than a call costs.
@@ -35,6 +36,8 @@ pub struct NodeColumn {
     width: u64,
     integers: bool,
     normalize: Normalize,
+    /// Whether values must be finite: those of features must, rows of labels may be NaN.
+    finite: bool,
     /// The one node type it is of, if not of all.
     only: Option<usize>,
     counters: IoCounters,
@@ -56,7 +59,7 @@ impl NodeColumn {
         let partitions = partitions.into();
         let column = Self::open(partitions.clone(), counters, |set| FEATURES.require(set, key))?;
         column.check_types(partitions, key, 0..column.book.ntypes().len())?;
-        Ok(NodeColumn { normalize, ..column })
+        Ok(NodeColumn { normalize, finite: true, ..column })
     }
 
     /// The input features that `key` (or else the usual name) means, of the nodes of one type.
@@ -78,7 +81,7 @@ impl NodeColumn {
             Ok(found)
         })?;
         column.check_types(partitions, key, ntype..ntype + 1)?;
-        Ok(NodeColumn { normalize, only: Some(ntype), ..column })
+        Ok(NodeColumn { normalize, finite: true, only: Some(ntype), ..column })
     }
 
     /// Whether these node types have the features in all reachable partitions that have such nodes.
@@ -183,6 +186,7 @@ impl NodeColumn {
             width,
             integers: false,
             normalize,
+            finite: false,
             only: None,
             counters,
             bytes: RowCounters::default(),
@@ -270,7 +274,7 @@ impl NodeColumn {
     /// Reads the rows of nodes (global ids, in any order, repetitions allowed) as float32 into `[nodes.len(), width]`.
     ///
     /// # Errors
-    /// If a node does not exist or its type lacks the feature, or a file cannot be read.
+    /// If a node does not exist or its type lacks the feature, a file cannot be read, or an input feature is not finite.
     pub fn read_f32(&self, nodes: &[u64], out: &mut [f32]) -> Result<()> {
         let width = self.width();
         self.check_size(nodes.len(), out.len())?;
@@ -292,23 +296,29 @@ impl NodeColumn {
     /// Reads the rows of nodes with their places in `out`.
     fn read_from_files(&self, nodes: Vec<(u64, u32)>, out: &mut [f32]) -> Result<()> {
         self.gather(nodes, out, None, |array, rows, out| {
-            array.read_f32(rows, out)?;
-            self.normalize(out);
-            Ok(())
+            if !self.finite {
+                return array.read_f32(rows, out);
+            }
+            array.read_finite_f32(rows.clone(), out)?;
+            self.normalize(array, rows.start, out)
         })
     }
 
-    fn normalize(&self, rows: &mut [f32]) {
-        if self.normalize == Normalize::Row {
-            for row in rows.chunks_exact_mut(self.width().max(1)) {
-                let sum: f32 = row.iter().sum();
-                if sum != 0.0 {
-                    for value in row {
-                        *value /= sum;
-                    }
-                }
+    /// Normalises rows of an array from number `first` on.
+    fn normalize(&self, array: &ArrayRef, first: u64, rows: &mut [f32]) -> Result<()> {
+        if self.normalize == Normalize::None {
+            return Ok(());
+        }
+        for (row, number) in rows.chunks_exact_mut(self.width().max(1)).zip(first..) {
+            let sum: f32 = row.iter().sum();
+            if sum != 0.0 {
+                row.iter_mut().for_each(|value| *value /= sum);
+            }
+            if first_not_finite(row).is_some() {
+                return Err(not_normalisable(array, number, f64::from(sum)));
             }
         }
+        Ok(())
     }
 
     /// As [`read_f32`](Self::read_f32), of integers. Nodes of types that lack the feature get -1, and so do values that are

@@ -34,7 +34,7 @@ impl Shards {
     /// Reads the inner edges of a partition.
     ///
     /// # Errors
-    /// If the edges or weights cannot be read, or a partition has more than 2^32 nodes or edges of one source rank.
+    /// If the edges or weights cannot be read, a weight is not finite, or a partition has more than 2^32 nodes or edges of one source rank.
     pub fn load(partition: &Partition, columns: EdgeData<'_>) -> Result<Self> {
         let book = partition.book();
         let weights = columns.weight.map(|key| edge_columns(partition, key)).transpose()?;
@@ -104,7 +104,7 @@ pub(crate) fn edge_columns(partition: &Partition, key: &str) -> Result<Vec<Vec<f
             return Err(Error::input(set.path(), feature.key(), problem));
         }
         let mut column = vec![0.0; rows];
-        feature.array().read_f32(0..rows as u64, &mut column)?;
+        feature.array().read_finite_f32(0..rows as u64, &mut column)?;
         Ok(column)
     });
     columns.collect()

@@ -12,8 +12,18 @@ use crate::tensor;
 pub enum Targets {
     /// 1 or 0: whether a node has the class of the column.
     Classes,
-    /// Any number.
+    /// Any finite number.
     Numbers,
+}
+
+impl Targets {
+    /// Whether a label may have this value; NaN stands for no label.
+    fn allows(self, value: f32) -> bool {
+        match self {
+            Targets::Classes => value.is_nan() || value == 0.0 || value == 1.0,
+            Targets::Numbers => !value.is_infinite(),
+        }
+    }
 }
 
 /// Labels of each inner node, `float32 [num_inner_nodes, columns]` (one column for labels of shape `[n]`), of any numeric
@@ -36,14 +46,22 @@ pub fn load_targets(partition: &Partition, key: Option<&str>, targets: Targets) 
     fill_types(partition, found, values, width as usize, |feature, values| {
         let array = feature.array();
         array.read_f32(0..array.num_rows(), values)?;
-        let wrong = values.iter().find(|v| !v.is_nan() && ![0.0, 1.0].contains(*v));
-        if let (Targets::Classes, Some(value)) = (targets, wrong) {
-            let problem = format!("holds {value}; several classes per node are told by 0 and 1");
-            let hint = "labels that are class numbers call for --task classification, numbers to \
-                        be predicted for --task regression";
-            return Err(Error::input(set.path(), feature.key(), problem).with_hint(hint));
-        }
-        Ok(())
+        let wrong = values.iter().position(|value| !targets.allows(*value));
+        let Some(at) = wrong else { return Ok(()) };
+        let place = array.place((at / width as usize) as u64, (at % width as usize) as u64);
+        let value = values[at];
+        let (problem, hint) = match targets {
+            Targets::Classes => (
+                format!("{place} holds {value}; several classes per node are told by 0 and 1"),
+                "labels that are class numbers call for --task classification, numbers to be \
+                 predicted for --task regression",
+            ),
+            Targets::Numbers => (
+                format!("{place} holds {value}; a number to be predicted must be finite"),
+                "mark nodes without a label with NaN",
+            ),
+        };
+        Err(Error::input(set.path(), feature.key(), problem).with_hint(hint))
     })?;
     Ok(labels)
 }

@@ -110,11 +110,13 @@ fn most(run: &RunConfig, partitions: &PartitionConfig) -> Option<u64> {
     }
     let model = &run.model;
     let width = (model.hidden.max(1) * model.kind.heads()) as u64;
-    let rows = partitions.book().num_nodes() * width * (model.layers as u64 + 1) * 4;
+    let rows = partitions.book().num_nodes().saturating_mul(width);
+    let rows = rows.saturating_mul((model.layers as u64 + 1) * 4);
     let parts = partitions.parts().len();
     let summaries = (0..parts).map(|part| PartitionSummary::open(partitions, part));
     let bytes: u64 = summaries.flatten().map(|summary| summary.bytes).sum();
-    Some(TIMES * (bytes + rows) + EACH * parts as u64 + ALL)
+    let times = bytes.saturating_add(rows).saturating_mul(TIMES);
+    Some(times.saturating_add(EACH * parts as u64 + ALL))
 }
 
 /// What would fit into the budget.

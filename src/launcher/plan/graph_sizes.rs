@@ -3,12 +3,12 @@
 use super::counts::{Pair, RankCounts};
 use crate::data::dgl::{EdgeRun, Partition, PartitionConfig};
 use crate::data::{DataKeys, NodeFeatures, label_columns, load_labels, load_mask};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::graph::{Bitmap, PartitionBook};
 use crate::io::Dtype;
 use crate::nn::Task;
 use crate::tensor;
-use crate::worker::RunConfig;
+use crate::worker::{RunConfig, USUAL_CLASSES};
 
 /// Graphs with no more edges than this are counted; of larger ones samples are.
 const COUNTED: u64 = 8 << 20;
@@ -101,6 +101,13 @@ fn num_outputs(partition: &Partition, run: &RunConfig) -> Result<u64> {
     }
     let labels = load_labels(partition, key)?;
     let highest = tensor::slice::<i64>(&labels).iter().copied().max().unwrap_or(-1);
+    let most = USUAL_CLASSES.max(partition.book().num_nodes() as i64);
+    if highest >= most {
+        let path = partition.node_features().path();
+        let problem = format!("holds {highest}, which is too large for a class");
+        return Err(Error::input(path, key.unwrap_or("label"), problem)
+            .with_hint(format!("classes are numbered from 0; a number must be below {most}")));
+    }
     Ok((highest + 1).max(0) as u64)
 }
 

@@ -13,7 +13,7 @@ use crate::event::Event;
 use crate::launcher::RunFolder;
 use crate::launcher::workers::{StandIn, run_workers};
 use crate::spill::give_memory_back;
-use crate::worker::{self, MemoryBudget, RunConfig, Surroundings};
+use crate::worker::{self, MemoryBudget, OnNan, RunConfig, Surroundings};
 
 /// Epochs of a measurement: from the third on all are alike.
 const EPOCHS: u32 = 3;
@@ -78,6 +78,8 @@ pub(super) fn measure(
         // Classes of a stand-in are of one size; what they weigh changes no size of anything.
         class_weights: None,
         patience: run.patience.map(|_| EPOCHS),
+        // What is measured does not depend on values.
+        on_nan: OnNan::GoOn,
         checkpoint_every: None,
         dump_step: None,
         epochs: EPOCHS,

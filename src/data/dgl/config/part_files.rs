@@ -38,30 +38,40 @@ impl<'a> Finder<'a> {
         self.notes
     }
 
-    /// The stored path, or its last `keep` components below the folder if only that exists.
-    pub(super) fn find(&mut self, stored: &str, keep: usize) -> PathBuf {
+    /// The stored path, or its last `keep` components below the folder if only that exists. DGL writes paths below the folder,
+    /// old versions absolute ones; none has ever led upwards.
+    ///
+    /// # Errors
+    /// The field is no text, or leads upwards.
+    pub(super) fn find(&mut self, field: &Field<'_>, keep: usize) -> Result<PathBuf> {
+        let stored = field.text()?;
+        if Path::new(stored).components().any(|c| c == Component::ParentDir) {
+            return Err(field
+                .fail(format!("{stored:?} leads out of the folder"))
+                .with_hint("name a file in the folder of the JSON file, without .."));
+        }
         let direct = self.folder.join(stored);
         if direct.exists() {
-            return direct;
+            return Ok(direct);
         }
         let names = Path::new(stored).components().filter(|c| matches!(c, Component::Normal(_)));
         let mut tail: Vec<Component<'_>> = names.rev().take(keep).collect();
         tail.reverse();
         let moved = self.folder.join(tail.into_iter().collect::<PathBuf>());
         if !moved.exists() {
-            return direct;
+            return Ok(direct);
         }
         self.notes.push(format!("{stored} does not exist; {} is read instead", moved.display()));
-        moved
+        Ok(moved)
     }
 
     /// Reads `part-<k>`.
     pub(super) fn part(&mut self, part: &Field<'_>) -> Result<PartFiles> {
-        let node_feats = self.find(part.require("node_feats")?.text()?, 2);
-        let edge_feats = self.find(part.require("edge_feats")?.text()?, 2);
+        let node_feats = self.find(&part.require("node_feats")?, 2)?;
+        let edge_feats = self.find(&part.require("edge_feats")?, 2)?;
         let mut optional = |key: &str| -> Result<Option<PathBuf>> {
             let Some(field) = part.get(key) else { return Ok(None) };
-            Ok(Some(self.find(field.text()?, 2)))
+            self.find(&field, 2).map(Some)
         };
         let (graph, graphbolt) = (optional("part_graph")?, optional("part_graph_graphbolt")?);
         if graph.is_none() && graphbolt.is_none() {

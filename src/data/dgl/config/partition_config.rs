@@ -16,6 +16,9 @@ use std::sync::Arc;
 /// A JSON file with a few numbers per partition and type is far smaller than this.
 const MAX_BYTES: u64 = 256 << 20;
 
+/// More nodes or edges than this are beyond any disk.
+const MAX_IDS: u64 = 1 << 40;
+
 /// A partition directory: what `<graph>.json` (of the chunked pipeline: `metadata.json`) says.
 #[derive(Clone, Debug)]
 pub struct PartitionConfig {
@@ -125,6 +128,9 @@ fn read_json(path: &Path) -> Result<Value> {
         return Err(Error::input(path, "", "is a folder")
             .with_hint("name the JSON file in it, such as <graph name>.json"));
     }
+    if !info.is_file() {
+        return Err(Error::input(path, "", "is not a regular file"));
+    }
     if info.len() > MAX_BYTES {
         return Err(Error::input(path, "", "is too large to describe partitions"));
     }
@@ -177,8 +183,8 @@ fn id_counts(
             return Err(nodes.fail("map files are known for one node type and one edge type only"));
         }
         let maps = OriginalMaps {
-            nodes: open_npy(&finder.find(nodes.text()?, 1))?,
-            edges: open_npy(&finder.find(edges.text()?, 1))?,
+            nodes: open_npy(&finder.find(&nodes, 1)?)?,
+            edges: open_npy(&finder.find(&edges, 1)?)?,
         };
         let counts = (
             id_maps::original_counts(&maps.nodes, totals.0.number()?, parts)?,
@@ -193,6 +199,9 @@ fn id_counts(
     for (total, counts) in [(totals.0, &counts.0), (totals.1, &counts.1)] {
         // The ranges tile [0, last end), so the sum cannot overflow.
         let sum: u64 = counts.iter().flatten().sum();
+        if sum > MAX_IDS {
+            return Err(total.fail(format!("the ranges hold {sum}; at most 2^40 are possible")));
+        }
         if total.number()? != sum {
             return Err(total.fail(format!("is {}, the ranges hold {sum}", total.number()?)));
         }

@@ -1,11 +1,14 @@
-//! Features are the same in every partition.
+//! Features are the same in every partition, and finite.
 
 use crate::data::dgl::feature::Feature;
 use crate::data::dgl::feature_set::FeatureSet;
 use crate::data::dgl::partition::Partition;
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::io::Dtype;
 use std::collections::BTreeMap;
+
+/// Values read at a time.
+const BLOCK: u64 = 64 << 10;
 
 /// Type and name of a feature, to what its rows are.
 type Rows = BTreeMap<(usize, String), (Dtype, Vec<u64>)>;
@@ -26,6 +29,26 @@ impl Known {
         ];
         sides.into_iter().flat_map(|(known, set)| compare(known, set)).collect()
     }
+}
+
+/// Values of each feature that are not finite, where they have to be: NaN is how labels say that a node has none.
+pub(super) fn check_values(set: &FeatureSet) -> Vec<Result<()>> {
+    set.features().iter().filter(|f| !f.name().contains("label")).map(check_array).collect()
+}
+
+fn check_array(feature: &Feature) -> Result<()> {
+    let array = feature.array();
+    if array.dtype().is_integer() {
+        return Ok(());
+    }
+    let at_once = (BLOCK / array.row_len().max(1)).max(1);
+    let mut values = Vec::new();
+    for start in (0..array.num_rows()).step_by(at_once as usize) {
+        let rows = start..array.num_rows().min(start + at_once);
+        values.resize(((rows.end - start) * array.row_len()) as usize, 0.0);
+        array.read_finite_f64(rows, &mut values)?;
+    }
+    Ok(())
 }
 
 fn compare(known: &mut Option<Rows>, set: &FeatureSet) -> Vec<Error> {

@@ -1,0 +1,134 @@
+//! Every flag that takes a number, with numbers that make no sense: it works, or it is refused at once by its name.
+
+use std::any::TypeId;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use super::common::repository;
+
+const VALUES: [&str; 6] = ["-1", "0", "nan", "inf", "1e308", "9223372036854775808"];
+
+/// Flags that take numbers among other things.
+const ALSO: [&str; 3] = ["fanouts", "memory-budget", "class-weights"];
+
+/// Names of the flags of a command that take numbers.
+fn numeric(command: &clap::Command) -> Vec<String> {
+    let numbers = [
+        TypeId::of::<f64>(),
+        TypeId::of::<u32>(),
+        TypeId::of::<u64>(),
+        TypeId::of::<usize>(),
+        TypeId::of::<i64>(),
+    ];
+    let flags = command.get_arguments().filter(|flag| {
+        let ty = flag.get_value_parser().type_id();
+        numbers.iter().any(|number| ty == *number)
+            || flag.get_long().is_some_and(|name| ALSO.contains(&name))
+    });
+    flags.filter_map(|flag| flag.get_long().map(str::to_owned)).collect()
+}
+
+/// Flags that must be there for another one to have a meaning.
+fn context(flag: &str) -> &'static str {
+    match flag {
+        "heads" | "attention-dropout" => "--model gat",
+        "hops" | "alpha" => "--model appnp",
+        "bases" | "blocks" => "--model rgcn",
+        "lr-step-size" => "--schedule step",
+        "lr-gamma" => "--schedule step --lr-step-size 1",
+        "lr-t-max" | "lr-min" => "--schedule cosine",
+        "lr-factor" | "lr-patience" => "--schedule plateau",
+        "fanouts" | "batch-size" | "sampler-threads" => "--mode sample",
+        "negatives" | "val-fraction" | "test-fraction" => "--mode sample --task link",
+        _ => "",
+    }
+}
+
+/// Runs a command; nothing here takes longer.
+fn run(words: &[String]) -> Output {
+    let mut command = Command::new("timeout");
+    command.arg("100").arg(env!("CARGO_BIN_EXE_sar-single")).args(words);
+    command.output().unwrap()
+}
+
+fn words(text: &str) -> Vec<String> {
+    text.split_whitespace().map(str::to_owned).collect()
+}
+
+fn assert_works_or_names(flag: &str, value: &str, mut words: Vec<String>) {
+    words.extend([format!("--{flag}"), value.to_owned()]);
+    let output = run(&words);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    let fine = match output.status.code() {
+        Some(0) => true,
+        Some(1 | 2) => stderr.contains(&format!("--{flag}")),
+        _ => false,
+    };
+    assert!(fine, "--{flag} {value} gives {:?}: {stderr}", output.status);
+}
+
+fn karate() -> PathBuf {
+    repository("data/karate/karate.json")
+}
+
+fn training(folder: &Path, flag: &str) -> Vec<String> {
+    let epochs = if flag == "epochs" { "" } else { "--epochs 1" };
+    let hidden = if flag == "hidden" { "" } else { "--hidden 8" };
+    words(&format!(
+        "--part-json {} --out {2}/out --spill-dir {2}/spill {epochs} {hidden} {1}",
+        karate().display(),
+        context(flag),
+        folder.display()
+    ))
+}
+
+#[test]
+fn numbers_of_a_training_that_make_no_sense_are_refused_by_flag() {
+    let command = sar::cli::definition();
+    let flags = numeric(&command);
+    assert!(flags.len() > 30, "{flags:?}");
+    for flag in flags {
+        for value in VALUES {
+            let folder = tempfile::tempdir().unwrap();
+            assert_works_or_names(&flag, value, training(folder.path(), &flag));
+        }
+    }
+}
+
+#[test]
+fn numbers_of_other_commands_that_make_no_sense_are_refused_by_flag() {
+    let folder = tempfile::tempdir().unwrap();
+    let trained = training(folder.path(), "");
+    assert!(run(&trained).status.success());
+    let edges = folder.path().join("edges.csv");
+    std::fs::write(&edges, "0,1\n1,2\n2,0\n").unwrap();
+    for command in sar::cli::definition().get_subcommands() {
+        let name = command.get_name().to_owned();
+        for flag in numeric(command) {
+            for value in VALUES {
+                let own = tempfile::tempdir().unwrap();
+                let out = own.path().join("out");
+                let rest = match &*name {
+                    "generate" => format!("--nodes 20 --edges 40 --out {}", out.display()),
+                    "partition" => {
+                        let parts = if flag == "num-parts" { "" } else { "--num-parts 2" };
+                        format!("--edges {} --out {} {parts}", edges.display(), out.display())
+                    }
+                    "predict" | "correct-and-smooth" => {
+                        let run = folder.path().join("out");
+                        format!("--run {} --out {}.npy", run.display(), out.display())
+                    }
+                    // Has the flags of a training, and checks them in the same place.
+                    "plan" => continue,
+                    other => panic!("how is {other} run?"),
+                };
+                let rest = match (&*name, &*flag) {
+                    ("generate", "nodes") => rest.replace("--nodes 20", ""),
+                    ("generate", "edges") => rest.replace("--edges 40", ""),
+                    _ => rest,
+                };
+                assert_works_or_names(&flag, value, words(&format!("{name} {rest}")));
+            }
+        }
+    }
+}
