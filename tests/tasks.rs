@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use safetensors::tensor::{Dtype, SafeTensors};
 use sar::Result;
-use sar::event::Evaluation;
+use sar::event::{Evaluation, Metric};
 use sar::nn::{LearningRate, Loss, Model, Schedule, ScoreSums, Task, clip_grad_norm};
 use sar::spill::Masks;
 use sar::tape::{Constants, Graph, ParameterBuilder, Policy, Tape, Var};
@@ -115,9 +115,9 @@ impl Model for Fixed {
 }
 
 /// The evaluation of nodes spread over ranks that begin at these rows.
-fn evaluate(task: Task, name: &str, boundaries: &[i64]) -> Evaluation {
+fn evaluate(task: Task, data: &(dyn Fn() -> Tensors + Sync), boundaries: &[i64]) -> Evaluation {
     let work = |context: RankContext| -> Result<Evaluation> {
-        let data = fixture(name);
+        let data = data();
         let RankContext { rank, group, manager } = context;
         let (start, len) = (boundaries[rank], boundaries[rank + 1] - boundaries[rank]);
         let own = |name: &str| data[name].narrow(0, start, len).contiguous();
@@ -149,7 +149,9 @@ fn evaluate(task: Task, name: &str, boundaries: &[i64]) -> Evaluation {
     };
     let mut all = on_ranks(boundaries.len() - 1, 1, work).unwrap();
     let first = all.remove(0);
-    assert!(all.iter().all(|other| *other == first), "ranks differ");
+    // As text, in which NaN is NaN.
+    let text = format!("{first:?}");
+    assert!(all.iter().all(|other| format!("{other:?}") == text), "ranks differ");
     first
 }
 
@@ -158,7 +160,7 @@ fn metrics_are_scikit_learns_for_any_partitioning() {
     for (task, name) in cases() {
         let data = fixture(name);
         for boundaries in [&[0, 1100][..], &[0, 400, 400, 401, 1100]] {
-            let evaluation = evaluate(task, name, boundaries);
+            let evaluation = evaluate(task, &|| fixture(name), boundaries);
             assert_eq!(evaluation.epoch, 3);
             assert!((evaluation.loss - number(&data["loss"])).abs() < 1e-6);
             let mut compared = 0;
@@ -180,6 +182,32 @@ fn metrics_are_scikit_learns_for_any_partitioning() {
                 let flat: Vec<i64> = rows.iter().flatten().map(|n| *n as i64).collect();
                 let rows = Tensor::from_slice(&flat).reshape([rows.len() as i64, -1]);
                 assert_eq!(rows, data[&format!("{mask}.confusion")], "{name} {mask}");
+            }
+        }
+    }
+}
+
+#[test]
+fn logits_that_are_nan_have_no_area_and_predict_nothing() {
+    for (task, name) in cases().into_iter().filter(|(task, _)| task.has_classes()) {
+        for boundaries in [&[0, 1100][..], &[0, 400, 1100]] {
+            let all_nan = || {
+                let mut data = fixture(name);
+                let logits = data["logits"].full_like(f64::NAN);
+                data.insert("logits".to_owned(), logits);
+                data
+            };
+            let evaluation = evaluate(task, &all_nan, boundaries);
+            assert!(evaluation.loss.is_nan(), "{name}");
+            for scores in &evaluation.scores {
+                for (mask, value) in scores.named() {
+                    let value = value.unwrap();
+                    let what = format!("{name} {mask} {:?}: {value}", scores.metric);
+                    match scores.metric {
+                        Metric::RocAuc => assert!(value.is_nan(), "{what}"),
+                        _ => assert_eq!(value, 0.0, "{what}"),
+                    }
+                }
             }
         }
     }

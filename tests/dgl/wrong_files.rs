@@ -40,7 +40,7 @@ fn a_folder_is_not_taken_for_a_file() {
     let error = PartitionConfig::open(&folder).unwrap_err();
     assert!(error.to_string().contains("is a folder"), "{error}");
     assert!(error.hint().unwrap().contains("JSON"), "{error:?}");
-    assert_says(GraphFile::open(&folder), "is not a file");
+    assert_says(GraphFile::open(&folder), "is not a regular file");
 }
 
 #[test]

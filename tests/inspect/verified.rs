@@ -5,6 +5,8 @@ use std::fs;
 use predicates::prelude::*;
 use predicates::str::{contains, ends_with};
 
+use sar::data::dgl::{Partition, PartitionConfig};
+
 use crate::support::{copy, inspect, repository};
 
 #[test]
@@ -35,4 +37,20 @@ fn every_finding_is_listed_and_the_exit_code_is_1() {
             .and(contains("row 0 is 7777"))
             .and(ends_with(" findings\n")),
     );
+}
+
+#[test]
+fn features_that_are_not_finite_are_found() {
+    let folder = copy("data/karate");
+    let config = PartitionConfig::open(&folder.path().join("karate.json")).unwrap();
+    let partition = Partition::open(&config, 1).unwrap();
+    let features = partition.node_features().lookup("features").unwrap()[0].unwrap().array();
+    let path = folder.path().join("part1/node_feat.dgl");
+    let mut bytes = fs::read(&path).unwrap();
+    let at = features.offset() as usize + 4 * (3 * features.row_len() as usize + 1);
+    bytes[at..at + 4].copy_from_slice(&f32::INFINITY.to_le_bytes());
+    fs::write(&path, bytes).unwrap();
+    let found = inspect(folder.path(), "karate.json").arg("--verify").assert().code(1);
+    found.stderr(contains("part1/node_feat.dgl: _N/features: row 3, column 1 holds inf"));
+    inspect(folder.path(), "karate.json").assert().success();
 }
