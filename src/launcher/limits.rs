@@ -15,6 +15,7 @@ const MOST_HOPS: usize = 10_000;
 const MOST_ROWS: usize = u32::MAX as usize;
 const MOST_NEGATIVES: usize = 10_000;
 const MOST_THREADS: usize = 1 << 20;
+const MOST_SAMPLERS: usize = 1 << 10;
 /// Rates and factors above this overflow `float32` within a few steps.
 const LARGEST_RATE: f64 = 1e6;
 
@@ -40,7 +41,7 @@ pub(super) fn check(config: &RunConfig) -> Result<()> {
     check_rates(config)?;
     if let Some(sampling) = &config.sampling {
         count("--batch-size", sampling.batch_size, MOST_ROWS)?;
-        whole("--sampler-threads", sampling.sampler_threads as i128, 0, MOST_THREADS as i128)?;
+        whole("--sampler-threads", sampling.sampler_threads as i128, 0, MOST_SAMPLERS as i128)?;
         let lists = match &sampling.fanouts {
             Fanouts::Same(list) => vec![list],
             Fanouts::ByEtype(lists) => lists.values().collect(),
@@ -57,7 +58,7 @@ pub(super) fn check(config: &RunConfig) -> Result<()> {
 /// # Errors
 /// As [`check`].
 pub(super) fn check_workers(config: &RunConfig) -> Result<()> {
-    whole("--threads", config.threads as i128, 1, usize::MAX as i128)?;
+    whole("--threads", config.threads as i128, 1, MOST_THREADS as i128)?;
     // More than there are ranks means that nobody ever waits.
     whole("--resident", config.resident.unwrap_or(1) as i128, 1, usize::MAX as i128)
 }

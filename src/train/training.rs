@@ -12,7 +12,7 @@ use super::link_trainer::LinkTrainer;
 use super::sampled::SampledTrainer;
 use super::trained_set::TrainedSet;
 use super::trainer::{Mark, Trainer};
-use crate::comm::{ReduceOp, all_reduce, barrier};
+use crate::comm::{NoHooks, ReduceOp, all_reduce, barrier};
 use crate::error::{Error, Result};
 use crate::event::{EpochReport, Evaluation};
 use crate::nn::{LearningRate, Optimizer, OptimizerConfig, Schedule, clip_factor};
@@ -233,6 +233,14 @@ impl<'a> Training<'a> {
             early_stopping.update((self.epoch, score, more), &sets, manager)?;
         }
         Ok(())
+    }
+
+    /// Waits for all ranks: one collective.
+    pub fn barrier(&self) -> Result<()> {
+        match self.learner {
+            Learner::Nodes(trainer, _) => barrier(trainer.group, &**trainer.manager),
+            Learner::Links(trainer, _) => barrier(trainer.group, &NoHooks),
+        }
     }
 
     /// Whether everything that is trained is finite, on all ranks; all ranks call this. One collective if there are learned rows.

@@ -235,7 +235,9 @@ pub(super) fn run_epochs(
         training.set_state(&Checkpoint::open(&config.out.join(CHECKPOINT))?)?;
     }
     let mut noted = false;
-    let mut diverged = |divergence: Divergence| match config.on_nan {
+    let mut diverged = |training: &Training<'_>, divergence: Divergence| match config.on_nan {
+        // Rank 0 tells of the epoch and then of the error; the others wait until they are stopped.
+        OnNan::Stop if here.rank != 0 => training.barrier(),
         OnNan::Stop => Err(divergence.error(config)),
         OnNan::GoOn if std::mem::replace(&mut noted, true) => Ok(()),
         OnNan::GoOn => tell(Event::Note(divergence.note())),
@@ -247,12 +249,12 @@ pub(super) fn run_epochs(
         let EpochReport { epoch, loss, .. } = report;
         tell(Event::Epoch(report))?;
         if !loss.is_finite() {
-            diverged(Divergence::Loss { epoch, loss })?;
+            diverged(&training, Divergence::Loss { epoch, loss })?;
         }
         let due = |every| epoch.is_multiple_of(every) || epoch == config.epochs || stop.is_some();
         if config.checkpoint_every.is_some_and(due) {
             if !training.is_finite()? {
-                diverged(Divergence::Model { epoch })?;
+                diverged(&training, Divergence::Model { epoch })?;
                 continue;
             }
             let path = pending_checkpoint(&config.out, epoch);
@@ -265,7 +267,7 @@ pub(super) fn run_epochs(
     }
     let finite = training.ends_finite()?;
     if !finite {
-        diverged(Divergence::Model { epoch: training.epoch() })?;
+        diverged(&training, Divergence::Model { epoch: training.epoch() })?;
     }
     let evaluation = training.finish()?;
     manager.set_phase(Phase::Finishing);

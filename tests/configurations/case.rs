@@ -10,7 +10,7 @@ use sar::nn::{JumpMode, ModelConfig, ModelKind, NormKind, OptimizerConfig, Relat
 use sar::spill::{ComputeDtype, SpillDtype};
 use sar::tape::Policy;
 use sar::train::{Reduce, SamplingConfig};
-use sar::worker::{LinkConfig, MemoryBudget, PairScore, Relations, RunConfig};
+use sar::worker::{LinkConfig, MemoryBudget, OnNan, PairScore, Relations, RunConfig};
 
 use super::common::repository;
 use super::values::{all, class_weights, fanouts, kinds, optimizers, schedules, settings, splits};
@@ -203,6 +203,7 @@ fn choose(config: &mut RunConfig, turn: usize, seen: &mut Values) {
             schedule: schedules(),
             clip_norm: [None, Some(0.5)],
             patience: [None, Some(1000)],
+            on_nan: all::<OnNan>(),
             checkpoint_every: [Some(1), Some(2)],
             epochs: [config.epochs],
             sampling: match &config.sampling {

@@ -52,6 +52,7 @@ pub(crate) fn flags(config: &RunConfig) -> Vec<String> {
         schedule,
         clip_norm,
         patience,
+        on_nan,
         checkpoint_every,
         epochs,
         sampling,
@@ -96,6 +97,7 @@ pub(crate) fn flags(config: &RunConfig) -> Vec<String> {
     of_optimizer(&mut flags, *optimizer, *schedule);
     flags.some("clip-norm", *clip_norm);
     flags.some("patience", *patience);
+    flags.name("on-nan", *on_nan);
     flags.some("checkpoint-every", *checkpoint_every);
     flags.set("epochs", epochs);
     if let Some(sampling) = sampling {

@@ -8,7 +8,7 @@ use sar::nn::{JumpMode, ModelConfig, NormKind, RelationMerge, Task};
 use sar::spill::{ComputeDtype, SpillDtype};
 use sar::tape::Policy;
 use sar::train::{Reduce, SamplingConfig};
-use sar::worker::{LinkConfig, MemoryBudget, PairScore, Relations, RunConfig};
+use sar::worker::{LinkConfig, MemoryBudget, OnNan, PairScore, Relations, RunConfig};
 
 use super::case::{cases, vary};
 use super::values::{all, class_weights, fanouts, kinds, optimizers, schedules, settings, splits};
@@ -82,6 +82,7 @@ fn variations(base: &RunConfig) -> Vec<RunConfig> {
             schedule: schedules(),
             clip_norm: [Some(f64::MIN_POSITIVE)],
             patience: [Some(u32::MAX)],
+            on_nan: all::<OnNan>(),
             checkpoint_every: [Some(3)],
             epochs: [u32::MAX],
             sampling: vary!(
