@@ -59,7 +59,7 @@ pub(super) fn correct_and_smooth(args: CorrectAndSmoothArgs) -> Result<()> {
             return Err(Error::config(flag, format!("must be {MOST_STEPS} or less, not {steps}")));
         }
     }
-    if let Some(scale) = scale.filter(|scale| !(scale.abs() <= LARGEST_SCALE)) {
+    if let Some(scale) = scale.filter(|scale| !(-LARGEST_SCALE..=LARGEST_SCALE).contains(scale)) {
         let problem = format!("must be a number of at most {LARGEST_SCALE:e}, not {scale}");
         return Err(Error::config("--scale", problem));
     }

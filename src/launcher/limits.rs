@@ -143,10 +143,7 @@ fn whole(flag: &str, value: i128, least: i128, most: i128) -> Result<()> {
     if (least..=most).contains(&value) {
         return Ok(());
     }
-    let range = match value < least {
-        true => format!("{least} or more"),
-        false => format!("{most} or less"),
-    };
+    let range = if value < least { format!("{least} or more") } else { format!("{most} or less") };
     Err(out_of_range(flag, value, &range))
 }
 

@@ -312,7 +312,9 @@ impl NodeColumn {
         for (row, number) in rows.chunks_exact_mut(self.width().max(1)).zip(first..) {
             let sum: f32 = row.iter().sum();
             if sum != 0.0 {
-                row.iter_mut().for_each(|value| *value /= sum);
+                for value in row.iter_mut() {
+                    *value /= sum;
+                }
             }
             if first_not_finite(row).is_some() {
                 return Err(not_normalisable(array, number, f64::from(sum)));

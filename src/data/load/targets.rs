@@ -20,7 +20,7 @@ impl Targets {
     /// Whether a label may have this value; NaN stands for no label.
     fn allows(self, value: f32) -> bool {
         match self {
-            Targets::Classes => value.is_nan() || value == 0.0 || value == 1.0,
+            Targets::Classes => value.is_nan() || [0.0, 1.0].contains(&value),
             Targets::Numbers => !value.is_infinite(),
         }
     }
