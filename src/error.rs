@@ -112,6 +112,15 @@ impl Error {
         Error::input(path, "", format!("cannot be read: {source}"))
     }
 
+    /// A thread or process ("a worker") that the system does not start.
+    pub fn no_process(what: &str, source: &io::Error) -> Self {
+        Error::Worker {
+            problem: format!("cannot start {what}: {source}"),
+            hint: Some(NO_PROCESS.to_owned()),
+            exit: exit::OUT_OF_RESOURCES,
+        }
+    }
+
     /// Adds a remedy to an input error; other errors stay as they are.
     #[must_use]
     pub fn with_hint(mut self, text: impl Into<String>) -> Self {
@@ -144,6 +153,9 @@ impl Error {
     }
 }
 
+const NO_PROCESS: &str =
+    "allow more processes (ulimit -u, or pids.max of the container), or lower --threads";
+
 fn is_disk_full(source: &io::Error) -> bool {
     matches!(source.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
 }
@@ -158,7 +170,7 @@ pub mod exit {
     pub const BAD_USAGE: u8 = 2;
     /// A worker process died or met an error that is not the input's.
     pub const WORKER_FAILED: u8 = 3;
-    /// The disk is full or a budget cannot be kept.
+    /// The disk is full, a budget cannot be kept, or the system starts no more processes or threads.
     pub const OUT_OF_RESOURCES: u8 = 4;
     /// Ctrl-C or SIGTERM.
     pub const INTERRUPTED: u8 = 130;

@@ -18,6 +18,7 @@ pub mod launcher;
 pub mod loader;
 pub mod nn;
 pub mod partition;
+pub mod signals;
 pub mod spill;
 pub mod tape;
 mod tensor;

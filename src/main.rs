@@ -1,6 +1,14 @@
 //! The `sar-single` program.
+#![allow(unsafe_code)] // the section that a function pointer is in
 
 use std::process::ExitCode;
+
+/// libtorch's constructors take a third of a second before `main`. A signal that comes meanwhile waits until it can be handled.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+#[used]
+// SAFETY: the loader calls the pointers of this section, without arguments, before any constructor; this one may run there.
+#[unsafe(link_section = ".preinit_array")]
+static HOLD_BACK: extern "C" fn() = sar::signals::hold_back;
 
 fn main() -> ExitCode {
     ExitCode::from(sar::cli::run())

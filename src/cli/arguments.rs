@@ -12,8 +12,11 @@ use super::partition::{PartitionArgs, partition};
 use super::plan::{PlanArgs, plan};
 use super::predict::{PredictArgs, predict};
 use super::resume::{RunArgs, changed, resume};
+use super::signals::interruptible;
 use super::train::{TrainArgs, train};
 use crate::error::{Error, Result, exit};
+use crate::io::raise_open_files;
+use crate::signals;
 
 /// Train graph neural networks on graphs that do not fit in memory.
 ///
@@ -52,6 +55,10 @@ pub fn definition() -> clap::Command {
 
 /// Parses the command line and does what it says; gives the exit code.
 pub fn run() -> u8 {
+    if let Err(error) = signals::watch() {
+        return report(&error);
+    }
+    raise_open_files();
     let mut definition = definition();
     let done = match parse(&mut definition) {
         Ok(arguments) => execute(arguments, definition).map(|()| exit::DONE),
@@ -72,13 +79,13 @@ fn parse(definition: &mut clap::Command) -> clap::error::Result<Arguments> {
 fn execute(arguments: Arguments, mut definition: clap::Command) -> Result<()> {
     let Arguments { train: settings, run, command } = arguments;
     match (command, settings) {
-        (Some(Command::Generate(args)), _) => generate(args),
-        (Some(Command::Inspect(args)), _) => inspect(args),
-        (Some(Command::Partition(args)), _) => partition(*args),
+        (Some(Command::Generate(args)), _) => interruptible(|| generate(args)),
+        (Some(Command::Inspect(args)), _) => interruptible(|| inspect(args)),
+        (Some(Command::Partition(args)), _) => interruptible(|| partition(*args)),
         (Some(Command::Plan(args)), _) => plan(*args),
         (Some(Command::Predict(args)), _) => predict(args),
         (Some(Command::CorrectAndSmooth(args)), _) => correct_and_smooth(args),
-        (Some(Command::Clean(args)), _) => clean(args),
+        (Some(Command::Clean(args)), _) => interruptible(|| clean(args)),
         (None, Some(args)) => train(args, run),
         (None, None) if run.resume.is_some() => resume(run),
         // Nothing was asked for: say what can be.

@@ -1,16 +1,15 @@
 //! `generate`: random graphs to try things on.
 
 use std::path::PathBuf;
-use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use clap::Args;
 
 use super::output::print;
-use super::signals::watch_signals;
 use crate::datasets::{self, GeneratorConfig, GraphKind, Step};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::event::{StepBar, show_status, size};
+use crate::signals;
 
 /// Generate a random graph with classes and features, as a partition directory
 ///
@@ -63,13 +62,10 @@ pub(super) fn generate(args: GenerateArgs) -> Result<()> {
         num_parts: args.num_parts,
         seed: args.seed,
     };
-    let interrupted = watch_signals()?;
     let start = Instant::now();
     let mut bar = StepBar::new();
     let generated = datasets::generate(&config, &args.out, &mut |progress| {
-        if interrupted.load(Ordering::Relaxed) {
-            return Err(Error::Interrupted);
-        }
+        signals::check()?;
         let step = match progress.step {
             Step::Edges => "drawing edges",
             Step::Structure => "writing edges",

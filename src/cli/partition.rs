@@ -1,14 +1,12 @@
 //! `partition`: from a user's files to a partition directory.
 
 use std::path::PathBuf;
-use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use clap::Args;
 
 use super::output::print;
 use super::partition_report::report;
-use super::signals::watch_signals;
 use crate::error::{Error, Result};
 use crate::event::{StepBar, parse_size, show_status, size};
 use crate::imports::{DataFile, GraphFiles, GraphSource, NodeIds};
@@ -16,6 +14,7 @@ use crate::partition::{
     EdgeRules, Method, PartitionRequest, SelfLoops, Step, default_memory, partition_graph,
     peak_memory,
 };
+use crate::signals;
 
 /// Cut a graph from files of your own into a partition directory
 ///
@@ -152,13 +151,10 @@ pub(super) fn partition(args: PartitionArgs) -> Result<()> {
         memory: args.memory.unwrap_or_else(default_memory),
         seed: args.seed,
     };
-    let interrupted = watch_signals()?;
     let start = Instant::now();
     let mut bar = StepBar::new();
     let done = partition_graph(&source, &request, &args.out, &mut |progress| {
-        if interrupted.load(Ordering::Relaxed) {
-            return Err(Error::Interrupted);
-        }
+        signals::check()?;
         let step = match progress.step {
             Step::Reading => "reading",
             Step::Neighbours => "sorting neighbours",

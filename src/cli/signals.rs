@@ -1,18 +1,45 @@
-//! Signals that end a command.
+//! Commands that a signal ends wherever they are.
 
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
 
+use super::output::show;
 use crate::error::{Error, Result};
+use crate::signals;
 
-/// True once the user wants to stop.
-pub(super) fn watch_signals() -> Result<Arc<AtomicBool>> {
-    let interrupted = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM, SIGHUP] {
-        let registered = signal_hook::flag::register(signal, Arc::clone(&interrupted));
-        registered.map_err(|e| Error::Internal(format!("signals cannot be watched: {e}")))?;
-    }
-    Ok(interrupted)
+/// How long a command has to end by itself after a signal.
+const PATIENCE: Duration = Duration::from_millis(500);
+/// How often it is looked whether it has.
+const TICK: Duration = Duration::from_millis(10);
+
+/// Does the work of a command that makes no processes. After a signal the work has a moment to end by itself; if it is where it
+/// does not look (one large read or sort cannot be interrupted), its unfinished output is removed
+/// and the process ends.
+pub(super) fn interruptible(work: impl FnOnce() -> Result<()>) -> Result<()> {
+    static DONE: AtomicBool = AtomicBool::new(false);
+    let failed = |e| Error::Internal(format!("signals cannot be watched: {e}"));
+    let mut signals = Signals::new(signals::ending()).map_err(failed)?;
+    let watch = move || {
+        // One that came before this thread was there is in the flag alone.
+        if !signals::received() && signals.forever().next().is_none() {
+            return;
+        }
+        let since = Instant::now();
+        while since.elapsed() < PATIENCE {
+            std::thread::sleep(TICK);
+            if DONE.load(Ordering::SeqCst) {
+                return;
+            }
+        }
+        signals::remove_unfinished();
+        show(&Error::Interrupted);
+        signal_hook::low_level::exit(i32::from(Error::Interrupted.exit_code()));
+    };
+    let thread = std::thread::Builder::new().name("signals".to_owned()).spawn(watch);
+    thread.map_err(|e| Error::no_process("a thread", &e))?;
+    let result = work();
+    DONE.store(true, Ordering::SeqCst);
+    result
 }

@@ -1,52 +1,146 @@
-//! How much memory is free.
+//! How much memory is free, for this process and the control groups it is in.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Bytes that programs can still take: what the machine has available, or what is left of the control group's limit, if
 /// that is less. `None` where the system does not say.
 pub fn free_memory() -> Option<u64> {
-    let machine = meminfo(&fs::read_to_string("/proc/meminfo").ok()?)?;
-    Some(control_group().map_or(machine, |group| group.min(machine)))
+    let machine = meminfo(&fs::read_to_string("/proc/meminfo").ok()?, "MemAvailable:")?;
+    let left = MemoryGroups::of_this_process().left();
+    Some(left.map_or(machine, |group| group.min(machine)))
 }
 
-fn meminfo(text: &str) -> Option<u64> {
-    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+/// Bytes of memory that the machine has. `None` where the system does not say.
+pub fn machine_memory() -> Option<u64> {
+    meminfo(&fs::read_to_string("/proc/meminfo").ok()?, "MemTotal:")
+}
+
+fn meminfo(text: &str, key: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix(key))?;
     Some(line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? << 10)
 }
 
-/// What is left of the tightest limit on the way from this process's control group to the root.
-fn control_group() -> Option<u64> {
-    let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
-    let root = Path::new("/sys/fs/cgroup");
-    let of_version_2 = limits(&groups, "0::", root, ["memory.max", "memory.current"]);
-    let files = ["memory.limit_in_bytes", "memory.usage_in_bytes"];
-    let of_version_1 = limits(&groups, ":memory:", &root.join("memory"), files);
-    of_version_2.into_iter().chain(of_version_1).min()
+/// The files of a version of control groups.
+struct Version {
+    /// What stands before the group's path in `/proc/PID/cgroup`.
+    key: &'static str,
+    /// Where the hierarchy is mounted, below `/sys/fs/cgroup`.
+    mount: &'static str,
+    limit: &'static str,
+    used: &'static str,
+    /// Page cache in `memory.stat`.
+    cache: [&'static str; 2],
+    /// The part of it that has to be written before it can be given up.
+    unwritten: [&'static str; 2],
+    /// The file with a line `oom_kill N`.
+    kills: &'static str,
 }
 
-/// Of the groups in the hierarchy that is mounted at `root`: what is left of each limit. `groups` are a process's, of which
-/// `key` stands before the path of the right one.
-fn limits(groups: &str, key: &str, root: &Path, [most, taken]: [&str; 2]) -> Vec<u64> {
-    let Some((_, path)) = groups.lines().find_map(|line| line.split_once(key)) else {
-        return Vec::new();
-    };
-    let own = root.join(path.trim_start_matches('/'));
-    let left = |group: &Path| {
-        let number = |name| fs::read_to_string(group.join(name)).ok()?.trim().parse::<u64>().ok();
-        Some(number(most)?.saturating_sub(number(taken)?))
-    };
-    own.ancestors().take_while(|group| group.starts_with(root)).filter_map(left).collect()
+const VERSIONS: [Version; 2] = [
+    Version {
+        key: "0::",
+        mount: "",
+        limit: "memory.max",
+        used: "memory.current",
+        cache: ["inactive_file", "active_file"],
+        unwritten: ["file_dirty", "file_writeback"],
+        kills: "memory.events",
+    },
+    Version {
+        key: ":memory:",
+        mount: "memory",
+        limit: "memory.limit_in_bytes",
+        used: "memory.usage_in_bytes",
+        cache: ["total_inactive_file", "total_active_file"],
+        unwritten: ["total_dirty", "total_writeback"],
+        kills: "memory.oom_control",
+    },
+];
+
+/// The control groups that a process is in, from its own to the root, of both versions.
+pub struct MemoryGroups(Vec<(&'static Version, PathBuf)>);
+
+impl MemoryGroups {
+    /// Those of this process.
+    pub fn of_this_process() -> Self {
+        let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+        Self::find(&groups, Path::new("/sys/fs/cgroup"))
+    }
+
+    /// Those that a process's `/proc/PID/cgroup` names, below `root`.
+    fn find(groups: &str, root: &Path) -> Self {
+        let mut found = Vec::new();
+        for version in &VERSIONS {
+            let path = groups.lines().find_map(|line| line.split_once(version.key));
+            let Some((_, path)) = path else { continue };
+            let mount = root.join(version.mount);
+            let own = mount.join(path.trim_start_matches('/'));
+            let up = own.ancestors().take_while(|group| group.starts_with(&mount));
+            found.extend(up.map(|group| (version, group.to_owned())));
+        }
+        MemoryGroups(found)
+    }
+
+    /// What is left of the tightest limit, in bytes; `None` without limits. Page cache counts as free: the kernel gives it up
+    /// before it refuses memory.
+    fn left(&self) -> Option<u64> {
+        let left = |(version, group): &(&Version, PathBuf)| {
+            let limit = number(&group.join(version.limit))?;
+            let used = number(&group.join(version.used))?;
+            let stat = fs::read_to_string(group.join("memory.stat")).unwrap_or_default();
+            let sum = |keys: [&str; 2]| keys.iter().filter_map(|key| value(&stat, key)).sum();
+            let cache: u64 = sum(version.cache);
+            let reclaimable = cache.saturating_sub(sum(version.unwritten));
+            Some(limit.saturating_sub(used.saturating_sub(reclaimable)))
+        };
+        self.0.iter().filter_map(left).min()
+    }
+
+    /// The tightest limit, in bytes; `None` if there is none.
+    pub fn limit(&self) -> Option<u64> {
+        self.0.iter().filter_map(|(version, group)| number(&group.join(version.limit))).min()
+    }
+
+    /// How many processes of the innermost group the kernel has killed because memory ran out; `None` where it does not say.
+    pub fn kills(&self) -> Option<u64> {
+        self.0.iter().find_map(|(version, group)| {
+            value(&fs::read_to_string(group.join(version.kills)).ok()?, "oom_kill")
+        })
+    }
+}
+
+fn number(path: &Path) -> Option<u64> {
+    fs::read_to_string(path).ok()?.trim().parse().ok()
+}
+
+/// The number on the line that begins with `key`.
+fn value(text: &str, key: &str) -> Option<u64> {
+    let mut fields = text.lines().filter_map(|line| line.split_once(' '));
+    fields.find(|(name, _)| *name == key)?.1.trim().parse().ok()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{free_memory, limits, meminfo};
+    use super::*;
+
+    /// Makes files below a root and finds the groups there.
+    fn groups(own: &str, files: &[(&str, &str)]) -> (tempfile::TempDir, MemoryGroups) {
+        let root = tempfile::tempdir().unwrap();
+        for (path, text) in files {
+            let path = root.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        let groups = MemoryGroups::find(own, root.path());
+        (root, groups)
+    }
 
     #[test]
     fn the_available_memory_is_read() {
-        assert_eq!(meminfo("MemTotal: 9 kB\nMemAvailable:    2048 kB\n"), Some(2 << 20));
-        assert_eq!(meminfo("MemTotal: 9 kB\n"), None);
+        let text = "MemTotal: 9 kB\nMemAvailable:    2048 kB\n";
+        assert_eq!(meminfo(text, "MemAvailable:"), Some(2 << 20));
+        assert_eq!(meminfo("MemTotal: 9 kB\n", "MemAvailable:"), None);
         if cfg!(target_os = "linux") {
             assert!(free_memory().unwrap() > 1 << 20);
         }
@@ -54,14 +148,43 @@ mod tests {
 
     #[test]
     fn limits_of_a_group_and_those_above_it_are_read() {
-        let root = tempfile::tempdir().unwrap();
-        let write = |path: &str, text: &str| std::fs::write(root.path().join(path), text).unwrap();
-        std::fs::create_dir_all(root.path().join("a/b")).unwrap();
-        write("a/memory.max", "1000\n");
-        write("a/memory.current", "300\n");
-        write("a/b/memory.max", "max\n");
-        let files = ["memory.max", "memory.current"];
-        assert_eq!(limits("1:cpu:/x\n0::/a/b\n", "0::", root.path(), files), [700]);
-        assert!(limits("1:cpu:/x\n", "0::", root.path(), files).is_empty());
+        let files = [
+            ("a/memory.max", "1000\n"),
+            ("a/memory.current", "300\n"),
+            ("a/b/memory.max", "max\n"),
+        ];
+        let (_root, found) = groups("1:cpu:/x\n0::/a/b\n", &files);
+        assert_eq!((found.left(), found.limit(), found.kills()), (Some(700), Some(1000), None));
+        let (_root, none) = groups("1:cpu:/x\n", &files);
+        assert_eq!((none.left(), none.limit(), none.kills()), (None, None, None));
+    }
+
+    #[test]
+    fn page_cache_is_free_in_both_versions() {
+        // A container of 400 MB that has copied 390 MB of files.
+        let stat = "anon 5000000\nfile 394000000\nshmem 1000000\nfile_dirty 2000000\n\
+                    file_writeback 1000000\ninactive_anon 0\ninactive_file 300000000\nactive_file 90000000\n";
+        let files = [
+            ("memory.max", "400000000\n"),
+            ("memory.current", "399900000\n"),
+            ("memory.stat", stat),
+            ("memory.events", "low 0\nhigh 0\nmax 7\noom 2\noom_kill 3\noom_group_kill 0\n"),
+        ];
+        let (_root, found) = groups("0::/\n", &files);
+        assert_eq!((found.left(), found.kills()), (Some(387_100_000), Some(3)));
+
+        let stat = "cache 9\ninactive_file 9\nactive_file 9\ntotal_dirty 2000000\ntotal_writeback 1000000\n\
+                    total_inactive_file 300000000\ntotal_active_file 90000000\n";
+        let files = [
+            ("memory/c/memory.limit_in_bytes", "400000000\n"),
+            ("memory/c/memory.usage_in_bytes", "399900000\n"),
+            ("memory/c/memory.stat", stat),
+            ("memory/c/memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 4\n"),
+            ("memory/memory.limit_in_bytes", "9223372036854771712\n"),
+            ("memory/memory.usage_in_bytes", "9000000000\n"),
+        ];
+        let (_root, found) = groups("4:memory:/c\n0::/\n", &files);
+        assert_eq!((found.left(), found.kills()), (Some(387_100_000), Some(4)));
+        assert_eq!(found.limit(), Some(400_000_000));
     }
 }

@@ -48,6 +48,11 @@ impl MadeFolders {
         Ok(made)
     }
 
+    /// The folders, the outermost first.
+    pub fn paths(&self) -> &[PathBuf] {
+        &self.0
+    }
+
     /// Leaves them where they are: the command has done what it was asked.
     pub fn keep(mut self) {
         self.0.clear();

@@ -46,7 +46,9 @@ impl Control {
         let mut file = new_private_file().open(path).map_err(refused)?;
         // At once: from here on the folder of the file is known to be ours, and removed if this process is killed.
         file.write_all(&MAGIC.to_ne_bytes()).map_err(refused)?;
-        file.set_len(size_for(world_size) as u64).map_err(refused)?;
+        // Written, not only given its length: on a full disk the first use of a page without a block would be a SIGBUS.
+        let rest = size_for(world_size) - size_of_val(&MAGIC);
+        file.write_all(&vec![0; rest]).map_err(refused)?;
         let map = MmapRaw::map_raw(&file).map_err(refused)?;
         Ok(Self::initialise(map, world_size, slots))
     }

@@ -1,6 +1,7 @@
 #![doc = include_str!("README.md")]
 
 mod control;
+mod fork;
 mod futex;
 mod protocol;
 mod status;
@@ -8,6 +9,7 @@ mod turn;
 mod word;
 
 pub use control::Control;
+pub use fork::{fork, has_one_thread};
 pub use protocol::{Protocol, Stop};
 pub use status::{Activity, Phase, RankStatus};
 pub use turn::TurnLock;

@@ -4,18 +4,20 @@
 //! to die with the launcher. The first worker that fails ends the run: the others are asked to stop at their next wait
 //! and, after a grace period, killed.
 
-mod fork;
 mod governor;
 mod limits;
 mod marked_folder;
 mod memory;
+mod out_of_memory;
 mod plan;
 mod predict;
 mod relations;
 mod reservation;
 mod run_folder;
+mod stall;
 mod supervise;
 mod sweep;
+mod threads;
 mod train;
 mod worker;
 mod workers;

@@ -9,16 +9,18 @@ use std::time::{Duration, Instant};
 use crossbeam::channel::{Receiver, RecvTimeoutError, unbounded};
 use parking_lot::Mutex;
 use rustix::process::{Signal, WaitOptions, WaitStatus, kill_process, waitpid};
-use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::SIGCHLD;
 use signal_hook::iterator::{Handle, Signals};
 
-use super::fork::{fork, has_one_thread};
 use super::governor::{Governor, Limits};
 use super::memory::MemorySampler;
+use super::out_of_memory::OutOfMemory;
+use super::stall::StallWatch;
 use super::worker::Worker;
 use crate::error::{Error, Result, exit};
 use crate::event::{Event, EventReceiver, EventSender, Failure, event_pipe, show_status};
-use crate::ipc::{Control, Stop};
+use crate::ipc::{Control, Stop, fork, has_one_thread};
+use crate::signals;
 
 /// How long workers have to stop by themselves after one has failed.
 const GRACE: Duration = Duration::from_secs(1);
@@ -26,7 +28,8 @@ const GRACE: Duration = Duration::from_secs(1);
 const TICK: Duration = Duration::from_millis(50);
 
 /// Forks one worker per rank of `control`, each running `work`, and waits for all of them. `on_event` gets what they
-/// tell, with the largest memory of the process tree so far. All processes together keep to `limits`.
+/// tell, with the largest memory of the process tree so far. All processes together keep to `limits`. If rank 0 `saves` something
+/// after an interrupt, it has all the time it needs for that.
 ///
 /// # Errors
 /// The first failure of a worker, with rank, epoch and phase; [`Error::Interrupted`] after Ctrl-C or SIGTERM; an error of
@@ -34,6 +37,7 @@ const TICK: Duration = Duration::from_millis(50);
 pub(super) fn supervise(
     control: &Arc<Control>,
     limits: Limits,
+    saves: bool,
     work: &dyn Fn(usize, &EventSender) -> Result<()>,
     on_event: &mut dyn FnMut(Event, u64) -> Result<()>,
 ) -> Result<()> {
@@ -44,9 +48,9 @@ pub(super) fn supervise(
         ));
     }
     let (sender, receiver) = event_pipe()?;
-    let mut supervisor = Supervisor::new(control.clone(), limits);
+    let mut supervisor = Supervisor::new(control.clone(), limits, saves);
     for rank in 0..control.world_size() {
-        match fork(|| run_worker(rank, control, &sender, work)) {
+        match fork("a worker", || run_worker(rank, control, &sender, work)) {
             Ok(pid) => supervisor.workers.push(Worker::new(rank, pid)),
             Err(error) => {
                 supervisor.kill_all();
@@ -56,7 +60,14 @@ pub(super) fn supervise(
         }
     }
     drop(sender);
-    let listeners = Listeners::start(receiver)?;
+    let listeners = match Listeners::start(receiver) {
+        Ok(listeners) => listeners,
+        Err(error) => return supervisor.give_up(error),
+    };
+    if signals::received() {
+        // It came before the listeners.
+        supervisor.interrupt();
+    }
     let result = supervisor.run(&listeners.inputs, on_event);
     listeners.stop();
     result
@@ -100,24 +111,25 @@ enum Input {
 struct Listeners {
     inputs: Receiver<Input>,
     signals: Handle,
-    threads: [JoinHandle<()>; 2],
+    threads: Vec<JoinHandle<()>>,
 }
 
 impl Listeners {
     fn start(mut events: EventReceiver) -> Result<Self> {
         let (sender, inputs) = unbounded();
-        let mut signals = Signals::new([SIGCHLD, SIGINT, SIGTERM, SIGHUP])
-            .map_err(|e| Error::io("watch", Path::new("signals"), e))?;
+        let watched = signals::ending().iter().chain(&[SIGCHLD]);
+        let mut signals =
+            Signals::new(watched).map_err(|e| Error::io("watch", Path::new("signals"), e))?;
         let handle = signals.handle();
         let from_signals = sender.clone();
-        let signal_thread = std::thread::spawn(move || {
+        let signal_thread = spawn("signals", move || {
             for signal in signals.forever() {
                 if from_signals.send(Input::Signal(signal)).is_err() {
                     break;
                 }
             }
-        });
-        let event_thread = std::thread::spawn(move || {
+        })?;
+        let event_thread = spawn("events", move || {
             // A frame that cannot be read means that the pipe is broken for good.
             while let Ok(Some(event)) = events.receive() {
                 if sender.send(Input::Event(event)).is_err() {
@@ -126,7 +138,17 @@ impl Listeners {
             }
             let _ = sender.send(Input::EndOfEvents);
         });
-        Ok(Listeners { inputs, signals: handle, threads: [signal_thread, event_thread] })
+        match event_thread {
+            Ok(event_thread) => Ok(Listeners {
+                inputs,
+                signals: handle,
+                threads: vec![signal_thread, event_thread],
+            }),
+            Err(error) => {
+                Listeners { inputs, signals: handle, threads: vec![signal_thread] }.stop();
+                Err(error)
+            }
+        }
     }
 
     /// Ends the threads: afterwards this process may fork again.
@@ -139,30 +161,41 @@ impl Listeners {
     }
 }
 
+fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>> {
+    let thread = std::thread::Builder::new().name(name.to_owned()).spawn(work);
+    thread.map_err(|e| Error::no_process("a thread", &e))
+}
+
 struct Supervisor {
     control: Arc<Control>,
     workers: Vec<Worker>,
     memory: MemorySampler,
+    out_of_memory: OutOfMemory,
+    stalls: StallWatch,
     governor: Governor,
     failure: Option<Error>,
     /// The first worker that ended badly without saying why.
     silent_death: Option<Error>,
     interrupts: u32,
+    saves: bool,
     kill_at: Option<Instant>,
 }
 
 impl Supervisor {
-    fn new(control: Arc<Control>, limits: Limits) -> Self {
+    fn new(control: Arc<Control>, limits: Limits, saves: bool) -> Self {
         let memory = MemorySampler::new();
         let governor = Governor::new(control.clone(), limits);
         Supervisor {
             control,
             workers: Vec::new(),
             memory,
+            out_of_memory: OutOfMemory::watch(),
+            stalls: StallWatch::new(),
             governor,
             failure: None,
             silent_death: None,
             interrupts: 0,
+            saves,
             kill_at: None,
         }
     }
@@ -201,9 +234,15 @@ impl Supervisor {
             if let Err(error) = usage.map_or(Ok(()), |usage| self.governor.watch(usage)) {
                 self.fail(error);
             }
+            for text in self.stalls.look(&self.workers, &self.control) {
+                if let Err(error) = on_event(Event::Note(text), self.memory.peak()) {
+                    self.fail(error);
+                }
+            }
             self.reap()?;
             if self.kill_at.is_some_and(|at| Instant::now() >= at) {
-                self.kill_all();
+                let saves = self.saves && self.interrupts == 1 && self.failure.is_none();
+                self.kill_from(usize::from(saves));
             }
         }
         match self.failure.or(self.silent_death) {
@@ -211,6 +250,16 @@ impl Supervisor {
             Some(error) => Err(error),
             None => Ok(()),
         }
+    }
+
+    /// Ends all workers without a loop that listens to them.
+    fn give_up(mut self, error: Error) -> Result<()> {
+        self.kill_all();
+        while self.workers.iter().any(Worker::is_alive) {
+            self.reap()?;
+            std::thread::sleep(TICK);
+        }
+        Err(error)
     }
 
     /// Ctrl-C: once, workers stop at their next wait; twice, they are killed.
@@ -236,8 +285,13 @@ impl Supervisor {
     }
 
     fn kill_all(&mut self) {
+        self.kill_from(0);
+    }
+
+    /// Kills all ranks but the first ones.
+    fn kill_from(&mut self, first: usize) {
         self.control.stop(Stop::Aborted);
-        for worker in self.workers.iter().filter(|worker| worker.is_alive()) {
+        for worker in self.workers.iter().skip(first).filter(|worker| worker.is_alive()) {
             // Fails only if the worker has just died by itself; it is reaped below.
             let _ = kill_process(worker.pid(), Signal::KILL);
         }
@@ -249,7 +303,9 @@ impl Supervisor {
             let status: Option<WaitStatus> = waitpid(Some(worker.pid()), WaitOptions::NOHANG)
                 .map_err(|e| Error::io("wait for", Path::new("a worker"), e.into()))?
                 .map(|(_, status)| status);
-            deaths.extend(status.and_then(|status| worker.ended(&self.control, status)));
+            deaths.extend(
+                status.and_then(|status| worker.ended(&self.control, status, &self.out_of_memory)),
+            );
         }
         if let Some(death) = deaths.into_iter().next() {
             self.silent_death.get_or_insert(death);

@@ -81,17 +81,20 @@ fn run(
     if let Some(path) = &config.dump_step {
         made.push(MadeFolders::create_for(path, "--dump-step")?);
     }
+    let (mut complete, mut saved) = (resumed_after, resumed_after);
     let mut results = None;
     let work = |here: Surroundings<'_>| worker::train(here, config, resumed_after.is_some());
     let result = run_workers(config, &partitions, None, planned, &work, &mut |event, peak| {
         match &event {
             Event::Epoch(report) => {
+                complete = Some(report.epoch);
                 results_of(config, resumed_after, &mut results)?.epoch(report, peak)?;
             }
             Event::Evaluation(report) => {
                 results_of(config, resumed_after, &mut results)?.evaluation(report, peak)?;
             }
             Event::Checkpoint(epoch) => {
+                saved = Some(*epoch);
                 replace(&pending_checkpoint(&config.out, *epoch), &config.out.join(CHECKPOINT))?;
             }
             Event::Note(_) | Event::Usage(_) | Event::Failed(_) => {}
@@ -99,6 +102,9 @@ fn run(
         observe(&event);
         Ok(())
     });
+    if matches!(result, Err(Error::Interrupted)) && config.checkpoint_every.is_some() {
+        observe(&Event::Note(how_to_resume(&config.out, complete, saved)));
+    }
     if result.is_err() {
         AtomicFile::remove_leftovers(&config.out)?;
     }
@@ -109,6 +115,19 @@ fn run(
         made.into_iter().for_each(MadeFolders::keep);
     }
     result
+}
+
+/// What an interrupted run has saved, and the command that goes on from there.
+fn how_to_resume(out: &Path, complete: Option<u32>, saved: Option<u32>) -> String {
+    let Some(saved) = saved else {
+        return "nothing is saved yet: there is no run to resume".to_owned();
+    };
+    let lost = complete.filter(|complete| *complete > saved);
+    let lost = lost.map_or_else(String::new, |complete| format!(" (of {complete} complete ones)"));
+    let folder = out.display().to_string().replace('\'', r"'\''");
+    format!(
+        "the run is saved as of epoch {saved}{lost}; resume with: sar-single --resume '{folder}'"
+    )
 }
 
 /// The metrics of the run; when there are first ones, its files take the place of those of an earlier run.

@@ -7,10 +7,13 @@ use super::reservation::reserve;
 use super::run_folder::RunFolder;
 use super::supervise::supervise;
 use super::sweep::sweep;
+use super::threads::capped;
 use super::{limits, plan};
 use crate::data::dgl::{PartitionConfig, PartitionSummary};
 use crate::error::Result;
-use crate::event::Event;
+use crate::event::{Event, size};
+use crate::io::{MemoryGroups, machine_memory};
+use crate::signals;
 use crate::spill::share_one_heap;
 use crate::worker::{RunConfig, Surroundings};
 
@@ -39,6 +42,25 @@ pub(super) fn run_workers(
     for part in 0..world_size {
         PartitionSummary::open(partitions, part)?;
     }
+    signals::check()?;
+    let threads = capped(config.threads);
+    if threads < config.threads {
+        let asked = config.threads;
+        on_event(
+            Event::Note(format!("{asked} threads were asked for; a worker gets {threads}")),
+            0,
+        )?;
+    }
+    let limit = MemoryGroups::of_this_process().limit();
+    let limit = limit.filter(|limit| machine_memory().is_some_and(|machine| *limit < machine));
+    if let Some(limit) = limit.filter(|limit| config.memory_budget.bytes() > *limit) {
+        let budget = size(config.memory_budget.bytes());
+        let limit = size(limit);
+        let note = format!(
+            "the memory budget is {budget}, but the container's limit is {limit}: the kernel ends a worker that exceeds it"
+        );
+        on_event(Event::Note(note), 0)?;
+    }
     share_one_heap();
     for error in sweep(&config.spill_dir).failed {
         on_event(Event::Note(format!("of a killed run: {error}")), 0)?;
@@ -57,7 +79,6 @@ pub(super) fn run_workers(
         None => None,
     };
     let work = |rank, events: &_| {
-        let threads = config.threads;
         work(Surroundings {
             rank,
             control: &control,
@@ -75,5 +96,5 @@ pub(super) fn run_workers(
         resident: config.resident,
         all_fits: plan::fits(config, partitions),
     };
-    supervise(&control, limits, &work, on_event)
+    supervise(&control, limits, config.checkpoint_every.is_some(), &work, on_event)
 }

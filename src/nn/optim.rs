@@ -104,7 +104,7 @@ impl Optimizer {
         Ok(Optimizer { config, manager: manager.clone(), state })
     }
 
-    /// What it remembers now. To be dropped before the next step, which changes it in place.
+    /// What it remembers now. The next step changes it in place, or a copy while somebody has this.
     pub fn state(&self) -> OptimizerState {
         self.state.clone()
     }
@@ -147,9 +147,7 @@ impl Optimizer {
 
     fn sgd(&mut self, value: Tensor, gradient: Tensor, lr: f64, momentum: f64) -> Result<Tensor> {
         let direction = match self.state.first.take() {
-            Some(old) if momentum != 0.0 => {
-                old.take()?.f_mul_scalar_(momentum)?.f_add_(&gradient)?
-            }
+            Some(old) if momentum != 0.0 => own(old)?.f_mul_scalar_(momentum)?.f_add_(&gradient)?,
             _ => gradient,
         };
         let updated = value.f_sub(&direction.f_mul_scalar(lr)?)?;
@@ -163,7 +161,7 @@ impl Optimizer {
         let moment = |old: Option<PointerTensor>, beta: f64, new: &Tensor| -> Result<Tensor> {
             let new = new.f_mul_scalar(1.0 - beta)?;
             match old {
-                Some(old) => Ok(old.take()?.f_mul_scalar_(beta)?.f_add_(&new)?),
+                Some(old) => Ok(own(old)?.f_mul_scalar_(beta)?.f_add_(&new)?),
                 None => Ok(new),
             }
         };
@@ -177,6 +175,11 @@ impl Optimizer {
         self.state.second = Some(self.manager.track("second-moment", second));
         Ok(value.f_sub(&update)?)
     }
+}
+
+/// A value to be changed in place: a copy if somebody else has it, too.
+fn own(value: PointerTensor) -> Result<Tensor> {
+    if value.is_unique() { value.take() } else { tensor::copy(&*value.pin()?) }
 }
 
 fn decayed(gradient: &Tensor, value: &Tensor, weight_decay: f64) -> Result<Tensor> {

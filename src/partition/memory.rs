@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use super::child::peak_of_children;
 use crate::error::{Error, Result};
 use crate::event::size;
 use crate::io::free_memory;
@@ -20,8 +21,13 @@ pub fn default_memory() -> u64 {
     free_memory().map_or(UNKNOWN, |free| free / 2)
 }
 
-/// The most memory that this process has taken, in bytes, if the system tells.
+/// The most memory that partitioning has taken in one process, in bytes, if the system tells.
 pub fn peak_memory() -> Option<u64> {
+    own_peak().map(|own| own.max(peak_of_children()))
+}
+
+/// The most memory that this process has taken.
+pub(super) fn own_peak() -> Option<u64> {
     field("/proc/self/status", "VmHWM:")
 }
 

@@ -1,8 +1,8 @@
 //! METIS, on graphs that fit in memory.
 
 use metis::option::Seed;
-use parking_lot::Mutex;
 
+use super::child::in_child;
 use super::loads::{CONSTRAINTS, TOLERANCE};
 use super::partitioner::{Partitioner, Task};
 use super::progress::{Meter, Observer, Step};
@@ -12,13 +12,15 @@ use crate::event::size;
 /// Sums of weights stay below this, which leaves METIS room in its 32 bits.
 const MAX_SUM: u64 = 1 << 30;
 
-/// METIS draws from the C library's random numbers, which all threads share: two at a time would disturb each other.
-static METIS: Mutex<()> = Mutex::new(());
-
 /// Bytes that METIS takes per neighbour and per node, its input counted, on graphs that it can hardly make smaller: measured
 /// on R-MAT graphs. Graphs with communities take half.
 const PER_ENTRY: u64 = 80;
 const PER_NODE: u64 = 120;
+
+/// How a child process that ran METIS ended.
+const DONE: u8 = 0;
+const NO_MEMORY: u8 = 1;
+const FAILED: u8 = 2;
 
 /// METIS (Karypis and Kumar 1998) on the whole graph.
 pub(super) struct MetisPartitioner;
@@ -101,14 +103,15 @@ impl WeightedGraph {
 
     /// The partition of each node.
     pub(crate) fn partition(self, num_parts: usize, seed: u64) -> Result<Vec<u16>> {
-        let mut parts = vec![0; self.node_weights.len()];
-        if num_parts > 1 && !parts.is_empty() {
-            self.run(num_parts as i32, (seed & 0x7fff_ffff) as i32, &mut parts)?;
+        let nodes = self.node_weights.len();
+        if num_parts <= 1 || nodes == 0 {
+            return Ok(vec![0; nodes]);
         }
+        let parts = self.run(num_parts as i32, (seed & 0x7fff_ffff) as i32, nodes)?;
         Ok(parts.into_iter().map(|part| part as u16).collect())
     }
 
-    fn run(mut self, num_parts: i32, seed: i32, parts: &mut [i32]) -> Result<()> {
+    fn run(mut self, num_parts: i32, seed: i32, nodes: usize) -> Result<Vec<i32>> {
         let (node_weights, constraints) = scaled(&std::mem::take(&mut self.node_weights));
         let sum: u64 = self.weights.iter().map(|&weight| u64::from(weight)).sum();
         let divisor = sum.div_ceil(MAX_SUM).max(1) as u32;
@@ -126,12 +129,18 @@ impl WeightedGraph {
         if !weights.is_empty() {
             graph = graph.set_adjwgt(&weights);
         }
-        let _alone = METIS.lock();
-        graph.part_kway(parts).map(drop).map_err(|e| match e {
-            metis::Error::Memory => Error::config("--method", "METIS ran out of memory")
-                .with_hint("use --method stream"),
-            other => failed(&other),
-        })
+        let outcome = in_child("METIS", nodes, |parts| match graph.part_kway(parts) {
+            Ok(_) => DONE,
+            Err(metis::Error::Memory) => NO_MEMORY,
+            Err(_) => FAILED,
+        })?;
+        match outcome.code {
+            Some(DONE) => Ok(outcome.values),
+            Some(FAILED) => Err(Error::Internal("METIS refuses the graph".to_owned())),
+            // The kernel ends the child where memory runs out.
+            _ => Err(Error::config("--method", "METIS ran out of memory")
+                .with_hint("use --method stream")),
+        }
     }
 }
 

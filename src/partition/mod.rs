@@ -6,6 +6,7 @@
 //! `--memory` lets them be.
 
 mod adjacency;
+mod child;
 mod edge_rules;
 mod edge_tables;
 mod final_edges;

@@ -48,7 +48,7 @@ impl<'a> Messages<'a> {
             return Ok(Some((rank, Reading::Later(read))));
         }
         let thread = thread::Builder::new().name("read-ahead".to_owned()).spawn(read);
-        let thread = thread.map_err(|e| Error::io("start", "a thread".as_ref(), e))?;
+        let thread = thread.map_err(|e| Error::no_process("a thread", &e))?;
         Ok(Some((rank, Reading::Ahead(thread))))
     }
 

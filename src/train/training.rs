@@ -15,7 +15,7 @@ use super::trainer::{Mark, Trainer};
 use crate::comm::{NoHooks, ReduceOp, all_reduce, barrier};
 use crate::error::{Error, Result};
 use crate::event::{EpochReport, Evaluation};
-use crate::nn::{LearningRate, Optimizer, OptimizerConfig, Schedule, clip_factor};
+use crate::nn::{LearningRate, Optimizer, OptimizerConfig, Schedule, SharedArray, clip_factor};
 use crate::spill::PointerTensor;
 use crate::tensor;
 
@@ -64,6 +64,8 @@ pub struct Training<'a> {
     /// Bytes of features that this rank's batches needed in the last epoch on samples.
     pub(super) row_bytes_needed: u64,
     mark: Mark,
+    /// The state after the last complete epoch, if it is [kept](Training::keep_state).
+    kept: Option<(Progress, Vec<SharedArray<'a>>)>,
 }
 
 impl<'a> Training<'a> {
@@ -112,6 +114,7 @@ impl<'a> Training<'a> {
             epoch: 0,
             row_bytes_needed: 0,
             mark: Mark::now(manager),
+            kept: None,
         })
     }
 
@@ -269,6 +272,16 @@ impl<'a> Training<'a> {
     /// learned rows.
     pub fn write_checkpoint(&mut self, path: &Path, config: String) -> Result<()> {
         let (group, manager) = (self.learner.group(), self.learner.manager());
+        let (progress, arrays) = self.state();
+        Checkpoint::write(path, (config, progress), &arrays, (group, &**manager))?;
+        drop(arrays);
+        // The next epoch has as many turns as without a checkpoint.
+        self.mark = self.mark.turned(Mark::now(manager));
+        Ok(())
+    }
+
+    /// The state after the last epoch. Arrays are handles on values that later epochs replace, and do not change.
+    fn state(&self) -> (Progress, Vec<SharedArray<'a>>) {
         let best = self.early_stopping.as_ref().and_then(EarlyStopping::best);
         let mut arrays = Vec::new();
         for (i, set) in self.sets().into_iter().enumerate() {
@@ -281,11 +294,31 @@ impl<'a> Training<'a> {
             learning_rate: self.learning_rate,
             best: best.map(|(best, _)| best),
         };
-        Checkpoint::write(path, (config, progress), &arrays, (group, &**manager))?;
-        drop(arrays);
-        // The next epoch has as many turns as without a checkpoint.
-        self.mark = self.mark.turned(Mark::now(manager));
+        (progress, arrays)
+    }
+
+    /// Keeps the state after this epoch while the next one changes it, for [`write_kept`](Training::write_kept): on rank 0, if it
+    /// is finite. Where there are learned rows, of which each rank has a part, nothing is kept.
+    pub fn keep_state(&mut self) -> Result<()> {
+        let sets = self.sets();
+        if let ([model], 0) = (&sets[..], self.learner.group().rank())
+            && model.is_finite()?
+        {
+            self.kept = Some(self.state());
+        }
         Ok(())
+    }
+
+    /// The epoch that the state is kept of.
+    pub fn kept_epoch(&self) -> Option<u32> {
+        self.kept.as_ref().map(|(progress, _)| progress.epoch)
+    }
+
+    /// Writes the state that is kept, if one is. No collective.
+    pub fn write_kept(&self, path: &Path, config: String) -> Result<()> {
+        let Some((progress, arrays)) = &self.kept else { return Ok(()) };
+        let (group, manager) = (self.learner.group(), self.learner.manager());
+        Checkpoint::write(path, (config, *progress), arrays, (group, &**manager))
     }
 
     /// Ends the training with the best weights, if there was early stopping, or else the last ones; all metrics with them.

@@ -162,5 +162,11 @@ fn set_threads(threads: usize, this_too: bool) -> Result<()> {
     tch::set_num_threads(1);
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
     let pool = if this_too { pool.use_current_thread() } else { pool };
-    pool.build_global().map_err(|e| Error::Internal(format!("the thread pool cannot start: {e}")))
+    pool.build_global().map_err(|error| {
+        let source = std::error::Error::source(&error).and_then(|e| e.downcast_ref());
+        source.map_or_else(
+            || Error::Internal(format!("the thread pool cannot start: {error}")),
+            |source: &std::io::Error| Error::no_process("a thread", source),
+        )
+    })
 }

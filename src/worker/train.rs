@@ -16,7 +16,7 @@ use super::rank::{KIND, RankSetup, Surroundings};
 use super::sampled;
 use super::step_dump::StepDump;
 use super::whole_graph::WholeGraph;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::event::{EpochReport, Event};
 use crate::graph::TypeNodes;
 use crate::io::UNFINISHED;
@@ -243,8 +243,19 @@ pub(super) fn run_epochs(
         OnNan::GoOn => tell(Event::Note(divergence.note())),
     };
     let mut stop = training.stop();
+    let mut written = training.epoch();
     while training.epoch() < config.epochs && stop.is_none() {
-        let report = training.next_epoch()?;
+        let report = match training.next_epoch() {
+            Err(Error::Interrupted) if config.checkpoint_every.is_some() => {
+                if let Some(epoch) = training.kept_epoch().filter(|epoch| *epoch > written) {
+                    training
+                        .write_kept(&pending_checkpoint(&config.out, epoch), config.to_toml()?)?;
+                    tell(Event::Checkpoint(epoch))?;
+                }
+                return Err(Error::Interrupted);
+            }
+            report => report?,
+        };
         stop = training.stop();
         let EpochReport { epoch, loss, .. } = report;
         tell(Event::Epoch(report))?;
@@ -260,6 +271,10 @@ pub(super) fn run_epochs(
             let path = pending_checkpoint(&config.out, epoch);
             training.write_checkpoint(&path, config.to_toml()?)?;
             tell(Event::Checkpoint(epoch))?;
+            written = epoch;
+        }
+        if config.checkpoint_every.is_some() {
+            training.keep_state()?;
         }
     }
     if let Some(why) = stop {

@@ -6,8 +6,10 @@ mod common;
 
 mod budget;
 mod failures;
+mod interrupted;
 mod interrupts;
 mod kills;
+mod limits;
 mod modes;
 mod reserved;
 mod residency;
@@ -15,5 +17,6 @@ mod resume;
 mod run;
 mod same_bits;
 mod sampled;
+mod signals;
 mod small_disk;
 mod turns;

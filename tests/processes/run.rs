@@ -34,7 +34,9 @@ impl Run {
 
     pub(crate) fn start(part_json: &Path, more: &[&str]) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let mut command = Command::new(env!("CARGO_BIN_EXE_sar-single"));
+        // A shell's background jobs, which tests may be, ignore SIGINT.
+        let mut command = Command::new("env");
+        command.arg("--default-signal=INT,TERM,HUP").arg(env!("CARGO_BIN_EXE_sar-single"));
         command.arg("--part-json").arg(part_json);
         command.arg("--spill-dir").arg(folder.path().join("spill"));
         command.arg("--out").arg(folder.path().join("out"));

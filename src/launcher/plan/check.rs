@@ -43,7 +43,11 @@ pub(in crate::launcher) fn check(
         return Ok(None);
     }
     // What is wrong with the data the run itself will say.
-    let Ok(sizes) = GraphSizes::read(run, partitions) else { return Ok(None) };
+    let sizes = match GraphSizes::read(run, partitions) {
+        Err(Error::Interrupted) => return Err(Error::Interrupted),
+        Err(_) => return Ok(None),
+        Ok(sizes) => sizes,
+    };
     let forecast = match forecast(run, &sizes) {
         Err(Error::Interrupted) => return Err(Error::Interrupted),
         Err(error) if error.exit_code() == exit::OUT_OF_RESOURCES => return Err(error),

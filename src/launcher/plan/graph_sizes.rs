@@ -7,6 +7,7 @@ use crate::error::{Error, Result};
 use crate::graph::{Bitmap, PartitionBook};
 use crate::io::Dtype;
 use crate::nn::Task;
+use crate::signals;
 use crate::tensor;
 use crate::worker::{RunConfig, USUAL_CLASSES};
 
@@ -47,6 +48,7 @@ impl GraphSizes {
         let mut outputs = 0;
         let (mut masks, mut known) = ([0_u64; 3], [false; 3]);
         for part in 0..parts {
+            signals::check()?;
             let partition = Partition::open(partitions, part)?;
             let found = NodeFeatures::find(
                 &partition,

@@ -7,6 +7,7 @@ use tempfile::TempDir;
 
 use crate::error::{Error, Result};
 use crate::io::MadeFolders;
+use crate::signals::Unfinished;
 
 /// Bytes; most file systems admit 255, of which `.json` takes some.
 const MAX_NAME: usize = 200;
@@ -22,6 +23,7 @@ pub(crate) struct OutputFolder {
     staging: TempDir,
     path: PathBuf,
     made: MadeFolders,
+    _unfinished: Unfinished,
 }
 
 impl OutputFolder {
@@ -34,7 +36,8 @@ impl OutputFolder {
         let made = MadeFolders::create(path, "--out")?;
         let staging = tempfile::Builder::new().prefix(UNFINISHED).tempdir_in(path);
         let staging = staging.map_err(|e| unwritable(path, &e))?;
-        Ok(OutputFolder { staging, path: path.to_owned(), made })
+        let unfinished = Unfinished::note(staging.path().to_owned(), made.paths().to_vec());
+        Ok(OutputFolder { staging, path: path.to_owned(), made, _unfinished: unfinished })
     }
 
     /// Where to write.

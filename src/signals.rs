@@ -1,0 +1,162 @@
+//! SIGINT (Ctrl-C), SIGTERM and SIGHUP, from the first moment of the program to its end.
+//!
+//! A signal sets a flag, which commands look at between two steps of their work. Signals that were ignored when the program
+//! started (`nohup`, `trap '' HUP`) stay ignored.
+#![allow(unsafe_code)] // two calls of the C library: sigprocmask, signal
+
+use std::fs;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, LazyLock, OnceLock};
+
+use parking_lot::Mutex;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+
+use crate::error::{Error, Result};
+
+const ALL: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
+
+/// Whether one has come.
+static RECEIVED: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
+
+/// What [`remove_unfinished`] removes.
+static UNFINISHED: Mutex<Vec<Output>> = Mutex::new(Vec::new());
+
+/// How often a folder is emptied again that another thread goes on writing to.
+const ATTEMPTS: usize = 1000;
+
+/// Signals that end the program: those that were not ignored when this was first asked for.
+pub fn ending() -> &'static [i32] {
+    static ENDING: OnceLock<Vec<i32>> = OnceLock::new();
+    ENDING.get_or_init(|| {
+        let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+        let ignored = ignored(&status);
+        ALL.into_iter().filter(|signal| ignored & (1 << (signal - 1)) == 0).collect()
+    })
+}
+
+/// The signals that a process ignores, as a set of bits, from its `/proc/PID/status`.
+fn ignored(status: &str) -> u64 {
+    let line = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    line.and_then(|text| u64::from_str_radix(text.trim(), 16).ok()).unwrap_or(0)
+}
+
+/// Holds signals back until [`watch`] is called. Async-signal-safe, and does not depend on anything that libraries set up, so
+/// that it may run before their constructors.
+pub extern "C" fn hold_back() {
+    mask(libc::SIG_BLOCK);
+}
+
+/// Takes note of signals from here on, those that were held back included.
+///
+/// # Errors
+/// If the system refuses a handler.
+pub fn watch() -> Result<()> {
+    for signal in ending() {
+        let registered = signal_hook::flag::register(*signal, Arc::clone(&RECEIVED));
+        registered.map_err(|e| Error::Internal(format!("signals cannot be watched: {e}")))?;
+    }
+    mask(libc::SIG_UNBLOCK);
+    Ok(())
+}
+
+fn mask(how: i32) {
+    // SAFETY: the set lives on the stack and is initialised by sigemptyset before anything else reads it.
+    unsafe {
+        let mut set = std::mem::MaybeUninit::<libc::sigset_t>::uninit();
+        libc::sigemptyset(set.as_mut_ptr());
+        for signal in ALL {
+            libc::sigaddset(set.as_mut_ptr(), signal);
+        }
+        libc::sigprocmask(how, set.as_ptr(), std::ptr::null_mut());
+    }
+}
+
+/// Lets signals end this process, a forked child, as they would end any program.
+pub fn stop_watching() {
+    for signal in ending() {
+        // SAFETY: the default action runs no code of ours.
+        unsafe { libc::signal(*signal, libc::SIG_DFL) };
+    }
+}
+
+/// Whether a signal has come.
+pub fn received() -> bool {
+    RECEIVED.load(Ordering::SeqCst)
+}
+
+/// To be called between two steps of long work.
+///
+/// # Errors
+/// [`Error::Interrupted`] if a signal has come.
+pub fn check() -> Result<()> {
+    if received() { Err(Error::Interrupted) } else { Ok(()) }
+}
+
+/// Unfinished output on the disk.
+struct Output {
+    id: u64,
+    /// Removed with everything in it.
+    folder: PathBuf,
+    /// Removed afterwards, the last one first, as far as they are empty.
+    parents: Vec<PathBuf>,
+}
+
+/// Output that [`remove_unfinished`] removes until this is dropped.
+#[derive(Debug)]
+pub struct Unfinished(u64);
+
+impl Unfinished {
+    /// Notes a folder that is being filled, and the folders that were made to hold it, the outermost first.
+    pub fn note(folder: PathBuf, parents: Vec<PathBuf>) -> Self {
+        let mut outputs = UNFINISHED.lock();
+        let id = outputs.last().map_or(0, |output| output.id + 1);
+        outputs.push(Output { id, folder, parents });
+        Unfinished(id)
+    }
+}
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        UNFINISHED.lock().retain(|output| output.id != self.0);
+    }
+}
+
+/// Removes unfinished output, while other threads may still write to it. To be called right before the process ends.
+pub fn remove_unfinished() {
+    let outputs = std::mem::take(&mut *UNFINISHED.lock());
+    for Output { folder, parents, .. } in outputs {
+        // Fails where another thread has put a file into a folder that was just emptied; once the folder is gone, nobody can.
+        let gone = |_: &usize| fs::remove_dir_all(&folder).is_ok() || !folder.exists();
+        (0..ATTEMPTS).find(gone);
+        for parent in parents.iter().rev() {
+            // Fails, as it should, if something else has been put there.
+            let _ = fs::remove_dir(parent);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ignored_signals_are_read() {
+        assert_eq!(ignored("Name:\tx\nSigIgn:\t0000000000001001\nSigCgt:\t0\n"), 0x1001);
+        assert_eq!(ignored(""), 0);
+    }
+
+    #[test]
+    fn noted_folders_are_removed_until_they_are_finished() {
+        let folder = tempfile::tempdir().unwrap();
+        let [kept, gone] = ["kept", "gone"].map(|name| folder.path().join(name));
+        for path in [&kept, &gone] {
+            fs::create_dir_all(path.join("staging/part0")).unwrap();
+        }
+        let finished = Unfinished::note(kept.join("staging"), vec![kept.clone()]);
+        let _unfinished = Unfinished::note(gone.join("staging"), vec![gone.clone()]);
+        drop(finished);
+        remove_unfinished();
+        assert!(kept.join("staging/part0").exists() && !gone.exists());
+    }
+}

@@ -1,0 +1,190 @@
+//! Limits of the system: processes, memory, open files, full disks.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use rustix::process::{Signal, kill_process};
+
+use super::common::repository;
+use super::run::{Run, is_running, wait_for};
+use super::small_disk::SmallDisk;
+
+/// A control group of version 1; removed when dropped.
+struct Group(PathBuf);
+
+impl Group {
+    /// One of this controller; `None`, and a line on the terminal, where the machine lets nobody make one.
+    fn make(controller: &str, name: &str) -> Option<Self> {
+        let path = Path::new("/sys/fs/cgroup").join(controller);
+        let path = path.join(format!("sar-single-{name}-{}", std::process::id()));
+        let made = path.parent().is_some_and(|parent| parent.join("cgroup.procs").exists());
+        if !made || fs::create_dir(&path).is_err() {
+            eprintln!("SKIPPED: no control group of {controller} can be made here");
+            return None;
+        }
+        Some(Group(path))
+    }
+
+    fn set(&self, file: &str, value: &str) {
+        fs::write(self.0.join(file), value).unwrap();
+    }
+
+    /// Runs a shell command in the group.
+    fn run(&self, script: &str, arguments: &[&str]) -> Output {
+        let script = format!("echo $$ > {}/cgroup.procs && {script}", self.0.display());
+        let mut command = Command::new("sh");
+        command.args(["-c", &script, "sh", env!("CARGO_BIN_EXE_sar-single")]);
+        command.args(arguments).output().unwrap()
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        // Processes that have just ended may still be leaving.
+        wait_for("an empty group", || fs::remove_dir(&self.0).ok());
+    }
+}
+
+/// Flags of a run on a small graph, below a folder.
+fn train(folder: &Path) -> Vec<String> {
+    let path = |name: &str| folder.join(name).to_str().unwrap().to_owned();
+    let karate = repository("data/karate/karate.json").to_str().unwrap().to_owned();
+    let flags = ["--part-json", &karate, "--epochs", "3", "--hidden", "16"];
+    let folders = ["--spill-dir", &path("spill"), "--out", &path("out")];
+    flags.iter().chain(&folders).map(|flag| (*flag).to_owned()).collect()
+}
+
+#[test]
+fn a_system_without_another_thread_or_process_is_one_error_with_exit_code_4() {
+    let Some(group) = Group::make("pids", "threads") else { return };
+    let mut codes = Vec::new();
+    for most in 1..14 {
+        let folder = tempfile::tempdir().unwrap();
+        group.set("pids.max", &most.to_string());
+        let flags = train(folder.path());
+        let mut flags: Vec<&str> = flags.iter().map(String::as_str).collect();
+        flags.extend(["--threads", "3"]);
+        let output = group.run("exec \"$@\"", &flags);
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        let errors = text.lines().filter(|line| line.starts_with("error:")).count();
+        codes.push(output.status.code());
+        match output.status.code() {
+            Some(0) => assert_eq!(errors, 0, "{most}: {text}"),
+            code => {
+                assert_eq!((code, errors), (Some(4), 1), "{most}: {text}");
+                assert!(text.contains("cannot start a "), "{most}: {text}");
+            }
+        }
+        assert_eq!(fs::read_dir(folder.path().join("spill")).into_iter().flatten().count(), 0);
+    }
+    assert_eq!((codes[0], codes.last()), (Some(4), Some(&Some(0))));
+}
+
+#[test]
+fn page_cache_counts_as_free_in_a_container() {
+    let Some(group) = Group::make("memory", "cache") else { return };
+    group.set("memory.limit_in_bytes", "400M");
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("data");
+    let flags = train(folder.path());
+    let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
+    let copy = format!("dd if=/dev/zero of={} bs=1M count=600 conv=fsync", data.display());
+    let output = group.run(&format!("{copy} && exec \"$@\""), &flags);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let config = fs::read_to_string(folder.path().join("out/config.toml")).unwrap();
+    let budget = config.lines().find_map(|line| line.strip_prefix("memory_budget = ")).unwrap();
+    let budget: u64 = budget.trim_matches('"').parse().unwrap();
+    assert!((100 << 20..=200 << 20).contains(&budget), "{budget}");
+}
+
+#[test]
+fn a_worker_that_memory_runs_out_for_is_told_of_as_such() {
+    let Some(group) = Group::make("memory", "oom") else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let graph = folder.path().join("graph");
+    let made = Command::new(env!("CARGO_BIN_EXE_sar-single"))
+        .args(["generate", "--nodes", "60000", "--edges", "300000", "--num-parts", "2", "--out"])
+        .arg(&graph)
+        .output()
+        .unwrap();
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    group.set("memory.limit_in_bytes", "250M");
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (json, spill, out) = (path("graph/g.json"), path("spill"), path("out"));
+    let flags = ["--part-json", &json, "--spill-dir", &spill, "--out", &out, "--hidden", "1024"];
+    let budget = ["--memory-budget", "16GiB", "--epochs", "2"];
+    let output = group.run("exec \"$@\"", &[&flags[..], &budget].concat());
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(4), "{text}");
+    assert!(text.contains("by the kernel, as memory ran out in the container"), "{text}");
+    assert!(text.contains("the container's limit is 250 MiB"), "{text}");
+    assert_eq!(fs::read_dir(&spill).into_iter().flatten().count(), 0);
+}
+
+#[test]
+fn far_too_many_threads_are_capped_with_a_note() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_sar-single"))
+        .args(train(folder.path()))
+        .args(["--threads", "100000"])
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{text}");
+    assert!(text.contains("note: 100000 threads were asked for; a worker gets "), "{text}");
+}
+
+#[test]
+fn a_full_disk_is_an_error_before_the_control_file_is_mapped() {
+    let Some(disk) = SmallDisk::mount(64 << 10) else { return };
+    let fill = disk.path().join("full");
+    // Until there is no room for another byte.
+    assert!(fs::write(&fill, vec![1; 1 << 20]).is_err());
+    let json = repository("data/karate/karate.json");
+    let ended = Run::start(&json, &["--spill-dir", disk.path().to_str().unwrap()]).end();
+    assert_eq!(ended.code, Some(4), "{}", ended.stderr);
+    assert!(ended.error().contains("No space left on device"), "{}", ended.error());
+    assert_eq!(disk.entries(), 1);
+}
+
+#[test]
+fn as_many_files_may_be_open_as_the_system_admits_and_workers_go_before_the_launcher() {
+    let run = Run::endless(&[]);
+    let (launcher, workers) = (run.launcher(), run.workers(2));
+    let control = run.control();
+    wait_for("an epoch", || (control.rank(0).epoch() > 1).then_some(()));
+    let read = |pid: rustix::process::Pid, file: &str| {
+        fs::read_to_string(format!("/proc/{}/{file}", pid.as_raw_nonzero())).unwrap()
+    };
+    let limits = read(workers[0], "limits");
+    let files = limits.lines().find_map(|line| line.strip_prefix("Max open files")).unwrap();
+    let mut files = files.split_whitespace();
+    assert_eq!(files.next(), files.next(), "the soft limit is the hard one");
+    let score = |pid| read(pid, "oom_score_adj").trim().parse::<i32>().unwrap();
+    assert_eq!(score(workers[0]), (score(launcher) + 300).min(1000));
+    run.signal(Signal::TERM);
+    assert_eq!(run.end().code, Some(130));
+}
+
+#[test]
+fn a_stopped_worker_is_told_of_after_half_a_minute() {
+    let run = Run::endless(&["--resident", "1"]);
+    let control = run.control();
+    let workers = run.workers(2);
+    wait_for("epoch 2", || (control.rank(0).epoch() > 2).then_some(()));
+    kill_process(workers[1], Signal::STOP).unwrap();
+    std::thread::sleep(std::time::Duration::from_secs(34));
+    kill_process(workers[1], Signal::CONT).unwrap();
+    let epoch = control.rank(1).epoch();
+    wait_for("another epoch", || (control.rank(1).epoch() > epoch + 1).then_some(()));
+    run.signal(Signal::INT);
+    let ended = run.end();
+    assert_eq!(ended.code, Some(130));
+    assert!(!workers.iter().any(|pid| is_running(*pid)));
+    let pid = workers[1].as_raw_nonzero();
+    let expected =
+        format!("note: rank 1 (process {pid}) has been stopped for more than 30 s in epoch");
+    let told = ended.stderr.lines().filter(|line| line.contains("rank 1")).collect::<Vec<_>>();
+    assert!(told.len() == 1 && told[0].starts_with(&expected), "{told:?}");
+}
