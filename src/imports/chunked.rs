@@ -109,15 +109,17 @@ fn counts(
     per_chunk: Option<&Vec<Vec<u64>>>,
     per_type: Option<&Vec<u64>>,
 ) -> Result<Option<Vec<u64>>> {
-    let sums = per_chunk.map(|chunks| chunks.iter().map(|chunk| chunk.iter().sum()).collect());
+    let sum = |chunk: &Vec<u64>| chunk.iter().try_fold(0u64, |sum, &count| sum.checked_add(count));
+    let sums = per_chunk.map(|chunks| chunks.iter().map(sum).collect::<Option<Vec<u64>>>());
     let problem = match (sums, per_type.cloned()) {
-        (Some(sums), Some(counts)) if Vec::<u64>::ne(&sums, &counts) => {
+        (Some(None), _) => format!("{field}_per_chunk add up to more than 2^64"),
+        (Some(Some(sums)), Some(counts)) if sums != counts => {
             format!("{field}_per_chunk and {field}_per_type contradict each other")
         }
-        (_, Some(counts)) | (Some(counts), None) if counts.len() != types => {
+        (_, Some(counts)) | (Some(Some(counts)), None) if counts.len() != types => {
             format!("{field} tells of {} types, but there are {types}", counts.len())
         }
-        (sums, counts) => return Ok(counts.or(sums)),
+        (sums, counts) => return Ok(counts.or(sums.flatten())),
     };
     Err(Error::input(json, field, problem))
 }

@@ -41,7 +41,7 @@ impl EdgeSink<'_> {
         if lines.advance()? {
             return Err(lines.fail(format!("comes behind the last of {} nodes", header.nodes)));
         }
-        if ends != 2 * header.edges {
+        if Some(ends) != header.edges.checked_mul(2) {
             let problem = format!(
                 "ends {ends} edges, in both directions, but the first line tells of 2 x {}",
                 header.edges
@@ -65,8 +65,8 @@ impl EdgeSink<'_> {
         let (nodes, edges, format) = (number(0)?, number(1)?, number(2)?);
         let has = |digit: u64| format / 10u64.pow(digit as u32) % 10 == 1;
         let node_weights = if has(1) { number(3)?.max(1) as usize } else { 0 };
-        let header =
-            Header { nodes, edges, skip: usize::from(has(2)) + node_weights, weighted: has(0) };
+        let skip = node_weights.saturating_add(usize::from(has(2)));
+        let header = Header { nodes, edges, skip, weighted: has(0) };
         if header.weighted != (self.columns.len() == 1) {
             let (problem, hint) = if header.weighted {
                 ("tells of edge weights, which have no name", "name them: --edge-columns weight")

@@ -16,6 +16,7 @@ mod numbers;
 mod numpy;
 mod ogb;
 mod parquet;
+mod parquet_pages;
 mod partitions;
 mod raw_edges;
 mod source;

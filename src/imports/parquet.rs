@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 use parquet::basic::{ConvertedType, Type};
@@ -11,6 +12,7 @@ use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::schema::types::ColumnDescriptor;
 
+use super::parquet_pages::check_pages;
 use crate::data::dgl::ArrayRef;
 use crate::data::dgl::file::InputFile;
 use crate::error::{Error, Result};
@@ -25,9 +27,23 @@ const SHAPE: &str = "shape";
 /// Reads a table of numbers: a column per value of a row, or one column of lists of equal length. One plain column gives
 /// `[rows]`, others `[rows, values]`; `shape` in the metadata tells more dimensions. The values go to a file without a
 /// name in `folder`.
+///
+/// # Errors
+/// The file is unreadable, damaged, or holds anything else.
 pub(super) fn read_parquet(path: &Path, folder: &Path) -> Result<ArrayRef> {
+    // The Parquet library panics on some damaged files. What it was working on is dropped with the panic, and the temporary
+    // file has no name yet.
+    catch_unwind(AssertUnwindSafe(|| read_table(path, folder))).unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<String>().map(String::as_str);
+        let text = text.or(panic.downcast_ref::<&str>().copied()).unwrap_or_default();
+        Err(Error::input(path, "", format!("is a damaged Parquet file: {text}")))
+    })
+}
+
+fn read_table(path: &Path, folder: &Path) -> Result<ArrayRef> {
     let file = open_input(path).map_err(|e| Error::unreadable(path, &e))?;
     let reader = SerializedFileReader::new(file).map_err(|e| unreadable(path, &e))?;
+    check_pages(&InputFile::open(path)?, reader.metadata())?;
     let metadata = reader.metadata().file_metadata();
     let columns = metadata.schema_descr().columns();
     let Some(first) = columns.first() else {
@@ -200,7 +216,9 @@ impl Table<'_> {
             let sides: Option<Vec<u64>> =
                 sides.filter(|side| !side.is_empty()).map(|side| side.parse().ok()).collect();
             let sides = sides.filter(|sides| {
-                sides.first() == Some(&rows) && sides[1..].iter().product::<u64>() == width
+                let values =
+                    sides.iter().skip(1).try_fold(1u64, |all, side| all.checked_mul(*side));
+                sides.first() == Some(&rows) && values == Some(width)
             });
             shape = sides.ok_or_else(|| {
                 let problem = format!("is {told:?}, but there are {rows} rows of {width} values");

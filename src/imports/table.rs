@@ -35,7 +35,11 @@ impl Table {
                 return Err(array.fail(problem));
             }
             let first = table.rows;
-            table.rows += array.num_rows();
+            // Rows without values take no bytes, so that a file can claim any number of them.
+            table.rows = match table.rows.checked_add(array.num_rows()) {
+                Some(rows) => rows,
+                None => return Err(array.fail("brings the number of rows above 2^64")),
+            };
             table.pieces.push((first, array));
         }
         if table.pieces.is_empty() {
@@ -64,7 +68,8 @@ impl Table {
 
     /// Bytes of a row.
     pub fn row_bytes(&self) -> usize {
-        self.first().row_len() as usize * self.first().dtype().size()
+        // Without rows the length of one is not bounded by the file.
+        (self.first().row_len() as usize).saturating_mul(self.first().dtype().size())
     }
 
     /// Fills `out` with rows as they are stored.

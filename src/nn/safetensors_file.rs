@@ -41,7 +41,7 @@ impl SafetensorsFile {
         let header: Metadata =
             serde_json::from_slice(&header).map_err(|e| wrong(&e.to_string()))?;
         let data = 8 + size;
-        if data + header.data_len() as u64 != len {
+        if data.checked_add(header.data_len() as u64) != Some(len) {
             return Err(wrong("its length is not what its header says"));
         }
         Ok(SafetensorsFile { path: path.to_owned(), file, header, data })

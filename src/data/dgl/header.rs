@@ -25,12 +25,13 @@ impl<'a> HeaderReader<'a> {
         Self::within(file, 0..file.len())
     }
 
-    /// A cursor at the start of a range of the file, which it does not leave.
+    /// A cursor at the start of a range of the file, which it does not leave. A range that starts behind its end, as the
+    /// directory of a damaged archive may claim, is empty.
     pub(crate) fn within(file: &'a Arc<InputFile>, place: Range<u64>) -> Self {
         HeaderReader {
             file,
             field: String::new(),
-            pos: place.start,
+            pos: place.start.min(place.end),
             end: place.end,
             window: Vec::new(),
             window_start: 0,

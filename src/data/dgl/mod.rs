@@ -32,7 +32,7 @@ mod entry_stream;
 pub(crate) mod file;
 mod finite_rows;
 mod graph_v1;
-mod header;
+pub(crate) mod header;
 mod local_graph;
 mod magic;
 mod ndarray;

@@ -13,8 +13,9 @@ use std::path::Path;
 use std::sync::Arc;
 use zip::{CompressionMethod, ZipArchive};
 
-/// Larger pickles than this describe no graph; their content is in the members.
-const MAX_PICKLE: u64 = 64 << 20;
+/// A graph's pickle names its arrays, in some kilobytes; their content is in other members. Each byte of a pickle may become a
+/// value of a hundred bytes, so that larger ones are refused.
+const MAX_PICKLE: u64 = 1 << 20;
 
 /// Where a member's bytes are.
 #[derive(Clone, Copy, Debug)]

@@ -1,0 +1,101 @@
+//! Which ways through the library an input takes, where the library is built with counters (`make fuzz-parsers`).
+//!
+//! rustc's `-C instrument-coverage` gives every region of code a counter, on stable toolchains, too. An input that makes one
+//! of them count for the first time, or an order of magnitude more often, is worth changing further.
+
+#[cfg(not(guided))]
+pub(crate) struct Coverage;
+
+#[cfg(not(guided))]
+impl Coverage {
+    pub(crate) fn new() -> Self {
+        Coverage
+    }
+
+    pub(crate) fn start(&mut self) {}
+
+    pub(crate) fn finds_new(&mut self) -> bool {
+        false
+    }
+
+    pub(crate) fn summary(&self) -> String {
+        String::new()
+    }
+}
+
+/// Counters looked at together.
+#[cfg(guided)]
+const BLOCK: usize = 256;
+
+/// Inputs between two looks at all counters.
+#[cfg(guided)]
+const ALL: u64 = 2000;
+
+#[cfg(guided)]
+pub(crate) struct Coverage {
+    /// For each counter, the orders of magnitude that were seen, one bit each.
+    seen: Vec<u8>,
+    /// Blocks in which something has counted.
+    active: Vec<usize>,
+    inputs: u64,
+}
+
+#[cfg(guided)]
+unsafe extern "C" {
+    fn __llvm_profile_begin_counters() -> *mut u64;
+    fn __llvm_profile_end_counters() -> *mut u64;
+}
+
+#[cfg(guided)]
+fn counters() -> &'static mut [u64] {
+    // SAFETY: LLVM's runtime gives the ends of its static array of counters. Other threads may count meanwhile, which only
+    // this build for tests puts up with.
+    unsafe {
+        let begin = __llvm_profile_begin_counters();
+        let len = __llvm_profile_end_counters().offset_from(begin) as usize;
+        std::slice::from_raw_parts_mut(begin, len)
+    }
+}
+
+#[cfg(guided)]
+impl Coverage {
+    pub(crate) fn new() -> Self {
+        Coverage { seen: vec![0; counters().len()], active: Vec::new(), inputs: 0 }
+    }
+
+    pub(crate) fn start(&mut self) {
+        let counters = counters();
+        if self.inputs.is_multiple_of(ALL) {
+            let blocks = counters.chunks(BLOCK).enumerate();
+            let active = blocks.filter(|(_, block)| block.iter().any(|count| *count > 0));
+            self.active = active.map(|(at, _)| at).collect();
+            counters.fill(0);
+        }
+        for &at in &self.active {
+            counters.chunks_mut(BLOCK).nth(at).into_iter().for_each(|block| block.fill(0));
+        }
+        self.inputs += 1;
+    }
+
+    pub(crate) fn finds_new(&mut self) -> bool {
+        let counters = counters();
+        let mut is_new = false;
+        for &block in &self.active {
+            let first = block * BLOCK;
+            let end = counters.len().min(first + BLOCK);
+            for (count, seen) in counters[first..end].iter().zip(&mut self.seen[first..end]) {
+                if *count > 0 {
+                    let magnitude = 1 << (count.ilog2() / 2).min(7);
+                    is_new |= *seen & magnitude == 0;
+                    *seen |= magnitude;
+                }
+            }
+        }
+        is_new
+    }
+
+    pub(crate) fn summary(&self) -> String {
+        let seen = self.seen.iter().filter(|seen| **seen > 0).count();
+        format!(", {seen} regions of code seen")
+    }
+}

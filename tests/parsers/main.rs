@@ -1,0 +1,19 @@
+//! Parsers and mutated files: none may make them panic, hang, take memory out of proportion, or blame anything but the file.
+//!
+//! One test per format. `docs/src/testing.md` says how to run more inputs, and how to see a failure again.
+#![allow(clippy::unwrap_used)]
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod archive;
+mod campaign;
+mod consume;
+mod coverage;
+mod dice;
+mod folder;
+mod formats;
+mod found;
+mod guard;
+mod mutate;
+mod watchdog;
