@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use parquet::file::metadata::ParquetMetaData;
+use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
 
 use crate::data::dgl::file::InputFile;
 use crate::data::dgl::header::HeaderReader;
@@ -48,7 +48,7 @@ struct Page {
 /// # Errors
 /// A column lies outside the file, or a page claims a size that its bytes in the file do not explain.
 pub(super) fn check_pages(file: &Arc<InputFile>, metadata: &ParquetMetaData) -> Result<()> {
-    for column in metadata.row_groups().iter().flat_map(|group| group.columns()) {
+    for column in metadata.row_groups().iter().flat_map(RowGroupMetaData::columns) {
         let name = column.column_descr().name();
         let start = column.dictionary_page_offset().unwrap_or(column.data_page_offset());
         let place = u64::try_from(start).ok().zip(u64::try_from(column.compressed_size()).ok());

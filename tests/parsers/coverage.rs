@@ -3,35 +3,12 @@
 //! rustc's `-C instrument-coverage` gives every region of code a counter, on stable toolchains, too. An input that makes one
 //! of them count for the first time, or an order of magnitude more often, is worth changing further.
 
-#[cfg(not(guided))]
-pub(crate) struct Coverage;
-
-#[cfg(not(guided))]
-impl Coverage {
-    pub(crate) fn new() -> Self {
-        Coverage
-    }
-
-    pub(crate) fn start(&mut self) {}
-
-    pub(crate) fn finds_new(&mut self) -> bool {
-        false
-    }
-
-    pub(crate) fn summary(&self) -> String {
-        String::new()
-    }
-}
-
 /// Counters looked at together.
-#[cfg(guided)]
 const BLOCK: usize = 256;
 
 /// Inputs between two looks at all counters.
-#[cfg(guided)]
 const ALL: u64 = 2000;
 
-#[cfg(guided)]
 pub(crate) struct Coverage {
     /// For each counter, the orders of magnitude that were seen, one bit each.
     seen: Vec<u8>,
@@ -40,14 +17,18 @@ pub(crate) struct Coverage {
     inputs: u64,
 }
 
-#[cfg(guided)]
-unsafe extern "C" {
-    fn __llvm_profile_begin_counters() -> *mut u64;
-    fn __llvm_profile_end_counters() -> *mut u64;
+/// All counters; none in a usual build.
+#[cfg(not(guided))]
+fn counters() -> &'static mut [u64] {
+    &mut []
 }
 
 #[cfg(guided)]
 fn counters() -> &'static mut [u64] {
+    unsafe extern "C" {
+        fn __llvm_profile_begin_counters() -> *mut u64;
+        fn __llvm_profile_end_counters() -> *mut u64;
+    }
     // SAFETY: LLVM's runtime gives the ends of its static array of counters. Other threads may count meanwhile, which only
     // this build for tests puts up with.
     unsafe {
@@ -57,12 +38,12 @@ fn counters() -> &'static mut [u64] {
     }
 }
 
-#[cfg(guided)]
 impl Coverage {
     pub(crate) fn new() -> Self {
         Coverage { seen: vec![0; counters().len()], active: Vec::new(), inputs: 0 }
     }
 
+    /// Counts from zero.
     pub(crate) fn start(&mut self) {
         let counters = counters();
         if self.inputs.is_multiple_of(ALL) {
@@ -77,6 +58,7 @@ impl Coverage {
         self.inputs += 1;
     }
 
+    /// Whether something has counted as never before.
     pub(crate) fn finds_new(&mut self) -> bool {
         let counters = counters();
         let mut is_new = false;
@@ -95,7 +77,9 @@ impl Coverage {
     }
 
     pub(crate) fn summary(&self) -> String {
-        let seen = self.seen.iter().filter(|seen| **seen > 0).count();
-        format!(", {seen} regions of code seen")
+        match self.seen.iter().filter(|seen| **seen > 0).count() {
+            0 => String::new(),
+            seen => format!(", {seen} regions of code seen"),
+        }
     }
 }

@@ -130,7 +130,9 @@ fn hear_panics() {
                 return usual(info);
             }
             let place = info.location().map(ToString::to_string).unwrap_or_default();
-            let text = info.payload_as_str().unwrap_or("without a text");
+            let payload = info.payload();
+            let text = payload.downcast_ref::<String>().map(String::as_str);
+            let text = text.or(payload.downcast_ref::<&str>().copied()).unwrap_or_default();
             PANIC.set(format!("{text} ({place})"));
         }));
     });

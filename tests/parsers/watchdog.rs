@@ -51,7 +51,7 @@ impl Watchdog {
         self.state.since.store(before.as_millis().max(1) as u64, Ordering::Relaxed);
         let result = read();
         self.state.since.store(0, Ordering::Relaxed);
-        (result, self.state.start.elapsed() - before)
+        (result, self.state.start.elapsed().saturating_sub(before))
     }
 }
 

@@ -110,6 +110,7 @@ fn nest(dice: &mut Dice, out: &mut Vec<u8>) {
     let places: Vec<usize> = (0..out.len()).filter(|&at| out[at] == b':').collect();
     if let Some(&at) = places.get(dice.below(places.len())) {
         let nested = [open.repeat(depth), "1".to_owned(), close.repeat(depth)].concat();
-        out.splice(at + 1..at + 1, [nested.as_bytes(), b","].concat());
+        let at = at + 1;
+        out.splice(at..at, [nested.as_bytes(), b","].concat());
     }
 }
