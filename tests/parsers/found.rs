@@ -3,9 +3,10 @@
 use crate::archive::archive;
 use crate::folder::folder;
 use crate::formats::parquet::{LONGS, write};
-use crate::guard::{BUFFERS, watch};
+use crate::guard::{BUFFERS, limit, watch};
 use parquet::basic::Compression;
 use parquet::file::properties::WriterProperties;
+use sar::data::dgl::fused_csc::FusedCsc;
 use sar::imports::{DataFile, GraphFiles, import};
 use sar::io::{Dtype, npy_header};
 use std::fs;
@@ -57,6 +58,18 @@ fn a_compressed_array_that_is_damaged() {
     fs::write(&path, file).unwrap();
     let problem = fails(folder.path(), &edges(&path));
     assert!(problem.contains("cannot be read"), "{problem}");
+}
+
+/// Found by coverage: 20 MB for a pickle of 100 kB, as each byte became a value of 104 bytes in a vector that was growing.
+#[test]
+fn a_pickle_of_many_values() {
+    let folder = folder();
+    let path = folder.path().join("fused_csc_sampling_graph.pt");
+    let pickle = [b')'; 100_000];
+    let file = archive([("graph/data.pkl", &pickle[..])].into_iter(), CompressionMethod::Stored);
+    fs::write(&path, &file).unwrap();
+    let limit = limit(BUFFERS, file.len());
+    assert_eq!(watch(0, limit, || FusedCsc::open(&path).map(drop)), Ok(false));
 }
 
 /// Read by eye, before the first run: sums of counts that wrap around.

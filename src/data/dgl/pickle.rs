@@ -239,7 +239,8 @@ impl<'a> Machine<'a> {
             },
             _ => None,
         };
-        self.push(Value::Storage(storage.ok_or("a storage is not described as torch does it")?));
+        let storage = storage.ok_or("a storage is not described as torch does it")?;
+        self.push(Value::Storage(Box::new(storage)));
         Ok(())
     }
 
@@ -261,7 +262,7 @@ impl<'a> Machine<'a> {
         let (arguments, function) = (self.pop()?, self.pop()?);
         let result = match &self.values[function] {
             Value::Class(Class::OrderedDict) => Value::Dict(Vec::new()),
-            Value::Class(Class::RebuildTensor) => Value::Tensor(self.tensor(arguments)?),
+            Value::Class(Class::RebuildTensor) => Value::Tensor(Box::new(self.tensor(arguments)?)),
             _ => return Err("calls what is no function of a graph file".to_owned()),
         };
         self.push(result);
@@ -277,7 +278,7 @@ impl<'a> Machine<'a> {
         };
         let (size, stride) = (self.sizes(size)?, self.sizes(stride)?);
         let offset = u64::try_from(*offset).map_err(|_| "a tensor starts at a negative offset")?;
-        Ok(Tensor { storage: storage.clone(), offset, size, stride })
+        Ok(Tensor { storage: Storage::clone(storage), offset, size, stride })
     }
 
     fn sizes(&self, tuple: &Value<'a>) -> Step<Vec<u64>> {

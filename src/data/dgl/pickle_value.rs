@@ -5,6 +5,7 @@ use crate::io::Dtype;
 /// Place of a value in its pickle.
 pub(crate) type Index = usize;
 
+/// A byte of a pickle may become one of these, so they are small; what is large is boxed.
 #[derive(Clone, Debug)]
 pub(crate) enum Value<'a> {
     None,
@@ -14,8 +15,8 @@ pub(crate) enum Value<'a> {
     Tuple(Vec<Index>),
     Dict(Vec<(Index, Index)>),
     Class(Class),
-    Storage(Storage<'a>),
-    Tensor(Tensor<'a>),
+    Storage(Box<Storage<'a>>),
+    Tensor(Box<Tensor<'a>>),
     Object { class: Class, state: Option<Index> },
 }
 

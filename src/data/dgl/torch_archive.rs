@@ -14,7 +14,7 @@ use std::sync::Arc;
 use zip::{CompressionMethod, ZipArchive};
 
 /// A graph's pickle names its arrays, in some kilobytes; their content is in other members. Each byte of a pickle may become a
-/// value of a hundred bytes, so that larger ones are refused.
+/// value of 32 bytes, so that larger ones are refused.
 const MAX_PICKLE: u64 = 1 << 20;
 
 /// Where a member's bytes are.
