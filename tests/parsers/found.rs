@@ -65,7 +65,7 @@ fn a_compressed_array_that_is_damaged() {
 fn a_pickle_of_many_values() {
     let folder = folder();
     let path = folder.path().join("fused_csc_sampling_graph.pt");
-    let pickle = [b')'; 100_000];
+    let pickle = vec![b')'; 100_000];
     let file = archive([("graph/data.pkl", &pickle[..])].into_iter(), CompressionMethod::Stored);
     fs::write(&path, &file).unwrap();
     let limit = limit(BUFFERS, file.len());
