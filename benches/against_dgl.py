@@ -49,7 +49,7 @@ def ours(parts, budget, dtype):
         flags = ["--part-json", graph(parts), "--model", arguments.model, *shape, "--dropout", "0"]
         flags += ["--epochs", str(arguments.epochs), "--threads", "2", "--memory-budget", budget]
         flags += ["--compute-dtype", dtype]
-        run = subprocess.run([BINARY, *flags, "--out", out], capture_output=True, text=True)
+        run = subprocess.run([BINARY, *flags, "--overwrite", "--out", out], capture_output=True, text=True)
         if run.returncode:
             sys.exit(run.stderr)
         with open(f"{out}/metrics.jsonl") as file:

@@ -58,7 +58,7 @@ def ours(out):
     """Seconds of an epoch, and megabytes it reads and writes."""
     shutil.rmtree(out, ignore_errors=True)
     command = [BINARY, "--part-json", arguments.graph, "--hidden", "128", "--dropout", "0", "--epochs", "4"]
-    run([*command, "--memory-budget", "min", "--out", out, "--spill-dir", arguments.folder])
+    run([*command, "--memory-budget", "min", "--overwrite", "--out", out, "--spill-dir", arguments.folder])
     with open(f"{out}/metrics.jsonl") as file:
         epochs = [line for line in map(json.loads, file) if line["event"] == "epoch"][1:]
     last = epochs[-1]

@@ -75,7 +75,7 @@ def dgls(graph, net, epochs, decay, seed):
 
 
 def ours(binary, folder, flags, seed):
-    command = [binary, "--part-json", folder / "four/g.json", "--layers", "2", "--seed", str(seed), "--out", folder / "run"]
+    command = [binary, "--part-json", folder / "four/g.json", "--layers", "2", "--seed", str(seed), "--overwrite", "--out", folder / "run"]
     subprocess.run(command + flags, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     last = json.loads((folder / "run/metrics.jsonl").read_text().splitlines()[-1])
     return 100 * last["test_acc"]

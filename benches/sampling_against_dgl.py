@@ -77,7 +77,7 @@ def ours(binary, folder, seed):
     run = folder / "run"
     flags = ["--mode", "sample", "--layers", "2", "--hidden", str(HIDDEN), "--dropout", "0", "--lr", str(LR),
              "--epochs", str(EPOCHS), "--fanouts", ",".join(map(str, FANOUTS)), "--batch-size", str(BATCH // 4),
-             "--seed", str(seed), "--out", run]
+             "--seed", str(seed), "--overwrite", "--out", run]
     subprocess.run([binary, "--part-json", folder / "graph/g.json", *flags], check=True,
                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     return 100 * json.loads((run / "metrics.jsonl").read_text().splitlines()[-1])["test_acc"]

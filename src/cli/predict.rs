@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use super::output::print;
+use super::resume::absolute;
 use crate::error::{Error, Result};
 use crate::event::{Event, show_note};
 use crate::io::read_input;
@@ -53,6 +54,8 @@ pub(super) fn predict(args: PredictArgs) -> Result<()> {
 /// Predicts, and corrects and smooths the predictions if asked.
 pub(super) fn run(args: PredictArgs, correct_and_smooth: Option<CorrectAndSmooth>) -> Result<()> {
     let mut run = read_config(&args.run)?;
+    // It may have been moved.
+    run.out = absolute(args.run)?;
     run.resident = args.resident;
     run.threads = args.threads.unwrap_or(run.threads);
     run.part_json = args.part_json.unwrap_or(run.part_json);
@@ -62,9 +65,10 @@ pub(super) fn run(args: PredictArgs, correct_and_smooth: Option<CorrectAndSmooth
         None => Prediction::usual(run.task),
     };
     let prediction = args.output.unwrap_or(usual);
+    let weights = args.weights.map(absolute).transpose()?.unwrap_or_else(|| run.out.join(WEIGHTS));
     let config = PredictConfig {
         run,
-        weights: args.weights.unwrap_or_else(|| args.run.join(WEIGHTS)),
+        weights,
         prediction,
         order: args.order,
         correct_and_smooth,

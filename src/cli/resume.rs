@@ -50,7 +50,7 @@ pub(super) fn changed(command: &Command, given: &ArgMatches) -> Option<String> {
 /// Goes on with the run that the flags name.
 pub(super) fn resume(args: RunArgs) -> Result<()> {
     let config = launcher::resumable(&absolute(args.resume.clone().unwrap_or_default())?)?;
-    run(&apply(args, config)?, true)
+    run(&apply(args, config)?, launcher::resume)
 }
 
 /// A run's configuration with what the flags change.

@@ -110,6 +110,9 @@ pub(super) struct TrainArgs {
     /// Folder of results [default: runs/GRAPH-N]
     #[arg(long, value_name = "DIR", help_heading = "Run")]
     out: Option<PathBuf>,
+    /// Replace the results of an earlier run in the folder of results; other files in it stay
+    #[arg(long, help_heading = "Run")]
+    overwrite: bool,
     /// Write a checkpoint every N epochs, for --resume [default: never]
     #[arg(long, value_name = "N", help_heading = "Run")]
     checkpoint_every: Option<u32>,
@@ -137,13 +140,16 @@ pub(super) struct TrainArgs {
 
 /// Trains as the flags say.
 pub(super) fn train(args: TrainArgs, run_args: RunArgs) -> Result<()> {
-    run(&config(args, run_args)?, false)
+    let train = if args.overwrite { launcher::train_over } else { launcher::train };
+    run(&config(args, run_args)?, train)
 }
 
-/// Trains, from a checkpoint on if the run is resumed, and shows how it goes.
-pub(super) fn run(config: &RunConfig, resumed: bool) -> Result<()> {
+/// A way to start a training.
+pub(super) type Start = fn(&RunConfig, &mut dyn FnMut(&Event)) -> Result<()>;
+
+/// Trains, and shows how it goes.
+pub(super) fn run(config: &RunConfig, train: Start) -> Result<()> {
     let console = Console::new(config.epochs);
-    let train = if resumed { launcher::resume } else { launcher::train };
     train(config, &mut |event| match event {
         Event::Note(text) => console.note(text),
         Event::Epoch(report) => console.epoch(report),

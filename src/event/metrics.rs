@@ -1,7 +1,8 @@
 //! `metrics.jsonl`: one JSON object per epoch, and one for the last evaluation.
 
-use std::fs::{File, OpenOptions};
-use std::io::Write;
+use std::fs::{self, File, OpenOptions};
+use std::io::{ErrorKind, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
@@ -19,26 +20,32 @@ pub struct MetricsFile {
 }
 
 impl MetricsFile {
-    /// Starts the file, in place of one from an earlier run.
+    /// Starts the file, which must not exist.
     pub fn create(path: &Path) -> Result<Self> {
-        let file = File::create(path).map_err(|e| Error::io("create", path, e))?;
+        let file = OpenOptions::new().append(true).create_new(true).open(path);
+        let file = file.map_err(|e| Error::io("create", path, e))?;
         Ok(MetricsFile { path: path.to_owned(), file })
     }
 
     /// Goes on behind the line of `epoch`; what was written later is dropped.
+    ///
+    /// # Errors
+    /// If it is a link or something else than a file, or cannot be read or written.
     pub fn resume(path: &Path, epoch: u32) -> Result<Self> {
-        let text = match std::fs::read_to_string(path) {
-            Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
-                return Err(Error::unreadable(path, &e));
+        let text = match fs::symlink_metadata(path) {
+            Ok(found) if !found.is_file() => {
+                return Err(Error::input(path, "", "is not a regular file"));
             }
-            text => text.unwrap_or_default(),
+            Ok(_) => fs::read_to_string(path).map_err(|e| Error::unreadable(path, &e))?,
+            Err(e) if e.kind() == ErrorKind::NotFound => String::new(),
+            Err(e) => return Err(Error::unreadable(path, &e)),
         };
         let kept = AtomicFile::create(path)?;
         for line in text.lines().filter(|line| is_epoch_until(line, epoch)) {
             writeln!(kept.file(), "{line}").map_err(|e| Error::io("write", path, e))?;
         }
         kept.commit()?;
-        let file = OpenOptions::new().append(true).open(path);
+        let file = OpenOptions::new().append(true).custom_flags(libc::O_NOFOLLOW).open(path);
         let file = file.map_err(|e| Error::io("open", path, e))?;
         Ok(MetricsFile { path: path.to_owned(), file })
     }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::array_header::{ArraySpec, safetensors_header};
+use super::checksum::{FilePart, add_checksum};
 use super::row_file::RowFile;
 use crate::error::{Error, Result};
 
@@ -44,12 +45,15 @@ impl ArraysFile {
     ///
     /// # Errors
     /// If it cannot be written, or there is no such part.
-    pub fn write(&self, name: &str, first: u64, bytes: &[u8]) -> Result<()> {
+    pub fn write(&self, name: &str, first: u64, bytes: &[u8]) -> Result<FilePart> {
+        let len = bytes.len() as u64;
         match self.places.get(name) {
-            Some((begin, len)) if first + bytes.len() as u64 <= *len => {
-                self.file.write_rows(begin + first, bytes)
+            Some((begin, all)) if first + len <= *all => {
+                let begin = begin + first;
+                self.file.write_rows(begin, bytes)?;
+                Ok(FilePart { begin, len, crc: crc32fast::hash(bytes) })
             }
-            _ => Err(Error::Internal(format!("{name} has no place for {} bytes", bytes.len()))),
+            _ => Err(Error::Internal(format!("{name} has no place for {len} bytes"))),
         }
     }
 
@@ -57,12 +61,22 @@ impl ArraysFile {
     pub fn finish(self) -> Result<()> {
         self.file.finish(self.len, &[])
     }
+
+    /// As [`finish`](ArraysFile::finish), with the checksum of the file in its header: the value of the text
+    /// [`CHECKSUM`](crate::io::CHECKSUM), for which the header must have a place. `parts` are those of all ranks.
+    ///
+    /// # Errors
+    /// If the file cannot be written, or the parts are not all of it.
+    pub fn finish_with_checksum(mut self, parts: Vec<FilePart>) -> Result<()> {
+        add_checksum(self.file.header_mut(), parts, self.len)?;
+        self.finish()
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::io::Dtype;
+    use crate::io::{CHECKSUM, Dtype, NO_CHECKSUM};
 
     #[test]
     fn parts_come_together_whatever_was_there_before() {
@@ -72,16 +86,24 @@ mod tests {
         let open = || {
             let rows = ArraySpec { name: "rows", dtype: Dtype::F32, shape: &[3, 1] };
             let count = ArraySpec { name: "count", dtype: Dtype::I64, shape: &[] };
-            let metadata = [("key".to_owned(), "text".to_owned())].into();
+            let metadata = [("key", "text"), (CHECKSUM, NO_CHECKSUM)];
+            let metadata = metadata.map(|(key, text)| (key.to_owned(), text.to_owned())).into();
             ArraysFile::open(&path, vec![rows, count], &metadata).unwrap()
         };
-        open().write("rows", 8, &3_f32.to_le_bytes()).unwrap();
+        let last = open().write("rows", 8, &3_f32.to_le_bytes()).unwrap();
         let file = open();
-        file.write("rows", 0, bytemuck::cast_slice(&[1_f32, 2.0])).unwrap();
-        file.write("count", 0, &5_i64.to_le_bytes()).unwrap();
+        let first = file.write("rows", 0, bytemuck::cast_slice(&[1_f32, 2.0])).unwrap();
+        let count = file.write("count", 0, &5_i64.to_le_bytes()).unwrap();
         assert!(file.write("rows", 8, &[0; 5]).is_err());
-        file.finish().unwrap();
+        assert!(open().finish_with_checksum(vec![first, count]).is_err());
+        file.finish_with_checksum(vec![last, first, count]).unwrap();
         let bytes = std::fs::read(&path).unwrap();
+        // As zlib computes it.
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        let place = text.find("\"crc32\":\"").unwrap() + 9;
+        let mut zeroed = bytes.clone();
+        zeroed[place..place + 8].fill(b'0');
+        assert_eq!(text[place..place + 8], format!("{:08x}", crc32fast::hash(&zeroed)));
         let file = safetensors::SafeTensors::deserialize(&bytes).unwrap();
         let rows = file.tensor("rows").unwrap();
         assert_eq!(rows.data(), bytemuck::cast_slice::<f32, u8>(&[1.0, 2.0, 3.0]));

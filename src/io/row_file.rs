@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::OFlags;
 
-use super::atomic::UNFINISHED;
+use super::atomic::{UNFINISHED, replace};
 use crate::error::{Error, Result};
 
 /// Bytes of neighbouring rows written together, about.
@@ -70,8 +70,12 @@ impl RowFile {
         let len = self.header.len() as u64 + rows + trailer.len() as u64;
         let synced = self.file.set_len(len).and_then(|()| self.file.sync_all());
         synced.map_err(|e| Error::io("write", &self.path, e))?;
-        let partial = partial_path(&self.path);
-        std::fs::rename(&partial, &self.path).map_err(|e| Error::io("write", &self.path, e))
+        replace(&partial_path(&self.path), &self.path)
+    }
+
+    /// The header, which must keep its length.
+    pub(super) fn header_mut(&mut self) -> &mut [u8] {
+        &mut self.header
     }
 
     /// Removes what an unfinished run left at the temporary name of `path`.

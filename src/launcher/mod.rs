@@ -5,6 +5,7 @@
 //! and, after a grace period, killed.
 
 mod governor;
+mod last_checkpoint;
 mod limits;
 mod marked_folder;
 mod memory;
@@ -13,6 +14,7 @@ mod plan;
 mod predict;
 mod relations;
 mod reservation;
+mod results_folder;
 mod run_folder;
 mod stall;
 mod supervise;
@@ -26,4 +28,4 @@ pub use plan::{DiskPlan, EpochPlan, MemoryPlan, Plan, plan};
 pub use predict::predict;
 pub use run_folder::RunFolder;
 pub use sweep::{Swept, sweep};
-pub use train::{CONFIG, METRICS, resumable, resume, train};
+pub use train::{CONFIG, METRICS, resumable, resume, train, train_over};

@@ -6,8 +6,10 @@ use crate::data::dgl::PartitionConfig;
 use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::io::{MadeFolders, RowFile};
-use crate::nn::Task;
-use crate::worker::{self, ArrayFormat, NodeOrder, PredictConfig, Prediction, Surroundings};
+use crate::nn::{Task, verify_state_dict};
+use crate::worker::{
+    self, ArrayFormat, NodeOrder, PredictConfig, Prediction, Surroundings, WEIGHTS,
+};
 
 /// Predicts all nodes of a partitioned graph, with one worker process per partition. `observe` gets every event.
 ///
@@ -34,6 +36,7 @@ pub fn predict(config: &PredictConfig, observe: &mut dyn FnMut(&Event)) -> Resul
         return Err(Error::config("--run", problem)
             .with_hint("use predict: the run's model has a layer per edge type"));
     }
+    check_weights(config, observe)?;
     let partitions = PartitionConfig::open(&config.run.part_json)?;
     for note in partitions.notes() {
         observe(&Event::Note(note.clone()));
@@ -54,4 +57,20 @@ pub fn predict(config: &PredictConfig, observe: &mut dyn FnMut(&Event)) -> Resul
         made.keep();
     }
     result
+}
+
+/// Checks that weights are intact and, if they are those of the run, that they come from its configuration.
+fn check_weights(config: &PredictConfig, observe: &mut dyn FnMut(&Event)) -> Result<()> {
+    let (weights, run) = (&config.weights, &config.run);
+    let verified = verify_state_dict(weights)?;
+    if *weights != run.out.join(WEIGHTS) {
+        return Ok(());
+    }
+    if !(run.check_weights(weights)? && verified) {
+        observe(&Event::Note(format!(
+            "{}: says neither its checksum nor the configuration it comes from; it cannot be verified",
+            weights.display()
+        )));
+    }
+    Ok(())
 }

@@ -1,18 +1,18 @@
 //! A training run, from a configuration to a folder of results.
 
-use std::fs;
 use std::io::Write;
 use std::path::Path;
 
+use super::last_checkpoint::{LastCheckpoint, keep_checkpoint};
+use super::results_folder::ResultsFolder;
 use super::workers::run_workers;
 use super::{limits, plan, relations};
 use crate::data::dgl::PartitionConfig;
 use crate::error::{Error, Result};
 use crate::event::{Event, MetricsFile};
-use crate::io::{AtomicFile, MadeFolders, RowFile, open_input, replace};
-use crate::nn::NormKind;
-use crate::train::Checkpoint;
-use crate::worker::{self, CHECKPOINT, RunConfig, Surroundings, pending_checkpoint};
+use crate::io::{AtomicFile, MadeFolders, RowFile};
+use crate::nn::{NormKind, verify_state_dict};
+use crate::worker::{self, RunConfig, Surroundings};
 
 /// The file of a run's configuration in its folder.
 pub const CONFIG: &str = "config.toml";
@@ -21,47 +21,66 @@ pub const METRICS: &str = "metrics.jsonl";
 
 /// Trains a model with one worker process per partition. `observe` gets every event.
 ///
-/// Writes `config.toml`, `metrics.jsonl`, `model.safetensors` and, if asked for, `checkpoint.safetensors` into `config.out`.
-/// What an earlier run left there stays until the first epoch is complete.
+/// Writes `config.toml`, `metrics.jsonl`, `model.safetensors` and, if asked for, `checkpoint.safetensors` and
+/// `checkpoint.previous.safetensors` into `config.out`, a folder that is new or empty.
 ///
 /// # Errors
-/// If the input or the configuration is wrong, a worker fails, or the run is interrupted. No process is left behind, and no
-/// spill file.
+/// If the folder holds anything, the input or the configuration is wrong, a worker fails, or the run is interrupted. No process is
+/// left behind, and no spill file.
 pub fn train(config: &RunConfig, observe: &mut dyn FnMut(&Event)) -> Result<()> {
-    run(config, None, observe)
+    run(config, Start::New { overwrite: false }, observe)
+}
+
+/// As [`train`], into a folder that may hold the results of an earlier run. They stay until the first epoch is complete; then they are
+/// removed, and nothing else in the folder.
+///
+/// # Errors
+/// As [`train`].
+pub fn train_over(config: &RunConfig, observe: &mut dyn FnMut(&Event)) -> Result<()> {
+    run(config, Start::New { overwrite: true }, observe)
+}
+
+/// How a run begins.
+enum Start {
+    /// With the first epoch. `overwrite` replaces the results of an earlier run.
+    New { overwrite: bool },
+    /// Likewise, in a folder that is taken already.
+    Taken(Option<ResultsFolder>),
+    /// Behind a checkpoint.
+    Resumed(ResultsFolder, LastCheckpoint),
 }
 
 /// The configuration that the last checkpoint in a run's folder was written with; results go to that folder.
 ///
 /// # Errors
-/// If there is no checkpoint.
+/// If there is no checkpoint, or none that is intact.
 pub fn resumable(folder: &Path) -> Result<RunConfig> {
-    let path = folder.join(CHECKPOINT);
-    let config = Checkpoint::open(&path)?.config;
-    Ok(RunConfig { out: folder.to_owned(), ..RunConfig::from_toml(&path, &config)? })
+    let LastCheckpoint { path, checkpoint, .. } = LastCheckpoint::find(folder)?;
+    Ok(RunConfig { out: folder.to_owned(), ..RunConfig::from_toml(&path, &checkpoint.config)? })
 }
 
-/// Goes on with a run from its last checkpoint; what comes out has the bits of a run that was never stopped. Of its
-/// [`resumable`] configuration, the number of epochs, folders, threads and residents may be changed.
+/// Goes on with a run from its last checkpoint, or from the one before if the last one is damaged; what comes out has the bits of a
+/// run that was never stopped. Of its [`resumable`] configuration, the number of epochs, folders, threads and residents may be
+/// changed.
 ///
 /// # Errors
 /// As [`train`]; if the checkpoint has more epochs than the configuration.
 pub fn resume(config: &RunConfig, observe: &mut dyn FnMut(&Event)) -> Result<()> {
-    let progress = Checkpoint::open(&config.out.join(CHECKPOINT))?.progress;
-    if progress.epoch > config.epochs {
-        let problem = format!("is {}, but the run has had {}", config.epochs, progress.epoch);
+    let folder = ResultsFolder::for_resumed_run(&config.out)?;
+    let last = LastCheckpoint::find(&config.out)?;
+    let epoch = last.checkpoint.progress.epoch;
+    if epoch > config.epochs {
+        let problem = format!("is {}, but the run has had {epoch}", config.epochs);
         return Err(Error::config("--epochs", problem));
     }
-    AtomicFile::remove_leftovers(&config.out)?;
-    observe(&Event::Note(format!("going on after epoch {}", progress.epoch)));
-    run(config, Some(progress.epoch), observe)
+    for note in &last.notes {
+        observe(&Event::Note(note.clone()));
+    }
+    observe(&Event::Note(format!("going on after epoch {epoch}")));
+    run(config, Start::Resumed(folder, last), observe)
 }
 
-fn run(
-    config: &RunConfig,
-    resumed_after: Option<u32>,
-    observe: &mut dyn FnMut(&Event),
-) -> Result<()> {
+fn run(config: &RunConfig, start: Start, observe: &mut dyn FnMut(&Event)) -> Result<()> {
     let partitions = PartitionConfig::open(&config.part_json)?;
     for note in partitions.notes() {
         observe(&Event::Note(note.clone()));
@@ -76,26 +95,50 @@ fn run(
         let layers = config.model.num_graphs();
         sampling.sampler(layers, partitions.book(), config.relations.is_some())?;
     }
+    // A folder that exists is looked at before the run is planned, a new one is made only if the run fits. A step that is
+    // written elsewhere leaves the folder alone.
+    let new = |overwrite| match config.dump_step {
+        Some(_) => Ok(None),
+        None => ResultsFolder::for_new_run(&config.out, overwrite).map(Some),
+    };
+    let start = match start {
+        Start::New { overwrite } if config.out.exists() => Start::Taken(new(overwrite)?),
+        start => start,
+    };
     let planned = plan::check(config, &partitions, observe)?;
     let mut made = vec![MadeFolders::create(&config.out, "--out")?];
+    let (folder, last) = match start {
+        Start::New { overwrite } => (new(overwrite)?, None),
+        Start::Taken(folder) => (folder, None),
+        Start::Resumed(folder, last) => (Some(folder), Some(last)),
+    };
     if let Some(path) = &config.dump_step {
         made.push(MadeFolders::create_for(path, "--dump-step")?);
     }
+    if let Some(note) = folder.as_ref().and_then(|folder| folder.note.as_ref()) {
+        observe(&Event::Note(note.clone()));
+    }
+    let resumed_after = last.as_ref().map(|last| last.checkpoint.progress.epoch);
+    let mut last_is_damaged = last.as_ref().is_some_and(LastCheckpoint::is_previous);
+    let resumed_from = last.as_ref().map(|last| last.path.as_path());
     let (mut complete, mut saved) = (resumed_after, resumed_after);
     let mut results = None;
-    let work = |here: Surroundings<'_>| worker::train(here, config, resumed_after.is_some());
+    let work = |here: Surroundings<'_>| worker::train(here, config, resumed_from);
     let result = run_workers(config, &partitions, None, planned, &work, &mut |event, peak| {
         match &event {
             Event::Epoch(report) => {
                 complete = Some(report.epoch);
-                results_of(config, resumed_after, &mut results)?.epoch(report, peak)?;
+                results_of(config, folder.as_ref(), resumed_after, &mut results)?
+                    .epoch(report, peak)?;
             }
             Event::Evaluation(report) => {
-                results_of(config, resumed_after, &mut results)?.evaluation(report, peak)?;
+                results_of(config, folder.as_ref(), resumed_after, &mut results)?
+                    .evaluation(report, peak)?;
             }
             Event::Checkpoint(epoch) => {
                 saved = Some(*epoch);
-                replace(&pending_checkpoint(&config.out, *epoch), &config.out.join(CHECKPOINT))?;
+                keep_checkpoint(&config.out, *epoch, last_is_damaged)?;
+                last_is_damaged = false;
             }
             Event::Note(_) | Event::Usage(_) | Event::Failed(_) => {}
         }
@@ -105,7 +148,7 @@ fn run(
     if matches!(result, Err(Error::Interrupted)) && config.checkpoint_every.is_some() {
         observe(&Event::Note(how_to_resume(&config.out, complete, saved)));
     }
-    if result.is_err() {
+    if result.is_err() && folder.is_some() {
         AtomicFile::remove_leftovers(&config.out)?;
     }
     if let (Err(_), Some(path)) = (&result, &config.dump_step) {
@@ -133,29 +176,23 @@ fn how_to_resume(out: &Path, complete: Option<u32>, saved: Option<u32>) -> Strin
 /// The metrics of the run; when there are first ones, its files take the place of those of an earlier run.
 fn results_of<'m>(
     config: &RunConfig,
+    folder: Option<&ResultsFolder>,
     resumed_after: Option<u32>,
     metrics: &'m mut Option<MetricsFile>,
 ) -> Result<&'m mut MetricsFile> {
     if let Some(metrics) = metrics {
         return Ok(metrics);
     }
+    if let (Some(folder), None) = (folder, resumed_after) {
+        folder.clear()?;
+    }
     write_config(config)?;
     let path = config.out.join(METRICS);
-    let file = if let Some(epoch) = resumed_after {
-        MetricsFile::resume(&path, epoch)?
-    } else {
-        remove(&config.out.join(CHECKPOINT))?;
-        MetricsFile::create(&path)?
+    let file = match resumed_after {
+        Some(epoch) => MetricsFile::resume(&path, epoch)?,
+        None => MetricsFile::create(&path)?,
     };
     Ok(metrics.insert(file))
-}
-
-/// Removes the checkpoint of an earlier run.
-fn remove(path: &Path) -> Result<()> {
-    match fs::remove_file(path) {
-        Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(Error::io("remove", path, e)),
-        _ => Ok(()),
-    }
 }
 
 /// Refuses what does not go together.
@@ -202,7 +239,7 @@ pub(super) fn check(config: &RunConfig) -> Result<()> {
         }
     }
     if let Some(path) = &config.init_params {
-        open_input(path).map_err(|e| Error::unreadable(path, &e))?;
+        verify_state_dict(path)?;
     }
     if let Some(path) = &config.dump_step {
         RowFile::remove_partial(path)?;

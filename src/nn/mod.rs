@@ -72,5 +72,7 @@ pub use sgc::Sgc;
 pub(crate) use shared_arrays::{SharedArray, write_arrays};
 pub use sign::Sign;
 pub use stack::Stack;
-pub use state_dict::{load_state_dict, save_state_dict, state_dict_text, stored_out_feats};
+pub use state_dict::{
+    load_state_dict, save_state_dict, state_dict_text, stored_out_feats, verify_state_dict,
+};
 pub use task::Task;

@@ -53,6 +53,22 @@ impl OptimizerConfig {
         *self.rate()
     }
 
+    /// Whether it has a first moment (momentum, with SGD) after a step.
+    pub fn has_first(self) -> bool {
+        match self {
+            OptimizerConfig::Sgd { momentum, .. } => momentum != 0.0,
+            OptimizerConfig::Adam { .. } | OptimizerConfig::AdamW { .. } => true,
+        }
+    }
+
+    /// Whether it has a second moment after a step.
+    pub fn has_second(self) -> bool {
+        match self {
+            OptimizerConfig::Sgd { .. } => false,
+            OptimizerConfig::Adam { .. } | OptimizerConfig::AdamW { .. } => true,
+        }
+    }
+
     fn rate(&mut self) -> &mut f64 {
         match self {
             OptimizerConfig::Sgd { lr, .. }
@@ -107,6 +123,11 @@ impl Optimizer {
     /// What it remembers now. The next step changes it in place, or a copy while somebody has this.
     pub fn state(&self) -> OptimizerState {
         self.state.clone()
+    }
+
+    /// Which update rule, and its constants.
+    pub fn config(&self) -> OptimizerConfig {
+        self.config
     }
 
     /// Goes on from a state.

@@ -8,7 +8,7 @@ use safetensors::tensor::{Dtype, Metadata, TensorInfo};
 use tch::{Kind, Tensor};
 
 use crate::error::{Error, Result};
-use crate::io::open_input;
+use crate::io::{CHECKSUM, is_intact, open_input};
 use crate::tensor;
 
 /// An open file whose header has been read.
@@ -45,6 +45,31 @@ impl SafetensorsFile {
             return Err(wrong("its length is not what its header says"));
         }
         Ok(SafetensorsFile { path: path.to_owned(), file, header, data })
+    }
+
+    /// Compares the whole file with the checksum in its header. `false` if it has none: it was written by an earlier version or by
+    /// another program.
+    ///
+    /// # Errors
+    /// If the file is damaged, or cannot be read.
+    pub(crate) fn verify(&self) -> Result<bool> {
+        let stored = self.text(CHECKSUM);
+        if stored.is_empty() {
+            return Ok(false);
+        }
+        let unreadable = |e: std::io::Error| Error::unreadable(&self.path, &e);
+        let mut front = vec![0; self.data as usize];
+        self.file.read_exact_at(&mut front, 0).map_err(unreadable)?;
+        if is_intact(&self.file, front, stored).map_err(unreadable)? {
+            return Ok(true);
+        }
+        let hint = "restore it from a copy; a program that changes such a file leaves out the text crc32 of its header";
+        Err(self.wrong("", "is damaged: its content does not have its checksum").with_hint(hint))
+    }
+
+    /// The keys of all texts of the header.
+    pub(crate) fn text_keys(&self) -> impl Iterator<Item = &str> {
+        self.header.metadata().iter().flat_map(|texts| texts.keys()).map(String::as_str)
     }
 
     /// A text of the header, "" if there is none.

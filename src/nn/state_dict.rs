@@ -86,6 +86,15 @@ pub fn state_dict_text(path: &Path, key: &str) -> Result<String> {
     Ok(open(path)?.text(key).to_owned())
 }
 
+/// Compares a file of weights with its checksum. `false` if it has none: it was written by an earlier version or by another
+/// program.
+///
+/// # Errors
+/// If the file is damaged, cannot be read or is no safetensors file.
+pub fn verify_state_dict(path: &Path) -> Result<bool> {
+    open(path)?.verify()
+}
+
 /// Replaces learned rows by those of a file; only this rank's are read.
 pub(super) fn load_rows(file: &SafetensorsFile, learned: &dyn LearnedRows) -> Result<()> {
     check_shape(file, learned.key(), &learned.shape().map(|side| side as i64))?;

@@ -1,6 +1,8 @@
 //! Checkpoints: everything a training needs to go on as if it had not stopped.
 
-use std::path::Path;
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use tch::{Kind, Tensor};
@@ -9,6 +11,7 @@ use super::early_stopping::BestEpoch;
 use crate::comm::{Hooks, ProcessGroup};
 use crate::error::{Error, Result};
 use crate::graph::TypeNodes;
+use crate::io::CHECKSUM;
 use crate::nn::{LearningRate, SafetensorsFile, SharedArray, write_arrays};
 
 const CONFIG: &str = "config";
@@ -37,7 +40,10 @@ pub struct Checkpoint {
     pub config: String,
     /// How far it has come.
     pub progress: Progress,
+    path: PathBuf,
     file: SafetensorsFile,
+    /// The tensors that were read.
+    read: RefCell<BTreeSet<String>>,
 }
 
 /// A rank's part of a matrix with a row per node of a type.
@@ -85,20 +91,32 @@ impl Checkpoint {
         })?;
         let progress = serde_json::from_str(file.text(PROGRESS))
             .map_err(|e| Error::input(path, "", format!("is not a checkpoint: {e}")))?;
-        Ok(Checkpoint { config: file.text(CONFIG).to_owned(), progress, file })
+        let (config, path) = (file.text(CONFIG).to_owned(), path.to_owned());
+        Ok(Checkpoint { config, progress, path, file, read: RefCell::default() })
     }
 
-    /// A tensor's part of this size: all of it, or this rank's rows. `None` if there is no such tensor.
+    /// Compares the whole file with its checksum, before anything of it is used. `false` if it has none, as those of earlier versions.
     ///
     /// # Errors
-    /// If it is of another type or size.
-    pub(super) fn tensor(
-        &self,
-        name: &str,
-        size: &[i64],
-        part: Option<Part>,
-    ) -> Result<Option<Tensor>> {
-        let Some(shape) = self.file.shape(name) else { return Ok(None) };
+    /// If the file is damaged.
+    pub fn verify(&self) -> Result<bool> {
+        let verified = self.file.verify()?;
+        // Earlier versions wrote two texts.
+        if !verified && self.file.text_keys().any(|key| key != CONFIG && key != PROGRESS) {
+            let problem = format!("is damaged: its header has unknown texts, and no {CHECKSUM}");
+            return Err(Error::input(&self.path, "", problem));
+        }
+        Ok(verified)
+    }
+
+    /// A tensor's part of this size: all of it, or this rank's rows.
+    ///
+    /// # Errors
+    /// If there is no such tensor, or it is of another type or size.
+    pub(super) fn tensor(&self, name: &str, size: &[i64], part: Option<Part>) -> Result<Tensor> {
+        let missing = || self.file.wrong(name, "is missing, but the run needs it to go on");
+        let shape = self.file.shape(name).ok_or_else(missing)?;
+        self.read.borrow_mut().insert(name.to_owned());
         let expected = match part {
             Some(part) => part.shape().map(|side| side as i64).to_vec(),
             None => size.to_vec(),
@@ -115,6 +133,18 @@ impl Checkpoint {
         if value.kind() != Kind::Float {
             return Err(self.file.wrong(name, "is not of float32"));
         }
-        Ok(Some(value.f_view(size)?))
+        Ok(value.f_view(size)?)
+    }
+
+    /// Checks that every tensor was read.
+    ///
+    /// # Errors
+    /// If there is one that the run has no use for.
+    pub(super) fn check_all_read(&self) -> Result<()> {
+        let read = self.read.borrow();
+        match self.file.names().iter().find(|name| !read.contains(*name)) {
+            Some(name) => Err(self.file.wrong(name, "is nothing that the run has")),
+            None => Ok(()),
+        }
     }
 }

@@ -5,7 +5,7 @@ use tch::{Kind, Tensor};
 use super::checkpoint::{Checkpoint, Part};
 use super::forward::Forward;
 use super::stored_rows::StoredRows;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::io::Dtype;
 use crate::kernels::{first_not_finite, first_not_finite_f64};
 use crate::nn::{LearnedRows, NodeEmbedding, Optimizer, OptimizerState, SharedArray};
@@ -171,24 +171,25 @@ impl<'a> TrainedSet<'a> {
         let take = |name: &str, size: &[i64]| {
             checkpoint.tensor(&format!("{}{name}", self.prefix), size, self.part(size))
         };
-        let missing = || Error::config("--resume", "the checkpoint has no parameters");
-        self.set(take("parameters", &size)?.ok_or_else(missing)?)?;
+        self.set(take("parameters", &size)?)?;
         if let Some(optimizer) = optimizer {
-            optimizer.set_state(OptimizerState {
-                step: checkpoint.progress.optimizer_steps,
-                first: take("optimizer.first", &size)?
-                    .map(|value| manager.track("first-moment", value)),
-                second: take("optimizer.second", &size)?
-                    .map(|value| manager.track("second-moment", value)),
-            });
+            let step = checkpoint.progress.optimizer_steps;
+            let moment = |has: bool, name: &str, label: &str| -> Result<Option<PointerTensor>> {
+                let value = (has && step > 0).then(|| take(name, &size)).transpose()?;
+                Ok(value.map(|value| manager.track(label, value)))
+            };
+            let config = optimizer.config();
+            let first = moment(config.has_first(), "optimizer.first", "first-moment")?;
+            let second = moment(config.has_second(), "optimizer.second", "second-moment")?;
+            optimizer.set_state(OptimizerState { step, first, second });
         }
         if let Values::Stored(rows) = self.values {
             for (name, state) in rows.states() {
-                let own = take(name, &[size[0], state.width()])?;
-                state.set_rows(&own.ok_or_else(missing)?)?;
+                state.set_rows(&take(name, &[size[0], state.width()])?)?;
             }
         }
-        let best = take("best.parameters", &size)?;
+        let has_best = checkpoint.progress.best.is_some();
+        let best = has_best.then(|| take("best.parameters", &size)).transpose()?;
         Ok(best.map(|value| manager.track("best-weights", value)))
     }
 }

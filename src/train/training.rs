@@ -135,12 +135,10 @@ impl<'a> Training<'a> {
         for set in &sets {
             best.extend(set.set_state(checkpoint, optimizers.next(), manager)?);
         }
-        let all = (best.len() == sets.len()).then_some(best);
-        if let (Some(early_stopping), Some(epoch), Some(weights)) =
-            (&mut self.early_stopping, progress.best, all)
-        {
-            early_stopping.set_best(epoch, weights);
+        if let (Some(early_stopping), Some(epoch)) = (&mut self.early_stopping, progress.best) {
+            early_stopping.set_best(epoch, best);
         }
+        checkpoint.check_all_read()?;
         self.learning_rate = progress.learning_rate;
         self.epoch = progress.epoch;
         if sets.iter().any(|set| set.parameters().is_none()) {

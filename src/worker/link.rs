@@ -1,6 +1,7 @@
 //! A rank's part of a training that predicts edges.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -44,7 +45,7 @@ pub struct LinkConfig {
 /// Trains a model whose rows, as wide as its hidden layers, are compared in pairs.
 pub(super) fn train_link(
     here: Surroundings<'_>,
-    (config, resumed): (&RunConfig, bool),
+    (config, resumed): (&RunConfig, Option<&Path>),
     (link, sampling): (&LinkConfig, &SamplingConfig),
 ) -> Result<()> {
     let setup = RankSetup::new(here, config)?;
@@ -77,7 +78,8 @@ pub(super) fn train_link(
     setup.manager.callback_func()?;
     if finite {
         let ranks = (&*setup.group, &*setup.manager);
-        save_state_dict(&config.out.join(WEIGHTS), &parameters, &[], &BTreeMap::new(), ranks)?;
+        let texts = BTreeMap::from([config.text_of_weights()?]);
+        save_state_dict(&config.out.join(WEIGHTS), &parameters, &[], &texts, ranks)?;
     }
     drop((loaders, parameters, whole));
     setup.end()

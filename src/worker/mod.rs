@@ -15,6 +15,7 @@ mod sampled;
 mod step_dump;
 mod train;
 mod usage;
+mod weights_config;
 mod whole_graph;
 
 pub use budget::MemoryBudget;
@@ -24,5 +25,5 @@ pub use link::{LinkConfig, PairScore};
 pub use on_nan::OnNan;
 pub use predict::{ArrayFormat, NodeOrder, PredictConfig, Prediction, predict};
 pub use rank::{RankSetup, Surroundings};
-pub use train::{CHECKPOINT, WEIGHTS, pending_checkpoint, train};
+pub use train::{CHECKPOINT, PREVIOUS_CHECKPOINT, WEIGHTS, pending_checkpoint, train};
 pub use usage::measured;

@@ -35,8 +35,11 @@ pub const WEIGHTS: &str = "model.safetensors";
 /// The file of a run's last checkpoint in its folder.
 pub const CHECKPOINT: &str = "checkpoint.safetensors";
 
-/// Trains, from the run's checkpoint on if it is resumed.
-pub fn train(here: Surroundings<'_>, config: &RunConfig, resumed: bool) -> Result<()> {
+/// The file of the checkpoint before the last one: if that is damaged, an interval is lost, and not the run.
+pub const PREVIOUS_CHECKPOINT: &str = "checkpoint.previous.safetensors";
+
+/// Trains, from a checkpoint on if the run is resumed from one.
+pub fn train(here: Surroundings<'_>, config: &RunConfig, resumed: Option<&Path>) -> Result<()> {
     if let Some(how) = config.link.as_ref().zip(config.sampling.as_ref()) {
         return train_link(here, (config, resumed), how);
     }
@@ -52,7 +55,7 @@ pub fn train(here: Surroundings<'_>, config: &RunConfig, resumed: bool) -> Resul
 fn train_whole(
     setup: &RankSetup,
     here: Surroundings<'_>,
-    (config, resumed): (&RunConfig, bool),
+    (config, resumed): (&RunConfig, Option<&Path>),
 ) -> Result<()> {
     let whole = WholeGraph::new(setup, config)?;
     let stored = config.init_params.as_ref().map(|path| stored_out_feats(path, &config.model));
@@ -115,7 +118,7 @@ fn train_whole(
 fn train_relations(
     setup: &RankSetup,
     here: Surroundings<'_>,
-    (config, resumed): (&RunConfig, bool),
+    (config, resumed): (&RunConfig, Option<&Path>),
     relations: &Relations,
 ) -> Result<()> {
     let hetero = HeteroGraph::new(setup, config, relations)?;
@@ -202,7 +205,7 @@ struct Results<'r> {
 fn run(
     trainer: &Trainer<'_>,
     here: Surroundings<'_>,
-    (config, resumed): (&RunConfig, bool),
+    (config, resumed): (&RunConfig, Option<&Path>),
     samples: Option<SampledTrainer<'_>>,
     results: &Results<'_>,
 ) -> Result<()> {
@@ -213,7 +216,9 @@ fn run(
         }
         let (ranks, learned) = ((trainer.group, &**trainer.manager), trainer.forward.all_rows());
         let path = config.out.join(WEIGHTS);
-        return save_state_dict(&path, trainer.parameters, &learned, &results.texts, ranks);
+        let mut texts = results.texts.clone();
+        texts.extend([config.text_of_weights()?]);
+        return save_state_dict(&path, trainer.parameters, &learned, &texts, ranks);
     };
     let Results { nodes, all_rows, .. } = results;
     let dump = StepDump::open(path, trainer, nodes.total)?;
@@ -222,17 +227,17 @@ fn run(
     dump.finish(trainer, &step)
 }
 
-/// The epochs of a training, from the run's checkpoint on if it is resumed, and the evaluation at the end. Gives whether there
+/// The epochs of a training, from a checkpoint on if the run is resumed from one, and the evaluation at the end. Gives whether there
 /// are weights to be kept: a run that goes on with a model that is not finite has none.
 pub(super) fn run_epochs(
     mut training: Training<'_>,
     here: Surroundings<'_>,
-    (config, resumed): (&RunConfig, bool),
+    (config, resumed): (&RunConfig, Option<&Path>),
     manager: &PartitionDataManager,
 ) -> Result<bool> {
     let tell = |event| if here.rank == 0 { here.events.send(event) } else { Ok(()) };
-    if resumed {
-        training.set_state(&Checkpoint::open(&config.out.join(CHECKPOINT))?)?;
+    if let Some(path) = resumed {
+        training.set_state(&Checkpoint::open(path)?)?;
     }
     let mut noted = false;
     let mut diverged = |training: &Training<'_>, divergence: Divergence| match config.on_nan {

@@ -16,7 +16,7 @@ fn sar(folder: &Path, flags: &str) -> Command {
 fn train(folder: &Path, flags: &str) -> Command {
     let mut command = sar(folder, flags);
     command.arg("--part-json").arg(repository("data/karate/karate.json"));
-    command.arg("--out").arg(folder.join("run"));
+    command.arg("--overwrite").arg("--out").arg(folder.join("run"));
     command
 }
 

@@ -14,7 +14,7 @@ fn train(folder: &Path, flags: &[&str]) -> assert_cmd::assert::Assert {
         .unwrap()
         .arg("--part-json")
         .arg(repository("data/karate/karate.json"))
-        .args(["--epochs", "2", "--layers", "2", "--hidden", "8", "--out"])
+        .args(["--epochs", "2", "--layers", "2", "--hidden", "8", "--overwrite", "--out"])
         .arg(folder.join("run"))
         .arg("--spill-dir")
         .arg(folder.join("spill"))

@@ -24,6 +24,7 @@ pub(crate) fn repartitioned(folder: &Path, parts: usize, method: &str) -> PathBu
 pub(crate) fn train(graph: &Path, folder: &Path, flags: &str) -> Command {
     let mut command = Command::cargo_bin("sar-single").unwrap();
     command.arg("--part-json").arg(graph).arg("--out").arg(folder.join("run"));
+    command.arg("--overwrite");
     command.arg("--spill-dir").arg(folder.join("spill")).args(flags.split_whitespace());
     command.args(["--hidden", "6", "--layers", "2"]);
     command

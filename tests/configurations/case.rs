@@ -4,9 +4,12 @@ use std::collections::BTreeSet;
 use std::fmt::Debug;
 use std::iter::successors;
 
-use sar::data::{DataKeys, Normalize};
+use sar::data::{DataKeys, EdgeSplit, Normalize};
 use sar::io::IoMode;
-use sar::nn::{JumpMode, ModelConfig, ModelKind, NormKind, OptimizerConfig, RelationMerge, Task};
+use sar::nn::{
+    JumpMode, ModelConfig, ModelKind, NormKind, OptimizerConfig, RelationMerge, SageAggregator,
+    Task,
+};
 use sar::spill::{ComputeDtype, SpillDtype};
 use sar::tape::Policy;
 use sar::train::{Reduce, SamplingConfig};
@@ -141,7 +144,7 @@ fn start(kind: ModelKind, mode: Mode) -> RunConfig {
     config.relations = by_relation.then(|| Relations { merge: RelationMerge::Sum, target: None });
     if matches!(mode, Mode::Sampled | Mode::Link | Mode::SampledRelations) {
         config.sampling = Some(SamplingConfig {
-            fanouts: fanouts(&[]).remove(0),
+            fanouts: fanouts(2, &[]).remove(0),
             replace: false,
             edge_probability: None,
             batch_size: 4,
@@ -208,7 +211,10 @@ fn choose(config: &mut RunConfig, turn: usize, seen: &mut Values) {
             epochs: [config.epochs],
             sampling: match &config.sampling {
                 None => vec![None],
-                Some(sampling) => samplings(sampling, hetero).into_iter().map(Some).collect(),
+                Some(sampling) => {
+                    let layers = config.model.num_graphs();
+                    samplings(sampling, layers, hetero).into_iter().map(Some).collect()
+                }
             },
             link: match &config.link {
                 None => vec![None],
@@ -262,15 +268,16 @@ fn relations_of(base: &Relations) -> Vec<Relations> {
     vary!(base, Relations { merge: all::<RelationMerge>(), target: [] })
 }
 
-fn samplings(base: &SamplingConfig, hetero: bool) -> Vec<SamplingConfig> {
+fn samplings(base: &SamplingConfig, layers: usize, hetero: bool) -> Vec<SamplingConfig> {
     let etypes: &[&str] = match hetero {
         true => &["writes", "of", "paper:links:paper", "paper:links:author"],
         false => &["_E"],
     };
+    let base = SamplingConfig { fanouts: fanouts(layers, etypes).remove(0), ..base.clone() };
     vary!(
         base,
         SamplingConfig {
-            fanouts: fanouts(etypes),
+            fanouts: fanouts(layers, etypes),
             replace: [true],
             edge_probability: [Some("weight".to_owned())],
             batch_size: [3],
@@ -303,6 +310,12 @@ fn runs(config: &RunConfig) -> bool {
     let masks_of_nodes = config.keys.train_mask.is_some()
         || config.keys.val_mask.is_some()
         || config.keys.test_mask.is_some();
+    // Masks name no validation edges.
+    let judged = config.patience.is_some() || config.schedule.needs_validation();
+    let of_masks = match &config.link {
+        Some(LinkConfig { split: EdgeSplit::Masks { val: None, .. }, .. }) => !judged,
+        _ => true,
+    };
     let of_link = config.link.is_none()
         || (config.task == Task::Classification
             && config.class_weights.is_none()
@@ -314,6 +327,9 @@ fn runs(config: &RunConfig) -> bool {
         matches!(config.optimizer, OptimizerConfig::Sgd { momentum, .. } if momentum != 0.0);
     let narrow =
         config.compute_dtype == ComputeDtype::F32 || config.spill_dtype == SpillDtype::Bf16;
+    // A maximum is not weighted.
+    let of_pool =
+        !matches!(kind, ModelKind::Sage { aggregator: SageAggregator::Pool, edge_weights: true });
     let of_batches = !(config.mfg && norm == NormKind::Batch);
     of_stack
         && of_relations
@@ -323,4 +339,6 @@ fn runs(config: &RunConfig) -> bool {
         && !momentum
         && narrow
         && of_batches
+        && of_pool
+        && of_masks
 }

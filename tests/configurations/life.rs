@@ -1,6 +1,7 @@
 //! A run is trained, killed, resumed and predicted, whatever its configuration: its weights are those of a run that nothing stopped.
 
 use std::fs;
+use std::panic::catch_unwind;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::sync::Mutex;
@@ -113,14 +114,19 @@ fn live(case: &Case) {
 fn every_run_goes_on_to_the_same_bits_and_is_predicted() {
     let cases = cases();
     let next = Mutex::new(cases.iter());
+    let failed = Mutex::new(Vec::new());
     let one = || loop {
         let case = next.lock().unwrap().next();
         let Some(case) = case else { return };
-        live(case);
+        if catch_unwind(|| live(case)).is_err() {
+            failed.lock().unwrap().push(&case.name);
+        }
     };
     std::thread::scope(|scope| {
         for _ in 0..std::thread::available_parallelism().map_or(2, usize::from) {
             scope.spawn(one);
         }
     });
+    let failed = failed.into_inner().unwrap();
+    assert!(failed.is_empty(), "of {} cases: {failed:#?}", cases.len());
 }

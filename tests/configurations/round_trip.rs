@@ -29,7 +29,7 @@ fn variations(base: &RunConfig) -> Vec<RunConfig> {
     let texts = || [Some(String::new()), Some("_N/\"a\" = 'b'\n#[model]".to_owned())];
     let paths = || [Some(PathBuf::from("a")), Some(PathBuf::from("/b\\c\n"))];
     let sampling = SamplingConfig {
-        fanouts: fanouts(&[]).remove(0),
+        fanouts: fanouts(2, &[]).remove(0),
         replace: false,
         edge_probability: None,
         batch_size: 1,
@@ -88,7 +88,7 @@ fn variations(base: &RunConfig) -> Vec<RunConfig> {
             sampling: vary!(
                 sampling,
                 SamplingConfig {
-                    fanouts: fanouts(&["a:b:c", "d"]),
+                    fanouts: fanouts(2, &["a:b:c", "d"]),
                     replace: [true],
                     edge_probability: texts(),
                     batch_size: [1 << 40],

@@ -56,8 +56,8 @@ pub(crate) fn settings(kind: ModelKind) -> Vec<ModelKind> {
             let kinds = regularizers().into_iter();
             kinds.map(|regularizer| ModelKind::Rgcn { regularizer }).collect()
         }
-        ModelKind::Appnp { hops: _, alpha: _, edge_weights: _ } => pairs(&[1, 3], &weights)
-            .map(|(hops, edge_weights)| ModelKind::Appnp { hops, alpha: 0.125, edge_weights })
+        ModelKind::Appnp { hops: _, alpha: _, edge_weights: _ } => pairs(&[0.125, 0.5], &weights)
+            .map(|(alpha, edge_weights)| ModelKind::Appnp { hops: 2, alpha, edge_weights })
             .collect(),
         ModelKind::Sgc { hops: _, edge_weights: _ } => pairs(&[1, 3], &weights)
             .map(|(hops, edge_weights)| ModelKind::Sgc { hops, edge_weights })
@@ -86,11 +86,11 @@ pub(crate) fn optimizers() -> Vec<OptimizerConfig> {
             Some(OptimizerConfig::Adam { lr, weight_decay })
         }
         OptimizerConfig::Adam { lr, weight_decay: _ } => {
-            Some(OptimizerConfig::AdamW { lr, weight_decay: 1e-300 })
+            Some(OptimizerConfig::AdamW { lr, weight_decay: 1e-9 })
         }
         OptimizerConfig::AdamW { lr: _, weight_decay: _ } => None,
     };
-    let first = OptimizerConfig::Sgd { lr: 0.1 + 0.2, momentum: 0.0, weight_decay: 5e-4 };
+    let first = OptimizerConfig::Sgd { lr: 0.01 + 0.02, momentum: 0.0, weight_decay: 5e-4 };
     successors(Some(first), following).collect()
 }
 
@@ -122,24 +122,23 @@ pub(crate) fn splits() -> Vec<EdgeSplit> {
     let following = |one: &EdgeSplit| match one {
         EdgeSplit::Fractions { val: _, test: _ } => {
             let key = "weight".to_owned();
-            let (train, val) = (key.clone(), Some(key));
-            Some(EdgeSplit::Masks { train, val, test: None })
+            Some(EdgeSplit::Masks { train: key, val: None, test: None })
         }
         EdgeSplit::Masks { train: _, val: _, test: _ } => None,
     };
     successors(Some(EdgeSplit::Fractions { val: 0.25, test: 0.125 }), following).collect()
 }
 
-/// For two layers of a graph with these edge types.
-pub(crate) fn fanouts(etypes: &[&str]) -> Vec<Fanouts> {
+/// For so many layers, on a graph with these edge types.
+pub(crate) fn fanouts(layers: usize, etypes: &[&str]) -> Vec<Fanouts> {
     let following = |one: &Fanouts| match one {
         Fanouts::Same(_) => {
-            let list = |etype: &&str| ((*etype).to_owned(), vec![2, -1]);
+            let list = |etype: &&str| ((*etype).to_owned(), vec![-1; layers]);
             Some(Fanouts::ByEtype(etypes.iter().map(list).collect()))
         }
         Fanouts::ByEtype(_) => None,
     };
-    successors(Some(Fanouts::Same(vec![3, 4])), following).collect()
+    successors(Some(Fanouts::Same(vec![3; layers])), following).collect()
 }
 
 fn pairs<A: Clone, B: Clone>(a: &[A], b: &[B]) -> impl Iterator<Item = (A, B)> {

@@ -78,7 +78,7 @@ fn a_run_that_cannot_start_leaves_earlier_results_alone() {
     fs::write(out.join("metrics.jsonl"), "earlier").unwrap();
     fs::write(out.join("model.safetensors"), "earlier").unwrap();
     truncate(&folder.path().join("part0/graph.dgl"), 5000);
-    let ended = Run::start(&json, &["--out", out.to_str().unwrap()]).end();
+    let ended = Run::start(&json, &["--overwrite", "--out", out.to_str().unwrap()]).end();
     assert_eq!(ended.code, Some(1));
     for file in ["metrics.jsonl", "model.safetensors"] {
         assert_eq!(fs::read_to_string(out.join(file)).unwrap(), "earlier");

@@ -5,6 +5,7 @@
 mod common;
 
 mod budget;
+mod damaged;
 mod failures;
 mod interrupted;
 mod interrupts;
@@ -13,6 +14,7 @@ mod limits;
 mod modes;
 mod reserved;
 mod residency;
+mod results_folder;
 mod resume;
 mod run;
 mod same_bits;

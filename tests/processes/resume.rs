@@ -93,7 +93,13 @@ fn assert_same_bits_with(
     assert_eq!(metrics(&out), metrics(expected));
     let mut files: Vec<_> = fs::read_dir(&out).unwrap().map(|e| e.unwrap().file_name()).collect();
     files.sort();
-    let expected = ["checkpoint.safetensors", "config.toml", "metrics.jsonl", "model.safetensors"];
+    let expected = [
+        "checkpoint.previous.safetensors",
+        "checkpoint.safetensors",
+        "config.toml",
+        "metrics.jsonl",
+        "model.safetensors",
+    ];
     assert_eq!(files, expected);
     ended.assert_no_spill_files();
 }
@@ -161,28 +167,20 @@ fn a_checkpoint_belongs_to_the_last_run_in_its_folder() {
     let first = Run::start(&karate(), &["--epochs", "4", "--checkpoint-every", "2"]).end();
     let folder = out(&first);
     assert!(folder.join("checkpoint.safetensors").exists());
-    let second = Run::start(&karate(), &["--epochs", "1", "--out", folder.to_str().unwrap()]).end();
-    assert_eq!(second.code, Some(0));
+    let kept = folder.join("notes.txt");
+    fs::write(&kept, "mine").unwrap();
+    let again = ["--epochs", "1", "--out", folder.to_str().unwrap()];
+    let refused = Run::start(&karate(), &again).end();
+    assert_eq!(refused.code, Some(1));
+    assert!(refused.error().ends_with("out: is not empty"), "{}", refused.error());
+    assert!(folder.join("checkpoint.safetensors").exists());
+    let second = Run::start(&karate(), &[&again[..], &["--overwrite"]].concat()).end();
+    assert_eq!(second.code, Some(0), "{}", second.stderr);
+    assert_eq!(fs::read_to_string(kept).unwrap(), "mine");
+    assert!(!folder.join("checkpoint.previous.safetensors").exists());
     let refused = resume(&folder, &[]);
     assert_eq!(refused.status.code(), Some(1));
     let error = String::from_utf8_lossy(&refused.stderr).into_owned();
     assert!(error.contains("checkpoint.safetensors: cannot be read"), "{error}");
     assert!(error.contains("hint: --resume takes the folder"), "{error}");
-}
-
-#[test]
-fn a_damaged_checkpoint_is_named() {
-    let run = Run::start(&karate(), &["--epochs", "2", "--checkpoint-every", "1"]).end();
-    let path = out(&run).join("checkpoint.safetensors");
-    let whole = fs::read(&path).unwrap();
-    for keep in [0, 300, whole.len() - 1] {
-        fs::write(&path, &whole[..keep]).unwrap();
-        let refused = resume(&out(&run), &[]);
-        assert_eq!(refused.status.code(), Some(1), "{keep}");
-        let error = String::from_utf8_lossy(&refused.stderr).into_owned();
-        assert!(error.contains("checkpoint.safetensors: is not a checkpoint"), "{error}");
-    }
-    fs::write(&path, fs::read(out(&run).join("model.safetensors")).unwrap()).unwrap();
-    let refused = resume(&out(&run), &[]);
-    assert_eq!(refused.status.code(), Some(1));
 }

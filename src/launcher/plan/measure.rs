@@ -99,7 +99,7 @@ pub(super) fn measure(
         tree: 0.0,
     };
     let work =
-        |here: Surroundings<'_>| worker::measured(here, |here| worker::train(here, &config, false));
+        |here: Surroundings<'_>| worker::measured(here, |here| worker::train(here, &config, None));
     // Workers are copies of this process, with all that it has freed and not given back.
     give_memory_back();
     let stand_in = StandIn { scale, share: (share as f64 * scale) as u64 };

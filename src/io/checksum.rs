@@ -1,0 +1,77 @@
+//! The checksum in the header of a safetensors file that ranks write together: a CRC-32 of the whole file, in which the eight digits
+//! of the checksum itself are zeros.
+
+use std::fs::File;
+
+use super::storage::StorageFile;
+use crate::error::{Error, Result};
+
+/// The key of the checksum among the texts of the header.
+pub const CHECKSUM: &str = "crc32";
+
+/// What stands for the checksum while it is computed.
+pub(crate) const NO_CHECKSUM: &str = "00000000";
+
+/// Bytes read at a time.
+const BLOCK: usize = 1 << 20;
+
+/// Bytes that a rank has written to a file: where they begin, behind the header, and their CRC-32.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FilePart {
+    /// The first byte.
+    pub begin: u64,
+    /// Number of bytes.
+    pub len: u64,
+    /// Their CRC-32.
+    pub crc: u32,
+}
+
+/// Writes the checksum of a file into its header. The parts are all that lies behind it, in any order.
+pub(super) fn add_checksum(header: &mut [u8], mut parts: Vec<FilePart>, len: u64) -> Result<()> {
+    let place = digits(header)
+        .ok_or_else(|| Error::Internal("a header has no place for a checksum".to_owned()))?;
+    let mut hasher = crc32fast::Hasher::new();
+    hasher.update(header);
+    parts.sort_by_key(|part| (part.begin, part.len));
+    let mut end = 0;
+    for FilePart { begin, len, crc } in parts {
+        if begin != end {
+            let problem = format!("the parts of a file leave a gap or overlap at byte {end}");
+            return Err(Error::Internal(problem));
+        }
+        hasher.combine(&crc32fast::Hasher::new_with_initial_len(crc, len));
+        end += len;
+    }
+    if end != len {
+        return Err(Error::Internal(format!("the parts of a file have {end} bytes, not {len}")));
+    }
+    let text = format!("{:08x}", hasher.finalize());
+    header[place..place + text.len()].copy_from_slice(text.as_bytes());
+    Ok(())
+}
+
+/// Whether a file is the one that its checksum was made of; `header` is its front, with the length of the header. What is read takes
+/// no place in the page cache.
+pub(crate) fn is_intact(file: &File, mut header: Vec<u8>, stored: &str) -> std::io::Result<bool> {
+    let Some(place) = digits(&header) else { return Ok(false) };
+    header[place..place + NO_CHECKSUM.len()].copy_from_slice(NO_CHECKSUM.as_bytes());
+    let mut hasher = crc32fast::Hasher::new();
+    hasher.update(&header);
+    let (mut at, end) = (header.len() as u64, file.byte_len()?);
+    let mut block = vec![0; BLOCK];
+    while at < end {
+        let bytes = &mut block[..BLOCK.min((end - at) as usize)];
+        file.read_around(bytes, at)?;
+        hasher.update(bytes);
+        at += bytes.len() as u64;
+    }
+    Ok(format!("{:08x}", hasher.finalize()) == stored)
+}
+
+/// Where the digits of the checksum are in a header. (Inside a text quotes are escaped, so only the key itself looks like this.)
+fn digits(header: &[u8]) -> Option<usize> {
+    let key = format!("\"{CHECKSUM}\":\"");
+    let place = header.windows(key.len()).position(|bytes| bytes == key.as_bytes())? + key.len();
+    let behind = header.get(place + NO_CHECKSUM.len())?;
+    (*behind == b'"').then_some(place)
+}

@@ -1,0 +1,76 @@
+//! A folder of results has one writer, and nothing in it is written through a link.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::process::Command;
+
+use rustix::process::Signal;
+
+use super::common::repository;
+use super::run::{Run, wait_for};
+
+#[test]
+fn a_second_run_names_the_first_which_holds_the_folder_until_it_dies() {
+    let first = Run::endless(&["--checkpoint-every", "1"]);
+    let out = first.out();
+    wait_for("a checkpoint", || out.join("checkpoint.safetensors").exists().then_some(()));
+    let pid = first.launcher().as_raw_nonzero();
+    let expected = format!("another run (process {pid}) writes to this folder");
+    let path = out.to_str().unwrap();
+    let second = Run::endless(&["--out", path, "--overwrite"]).end();
+    assert_eq!(second.code, Some(1));
+    assert!(second.error().ends_with(&expected), "{}", second.error());
+    let resume = || {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_sar-single"));
+        command.args(["--resume", path, "--epochs", "1000000"]);
+        command
+    };
+    let refused = resume().output().unwrap();
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains(&expected));
+    // The kernel takes the lock away; that the workers die a moment later is waited for.
+    first.signal(Signal::KILL);
+    let mut resumed = resume().stderr(std::process::Stdio::null()).spawn().unwrap();
+    let before = fs::read_to_string(out.join("metrics.jsonl")).unwrap().len();
+    wait_for("another epoch", || {
+        assert!(resumed.try_wait().unwrap().is_none(), "it goes on");
+        let now = fs::metadata(out.join("metrics.jsonl")).map_or(0, |file| file.len() as usize);
+        (now > before).then_some(())
+    });
+    resumed.kill().unwrap();
+    resumed.wait().unwrap();
+    let ended = first.end();
+    assert_eq!(ended.code, None);
+}
+
+#[test]
+fn results_are_not_written_through_links() {
+    let folder = tempfile::tempdir().unwrap();
+    let (out, victim) = (folder.path().join("run"), folder.path().join("victim"));
+    fs::write(&victim, "precious").unwrap();
+    let sar = |args: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_sar-single"));
+        command.args(args).arg("--spill-dir").arg(folder.path().join("spill"));
+        command.output().unwrap()
+    };
+    let graph = repository("data/karate/karate.json");
+    let (graph, path) = (graph.to_str().unwrap(), out.to_str().unwrap());
+    let train = ["--part-json", graph, "--epochs", "2", "--checkpoint-every", "1", "--out", path];
+    let names = ["metrics.jsonl", "config.toml", "model.safetensors", "checkpoint.safetensors"];
+    fs::create_dir(&out).unwrap();
+    for name in names.iter().filter(|name| **name != "config.toml") {
+        symlink(&victim, out.join(name)).unwrap();
+    }
+    let done = sar(&[&train[..], &["--overwrite"]].concat());
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    for name in names {
+        assert!(fs::symlink_metadata(out.join(name)).unwrap().is_file(), "{name}");
+    }
+    fs::remove_file(out.join("metrics.jsonl")).unwrap();
+    symlink(&victim, out.join("metrics.jsonl")).unwrap();
+    let refused = sar(&["--resume", path, "--epochs", "3"]);
+    assert_ne!(refused.status.code(), Some(0));
+    let error = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(error.contains("metrics.jsonl: is not a regular file"), "{error}");
+    assert_eq!(fs::read_to_string(victim).unwrap(), "precious");
+}
