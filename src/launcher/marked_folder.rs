@@ -177,7 +177,7 @@ fn is_empty(dir: &OwnedFd) -> io::Result<bool> {
 }
 
 fn holds_only_control(dir: &OwnedFd) -> io::Result<bool> {
-    Ok(names(dir)?.iter().all(|name| &**name == CONTROL_C))
+    Ok(names(dir)?.iter().all(|name| **name == *CONTROL_C))
 }
 
 /// The names in a folder.

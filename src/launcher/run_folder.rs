@@ -41,7 +41,7 @@ impl RunFolder {
         loop {
             match Self::attempt(spill_dir, world_size, slots) {
                 Err(Error::Io { source, .. }) if attempts < ATTEMPTS && is_lost(&source) => {
-                    attempts += 1
+                    attempts += 1;
                 }
                 done => return done,
             }

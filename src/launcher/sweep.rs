@@ -46,12 +46,11 @@ fn sweep_abandoned(spill_dir: &Path, abandoned: Duration) -> Swept {
         }
         let path = entry.path();
         match MarkedFolder::look(&path, abandoned) {
-            Ok(MarkedFolder::InUse) => {}
             // Its run may have ended and removed it meanwhile.
             Ok(MarkedFolder::Foreign(why)) if fs::symlink_metadata(&path).is_ok() => {
                 swept.foreign.push((path, why));
             }
-            Ok(MarkedFolder::Foreign(_)) => {}
+            Ok(MarkedFolder::InUse | MarkedFolder::Foreign(_)) => {}
             Ok(MarkedFolder::Dead(folder)) => match folder.remove(&path) {
                 Ok(()) => swept.removed.push(path),
                 Err(e) => swept.failed.push(Error::io("remove", &path, e)),

@@ -47,7 +47,7 @@ enum Start {
     /// Likewise, in a folder that is taken already.
     Taken(Option<ResultsFolder>),
     /// Behind a checkpoint.
-    Resumed(ResultsFolder, LastCheckpoint),
+    Resumed(ResultsFolder, Box<LastCheckpoint>),
 }
 
 /// The configuration that the last checkpoint in a run's folder was written with; results go to that folder.
@@ -77,7 +77,7 @@ pub fn resume(config: &RunConfig, observe: &mut dyn FnMut(&Event)) -> Result<()>
         observe(&Event::Note(note.clone()));
     }
     observe(&Event::Note(format!("going on after epoch {epoch}")));
-    run(config, Start::Resumed(folder, last), observe)
+    run(config, Start::Resumed(folder, Box::new(last)), observe)
 }
 
 fn run(config: &RunConfig, start: Start, observe: &mut dyn FnMut(&Event)) -> Result<()> {
@@ -119,7 +119,7 @@ fn run(config: &RunConfig, start: Start, observe: &mut dyn FnMut(&Event)) -> Res
         observe(&Event::Note(note.clone()));
     }
     let resumed_after = last.as_ref().map(|last| last.checkpoint.progress.epoch);
-    let mut last_is_damaged = last.as_ref().is_some_and(LastCheckpoint::is_previous);
+    let mut last_is_damaged = last.as_ref().is_some_and(|last| last.is_previous());
     let resumed_from = last.as_ref().map(|last| last.path.as_path());
     let (mut complete, mut saved) = (resumed_after, resumed_after);
     let mut results = None;

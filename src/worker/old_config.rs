@@ -19,10 +19,11 @@ pub(super) fn with_gcn_norm(text: &str) -> Cow<'_, str> {
     let [first, _] = norms[..] else { return Cow::Borrowed(text) };
     let lines = text.split_inclusive('\n').enumerate();
     lines
-        .map(|(number, line)| match number == first {
-            true => line.replacen("norm", "gcn_norm", 1),
-            false => line.to_owned(),
-        })
+        .map(
+            |(number, line)| {
+                if number == first { line.replacen("norm", "gcn_norm", 1) } else { line.to_owned() }
+            },
+        )
         .collect()
 }
 

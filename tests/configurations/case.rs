@@ -141,7 +141,7 @@ fn start(kind: ModelKind, mode: Mode) -> RunConfig {
     if mode == Mode::Retain {
         config.policy = Policy::Retain;
     }
-    config.relations = by_relation.then(|| Relations { merge: RelationMerge::Sum, target: None });
+    config.relations = by_relation.then_some(Relations { merge: RelationMerge::Sum, target: None });
     if matches!(mode, Mode::Sampled | Mode::Link | Mode::SampledRelations) {
         config.sampling = Some(SamplingConfig {
             fanouts: fanouts(2, &[]).remove(0),
@@ -269,10 +269,8 @@ fn relations_of(base: &Relations) -> Vec<Relations> {
 }
 
 fn samplings(base: &SamplingConfig, layers: usize, hetero: bool) -> Vec<SamplingConfig> {
-    let etypes: &[&str] = match hetero {
-        true => &["writes", "of", "paper:links:paper", "paper:links:author"],
-        false => &["_E"],
-    };
+    let etypes: &[&str] =
+        if hetero { &["writes", "of", "paper:links:paper", "paper:links:author"] } else { &["_E"] };
     let base = SamplingConfig { fanouts: fanouts(layers, etypes).remove(0), ..base.clone() };
     vary!(
         base,

@@ -36,7 +36,7 @@ fn args(words: &[&str], paths: &[(&str, &Path)]) -> Vec<String> {
 fn training(case: &Case, epochs: u32, out: &Path) -> Vec<String> {
     let mut config = case.config.clone();
     config.epochs = epochs;
-    config.out = out.to_owned();
+    out.clone_into(&mut config.out);
     config.spill_dir = out.with_extension("spill");
     flags(&config)
 }
@@ -73,12 +73,11 @@ fn live(case: &Case) {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
     let (out, whole) = (path("stopped"), path("whole"));
-    let epochs = match case.mode {
-        Mode::Full => kill(case, &out) + 2,
-        _ => {
-            succeed("training", case, &training(case, 2, &out));
-            case.config.epochs
-        }
+    let epochs = if case.mode == Mode::Full {
+        kill(case, &out) + 2
+    } else {
+        succeed("training", case, &training(case, 2, &out));
+        case.config.epochs
     };
     let resume = args(&["--epochs", &epochs.to_string()], &[("resume", &out)]);
     succeed("resuming", case, &resume);

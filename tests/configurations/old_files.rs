@@ -29,10 +29,11 @@ fn copied(run: &Path, folder: &Path) -> PathBuf {
         fs::copy(file.path(), out.join(file.file_name())).unwrap();
     }
     let config = fs::read_to_string(run.join("config.toml")).unwrap();
-    let graph = match config.contains("[relations]") {
-        true => repository("tests/fixtures/hetero_uneven/g.json"),
-        false => repository("data/karate/karate.json"),
-    };
+    let graph = repository(if config.contains("[relations]") {
+        "tests/fixtures/hetero_uneven/g.json"
+    } else {
+        "data/karate/karate.json"
+    });
     let named = |text: &str| text.replace(GRAPH, graph.to_str().unwrap());
     fs::write(out.join("config.toml"), named(&config)).unwrap();
     let bytes = fs::read(run.join("checkpoint.safetensors")).unwrap();

@@ -38,30 +38,38 @@ impl<'a> Finder<'a> {
         self.notes
     }
 
-    /// The stored path, or its last `keep` components below the folder if only that exists. DGL writes paths below the folder,
-    /// old versions absolute ones; none has ever led upwards.
+    /// The stored path, or its last `keep` components below the folder if only that exists. A relative path that leads upwards
+    /// (DGL writes one for `out_path="../parts"`) is only looked for by its last components: nothing outside of the folder
+    /// is opened for it.
     ///
     /// # Errors
-    /// The field is no text, or leads upwards.
+    /// If the field is not a text, or leads upwards to something else.
     pub(super) fn find(&mut self, field: &Field<'_>, keep: usize) -> Result<PathBuf> {
         let stored = field.text()?;
-        if Path::new(stored).components().any(|c| c == Component::ParentDir) {
-            return Err(field
-                .fail(format!("{stored:?} leads out of the folder"))
-                .with_hint("name a file in the folder of the JSON file, without .."));
-        }
+        let upwards = Path::new(stored).components().any(|part| part == Component::ParentDir);
         let direct = self.folder.join(stored);
-        if direct.exists() {
+        if !upwards && direct.exists() {
             return Ok(direct);
         }
         let names = Path::new(stored).components().filter(|c| matches!(c, Component::Normal(_)));
         let mut tail: Vec<Component<'_>> = names.rev().take(keep).collect();
         tail.reverse();
         let moved = self.folder.join(tail.into_iter().collect::<PathBuf>());
-        if !moved.exists() {
-            return Ok(direct);
+        match (moved.exists(), upwards) {
+            (false, false) => return Ok(direct),
+            (false, true) => {
+                return Err(field
+                    .fail(format!("{stored:?} leads out of the folder"))
+                    .with_hint("name a file in the folder of the JSON file, without .."));
+            }
+            (true, true) => self.notes.push(format!(
+                "{stored} leads out of the folder; {} is read instead",
+                moved.display()
+            )),
+            (true, false) => self
+                .notes
+                .push(format!("{stored} does not exist; {} is read instead", moved.display())),
         }
-        self.notes.push(format!("{stored} does not exist; {} is read instead", moved.display()));
         Ok(moved)
     }
 
