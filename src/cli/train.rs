@@ -29,6 +29,17 @@ enum OptimizerName {
     AdamW,
 }
 
+/// Flags of the folder of results.
+#[derive(Debug, Args)]
+struct ResultsArgs {
+    /// Folder of results, new or empty [default: runs/GRAPH-N]
+    #[arg(long, value_name = "DIR", help_heading = "Run")]
+    out: Option<PathBuf>,
+    /// Replace the results of an earlier run in the folder of results; other files in it stay
+    #[arg(long, help_heading = "Run")]
+    overwrite: bool,
+}
+
 /// Flags of a training run. (clap does not put the members of a group that has flattened ones into it; one is enough to
 /// tell that there is a run.)
 #[allow(clippy::struct_excessive_bools)] // Each is a flag of its own.
@@ -108,12 +119,8 @@ pub(super) struct TrainArgs {
     #[command(flatten)]
     link: LinkArgs,
 
-    /// Folder of results [default: runs/GRAPH-N]
-    #[arg(long, value_name = "DIR", help_heading = "Run")]
-    out: Option<PathBuf>,
-    /// Replace the results of an earlier run in the folder of results; other files in it stay
-    #[arg(long, help_heading = "Run")]
-    overwrite: bool,
+    #[command(flatten)]
+    results: ResultsArgs,
     /// Write a checkpoint every N epochs, for --resume [default: never]
     #[arg(long, value_name = "N", help_heading = "Run")]
     checkpoint_every: Option<u32>,
@@ -141,7 +148,7 @@ pub(super) struct TrainArgs {
 
 /// Trains as the flags say.
 pub(super) fn train(args: TrainArgs, run_args: RunArgs) -> Result<()> {
-    let train = if args.overwrite { launcher::train_over } else { launcher::train };
+    let train = if args.results.overwrite { launcher::train_over } else { launcher::train };
     run(&config(args, run_args)?, train)
 }
 
@@ -183,7 +190,7 @@ pub(super) fn config(args: TrainArgs, run_args: RunArgs) -> Result<RunConfig> {
         OptimizerName::Adam => OptimizerConfig::Adam { lr, weight_decay },
         OptimizerName::AdamW => OptimizerConfig::AdamW { lr, weight_decay },
     };
-    let out = args.out.unwrap_or_else(|| free_run_folder(partitions.graph_name()));
+    let out = args.results.out.unwrap_or_else(|| free_run_folder(partitions.graph_name()));
     let defaults = RunConfig::new(absolute(args.part_json)?, absolute(out)?);
     let epochs = run_args.epochs.unwrap_or(defaults.epochs);
     Ok(RunConfig {

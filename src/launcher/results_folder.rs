@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 
 use super::train::{CONFIG, METRICS};
 use crate::error::{Error, Result};
-use crate::io::AtomicFile;
-use crate::worker::{CHECKPOINT, PREVIOUS_CHECKPOINT, RunConfig, WEIGHTS};
+use crate::io::{AtomicFile, replace};
+use crate::worker::{CHECKPOINT, PREVIOUS_CHECKPOINT, RunConfig, WEIGHTS, pending_weights};
 
 /// The workers of a killed launcher, which die with it, hold its lock for a moment longer.
 const LAST_BREATH: Duration = Duration::from_secs(3);
@@ -53,6 +53,7 @@ impl ResultsFolder {
             return Err(Error::input(&config, "", problem)
                 .with_hint("name another folder with --out, or remove the file"));
         }
+        AtomicFile::remove_leftovers(path)?;
         Ok(folder)
     }
 
@@ -78,6 +79,16 @@ impl ResultsFolder {
             }
         }
         Ok(())
+    }
+
+    /// Gives the weights of a run that has ended well their name, if it has written any.
+    pub(super) fn keep_weights(&self) -> Result<()> {
+        let pending = pending_weights(&self.path);
+        match fs::symlink_metadata(&pending) {
+            Ok(_) => replace(&pending, &self.path.join(WEIGHTS)),
+            Err(e) if e.kind() == ErrorKind::NotFound => Ok(()),
+            Err(e) => Err(Error::unreadable(&pending, &e)),
+        }
     }
 
     fn lock(path: &Path) -> Result<Self> {
@@ -152,8 +163,17 @@ mod tests {
         fs::write(path("notes.txt"), "mine").unwrap();
         fs::write(path(WEIGHTS), "old").unwrap();
         assert!(ResultsFolder::for_new_run(folder.path(), false).is_err());
-        ResultsFolder::for_new_run(folder.path(), true).unwrap().clear().unwrap();
+        // New weights are complete before the launcher hears of the first epoch, and an earlier run has left unfinished ones.
+        let pending = pending_weights(folder.path());
+        fs::write(&pending, "killed").unwrap();
+        let taken = ResultsFolder::for_new_run(folder.path(), true).unwrap();
+        assert!(!pending.exists());
+        fs::write(&pending, "new").unwrap();
+        taken.clear().unwrap();
         assert!(path("notes.txt").exists() && !path(WEIGHTS).exists());
+        taken.keep_weights().unwrap();
+        assert_eq!(fs::read_to_string(path(WEIGHTS)).unwrap(), "new");
+        drop(taken);
         fs::write(path(CONFIG), "[tool]\nname = \"another program's\"\n").unwrap();
         let error = ResultsFolder::for_new_run(folder.path(), true).unwrap_err().to_string();
         assert!(error.contains("config.toml: is not the configuration of a run"), "{error}");

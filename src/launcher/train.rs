@@ -145,6 +145,7 @@ fn run(config: &RunConfig, start: Start, observe: &mut dyn FnMut(&Event)) -> Res
         observe(&event);
         Ok(())
     });
+    let result = result.and_then(|()| folder.as_ref().map_or(Ok(()), ResultsFolder::keep_weights));
     if matches!(result, Err(Error::Interrupted)) && config.checkpoint_every.is_some() {
         observe(&Event::Note(how_to_resume(&config.out, complete, saved)));
     }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::config::RunConfig;
 use super::rank::{KIND, RankSetup, Surroundings};
 use super::sampled::open_graph;
-use super::train::{WEIGHTS, run_epochs};
+use super::train::{pending_weights, run_epochs};
 use super::whole_graph::WholeGraph;
 use crate::data::{EdgeSplit, EdgeUse, NodeColumn};
 use crate::dist::IndexConfig;
@@ -79,7 +79,7 @@ pub(super) fn train_link(
     if finite {
         let ranks = (&*setup.group, &*setup.manager);
         let texts = BTreeMap::from([config.text_of_weights()?]);
-        save_state_dict(&config.out.join(WEIGHTS), &parameters, &[], &texts, ranks)?;
+        save_state_dict(&pending_weights(&config.out), &parameters, &[], &texts, ranks)?;
     }
     drop((loaders, parameters, whole));
     setup.end()

@@ -25,5 +25,7 @@ pub use link::{LinkConfig, PairScore};
 pub use on_nan::OnNan;
 pub use predict::{ArrayFormat, NodeOrder, PredictConfig, Prediction, predict};
 pub use rank::{RankSetup, Surroundings};
-pub use train::{CHECKPOINT, PREVIOUS_CHECKPOINT, WEIGHTS, pending_checkpoint, train};
+pub use train::{
+    CHECKPOINT, PREVIOUS_CHECKPOINT, WEIGHTS, pending_checkpoint, pending_weights, train,
+};
 pub use usage::measured;

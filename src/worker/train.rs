@@ -215,7 +215,7 @@ fn run(
             return Ok(());
         }
         let (ranks, learned) = ((trainer.group, &**trainer.manager), trainer.forward.all_rows());
-        let path = config.out.join(WEIGHTS);
+        let path = pending_weights(&config.out);
         let mut texts = results.texts.clone();
         texts.extend([config.text_of_weights()?]);
         return save_state_dict(&path, trainer.parameters, &learned, &texts, ranks);
@@ -293,6 +293,12 @@ pub(super) fn run_epochs(
     manager.set_phase(Phase::Finishing);
     tell(Event::Evaluation(evaluation))?;
     Ok(finite)
+}
+
+/// Where weights wait to become [`WEIGHTS`]: the launcher lets them when the run has ended well, after it has removed those of an
+/// earlier run.
+pub fn pending_weights(out: &Path) -> PathBuf {
+    out.join(format!("{UNFINISHED}weights"))
 }
 
 /// Where a checkpoint waits to become [`CHECKPOINT`]: the launcher lets it when it has recorded the epoch, so that a run
