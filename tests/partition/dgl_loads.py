@@ -267,14 +267,12 @@ def several_files_and_a_given_assignment(folder, rng):
     data = {"feat": rng.standard_normal((60, 3), dtype=np.float32), "label": rng.integers(0, 3, 60)}
     np.save(f"{folder}/a.npy", edges[:, :100])
     np.savetxt(f"{folder}/b.tsv", edges[:, 100:].T, fmt="%d", delimiter="\t")
-    np.save(f"{folder}/f0.npy", data["feat"][:17])
-    np.save(f"{folder}/f1.npy", data["feat"][17:])
+    np.save(f"{folder}/feat.npy", data["feat"])
     np.savetxt(f"{folder}/label.csv", data["label"], fmt="%d")
     parts = rng.integers(0, 3, 60)
     np.savetxt(f"{folder}/graph.part.3", parts, fmt="%d")
-    json = run(folder, "--edges", "a.npy", "--edges", "b.tsv", "--node-data", "feat=f0.npy", "--node-data",
-               "feat=f1.npy", "--node-data", "label=label.csv", "--method", "file", "--assignment", "graph.part.3",
-               "--num-parts", "3")
+    json = run(folder, "--edges", "a.npy", "--edges", "b.tsv", "--node-data", "feat=feat.npy",
+               "--node-data", "label=label.csv", "--method", "file", "--assignment", "graph.part.3", "--num-parts", "3")
     for part in range(3):
         nids = dgl.data.load_tensors(f"{os.path.dirname(json)}/part{part}/orig_nids.dgl")["_N"].numpy()
         assert np.array_equal(nids, np.flatnonzero(parts == part))
