@@ -179,6 +179,8 @@ struct Supervisor {
     interrupts: u32,
     saves: bool,
     kill_at: Option<Instant>,
+    /// Whether all events so far have been recorded.
+    records: bool,
 }
 
 impl Supervisor {
@@ -197,6 +199,7 @@ impl Supervisor {
             interrupts: 0,
             saves,
             kill_at: None,
+            records: true,
         }
     }
 
@@ -224,7 +227,11 @@ impl Supervisor {
                     if let Some(peak) = epoch.then(|| self.memory.take_recent()).flatten() {
                         self.governor.epoch(peak);
                     }
-                    if let Err(error) = on_event(event, self.memory.peak()) {
+                    // Behind one that was not recorded, a checkpoint would be ahead of the metrics.
+                    if self.records
+                        && let Err(error) = on_event(event, self.memory.peak())
+                    {
+                        self.records = false;
                         self.fail(error);
                     }
                 }
