@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use std::cell::Cell;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use sar::comm::{
@@ -249,4 +250,42 @@ fn a_changed_bit_in_a_message_is_found() {
             assert!(matches!(error, Error::Corrupt { .. }), "byte {at}: {error}");
         }
     });
+}
+
+/// Flips a bit of a message when it has been sent, before it is read.
+struct FlippingHooks {
+    file: PathBuf,
+    bit: usize,
+    bits: Cell<usize>,
+}
+
+impl Hooks for FlippingHooks {
+    fn precall(&self) -> Result<()> {
+        let mut bytes = std::fs::read(&self.file).unwrap();
+        self.bits.set(8 * bytes.len());
+        bytes[self.bit / 8] ^= 1 << (self.bit % 8);
+        std::fs::write(&self.file, bytes).unwrap();
+        Ok(())
+    }
+
+    fn callback(&self) -> Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn every_flipped_bit_of_a_message_is_reported_as_damage() {
+    let (mut bit, mut bits) = (0, 1);
+    while bit < bits {
+        let folder = tempfile::tempdir().unwrap();
+        let control = Arc::new(Control::in_memory(1, 1).unwrap());
+        let storage = Arc::new(DiskStorage::default());
+        let group = FileGroup::new(control, 0, folder.path(), storage, IoCounters::default());
+        let hooks =
+            FlippingHooks { file: folder.path().join("outbox-0-0"), bit, bits: Cell::new(0) };
+        let sent = Tensor::from_slice(&[1_f32, 2.0, 3.0]).view([3, 1]);
+        let error = broadcast(&group, vec![sent], 0, &hooks).unwrap_err();
+        assert!(matches!(error, Error::Corrupt { .. }), "bit {bit}: {error}");
+        (bit, bits) = (bit + 1, hooks.bits.get());
+    }
 }

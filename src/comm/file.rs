@@ -226,8 +226,12 @@ impl Inbox for FileInbox {
         self.remaining -= len;
         self.counters.read(len);
         if self.remaining == 0 && u64::from(self.hasher.clone().finalize()) != self.checksum {
-            return Err(Error::corrupt(&self.path, "the checksum of a message does not match"));
+            return Err(self.damaged("the checksum of a message does not match"));
         }
         Ok(())
+    }
+
+    fn damaged(&self, problem: &str) -> Error {
+        Error::corrupt(&self.path, problem)
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 use super::hooks::Hooks;
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// The ranks of a run, as one of them sees it. Every rank makes the same sequence of collectives.
 pub trait ProcessGroup {
@@ -61,6 +61,9 @@ pub trait Inbox: Send {
 
     /// Fills `bytes` with the next part.
     fn read(&mut self, bytes: &mut [u8]) -> Result<()>;
+
+    /// The error of a message that does not hold what was sent.
+    fn damaged(&self, problem: &str) -> Error;
 }
 
 /// A collective whose messages this rank has posted.

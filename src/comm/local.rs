@@ -149,4 +149,8 @@ impl Inbox for LocalInbox {
         bytes.copy_from_slice(&self.letter.bytes[part]);
         Ok(())
     }
+
+    fn damaged(&self, problem: &str) -> Error {
+        Error::Internal(problem.to_owned())
+    }
 }

@@ -19,21 +19,27 @@ pub(super) fn write_tensor(outbox: &mut dyn Outbox, value: &Tensor) -> Result<()
     let value = value.f_contiguous()?;
     let header = TensorHeader { kind: code(value.kind())?, shape: value.size() };
     let header = io::encode(&header)?;
-    outbox.write(&(header.len() as u64).to_le_bytes())?;
+    outbox.write(&(header.len() as u32).to_le_bytes())?;
+    outbox.write(&crc32fast::hash(&header).to_le_bytes())?;
     outbox.write(&header)?;
     outbox.write(tensor::bytes(&value))
 }
 
 /// Reads the next tensor of a message.
 pub(super) fn read_tensor(inbox: &mut dyn Inbox) -> Result<Tensor> {
-    let mut len = [0; 8];
+    let (mut len, mut checksum) = ([0; 4], [0; 4]);
     inbox.read(&mut len)?;
-    let len = u64::from_le_bytes(len);
-    if len > inbox.remaining() {
-        return Err(Error::Internal(format!("a message announces a header of {len} bytes")));
+    inbox.read(&mut checksum)?;
+    let len = u32::from_le_bytes(len);
+    if u64::from(len) > inbox.remaining() {
+        return Err(inbox.damaged("a tensor's header is longer than its message"));
     }
     let mut header = vec![0; len as usize];
     inbox.read(&mut header)?;
+    // The checksum of the message is known at its end, and the header is needed before.
+    if crc32fast::hash(&header) != u32::from_le_bytes(checksum) {
+        return Err(inbox.damaged("the checksum of a tensor's header does not match"));
+    }
     let header: TensorHeader = io::decode(&header)?;
     let kind = kind(header.kind)?;
     if tensor::byte_len(&header.shape, kind) as u64 > inbox.remaining() {

@@ -10,7 +10,7 @@ use tch::{Kind, Tensor};
 
 use super::counts::Totals;
 use crate::comm::{Inbox, Outbox};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::event::{Metric, Scores};
 use crate::nn::Task;
 use crate::tensor::{self, Shared, map_row_blocks};
@@ -91,7 +91,11 @@ impl<'a> ClassScores<'a> {
                 counts.push([wins, positives, negatives.len() as i64, undefined]);
             }
         }
-        Ok(PairCounts(counts))
+        // A wrong number of scores shows only here, as the checksum is known at the end of a message.
+        match inboxes.iter().find(|inbox| inbox.remaining() > 0) {
+            Some(inbox) => Err(inbox.damaged("holds more scores than were read")),
+            None => Ok(PairCounts(counts)),
+        }
     }
 
     fn classes(&self) -> i64 {
@@ -133,7 +137,7 @@ fn receive(inbox: &mut dyn Inbox) -> Result<Vec<f64>> {
     inbox.read(&mut len)?;
     let len = u64::from_le_bytes(len);
     if len > inbox.remaining() / 8 {
-        return Err(Error::Internal(format!("a message announces {len} scores")));
+        return Err(inbox.damaged(&format!("announces {len} scores, more than it holds")));
     }
     let mut scores = vec![0.0; len as usize];
     inbox.read(bytemuck::cast_slice_mut(&mut scores))?;
