@@ -31,6 +31,10 @@ impl Tape<'_> {
             Rc::new(move || gather(&*x.pin_held()?, &rows.pin()?))
         };
         let value = self.manager().track_recipe("rows", (&layout.0, layout.1), None, recipe);
+        if x.is_constant() {
+            // As `destinations` gives it to a rank whose sources are its destinations: all ranks remember the same aggregates.
+            return Ok(self.constant(&value));
+        }
         let y = self.var(value, x.needs_grad());
         if let Some(x) = x.target() {
             self.record(&y, RowsAdjoint { x, rows: rows.clone() });

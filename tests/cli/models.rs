@@ -37,6 +37,33 @@ fn combinations_that_make_no_sense_are_named() {
     }
 }
 
+/// Found by the simulator: one rank took its aggregate of the features from the first epoch and the other computed it again.
+#[test]
+fn message_flow_graphs_that_differ_between_ranks_train_gin() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, content: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, content).unwrap();
+        path.display().to_string()
+    };
+    // All sources of the first rank are labelled; the second has one that is not.
+    let edges = file("edges.txt", "3 2\n2 1\n1 0\n0 1\n");
+    let partition = [
+        "partition --num-parts 2 --method file --edges".to_owned(),
+        edges,
+        format!("--assignment {}", file("assignment.txt", "0\n0\n1\n1\n")),
+        format!("--node-data feat={}", file("feat.txt", "0.5\n0.25\n1.5\n0.125\n")),
+        format!("--node-data label={}", file("label.txt", "0\n1\n0\n1\n")),
+        format!("--split train={}", file("train.txt", "0\n1\n2\n")),
+        format!("--out {}", folder.path().join("graph").display()),
+    ];
+    let mut command = Command::cargo_bin("sar-single").unwrap();
+    command.args(partition.join(" ").split_whitespace()).assert().success();
+    let mut command = sar(&folder.path().join("spill"), "--mfg --model gin --layers 1 --epochs 3");
+    command.arg("--part-json").arg(folder.path().join("graph/g.json"));
+    command.arg("--out").arg(folder.path().join("run")).assert().success();
+}
+
 #[test]
 fn sgc_and_sign_exchange_nothing_but_gradients() {
     for model in ["sgc", "sign"] {
