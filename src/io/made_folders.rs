@@ -18,9 +18,14 @@ impl MadeFolders {
     /// # Errors
     /// If one of them cannot be made; then none stays.
     pub fn create(folder: &Path, flag: &str) -> Result<Self> {
-        Self::make(folder).map_err(|e| {
-            let error = Error::input(folder, "", format!("cannot be made: {e}"));
-            error.with_hint(format!("name another place with {flag}"))
+        Self::make(folder).map_err(|e| match e.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+                Error::io("create", folder, e)
+            }
+            _ => {
+                let error = Error::input(folder, "", format!("cannot be made: {e}"));
+                error.with_hint(format!("name another place with {flag}"))
+            }
         })
     }
 

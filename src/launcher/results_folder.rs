@@ -3,6 +3,7 @@
 //! It is locked itself, so nothing in it says so: the kernel takes the lock away with the last process of the run, and tells who has
 //! it in /proc/locks.
 
+use std::ffi::OsStr;
 use std::fs::{self, File, TryLockError};
 use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
@@ -11,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use super::train::{CONFIG, METRICS};
 use crate::error::{Error, Result};
-use crate::io::{AtomicFile, replace};
+use crate::io::{AtomicFile, UNFINISHED, replace};
 use crate::worker::{CHECKPOINT, PREVIOUS_CHECKPOINT, RunConfig, WEIGHTS, pending_weights};
 
 /// The workers of a killed launcher, which die with it, hold its lock for a moment longer.
@@ -34,8 +35,12 @@ impl ResultsFolder {
     /// If something is in it, or another process writes to it.
     pub(super) fn for_new_run(path: &Path, overwrite: bool) -> Result<Self> {
         let folder = Self::lock(path)?;
-        let mut entries = fs::read_dir(path).map_err(|e| Error::unreadable(path, &e))?;
-        if entries.next().is_none() {
+        let unreadable = |e| Error::unreadable(path, &e);
+        let entries = fs::read_dir(path).map_err(unreadable)?.collect::<Result<Vec<_>, _>>();
+        let unfinished = |name: &OsStr| name.as_encoded_bytes().starts_with(UNFINISHED.as_bytes());
+        if entries.map_err(unreadable)?.iter().all(|entry| unfinished(&entry.file_name())) {
+            // A run was killed before it had results.
+            AtomicFile::remove_leftovers(path)?;
             return Ok(folder);
         }
         if !overwrite {

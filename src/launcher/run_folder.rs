@@ -63,12 +63,13 @@ impl RunFolder {
         if links == 0 {
             return Err(Error::io("find", &control_path, io::ErrorKind::NotFound.into()));
         }
+        // Nothing that can fail comes after the new name, which the temporary folder does not know.
+        let dir = open(unfinished.path()).map_err(|e| Error::io("open", unfinished.path(), e))?;
         let name = unfinished.path().file_name().unwrap_or_default().to_string_lossy();
         let path = spill_dir.join(name.replacen(UNFINISHED, PREFIX, 1));
         fs::rename(unfinished.path(), &path).map_err(|e| Error::io("create", &path, e))?;
         // Renamed, it is no longer the temporary folder's to remove.
         let _ = unfinished.keep();
-        let dir = open(&path).map_err(|e| Error::io("open", &path, e))?;
         Ok((RunFolder { path, dir, _lock: lock, _made: made }, control))
     }
 

@@ -74,3 +74,22 @@ fn results_are_not_written_through_links() {
     assert!(error.contains("metrics.jsonl: is not a regular file"), "{error}");
     assert_eq!(fs::read_to_string(victim).unwrap(), "precious");
 }
+
+#[test]
+fn what_a_killed_run_left_unfinished_does_not_make_a_folder_taken() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("run");
+    fs::create_dir(&out).unwrap();
+    let train = |more: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_sar-single"));
+        command.arg("--part-json").arg(repository("data/karate/karate.json"));
+        command.args(["--epochs", "1"]).arg("--out").arg(&out).args(more);
+        let done = command.arg("--spill-dir").arg(folder.path().join("spill")).output().unwrap();
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        assert!(!out.join(".partial-x").exists());
+    };
+    fs::write(out.join(".partial-x"), "half a configuration").unwrap();
+    train(&[]);
+    fs::write(out.join(".partial-x"), "half of something else").unwrap();
+    train(&["--overwrite"]);
+}

@@ -32,8 +32,10 @@ pub(in crate::launcher) fn check(
     partitions: &PartitionConfig,
     observe: &mut dyn FnMut(&Event),
 ) -> Result<Option<u64>> {
-    // Disk space still held by killed runs does not count. What cannot be removed the run itself will say.
-    sweep(&run.spill_dir);
+    // Disk space still held by killed runs does not count.
+    for error in sweep(&run.spill_dir).failed {
+        observe(&Event::Note(format!("of a killed run: {error}")));
+    }
     let budget = run.memory_budget.bytes();
     let free = free_space(&run.spill_dir);
     // With no memory to keep anything in, everything goes to the disk.
