@@ -8,13 +8,21 @@ TOOLS ?= target/tools
 # A Python that has DGL, for `make bench`.
 DGL_PYTHON ?= python3
 
-.PHONY: build test demo bench book soak-parsers fuzz-parsers libtorch clean
+.PHONY: build test soak demo bench book soak-parsers fuzz-parsers libtorch clean
 
 build: libtorch
 	cargo build --release --locked
 
 test: libtorch
 	cargo test --release --locked
+
+# How many seeds of the simulator `make soak` plays; docs/src/testing.md describes them.
+SEEDS ?= 20000
+
+# Hours of tests, for before a release.
+soak: soak-parsers
+	SAR_CALLS=1 cargo test --release --locked --test simulator
+	SAR_SEEDS=$(SEEDS) cargo test --release --locked --test simulator
 
 # Generates a small community graph and trains on it.
 demo: build

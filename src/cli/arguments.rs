@@ -1,5 +1,7 @@
 //! What can be said on the command line.
 
+use std::ffi::OsString;
+
 use clap::error::ErrorKind;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
@@ -53,22 +55,30 @@ pub fn definition() -> clap::Command {
     Arguments::command()
 }
 
-/// Parses the command line and does what it says; gives the exit code.
+/// Does what the command line of this process says; returns the exit code.
 pub fn run() -> u8 {
+    run_from(std::env::args_os())
+}
+
+/// Does what a command line says, whose first word is the program's name; returns the exit code.
+pub fn run_from(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     if let Err(error) = signals::watch() {
         return report(&error);
     }
     raise_open_files();
     let mut definition = definition();
-    let done = match parse(&mut definition) {
+    let done = match parse(&mut definition, arguments) {
         Ok(arguments) => execute(arguments, definition).map(|()| exit::DONE),
         Err(message) => print_usage(&message),
     };
     done.unwrap_or_else(|error| report(&error))
 }
 
-fn parse(definition: &mut clap::Command) -> clap::error::Result<Arguments> {
-    let matches = definition.try_get_matches_from_mut(std::env::args_os())?;
+fn parse(
+    definition: &mut clap::Command,
+    arguments: impl IntoIterator<Item = OsString>,
+) -> clap::error::Result<Arguments> {
+    let matches = definition.try_get_matches_from_mut(arguments)?;
     if let (true, Some(flag)) = (matches.contains_id("resume"), changed(definition, &matches)) {
         let problem = format!("--resume takes the settings of the run: {flag} cannot be given");
         return Err(definition.error(ErrorKind::ArgumentConflict, problem));

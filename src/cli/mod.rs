@@ -21,4 +21,4 @@ mod signals;
 mod table;
 mod train;
 
-pub use arguments::{definition, run};
+pub use arguments::{definition, run, run_from};

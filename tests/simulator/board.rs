@@ -1,0 +1,167 @@
+//! Memory that the simulator shares with the processes it watches: planned faults, and counted calls.
+
+use std::mem::size_of;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering};
+
+use super::call::{Call, KINDS, Kind, PLACES, Place};
+use super::fault::{Action, Fault};
+
+/// Processes of a run that are told apart; a run that is planned forks workers for two small graphs before its own.
+pub(crate) const PROCESSES: usize = 24;
+/// Faults of a run.
+const FAULTS: usize = 3;
+const RECORD: usize = 400;
+
+const ORDER: Ordering = Ordering::SeqCst;
+
+/// Calls by process, place and kind.
+pub(crate) type Counts = [[[u64; KINDS.len()]; PLACES.len()]; PROCESSES];
+
+/// The shared memory. All of it is atomic, so that zeroed memory is a valid one.
+#[repr(C)]
+pub(crate) struct Board {
+    counts: [[[AtomicU64; KINDS.len()]; PLACES.len()]; PROCESSES],
+    slots: [Slot; FAULTS],
+    /// Whether the disk is full for good.
+    full: AtomicU32,
+    pub(crate) launcher: AtomicI32,
+}
+
+/// A planned fault.
+#[repr(C)]
+struct Slot {
+    planned: AtomicU32,
+    action: AtomicU32,
+    process: AtomicU32,
+    kinds: AtomicU32,
+    places: AtomicU32,
+    nth: AtomicU64,
+    detail: AtomicU64,
+    seen: AtomicU64,
+    struck: AtomicU32,
+    record: [AtomicU32; RECORD],
+}
+
+/// A fault that strikes now.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Strike {
+    pub(crate) action: Action,
+    pub(crate) detail: u64,
+}
+
+const ACTIONS: [Action; 12] = [
+    Action::InputOutput,
+    Action::Refuse,
+    Action::DiskFull,
+    Action::StaysFull,
+    Action::Short,
+    Action::ShortThenFull,
+    Action::Signal,
+    Action::Flip,
+    Action::Kill,
+    Action::KillHalfway,
+    Action::KillLauncher,
+    Action::Interrupt,
+];
+
+/// The one board of this process and of those it forks.
+pub(crate) fn board() -> &'static Board {
+    static BOARD: OnceLock<&'static Board> = OnceLock::new();
+    BOARD.get_or_init(|| {
+        let (access, how) =
+            (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED | libc::MAP_ANONYMOUS);
+        // SAFETY: new memory, of the size of a board, which is never unmapped.
+        let memory =
+            unsafe { libc::mmap(std::ptr::null_mut(), size_of::<Board>(), access, how, -1, 0) };
+        assert_ne!(memory, libc::MAP_FAILED, "no memory");
+        // SAFETY: it is zeroed, aligned to a page, and holds atomics only.
+        unsafe { &*memory.cast::<Board>() }
+    })
+}
+
+impl Board {
+    /// Plans faults for the next run, and sets all counts to zero.
+    pub(crate) fn plan(&self, faults: &[Fault]) {
+        assert!(faults.len() <= FAULTS);
+        self.counts.iter().flatten().flatten().for_each(|count| count.store(0, ORDER));
+        self.full.store(0, ORDER);
+        for (i, slot) in self.slots.iter().enumerate() {
+            slot.seen.store(0, ORDER);
+            slot.struck.store(0, ORDER);
+            let Some(fault) = faults.get(i) else {
+                slot.planned.store(0, ORDER);
+                continue;
+            };
+            let bits = |set: &mut dyn Iterator<Item = u32>| set.fold(0, |bits, n| bits | 1 << n);
+            slot.planned.store(1, ORDER);
+            slot.action.store(fault.action as u32, ORDER);
+            slot.process.store(fault.process as u32, ORDER);
+            slot.kinds.store(bits(&mut fault.kinds.iter().map(|k| *k as u32)), ORDER);
+            slot.places.store(bits(&mut fault.places.iter().map(|p| *p as u32)), ORDER);
+            slot.nth.store(fault.nth, ORDER);
+            slot.detail.store(fault.detail, ORDER);
+        }
+    }
+
+    /// Counts a call; gives the fault that it meets.
+    pub(crate) fn meet(
+        &self,
+        process: usize,
+        call: Call,
+        (kind, place): (Kind, Place),
+        path: &str,
+    ) -> Option<Strike> {
+        self.counts[process.min(PROCESSES - 1)][place as usize][kind as usize].fetch_add(1, ORDER);
+        for slot in &self.slots {
+            let planned = slot.planned.load(ORDER) == 1
+                && slot.process.load(ORDER) as usize == process
+                && slot.kinds.load(ORDER) >> kind as u32 & 1 == 1
+                && slot.places.load(ORDER) >> place as u32 & 1 == 1;
+            if planned && slot.seen.fetch_add(1, ORDER) == slot.nth.load(ORDER) {
+                let action = ACTIONS[slot.action.load(ORDER) as usize];
+                if matches!(action, Action::StaysFull | Action::ShortThenFull) {
+                    self.full.store(1, ORDER);
+                }
+                slot.tell(&format!("{action:?}: {} of {path} in process {process}", call.name()));
+                return Some(Strike { action, detail: slot.detail.load(ORDER) });
+            }
+        }
+        let full = self.full.load(ORDER) == 1
+            && place != Place::Input
+            && Action::StaysFull.kinds().contains(&kind);
+        full.then_some(Strike { action: Action::StaysFull, detail: 0 })
+    }
+
+    /// What each planned fault has struck.
+    pub(crate) fn struck(&self) -> Vec<Option<String>> {
+        let planned = self.slots.iter().filter(|slot| slot.planned.load(ORDER) == 1);
+        planned.map(|slot| (slot.struck.load(ORDER) > 0).then(|| slot.told())).collect()
+    }
+
+    pub(crate) fn counts(&self) -> Counts {
+        let mut counts = [[[0; KINDS.len()]; PLACES.len()]; PROCESSES];
+        for (process, places) in self.counts.iter().enumerate() {
+            for (place, kinds) in places.iter().enumerate() {
+                for (kind, count) in kinds.iter().enumerate() {
+                    counts[process][place][kind] = count.load(ORDER);
+                }
+            }
+        }
+        counts
+    }
+}
+
+impl Slot {
+    fn tell(&self, text: &str) {
+        for (place, letter) in self.record.iter().zip(text.chars().chain(std::iter::once('\0'))) {
+            place.store(letter as u32, ORDER);
+        }
+        self.struck.store(1, ORDER);
+    }
+
+    fn told(&self) -> String {
+        let letters = self.record.iter().map(|place| place.load(ORDER));
+        letters.take_while(|letter| *letter != 0).filter_map(char::from_u32).collect()
+    }
+}

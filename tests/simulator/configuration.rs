@@ -1,0 +1,225 @@
+//! The training run that a seed asks for.
+
+use std::path::Path;
+
+use super::graphs::{Graph, POOL};
+use super::outcome::entries;
+use super::random::Random;
+
+/// A training run, but for its folders.
+#[derive(Debug, Clone)]
+pub(crate) struct Configuration {
+    pub(crate) graph: Graph,
+    pub(crate) flags: Vec<String>,
+    /// Flags that change no result, which a resumed run takes others of.
+    pub(crate) free: Vec<String>,
+    /// Whether spilled data go to a disk instead of memory.
+    pub(crate) on_disk: bool,
+}
+
+/// What a training step works on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    Full,
+    Mfg,
+    OneShot,
+    NoRemat,
+    Sampled,
+    Link,
+    Relations,
+    SampledRelations,
+}
+
+impl Mode {
+    fn samples(self) -> bool {
+        matches!(self, Mode::Sampled | Mode::Link | Mode::SampledRelations)
+    }
+
+    fn has_relations(self) -> bool {
+        matches!(self, Mode::Relations | Mode::SampledRelations)
+    }
+}
+
+impl Configuration {
+    /// The run of a seed, on a graph of the pool in `folder`.
+    pub(crate) fn of_seed(seed: u64, folder: &Path) -> Configuration {
+        use Mode::{Full, Link, Mfg, NoRemat, OneShot, Relations, Sampled, SampledRelations};
+        let mut random = Random::new(seed, "configuration");
+        let mode = random.pick(&[
+            Full,
+            Full,
+            Full,
+            Mfg,
+            OneShot,
+            NoRemat,
+            Sampled,
+            Sampled,
+            Link,
+            Relations,
+            SampledRelations,
+        ]);
+        let graph = Graph::of_pool(folder, random.below(POOL), mode.has_relations());
+        let mut flags = Flags::default();
+        let layers = random.between(1, 3);
+        match mode {
+            Mfg => flags.push(&["--mfg"]),
+            OneShot => flags.push(&["--one-shot"]),
+            NoRemat => flags.push(&["--no-remat"]),
+            Relations | SampledRelations => {
+                flags.push(&["--hetero", random.pick(&["sum", "mean", "max"])]);
+            }
+            Full | Sampled | Link => {}
+        }
+        if mode.samples() {
+            sampling(&mut flags, &mut random, layers);
+        }
+        task(&mut flags, &mut random, mode);
+        model(&mut flags, &mut random, (mode, layers));
+        training(&mut flags, &mut random, mode);
+        Configuration { graph, flags: flags.0, free: free(&mut random), on_disk: random.chance(10) }
+    }
+
+    /// The command line that trains, with results and spilled data in these folders.
+    pub(crate) fn train(&self, out: &Path, spill: &Path) -> Vec<String> {
+        let mut command = vec!["sar-single".to_owned(), "--part-json".to_owned()];
+        command.push(self.graph.json.display().to_string());
+        for (flag, folder) in [("--out", out), ("--spill-dir", spill)] {
+            command.extend([flag.to_owned(), folder.display().to_string()]);
+        }
+        command.extend(self.flags.iter().chain(&self.free).cloned());
+        if !entries(out).is_empty() {
+            command.push("--overwrite".to_owned());
+        }
+        command
+    }
+
+    /// The command line that goes on with a run, maybe with other flags that change no result.
+    pub(crate) fn resume(out: &Path, random: &mut Random) -> Vec<String> {
+        let mut command = ["sar-single", "--resume"].map(str::to_owned).to_vec();
+        command.push(out.display().to_string());
+        if random.chance(30) {
+            command.extend(free(random));
+        }
+        command
+    }
+}
+
+/// Flags as they are collected.
+#[derive(Default)]
+struct Flags(Vec<String>);
+
+impl Flags {
+    fn push(&mut self, flags: &[&str]) {
+        self.0.extend(flags.iter().map(|flag| (*flag).to_owned()));
+    }
+}
+
+fn sampling(flags: &mut Flags, random: &mut Random, layers: u64) {
+    let fanouts: Vec<String> =
+        (0..layers).map(|_| random.pick(&["-1", "2", "4"]).to_owned()).collect();
+    flags.push(&["--mode", "sample", "--fanouts", &fanouts.join(",")]);
+    flags.push(&["--batch-size", random.pick(&["3", "8", "1000"])]);
+    if random.chance(20) {
+        flags.push(&["--replace"]);
+    }
+    if random.chance(15) {
+        flags.push(&["--edge-prob", "weight"]);
+    }
+    flags.push(&["--sampler-threads", random.pick(&["0", "0", "1", "2"])]);
+}
+
+fn task(flags: &mut Flags, random: &mut Random, mode: Mode) {
+    match (mode, random.below(6)) {
+        (Mode::Link, _) => {
+            flags.push(&["--task", "link", "--score", random.pick(&["dot", "bilinear"])]);
+            flags.push(&["--negatives", random.pick(&["1", "3"])]);
+        }
+        (_, 0) => flags.push(&["--task", "multilabel", "--label-key", "several"]),
+        (_, 1) => flags.push(&["--task", "regression", "--label-key", "target"]),
+        (_, 2) => flags.push(&["--label-key", "label", "--class-weights", "balanced"]),
+        _ => flags.push(&["--label-key", "label"]),
+    }
+}
+
+fn model(flags: &mut Flags, random: &mut Random, (mode, layers): (Mode, u64)) {
+    let full = !mode.samples();
+    let mut names = vec!["sage", "sage", "gcn", "gat", "gatv2", "gin"];
+    if full && !mode.has_relations() {
+        names.extend(["appnp", "sgc", "sign", "rgcn"]);
+    }
+    let name = random.pick(&names);
+    // A layer per edge type has neither of what is put around layers.
+    let stack = !matches!(name, "appnp" | "sgc" | "sign") && !mode.has_relations();
+    // Rows of a wide layer make files that go around the page cache.
+    let wide = full && name == "sage" && random.chance(6);
+    let layers = if wide { 2 } else { layers };
+    let hidden = if wide { "16000" } else { random.pick(&["4", "5", "8"]) };
+    flags.push(&["--model", name, "--layers", &layers.to_string(), "--hidden", hidden]);
+    let mut weighted = matches!(name, "sage" | "gcn" | "gin") && !mode.has_relations();
+    match name {
+        "sage" => {
+            let aggregator =
+                if wide { "mean" } else { random.pick(&["mean", "mean", "gcn", "pool"]) };
+            flags.push(&["--aggregator", aggregator]);
+            weighted &= aggregator != "pool";
+        }
+        "gat" | "gatv2" => flags.push(&["--heads", random.pick(&["1", "2"])]),
+        "rgcn" if random.chance(50) => flags.push(&["--bases", "2"]),
+        "appnp" | "sgc" | "sign" => flags.push(&["--hops", random.pick(&["1", "2"])]),
+        _ => {}
+    }
+    if stack && random.chance(30) {
+        let norms: &[&str] =
+            if full && mode != Mode::Mfg { &["layer", "batch"] } else { &["layer"] };
+        flags.push(&["--norm", random.pick(norms)]);
+    }
+    if stack && !wide && random.chance(15) {
+        flags.push(&["--jk", random.pick(&["cat", "max"])]);
+    }
+    if stack && random.chance(15) {
+        flags.push(&["--residual"]);
+    }
+    flags.push(&["--dropout", random.pick(&["0", "0", "0.3"])]);
+    if weighted && random.chance(20) {
+        flags.push(&["--edge-weight-key", "weight"]);
+    }
+}
+
+fn training(flags: &mut Flags, random: &mut Random, mode: Mode) {
+    let epochs = random.between(1, 5);
+    flags.push(&["--epochs", &epochs.to_string(), "--seed", &random.below(1000).to_string()]);
+    if random.chance(75) {
+        flags.push(&["--checkpoint-every", random.pick(&["1", "1", "2", "3"])]);
+    }
+    flags.push(&["--optimizer", random.pick(&["sgd", "adam", "adam", "adamw"])]);
+    match random.below(6) {
+        0 => flags.push(&["--schedule", "step", "--lr-step-size", "2"]),
+        1 => flags.push(&["--schedule", "cosine"]),
+        2 if mode != Mode::Link => flags.push(&["--schedule", "plateau", "--lr-patience", "1"]),
+        _ => {}
+    }
+    if random.chance(15) {
+        flags.push(&["--patience", random.pick(&["1", "2"])]);
+    }
+    if random.chance(10) {
+        flags.push(&["--clip-norm", "0.5"]);
+    }
+    match random.below(5) {
+        0 => flags.push(&["--spill-dtype", "bf16"]),
+        1 => flags.push(&["--compute-dtype", "bf16"]),
+        _ => {}
+    }
+}
+
+/// Flags that change no result.
+fn free(random: &mut Random) -> Vec<String> {
+    let mut flags = Flags::default();
+    // The middle one is too small to do without a plan, and enough for the run.
+    flags.push(&["--memory-budget", random.pick(&["min", "min", "min", "min", "300MiB", "2GiB"])]);
+    flags.push(&["--io", random.pick(&["auto", "direct", "buffered"])]);
+    if random.chance(60) {
+        flags.push(&["--resident", random.pick(&["1", "1", "2", "4"])]);
+    }
+    flags.push(&["--threads", random.pick(&["1", "1", "2"])]);
+    flags.0
+}

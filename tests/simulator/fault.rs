@@ -1,0 +1,95 @@
+//! What goes wrong, and where.
+
+use std::fmt;
+
+use super::call::{KINDS, Kind, PLACES, Place};
+
+/// What a chosen call meets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
+pub(crate) enum Action {
+    /// It fails with `EIO`, once.
+    InputOutput,
+    /// It fails once: with `ENOSPC` if it needs space, else with `EIO`.
+    Refuse,
+    /// It fails with `ENOSPC`, once.
+    DiskFull,
+    /// It and all later calls of all processes that need space fail with `ENOSPC`.
+    StaysFull,
+    /// Half of the bytes are written or read.
+    Short,
+    /// Half of the bytes are written; then the disk is full for good.
+    ShortThenFull,
+    /// It fails with `EINTR`.
+    Signal,
+    /// The file has one wrong bit afterwards.
+    Flip,
+    /// The process is killed instead of making it.
+    Kill,
+    /// The process is killed when it is done, or half of it where several pages are written.
+    KillHalfway,
+    /// The launcher is killed before it.
+    KillLauncher,
+    /// The launcher gets SIGINT before it.
+    Interrupt,
+}
+
+/// An action at the n-th of certain calls of one process.
+#[derive(Debug, Clone)]
+pub(crate) struct Fault {
+    pub(crate) action: Action,
+    /// 0 is the launcher, others are forked processes in their order.
+    pub(crate) process: usize,
+    pub(crate) kinds: Vec<Kind>,
+    pub(crate) places: Vec<Place>,
+    /// Counts from 0.
+    pub(crate) nth: u64,
+    /// Which byte and bit are flipped.
+    pub(crate) detail: u64,
+}
+
+impl Action {
+    /// The calls that can meet it.
+    pub(crate) fn kinds(self) -> Vec<Kind> {
+        use Kind::{Create, MakeFolder, Read, Rename, Resize, Sync, Write};
+        match self {
+            Action::DiskFull | Action::StaysFull => {
+                vec![Create, Write, Sync, Resize, Rename, MakeFolder]
+            }
+            Action::Short | Action::Signal => vec![Read, Write],
+            Action::ShortThenFull | Action::Flip => vec![Write],
+            _ => KINDS.to_vec(),
+        }
+    }
+
+    /// The files on which it can strike.
+    pub(crate) fn places(self) -> Vec<Place> {
+        match self {
+            // No checksum of ours covers the user's files, results, or the control block.
+            Action::Flip => vec![Place::Spill, Place::Message, Place::Checkpoint],
+            // The user's graph is only read.
+            Action::DiskFull | Action::StaysFull | Action::ShortThenFull => {
+                PLACES.into_iter().filter(|place| *place != Place::Input).collect()
+            }
+            _ => PLACES.to_vec(),
+        }
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Fault { action, process, kinds, places, nth, .. } = self;
+        let who = match process.checked_sub(1) {
+            None => "the launcher".to_owned(),
+            Some(rank) => format!("process {process} (rank {rank})"),
+        };
+        let calls =
+            if kinds.len() == KINDS.len() { "any".to_owned() } else { format!("{kinds:?}") };
+        let files = if places.len() == PLACES.len() {
+            "any file".to_owned()
+        } else {
+            format!("{places:?}")
+        };
+        write!(f, "{action:?} at call {nth} ({calls} on {files}) of {who}")
+    }
+}

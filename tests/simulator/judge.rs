@@ -1,0 +1,124 @@
+//! What a run may come to.
+
+use super::fault::Action;
+use super::outcome::{Outcome, entries, unfinished};
+use super::process::{Ended, Status};
+use super::scene::Scene;
+
+/// What has happened before a run ends, or to what it reads.
+#[derive(Debug, Default)]
+pub(crate) struct Past {
+    /// Faults that have struck in the run.
+    pub(crate) struck: Vec<Action>,
+    /// Whether a checkpoint may have a wrong bit.
+    pub(crate) damaged: bool,
+    /// Whether a launcher was killed and no run has come to its end since: a run that fails early has not cleaned up after it.
+    pub(crate) killed: bool,
+}
+
+/// After a run that may have met faults.
+///
+/// # Errors
+/// What should not have happened.
+pub(crate) fn judge(scene: &Scene, ended: &Ended, past: &Past) -> Result<(), String> {
+    let mut struck = past.struck.clone();
+    if past.damaged {
+        struck.push(Action::Flip);
+    }
+    if struck.is_empty() {
+        return judge_clean(scene, ended);
+    }
+    basics(ended)?;
+    if let Status::Code(code) = ended.status
+        && !struck.iter().any(|action| codes(*action).contains(&code))
+    {
+        return Err(format!("exit code {code} after {struck:?}"));
+    }
+    match ended.status {
+        Status::Signal(libc::SIGKILL) if struck.iter().any(|action| may_kill_launcher(*action)) => {
+            return Ok(());
+        }
+        Status::Signal(signal) => return Err(format!("the launcher died of signal {signal}")),
+        _ => {}
+    }
+    let complete = ended.status == Status::Code(0);
+    if complete || !past.killed {
+        folders(scene, ended)?;
+    }
+    if complete { results(scene) } else { Ok(()) }
+}
+
+/// After a run without faults.
+///
+/// # Errors
+/// What should not have happened.
+pub(crate) fn judge_clean(scene: &Scene, ended: &Ended) -> Result<(), String> {
+    basics(ended)?;
+    if ended.status != Status::Code(0) {
+        return Err(format!("{:?} without a fault", ended.status));
+    }
+    folders(scene, ended)?;
+    results(scene)
+}
+
+/// What holds in every case.
+pub(crate) fn basics(ended: &Ended) -> Result<(), String> {
+    let Ended { status, stderr, strays, .. } = ended;
+    if *status == Status::Hung {
+        return Err("the run hangs".to_owned());
+    }
+    if *strays > 0 {
+        return Err(format!("{strays} processes outlive the launcher"));
+    }
+    for word in ["panicked", "internal error"] {
+        if stderr.contains(word) {
+            return Err(format!("{word:?} in what the run says"));
+        }
+    }
+    let errors = stderr.lines().filter(|line| line.starts_with("error:")).count();
+    match status {
+        Status::Code(0) if errors > 0 => Err("an error, but exit code 0".to_owned()),
+        Status::Code(1 | 3 | 4 | 130) if errors != 1 => Err(format!("{errors} lines of errors")),
+        Status::Code(0 | 1 | 3 | 4 | 130) | Status::Signal(_) | Status::Hung => Ok(()),
+        Status::Code(code) => Err(format!("exit code {code}")),
+    }
+}
+
+/// Nothing is left but results.
+fn folders(scene: &Scene, ended: &Ended) -> Result<(), String> {
+    let left = entries(&scene.spill);
+    let told = ended.stderr.contains("cannot remove");
+    if !left.is_empty() && !told {
+        return Err(format!("left in the spill folder: {left:?}"));
+    }
+    let left = unfinished(&scene.out);
+    if !left.is_empty() && !told {
+        return Err(format!("left in the folder of results: {left:?}"));
+    }
+    Ok(())
+}
+
+fn results(scene: &Scene) -> Result<(), String> {
+    match scene.outcome.difference(&Outcome::of(&scene.out)) {
+        Some(difference) => Err(format!("other results: {difference}")),
+        None => Ok(()),
+    }
+}
+
+fn may_kill_launcher(action: Action) -> bool {
+    matches!(action, Action::Kill | Action::KillHalfway | Action::KillLauncher)
+}
+
+/// The exit codes that an action may lead to.
+fn codes(action: Action) -> &'static [i32] {
+    match action {
+        // What cannot be read may be the user's file, and a checkpoint is input; what a run can do without, or does not read
+        // again, does not end it.
+        Action::InputOutput | Action::Flip => &[0, 1, 3],
+        Action::Refuse => &[0, 1, 3, 4],
+        Action::DiskFull | Action::StaysFull | Action::ShortThenFull => &[0, 4],
+        Action::Short | Action::Signal | Action::KillLauncher => &[0],
+        Action::Kill | Action::KillHalfway => &[0, 3],
+        Action::Interrupt => &[0, 130],
+    }
+}

@@ -1,0 +1,143 @@
+//! One command of the program, run in a forked child of the simulator.
+
+use std::fs::File;
+use std::io::{Read, Seek};
+use std::os::fd::{AsRawFd, FromRawFd};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use super::board::{Counts, board};
+use super::fault::Fault;
+use super::trap;
+
+/// A command that takes longer hangs.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// How long processes may live after the launcher has ended.
+const GRACE: Duration = Duration::from_secs(5);
+/// The exit code of a panic that the program did not catch.
+const PANICKED: i32 = 101;
+
+/// How a process ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Status {
+    Code(i32),
+    Signal(i32),
+    Hung,
+}
+
+/// What is left of a command.
+pub(crate) struct Ended {
+    pub(crate) status: Status,
+    pub(crate) stderr: String,
+    /// Processes that outlived the launcher; they have been killed.
+    pub(crate) strays: usize,
+    /// What each planned fault has struck.
+    pub(crate) struck: Vec<Option<String>>,
+    pub(crate) counts: Counts,
+}
+
+/// Runs `sar-single` with these arguments. Calls on files below `roots` are counted and meet the planned faults.
+pub(crate) fn run(arguments: &[String], roots: &[String], faults: &[Fault]) -> Ended {
+    board().plan(faults);
+    // SAFETY: the name is a C string; the call makes a descriptor.
+    let descriptor = unsafe { libc::memfd_create(c"stderr".as_ptr(), 0) };
+    // SAFETY: the descriptor was just made and belongs to nobody else.
+    let mut stderr = unsafe { File::from_raw_fd(descriptor) };
+    // SAFETY: the simulator has one thread.
+    let child = match unsafe { libc::fork() } {
+        -1 => panic!("fork: {}", std::io::Error::last_os_error()),
+        0 => live(arguments, roots, &stderr),
+        child => child,
+    };
+    let status = wait(child);
+    let strays = reap_strays();
+    let mut text = Vec::new();
+    stderr.rewind().unwrap();
+    stderr.read_to_end(&mut text).unwrap();
+    let stderr = String::from_utf8_lossy(&text).into_owned();
+    Ended { status, stderr, strays, struck: board().struck(), counts: board().counts() }
+}
+
+/// The child: becomes the launcher.
+fn live(arguments: &[String], roots: &[String], stderr: &File) -> ! {
+    // SAFETY: these calls change this process alone, and all descriptors are open.
+    unsafe {
+        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+        libc::setpgid(0, 0);
+        let null = libc::open(c"/dev/null".as_ptr(), libc::O_RDWR);
+        libc::dup2(null, 0);
+        libc::dup2(null, 1);
+        libc::dup2(stderr.as_raw_fd(), 2);
+        board().launcher.store(libc::getpid(), Ordering::SeqCst);
+    }
+    trap::install(roots);
+    let arguments = arguments.iter().map(Into::into);
+    let code = catch_unwind(AssertUnwindSafe(|| sar::cli::run_from(arguments)));
+    // SAFETY: ends this process, without the simulator's exit handlers.
+    unsafe { libc::_exit(code.map_or(PANICKED, i32::from)) }
+}
+
+/// Waits for the launcher.
+fn wait(child: i32) -> Status {
+    // SAFETY: a child of this process that has not been reaped.
+    let watch = unsafe { libc::syscall(libc::SYS_pidfd_open, child, 0) } as i32;
+    let mut ready = libc::pollfd { fd: watch, events: libc::POLLIN, revents: 0 };
+    let begin = Instant::now();
+    let ended = loop {
+        let left = PATIENCE.saturating_sub(begin.elapsed());
+        // SAFETY: one valid entry.
+        match unsafe { libc::poll(&raw mut ready, 1, left.as_millis() as i32) } {
+            0 => break false,
+            1 => break true,
+            _ => {}
+        }
+    };
+    let mut status = 0;
+    // SAFETY: the descriptor was opened above; the child has not been reaped.
+    unsafe {
+        libc::close(watch);
+        if !ended {
+            libc::kill(child, libc::SIGKILL);
+        }
+        libc::waitpid(child, &raw mut status, 0);
+    }
+    match status {
+        _ if !ended => Status::Hung,
+        status if libc::WIFEXITED(status) => Status::Code(libc::WEXITSTATUS(status)),
+        status => Status::Signal(libc::WTERMSIG(status)),
+    }
+}
+
+/// Makes this process the parent of those whose parent dies, so that it sees them.
+pub(crate) fn adopt_orphans() {
+    // SAFETY: changes this process alone.
+    unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1) };
+}
+
+/// Waits for the processes that the launcher has left to end; gives how many had to be killed.
+fn reap_strays() -> usize {
+    let begin = Instant::now();
+    loop {
+        // SAFETY: this process has no children that anybody else waits for.
+        match unsafe { libc::waitpid(-1, std::ptr::null_mut(), libc::WNOHANG) } {
+            -1 => return 0,
+            0 if begin.elapsed() > GRACE => break,
+            0 => std::thread::sleep(Duration::from_micros(500)),
+            _ => {}
+        }
+    }
+    let mut killed = 0;
+    loop {
+        let children = std::fs::read_to_string("/proc/thread-self/children").unwrap_or_default();
+        for child in children.split_whitespace().filter_map(|pid| pid.parse().ok()) {
+            // SAFETY: a child of this process.
+            unsafe { libc::kill(child, libc::SIGKILL) };
+            killed += 1;
+        }
+        // SAFETY: as above.
+        if unsafe { libc::waitpid(-1, std::ptr::null_mut(), 0) } < 0 {
+            return killed;
+        }
+    }
+}

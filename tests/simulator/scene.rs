@@ -1,0 +1,111 @@
+//! A configuration with its undisturbed results, and the folders of its runs.
+
+use std::fs::{self, File};
+use std::path::PathBuf;
+use std::time::{Duration, SystemTime};
+
+use super::board::Counts;
+use super::call::{OUT, SPILL};
+use super::configuration::Configuration;
+use super::fault::Fault;
+use super::outcome::{Outcome, entries};
+use super::process::{Ended, Status, run};
+
+/// Where the simulator's files are.
+#[derive(Debug)]
+pub(crate) struct Folders {
+    /// In memory.
+    pub(crate) memory: PathBuf,
+    pub(crate) disk: PathBuf,
+}
+
+/// What a configuration gives when nothing goes wrong.
+pub(crate) struct Scene {
+    pub(crate) number: u64,
+    pub(crate) configuration: Configuration,
+    pub(crate) outcome: Outcome,
+    pub(crate) counts: Counts,
+    pub(crate) out: PathBuf,
+    pub(crate) spill: PathBuf,
+    roots: Vec<String>,
+}
+
+impl Folders {
+    pub(crate) fn roots(&self) -> Vec<String> {
+        [&self.memory, &self.disk].map(|folder| folder.display().to_string()).to_vec()
+    }
+
+    pub(crate) fn input(&self) -> PathBuf {
+        self.memory.join("input")
+    }
+}
+
+impl Scene {
+    /// Runs a configuration undisturbed.
+    ///
+    /// # Errors
+    /// What the program said, if it refuses the configuration; what was wrong, if it failed in another way.
+    pub(crate) fn set(number: u64, folders: &Folders) -> Result<Scene, Refusal> {
+        let configuration = Configuration::of_seed(number, &folders.input());
+        let out = folders.memory.join(&OUT[1..]);
+        let spill = if configuration.on_disk { &folders.disk } else { &folders.memory };
+        let spill = spill.join(&SPILL[1..]);
+        let outcome = Outcome { weights: None, metrics: Vec::new() };
+        let (roots, counts) = (folders.roots(), Counts::default());
+        let mut scene = Scene { number, configuration, outcome, counts, out, spill, roots };
+        scene.clear();
+        let ended = scene.train(&[]);
+        match ended.status {
+            Status::Code(0) => {}
+            Status::Code(1 | 2) => return Err(Refusal::Refused(ended.stderr)),
+            status => {
+                let command = scene.configuration.train(&scene.out, &scene.spill).join(" ");
+                let said = &ended.stderr;
+                return Err(Refusal::Failed(format!("$ {command}\n{status:?}:\n{said}")));
+            }
+        }
+        scene.counts = ended.counts;
+        scene.outcome = Outcome::of(&scene.out);
+        Ok(scene)
+    }
+
+    /// Removes what runs have left.
+    pub(crate) fn clear(&self) {
+        for folder in [&self.out, &self.spill] {
+            if folder.exists() {
+                fs::remove_dir_all(folder).unwrap();
+            }
+        }
+    }
+
+    pub(crate) fn train(&self, faults: &[Fault]) -> Ended {
+        self.command(&self.configuration.train(&self.out, &self.spill), faults)
+    }
+
+    pub(crate) fn command(&self, arguments: &[String], faults: &[Fault]) -> Ended {
+        self.let_time_pass();
+        run(arguments, &self.roots, faults)
+    }
+
+    /// Makes unfinished folders in the spill folder old enough to count as abandoned.
+    fn let_time_pass(&self) {
+        let before = SystemTime::now() - Duration::from_secs(120);
+        for name in entries(&self.spill).iter().filter(|name| name.starts_with('.')) {
+            File::open(self.spill.join(name)).unwrap().set_modified(before).unwrap();
+        }
+    }
+
+    /// How many checkpoints the run has left: the last one, and the one before it.
+    pub(crate) fn checkpoints(&self) -> usize {
+        let names = ["checkpoint.safetensors", "checkpoint.previous.safetensors"];
+        names.iter().filter(|name| self.out.join(name).exists()).count()
+    }
+}
+
+/// Why a configuration gives no scene.
+pub(crate) enum Refusal {
+    /// The program says that flags do not go together.
+    Refused(String),
+    /// An undisturbed run fails.
+    Failed(String),
+}

@@ -1,0 +1,163 @@
+//! A seed: a configuration, what goes wrong, and what must come of it.
+
+use super::board::Counts;
+use super::call::{KINDS, Kind, PLACES, Place};
+use super::configuration::Configuration;
+use super::fault::{Action, Fault};
+use super::judge::{Past, basics, judge, judge_clean};
+use super::outcome::Outcome;
+use super::process::{Ended, Status};
+use super::random::Random;
+use super::scene::Scene;
+
+/// Neighbouring seeds share a configuration, whose undisturbed run is made once.
+pub(crate) const PER_CONFIGURATION: u64 = 12;
+
+/// What came of a seed.
+#[derive(Debug, Default)]
+pub(crate) struct Story {
+    /// What was run and what happened, line by line.
+    pub(crate) lines: Vec<String>,
+    /// What should not have happened.
+    pub(crate) problem: Option<String>,
+    /// Faults that struck.
+    pub(crate) struck: usize,
+    /// Runs of the program.
+    pub(crate) runs: usize,
+}
+
+/// Runs a seed in the scene of its configuration.
+pub(crate) fn play(seed: u64, scene: &Scene) -> Story {
+    let mut random = Random::new(seed, "faults");
+    let mut story = Story::default();
+    scene.clear();
+    if let Err(problem) = story.tell(scene, &mut random) {
+        story.problem = Some(problem);
+    }
+    story
+}
+
+impl Story {
+    fn tell(&mut self, scene: &Scene, random: &mut Random) -> Result<(), String> {
+        let rounds = if random.chance(25) { 2 } else { 1 };
+        let mut past = Past::default();
+        for _ in 0..rounds {
+            let faults = faults(random, &scene.counts);
+            self.lines.extend(faults.iter().map(|fault| format!("planned: {fault}")));
+            let command = next_command(scene, random);
+            let ended = self.run(scene, &command, &faults);
+            let hit = faults.iter().zip(&ended.struck).filter(|(_, struck)| struck.is_some());
+            past.struck = hit.map(|(fault, _)| fault.action).collect();
+            past.damaged |= past.struck.contains(&Action::Flip);
+            said(&ended, judge(scene, &ended, &past))?;
+            past.killed |= matches!(ended.status, Status::Signal(_));
+            if ended.status == Status::Code(0) {
+                break;
+            }
+        }
+        // Whatever happened, a run without faults ends with the undisturbed results.
+        let finished = scene.outcome.difference(&Outcome::of(&scene.out)).is_none();
+        if finished && random.chance(80) {
+            return Ok(());
+        }
+        let mut ended = self.run(scene, &next_command(scene, random), &[]);
+        if past.damaged && ended.status == Status::Code(1) {
+            said(&ended, basics(&ended))?;
+            if scene.checkpoints() == 2 {
+                return said(&ended, Err("one damaged checkpoint of two ends the run".to_owned()));
+            }
+            let command = scene.configuration.train(&scene.out, &scene.spill);
+            ended = self.run(scene, &command, &[]);
+        }
+        said(&ended, judge_clean(scene, &ended))
+    }
+
+    fn run(&mut self, scene: &Scene, command: &[String], faults: &[Fault]) -> Ended {
+        self.lines.push(format!("$ {}", command.join(" ")));
+        let ended = scene.command(command, faults);
+        self.runs += 1;
+        for struck in ended.struck.iter().flatten() {
+            self.struck += 1;
+            self.lines.push(format!("struck: {struck}"));
+        }
+        let error = ended.stderr.lines().find(|line| line.starts_with("error:"));
+        self.lines.push(format!("-> {:?} {}", ended.status, error.unwrap_or_default()));
+        ended
+    }
+}
+
+/// Adds what a run has said to a problem.
+fn said(ended: &Ended, judged: Result<(), String>) -> Result<(), String> {
+    judged.map_err(|problem| format!("{problem}\n{}", ended.stderr))
+}
+
+/// What a user does now: goes on from the checkpoint, or starts anew if there is none.
+fn next_command(scene: &Scene, random: &mut Random) -> Vec<String> {
+    if scene.checkpoints() > 0 {
+        Configuration::resume(&scene.out, random)
+    } else {
+        scene.configuration.train(&scene.out, &scene.spill)
+    }
+}
+
+/// One fault or two, at calls that the undisturbed run has made.
+fn faults(random: &mut Random, counts: &Counts) -> Vec<Fault> {
+    use Action::{
+        DiskFull, Flip, InputOutput, Interrupt, Kill, KillHalfway, KillLauncher, Short,
+        ShortThenFull, Signal, StaysFull,
+    };
+    let action = random.pick(&[
+        InputOutput,
+        InputOutput,
+        InputOutput,
+        DiskFull,
+        DiskFull,
+        StaysFull,
+        Short,
+        ShortThenFull,
+        Signal,
+        Flip,
+        Flip,
+        Kill,
+        Kill,
+        KillHalfway,
+        KillLauncher,
+        Interrupt,
+    ]);
+    let mut faults: Vec<Fault> = fault(action, random, counts).into_iter().collect();
+    if action == Flip || random.chance(10) {
+        let action = random.pick(&[Kill, KillLauncher, InputOutput, Interrupt]);
+        faults.extend(fault(action, random, counts));
+    }
+    faults
+}
+
+/// The action at a call chosen at random; none if the run makes no call that can meet it.
+fn fault(action: Action, random: &mut Random, counts: &Counts) -> Option<Fault> {
+    let (mut kinds, mut places) = (action.kinds(), action.places());
+    let made = |process: usize, kinds: &[Kind], places: &[Place]| -> u64 {
+        let of_place = |place: &Place| -> u64 {
+            kinds.iter().map(|kind| counts[process][*place as usize][*kind as usize]).sum()
+        };
+        places.iter().map(of_place).sum()
+    };
+    let processes: Vec<usize> =
+        (0..counts.len()).filter(|process| made(*process, &kinds, &places) > 0).collect();
+    if processes.is_empty() {
+        return None;
+    }
+    let process =
+        if processes.contains(&0) && random.chance(30) { 0 } else { random.pick(&processes) };
+    if random.chance(60) {
+        // Calls of one kind on one kind of file: rare ones are met as often as others.
+        let cells = PLACES.iter().flat_map(|place| KINDS.iter().map(move |kind| (*place, *kind)));
+        let cells: Vec<(Place, Kind)> = cells
+            .filter(|(place, kind)| places.contains(place) && kinds.contains(kind))
+            .filter(|(place, kind)| made(process, &[*kind], &[*place]) > 0)
+            .collect();
+        let (place, kind) = random.pick(&cells);
+        (kinds, places) = (vec![kind], vec![place]);
+    }
+    let nth = random.below(made(process, &kinds, &places));
+    Some(Fault { action, process, kinds, places, nth, detail: random.next() })
+}
