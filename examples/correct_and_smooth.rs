@@ -3,9 +3,10 @@
 //!     cargo run --release --example correct_and_smooth
 
 use sar::event::Event;
-use sar::launcher;
 use sar::nn::{CorrectAndSmooth, LabelPropagation, ModelConfig, ModelKind};
-use sar::worker::{PredictConfig, RunConfig};
+use sar::run;
+use sar::run::config::RunConfig;
+use sar::run::rank::PredictConfig;
 
 fn main() -> anyhow::Result<()> {
     let folder = tempfile::tempdir()?;
@@ -17,7 +18,7 @@ fn main() -> anyhow::Result<()> {
         ..ModelConfig::default()
     };
     run.epochs = 30;
-    launcher::train(&run, &mut |event| {
+    run::train(&run, &mut |event| {
         if let Event::Evaluation(report) = event {
             println!("trained: loss {:.3}", report.loss);
         }
@@ -28,7 +29,7 @@ fn main() -> anyhow::Result<()> {
     let smoothing = LabelPropagation { steps: 20, alpha: 0.8 };
     predict.correct_and_smooth =
         Some(CorrectAndSmooth { smoothing, ..CorrectAndSmooth::default() });
-    launcher::predict(&predict, &mut |_| {})?;
+    run::predict(&predict, &mut |_| {})?;
     println!("{} bytes of predictions", std::fs::metadata(output)?.len());
     Ok(())
 }

@@ -3,8 +3,8 @@
 //!     cargo run --release --example custom_layer
 
 use sar::Result;
+use sar::engine::tape::{Graph, Init, Parameter, ParameterBuilder, Propagation, Reduce, Tape, Var};
 use sar::nn::Conv;
-use sar::tape::{Graph, Init, Parameter, ParameterBuilder, Propagation, Reduce, Tape, Var};
 use sar::testing::check_layer;
 
 struct GatedConv {

@@ -7,19 +7,19 @@ use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use sar::comm::{NoHooks, barrier, gather_grads};
-use sar::data::NodeColumn;
-use sar::data::dgl::PartitionConfig;
-use sar::dist::{
-    Adam, DistEmbedding, DistGraph, DistTensorConfig, Fanout, IndexConfig, PartitionPolicy,
-    SparseAdam,
-};
+use sar::engine::comm::{NoHooks, barrier, gather_grads};
+use sar::engine::tape::{Graph, ParameterBuilder, Policy, Tape};
+use sar::formats::dgl::config::PartitionConfig;
 use sar::io::IoCounters;
-use sar::loader::{DataLoader, DataLoaderConfig, DistNeighborSampler};
+use sar::load::NodeColumn;
 use sar::nn::{
     Loss, Model, ModelConfig, Optimizer, OptimizerConfig, ScoreSums, Sizes, Stack, Task,
 };
-use sar::tape::{Graph, ParameterBuilder, Policy, Tape};
+use sar::sampling::loaders::{DataLoader, DataLoaderConfig, DistNeighborSampler};
+use sar::sampling::stores::{
+    Adam, DistEmbedding, DistGraph, DistTensorConfig, Fanout, IndexConfig, PartitionPolicy,
+    SparseAdam,
+};
 use sar::testing::{RankContext, on_ranks};
 use sar::train::block_graphs;
 use tch::{Kind, Tensor};

@@ -3,9 +3,9 @@
 //!     cargo run --release --example gat
 
 use sar::event::Event;
-use sar::launcher;
 use sar::nn::{Heads, ModelConfig, ModelKind, NormKind, OptimizerConfig};
-use sar::worker::RunConfig;
+use sar::run;
+use sar::run::config::RunConfig;
 
 fn main() -> anyhow::Result<()> {
     let folder = tempfile::tempdir()?;
@@ -22,7 +22,7 @@ fn main() -> anyhow::Result<()> {
     };
     run.optimizer = OptimizerConfig::Adam { lr: 0.005, weight_decay: 5e-4 };
     run.epochs = 40;
-    launcher::train(&run, &mut |event| match event {
+    run::train(&run, &mut |event| match event {
         Event::Epoch(report) if report.epoch % 10 == 0 => {
             println!("epoch {}: loss {:.3}", report.epoch, report.loss);
         }

@@ -9,15 +9,16 @@ use std::path::Path;
 use std::rc::Rc;
 
 use sar::Result;
-use sar::comm::gather_grads;
-use sar::data::dgl::{Partition, PartitionConfig};
-use sar::data::{NodeFeatures, Normalize, Shards, load_relations};
+use sar::engine::comm::gather_grads;
+use sar::engine::tape::{HeteroGraphShardManager, ParameterBuilder, Policy, Tape};
+use sar::formats::dgl::Partition;
+use sar::formats::dgl::config::PartitionConfig;
 use sar::io::IoCounters;
+use sar::load::{NodeFeatures, Normalize, Shards, load_relations};
 use sar::nn::{
     HeteroConfig, HeteroStack, Loss, ModelKind, NodeEmbedding, Norm, Optimizer, OptimizerConfig,
     RelationMerge, Task,
 };
-use sar::tape::{HeteroGraphShardManager, ParameterBuilder, Policy, Tape};
 use sar::testing::{RankContext, on_ranks};
 use tch::{Kind, Tensor};
 

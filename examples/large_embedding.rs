@@ -8,9 +8,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use rand::{RngExt, SeedableRng};
-use sar::comm::NoHooks;
-use sar::dist::{Adam, DistEmbedding, DistTensorConfig, PartitionPolicy, SparseAdam};
+use sar::engine::comm::NoHooks;
 use sar::graph::PartitionBook;
+use sar::sampling::stores::{Adam, DistEmbedding, DistTensorConfig, PartitionPolicy, SparseAdam};
 use sar::testing::on_ranks;
 
 fn main() -> anyhow::Result<()> {

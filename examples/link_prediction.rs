@@ -8,19 +8,19 @@ use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use sar::comm::NoHooks;
-use sar::data::dgl::PartitionConfig;
-use sar::data::{NodeColumn, Normalize};
-use sar::dist::{DistGraph, Fanout, IndexConfig};
+use sar::engine::comm::NoHooks;
+use sar::engine::tape::{Graph, ParameterBuilder, ParameterSet, Policy, Tape, Var};
+use sar::formats::dgl::config::PartitionConfig;
 use sar::io::IoCounters;
-use sar::loader::{
-    DataLoaderConfig, DistEdgeDataLoader, DistNeighborSampler, EdgeBatch, Exclude, NegativeSampler,
-};
+use sar::load::{NodeColumn, Normalize};
 use sar::nn::{
     LinkScore, Model, ModelConfig, Optimizer, OptimizerConfig, Sizes, Stack, auc, link_loss,
     mean_reciprocal_rank,
 };
-use sar::tape::{Graph, ParameterBuilder, ParameterSet, Policy, Tape, Var};
+use sar::sampling::loaders::{
+    DataLoaderConfig, DistEdgeDataLoader, DistNeighborSampler, EdgeBatch, Exclude, NegativeSampler,
+};
+use sar::sampling::stores::{DistGraph, Fanout, IndexConfig};
 use sar::testing::{RankContext, on_ranks};
 use sar::train::block_graphs;
 use tch::{Kind, Tensor};

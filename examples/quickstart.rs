@@ -3,9 +3,10 @@
 //!     cargo run --release --example quickstart
 
 use sar::event::{Event, Metric};
-use sar::launcher;
 use sar::nn::{ModelConfig, ModelKind, SageAggregator};
-use sar::worker::{PredictConfig, RunConfig};
+use sar::run;
+use sar::run::config::RunConfig;
+use sar::run::rank::PredictConfig;
 
 fn main() -> anyhow::Result<()> {
     let folder = tempfile::tempdir()?;
@@ -18,7 +19,7 @@ fn main() -> anyhow::Result<()> {
         ..ModelConfig::default()
     };
     run.epochs = 40;
-    launcher::train(&run, &mut |event| match event {
+    run::train(&run, &mut |event| match event {
         Event::Epoch(report) if report.epoch % 10 == 0 => {
             println!(
                 "epoch {}: loss {:.3}, {} turns",
@@ -34,7 +35,7 @@ fn main() -> anyhow::Result<()> {
 
     let classes = folder.path().join("classes.npy");
     let predict = PredictConfig::new(run, &classes);
-    launcher::predict(&predict, &mut |_| {})?;
+    run::predict(&predict, &mut |_| {})?;
     println!("{} bytes of predictions", std::fs::metadata(classes)?.len());
     Ok(())
 }

@@ -8,13 +8,13 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use sar::comm::NoHooks;
-use sar::data::dgl::PartitionConfig;
-use sar::data::{NodeColumn, Normalize};
-use sar::dist::{DistGraph, Fanout, IndexConfig};
+use sar::engine::comm::NoHooks;
+use sar::formats::dgl::config::PartitionConfig;
 use sar::graph::Block;
 use sar::io::IoCounters;
-use sar::loader::{DataLoader, DataLoaderConfig, DistNeighborSampler};
+use sar::load::{NodeColumn, Normalize};
+use sar::sampling::loaders::{DataLoader, DataLoaderConfig, DistNeighborSampler};
+use sar::sampling::stores::{DistGraph, Fanout, IndexConfig};
 use sar::testing::on_ranks;
 
 fn main() -> anyhow::Result<()> {

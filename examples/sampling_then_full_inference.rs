@@ -7,16 +7,17 @@ use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use sar::comm::{NoHooks, ReduceOp, all_reduce, gather_grads};
-use sar::data::dgl::{Partition, PartitionConfig};
-use sar::data::{EdgeData, NodeColumn, NodeFeatures, Normalize, Shards, load_labels, load_mask};
-use sar::dist::{DistGraph, Fanout, IndexConfig, SplitBy, Trainer, node_split};
+use sar::engine::comm::{NoHooks, ReduceOp, all_reduce, gather_grads};
+use sar::engine::tape::{Graph, GraphShardManager, ParameterBuilder, Policy, Tape};
+use sar::formats::dgl::Partition;
+use sar::formats::dgl::config::PartitionConfig;
 use sar::io::IoCounters;
-use sar::loader::{DataLoader, DataLoaderConfig, DistNeighborSampler};
+use sar::load::{EdgeData, NodeColumn, NodeFeatures, Normalize, Shards, load_labels, load_mask};
 use sar::nn::{
     Loss, Model, ModelConfig, Optimizer, OptimizerConfig, ScoreSums, Sizes, Stack, Task,
 };
-use sar::tape::{Graph, GraphShardManager, ParameterBuilder, Policy, Tape};
+use sar::sampling::loaders::{DataLoader, DataLoaderConfig, DistNeighborSampler};
+use sar::sampling::stores::{DistGraph, Fanout, IndexConfig, SplitBy, Trainer, node_split};
 use sar::testing::{RankContext, on_ranks};
 use sar::train::block_graphs;
 use tch::{Kind, Tensor};

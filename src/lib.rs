@@ -3,27 +3,20 @@
 //! Out-of-core training of graph neural networks on one machine.
 
 pub mod cli;
-pub mod comm;
-pub mod data;
-pub mod datasets;
-pub mod dist;
+pub mod engine;
 pub mod error;
 pub mod event;
+pub mod formats;
 pub mod graph;
-pub mod imports;
 pub mod io;
-pub mod ipc;
 pub mod kernels;
-pub mod launcher;
-pub mod loader;
+pub mod load;
 pub mod nn;
-pub mod partition;
-pub mod signals;
-pub mod spill;
-pub mod tape;
-mod tensor;
+pub mod platform;
+pub mod prepare;
+pub mod run;
+pub mod sampling;
 pub mod testing;
 pub mod train;
-pub mod worker;
 
 pub use error::{Error, Result};

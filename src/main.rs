@@ -8,7 +8,7 @@ use std::process::ExitCode;
 #[used]
 // SAFETY: the loader calls the pointers of this section, without arguments, before any constructor; this one may run there.
 #[unsafe(link_section = ".preinit_array")]
-static HOLD_BACK: extern "C" fn() = sar::signals::hold_back;
+static HOLD_BACK: extern "C" fn() = sar::platform::signals::hold_back;
 
 fn main() -> ExitCode {
     ExitCode::from(sar::cli::run())

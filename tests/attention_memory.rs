@@ -9,10 +9,10 @@ use std::io::Write;
 use std::rc::Rc;
 
 use sar::Result;
-use sar::comm::barrier;
+use sar::engine::comm::barrier;
+use sar::engine::tape::{Graph, ParameterBuilder, Policy, Propagation, Tape, Var};
 use sar::nn::{AttentionConfig, Conv, GatConv, Gatv2Conv, HeadMerge};
-use sar::spill::give_memory_back;
-use sar::tape::{Graph, ParameterBuilder, Policy, Propagation, Tape, Var};
+use sar::platform::give_memory_back;
 use sar::testing::{RankContext, TestGraph, on_ranks};
 use tch::{Kind, Tensor};
 

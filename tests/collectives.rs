@@ -5,13 +5,13 @@ use std::cell::Cell;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use sar::comm::{
+use sar::engine::comm::{
     Collective, FileGroup, Hooks, LocalGroup, ProcessGroup, Recipient, ReduceOp, all_reduce,
     all_to_all, barrier, broadcast, complete, exchange_single_tensor, exchange_tensors,
     gather_grads, sync_params,
 };
+use sar::engine::turns::Control;
 use sar::io::{DiskStorage, IoCounters};
-use sar::ipc::Control;
 use sar::{Error, Result};
 use tch::{Kind, Tensor};
 

@@ -11,20 +11,20 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use sar::Result;
-use sar::comm::NoHooks;
-use sar::data::dgl::PartitionConfig;
-use sar::data::{NodeColumn, Normalize};
-use sar::dist::{DistGraph, Fanout, IndexConfig};
+use sar::engine::comm::NoHooks;
+use sar::engine::tape::{Graph, ParameterBuilder, ParameterSet, Policy, Tape};
+use sar::formats::dgl::config::PartitionConfig;
 use sar::io::IoCounters;
-use sar::loader::{
-    DataLoaderConfig, DistEdgeDataLoader, DistNeighborSampler, EdgeBatch, Exclude, NegativeSampler,
-    Pairs,
-};
+use sar::load::{NodeColumn, Normalize};
 use sar::nn::{
     LinkScore, Model, ModelConfig, Optimizer, OptimizerConfig, Sizes, auc, link_loss,
     load_state_dict, mean_reciprocal_rank,
 };
-use sar::tape::{Graph, ParameterBuilder, ParameterSet, Policy, Tape};
+use sar::sampling::loaders::{
+    DataLoaderConfig, DistEdgeDataLoader, DistNeighborSampler, EdgeBatch, Exclude, NegativeSampler,
+    Pairs,
+};
+use sar::sampling::stores::{DistGraph, Fanout, IndexConfig};
 use sar::testing::{RankContext, on_ranks};
 use sar::train::{FEATURES, LinkTrainer, Reduce, block_graphs};
 use tch::{Kind, Tensor};
@@ -131,7 +131,7 @@ fn check_links(
     };
 
     // The seeds are all nodes in their order, so that rows are ids.
-    let key = sar::dist::SampleKey { seed: 0, epoch: 1, batch: 0, layer: 0 };
+    let key = sar::sampling::stores::SampleKey { seed: 0, epoch: 1, batch: 0, layer: 0 };
     let nodes: Vec<u64> = (0..34).collect();
     let pairs = |key: &str| {
         let ids: Vec<i64> = case.tensors[key].1.iter().map(|id| *id as i64).collect();

@@ -9,14 +9,15 @@ use std::rc::Rc;
 
 use safetensors::SafeTensors;
 use sar::Result;
-use sar::data::dgl::{Partition, PartitionConfig};
-use sar::data::{EdgeData, EdgeFeatures, Shards};
-use sar::io::IoCounters;
-use sar::nn::Conv;
-use sar::tape::{
+use sar::engine::tape::{
     Attend, EdgeBatch, Graph, GraphShardManager, Init, Parameter, ParameterBuilder, Policy,
     Propagation, Reduce, Scoring, Tape, Var, Weight,
 };
+use sar::formats::dgl::Partition;
+use sar::formats::dgl::config::PartitionConfig;
+use sar::io::IoCounters;
+use sar::load::{EdgeData, EdgeFeatures, Shards};
+use sar::nn::Conv;
 use sar::testing::{RankContext, TestGraph, check_layer, on_ranks};
 use tch::{Kind, Tensor};
 

@@ -11,16 +11,17 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use safetensors::SafeTensors;
 use sar::Result;
-use sar::data::dgl::{Partition, PartitionConfig};
-use sar::data::{NodeFeatures, Normalize, Shards, load_relations};
+use sar::engine::tape::{HeteroGraphShardManager, Init, ParameterBuilder, Policy, Tape};
+use sar::formats::dgl::Partition;
+use sar::formats::dgl::config::PartitionConfig;
 use sar::graph::{CanonicalEtype, GraphShard, PartitionBook, ShardBuilder};
 use sar::io::IoCounters;
+use sar::load::{NodeFeatures, Normalize, Shards, load_relations};
 use sar::nn::{
     AttentionConfig, Conv, GatConv, GcnConv, GcnConvConfig, HeadMerge, Heads, HeteroConfig,
     HeteroGraphConv, HeteroStack, LearnedRows, ModelKind, NodeEmbedding, Norm, Optimizer,
     OptimizerConfig, RelationMerge, SageAggregator, SageConv, SageConvConfig,
 };
-use sar::tape::{HeteroGraphShardManager, Init, ParameterBuilder, Policy, Tape};
 use sar::testing::{RankContext, on_ranks};
 use tch::{Kind, Tensor};
 

@@ -15,8 +15,9 @@ use assert_cmd::Command;
 use common::repository;
 use karate::{assert_close, check_curve, check_step, tensors};
 use predicates::str::contains;
-use sar::data::dgl::{Partition, PartitionConfig};
-use sar::data::original_places;
+use sar::formats::dgl::Partition;
+use sar::formats::dgl::config::PartitionConfig;
+use sar::load::original_places;
 use uneven::{metrics, repartitioned, train, uneven, weights};
 
 const STEPS: &str = "hetero_steps";

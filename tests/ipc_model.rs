@@ -4,7 +4,7 @@
 
 use std::sync::Mutex;
 
-use sar::ipc::{Protocol, Stop, Word};
+use sar::engine::turns::{Protocol, Stop, Word};
 use shuttle::sync::atomic::{AtomicUsize, Ordering};
 use shuttle::sync::{Arc, mpsc};
 use shuttle::thread;

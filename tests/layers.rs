@@ -7,11 +7,11 @@
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use sar::Result;
+use sar::engine::tape::{Graph, GraphShardManager, ParameterBuilder, Policy, Tape, construct_mfgs};
 use sar::nn::{
     Heads, JumpMode, Loss, ModelConfig, ModelKind, Norm, NormKind, Regularizer, SageAggregator,
     Sizes, Task,
 };
-use sar::tape::{Graph, GraphShardManager, ParameterBuilder, Policy, Tape, construct_mfgs};
 use sar::testing::{RankContext, TestGraph, on_ranks};
 use tch::{Kind, Tensor};
 

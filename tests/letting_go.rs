@@ -5,8 +5,8 @@
 use std::rc::Rc;
 
 use sar::Result;
-use sar::spill::{PartitionDataManager, PointerTensor};
-use sar::tape::{
+use sar::engine::spill::{PartitionDataManager, PointerTensor};
+use sar::engine::tape::{
     Aggregation, Constants, Graph, Init, Parameter, ParameterBuilder, ParameterSet, Policy, Reduce,
     Tape, Var, Weight,
 };

@@ -4,12 +4,12 @@
 use std::rc::Rc;
 
 use sar::Result;
-use sar::nn::{AttentionConfig, Conv, GatConv, GinConv, HeadMerge, Mlp, RgcnConv};
-use sar::nn::{Regularizer, RgcnConvConfig};
-use sar::tape::{
+use sar::engine::tape::{
     Aggregation, EdgeBatch, Graph, Init, Parameter, ParameterBuilder, Propagation, Reduce, Tape,
     Var,
 };
+use sar::nn::{AttentionConfig, Conv, GatConv, GinConv, HeadMerge, Mlp, RgcnConv};
+use sar::nn::{Regularizer, RgcnConvConfig};
 use sar::testing::{TestGraph, check_layer, on_ranks};
 use tch::{Kind, Tensor};
 

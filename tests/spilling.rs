@@ -7,10 +7,10 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use sar::Error;
+use sar::engine::spill::{PartitionDataManager, SpillStore};
+use sar::engine::turns::{Control, TurnLock};
 use sar::graph::ShardBuilder;
 use sar::io::{DiskStorage, Fault, FaultyStorage, IoCounters, IoMode, Storage};
-use sar::ipc::{Control, TurnLock};
-use sar::spill::{PartitionDataManager, SpillStore};
 use tch::{Kind, Tensor};
 
 /// A rank alone, in its first turn.

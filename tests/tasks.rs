@@ -8,10 +8,10 @@ use std::collections::HashMap;
 
 use safetensors::tensor::{Dtype, SafeTensors};
 use sar::Result;
+use sar::engine::spill::Masks;
+use sar::engine::tape::{Constants, Graph, ParameterBuilder, Policy, Tape, Var};
 use sar::event::{Evaluation, Metric};
 use sar::nn::{LearningRate, Loss, Model, Schedule, ScoreSums, Task, clip_grad_norm};
-use sar::spill::Masks;
-use sar::tape::{Constants, Graph, ParameterBuilder, Policy, Tape, Var};
 use sar::testing::{RankContext, on_ranks};
 use sar::train::{GraphModel, Totals, Trainer};
 use tch::{Kind, Tensor};

@@ -17,8 +17,8 @@ use super::resume::{RunArgs, changed, resume};
 use super::signals::interruptible;
 use super::train::{TrainArgs, train};
 use crate::error::{Error, Result, exit};
-use crate::io::raise_open_files;
-use crate::signals;
+use crate::platform::raise_open_files;
+use crate::platform::signals;
 
 /// Train graph neural networks on graphs that do not fit in memory.
 ///

@@ -10,8 +10,8 @@ use clap::Args;
 use super::output::print;
 use crate::error::Result;
 use crate::event::size;
-use crate::launcher::{Swept, sweep};
-use crate::worker::default_spill_dir;
+use crate::run::config::default_spill_dir;
+use crate::run::launch::{Swept, sweep};
 
 /// Remove the spill folders of runs that were killed
 ///

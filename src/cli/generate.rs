@@ -1,15 +1,16 @@
 //! `generate`: random graphs to try things on.
 
+use crate::prepare::generate;
 use std::path::PathBuf;
 use std::time::Instant;
 
 use clap::Args;
 
 use super::output::print;
-use crate::datasets::{self, GeneratorConfig, GraphKind, Step};
 use crate::error::Result;
 use crate::event::{StepBar, show_status, size};
-use crate::signals;
+use crate::platform::signals;
+use crate::prepare::generate::{GeneratorConfig, GraphKind, Step};
 
 /// Generate a random graph with classes and features, as a partition directory
 ///
@@ -64,7 +65,7 @@ pub(super) fn generate(args: GenerateArgs) -> Result<()> {
     };
     let start = Instant::now();
     let mut bar = StepBar::new();
-    let generated = datasets::generate(&config, &args.out, &mut |progress| {
+    let generated = generate::generate(&config, &args.out, &mut |progress| {
         signals::check()?;
         let step = match progress.step {
             Step::Edges => "drawing edges",

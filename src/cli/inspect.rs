@@ -6,9 +6,10 @@ use clap::Args;
 
 use super::output::{print, show};
 use super::partition_tables::{features, header, partitions, types};
-use crate::data::dgl::{PartitionConfig, PartitionSummary, verify};
 use crate::error::{Error, Result};
 use crate::event::printable;
+use crate::formats::dgl::config::PartitionConfig;
+use crate::formats::dgl::{PartitionSummary, verify};
 
 /// Show what is in a partition directory
 ///

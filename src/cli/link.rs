@@ -2,10 +2,10 @@
 
 use clap::{Args, ValueEnum};
 
-use crate::data::EdgeSplit;
 use crate::error::{Error, Result};
+use crate::load::EdgeSplit;
 use crate::nn;
-use crate::worker::{LinkConfig, PairScore};
+use crate::run::config::{LinkConfig, PairScore};
 
 /// What is learned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]

@@ -9,12 +9,12 @@ use super::output::print;
 use super::partition_report::report;
 use crate::error::{Error, Result};
 use crate::event::{StepBar, parse_size, show_status, size};
-use crate::imports::{DataFile, GraphFiles, GraphSource, NodeIds};
-use crate::partition::{
+use crate::platform::signals;
+use crate::prepare::import::{DataFile, GraphFiles, GraphSource, NodeIds};
+use crate::prepare::partition::{
     EdgeRules, Method, PartitionRequest, SelfLoops, Step, default_memory, partition_graph,
     peak_memory,
 };
-use crate::signals;
 
 /// Cut a graph from files of your own into a partition directory
 ///

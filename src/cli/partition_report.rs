@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::table::{Table, number};
 use crate::event::size;
-use crate::partition::Partitioned;
+use crate::prepare::partition::Partitioned;
 
 /// The partitions and how good they are.
 pub(super) fn report(done: &Partitioned, hidden: &[u64]) -> String {

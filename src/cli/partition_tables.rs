@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use super::table::{Table, number};
-use crate::data::dgl::{Feature, PartitionConfig, PartitionSummary};
 use crate::error::Result;
 use crate::event::printable;
 use crate::event::size;
+use crate::formats::dgl::config::PartitionConfig;
+use crate::formats::dgl::{Feature, PartitionSummary};
 
 /// The graph as a whole.
 pub(super) fn header(config: &PartitionConfig) -> String {

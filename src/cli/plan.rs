@@ -1,5 +1,6 @@
 //! `plan`: what a run will take.
 
+use crate::run;
 use clap::Args;
 
 use super::output::print;
@@ -8,8 +9,8 @@ use super::table::{Table, number};
 use super::train::{TrainArgs, config};
 use crate::error::{Error, Result};
 use crate::event::size;
-use crate::launcher::{self, Plan};
-use crate::worker::RunConfig;
+use crate::run::config::RunConfig;
+use crate::run::plan::Plan;
 
 /// Say what a training run will take: memory, disk, bytes and time per epoch
 ///
@@ -34,7 +35,7 @@ pub(super) fn plan(args: PlanArgs) -> Result<()> {
         Some(train) => config(train, args.run)?,
         None => resumed(args.run)?,
     };
-    let plan = launcher::plan(&config)?;
+    let plan = run::plan::plan(&config)?;
     if args.json {
         let text = serde_json::to_string_pretty(&plan)
             .map_err(|e| Error::Internal(format!("the plan cannot be written: {e}")))?;
@@ -45,7 +46,7 @@ pub(super) fn plan(args: PlanArgs) -> Result<()> {
 
 fn resumed(args: RunArgs) -> Result<RunConfig> {
     let folder = absolute(args.resume.clone().unwrap_or_default())?;
-    apply(args, launcher::resumable(&folder)?)
+    apply(args, run::resumable(&folder)?)
 }
 
 fn show(plan: &Plan) -> String {

@@ -1,5 +1,6 @@
 //! `predict`: classes or logits of all nodes.
 
+use crate::run;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -9,9 +10,10 @@ use super::resume::absolute;
 use crate::error::{Error, Result};
 use crate::event::{Event, show_note};
 use crate::io::read_input;
-use crate::launcher::{self, CONFIG};
 use crate::nn::CorrectAndSmooth;
-use crate::worker::{NodeOrder, PredictConfig, Prediction, RunConfig, WEIGHTS};
+use crate::run::CONFIG;
+use crate::run::config::RunConfig;
+use crate::run::rank::{NodeOrder, PredictConfig, Prediction, WEIGHTS};
 
 /// Predict all nodes of a graph with trained weights
 #[derive(Debug, Args)]
@@ -74,7 +76,7 @@ pub(super) fn run(args: PredictArgs, correct_and_smooth: Option<CorrectAndSmooth
         correct_and_smooth,
         output: args.out,
     };
-    launcher::predict(&config, &mut |event| {
+    run::predict(&config, &mut |event| {
         if let Event::Note(text) = event {
             show_note(text);
         }

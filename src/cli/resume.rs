@@ -1,5 +1,6 @@
 //! `--resume`, and the flags that it leaves free to change.
 
+use crate::run;
 use std::path::PathBuf;
 
 use clap::parser::ValueSource;
@@ -8,8 +9,8 @@ use clap::{Arg, ArgMatches, Args, Command};
 use super::train::run;
 use crate::error::{Error, Result};
 use crate::io::IoMode;
-use crate::launcher;
-use crate::worker::{MemoryBudget, RunConfig};
+
+use crate::run::config::{MemoryBudget, RunConfig};
 
 /// Flags that do not change what an epoch computes.
 #[derive(Debug, Args)]
@@ -49,8 +50,8 @@ pub(super) fn changed(command: &Command, given: &ArgMatches) -> Option<String> {
 
 /// Goes on with the run that the flags name.
 pub(super) fn resume(args: RunArgs) -> Result<()> {
-    let config = launcher::resumable(&absolute(args.resume.clone().unwrap_or_default())?)?;
-    run(&apply(args, config)?, launcher::resume)
+    let config = run::resumable(&absolute(args.resume.clone().unwrap_or_default())?)?;
+    run(&apply(args, config)?, run::resume)
 }
 
 /// A run's configuration with what the flags change.

@@ -3,7 +3,7 @@
 use clap::{Args, ValueEnum};
 
 use crate::error::{Error, Result};
-use crate::loader::DataLoaderConfig;
+use crate::sampling::loaders::DataLoaderConfig;
 use crate::train::{Fanouts, Reduce, SamplingConfig};
 
 /// What a training step sees of the graph.

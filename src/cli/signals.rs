@@ -7,7 +7,7 @@ use signal_hook::iterator::Signals;
 
 use super::output::show;
 use crate::error::{Error, Result};
-use crate::signals;
+use crate::platform::signals;
 
 /// How long a command has to end by itself after a signal.
 const PATIENCE: Duration = Duration::from_millis(500);

@@ -1,5 +1,6 @@
 //! Training, the default command.
 
+use crate::run;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
@@ -11,15 +12,15 @@ use super::output::print;
 use super::resume::{RunArgs, absolute};
 use super::sampling::SamplingArgs;
 use super::schedule::ScheduleArgs;
-use crate::data::dgl::PartitionConfig;
-use crate::data::{DataKeys, Normalize};
 use crate::error::{Error, Result};
 use crate::event::{Console, Event, file_name, show_status};
-use crate::launcher;
+use crate::formats::dgl::config::PartitionConfig;
+use crate::load::{DataKeys, Normalize};
+
+use crate::engine::spill::{ComputeDtype, SpillDtype};
+use crate::engine::tape::Policy;
 use crate::nn::{ClassWeights, OptimizerConfig, RelationMerge};
-use crate::spill::{ComputeDtype, SpillDtype};
-use crate::tape::Policy;
-use crate::worker::{OnNan, Relations, RunConfig};
+use crate::run::config::{OnNan, Relations, RunConfig};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum OptimizerName {
@@ -148,7 +149,7 @@ pub(super) struct TrainArgs {
 
 /// Trains as the flags say.
 pub(super) fn train(args: TrainArgs, run_args: RunArgs) -> Result<()> {
-    let train = if args.results.overwrite { launcher::train_over } else { launcher::train };
+    let train = if args.results.overwrite { run::train_over } else { run::train };
     run(&config(args, run_args)?, train)
 }
 

@@ -4,9 +4,9 @@ mod console;
 mod kinds;
 mod metrics;
 mod pipe;
-mod printable;
+pub(crate) mod printable;
 mod scores;
-mod size;
+pub(crate) mod size;
 mod stderr;
 mod step_bar;
 

@@ -10,8 +10,8 @@ use rustix::fs::{FallocateFlags, fallocate};
 use rustix::io::retry_on_intr;
 
 use super::aligned_buffer::PAGE;
-use super::free_space::free_space;
 use super::private_file::new_private_file;
+use crate::platform::free_space::free_space;
 
 /// What a process has given and not yet written, or removed and not yet taken back, is this at most, twice over: a small
 /// file costs no system call.

@@ -1,7 +1,7 @@
 //! The linear layer, and networks of them.
 
+use crate::engine::tape::{Init, Parameter, ParameterBuilder, Tape, Var, Weight};
 use crate::error::Result;
-use crate::tape::{Init, Parameter, ParameterBuilder, Tape, Var, Weight};
 
 /// A map of rows: what a layer applies inside.
 pub trait Network {

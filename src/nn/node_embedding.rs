@@ -7,14 +7,15 @@ use std::rc::Rc;
 use tch::{Kind, Tensor};
 
 use super::learned_rows::LearnedRows;
-use super::state_dict::{load_rows, open, save_state_dict};
-use crate::comm::ProcessGroup;
+use super::weights::state_dict::{load_rows, open, save_state_dict};
+use crate::engine::comm::ProcessGroup;
+use crate::engine::spill::PartitionDataManager;
+use crate::engine::tape::{Gradients, Parameter, ParameterBuilder, ParameterSet, Tape, Var};
+use crate::engine::tensor;
+use crate::engine::tensor::with_real;
 use crate::error::Result;
 use crate::graph::TypeNodes;
 use crate::kernels::{Real, uniform_rows};
-use crate::spill::PartitionDataManager;
-use crate::tape::{Gradients, Parameter, ParameterBuilder, ParameterSet, Tape, Var};
-use crate::tensor::{self, with_real};
 
 /// A learned row for every node of a type: the `torch.nn.Embedding` of the type in `dgl.nn.HeteroEmbedding`. A rank owns the
 /// rows of its own nodes, and updates them itself: unlike weights they are neither gathered nor sent.

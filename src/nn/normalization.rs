@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 use tch::Tensor;
 
+use crate::engine::tape::{BatchStatistics, Graph, Init, Parameter, ParameterBuilder, Tape, Var};
 use crate::error::Result;
-use crate::tape::{BatchStatistics, Graph, Init, Parameter, ParameterBuilder, Tape, Var};
 
 const EPS: f64 = 1e-5;
 

@@ -7,9 +7,9 @@ use tch::{Kind, Tensor};
 
 use super::graph::TestGraph;
 use super::ranks::{RankContext, on_ranks};
+use crate::engine::tape::{Init, ParameterBuilder, Policy, Tape, Weight};
 use crate::error::{Error, Result};
 use crate::nn::Conv;
-use crate::tape::{Init, ParameterBuilder, Policy, Tape, Weight};
 
 const NODES: usize = 40;
 const FEATURES: i64 = 3;
@@ -150,7 +150,7 @@ fn run_rank<L: Conv>(
     let x = tape.linear(&features, &Weight::OutIn(map), None, None)?;
     drop(features);
     let y = layer.forward(&mut tape, &full, x.clone(), x)?;
-    let (output, cotangent) = (crate::tensor::copy(&*y.pin()?)?, rows(&nodes, y.width())?);
+    let (output, cotangent) = (crate::engine::tensor::copy(&*y.pin()?)?, rows(&nodes, y.width())?);
     let loss = output.f_mul(&cotangent)?.f_sum(Kind::Double)?.f_double_value(&[])?;
     let gradients = tape.backward(y, cotangent)?;
     let gradient = parameters.flat_gradients(&gradients)?;

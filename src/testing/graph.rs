@@ -1,9 +1,9 @@
 //! Small partitioned graphs.
 
 use super::ranks::RankContext;
+use crate::engine::tape::GraphShardManager;
 use crate::error::{Error, Result};
 use crate::graph::{GraphShard, ShardBuilder};
-use crate::tape::GraphShardManager;
 
 /// A graph cut into partitions of consecutive nodes. The feature row of an edge is its place in `edges`.
 #[derive(Debug, Clone)]

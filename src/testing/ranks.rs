@@ -3,11 +3,11 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use crate::comm::{LocalGroup, ProcessGroup};
+use crate::engine::comm::{LocalGroup, ProcessGroup};
+use crate::engine::spill::{PartitionDataManager, SpillStore};
+use crate::engine::turns::{Control, Stop, TurnLock};
 use crate::error::{Error, Result};
 use crate::io::{DiskStorage, IoCounters};
-use crate::ipc::{Control, Stop, TurnLock};
-use crate::spill::{PartitionDataManager, SpillStore};
 
 /// What a rank has.
 pub struct RankContext {

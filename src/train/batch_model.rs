@@ -3,13 +3,13 @@
 use std::rc::Rc;
 
 use super::sampled::{FEATURES, block_graphs};
-use crate::comm::ProcessGroup;
-use crate::dist::GraphSource;
+use crate::engine::comm::ProcessGroup;
+use crate::engine::spill::{PartitionDataManager, PointerTensor};
+use crate::engine::tape::{BlockGraph, Gradients, Graph, ParameterSet, Tape, Var};
 use crate::error::Result;
-use crate::loader::MiniBatch;
 use crate::nn::Model;
-use crate::spill::{PartitionDataManager, PointerTensor};
-use crate::tape::{BlockGraph, Gradients, Graph, ParameterSet, Tape, Var};
+use crate::sampling::loaders::MiniBatch;
+use crate::sampling::stores::GraphSource;
 
 /// What a [`SampledTrainer`](super::SampledTrainer) trains.
 pub trait BatchModel {

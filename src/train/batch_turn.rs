@@ -1,8 +1,8 @@
 //! Turns of ranks that train on batches.
 
+use crate::engine::spill::PartitionDataManager;
 use crate::error::Result;
-use crate::loader::Batches;
-use crate::spill::PartitionDataManager;
+use crate::sampling::loaders::Batches;
 
 /// Does `work` with the next batch; `None` when there is none left. If batches are sampled on demand, the rank takes a turn for
 /// the sampling and the work, and gives its memory back at the end; else ranks work side by side.

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use tch::{Kind, Tensor};
 
 use super::early_stopping::BestEpoch;
-use crate::comm::{Hooks, ProcessGroup};
+use crate::engine::comm::{Hooks, ProcessGroup};
 use crate::error::{Error, Result};
 use crate::graph::TypeNodes;
 use crate::io::CHECKSUM;
@@ -32,7 +32,7 @@ pub struct Progress {
 
 /// A training after an epoch, as a safetensors file. Tensors are `float32`: `parameters`, and where there are such
 /// `optimizer.first`, `optimizer.second` and `best.parameters`, laid out as
-/// [`ParameterSet::flat`](crate::tape::ParameterSet::flat); and the same of learned rows, `embeds.<node type>.parameters` and so
+/// [`ParameterSet::flat`](crate::engine::tape::ParameterSet::flat); and the same of learned rows, `embeds.<node type>.parameters` and so
 /// on, as matrices of the rows of all ranks; of those that are trained on sampled neighbourhoods also the steps of each row,
 /// `embeds.<node type>.optimizer.step`.
 pub struct Checkpoint {

@@ -3,10 +3,11 @@
 use tch::{Kind, Tensor};
 
 use super::counts::Totals;
+use crate::engine::tensor;
+use crate::engine::tensor::{Shared, map_row_blocks};
 use crate::error::Result;
 use crate::event::{Confusion, Metric, Scores};
 use crate::nn::{Task, f1};
-use crate::tensor::{self, Shared, map_row_blocks};
 
 /// Tables with more rows than this are neither gathered nor written.
 const MOST_CLASSES: i64 = 100;

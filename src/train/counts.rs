@@ -2,10 +2,10 @@
 
 use tch::{Kind, Tensor};
 
+use crate::engine::spill::Masks;
 use crate::error::{Error, Result};
 use crate::event::Scores;
 use crate::nn::{ScoreSums, Task};
-use crate::spill::Masks;
 
 /// How many nodes each mask has over all ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

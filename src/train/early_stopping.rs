@@ -1,8 +1,8 @@
 //! Early stopping: the weights with the best validation score, and when to stop looking for better ones.
 
 use super::trained_set::TrainedSet;
+use crate::engine::spill::{PartitionDataManager, PointerTensor};
 use crate::error::Result;
-use crate::spill::{PartitionDataManager, PointerTensor};
 use serde::{Deserialize, Serialize};
 
 /// The best epoch so far.

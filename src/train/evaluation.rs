@@ -6,12 +6,12 @@ use super::class_table::ClassTable;
 use super::counts::Counts;
 use super::roc_auc::{ClassScores, PairCounts};
 use super::trainer::Trainer;
-use crate::comm::{Recipient, ReduceOp, all_reduce, complete};
+use crate::engine::comm::{Recipient, ReduceOp, all_reduce, complete};
+use crate::engine::spill::Masks;
+use crate::engine::tape::{Tape, Var};
+use crate::engine::tensor;
 use crate::error::{Error, Result};
 use crate::event::{Evaluation, Scores};
-use crate::spill::Masks;
-use crate::tape::{Tape, Var};
-use crate::tensor;
 
 impl Trainer<'_> {
     /// The task's metric, over all ranks.

@@ -5,9 +5,9 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::dist::Fanout;
 use crate::error::{Error, Result};
 use crate::graph::PartitionBook;
+use crate::sampling::stores::Fanout;
 
 /// In-edges drawn per node: one number per layer, the input layer's first; negative means all.
 ///

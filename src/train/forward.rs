@@ -1,10 +1,10 @@
 //! What a trainer runs: a model, with the rank's part of the data that it looks at.
 
 use super::stored_rows::StoredRows;
+use crate::engine::spill::PointerTensor;
+use crate::engine::tape::{Graph, HeteroGraphShardManager, Tape, Var};
 use crate::error::Result;
 use crate::nn::{HeteroStack, LearnedRows, Model, NodeEmbedding};
-use crate::spill::PointerTensor;
-use crate::tape::{Graph, HeteroGraphShardManager, Tape, Var};
 
 /// A forward pass over a rank's data.
 pub trait Forward {

@@ -9,15 +9,15 @@ use super::batch_model::{BatchForward, BatchModel};
 use super::forward::NodeInput;
 use super::relation_degrees::RelationDegrees;
 use super::sampled::FEATURES;
-use crate::comm::{NoHooks, ProcessGroup};
-use crate::dist::{GraphSource, SparseAdam};
+use crate::engine::comm::{NoHooks, ProcessGroup};
+use crate::engine::spill::{PartitionDataManager, PointerTensor};
+use crate::engine::tape::{Gradients, HeteroBlockGraph, ParameterSet, Tape, Var};
+use crate::engine::tensor;
 use crate::error::{Error, Result};
 use crate::graph::HeteroBlock;
-use crate::loader::MiniBatch;
 use crate::nn::HeteroStack;
-use crate::spill::{PartitionDataManager, PointerTensor};
-use crate::tape::{Gradients, HeteroBlockGraph, ParameterSet, Tape, Var};
-use crate::tensor;
+use crate::sampling::loaders::MiniBatch;
+use crate::sampling::stores::{GraphSource, SparseAdam};
 
 /// The name of the input features of a node type in a batch.
 pub fn features_of(ntype: &str) -> String {

@@ -7,10 +7,10 @@ use super::link_trainer::LinkTrainer;
 use super::sampled::SampledTrainer;
 use super::trained_set::{TrainedSet, trained_sets};
 use super::trainer::Trainer;
-use crate::comm::ProcessGroup;
+use crate::engine::comm::ProcessGroup;
+use crate::engine::spill::PartitionDataManager;
 use crate::error::Result;
 use crate::event::{Evaluation, Metric};
-use crate::spill::PartitionDataManager;
 
 /// A model with what it learns from.
 #[derive(Clone, Copy)]

@@ -6,7 +6,7 @@ use super::link_trainer::{LinkEvaluation, LinkTrainer};
 use super::training::Training;
 use crate::error::Result;
 use crate::event::{EpochReport, Evaluation, Metric, Scores};
-use crate::loader::DistEdgeDataLoader;
+use crate::sampling::loaders::DistEdgeDataLoader;
 
 /// The loaders of a rank's edges.
 pub struct LinkLoaders {

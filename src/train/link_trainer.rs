@@ -7,16 +7,16 @@ use tch::{Kind, Tensor};
 use super::batch_turn::with_next_batch;
 use super::sampled::{FEATURES, block_graphs};
 use super::update::{Reduce, update};
-use crate::comm::{NoHooks, ProcessGroup, all_gather};
+use crate::engine::comm::{NoHooks, ProcessGroup, all_gather};
+use crate::engine::spill::PartitionDataManager;
+use crate::engine::tape::{Graph, ParameterSet, Policy, Tape, Var};
+use crate::engine::tensor;
+use crate::engine::turns::Phase;
 use crate::error::Result;
 use crate::event::SampleReport;
 use crate::io::IoTotals;
-use crate::ipc::Phase;
-use crate::loader::{DistEdgeDataLoader, EdgeBatch};
 use crate::nn::{LinkScore, Model, Optimizer, auc, link_loss, mean_reciprocal_rank};
-use crate::spill::PartitionDataManager;
-use crate::tape::{Graph, ParameterSet, Policy, Tape, Var};
-use crate::tensor;
+use crate::sampling::loaders::{DistEdgeDataLoader, EdgeBatch};
 
 /// A model whose outputs are compared in pairs, and what it learns from. The loss is the binary cross entropy of the scores of edges
 /// and of drawn pairs.

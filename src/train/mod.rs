@@ -18,7 +18,7 @@ mod roc_auc;
 mod sampled;
 mod sampled_epoch;
 mod sampling_config;
-mod stored_rows;
+pub(crate) mod stored_rows;
 mod trained_set;
 mod trainer;
 mod training;

@@ -3,12 +3,12 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::comm::{Hooks, ProcessGroup, barrier};
-use crate::dist::{DistTensor, DistTensorConfig, PartitionPolicy};
+use crate::engine::comm::{Hooks, ProcessGroup, barrier};
+use crate::engine::tape::{Graph, HeteroGraphShardManager};
+use crate::engine::tensor;
 use crate::error::Result;
 use crate::graph::{HeteroBlock, PartitionBook};
-use crate::tape::{Graph, HeteroGraphShardManager};
-use crate::tensor;
+use crate::sampling::stores::{DistTensor, DistTensorConfig, PartitionPolicy};
 
 /// How many edges of each type go out from each node of the whole graph: a number per node, on disk.
 pub struct RelationDegrees {

@@ -9,11 +9,12 @@ use rayon::prelude::*;
 use tch::{Kind, Tensor};
 
 use super::counts::Totals;
-use crate::comm::{Inbox, Outbox};
+use crate::engine::comm::{Inbox, Outbox};
+use crate::engine::tensor;
+use crate::engine::tensor::{Shared, map_row_blocks};
 use crate::error::Result;
 use crate::event::{Metric, Scores};
 use crate::nn::Task;
-use crate::tensor::{self, Shared, map_row_blocks};
 
 const MASKS: usize = 3;
 

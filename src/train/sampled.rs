@@ -8,17 +8,17 @@ use super::batch_model::BatchModel;
 use super::batch_turn::with_next_batch;
 use super::trainer::Trainer;
 use super::update::{Reduce, update};
-use crate::dist::GraphSource;
+use crate::engine::spill::PartitionDataManager;
+use crate::engine::tape::{BlockGraph, Tape};
+use crate::engine::tensor;
+use crate::engine::turns::Phase;
 use crate::error::Result;
 use crate::event::SampleReport;
 use crate::graph::Block;
 use crate::io::IoTotals;
-use crate::ipc::Phase;
-use crate::loader::{DataLoader, MiniBatch};
 use crate::nn::{Optimizer, ScoreSums};
-use crate::spill::PartitionDataManager;
-use crate::tape::{BlockGraph, Tape};
-use crate::tensor;
+use crate::sampling::loaders::{DataLoader, MiniBatch};
+use crate::sampling::stores::GraphSource;
 
 /// The name of the input features in a batch.
 pub const FEATURES: &str = "features";
@@ -60,7 +60,7 @@ impl SampledTrainer<'_> {
     /// the same on every rank; with learned rows, three more collectives per node type, and the update of the batches' rows. In
     /// `room` bytes the rows of the most frequent nodes are kept. The rank has no turn when this is called, nor afterwards; if the
     /// loader samples on demand, it takes one for each batch and what is computed with it, else ranks work side by side. (Batches
-    /// that are requested from other ranks, by a [`CollectiveGraph`](crate::dist::CollectiveGraph), need the manager as that
+    /// that are requested from other ranks, by a [`CollectiveGraph`](crate::sampling::stores::CollectiveGraph), need the manager as that
     /// graph's hooks then: a rank that waits for answers while it has its turn would wait for ever.)
     pub fn pass(
         &self,

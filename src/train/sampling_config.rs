@@ -6,7 +6,7 @@ use super::fanouts::Fanouts;
 use super::update::Reduce;
 use crate::error::{Error, Result};
 use crate::graph::PartitionBook;
-use crate::loader::{DataLoaderConfig, DistNeighborSampler};
+use crate::sampling::loaders::{DataLoaderConfig, DistNeighborSampler};
 
 /// Configuration of a training on sampled neighbourhoods.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

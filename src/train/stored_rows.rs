@@ -6,14 +6,16 @@ use std::sync::Arc;
 
 use tch::{Kind, Tensor};
 
-use crate::comm::{ProcessGroup, barrier};
-use crate::dist::{Adam, DistEmbedding, DistTensor, DistTensorConfig, PartitionPolicy, SparseAdam};
+use crate::engine::comm::{ProcessGroup, barrier};
+use crate::engine::spill::PartitionDataManager;
+use crate::engine::tape::{Tape, Var};
+use crate::engine::tensor;
 use crate::error::{Error, Result};
 use crate::graph::{PartitionBook, TypeNodes};
 use crate::nn::{LearnedRows, start_rows};
-use crate::spill::PartitionDataManager;
-use crate::tape::{Tape, Var};
-use crate::tensor;
+use crate::sampling::stores::{
+    Adam, DistEmbedding, DistTensor, DistTensorConfig, PartitionPolicy, SparseAdam,
+};
 
 /// The learned rows of a node type without features in a training on sampled neighbourhoods: a
 /// [`DistEmbedding`], of which a step reads and updates the rows of its batch, with the state of its [`SparseAdam`].
@@ -21,7 +23,7 @@ pub struct StoredRows {
     key: String,
     nodes: TypeNodes,
     weight: DistTensor<f32>,
-    /// As [`SparseOptimizer::states`](crate::dist::SparseOptimizer::states) has them.
+    /// As [`SparseOptimizer::states`](crate::sampling::stores::SparseOptimizer::states) has them.
     states: Vec<DistTensor<f32>>,
     manager: Rc<PartitionDataManager>,
 }

@@ -5,13 +5,13 @@ use tch::{Kind, Tensor};
 use super::checkpoint::{Checkpoint, Part};
 use super::forward::Forward;
 use super::stored_rows::StoredRows;
+use crate::engine::spill::{PartitionDataManager, PointerTensor};
+use crate::engine::tape::ParameterSet;
+use crate::engine::tensor;
 use crate::error::Result;
 use crate::io::Dtype;
 use crate::kernels::{first_not_finite, first_not_finite_f64};
 use crate::nn::{LearnedRows, NodeEmbedding, Optimizer, OptimizerState, SharedArray};
-use crate::spill::{PartitionDataManager, PointerTensor};
-use crate::tape::ParameterSet;
-use crate::tensor;
 
 /// The model's parameters, or the learned rows of a node type.
 pub(super) struct TrainedSet<'a> {

@@ -7,14 +7,14 @@ use tch::Tensor;
 
 use super::counts::{Counts, Totals};
 use super::forward::Forward;
-use crate::comm::{ProcessGroup, gather_grads};
+use crate::engine::comm::{ProcessGroup, gather_grads};
+use crate::engine::spill::{Masks, PartitionDataManager, PointerTensor};
+use crate::engine::tape::{Constants, ParameterSet, Policy, Tape, Var};
+use crate::engine::turns::Phase;
 use crate::error::{Error, Result};
 use crate::event::Scores;
 use crate::io::IoTotals;
-use crate::ipc::Phase;
 use crate::nn::{Loss, sum_of_squares};
-use crate::spill::{Masks, PartitionDataManager, PointerTensor};
-use crate::tape::{Constants, ParameterSet, Policy, Tape, Var};
 
 /// A model with this rank's part of the data.
 pub struct Trainer<'a> {

@@ -12,12 +12,12 @@ use super::link_trainer::LinkTrainer;
 use super::sampled::SampledTrainer;
 use super::trained_set::TrainedSet;
 use super::trainer::{Mark, Trainer};
-use crate::comm::{NoHooks, ReduceOp, all_reduce, barrier};
+use crate::engine::comm::{NoHooks, ReduceOp, all_reduce, barrier};
+use crate::engine::spill::PointerTensor;
+use crate::engine::tensor;
 use crate::error::{Error, Result};
 use crate::event::{EpochReport, Evaluation};
 use crate::nn::{LearningRate, Optimizer, OptimizerConfig, Schedule, SharedArray, clip_factor};
-use crate::spill::PointerTensor;
-use crate::tensor;
 
 /// How a model is trained.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -3,10 +3,10 @@
 use serde::{Deserialize, Serialize};
 use tch::Tensor;
 
-use crate::comm::{NoHooks, ProcessGroup, gather_grads};
+use crate::engine::comm::{NoHooks, ProcessGroup, gather_grads};
+use crate::engine::tape::ParameterSet;
 use crate::error::{Error, Result};
 use crate::nn::{Optimizer, clip_grad_norm};
-use crate::tape::ParameterSet;
 
 /// How the gradients of the ranks become one at each step. Each rank's is that of the mean loss over its batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, clap::ValueEnum)]

@@ -8,7 +8,8 @@ use assert_cmd::Command;
 use assert_cmd::assert::Assert;
 use predicates::prelude::PredicateBooleanExt;
 use predicates::str::contains;
-use sar::data::dgl::{Partition, PartitionConfig};
+use sar::formats::dgl::Partition;
+use sar::formats::dgl::config::PartitionConfig;
 
 use super::common::repository;
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use sar::ipc::Control;
+use sar::engine::turns::Control;
 
 use super::common::repository;
 

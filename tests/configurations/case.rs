@@ -4,16 +4,17 @@ use std::collections::BTreeSet;
 use std::fmt::Debug;
 use std::iter::successors;
 
-use sar::data::{DataKeys, EdgeSplit, Normalize};
+use sar::engine::spill::{ComputeDtype, SpillDtype};
+use sar::engine::tape::Policy;
 use sar::io::IoMode;
+use sar::load::{DataKeys, EdgeSplit, Normalize};
 use sar::nn::{
     JumpMode, ModelConfig, ModelKind, NormKind, OptimizerConfig, RelationMerge, SageAggregator,
     Task,
 };
-use sar::spill::{ComputeDtype, SpillDtype};
-use sar::tape::Policy;
+use sar::run::config::{LinkConfig, PairScore};
+use sar::run::config::{MemoryBudget, OnNan, Relations, RunConfig};
 use sar::train::{Reduce, SamplingConfig};
-use sar::worker::{LinkConfig, MemoryBudget, OnNan, PairScore, Relations, RunConfig};
 
 use super::common::repository;
 use super::values::{all, class_weights, fanouts, kinds, optimizers, schedules, settings, splits};

@@ -1,14 +1,15 @@
 //! The command line that a configuration comes from.
 
 use clap::ValueEnum;
-use sar::data::{DataKeys, EdgeSplit};
+use sar::engine::spill::ComputeDtype;
+use sar::engine::tape::Policy;
+use sar::load::{DataKeys, EdgeSplit};
 use sar::nn::{
     ClassWeights, Heads, ModelConfig, ModelKind, OptimizerConfig, Regularizer, Schedule,
 };
-use sar::spill::ComputeDtype;
-use sar::tape::Policy;
+use sar::run::config::LinkConfig;
+use sar::run::config::{Relations, RunConfig};
 use sar::train::{Fanouts, SamplingConfig};
-use sar::worker::{LinkConfig, Relations, RunConfig};
 
 /// Flags, each with its value.
 struct Flags(Vec<String>);

@@ -8,8 +8,8 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use sar::nn::Task;
+use sar::run::config::RunConfig;
 use sar::train::Checkpoint;
-use sar::worker::RunConfig;
 
 use super::case::{Case, Mode, cases};
 use super::flags::flags;

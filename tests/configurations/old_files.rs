@@ -6,7 +6,7 @@ use std::process::Command;
 
 use safetensors::SafeTensors;
 use sar::nn::{ModelKind, Norm, NormKind};
-use sar::worker::RunConfig;
+use sar::run::config::RunConfig;
 
 use super::common::repository;
 

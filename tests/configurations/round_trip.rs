@@ -2,13 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use sar::data::{DataKeys, Normalize};
+use sar::engine::spill::{ComputeDtype, SpillDtype};
+use sar::engine::tape::Policy;
 use sar::io::IoMode;
+use sar::load::{DataKeys, Normalize};
 use sar::nn::{JumpMode, ModelConfig, NormKind, RelationMerge, Task};
-use sar::spill::{ComputeDtype, SpillDtype};
-use sar::tape::Policy;
+use sar::run::config::{LinkConfig, PairScore};
+use sar::run::config::{MemoryBudget, OnNan, Relations, RunConfig};
 use sar::train::{Reduce, SamplingConfig};
-use sar::worker::{LinkConfig, MemoryBudget, OnNan, PairScore, Relations, RunConfig};
 
 use super::case::{cases, vary};
 use super::values::{all, class_weights, fanouts, kinds, optimizers, schedules, settings, splits};

@@ -3,7 +3,7 @@
 use std::iter::successors;
 
 use clap::ValueEnum;
-use sar::data::EdgeSplit;
+use sar::load::EdgeSplit;
 use sar::nn::{
     ClassWeights, Heads, ModelKind, Norm, OptimizerConfig, Regularizer, SageAggregator, Schedule,
 };

@@ -5,9 +5,10 @@
 use crate::common::repository;
 use crate::support::{copy_folder, inner_edges};
 use sar::Error;
-use sar::data::dgl::graph_file::GraphFile;
-use sar::data::dgl::graph_record::GraphRecord;
-use sar::data::dgl::{ArrayRef, Partition, PartitionConfig, verify};
+use sar::formats::dgl::config::PartitionConfig;
+use sar::formats::dgl::graph_file::GraphFile;
+use sar::formats::dgl::graph_record::GraphRecord;
+use sar::formats::dgl::{ArrayRef, Partition, verify};
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};

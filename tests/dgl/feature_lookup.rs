@@ -1,7 +1,8 @@
 //! Guards against: a key that silently picks another feature, or none, than the user meant.
 
 use crate::support::write_directory;
-use sar::data::dgl::{Feature, Partition, PartitionConfig};
+use sar::formats::dgl::config::PartitionConfig;
+use sar::formats::dgl::{Feature, Partition};
 use sar::graph::{CanonicalEtype, PartitionBook};
 use std::sync::Arc;
 use tempfile::TempDir;

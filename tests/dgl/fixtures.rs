@@ -3,7 +3,8 @@
 
 use crate::common::repository;
 use crate::support::{InnerEdge, copy_folder, inner_edges};
-use sar::data::dgl::{Feature, Partition, PartitionConfig, verify};
+use sar::formats::dgl::config::PartitionConfig;
+use sar::formats::dgl::{Feature, Partition, verify};
 use std::collections::{BTreeMap, BTreeSet};
 
 fn open(json: &str) -> (PartitionConfig, Vec<Partition>) {

@@ -3,8 +3,9 @@
 use crate::common;
 use crate::manifest::{numbers, texts};
 use crate::support::inner_edges;
-use sar::data::dgl::graph_file::GraphFile;
-use sar::data::dgl::{ArrayRef, FeatureSet, Partition, PartitionConfig, verify};
+use sar::formats::dgl::config::PartitionConfig;
+use sar::formats::dgl::graph_file::GraphFile;
+use sar::formats::dgl::{ArrayRef, FeatureSet, Partition, verify};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::PathBuf;

@@ -2,8 +2,9 @@
 
 use crate::manifest::{Manifest, numbers};
 use crate::support::{InnerEdge, copy_folder, inner_edges};
-use sar::data::dgl::fused_csc::FusedCsc;
-use sar::data::dgl::{Partition, PartitionConfig, verify};
+use sar::formats::dgl::config::PartitionConfig;
+use sar::formats::dgl::fused_csc::FusedCsc;
+use sar::formats::dgl::{Partition, verify};
 use std::fs;
 use std::os::unix::fs::FileExt;
 

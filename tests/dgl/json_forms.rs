@@ -2,7 +2,8 @@
 
 use crate::common::repository;
 use crate::support::copy_folder;
-use sar::data::dgl::{Partition, PartitionConfig};
+use sar::formats::dgl::Partition;
+use sar::formats::dgl::config::PartitionConfig;
 use serde_json::{Value, json};
 use std::fs;
 use std::path::PathBuf;

@@ -1,7 +1,7 @@
 //! The expected values of the sample files, and their comparison with arrays.
 
 use crate::common;
-use sar::data::dgl::array::ArrayRef;
+use sar::formats::dgl::array::ArrayRef;
 use sar::io::Dtype;
 use serde_json::Value;
 use std::path::PathBuf;

@@ -2,7 +2,8 @@
 //! file or order.
 
 use crate::manifest::Manifest;
-use sar::data::dgl::{Feature, OriginalIds, Partition, PartitionConfig};
+use sar::formats::dgl::config::PartitionConfig;
+use sar::formats::dgl::{Feature, OriginalIds, Partition};
 
 fn all(ids: &OriginalIds) -> Vec<u64> {
     let mut out = vec![0; ids.num_rows() as usize];

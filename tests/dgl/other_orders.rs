@@ -3,8 +3,9 @@
 use crate::common::repository;
 use crate::manifest::all_u64;
 use crate::support::{copy_folder, inner_edges};
-use sar::data::dgl::graph_file::GraphFile;
-use sar::data::dgl::{ArrayRef, Partition, PartitionConfig, verify};
+use sar::formats::dgl::config::PartitionConfig;
+use sar::formats::dgl::graph_file::GraphFile;
+use sar::formats::dgl::{ArrayRef, Partition, verify};
 use std::fs::OpenOptions;
 use std::os::unix::fs::FileExt;
 use std::path::Path;

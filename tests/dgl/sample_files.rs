@@ -1,13 +1,13 @@
 //! Guards against: a field of any file version read with another type, shape, order or value than DGL reads.
 
 use crate::manifest::{Manifest, all_u64, assert_array, assert_arrays, numbers, texts};
-use sar::data::dgl::fused_csc::FusedCsc;
-use sar::data::dgl::graph_file::GraphFile;
-use sar::data::dgl::graph_record::{Frame, GraphRecord};
-use sar::data::dgl::npy::open_npy;
-use sar::data::dgl::relation::Relation;
-use sar::data::dgl::sparse::Csr;
-use sar::data::dgl::tensor_file::TensorFile;
+use sar::formats::dgl::fused_csc::FusedCsc;
+use sar::formats::dgl::graph_file::GraphFile;
+use sar::formats::dgl::graph_record::{Frame, GraphRecord};
+use sar::formats::dgl::npy::open_npy;
+use sar::formats::dgl::relation::Relation;
+use sar::formats::dgl::sparse::Csr;
+use sar::formats::dgl::tensor_file::TensorFile;
 use serde_json::Value;
 use std::collections::BTreeMap;
 

@@ -2,7 +2,8 @@
 
 use crate::manifest::{Manifest, numbers};
 use crate::support::{InnerEdge, inner_edges};
-use sar::data::dgl::{Partition, PartitionConfig, verify};
+use sar::formats::dgl::config::PartitionConfig;
+use sar::formats::dgl::{Partition, verify};
 use sar::graph::PartitionBook;
 use serde_json::Value;
 use std::path::Path;

@@ -1,7 +1,7 @@
 //! Small tools for tests of partition directories.
 
-use sar::data::dgl::writer::{FeatureSpec, PartitionWriter};
-use sar::data::dgl::{EdgeBlock, Partition};
+use sar::formats::dgl::writer::{FeatureSpec, PartitionWriter};
+use sar::formats::dgl::{EdgeBlock, Partition};
 use sar::graph::PartitionBook;
 use sar::io::Dtype;
 use std::fs;

@@ -2,8 +2,9 @@
 
 use crate::manifest::{Manifest, all_u64, numbers};
 use crate::support::{InnerEdge, inner_edges};
-use sar::data::dgl::npy::open_npy;
-use sar::data::dgl::{Partition, PartitionConfig, verify};
+use sar::formats::dgl::config::PartitionConfig;
+use sar::formats::dgl::npy::open_npy;
+use sar::formats::dgl::{Partition, verify};
 use serde_json::Value;
 use std::path::PathBuf;
 

@@ -1,6 +1,6 @@
 //! Guards against: half-written files under their final name, and files whose arrays are not what their headers say.
 
-use sar::data::dgl::writer::{PartitionWriter, TensorSpec, TensorWriter};
+use sar::formats::dgl::writer::{PartitionWriter, TensorSpec, TensorWriter};
 use sar::graph::{CanonicalEtype, PartitionBook};
 use sar::io::Dtype;
 use std::fs;

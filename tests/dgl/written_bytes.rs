@@ -2,10 +2,11 @@
 
 use crate::common::repository;
 use crate::manifest::{Manifest, all_u64};
-use sar::data::dgl::graph_file::GraphFile;
-use sar::data::dgl::tensor_file::TensorFile;
-use sar::data::dgl::writer::{FeatureSpec, PartitionWriter, TensorSpec, TensorWriter};
-use sar::data::dgl::{ArrayRef, Feature, FeatureSet, Partition, PartitionConfig};
+use sar::formats::dgl::config::PartitionConfig;
+use sar::formats::dgl::graph_file::GraphFile;
+use sar::formats::dgl::tensor_file::TensorFile;
+use sar::formats::dgl::writer::{FeatureSpec, PartitionWriter, TensorSpec, TensorWriter};
+use sar::formats::dgl::{ArrayRef, Feature, FeatureSet, Partition};
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;

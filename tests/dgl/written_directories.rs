@@ -4,8 +4,9 @@
 use crate::support::{InnerEdge, inner_edges};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
-use sar::data::dgl::writer::{FeatureSpec, PartitionWriter};
-use sar::data::dgl::{Partition, PartitionConfig, verify};
+use sar::formats::dgl::config::PartitionConfig;
+use sar::formats::dgl::writer::{FeatureSpec, PartitionWriter};
+use sar::formats::dgl::{Partition, verify};
 use sar::graph::{CanonicalEtype, PartitionBook};
 use sar::io::Dtype;
 use std::collections::BTreeSet;

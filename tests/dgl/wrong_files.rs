@@ -2,11 +2,12 @@
 
 use crate::common::repository;
 use crate::support::copy_folder;
-use sar::data::dgl::fused_csc::FusedCsc;
-use sar::data::dgl::graph_file::GraphFile;
-use sar::data::dgl::npy::open_npy;
-use sar::data::dgl::tensor_file::TensorFile;
-use sar::data::dgl::{Partition, PartitionConfig};
+use sar::formats::dgl::Partition;
+use sar::formats::dgl::config::PartitionConfig;
+use sar::formats::dgl::fused_csc::FusedCsc;
+use sar::formats::dgl::graph_file::GraphFile;
+use sar::formats::dgl::npy::open_npy;
+use sar::formats::dgl::tensor_file::TensorFile;
 use std::fs;
 
 fn assert_says(result: sar::Result<impl std::fmt::Debug>, words: &str) {

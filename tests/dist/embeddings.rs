@@ -3,8 +3,8 @@
 
 use std::path::Path;
 
-use sar::comm::NoHooks;
-use sar::dist::{
+use sar::engine::comm::NoHooks;
+use sar::sampling::stores::{
     Adagrad, Adam, DistEmbedding, SparseAdagrad, SparseAdam, SparseOptimizer, SparseRule,
 };
 use sar::testing::on_ranks;
@@ -43,7 +43,7 @@ fn follow<R: SparseRule + Copy + Sync>(case: &Case, ranks: usize, rule: R) -> Ve
             rows.copy_from_slice(&case.start[first as usize * 3..][..rows.len()]);
         };
         let made = (context.rank == 0).then(|| DistEmbedding::create(&book, &config, fill));
-        sar::comm::barrier(group, hooks)?;
+        sar::engine::comm::barrier(group, hooks)?;
         let embedding = made.unwrap_or_else(|| DistEmbedding::open(&book, &config))?;
         let mut optimizer = SparseOptimizer::new(vec![embedding], rule, (group, hooks))?;
         let mut rows = Vec::new();
@@ -56,7 +56,7 @@ fn follow<R: SparseRule + Copy + Sync>(case: &Case, ranks: usize, rule: R) -> Ve
             optimizer.embeddings_mut()[0].accumulate(&ids, &grads)?;
             optimizer.step((group, hooks))?;
             rows.push(optimizer.embeddings()[0].lookup(&[0, 1, 2, 3, 4, 5, 6])?);
-            sar::comm::barrier(group, hooks)?;
+            sar::engine::comm::barrier(group, hooks)?;
         }
         Ok(rows)
     };
@@ -88,16 +88,16 @@ fn updates_are_dgls_on_one_rank_and_on_several() {
 }
 
 fn alone<R: SparseRule>(folder: &Path, rule: R) -> sar::Result<SparseOptimizer<R>> {
-    let control = std::sync::Arc::new(sar::ipc::Control::in_memory(1, 1)?);
-    let group = sar::comm::LocalGroup::all(&control).remove(0);
+    let control = std::sync::Arc::new(sar::engine::turns::Control::in_memory(1, 1)?);
+    let group = sar::engine::comm::LocalGroup::all(&control).remove(0);
     let fill = |first: u64, rows: &mut [f32]| rows.fill(first as f32 + 1.0);
     let embedding = DistEmbedding::create(&book(), &config(folder, "e", 2), fill)?;
     SparseOptimizer::new(vec![embedding], rule, (&group, &NoHooks))
 }
 
 fn one_step<R: SparseRule>(optimizer: &mut SparseOptimizer<R>) {
-    let control = std::sync::Arc::new(sar::ipc::Control::in_memory(1, 1).unwrap());
-    let group = sar::comm::LocalGroup::all(&control).remove(0);
+    let control = std::sync::Arc::new(sar::engine::turns::Control::in_memory(1, 1).unwrap());
+    let group = sar::engine::comm::LocalGroup::all(&control).remove(0);
     optimizer.embeddings_mut()[0].accumulate(&[1, 4, 1], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]).unwrap();
     optimizer.step((&group, &NoHooks)).unwrap();
 }
@@ -160,7 +160,7 @@ fn gradients_of_the_wrong_rows_or_number_are_refused() {
     embedding.accumulate(&[1], &[1.0, 1.0]).unwrap();
     embedding.zero_grad();
     let before = rows(&adam);
-    let control = std::sync::Arc::new(sar::ipc::Control::in_memory(1, 1).unwrap());
-    adam.step((&sar::comm::LocalGroup::all(&control).remove(0), &NoHooks)).unwrap();
+    let control = std::sync::Arc::new(sar::engine::turns::Control::in_memory(1, 1).unwrap());
+    adam.step((&sar::engine::comm::LocalGroup::all(&control).remove(0), &NoHooks)).unwrap();
     assert_eq!(rows(&adam), before);
 }

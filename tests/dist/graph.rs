@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use sar::data::dgl::{EdgeBlock, PartitionConfig};
-use sar::dist::{DistGraph, IndexConfig};
+use sar::formats::dgl::EdgeBlock;
+use sar::formats::dgl::config::PartitionConfig;
+use sar::sampling::stores::{DistGraph, IndexConfig};
 
 use crate::common;
 

@@ -1,7 +1,7 @@
 //! Guards against: any node or edge that goes to another trainer than DGL gives it to (fixtures/splits.py).
 
-use sar::dist::{SplitBy, Trainer, edge_split, node_split};
 use sar::graph::{CanonicalEtype, PartitionBook};
+use sar::sampling::stores::{SplitBy, Trainer, edge_split, node_split};
 use serde::Deserialize;
 
 use crate::common;

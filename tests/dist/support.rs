@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use sar::dist::{DistTensorConfig, PartitionPolicy};
 use sar::graph::{CanonicalEtype, PartitionBook};
+use sar::sampling::stores::{DistTensorConfig, PartitionPolicy};
 
 /// Nodes: a 3, b 4 in partition 0; a 4, b 0 in partition 1. Edges: 5 and 2.
 pub(crate) fn book() -> Arc<PartitionBook> {

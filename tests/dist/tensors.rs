@@ -1,7 +1,9 @@
 //! Guards against: rows that end up in the wrong place, are lost, or outlive their tensor.
 
-use sar::dist::{DistTensor, DistTensorConfig, PartitionPolicy, SplitBy, Trainer, node_split};
 use sar::io::Dtype;
+use sar::sampling::stores::{
+    DistTensor, DistTensorConfig, PartitionPolicy, SplitBy, Trainer, node_split,
+};
 
 use crate::support::{book, config};
 

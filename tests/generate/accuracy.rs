@@ -5,7 +5,7 @@ use std::path::Path;
 use assert_cmd::cargo::cargo_bin_cmd;
 
 use crate::support::{KINDS, Whole, config, ignore, whole};
-use sar::datasets::{GeneratorConfig, generate};
+use sar::prepare::generate::{GeneratorConfig, generate};
 
 /// Test accuracy of the program's own training after 30 epochs.
 fn trained(json: &Path, out: &Path) -> f64 {

@@ -1,8 +1,8 @@
 //! Guards against: bad values that are noticed late, leave files behind, or are refused without saying which and why.
 
 use crate::support::{KINDS, config, ignore};
-use sar::datasets::{GeneratorConfig, generate};
 use sar::error::exit;
+use sar::prepare::generate::{GeneratorConfig, generate};
 
 #[test]
 fn every_bad_value_is_refused_by_its_flag_and_leaves_nothing() {

@@ -1,7 +1,7 @@
 //! Guards against: another number of edges than asked for, self loops, edges without their reverse.
 
 use crate::support::{KINDS, config, generated};
-use sar::datasets::GeneratorConfig;
+use sar::prepare::generate::GeneratorConfig;
 
 #[test]
 fn there_are_exactly_as_many_edges_as_asked_for_and_each_has_its_reverse() {

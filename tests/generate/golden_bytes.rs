@@ -2,7 +2,7 @@
 //! are of a graph that nobody can generate again.
 
 use crate::support::{KINDS, config, files, ignore};
-use sar::datasets::{GeneratorConfig, generate};
+use sar::prepare::generate::{GeneratorConfig, generate};
 
 #[test]
 fn the_bytes_of_a_small_graph_are_known() {

@@ -1,7 +1,7 @@
 //! Guards against: block models that partitions cut, R-MAT graphs without hubs, neighbours that do not share a class.
 
 use crate::support::{KINDS, Whole, config, generated, ignore};
-use sar::datasets::{GeneratorConfig, GraphKind, generate};
+use sar::prepare::generate::{GeneratorConfig, GraphKind, generate};
 
 fn degrees(graph: &Whole) -> Vec<usize> {
     let mut degrees = vec![0; graph.labels.len()];

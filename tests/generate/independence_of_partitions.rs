@@ -1,7 +1,7 @@
 //! Guards against: comparing runs on different numbers of partitions that were not runs on the same graph.
 
 use crate::support::{KINDS, config, generated};
-use sar::datasets::GeneratorConfig;
+use sar::prepare::generate::GeneratorConfig;
 
 #[test]
 fn the_graph_is_the_same_for_every_number_of_partitions() {

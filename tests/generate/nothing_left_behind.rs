@@ -4,7 +4,7 @@ use std::fs;
 
 use crate::support::{KINDS, config, ignore};
 use sar::Error;
-use sar::datasets::{GeneratorConfig, generate};
+use sar::prepare::generate::{GeneratorConfig, generate};
 
 #[test]
 fn work_that_is_stopped_at_any_point_leaves_nothing() {

@@ -3,8 +3,8 @@
 use std::fs;
 
 use crate::support::{KINDS, config, files, ignore};
-use sar::datasets::{GeneratorConfig, generate};
 use sar::error::exit;
+use sar::prepare::generate::{GeneratorConfig, generate};
 
 #[test]
 fn a_folder_with_a_graph_of_that_name_is_left_as_it_is() {

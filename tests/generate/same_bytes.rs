@@ -1,7 +1,7 @@
 //! Guards against: graphs that depend on the number of threads, on timing, or not on the seed.
 
 use crate::support::{KINDS, config, files, ignore};
-use sar::datasets::{GeneratorConfig, generate};
+use sar::prepare::generate::{GeneratorConfig, generate};
 
 fn bytes(config: &GeneratorConfig, threads: usize) -> Vec<(String, Vec<u8>)> {
     let folder = tempfile::tempdir().unwrap();

@@ -2,8 +2,9 @@
 //! edges, rows wider than a block) that are written wrongly or not at all.
 
 use crate::support::{KINDS, config, ignore};
-use sar::data::dgl::{PartitionConfig, verify};
-use sar::datasets::{GeneratorConfig, generate};
+use sar::formats::dgl::config::PartitionConfig;
+use sar::formats::dgl::verify;
+use sar::prepare::generate::{GeneratorConfig, generate};
 
 #[test]
 fn every_shape_gives_a_directory_that_verifies() {

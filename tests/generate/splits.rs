@@ -1,7 +1,7 @@
 //! Guards against: nodes that train and test at once, splits of another size, splits that follow the order of nodes.
 
 use crate::support::{KINDS, config, generated};
-use sar::datasets::GeneratorConfig;
+use sar::prepare::generate::GeneratorConfig;
 
 #[test]
 fn three_fifths_train_and_a_fifth_each_validates_and_tests() {

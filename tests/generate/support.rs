@@ -3,8 +3,9 @@
 use std::fs;
 use std::path::Path;
 
-use sar::data::dgl::{EdgeBlock, Partition, PartitionConfig};
-use sar::datasets::{GeneratorConfig, GraphKind, Progress, generate};
+use sar::formats::dgl::config::PartitionConfig;
+use sar::formats::dgl::{EdgeBlock, Partition};
+use sar::prepare::generate::{GeneratorConfig, GraphKind, Progress, generate};
 
 pub(crate) const KINDS: [GraphKind; 2] = [GraphKind::Sbm, GraphKind::Rmat];
 

@@ -1,7 +1,7 @@
 //! Guards against: features of one partition that are shown as if all had them.
 
 use predicates::str::is_match;
-use sar::data::dgl::writer::{TensorSpec, TensorWriter};
+use sar::formats::dgl::writer::{TensorSpec, TensorWriter};
 use sar::io::Dtype;
 
 use crate::support::{copy, inspect};

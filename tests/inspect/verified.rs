@@ -5,7 +5,8 @@ use std::fs;
 use predicates::prelude::*;
 use predicates::str::{contains, ends_with};
 
-use sar::data::dgl::{Partition, PartitionConfig};
+use sar::formats::dgl::Partition;
+use sar::formats::dgl::config::PartitionConfig;
 
 use crate::support::{copy, inspect, repository};
 

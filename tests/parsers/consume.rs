@@ -1,9 +1,10 @@
 //! Reads what an opened file offers, a little of everything.
 
 use sar::Error;
-use sar::data::dgl::{ArrayRef, EdgeBlock, Partition, PartitionConfig, PartitionSummary, verify};
-use sar::data::{EdgeData, Shards, label_columns, load_labels, load_mask};
-use sar::imports::{RawGraph, import_partitions};
+use sar::formats::dgl::config::PartitionConfig;
+use sar::formats::dgl::{ArrayRef, EdgeBlock, Partition, PartitionSummary, verify};
+use sar::load::{EdgeData, Shards, label_columns, load_labels, load_mask};
+use sar::prepare::import::{RawGraph, import_partitions};
 use std::path::Path;
 
 /// Elements read of each array, in one block.

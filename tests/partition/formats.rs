@@ -6,9 +6,10 @@ use std::path::Path;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use sar::data::dgl::{EdgeBlock, Partition, PartitionConfig, verify};
-use sar::imports::{GraphFiles, GraphSource};
-use sar::partition::{Method, PartitionRequest, partition_graph};
+use sar::formats::dgl::config::PartitionConfig;
+use sar::formats::dgl::{EdgeBlock, Partition, verify};
+use sar::prepare::import::{GraphFiles, GraphSource};
+use sar::prepare::partition::{Method, PartitionRequest, partition_graph};
 
 use super::common::repository;
 use super::support::{edges, files, lines, partition, request, write};

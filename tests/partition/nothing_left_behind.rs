@@ -1,8 +1,8 @@
 //! Guards against: half a directory, temporary files or empty folders after an error or Ctrl-C.
 
 use sar::Error;
-use sar::imports::GraphSource;
-use sar::partition::partition_graph;
+use sar::prepare::import::GraphSource;
+use sar::prepare::partition::partition_graph;
 
 use super::support::{edges, request, scattered, write};
 

@@ -5,7 +5,8 @@ use std::path::Path;
 
 use assert_cmd::Command;
 use predicates::str::contains;
-use sar::data::dgl::{EdgeBlock, Partition, PartitionConfig};
+use sar::formats::dgl::config::PartitionConfig;
+use sar::formats::dgl::{EdgeBlock, Partition};
 
 use super::common::repository;
 use super::support::{lines, write};

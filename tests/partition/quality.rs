@@ -1,8 +1,8 @@
 //! Guards against: partitions that are no better than random ones where a graph has communities.
 
-use sar::datasets::{GeneratorConfig, GraphKind, generate};
-use sar::imports::GraphSource;
-use sar::partition::{Method, PartitionRequest, partition_graph};
+use sar::prepare::generate::{GeneratorConfig, GraphKind, generate};
+use sar::prepare::import::GraphSource;
+use sar::prepare::partition::{Method, PartitionRequest, partition_graph};
 
 use super::support::request;
 

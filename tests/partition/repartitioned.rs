@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use sar::data::dgl::{EdgeBlock, Partition, PartitionConfig, verify};
-use sar::data::original_places;
-use sar::imports::GraphSource;
-use sar::partition::partition_graph;
+use sar::formats::dgl::config::PartitionConfig;
+use sar::formats::dgl::{EdgeBlock, Partition, verify};
+use sar::load::original_places;
+use sar::prepare::import::GraphSource;
+use sar::prepare::partition::partition_graph;
 
 use super::common::repository;
 use super::support::{edges, lines, partition, request, scattered, write};
@@ -55,7 +56,7 @@ fn a_graph_that_is_cut_twice_is_the_same_graph() {
     let data = write(folder.path(), "x.csv", &data);
     let mut files = edges(&path);
     let data = format!("x={}", data.display());
-    files.node_data = vec![sar::imports::GraphFiles::parse_node_data("", &data).unwrap()];
+    files.node_data = vec![sar::prepare::import::GraphFiles::parse_node_data("", &data).unwrap()];
     let first = partition(files, &request(3), &folder.path().join("first")).unwrap();
     let again = GraphSource::Partitions(first.json.clone());
     let second =

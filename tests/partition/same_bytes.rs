@@ -1,7 +1,7 @@
 //! Guards against: results that depend on memory, threads or the run.
 
 use assert_cmd::Command;
-use sar::partition::{Method, PartitionRequest};
+use sar::prepare::partition::{Method, PartitionRequest};
 
 use super::support::{edges, files, partition, request, scattered, write};
 

@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use sar::imports::{GraphFiles, GraphSource};
-use sar::partition::{EdgeRules, Method, PartitionRequest, Partitioned, partition_graph};
+use sar::prepare::import::{GraphFiles, GraphSource};
+use sar::prepare::partition::{EdgeRules, Method, PartitionRequest, Partitioned, partition_graph};
 
 /// What the command does without flags, but for the memory, which is not to depend on the machine.
 pub(crate) fn request(num_parts: usize) -> PartitionRequest {

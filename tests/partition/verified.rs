@@ -1,8 +1,9 @@
 //! Guards against: directories that contradict themselves, and reports that contradict the directory.
 
-use sar::data::dgl::{EdgeBlock, Partition, PartitionConfig, verify};
-use sar::imports::GraphFiles;
-use sar::partition::{EdgeRules, Method, PartitionRequest, SelfLoops};
+use sar::formats::dgl::config::PartitionConfig;
+use sar::formats::dgl::{EdgeBlock, Partition, verify};
+use sar::prepare::import::GraphFiles;
+use sar::prepare::partition::{EdgeRules, Method, PartitionRequest, SelfLoops};
 
 use super::support::{edges, lines, partition, request, scattered, write};
 
@@ -38,7 +39,7 @@ fn every_method_and_rule_gives_a_sound_directory() {
     }
 }
 
-fn check_report(config: &PartitionConfig, report: &sar::partition::PartitionReport) {
+fn check_report(config: &PartitionConfig, report: &sar::prepare::partition::PartitionReport) {
     for (part, size) in report.sizes.iter().enumerate() {
         let partition = Partition::open(config, part).unwrap();
         let own = config.book().node_range(part);

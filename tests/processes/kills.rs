@@ -5,7 +5,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
-use sar::ipc::{Control, Phase};
+use sar::engine::turns::{Control, Phase};
 
 use super::run::{Run, is_running, wait_for};
 

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use assert_cmd::Command;
 use rustix::process::Signal;
-use sar::io::{Reserve, free_space};
+use sar::io::Reserve;
+use sar::platform::free_space;
 
 use super::run::{Run, wait_for};
 use super::small_disk::SmallDisk;

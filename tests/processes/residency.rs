@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use rustix::process::{Pid, Signal};
-use sar::ipc::{Activity, Control};
+use sar::engine::turns::{Activity, Control};
 
 use super::run::Run;
 

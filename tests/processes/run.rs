@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
-use sar::ipc::Control;
+use sar::engine::turns::Control;
 
 /// How long anything may take before the test fails.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);

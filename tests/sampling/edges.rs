@@ -3,12 +3,12 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use sar::comm::NoHooks;
-use sar::dist::{Fanout, IndexConfig};
-use sar::loader::{
+use sar::engine::comm::NoHooks;
+use sar::sampling::loaders::{
     DataLoaderConfig, DistEdgeDataLoader, DistNeighborSampler, EdgeBatch, Exclude, NegativeSampler,
     Pairs,
 };
+use sar::sampling::stores::{Fanout, IndexConfig};
 use sar::testing::on_ranks;
 
 use crate::common;

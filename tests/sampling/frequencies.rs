@@ -1,7 +1,7 @@
 //! Guards against: edges drawn with another frequency than they should be. Seeds are fixed, so a test passes or fails for
 //! good; a fair sampler would fall below the p-values asked for here once in a million graphs.
 
-use sar::dist::{Fanout, IndexConfig, Sampling};
+use sar::sampling::stores::{Fanout, IndexConfig, Sampling};
 
 use crate::support::{Opened, key, open, write_graph};
 
@@ -146,9 +146,9 @@ fn draws_of_different_nodes_layers_batches_epochs_and_seeds_are_independent() {
     let draw = |key| opened.graph.sample_neighbors(&nodes, &how, key).unwrap().sources;
     let first = draw(key(0));
     let others = [
-        sar::dist::SampleKey { layer: 1, ..key(0) },
-        sar::dist::SampleKey { epoch: 2, ..key(0) },
-        sar::dist::SampleKey { seed: 8, ..key(0) },
+        sar::sampling::stores::SampleKey { layer: 1, ..key(0) },
+        sar::sampling::stores::SampleKey { epoch: 2, ..key(0) },
+        sar::sampling::stores::SampleKey { seed: 8, ..key(0) },
         key(1),
     ];
     let uniform: Vec<(u64, f64)> = (0..36).map(|pair| (pair, 1.0 / 36.0)).collect();
@@ -164,11 +164,13 @@ fn draws_of_different_nodes_layers_batches_epochs_and_seeds_are_independent() {
 fn a_negative_probability_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     write_graph(folder.path(), 2, &[(0, 1), (1, 0)], &[0.5, -1.0]);
-    let config = sar::data::dgl::PartitionConfig::open(&folder.path().join("g.json")).unwrap();
+    let config =
+        sar::formats::dgl::config::PartitionConfig::open(&folder.path().join("g.json")).unwrap();
     let keys =
         IndexConfig { weight: None, probability: Some("p".to_owned()), ends: false, drawn: false };
     let index = tempfile::tempdir().unwrap();
-    let error = sar::dist::DistGraph::create(&config, &keys, index.path()).err().unwrap();
+    let error =
+        sar::sampling::stores::DistGraph::create(&config, &keys, index.path()).err().unwrap();
     assert!(error.to_string().contains("a probability is finite and 0 or more"), "{error}");
     assert_eq!(error.exit_code(), 1);
 }

@@ -4,10 +4,11 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use safetensors::tensor::SafeTensors;
-use sar::data::dgl::{EdgeBlock, Partition, PartitionConfig};
-use sar::dist::{Fanout, IndexConfig};
+use sar::formats::dgl::config::PartitionConfig;
+use sar::formats::dgl::{EdgeBlock, Partition};
 use sar::graph::Block;
-use sar::loader::DistNeighborSampler;
+use sar::sampling::loaders::DistNeighborSampler;
+use sar::sampling::stores::{Fanout, IndexConfig};
 
 use crate::common;
 use crate::support::{key, open};

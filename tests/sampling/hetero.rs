@@ -7,18 +7,18 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use sar::Result;
-use sar::comm::gather_grads;
-use sar::data::dgl::Partition;
-use sar::data::{NodeColumn, NodeFeatures, Normalize, Shards, load_relations};
-use sar::dist::{DistGraph, Fanout, IndexConfig};
+use sar::engine::comm::gather_grads;
+use sar::engine::tape::{HeteroGraphShardManager, ParameterBuilder, ParameterSet, Policy, Tape};
+use sar::formats::dgl::Partition;
 use sar::graph::HeteroBlock;
 use sar::io::IoCounters;
-use sar::loader::{DistNeighborSampler, MiniBatch};
+use sar::load::{NodeColumn, NodeFeatures, Normalize, Shards, load_relations};
 use sar::nn::{
     Heads, HeteroConfig, HeteroStack, LearnedRows, Loss, ModelKind, NodeEmbedding, Norm,
     RelationMerge, SageAggregator, Task,
 };
-use sar::tape::{HeteroGraphShardManager, ParameterBuilder, ParameterSet, Policy, Tape};
+use sar::sampling::loaders::{DistNeighborSampler, MiniBatch};
+use sar::sampling::stores::{DistGraph, Fanout, IndexConfig};
 use sar::testing::{RankContext, on_ranks};
 use sar::train::{
     BatchModel, Forward, HeteroBatches, HeteroModel, NodeInput, RelationDegrees, StoredRows,
@@ -109,7 +109,7 @@ fn stored(
     context: &RankContext,
     made: &mut Made,
     (whole, folder): (&DistGraph, &Path),
-) -> Result<sar::dist::SparseAdam> {
+) -> Result<sar::sampling::stores::SparseAdam> {
     let ranks = (&context.manager, &*context.group);
     let layout = (folder, made.model.width() as usize);
     let (mut rows, optimizer) = stored_rows(ranks, whole.book(), &[(AUTHOR, 5)], layout)?;
@@ -292,7 +292,7 @@ fn check_rank(
     let own = book.type_nodes(context.rank, AUTHOR);
     let rows = author_rows(&made.features);
     rows.set_rows(&start.narrow(0, own.first as i64, own.own as i64))?;
-    sar::comm::barrier(&*context.group, &*context.manager)?;
+    sar::engine::comm::barrier(&*context.group, &*context.manager)?;
 
     let seeds = ids(&expected, "seeds");
     let homogeneous = seeds.iter().map(|id| book.to_homogeneous(PAPER, *id).unwrap());

@@ -2,8 +2,8 @@
 
 use std::rc::Rc;
 
+use sar::engine::tape::{ParameterBuilder, Policy, Tape};
 use sar::nn::LinkScore;
-use sar::tape::{ParameterBuilder, Policy, Tape};
 use sar::testing::on_ranks;
 use tch::{Kind, Tensor};
 

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use sar::comm::NoHooks;
-use sar::data::{NodeColumn, Normalize};
-use sar::dist::{Fanout, IndexConfig};
+use sar::engine::comm::NoHooks;
 use sar::io::IoCounters;
-use sar::loader::{DataLoader, DataLoaderConfig, DistNeighborSampler, MiniBatch};
+use sar::load::{NodeColumn, Normalize};
+use sar::sampling::loaders::{DataLoader, DataLoaderConfig, DistNeighborSampler, MiniBatch};
+use sar::sampling::stores::{Fanout, IndexConfig};
 use sar::testing::on_ranks;
 
 use crate::common;

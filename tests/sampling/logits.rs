@@ -4,15 +4,15 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use sar::Result;
-use sar::data::dgl::Partition;
-use sar::data::{EdgeData, NodeColumn, NodeFeatures, Normalize, Shards};
-use sar::dist::{DistGraph, Fanout, IndexConfig};
+use sar::engine::tape::{Graph, GraphShardManager, ParameterBuilder, Tape};
+use sar::formats::dgl::Partition;
 use sar::io::IoCounters;
-use sar::loader::{DataLoader, DataLoaderConfig, DistNeighborSampler};
+use sar::load::{EdgeData, NodeColumn, NodeFeatures, Normalize, Shards};
 use sar::nn::{
     Heads, JumpMode, ModelConfig, ModelKind, Norm, NormKind, Regularizer, SageAggregator, Sizes,
 };
-use sar::tape::{Graph, GraphShardManager, ParameterBuilder, Tape};
+use sar::sampling::loaders::{DataLoader, DataLoaderConfig, DistNeighborSampler};
+use sar::sampling::stores::{DistGraph, Fanout, IndexConfig};
 use sar::testing::{RankContext, on_ranks};
 use sar::train::{FEATURES, block_graphs};
 use tch::{Kind, Tensor};

@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use sar::Result;
-use sar::comm::NoHooks;
-use sar::dist::{Fanout, IndexConfig};
-use sar::loader::{DataLoader, DataLoaderConfig, DistNeighborSampler, MiniBatch};
+use sar::engine::comm::NoHooks;
+use sar::sampling::loaders::{DataLoader, DataLoaderConfig, DistNeighborSampler, MiniBatch};
+use sar::sampling::stores::{Fanout, IndexConfig};
 use sar::testing::on_ranks;
 
 use crate::common;

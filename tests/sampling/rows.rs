@@ -1,8 +1,8 @@
 //! Guards against: kept rows that are others than those of the files, and wrong counts of bytes.
 
-use sar::data::dgl::PartitionConfig;
-use sar::data::{NodeColumn, Normalize, RowBytes};
+use sar::formats::dgl::config::PartitionConfig;
 use sar::io::IoCounters;
+use sar::load::{NodeColumn, Normalize, RowBytes};
 
 use super::common::repository;
 

@@ -4,16 +4,16 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use sar::comm::{FileGroup, LocalGroup, NoHooks, ProcessGroup};
-use sar::data::dgl::PartitionConfig;
-use sar::data::{NodeColumn, Normalize, Reachable};
-use sar::dist::{CollectiveGraph, Fanout, IndexConfig};
+use sar::engine::comm::{FileGroup, LocalGroup, NoHooks, ProcessGroup};
+use sar::engine::turns::Control;
+use sar::formats::dgl::config::PartitionConfig;
 use sar::io::{DiskStorage, IoCounters};
-use sar::ipc::Control;
-use sar::loader::{
+use sar::load::{NodeColumn, Normalize, Reachable};
+use sar::sampling::loaders::{
     DataLoader, DataLoaderConfig, DistEdgeDataLoader, DistNeighborSampler, EdgeBatch, Exclude,
     MiniBatch, NegativeSampler, SampledGraph,
 };
+use sar::sampling::stores::{CollectiveGraph, Fanout, IndexConfig};
 use tempfile::TempDir;
 
 use crate::common;

@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use sar::data::dgl::PartitionConfig;
-use sar::dist::{DistGraph, IndexConfig, SampleKey};
+use sar::formats::dgl::config::PartitionConfig;
+use sar::sampling::stores::{DistGraph, IndexConfig, SampleKey};
 use tempfile::TempDir;
 
 /// The graph, and the folder of its indexes.
@@ -26,7 +26,7 @@ pub(crate) fn key(batch: u32) -> SampleKey {
 
 /// A directory of one partition whose edge i goes `edges[i]`, with an edge feature `p` if `probabilities` has values.
 pub(crate) fn write_graph(folder: &Path, nodes: u64, edges: &[(u64, u64)], probabilities: &[f32]) {
-    use sar::data::dgl::writer::{FeatureSpec, PartitionWriter};
+    use sar::formats::dgl::writer::{FeatureSpec, PartitionWriter};
     use sar::graph::{CanonicalEtype, PartitionBook};
     use sar::io::Dtype;
 

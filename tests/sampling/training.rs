@@ -4,15 +4,15 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use sar::Result;
-use sar::comm::{NoHooks, gather_grads};
-use sar::data::dgl::Partition;
-use sar::data::{EdgeData, NodeColumn, NodeFeatures, Normalize, Shards, load_labels, load_mask};
-use sar::dist::{DistGraph, Fanout, IndexConfig};
+use sar::engine::comm::{NoHooks, gather_grads};
+use sar::engine::spill::Masks;
+use sar::engine::tape::{Constants, Graph, GraphShardManager, ParameterBuilder, Policy, Tape};
+use sar::formats::dgl::Partition;
 use sar::io::IoCounters;
-use sar::loader::{DataLoader, DataLoaderConfig, DistNeighborSampler};
+use sar::load::{EdgeData, NodeColumn, NodeFeatures, Normalize, Shards, load_labels, load_mask};
 use sar::nn::{Loss, ModelConfig, Optimizer, OptimizerConfig, Sizes, Task};
-use sar::spill::Masks;
-use sar::tape::{Constants, Graph, GraphShardManager, ParameterBuilder, Policy, Tape};
+use sar::sampling::loaders::{DataLoader, DataLoaderConfig, DistNeighborSampler};
+use sar::sampling::stores::{DistGraph, Fanout, IndexConfig};
 use sar::testing::{RankContext, on_ranks};
 use sar::train::{
     FEATURES, GraphBatches, GraphModel, LABELS, Reduce, SampledTrainer, Totals, Trainer,

@@ -4,10 +4,11 @@ use crate::campaign::{Read, Seed, run};
 use crate::folder::folder;
 use crate::mutate::Syntax;
 use sar::Error;
-use sar::launcher::CONFIG;
 use sar::nn::{ClassWeights, Heads, ModelKind, RelationMerge, Schedule, Task};
+use sar::run::CONFIG;
+use sar::run::config::{LinkConfig, PairScore};
+use sar::run::config::{MemoryBudget, Relations, RunConfig};
 use sar::train::SamplingConfig;
-use sar::worker::{LinkConfig, MemoryBudget, PairScore, Relations, RunConfig};
 use std::fs;
 use std::rc::Rc;
 
@@ -26,7 +27,7 @@ pub(super) fn configurations() -> Vec<String> {
     sampled.link = Some(LinkConfig {
         score: PairScore::Bilinear,
         negatives: 3,
-        split: sar::data::EdgeSplit::Fractions { val: 0.05, test: 0.1 },
+        split: sar::load::EdgeSplit::Fractions { val: 0.05, test: 0.1 },
     });
     let mut full = usual();
     full.task = Task::Multilabel;

@@ -5,7 +5,7 @@ use crate::common::repository;
 use crate::consume::{directory, raw};
 use crate::folder::{copy, folder, partition_directories};
 use crate::mutate::Syntax;
-use sar::imports::{GraphFiles, import};
+use sar::prepare::import::{GraphFiles, import};
 use std::fs;
 use std::path::Path;
 use std::rc::Rc;

@@ -11,7 +11,7 @@ use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{WriterProperties, WriterPropertiesBuilder, WriterVersion};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
-use sar::imports::{DataFile, GraphFiles, import};
+use sar::prepare::import::{DataFile, GraphFiles, import};
 use std::fs;
 use std::path::Path;
 use std::rc::Rc;

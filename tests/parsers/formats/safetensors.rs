@@ -4,16 +4,16 @@ use super::config::configurations;
 use crate::campaign::{Read, Seed, run};
 use crate::folder::folder;
 use crate::mutate::Syntax;
+use sar::engine::tape::ParameterBuilder;
 use sar::io::{ArraySpec, Dtype, safetensors_header};
-use sar::launcher::resumable;
 use sar::nn::{
     LearningRate, ModelConfig, NormKind, Schedule, Sizes, load_state_dict, save_state_dict,
     state_dict_text, stored_out_feats,
 };
-use sar::tape::ParameterBuilder;
+use sar::run::rank::{CHECKPOINT, WEIGHTS};
+use sar::run::resumable;
 use sar::testing::on_ranks;
 use sar::train::{BestEpoch, Checkpoint, Progress};
-use sar::worker::{CHECKPOINT, WEIGHTS};
 use std::collections::BTreeMap;
 use std::fs;
 use std::rc::Rc;

@@ -6,7 +6,7 @@ use crate::folder::folder;
 use crate::mutate::Syntax;
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use sar::imports::{DataFile, GraphFiles, NodeIds, import, read_assignment};
+use sar::prepare::import::{DataFile, GraphFiles, NodeIds, import, read_assignment};
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};

@@ -1,0 +1,237 @@
+//! The process group of worker processes: messages are files, arrival is a word in the control file.
+//!
+//! One file per collective and sender, removed by the sender when a collective after it (and after its last
+//! reading, if it is kept) is complete. Layout, in native byte order (files never leave the machine): the messages back to back, then the index (one entry per recipient: offset u64,
+//! length u64, crc32 u64), the number of bytes at the file's front that lie in the page cache, and the number of those that count
+//! towards the sender's share of it (u64 each), then the crc32 of these (u64). The index comes last because lengths are known last; its place follows from the file's length.
+
+use std::cell::Cell;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::group::{Collective, Inbox, Outbox, Posted, ProcessGroup, ReadOutboxes, Recipient};
+use crate::engine::turns::Control;
+use crate::error::{Error, Result};
+use crate::io::{FileWriter, IoCounters, Storage, StorageFile, overlap, read_split};
+
+/// Where a message lies in its file: offset, length, crc32.
+type Entry = [u64; 3];
+
+/// A rank's view of the worker processes.
+pub struct FileGroup {
+    control: Arc<Control>,
+    rank: usize,
+    folder: PathBuf,
+    storage: Arc<dyn Storage>,
+    counters: IoCounters,
+    next: Cell<u64>,
+    read: ReadOutboxes,
+}
+
+impl FileGroup {
+    /// The group of the run that `control` belongs to; `folder` is shared by all ranks.
+    pub fn new(
+        control: Arc<Control>,
+        rank: usize,
+        folder: &Path,
+        storage: Arc<dyn Storage>,
+        counters: IoCounters,
+    ) -> Self {
+        let folder = folder.to_owned();
+        let (next, read) = (Cell::new(0), ReadOutboxes::default());
+        FileGroup { control, rank, folder, storage, counters, next, read }
+    }
+
+    fn path(&self, sequence: u64, sender: usize) -> PathBuf {
+        self.folder.join(format!("outbox-{sequence}-{sender}"))
+    }
+}
+
+impl ProcessGroup for FileGroup {
+    fn rank(&self) -> usize {
+        self.rank
+    }
+
+    fn world_size(&self) -> usize {
+        self.control.world_size()
+    }
+
+    fn outbox(&self) -> Result<Box<dyn Outbox + '_>> {
+        let sequence = self.next.replace(self.next.get() + 1);
+        let path = self.path(sequence, self.rank);
+        let file = self.storage.create(&path).map_err(|e| Error::io("create", &path, e))?;
+        let entries = vec![[0; 3]; self.world_size()];
+        let message = Message { recipient: None, begin: 0, checksum: crc32fast::Hasher::new() };
+        let keep = false;
+        Ok(Box::new(FileOutbox {
+            group: self,
+            sequence,
+            keep,
+            path,
+            file,
+            len: 0,
+            entries,
+            message,
+        }))
+    }
+
+    fn wait(&self, posted: Posted) -> Result<Collective> {
+        self.control.wait(posted.generation)?;
+        let (collective, read) = self.read.complete(&posted);
+        for sequence in read {
+            let path = self.path(sequence, self.rank);
+            self.storage.remove(&path).map_err(|e| Error::io("remove", &path, e))?;
+        }
+        Ok(collective)
+    }
+
+    fn inbox(&self, collective: &Collective, from: usize) -> Result<Box<dyn Inbox>> {
+        let path = self.path(collective.sequence, from);
+        let failed = |e| Error::io("read", &path, e);
+        let file = self.storage.open(&path).map_err(failed)?;
+        let index_len = (self.world_size() * size_of::<Entry>() + 24) as u64;
+        let index_at = file.byte_len().map_err(failed)?.checked_sub(index_len);
+        let index_at =
+            index_at.ok_or_else(|| Error::corrupt(&path, "is too short for its index"))?;
+        let mut index = vec![0_u64; index_len as usize / 8];
+        file.read_exact_at(bytemuck::cast_slice_mut(&mut index), index_at).map_err(failed)?;
+        let (index, checksum) = index.split_at(index.len() - 1);
+        if u64::from(crc32fast::hash(bytemuck::cast_slice(index))) != checksum[0] {
+            return Err(Error::corrupt(&path, "the checksum of the index does not match"));
+        }
+        let (entries, fronts) = index.split_at(index.len() - 2);
+        let [offset, len, checksum] = bytemuck::cast_slice::<u64, Entry>(entries)[self.rank];
+        let (cached, shared) = (fronts[0], fronts[1]);
+        let counters = self.counters.clone();
+        let hasher = crc32fast::Hasher::new();
+        Ok(Box::new(FileInbox {
+            path,
+            file,
+            cached,
+            shared,
+            offset,
+            remaining: len,
+            checksum,
+            hasher,
+            counters,
+        }))
+    }
+}
+
+struct FileOutbox<'a> {
+    group: &'a FileGroup,
+    sequence: u64,
+    keep: bool,
+    path: PathBuf,
+    file: Box<dyn FileWriter>,
+    len: u64,
+    entries: Vec<Entry>,
+    message: Message,
+}
+
+/// The message being written.
+struct Message {
+    recipient: Option<Recipient>,
+    begin: u64,
+    checksum: crc32fast::Hasher,
+}
+
+impl FileOutbox<'_> {
+    fn append(&mut self, bytes: &[u8]) -> Result<()> {
+        let written = self.file.write(bytes);
+        written.map_err(|e| Error::io("write", &self.path, e))?;
+        self.len += bytes.len() as u64;
+        self.group.counters.wrote(bytes.len() as u64);
+        Ok(())
+    }
+
+    /// Enters the message being written into the index.
+    fn end_message(&mut self) {
+        let hasher = std::mem::take(&mut self.message.checksum);
+        let entry =
+            [self.message.begin, self.len - self.message.begin, u64::from(hasher.finalize())];
+        match self.message.recipient.take() {
+            Some(Recipient::Rank(rank)) => self.entries[rank] = entry,
+            Some(Recipient::Everyone) => self.entries.fill(entry),
+            None => {}
+        }
+        self.message.begin = self.len;
+    }
+}
+
+impl Outbox for FileOutbox<'_> {
+    fn begin(&mut self, recipient: Recipient) {
+        self.end_message();
+        self.message.recipient = Some(recipient);
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        self.message.checksum.update(bytes);
+        self.append(bytes)
+    }
+
+    fn keep(&mut self) {
+        self.keep = true;
+    }
+
+    fn post(mut self: Box<Self>) -> Result<Posted> {
+        self.end_message();
+        let mut index: Vec<u64> = bytemuck::cast_slice(&self.entries).to_vec();
+        let shared = self.file.shared();
+        index.extend([self.file.cached(), shared]);
+        self.group.counters.cached(shared);
+        index.push(u64::from(crc32fast::hash(bytemuck::cast_slice(&index))));
+        self.append(bytemuck::cast_slice(&index))?;
+        let written = self.file.finish();
+        written.map_err(|e| Error::io("write", &self.path, e))?;
+        let generation = self.group.control.arrive();
+        Ok(Posted { sequence: self.sequence, generation, keep: self.keep })
+    }
+}
+
+struct FileInbox {
+    path: PathBuf,
+    file: Box<dyn StorageFile>,
+    /// Bytes at the file's front that lie in the page cache.
+    cached: u64,
+    /// How many of these count towards the sender's share of it.
+    shared: u64,
+    offset: u64,
+    remaining: u64,
+    checksum: u64,
+    hasher: crc32fast::Hasher,
+    counters: IoCounters,
+}
+
+impl Inbox for FileInbox {
+    fn remaining(&self) -> u64 {
+        self.remaining
+    }
+
+    fn waits_for_disk(&self) -> bool {
+        self.offset + self.remaining > self.cached
+    }
+
+    fn read(&mut self, bytes: &mut [u8]) -> Result<()> {
+        let len = bytes.len() as u64;
+        if len > self.remaining {
+            let problem = format!("a message has {} bytes left, not {len}", self.remaining);
+            return Err(Error::corrupt(&self.path, problem));
+        }
+        let read = read_split(&*self.file, self.cached, bytes, self.offset);
+        read.map_err(|e| Error::io("read", &self.path, e))?;
+        self.hasher.update(bytes);
+        self.counters.cached(overlap(self.shared, self.offset, len));
+        self.offset += len;
+        self.remaining -= len;
+        self.counters.read(len);
+        if self.remaining == 0 && u64::from(self.hasher.clone().finalize()) != self.checksum {
+            return Err(self.damaged("the checksum of a message does not match"));
+        }
+        Ok(())
+    }
+
+    fn damaged(&self, problem: &str) -> Error {
+        Error::corrupt(&self.path, problem)
+    }
+}

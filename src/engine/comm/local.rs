@@ -1,0 +1,156 @@
+//! The process group of threads in one process: messages stay in memory. For tests, and for programs that train a
+//! partitioned graph without worker processes.
+
+use std::cell::Cell;
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+
+use super::group::{Collective, Inbox, Outbox, Posted, ProcessGroup, ReadOutboxes, Recipient};
+use crate::engine::turns::Control;
+use crate::error::{Error, Result};
+
+/// What a rank sent in one collective.
+struct Letter {
+    bytes: Vec<u8>,
+    /// Per recipient.
+    messages: Vec<Range<usize>>,
+}
+
+/// By collective and sender.
+type Mail = Mutex<HashMap<(u64, usize), Arc<Letter>>>;
+
+/// A rank's view of the threads it runs beside.
+pub struct LocalGroup {
+    control: Arc<Control>,
+    mail: Arc<Mail>,
+    rank: usize,
+    next: Cell<u64>,
+    read: ReadOutboxes,
+}
+
+impl LocalGroup {
+    /// One group per rank, to be handed to a thread each; `control` is an in-memory block.
+    pub fn all(control: &Arc<Control>) -> Vec<Self> {
+        let mail = Arc::new(Mail::default());
+        let group = |rank| LocalGroup {
+            control: control.clone(),
+            mail: mail.clone(),
+            rank,
+            next: Cell::new(0),
+            read: ReadOutboxes::default(),
+        };
+        (0..control.world_size()).map(group).collect()
+    }
+}
+
+impl ProcessGroup for LocalGroup {
+    fn rank(&self) -> usize {
+        self.rank
+    }
+
+    fn world_size(&self) -> usize {
+        self.control.world_size()
+    }
+
+    fn outbox(&self) -> Result<Box<dyn Outbox + '_>> {
+        let sequence = self.next.replace(self.next.get() + 1);
+        let letter = Letter { bytes: Vec::new(), messages: vec![0..0; self.world_size()] };
+        let (keep, recipient) = (false, None);
+        Ok(Box::new(LocalOutbox { group: self, sequence, keep, letter, recipient, begin: 0 }))
+    }
+
+    fn wait(&self, posted: Posted) -> Result<Collective> {
+        self.control.wait(posted.generation)?;
+        let (collective, read) = self.read.complete(&posted);
+        for sequence in read {
+            self.mail.lock().remove(&(sequence, self.rank));
+        }
+        Ok(collective)
+    }
+
+    fn inbox(&self, collective: &Collective, from: usize) -> Result<Box<dyn Inbox>> {
+        let letter = self.mail.lock().get(&(collective.sequence, from)).cloned();
+        let letter = letter
+            .ok_or_else(|| Error::Internal(format!("rank {from} has not posted what is read")))?;
+        let rest = letter.messages[self.rank].clone();
+        Ok(Box::new(LocalInbox { letter, rest }))
+    }
+}
+
+struct LocalOutbox<'a> {
+    group: &'a LocalGroup,
+    sequence: u64,
+    keep: bool,
+    letter: Letter,
+    recipient: Option<Recipient>,
+    begin: usize,
+}
+
+impl LocalOutbox<'_> {
+    fn end_message(&mut self) {
+        let message = self.begin..self.letter.bytes.len();
+        self.begin = message.end;
+        match self.recipient.take() {
+            Some(Recipient::Rank(rank)) => self.letter.messages[rank] = message,
+            Some(Recipient::Everyone) => self.letter.messages.fill(message),
+            None => {}
+        }
+    }
+}
+
+impl Outbox for LocalOutbox<'_> {
+    fn begin(&mut self, recipient: Recipient) {
+        self.end_message();
+        self.recipient = Some(recipient);
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        self.letter.bytes.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    fn keep(&mut self) {
+        self.keep = true;
+    }
+
+    fn post(mut self: Box<Self>) -> Result<Posted> {
+        self.end_message();
+        let Self { group, sequence, keep, letter, .. } = *self;
+        group.mail.lock().insert((sequence, group.rank), Arc::new(letter));
+        Ok(Posted { sequence, generation: group.control.arrive(), keep })
+    }
+}
+
+struct LocalInbox {
+    letter: Arc<Letter>,
+    rest: Range<usize>,
+}
+
+impl Inbox for LocalInbox {
+    fn remaining(&self) -> u64 {
+        self.rest.len() as u64
+    }
+
+    fn waits_for_disk(&self) -> bool {
+        false
+    }
+
+    fn read(&mut self, bytes: &mut [u8]) -> Result<()> {
+        if bytes.len() > self.rest.len() {
+            let problem =
+                format!("a message has {} bytes left, not {}", self.rest.len(), bytes.len());
+            return Err(Error::Internal(problem));
+        }
+        let part = self.rest.start..self.rest.start + bytes.len();
+        self.rest.start = part.end;
+        bytes.copy_from_slice(&self.letter.bytes[part]);
+        Ok(())
+    }
+
+    fn damaged(&self, problem: &str) -> Error {
+        Error::Internal(problem.to_owned())
+    }
+}

@@ -1,0 +1,96 @@
+//! How exactly rows are kept.
+
+use half::bf16;
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+use tch::{Kind, Tensor};
+
+use crate::engine::tensor;
+use crate::error::Result;
+use crate::kernels::{narrow_to_bf16, widen_bf16};
+
+/// Matrices with fewer columns are kept as they are: statistics, attention scores.
+const LEAST_WIDTH: i64 = 16;
+
+/// Elements converted at a time.
+const CHUNK: usize = 1 << 20;
+
+/// Elements that a thread converts at a time.
+const BLOCK: usize = 1 << 16;
+
+/// What rows that outlive an operation are held as: in memory, in spill files and in messages. All of them, spilled or not,
+/// so that results do not depend on the memory budget.
+///
+/// Sums are accumulated, and parameters and optimizer kept, in the type the model computes in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum SpillDtype {
+    /// The type the model computes in.
+    #[default]
+    F32,
+    /// bfloat16, half the bytes; matrices of at least 16 columns in single precision.
+    Bf16,
+}
+
+impl SpillDtype {
+    /// Whether rows of this width and type are rounded.
+    pub(crate) fn narrows(self, width: i64, kind: Kind) -> bool {
+        self == SpillDtype::Bf16 && kind == Kind::Float && width >= LEAST_WIDTH
+    }
+}
+
+/// What layers compute with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum ComputeDtype {
+    /// Single precision.
+    #[default]
+    F32,
+    /// bfloat16: rows are held as [`SpillDtype::Bf16`] says, those that can be had again included, and so are weights where
+    /// they are multiplied. Sums are in single precision, as are parameters, optimizer, losses, statistics and the scores
+    /// of attention.
+    Bf16,
+}
+
+/// A matrix of single precision as bfloat16s, or the other way round.
+pub(super) fn converted(value: &Tensor, kind: Kind) -> Result<Tensor> {
+    let mut converted = tensor::empty(&value.size(), kind)?;
+    if kind == Kind::BFloat16 {
+        let narrow = bytemuck::cast_slice_mut(tensor::slice_mut::<bf16>(&mut converted));
+        narrow_to_bf16(tensor::slice(value), narrow);
+    } else {
+        let narrow: &[u16] = bytemuck::cast_slice(tensor::slice::<bf16>(value));
+        let wide = tensor::slice_mut(&mut converted);
+        let blocks = narrow.par_chunks(BLOCK).zip(wide.par_chunks_mut(BLOCK));
+        blocks.for_each(|(narrow, wide)| widen_bf16(narrow, wide));
+    }
+    Ok(converted)
+}
+
+/// Hands the nearest bfloat16s to `write`, piece by piece.
+pub(crate) fn write_narrow(
+    values: &[f32],
+    mut write: impl FnMut(&[u8]) -> Result<()>,
+) -> Result<()> {
+    let mut narrow = vec![0_u16; values.len().min(CHUNK)];
+    for values in values.chunks(CHUNK) {
+        let narrow = &mut narrow[..values.len()];
+        narrow_to_bf16(values, narrow);
+        write(bytemuck::cast_slice(narrow))?;
+    }
+    Ok(())
+}
+
+/// Fills `values` from bfloat16s that `read` gives, piece by piece.
+pub(crate) fn read_narrow(
+    values: &mut [f32],
+    mut read: impl FnMut(&mut [u8]) -> Result<()>,
+) -> Result<()> {
+    let mut narrow = vec![0_u16; values.len().min(CHUNK)];
+    for values in values.chunks_mut(CHUNK) {
+        let narrow = &mut narrow[..values.len()];
+        read(bytemuck::cast_slice_mut(narrow))?;
+        widen_bf16(narrow, values);
+    }
+    Ok(())
+}

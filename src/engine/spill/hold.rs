@@ -1,0 +1,182 @@
+//! Who works with a value.
+
+use std::cell::Cell;
+use std::ops::Deref;
+use std::rc::{Rc, Weak};
+
+use tch::Tensor;
+
+use super::manager::PartitionDataManager;
+use super::pointer::{Pinned, PointerTensor, Spillable};
+use crate::error::Result;
+
+/// Says that somebody works with a value. When the last one of a value goes while other handles on it remain, which will need it
+/// later, the manager lets go of it.
+pub(crate) struct Hold {
+    manager: Rc<PartitionDataManager>,
+    value: Weak<dyn Spillable>,
+    lets_go: Rc<Cell<bool>>,
+}
+
+impl Hold {
+    /// A hold on a value that `manager` keeps. Values are let go of while `lets_go` is true: it says whether a pause lies before
+    /// their next use.
+    pub(crate) fn new(
+        manager: &Rc<PartitionDataManager>,
+        value: &PointerTensor,
+        lets_go: &Rc<Cell<bool>>,
+    ) -> Self {
+        let slot: Rc<dyn Spillable> = value.slot().clone();
+        slot.holds().set(slot.holds().get() + 1);
+        let (manager, lets_go) = (manager.clone(), lets_go.clone());
+        Hold { manager, value: Rc::downgrade(&slot), lets_go }
+    }
+}
+
+/// A value for a recipe. If it had to be computed again itself, the manager lets go of it behind that: it can be once more.
+pub(crate) struct Lent {
+    value: Pinned<Tensor>,
+    /// Goes behind the value, which is in use before.
+    _hold: Option<Hold>,
+}
+
+impl Lent {
+    /// Brings a value into memory, as it is held. `computed` says that it is no reading of files to make it.
+    pub(crate) fn new(
+        manager: &Rc<PartitionDataManager>,
+        value: &PointerTensor,
+        computed: bool,
+    ) -> Result<Self> {
+        let computed = computed && value.has_recipe() && !value.is_resident();
+        let hold = computed.then(|| Hold::new(manager, value, &Rc::new(Cell::new(true))));
+        Ok(Lent { value: value.pin_held()?, _hold: hold })
+    }
+}
+
+impl Deref for Lent {
+    type Target = Tensor;
+
+    fn deref(&self) -> &Tensor {
+        &self.value
+    }
+}
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        let Some(value) = self.value.upgrade() else { return };
+        value.holds().set(value.holds().get() - 1);
+        if self.lets_go.get() {
+            self.manager.let_go(&value);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::sync::Arc;
+
+    use tch::Kind;
+
+    use super::*;
+    use crate::engine::spill::SpillStore;
+    use crate::engine::turns::{Control, TurnLock};
+    use crate::io::{DiskStorage, Fault, FaultyStorage, IoCounters, Storage};
+
+    /// Bytes of a value that is worth letting go of.
+    const LARGE: i64 = 1 << 20;
+
+    struct Rank {
+        manager: Rc<PartitionDataManager>,
+        lets_go: Rc<Cell<bool>>,
+    }
+
+    impl Rank {
+        /// A rank that may keep so many bytes.
+        fn new(folder: &Path, storage: Arc<dyn Storage>, share: u64) -> Self {
+            let control = Arc::new(Control::in_memory(1, 1).unwrap());
+            control.set_parked_share(share);
+            let store = SpillStore::new(folder, storage, IoCounters::default());
+            let manager = PartitionDataManager::new(TurnLock::new(control, 0), store);
+            manager.callback_func().unwrap();
+            Rank { manager, lets_go: Rc::new(Cell::new(true)) }
+        }
+
+        fn value(&self, bytes: i64) -> (PointerTensor, Hold) {
+            let value = Tensor::ones([bytes], (Kind::Uint8, tch::Device::Cpu));
+            let value = self.manager.track("value", value);
+            let hold = Hold::new(&self.manager, &value, &self.lets_go);
+            (value, hold)
+        }
+    }
+
+    fn disk() -> Arc<dyn Storage> {
+        Arc::new(DiskStorage::default())
+    }
+
+    #[test]
+    fn a_large_value_leaves_with_its_last_hold() {
+        let folder = tempfile::tempdir().unwrap();
+        let rank = Rank::new(folder.path(), disk(), 0);
+        let ((value, hold), (small, of_small)) = (rank.value(LARGE), rank.value(LARGE - 1));
+        let other = Hold::new(&rank.manager, &value, &rank.lets_go);
+        drop((hold, of_small));
+        assert!(value.is_resident());
+        drop(other);
+        assert!(!value.is_resident() && small.is_resident());
+        assert_eq!(rank.manager.store().counters().totals().written, LARGE as u64);
+        assert_eq!(value.pin().unwrap().size(), [LARGE]);
+        rank.manager.precall_func().unwrap();
+        assert_eq!(rank.manager.store().counters().totals().written, 2 * LARGE as u64 - 1);
+    }
+
+    #[test]
+    fn what_fits_the_share_is_pinned_or_is_needed_before_the_pause_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let rank = Rank::new(folder.path(), disk(), 2 * LARGE as u64);
+        let [(a, of_a), (b, of_b)] = [(); 2].map(|()| rank.value(LARGE));
+        drop(a.pin().unwrap());
+        drop((of_a, of_b));
+        assert!(a.is_resident() && b.is_resident());
+        let (c, of_c) = rank.value(LARGE);
+        drop(of_c);
+        assert!(a.is_resident() && !b.is_resident() && c.is_resident(), "b was used longest ago");
+        let pinned = [b.pin().unwrap(), c.pin().unwrap()];
+        let (d, of_d) = rank.value(LARGE);
+        drop(of_d);
+        assert!(!a.is_resident() && b.is_resident() && c.is_resident() && !d.is_resident());
+        drop(pinned);
+        rank.lets_go.set(false);
+        let (e, of_e) = rank.value(LARGE);
+        drop(of_e);
+        assert!(e.is_resident());
+    }
+
+    #[test]
+    fn the_next_pause_tells_of_a_value_that_could_not_be_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let storage = Arc::new(FaultyStorage::new(DiskStorage::default(), Fault::DiskFull, 1));
+        let rank = Rank::new(folder.path(), storage, 0);
+        let (value, hold) = rank.value(LARGE);
+        drop(hold);
+        assert!(value.is_resident());
+        let error = rank.manager.precall_func().unwrap_err();
+        assert_eq!(error.exit_code(), 4, "{error}");
+        assert_eq!(value.pin().unwrap().size(), [LARGE]);
+    }
+
+    #[test]
+    fn what_a_recipe_computed_for_another_is_computed_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let rank = Rank::new(folder.path(), disk(), 0);
+        let recipe = Rc::new(|| Ok(Tensor::ones([LARGE], (Kind::Uint8, tch::Device::Cpu))));
+        let value = rank.manager.track_recipe("x", (&[LARGE], Kind::Uint8), None, recipe);
+        let lend = |computed| drop(Lent::new(&rank.manager, &value, computed).unwrap());
+        lend(true);
+        assert!(!value.is_resident());
+        lend(false);
+        assert!(value.is_resident());
+        lend(true);
+        assert!(value.is_resident(), "others use it, too");
+    }
+}

@@ -1,0 +1,329 @@
+//! Everything a rank keeps, and what happens to it around a pause.
+
+use std::cell::{Cell, OnceCell, RefCell};
+use std::rc::{Rc, Weak};
+use std::time::Instant;
+
+use tch::{Kind, Tensor};
+
+use super::dtype::{ComputeDtype, SpillDtype, converted};
+use super::pointer::{Pointer, PointerTensor, Spillable};
+use super::shard::ShardPointer;
+use super::store::SpillStore;
+use super::value::{Spill, TensorLayout};
+use crate::engine::turns::{Phase, TurnLock};
+use crate::error::{Error, Result};
+use crate::platform::anonymous_bytes;
+use crate::platform::heap::give_memory_back;
+
+/// Values of fewer bytes stay in memory until the pause, and what is written of them then shares a file: there are many of them,
+/// and files cost something.
+const SMALL: u64 = 1 << 20;
+
+/// Which nodes a loss or an accuracy is taken over: `bool` tensors with one element per label.
+#[derive(Clone)]
+pub struct Masks {
+    /// The nodes that are trained on.
+    pub train: PointerTensor,
+    /// The nodes of the validation accuracy.
+    pub val: PointerTensor,
+    /// The nodes of the test accuracy.
+    pub test: PointerTensor,
+}
+
+/// What one rank keeps: its partition data, features, labels, masks, and all tensors of the epoch. SAR's class of the
+/// same name.
+///
+/// Tensors reach it through [`track`](PartitionDataManager::track). At a pause ([`precall_func`]) they leave memory as far
+/// as they do not fit into what this rank may keep (nothing, unless the launcher says otherwise), each written to disk at
+/// most once in its life, and the turn is given up; [`callback_func`] takes the next turn. A tensor comes back when it is
+/// first used.
+///
+/// [`precall_func`]: PartitionDataManager::precall_func
+/// [`callback_func`]: PartitionDataManager::callback_func
+pub struct PartitionDataManager {
+    lock: TurnLock,
+    store: Rc<SpillStore>,
+    tracked: RefCell<Vec<Weak<dyn Spillable>>>,
+    /// Values that nobody works with before the next pause.
+    idle: RefCell<Vec<Weak<dyn Spillable>>>,
+    /// Why one of them could not be written.
+    failure: RefCell<Option<Error>>,
+    /// When the list of values has this length, those that are gone are taken off it.
+    longest: Cell<usize>,
+    resumed: Cell<Option<Instant>>,
+    /// When the turn began, by the store's clock.
+    turn_began: Cell<u64>,
+    /// Memory of this process before it kept anything.
+    base: u64,
+    /// Values of fewer bytes count as small.
+    small: Cell<u64>,
+    stands_in: Cell<bool>,
+    /// What rows that outlive an operation are held as.
+    pub spill_dtype: Cell<SpillDtype>,
+    /// What layers compute with.
+    pub compute_dtype: Cell<ComputeDtype>,
+    /// The graph shards of the partition, by source rank.
+    pub partition_data: OnceCell<Vec<ShardPointer>>,
+    /// Input features, `[num_inner_nodes, width]`.
+    pub features: OnceCell<PointerTensor>,
+    /// Class of each node, `int64 [num_inner_nodes]`, or rows of labels, `float32 [num_inner_nodes, columns]`.
+    pub labels: OnceCell<PointerTensor>,
+    /// Train, validation and test nodes.
+    pub masks: OnceCell<Masks>,
+}
+
+impl PartitionDataManager {
+    /// A manager that keeps nothing yet.
+    pub fn new(lock: TurnLock, store: Rc<SpillStore>) -> Rc<Self> {
+        Rc::new(PartitionDataManager {
+            lock,
+            store,
+            tracked: RefCell::default(),
+            idle: RefCell::default(),
+            failure: RefCell::default(),
+            longest: Cell::new(64),
+            resumed: Cell::new(None),
+            turn_began: Cell::new(0),
+            base: anonymous_bytes("self").unwrap_or(0),
+            small: Cell::new(SMALL),
+            stands_in: Cell::new(false),
+            spill_dtype: Cell::default(),
+            compute_dtype: Cell::default(),
+            partition_data: OnceCell::new(),
+            features: OnceCell::new(),
+            labels: OnceCell::new(),
+            masks: OnceCell::new(),
+        })
+    }
+
+    /// For a stand-in of `scale` times the size of a run: its values are smaller, too, but not what a process takes beside them,
+    /// which does not count then.
+    pub fn stand_in(&self, scale: f64) {
+        self.small.set((SMALL as f64 * scale) as u64);
+        self.stands_in.set(true);
+    }
+
+    /// Takes a value into care. `label` shows in the names of spill files.
+    pub fn track<T: Spill>(&self, label: &str, value: T) -> Pointer<T> {
+        let layout = value.layout();
+        self.register(Pointer::resident(label, layout, value, self.store.clone()))
+    }
+
+    /// Takes a matrix with one row per node into care, held as [`held_kind`](Self::held_kind) says. It may be of that type
+    /// already. Nobody else may have a handle on its memory.
+    pub fn track_rows(&self, label: &str, value: Tensor) -> Result<PointerTensor> {
+        let mut layout = value.layout();
+        if layout.kind == Kind::BFloat16 {
+            layout.kind = Kind::Float;
+        }
+        layout.held = self.held_kind(layout.shape.iter().skip(1).product(), layout.kind);
+        let value =
+            if layout.held == value.kind() { value } else { converted(&value, layout.held)? };
+        Ok(self.register(Pointer::resident(label, layout, value, self.store.clone())))
+    }
+
+    /// The type that rows of this width and type are held in when they outlive an operation.
+    pub fn held_kind(&self, width: i64, kind: Kind) -> Kind {
+        let dtype = match self.compute_dtype.get() {
+            ComputeDtype::F32 => self.spill_dtype.get(),
+            ComputeDtype::Bf16 => SpillDtype::Bf16,
+        };
+        if dtype.narrows(width, kind) { Kind::BFloat16 } else { kind }
+    }
+
+    /// The type that rows are held in which can be made again, and the operands of products.
+    pub fn computed_kind(&self, width: i64, kind: Kind) -> Kind {
+        match self.compute_dtype.get() {
+            ComputeDtype::F32 => kind,
+            ComputeDtype::Bf16 => self.held_kind(width, kind),
+        }
+    }
+
+    /// Takes a tensor into care that never needs a file: `recipe` makes it again, always the same. It may give
+    /// the type that is [held](Self::computed_kind), which `value` has to have.
+    pub fn track_recipe(
+        &self,
+        label: &str,
+        (shape, kind): (&[i64], Kind),
+        value: Option<Tensor>,
+        recipe: Rc<dyn Fn() -> Result<Tensor>>,
+    ) -> PointerTensor {
+        let kind = if kind == Kind::BFloat16 { Kind::Float } else { kind };
+        let held = self.computed_kind(shape.iter().skip(1).product(), kind);
+        let recipe = Rc::new(move || {
+            let value = recipe()?;
+            if value.kind() == held { Ok(value) } else { converted(&value, held) }
+        });
+        let layout = TensorLayout { shape: shape.to_vec(), kind, held };
+        self.register(Pointer::from_recipe(label, layout, value, recipe, self.store.clone()))
+    }
+
+    fn register<T: Spill>(&self, pointer: Pointer<T>) -> Pointer<T> {
+        let slot: Rc<dyn Spillable> = pointer.slot().clone();
+        let mut tracked = self.tracked.borrow_mut();
+        tracked.push(Rc::downgrade(&slot));
+        if tracked.len() > self.longest.get() {
+            tracked.retain(|slot| slot.strong_count() > 0);
+            self.longest.set(64 + 2 * tracked.len());
+        }
+        pointer
+    }
+
+    /// Before a collective waits: what this rank may not keep leaves memory, then the turn is given up.
+    pub fn precall_func(&self) -> Result<()> {
+        if let Some(error) = self.failure.take() {
+            return Err(error);
+        }
+        self.lock.status().set_cached(self.store.cached_bytes());
+        self.make_room()?;
+        self.idle.borrow_mut().clear();
+        self.lock.release();
+        Ok(())
+    }
+
+    /// Takes note that nobody works with a value before the next pause. If more is in memory than may be kept through that, such
+    /// values leave now, the one used longest ago first. An error is the next pause's.
+    pub(super) fn let_go(&self, value: &Rc<dyn Spillable>) {
+        self.idle.borrow_mut().push(Rc::downgrade(value));
+        if self.failure.borrow().is_none()
+            && let Err(error) = self.spill_idle()
+        {
+            self.failure.replace(Some(error));
+        }
+    }
+
+    fn spill_idle(&self) -> Result<()> {
+        let mut slots: Vec<_> = self.idle.borrow().iter().filter_map(Weak::upgrade).collect();
+        // A small value would become a file of its own, for little room.
+        slots.retain(|slot| {
+            slot.holds().get() == 0
+                && !slot.is_pinned()
+                && slot.resident_bytes() >= self.small.get()
+        });
+        if slots.is_empty() {
+            return Ok(());
+        }
+        let resident = self.resident_bytes();
+        self.spill(slots, resident, self.lock.room_to_wait(&[resident]))
+    }
+
+    /// After a collective is complete: takes the next turn. Nothing is read before it is used.
+    pub fn callback_func(&self) -> Result<()> {
+        self.resumed.set(Some(Instant::now()));
+        self.turn_began.set(self.store.tick());
+        self.lock.acquire()
+    }
+
+    /// When the last collective was complete, before this rank waited for its turn: about the same moment on all ranks.
+    pub fn last_collective(&self) -> Option<Instant> {
+        self.resumed.get()
+    }
+
+    /// How many bytes of tracked values are in memory.
+    pub fn resident_bytes(&self) -> u64 {
+        self.tracked.borrow().iter().filter_map(Weak::upgrade).map(|s| s.resident_bytes()).sum()
+    }
+
+    /// How many bytes more this rank may keep in memory when it waits.
+    pub fn spare_share(&self) -> u64 {
+        self.lock.parked_share().saturating_sub(self.resident_bytes())
+    }
+
+    /// Says which phase this rank is in, for messages about it.
+    pub fn set_phase(&self, phase: Phase) {
+        self.lock.status().set_phase(phase);
+    }
+
+    /// The turn lock of this rank.
+    pub fn lock(&self) -> &TurnLock {
+        &self.lock
+    }
+
+    /// The store of this rank's spill files.
+    pub fn store(&self) -> &SpillStore {
+        &self.store
+    }
+
+    /// Removes every file of this rank. For the end of its work: what was only on disk is gone.
+    pub fn remove_files(&self) -> Result<()> {
+        self.tracked.borrow_mut().clear();
+        self.store.remove_files()
+    }
+
+    /// Spills until no more is in memory than this rank may keep. Models run forwards and then back, so what was used last is
+    /// used first: the values that were used longest ago go first.
+    fn make_room(&self) -> Result<()> {
+        self.tracked.borrow_mut().retain(|slot| slot.strong_count() > 0);
+        // A copy of the list: nothing below may track, but a borrow held over file writes would only hide it if it did.
+        let slots: Vec<_> = self.tracked.borrow().iter().filter_map(Weak::upgrade).collect();
+        slots.iter().try_for_each(|slot| slot.check_unpinned())?;
+        let resident: u64 = slots.iter().map(|slot| slot.resident_bytes()).sum();
+        self.put_idle_behind();
+        let soon = self.bytes_of_next_turn(&slots);
+        // Freed memory is worth keeping, too: it need not be asked for and cleared again.
+        let all = self.own_memory().unwrap_or(0).max(resident);
+        let room = self.lock.room_to_wait(&[soon, resident, all]);
+        self.store.share_cache(self.lock.parked_share().saturating_sub(soon));
+        if room == 0 || room < all {
+            self.spill(slots, resident, room)?;
+            give_memory_back();
+        }
+        self.lock.status().set_kept(self.own_memory().unwrap_or(resident.min(room)));
+        Ok(())
+    }
+
+    /// What was let go of in this turn counts as used before it: the next turn does not work with that.
+    fn put_idle_behind(&self) {
+        for slot in self.idle.borrow().iter().filter_map(Weak::upgrade) {
+            slot.used().set(slot.used().get().min(self.turn_began.get()));
+        }
+    }
+
+    /// Bytes of the values that the next turn works with, as far as this one tells: what it has used and not let go of.
+    fn bytes_of_next_turn(&self, slots: &[Rc<dyn Spillable>]) -> u64 {
+        let began = self.turn_began.get();
+        let used = slots.iter().filter(|slot| slot.used().get() > began);
+        used.map(|slot| slot.resident_bytes()).sum()
+    }
+
+    /// Memory of this process beside what it took before it kept anything, if the system tells.
+    fn own_memory(&self) -> Option<u64> {
+        if self.stands_in.get() {
+            return None;
+        }
+        anonymous_bytes("self").map(|bytes| bytes.saturating_sub(self.base))
+    }
+
+    /// Lets values leave memory, the one used longest ago first, until of `resident` bytes no more than `room` are left.
+    fn spill(&self, slots: Vec<Rc<dyn Spillable>>, resident: u64, room: u64) -> Result<()> {
+        let (mut slots, mut resident) = (slots, resident);
+        slots.sort_by_key(|slot| slot.used().get());
+        let mut small = Vec::new();
+        for slot in slots {
+            if resident <= room {
+                break;
+            }
+            resident -= slot.resident_bytes();
+            match slot.unwritten_bytes() {
+                None => slot.leave(None),
+                Some(bytes) if bytes < self.small.get() => small.push(slot),
+                Some(_) => self.write(&[slot])?,
+            }
+        }
+        self.write(&small)
+    }
+
+    /// Writes values into one file and lets them leave memory.
+    fn write(&self, slots: &[Rc<dyn Spillable>]) -> Result<()> {
+        let Some(first) = slots.first() else { return Ok(()) };
+        let mut writer = self.store.writer(first.label())?;
+        let extents = slots.iter().map(|slot| slot.save(&mut writer));
+        let extents = extents.collect::<Result<Vec<_>>>()?;
+        let file = writer.finish()?;
+        for (slot, extent) in slots.iter().zip(extents) {
+            slot.leave(Some((file.clone(), extent)));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,179 @@
+//! What can be spilled.
+
+use bytemuck::Pod;
+use tch::{Kind, Tensor};
+
+use super::dtype::converted;
+use super::store::{SpillReader, SpillWriter};
+use crate::engine::tensor;
+use crate::error::Result;
+use crate::graph::{Csr, SortedEdges};
+
+/// A value that can be written to a file and read back the same.
+pub trait Spill: Sized + 'static {
+    /// What stays in memory so that the value can be brought back: small.
+    type Layout: Clone;
+
+    /// How the value lies in its file.
+    fn layout(&self) -> Self::Layout;
+
+    /// How many bytes the value takes in memory.
+    fn byte_len(layout: &Self::Layout) -> u64;
+
+    /// Writes the value.
+    fn save(&self, layout: &Self::Layout, sink: &mut SpillWriter) -> Result<()>;
+
+    /// Reads the value.
+    fn load(layout: &Self::Layout, source: &mut SpillReader<'_>) -> Result<Self>;
+
+    /// The value as it is worked on, where it is held in another way.
+    fn widened(&self, _: &Self::Layout) -> Result<Option<Self>> {
+        Ok(None)
+    }
+}
+
+/// How a tensor lies in memory and in its file.
+#[derive(Debug, Clone)]
+pub struct TensorLayout {
+    pub(super) shape: Vec<i64>,
+    /// The element type it is worked on in.
+    pub(super) kind: Kind,
+    /// The element type it is held in.
+    pub(super) held: Kind,
+}
+
+/// Contiguous CPU tensors of any element type.
+impl Spill for Tensor {
+    type Layout = TensorLayout;
+
+    fn layout(&self) -> TensorLayout {
+        TensorLayout { shape: self.size(), kind: self.kind(), held: self.kind() }
+    }
+
+    fn byte_len(layout: &TensorLayout) -> u64 {
+        tensor::byte_len(&layout.shape, layout.held) as u64
+    }
+
+    fn save(&self, _: &TensorLayout, sink: &mut SpillWriter) -> Result<()> {
+        sink.write(tensor::bytes(self))
+    }
+
+    fn load(layout: &TensorLayout, source: &mut SpillReader<'_>) -> Result<Self> {
+        let mut value = tensor::empty(&layout.shape, layout.held)?;
+        source.read(tensor::bytes_mut(&mut value))?;
+        Ok(value)
+    }
+
+    fn widened(&self, layout: &TensorLayout) -> Result<Option<Self>> {
+        (layout.held != layout.kind).then(|| converted(self, layout.kind)).transpose()
+    }
+}
+
+/// How a [`Csr`] lies in its file: rows and columns of the matrix, stored rows, entries.
+type CsrLayout = (usize, usize, usize, usize);
+
+fn csr_layout(csr: &Csr) -> CsrLayout {
+    (csr.num_rows(), csr.num_cols(), csr.rows().len(), csr.num_entries())
+}
+
+fn csr_bytes((_, _, rows, entries): CsrLayout) -> u64 {
+    (rows * 8 + 4 + entries * 4) as u64
+}
+
+fn load_csr(
+    (num_rows, num_cols, rows, entries): CsrLayout,
+    source: &mut SpillReader<'_>,
+) -> Result<Csr> {
+    let rows_part = load_vec(rows, source)?;
+    let indptr = load_vec(rows + 1, source)?;
+    let indices = load_vec(entries, source)?;
+    Ok(Csr::from_parts((num_rows, num_cols), rows_part, indptr, indices))
+}
+
+fn load_vec<T: Pod>(len: usize, source: &mut SpillReader<'_>) -> Result<Vec<T>> {
+    let mut values = vec![T::zeroed(); len];
+    source.read(bytemuck::cast_slice_mut(&mut values))?;
+    Ok(values)
+}
+
+fn save_column<T: Pod>(values: Option<&Vec<T>>, sink: &mut SpillWriter) -> Result<()> {
+    values.map_or(Ok(()), |values| sink.write(bytemuck::cast_slice(values)))
+}
+
+/// How [`SortedEdges`] lie in their file.
+#[derive(Clone, Copy)]
+pub struct EdgesLayout {
+    ends: CsrLayout,
+    weights: bool,
+    types: bool,
+    feature_rows: bool,
+}
+
+impl EdgesLayout {
+    pub(super) fn num_rows(&self) -> usize {
+        self.ends.0
+    }
+
+    pub(super) fn num_edges(&self) -> usize {
+        self.ends.3
+    }
+}
+
+impl Spill for SortedEdges {
+    type Layout = EdgesLayout;
+
+    fn layout(&self) -> EdgesLayout {
+        EdgesLayout {
+            ends: csr_layout(&self.ends),
+            weights: self.weights.is_some(),
+            types: self.types.is_some(),
+            feature_rows: self.feature_rows.is_some(),
+        }
+    }
+
+    fn byte_len(layout: &EdgesLayout) -> u64 {
+        let EdgesLayout { ends, weights, types, feature_rows } = *layout;
+        let per_edge = 4 * u64::from(weights) + 2 * u64::from(types) + 8 * u64::from(feature_rows);
+        csr_bytes(ends) + per_edge * ends.3 as u64
+    }
+
+    fn save(&self, _: &EdgesLayout, sink: &mut SpillWriter) -> Result<()> {
+        sink.write(bytemuck::cast_slice(self.ends.rows()))?;
+        sink.write(bytemuck::cast_slice(self.ends.indptr()))?;
+        sink.write(bytemuck::cast_slice(self.ends.indices()))?;
+        save_column(self.weights.as_ref(), sink)?;
+        save_column(self.types.as_ref(), sink)?;
+        save_column(self.feature_rows.as_ref(), sink)
+    }
+
+    fn load(layout: &EdgesLayout, source: &mut SpillReader<'_>) -> Result<Self> {
+        let edges = layout.ends.3;
+        Ok(SortedEdges {
+            ends: load_csr(layout.ends, source)?,
+            weights: layout.weights.then(|| load_vec(edges, source)).transpose()?,
+            types: layout.types.then(|| load_vec(edges, source)).transpose()?,
+            feature_rows: layout.feature_rows.then(|| load_vec(edges, source)).transpose()?,
+        })
+    }
+}
+
+/// A list of rows.
+impl Spill for Vec<u32> {
+    type Layout = usize;
+
+    fn layout(&self) -> usize {
+        self.len()
+    }
+
+    fn byte_len(layout: &usize) -> u64 {
+        4 * *layout as u64
+    }
+
+    fn save(&self, _: &usize, sink: &mut SpillWriter) -> Result<()> {
+        sink.write(bytemuck::cast_slice(self))
+    }
+
+    fn load(layout: &usize, source: &mut SpillReader<'_>) -> Result<Self> {
+        load_vec(*layout, source)
+    }
+}

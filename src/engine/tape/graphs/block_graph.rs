@@ -1,0 +1,172 @@
+//! A sampled block as a graph that layers run on.
+
+use std::rc::Rc;
+
+use tch::{Kind, Tensor};
+
+use super::graph::{Graph, MakeRows, Pulled, RowLayout, Transfer, VisitRows, VisitShard};
+use super::graph_shard_manager::Ends;
+use crate::engine::comm::Collective;
+use crate::engine::spill::{PartitionDataManager, Pointer, PointerTensor, ShardPointer};
+use crate::error::{Error, Result};
+use crate::graph::{Block, GraphShard, PartitionBook};
+
+/// A block, which lies here as a whole: the same layers run on it as on the full graph.
+///
+/// In-degrees count the block's edges, out-degrees those of the whole graph, so that with all neighbours sampled every
+/// layer gives what it gives on the full graph.
+pub struct BlockGraph {
+    shard: ShardPointer,
+    ends: Ends,
+}
+
+/// The nodes at the two ends of a block's edges.
+pub(in crate::engine::tape) struct BlockEnds<'b> {
+    /// Ids of the sources.
+    pub(in crate::engine::tape) sources: PointerTensor,
+    /// Ids of the destinations.
+    pub(in crate::engine::tape) destinations: PointerTensor,
+    /// Whether the destinations are the first sources.
+    pub(in crate::engine::tape) among_sources: bool,
+    /// Out-degrees of the sources over the whole graph, if they are known.
+    pub(in crate::engine::tape) out_degrees: Option<&'b [u64]>,
+}
+
+impl BlockGraph {
+    /// Takes a block up. `out_degrees` are those of its sources over the whole graph, for models that look at them. With
+    /// `types` edges get theirs from the book.
+    pub fn new(
+        manager: &Rc<PartitionDataManager>,
+        block: &Block,
+        out_degrees: Option<&[u64]>,
+        types: Option<&PartitionBook>,
+    ) -> Result<Self> {
+        let types = types.map(|book| block.edge_types(book)).transpose()?.unwrap_or_default();
+        let ends = BlockEnds {
+            sources: ids(manager, block.sources())?,
+            destinations: ids(manager, block.destinations())?,
+            among_sources: true,
+            out_degrees,
+        };
+        BlockGraph::over(manager, block.to_shard(&types), ends)
+    }
+
+    /// Makes the graph of some edges.
+    pub(in crate::engine::tape) fn over(
+        manager: &Rc<PartitionDataManager>,
+        shard: GraphShard,
+        ends: BlockEnds<'_>,
+    ) -> Result<Self> {
+        let BlockEnds { sources, destinations, among_sources, out_degrees } = ends;
+        let num_sources = sources.size()[0];
+        if let Some(degrees) = out_degrees.filter(|d| d.len() != num_sources as usize) {
+            let problem = format!("{} out-degrees of {num_sources} sources", degrees.len());
+            return Err(Error::Internal(problem));
+        }
+        let num_destinations = destinations.size()[0] as u32;
+        let mut in_degrees = vec![0_u64; num_destinations as usize];
+        let edges = &shard.by_dst.ends;
+        for (i, &row) in edges.rows().iter().enumerate() {
+            in_degrees[row as usize] = edges.columns(i).len() as u64;
+        }
+        let rows = || manager.track("destination-rows", (0..num_destinations).collect());
+        let ends = Ends {
+            source_ids: sources,
+            destination_ids: destinations,
+            destination_rows: among_sources.then(rows),
+            in_degrees: track(manager, "degrees", &in_degrees)?,
+            out_degrees: if let Some(degrees) = out_degrees {
+                track(manager, "degrees", degrees)?
+            } else {
+                let shape = [num_sources];
+                manager.track_recipe("degrees", (&shape, Kind::Int64), None, Rc::new(missing))
+            },
+        };
+        Ok(BlockGraph { shard: manager.track_shard("block", shard), ends })
+    }
+}
+
+/// Ids of nodes, as layers look at them.
+pub(in crate::engine::tape) fn ids(
+    manager: &PartitionDataManager,
+    ids: &[u64],
+) -> Result<PointerTensor> {
+    track(manager, "node-ids", ids)
+}
+
+fn track(manager: &PartitionDataManager, label: &str, values: &[u64]) -> Result<PointerTensor> {
+    let values: &[i64] = bytemuck::cast_slice(values);
+    Ok(manager.track(label, Tensor::f_from_slice(values)?))
+}
+
+fn missing() -> Result<Tensor> {
+    Err(Error::config("out-degrees", "the sampler has left them out")
+        .with_hint("make it with out_degrees(true)"))
+}
+
+impl Graph for BlockGraph {
+    fn num_sources(&self) -> usize {
+        self.ends.source_ids.size()[0] as usize
+    }
+
+    fn num_destinations(&self) -> usize {
+        self.ends.destination_ids.size()[0] as usize
+    }
+
+    fn is_whole(&self) -> bool {
+        true
+    }
+
+    fn destination_rows(&self) -> Option<&Pointer<Vec<u32>>> {
+        self.ends.destination_rows.as_ref()
+    }
+
+    fn source_ids(&self) -> &PointerTensor {
+        &self.ends.source_ids
+    }
+
+    fn destination_ids(&self) -> &PointerTensor {
+        &self.ends.destination_ids
+    }
+
+    fn in_degrees(&self) -> &PointerTensor {
+        &self.ends.in_degrees
+    }
+
+    fn out_degrees(&self) -> &PointerTensor {
+        &self.ends.out_degrees
+    }
+
+    fn local_shard(&self) -> &ShardPointer {
+        &self.shard
+    }
+
+    fn shards(&self) -> Vec<&ShardPointer> {
+        vec![&self.shard]
+    }
+
+    fn pull(&self, _: &[&Tensor], _: bool) -> Result<Transfer> {
+        Ok(Transfer::Nothing)
+    }
+
+    fn push(&self, _: Option<Pulled<'_>>, _: &mut MakeRows<'_>) -> Result<Transfer> {
+        Ok(Transfer::Nothing)
+    }
+
+    fn complete(&self, _: Transfer) -> Result<Option<Collective>> {
+        Ok(None)
+    }
+
+    fn pulled(
+        &self,
+        _: Option<&Collective>,
+        _: &[RowLayout],
+        _: &mut VisitShard<'_>,
+    ) -> Result<()> {
+        Ok(())
+    }
+
+    fn pushed(&self, _: Option<&Collective>, _: &[RowLayout], _: &mut VisitRows<'_>) -> Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,165 @@
+//! The graph of a partition as one block: one-shot aggregation.
+
+use std::ops::Range;
+
+use tch::Tensor;
+
+use super::graph::{Graph, MakeRows, Pulled, RowLayout, Transfer, VisitRows, VisitShard};
+use super::graph_shard_manager::GraphShardManager;
+use crate::engine::comm::Collective;
+use crate::engine::spill::{Pointer, PointerTensor, ShardPointer};
+use crate::engine::tensor;
+use crate::error::{Error, Result};
+use crate::graph::ShardBuilder;
+
+/// All edges into a partition, with the rows of all their sources in memory at once: SAR's one-shot aggregation.
+///
+/// Where a [`GraphShardManager`] reads the rows of one rank after the other, this one gathers those of all other ranks (the
+/// halo) and hands them to an operation in one piece, behind the partition's own. Layers run on it as on any [`Graph`] and
+/// give the same numbers.
+///
+/// It costs memory. An aggregation holds halo nodes x width elements (the backward pass again, as gradients), where one rank
+/// after the other holds the share of the largest; the structure is there a second time. What it saves are passes over the
+/// destinations, one per rank.
+pub struct FullPartitionGraph<'g> {
+    graph: &'g GraphShardManager,
+    /// The edges from all other ranks; its columns are the columns of their shards, rank after rank.
+    halo: ShardPointer,
+    /// By rank: its columns; of the own rank none.
+    columns: Vec<Range<usize>>,
+}
+
+impl GraphShardManager {
+    /// This partition's graph in one piece: SAR's method of the same name. No collective.
+    ///
+    /// # Errors
+    /// If the partition has edges from more than 2^32 nodes of other ranks.
+    pub fn get_full_partition_graph(&self) -> Result<FullPartitionGraph<'_>> {
+        let rank = self.group.rank();
+        let num_destinations = self.num_destinations();
+        let rows: Vec<u32> = (0..num_destinations as u32).collect();
+        let mut edges = ShardBuilder::default();
+        let mut columns = Vec::new();
+        let mut end = 0;
+        for (source, shard) in self.shards.iter().enumerate() {
+            let begin = end;
+            if source != rank {
+                end += shard.num_sources();
+                if u32::try_from(end).is_err() {
+                    let problem = "a partition has edges from more than 2^32 nodes of others";
+                    return Err(Error::config("one-shot aggregation", problem));
+                }
+                edges.append(shard.by_dst()?.edges_into(&rows, |column| begin as u32 + column));
+            }
+            columns.push(begin..end);
+        }
+        let (halo, _) = edges.build(num_destinations, end, true);
+        Ok(FullPartitionGraph {
+            graph: self,
+            halo: self.manager.track_shard("shard", halo),
+            columns,
+        })
+    }
+}
+
+impl FullPartitionGraph<'_> {
+    /// The pulled rows of all other ranks.
+    fn receive(&self, collective: &Collective, layout: &[RowLayout]) -> Result<Vec<Tensor>> {
+        let rows = self.columns.last().map_or(0, |columns| columns.end) as i64;
+        let empty = |(width, kind): &RowLayout| tensor::empty(&[rows, *width as i64], *kind);
+        let parts = layout.iter().map(empty).collect::<Result<Vec<_>>>()?;
+        for message in self.graph.messages(collective, &self.graph.sources, layout) {
+            let (rank, received) = message?;
+            let Range { start, end } = self.columns[rank];
+            for (part, received) in parts.iter().zip(received) {
+                part.f_narrow(0, start as i64, (end - start) as i64)?.f_copy_(&received)?;
+            }
+        }
+        Ok(parts)
+    }
+}
+
+impl Graph for FullPartitionGraph<'_> {
+    fn num_sources(&self) -> usize {
+        self.graph.num_sources()
+    }
+
+    fn num_destinations(&self) -> usize {
+        self.graph.num_destinations()
+    }
+
+    fn destination_rows(&self) -> Option<&Pointer<Vec<u32>>> {
+        self.graph.destination_rows()
+    }
+
+    fn source_ids(&self) -> &PointerTensor {
+        self.graph.source_ids()
+    }
+
+    fn destination_ids(&self) -> &PointerTensor {
+        self.graph.destination_ids()
+    }
+
+    fn in_degrees(&self) -> &PointerTensor {
+        self.graph.in_degrees()
+    }
+
+    fn out_degrees(&self) -> &PointerTensor {
+        self.graph.out_degrees()
+    }
+
+    fn local_shard(&self) -> &ShardPointer {
+        self.graph.local_shard()
+    }
+
+    fn shards(&self) -> Vec<&ShardPointer> {
+        vec![self.local_shard(), &self.halo]
+    }
+
+    fn pull(&self, parts: &[&Tensor], keep: bool) -> Result<Transfer> {
+        self.graph.pull(parts, keep)
+    }
+
+    fn push(&self, kept: Option<Pulled<'_>>, make: &mut MakeRows<'_>) -> Result<Transfer> {
+        let mut parts = Vec::new();
+        if self.graph.others().next().is_some() {
+            let pulled = kept.map(|(collective, layout)| self.receive(collective, layout));
+            parts = make(&self.halo, &pulled.transpose()?.unwrap_or_default())?;
+        }
+        self.graph.post(false, |rank, outbox| {
+            let Range { start, end } = self.columns[rank];
+            parts.iter().try_for_each(|part| {
+                let rows = part.f_narrow(0, start as i64, (end - start) as i64)?;
+                self.graph.write_part(&rows, outbox)
+            })
+        })
+    }
+
+    fn all_reduce(&self, values: Vec<Tensor>) -> Result<Vec<Tensor>> {
+        self.graph.all_reduce(values)
+    }
+
+    fn complete(&self, transfer: Transfer) -> Result<Option<Collective>> {
+        self.graph.complete(transfer)
+    }
+
+    fn pulled(
+        &self,
+        collective: Option<&Collective>,
+        layout: &[RowLayout],
+        visit: &mut VisitShard<'_>,
+    ) -> Result<()> {
+        let Some(collective) = collective else { return Ok(()) };
+        let parts = self.receive(collective, layout)?;
+        visit(&self.halo, &parts)
+    }
+
+    fn pushed(
+        &self,
+        collective: Option<&Collective>,
+        layout: &[RowLayout],
+        visit: &mut VisitRows<'_>,
+    ) -> Result<()> {
+        self.graph.pushed(collective, layout, visit)
+    }
+}

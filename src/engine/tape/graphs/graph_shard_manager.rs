@@ -1,0 +1,332 @@
+//! A graph that is spread over the ranks.
+
+use std::rc::Rc;
+
+use tch::{Kind, Tensor};
+
+use super::graph::{Graph, MakeRows, Pulled, RowLayout, Transfer, VisitRows, VisitShard};
+use super::requests::{Requests, exchange_requests};
+use crate::engine::comm::{
+    Collective, Hooks, Outbox, ProcessGroup, Recipient, ReduceOp, all_reduce, complete,
+};
+use crate::engine::spill::{
+    PartitionDataManager, Pointer, PointerTensor, ShardPointer, write_narrow,
+};
+use crate::engine::tape::ops::messages::Messages;
+use crate::engine::tensor;
+use crate::engine::tensor::with_element;
+use crate::error::{Error, Result};
+use crate::kernels::gather_rows;
+
+/// Bytes gathered before they are written to an outbox.
+const CHUNK: usize = 4 << 20;
+
+/// The partitioned graph as one rank sees it: SAR's class of the same name. Layers use it like any other [`Graph`].
+pub struct GraphShardManager {
+    pub(in crate::engine::tape) manager: Rc<PartitionDataManager>,
+    pub(in crate::engine::tape) group: Rc<dyn ProcessGroup>,
+    /// By source rank.
+    pub(in crate::engine::tape) shards: Vec<ShardPointer>,
+    /// By source rank: its rows that the columns of its shard stand for; of the own shard none, they are the rows.
+    pub(in crate::engine::tape) sources: Vec<Pointer<Vec<u32>>>,
+    /// By rank: own source rows that it has edges from, ascending.
+    pub(in crate::engine::tape) requested: Vec<Pointer<Vec<u32>>>,
+    pub(in crate::engine::tape) ends: Ends,
+}
+
+/// The nodes at the two ends of a graph's edges.
+#[derive(Clone)]
+pub(in crate::engine::tape) struct Ends {
+    pub(in crate::engine::tape) source_ids: PointerTensor,
+    pub(in crate::engine::tape) destination_ids: PointerTensor,
+    pub(in crate::engine::tape) destination_rows: Option<Pointer<Vec<u32>>>,
+    pub(in crate::engine::tape) in_degrees: PointerTensor,
+    pub(in crate::engine::tape) out_degrees: PointerTensor,
+}
+
+impl GraphShardManager {
+    /// Makes the graph of the shards in `manager.partition_data`; one collective.
+    ///
+    /// `sources[q]` are the rows of rank q that the columns of shard q stand for. `first_node` is the global id of this
+    /// rank's first node; the others follow it.
+    pub fn new(
+        manager: &Rc<PartitionDataManager>,
+        group: &Rc<dyn ProcessGroup>,
+        first_node: u64,
+        sources: Vec<Vec<u32>>,
+    ) -> Result<Self> {
+        let shards = manager.partition_data.get().cloned().unwrap_or_default();
+        if shards.len() != group.world_size() || sources.len() != shards.len() {
+            let problem = format!("{} shards for {} ranks", shards.len(), group.world_size());
+            return Err(Error::Internal(problem));
+        }
+        let num_nodes = shards[group.rank()].num_destinations();
+        let ids = node_ids(manager, first_node as i64, num_nodes as i64);
+        GraphShardManager::over(manager, group, shards, sources, (ids.clone(), ids))
+    }
+
+    /// Makes the graph of some shards over nodes with these global ids (of sources and of destinations); one collective.
+    pub(in crate::engine::tape) fn over(
+        manager: &Rc<PartitionDataManager>,
+        group: &Rc<dyn ProcessGroup>,
+        shards: Vec<ShardPointer>,
+        sources: Vec<Vec<u32>>,
+        (source_ids, destination_ids): (PointerTensor, PointerTensor),
+    ) -> Result<Self> {
+        let mut in_degrees = vec![0_i64; destination_ids.size()[0] as usize];
+        for shard in &shards {
+            let ends = &shard.by_dst()?.ends;
+            for (i, &row) in ends.rows().iter().enumerate() {
+                in_degrees[row as usize] += ends.columns(i).len() as i64;
+            }
+        }
+        let num_sources = source_ids.size()[0] as usize;
+        let Requests { rows, out_degrees } =
+            exchange_requests(manager, group, &shards, &sources, num_sources)?;
+        let track = |values: &[i64]| -> Result<PointerTensor> {
+            Ok(manager.track("degrees", Tensor::f_from_slice(values)?))
+        };
+        let ends = Ends {
+            source_ids,
+            destination_ids,
+            destination_rows: None,
+            in_degrees: track(&in_degrees)?,
+            out_degrees: track(&out_degrees)?,
+        };
+        let track = |rows: Vec<Vec<u32>>| {
+            rows.into_iter().map(|rows| manager.track("requested-rows", rows)).collect()
+        };
+        Ok(GraphShardManager {
+            manager: manager.clone(),
+            group: group.clone(),
+            shards,
+            sources: track(sources),
+            requested: track(rows),
+            ends,
+        })
+    }
+
+    /// Spills everything this rank keeps and gives its turn up: SAR's `precall_func` during training.
+    pub fn pause_process(&self) -> Result<()> {
+        self.manager.precall_func()
+    }
+
+    /// Takes the next turn: SAR's `callback_func` during training. Tensors come back when they are used.
+    pub fn resume_process(&self) -> Result<()> {
+        self.manager.callback_func()
+    }
+
+    pub(in crate::engine::tape) fn others(&self) -> impl Iterator<Item = usize> + use<> {
+        let rank = self.group.rank();
+        (0..self.group.world_size()).filter(move |q| *q != rank)
+    }
+
+    pub(in crate::engine::tape) fn post(
+        &self,
+        keep: bool,
+        mut fill: impl FnMut(usize, &mut dyn Outbox) -> Result<()>,
+    ) -> Result<Transfer> {
+        if self.group.world_size() == 1 {
+            return Ok(Transfer::Nothing);
+        }
+        let mut outbox = self.group.outbox()?;
+        if keep {
+            outbox.keep();
+        }
+        for rank in self.others() {
+            outbox.begin(Recipient::Rank(rank));
+            fill(rank, &mut *outbox)?;
+        }
+        Ok(Transfer::Posted(outbox.post()?))
+    }
+
+    /// Whether the rows of a part travel as bfloat16s, though they are not held as such.
+    fn narrows(&self, part: &Tensor) -> bool {
+        let width = part.size().iter().skip(1).product();
+        self.manager.held_kind(width, part.kind()) != part.kind()
+    }
+
+    /// Writes all rows of a part to an outbox.
+    pub(in crate::engine::tape) fn write_part(
+        &self,
+        part: &Tensor,
+        outbox: &mut dyn Outbox,
+    ) -> Result<()> {
+        if self.narrows(part) {
+            write_narrow(tensor::slice(part), |bytes| outbox.write(bytes))
+        } else {
+            outbox.write(tensor::bytes(part))
+        }
+    }
+
+    /// What other ranks sent, in parts of this layout; `rows[q]` of rank q.
+    pub(in crate::engine::tape) fn messages<'m>(
+        &'m self,
+        collective: &'m Collective,
+        rows: &[Pointer<Vec<u32>>],
+        layout: &[RowLayout],
+    ) -> Messages<'m> {
+        let senders = self.others().map(|rank| (rank, rows[rank].len()));
+        let sent = |&(width, kind): &RowLayout| self.manager.held_kind(width as i64, kind);
+        let layout = layout.iter().map(|part| (*part, sent(part)));
+        Messages::new((&*self.group, collective), senders, layout.collect())
+    }
+}
+
+/// Consecutive global ids.
+pub(in crate::engine::tape) fn node_ids(
+    manager: &PartitionDataManager,
+    first_node: i64,
+    num_nodes: i64,
+) -> PointerTensor {
+    let kind = Kind::Int64;
+    let ids = move || {
+        let options = (kind, tch::Device::Cpu);
+        Ok(Tensor::f_arange_start(first_node, first_node + num_nodes, options)?)
+    };
+    manager.track_recipe("node-ids", (&[num_nodes], kind), None, Rc::new(ids))
+}
+
+/// Writes the given rows of a part to an outbox, a bounded number at a time.
+fn write_rows(part: &Tensor, rows: &[u32], narrow: bool, outbox: &mut dyn Outbox) -> Result<()> {
+    let width = part.size()[1..].iter().product::<i64>() as usize;
+    if part.kind() == Kind::Int64 {
+        let part = tensor::slice::<i64>(part);
+        return write_chunks(part, width, rows, |rows| outbox.write(bytemuck::cast_slice(rows)));
+    }
+    if narrow {
+        let part = tensor::slice::<f32>(part);
+        return write_chunks(part, width, rows, |rows| {
+            write_narrow(rows, |bytes| outbox.write(bytes))
+        });
+    }
+    with_element!(part.kind(), T => {
+        let part = tensor::slice::<T>(part);
+        write_chunks(part, width, rows, |rows| outbox.write(bytemuck::cast_slice(rows)))
+    })
+}
+
+fn write_chunks<T: bytemuck::Pod + Default + Send + Sync>(
+    part: &[T],
+    width: usize,
+    rows: &[u32],
+    mut write: impl FnMut(&[T]) -> Result<()>,
+) -> Result<()> {
+    let rows_at_once = (CHUNK / size_of::<T>() / width.max(1)).max(1);
+    let mut buffer = vec![T::default(); rows_at_once.min(rows.len()) * width];
+    for rows in rows.chunks(rows_at_once) {
+        let chunk = &mut buffer[..rows.len() * width];
+        gather_rows(part, width, rows, chunk);
+        write(chunk)?;
+    }
+    Ok(())
+}
+
+impl Graph for GraphShardManager {
+    fn num_sources(&self) -> usize {
+        self.ends.source_ids.size()[0] as usize
+    }
+
+    fn num_destinations(&self) -> usize {
+        self.ends.destination_ids.size()[0] as usize
+    }
+
+    fn destination_rows(&self) -> Option<&Pointer<Vec<u32>>> {
+        self.ends.destination_rows.as_ref()
+    }
+
+    fn source_ids(&self) -> &PointerTensor {
+        &self.ends.source_ids
+    }
+
+    fn destination_ids(&self) -> &PointerTensor {
+        &self.ends.destination_ids
+    }
+
+    fn in_degrees(&self) -> &PointerTensor {
+        &self.ends.in_degrees
+    }
+
+    fn out_degrees(&self) -> &PointerTensor {
+        &self.ends.out_degrees
+    }
+
+    fn local_shard(&self) -> &ShardPointer {
+        &self.shards[self.group.rank()]
+    }
+
+    fn shards(&self) -> Vec<&ShardPointer> {
+        let others = self.others().map(|rank| &self.shards[rank]);
+        std::iter::once(self.local_shard()).chain(others).collect()
+    }
+
+    fn pull(&self, parts: &[&Tensor], keep: bool) -> Result<Transfer> {
+        self.post(keep, |rank, outbox| {
+            let rows = self.requested[rank].pin()?;
+            parts.iter().try_for_each(|part| write_rows(part, &rows, self.narrows(part), outbox))
+        })
+    }
+
+    fn push(&self, kept: Option<Pulled<'_>>, make: &mut MakeRows<'_>) -> Result<Transfer> {
+        let mut pulled =
+            kept.map(|(collective, layout)| self.messages(collective, &self.sources, layout));
+        self.post(false, |rank, outbox| {
+            let pulled = match pulled.as_mut().and_then(Messages::next).transpose()? {
+                Some((_, parts)) => parts,
+                None => Vec::new(),
+            };
+            let parts = make(&self.shards[rank], &pulled)?;
+            parts.iter().try_for_each(|part| self.write_part(part, outbox))
+        })
+    }
+
+    fn all_reduce(&self, values: Vec<Tensor>) -> Result<Vec<Tensor>> {
+        match self.group.world_size() {
+            1 => Ok(values),
+            _ => all_reduce(&*self.group, values, ReduceOp::Sum, self),
+        }
+    }
+
+    fn complete(&self, transfer: Transfer) -> Result<Option<Collective>> {
+        match transfer {
+            Transfer::Nothing => Ok(None),
+            Transfer::Posted(posted) => complete(&*self.group, posted, self).map(Some),
+        }
+    }
+
+    fn pulled(
+        &self,
+        collective: Option<&Collective>,
+        layout: &[RowLayout],
+        visit: &mut VisitShard<'_>,
+    ) -> Result<()> {
+        let Some(collective) = collective else { return Ok(()) };
+        self.messages(collective, &self.sources, layout).try_for_each(|message| {
+            let (rank, parts) = message?;
+            visit(&self.shards[rank], &parts)
+        })
+    }
+
+    fn pushed(
+        &self,
+        collective: Option<&Collective>,
+        layout: &[RowLayout],
+        visit: &mut VisitRows<'_>,
+    ) -> Result<()> {
+        let Some(collective) = collective else { return Ok(()) };
+        self.messages(collective, &self.requested, layout).try_for_each(|message| {
+            let (rank, parts) = message?;
+            visit(&self.requested[rank].pin()?, &parts)
+        })
+    }
+}
+
+impl Hooks for GraphShardManager {
+    fn precall(&self) -> Result<()> {
+        self.pause_process()
+    }
+
+    fn callback(&self) -> Result<()> {
+        self.resume_process()
+    }
+}

@@ -1,0 +1,60 @@
+//! A sampled block with several types of nodes and edges as graphs that layers run on.
+
+use std::rc::Rc;
+
+use super::block_graph::{BlockEnds, BlockGraph, ids};
+use super::hetero::{HeteroGraph, Relation};
+use crate::engine::spill::{PartitionDataManager, PointerTensor};
+use crate::error::{Error, Result};
+use crate::graph::{HeteroBlock, PartitionBook};
+
+/// A [`HeteroBlock`] that lies here as a whole, a [`BlockGraph`] per relation: the same layers run on it as on the full graph.
+pub type HeteroBlockGraph = HeteroGraph<BlockGraph>;
+
+impl HeteroGraph<BlockGraph> {
+    /// Takes a block up. `out_degrees` has for each edge type those of its sources over the whole graph, for models that look
+    /// at them.
+    ///
+    /// # Errors
+    /// If there are not as many out-degrees as sources.
+    pub fn of_block(
+        manager: &Rc<PartitionDataManager>,
+        block: &HeteroBlock,
+        book: &PartitionBook,
+        out_degrees: Option<&[Vec<u64>]>,
+    ) -> Result<Self> {
+        // Type is laid after type, as in the ids of the full graph: dropout depends on them.
+        let mut before = 0;
+        let (mut source_ids, mut node_ids) = (Vec::new(), Vec::new());
+        for (ntype, nodes) in block.ends().iter().enumerate() {
+            let laid = |nodes: &[u64]| -> Result<PointerTensor> {
+                ids(manager, &nodes.iter().map(|id| before + id).collect::<Vec<_>>())
+            };
+            source_ids.push(laid(&nodes.sources)?);
+            node_ids.push(laid(nodes.destinations())?);
+            before += book.num_nodes_of_type(ntype);
+        }
+        let known = |name: &str| {
+            let unknown = || Error::Internal(format!("{name} is no node type of the graph"));
+            book.ntype_id(name).ok_or_else(unknown)
+        };
+        let mut relations = Vec::new();
+        for (i, (etype, edges)) in book.etypes().iter().zip(block.relations()).enumerate() {
+            let (src_type, dst_type) = (known(&etype.src)?, known(&etype.dst)?);
+            let ends = BlockEnds {
+                sources: source_ids[src_type].clone(),
+                destinations: node_ids[dst_type].clone(),
+                among_sources: src_type == dst_type,
+                out_degrees: out_degrees.map(|degrees| &degrees[i][..]),
+            };
+            let graph = BlockGraph::over(manager, edges.to_shard(), ends)?;
+            relations.push(Relation { etype: etype.clone(), src_type, dst_type, graph });
+        }
+        let rows = block.ends().iter().map(|nodes| {
+            let rows: Vec<u32> = (0..nodes.num_destinations as u32).collect();
+            Some(manager.track("destination-rows", rows))
+        });
+        let (ntypes, destination_rows) = (book.ntypes().to_vec(), rows.collect());
+        Ok(HeteroGraph { ntypes, node_ids, destination_rows, relations })
+    }
+}

@@ -1,0 +1,11 @@
+//! The graphs that layers run on.
+
+pub(super) mod block_graph;
+mod edge_weight_norm;
+pub(super) mod full_partition;
+pub(super) mod graph;
+pub(super) mod graph_shard_manager;
+pub(super) mod hetero;
+pub(super) mod hetero_block_graph;
+pub(super) mod mfg;
+mod requests;

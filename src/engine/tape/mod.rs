@@ -1,0 +1,33 @@
+//! What a model's forward pass writes to, and how it is played backwards.
+//!
+//! libtorch's autograd never sees the graph: it works inside one [segment](Tape::segment) at a time. Everything else
+//! (linear maps, aggregation, dropout) has an adjoint of its own, written beside its forward pass.
+//!
+//! Values are [`PointerTensor`](crate::engine::spill::PointerTensor)s, so nothing a model computes outlives a pause in memory.
+//! What is cheap to compute again (segments, dropout) is never written to disk: it is rematerialised from its inputs when
+//! it is next used.
+
+mod constants;
+mod graphs;
+mod letting_go;
+mod ops;
+mod parameters;
+mod record;
+mod var;
+
+pub use constants::Constants;
+pub use graphs::block_graph::BlockGraph;
+pub use graphs::full_partition::FullPartitionGraph;
+pub use graphs::graph::{Graph, MakeRows, Pulled, RowLayout, Transfer, VisitRows, VisitShard};
+pub use graphs::graph_shard_manager::GraphShardManager;
+pub use graphs::hetero::{HeteroGraph, HeteroGraphShardManager, Relation};
+pub use graphs::hetero_block_graph::HeteroBlockGraph;
+pub use graphs::mfg::{Mfgs, construct_mfgs};
+pub use ops::aggregate::{Aggregation, Reduce};
+pub use ops::attend::{Attend, Scoring};
+pub use ops::batch_norm::BatchStatistics;
+pub use ops::linear::{DerivedWeight, Weight};
+pub use ops::propagate::{EdgeBatch, Propagation};
+pub use parameters::{Buffer, Entry, Init, Parameter, ParameterBuilder, ParameterSet};
+pub use record::{Gradients, Policy, Tape};
+pub use var::Var;

@@ -1,0 +1,254 @@
+//! Aggregation over in-edges: the one operation in which partitions meet.
+
+use std::rc::Rc;
+
+use tch::{Kind, Tensor};
+
+use super::dense::column_sums;
+use crate::engine::comm::Collective;
+use crate::engine::spill::{PointerTensor, ShardPointer};
+use crate::engine::tape::graphs::graph::Graph;
+use crate::engine::tape::parameters::Parameter;
+use crate::engine::tape::record::{Adjoint, Tape};
+use crate::engine::tape::var::{Target, Var};
+use crate::engine::tensor;
+use crate::engine::tensor::with_element;
+use crate::error::{Error, Result};
+use crate::graph::{Csr, SortedEdges};
+use crate::kernels::{Element, Spmm, scatter_add_rows};
+
+/// How the messages along the in-edges of a node become one row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reduce {
+    /// Their sum.
+    Sum,
+    /// Their sum over the in-degree; 0 without in-edges.
+    Mean,
+    /// Their largest value, column by column; 0 without in-edges.
+    Max,
+    /// Their smallest value, column by column; 0 without in-edges.
+    Min,
+}
+
+/// What [`Tape::aggregate`] computes: y = `onto` + `bias` + scale ∘ reduce(w · x).
+pub struct Aggregation {
+    pub(in crate::engine::tape) reduce: Reduce,
+    pub(in crate::engine::tape) weighted: bool,
+    pub(in crate::engine::tape) scale: Option<PointerTensor>,
+    pub(in crate::engine::tape) onto: Option<Var>,
+    pub(in crate::engine::tape) bias: Option<Parameter>,
+}
+
+impl Aggregation {
+    /// The plain reduction.
+    pub fn new(reduce: Reduce) -> Self {
+        Aggregation { reduce, weighted: false, scale: None, onto: None, bias: None }
+    }
+
+    /// Multiplies each message by its edge's weight.
+    #[must_use]
+    pub fn weighted(self, weighted: bool) -> Self {
+        Aggregation { weighted, ..self }
+    }
+
+    /// Multiplies each row of the result of a sum by a factor, `[num_destinations]`.
+    #[must_use]
+    pub fn scaled(self, scale: Option<PointerTensor>) -> Self {
+        Aggregation { scale, ..self }
+    }
+
+    /// Adds the result to a value, `[num_destinations, width]`, in place if the caller moves in the only handle on it.
+    #[must_use]
+    pub fn onto(self, onto: Var) -> Self {
+        Aggregation { onto: Some(onto), ..self }
+    }
+
+    /// Adds a bias, `[width]`, to every row.
+    #[must_use]
+    pub fn bias(self, bias: Option<Parameter>) -> Self {
+        Aggregation { bias, ..self }
+    }
+}
+
+impl<'a> Tape<'a> {
+    /// Aggregates the rows of `x` (`[num_sources, width]`) along the in-edges of each destination, `[num_destinations,
+    /// width]`. One collective; move `x` in if it is not used again, so that it need not survive the pause.
+    ///
+    /// Source rows of other ranks are added rank by rank as they are read (sequential aggregation). The sum over a row's
+    /// edges has a fixed order, so the result does not depend on which ranks are resident when. Aggregates of constants are
+    /// computed once, if the tape [remembers](Tape::remembering) them.
+    ///
+    /// # Errors
+    /// If weights, a scale, `onto` or a bias are combined with a maximum or minimum, or weights are asked of a graph
+    /// without.
+    pub fn aggregate(&mut self, graph: &'a dyn Graph, x: Var, how: Aggregation) -> Result<Var> {
+        let onto_constant = how.onto.as_ref().is_none_or(Var::is_constant);
+        if x.is_constant() && onto_constant && how.bias.is_none() {
+            return self.once(|tape| tape.reduce(graph, x, how));
+        }
+        self.reduce(graph, x, how)
+    }
+
+    fn reduce(&mut self, graph: &'a dyn Graph, x: Var, how: Aggregation) -> Result<Var> {
+        match how.reduce {
+            Reduce::Sum => self.aggregate_sum(graph, x, how),
+            Reduce::Mean => {
+                let mean = |degrees: &Tensor| Ok(degrees.f_clamp_min(1)?.f_reciprocal()?);
+                let scale = self.degree_scale(graph.in_degrees(), x.kind(), mean);
+                self.aggregate_sum(graph, x, how.scaled(Some(scale)))
+            }
+            Reduce::Max | Reduce::Min => self.aggregate_select(graph, x, &how),
+        }
+    }
+
+    /// A factor per node computed from its degree, for [`Aggregation::scaled`] and the like: `[num_nodes]` of `kind`.
+    /// `formula` gets degrees of that kind.
+    pub fn degree_scale(
+        &self,
+        degrees: &PointerTensor,
+        kind: Kind,
+        formula: impl Fn(&Tensor) -> Result<Tensor> + 'static,
+    ) -> PointerTensor {
+        let shape = degrees.size().to_vec();
+        let degrees = degrees.clone();
+        let recipe = Rc::new(move || formula(&degrees.pin()?.f_to_kind(kind)?));
+        self.manager().track_recipe("degree-scale", (&shape, kind), None, recipe)
+    }
+
+    fn aggregate_sum(&mut self, graph: &'a dyn Graph, x: Var, how: Aggregation) -> Result<Var> {
+        let Aggregation { weighted, scale, onto, bias, .. } = how;
+        let (width, kind) = (x.width(), x.kind());
+        let adjoint = SumAdjoint {
+            graph,
+            weighted,
+            x: x.target(),
+            scale: scale.clone(),
+            onto: onto.as_ref().and_then(Var::target),
+            bias,
+        };
+        let needs_grad = adjoint.x.is_some() || adjoint.onto.is_some() || bias.is_some();
+        let product = |shard: &ShardPointer, x: &Tensor, y: &mut Tensor| {
+            let scale = scale.as_ref().map(PointerTensor::pin).transpose()?;
+            let edges = shard.by_dst()?;
+            spmm(&edges.ends, (edge_weights(&edges, weighted)?, scale.as_deref(), None), x, y)
+        };
+        let mut sum = match onto {
+            Some(onto) => onto.into_tensor()?,
+            None => tensor::zeros(&[graph.num_destinations() as i64, width], kind)?,
+        };
+        if let Some(bias) = bias {
+            sum = sum.f_add_(&self.parameters().value(bias)?)?;
+        }
+        let transfer = {
+            let rows = x.pin_held()?;
+            let transfer = graph.pull(&[&rows], false)?;
+            product(graph.local_shard(), &rows, &mut sum)?;
+            transfer
+        };
+        let held = x.held_kind();
+        drop(x);
+        let partial = self.manager().track_rows("partial-sum", sum)?;
+        let collective = graph.complete(transfer)?;
+        let mut sum = partial.take()?;
+        graph.pulled(collective.as_ref(), &[(width as usize, held)], &mut |shard, parts| {
+            product(shard, &parts[0], &mut sum)
+        })?;
+        let value = self.manager().track_rows("aggregate", sum)?;
+        let y = self.var(value, needs_grad);
+        self.record(&y, adjoint);
+        Ok(y)
+    }
+}
+
+struct SumAdjoint<'a> {
+    graph: &'a dyn Graph,
+    weighted: bool,
+    x: Option<Target>,
+    scale: Option<PointerTensor>,
+    onto: Option<Target>,
+    bias: Option<Parameter>,
+}
+
+/// gx = Aᵀ (scale ∘ gy): each rank computes what its edges contribute to the sources of every rank and pushes it there.
+impl Adjoint for SumAdjoint<'_> {
+    fn adjoint(self: Box<Self>, tape: &mut Tape<'_>, gradient: PointerTensor) -> Result<()> {
+        let SumAdjoint { graph, weighted, x, scale, onto, bias } = *self;
+        if let Some(bias) = bias {
+            let total = column_sums(&*gradient.pin_held()?)?;
+            tape.add_parameter_grad(bias, total)?;
+        }
+        let Some(x) = x else { return tape.add_grad(onto.as_ref(), gradient) };
+        let (width, kind, held) = (gradient.size()[1], gradient.kind(), gradient.held_kind());
+        let product = |shard: &ShardPointer, kind: Kind| -> Result<Tensor> {
+            let gy = gradient.pin_held()?;
+            let scale = scale.as_ref().map(PointerTensor::pin).transpose()?;
+            let mut gx = tensor::zeros(&[shard.num_sources() as i64, width], kind)?;
+            let edges = shard.by_src()?;
+            let factors = (edge_weights(&edges, weighted)?, None, scale.as_deref());
+            spmm(&edges.ends, factors, &gy, &mut gx)?;
+            Ok(gx)
+        };
+        let transfer = graph.push(None, &mut |shard, _| Ok(vec![product(shard, held)?]))?;
+        let collective = graph.complete(transfer)?;
+        // The own part comes after the pause, so that it need not outlive it: the gradient does anyway, if it is added to
+        // `onto`, and takes no more room.
+        let mut gx = product(graph.local_shard(), kind)?;
+        tape.add_grad(onto.as_ref(), gradient)?;
+        add_pushed(graph, collective.as_ref(), held, &mut gx)?;
+        let gx = tape.manager().track_rows("gradient", gx)?;
+        tape.add_grad(Some(&x), gx)
+    }
+}
+
+/// Adds what other ranks computed for own rows, and hold as `held`.
+pub(in crate::engine::tape) fn add_pushed(
+    graph: &dyn Graph,
+    collective: Option<&Collective>,
+    held: Kind,
+    gx: &mut Tensor,
+) -> Result<()> {
+    let width = gx.size()[1] as usize;
+    graph.pushed(collective, &[(width, held)], &mut |rows, parts| add_rows(&parts[0], rows, gx))
+}
+
+/// `x[rows[i]] += values[i]`; `rows` is ascending, without repetition.
+pub(in crate::engine::tape) fn add_rows(
+    values: &Tensor,
+    rows: &[u32],
+    x: &mut Tensor,
+) -> Result<()> {
+    let width = x.size()[1] as usize;
+    with_element!(values.kind(), E => {
+        scatter_add_rows(tensor::slice::<E>(values), width, rows, tensor::slice_mut(x));
+        Ok(())
+    })
+}
+
+fn edge_weights(edges: &SortedEdges, weighted: bool) -> Result<Option<&[f32]>> {
+    // A shard without edges has no weights either.
+    if !weighted || edges.ends.num_entries() == 0 {
+        return Ok(None);
+    }
+    let missing =
+        || Error::config("edge weights", "the model uses edge weights, but none are loaded");
+    edges.weights.as_deref().ok_or_else(missing).map(Some)
+}
+
+/// Weights, factor per row, factor per column.
+type Factors<'a> = (Option<&'a [f32]>, Option<&'a Tensor>, Option<&'a Tensor>);
+
+fn spmm(graph: &Csr, (weights, rows, cols): Factors<'_>, x: &Tensor, y: &mut Tensor) -> Result<()> {
+    let width = x.size()[1] as usize;
+    with_element!(x.kind(), E => {
+        let row_scale = rows.map(tensor::slice::<<E as Element>::Real>);
+        let col_scale = cols.map(tensor::slice::<<E as Element>::Real>);
+        let product = Spmm { graph, weights, row_scale, col_scale };
+        let rows = tensor::slice::<E>(x);
+        if y.kind() == x.kind() {
+            product.add_to(rows, width, tensor::slice_mut::<E>(y));
+        } else {
+            product.add_to(rows, width, tensor::slice_mut::<<E as Element>::Real>(y));
+        }
+        Ok(())
+    })
+}

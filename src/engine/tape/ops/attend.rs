@@ -1,0 +1,255 @@
+//! Attention over in-edges.
+
+use tch::{Device, Tensor};
+
+use super::aggregate::add_rows;
+use super::attention_edges::{Edges, Outputs, Running, ShardGradients, Sources};
+use super::dense::column_sums;
+use crate::engine::comm::Collective;
+use crate::engine::spill::{PointerTensor, ShardPointer};
+use crate::engine::tape::graphs::graph::{Graph, RowLayout};
+use crate::engine::tape::parameters::Parameter;
+use crate::engine::tape::record::{Adjoint, Tape};
+use crate::engine::tape::var::Var;
+use crate::engine::tensor;
+use crate::engine::tensor::{Shared, map_row_blocks};
+use crate::error::{Error, Result};
+
+/// How attention scores an edge u -> v, per head.
+pub enum Scoring {
+    /// `leaky_relu(src[u] + dst[v])`, both `[.., heads]`: GAT.
+    Additive {
+        /// `[num_sources, heads]`.
+        src: Var,
+        /// `[num_destinations, heads]`.
+        dst: Var,
+    },
+    /// `<vector, leaky_relu(messages[u] + dst[v])>` over the columns of the head: GATv2.
+    Dynamic {
+        /// `[num_destinations, heads * width]`.
+        dst: Var,
+        /// `heads * width` elements.
+        vector: Parameter,
+    },
+}
+
+/// What [`Tape::attend`] computes.
+pub struct Attend {
+    /// Number of heads.
+    pub heads: usize,
+    /// How edges are scored.
+    pub scoring: Scoring,
+    /// Slope of the leaky ReLU in scores for negative values.
+    pub negative_slope: f64,
+    /// Probability that an edge's attention is dropped (after the softmax), per head.
+    pub dropout: f64,
+}
+
+impl<'a> Tape<'a> {
+    /// `y[v, h] = sum over in-edges u -> v of softmax_u(score(u, v, h)) · messages[u, h]`; 0 without in-edges. One
+    /// collective.
+    ///
+    /// `messages` is `[num_sources, heads * width]`, head after head, the result `[num_destinations, heads * width]`.
+    /// Scores, softmax and sum are one pass over the edges, and nothing has a row per edge. The backward pass walks the
+    /// edges by source; it reads the sources' rows again where they were received and does not send them a second time.
+    ///
+    /// # Errors
+    /// If the width of the messages is no multiple of the number of heads, or the dropout is not in [0, 1).
+    pub fn attend(&mut self, graph: &'a dyn Graph, messages: Var, how: Attend) -> Result<Var> {
+        let Attend { heads, scoring, negative_slope, dropout } = how;
+        let (columns, kind) = (messages.width(), messages.kind());
+        if heads == 0 || columns % heads as i64 != 0 {
+            let problem = format!("{columns} columns cannot be divided among {heads} heads");
+            return Err(Error::config("heads", problem));
+        }
+        if !(0.0..1.0).contains(&dropout) {
+            let problem = format!("must be at least 0 and below 1, not {dropout}");
+            return Err(Error::config("attention dropout", problem));
+        }
+        let dropout = self.dropout_key().map(|key| (key, dropout)).filter(|(_, p)| *p > 0.0);
+        let (scores, dst, vector) = match scoring {
+            Scoring::Additive { src, dst } => (Some(src), dst, None),
+            Scoring::Dynamic { dst, vector } => (None, dst, Some(vector)),
+        };
+        let sources = Sources { messages, scores };
+        let edges = Edges { heads, dst, vector, negative_slope, dropout };
+        let layout = sources.layout(dropout.is_some());
+        let record = self.records() && sources.messages.needs_grad();
+
+        let mut state =
+            Running::start(graph.num_destinations() as i64, heads as i64, columns, kind)?;
+        let transfer = {
+            let pinned = edges.pin(self.parameters(), graph)?;
+            let parts = sources.pin(graph, dropout.is_some())?;
+            let parts: Vec<&Tensor> = parts.iter().map(|part| &**part).collect();
+            pinned.forward(graph.local_shard(), &parts, &mut state)?;
+            graph.pull(&parts, record)?
+        };
+        let sources = record.then_some(sources);
+        let [largest, sum, weighted] = [state.largest, state.sum, state.weighted]
+            .map(|part| self.manager().track("attention-state", part));
+        let collective = graph.complete(transfer)?;
+        let (largest, sum, weighted) = (largest.take()?, sum.take()?, weighted.take()?);
+        let mut state = Running { largest, sum, weighted };
+        {
+            let pinned = edges.pin(self.parameters(), graph)?;
+            graph.pulled(collective.as_ref(), &layout, &mut |shard, parts| {
+                pinned.forward(shard, &parts.iter().collect::<Vec<_>>(), &mut state)
+            })?;
+        }
+        let (y, log_sum) = state.finish(heads as i64)?;
+        let y = self.manager().track_rows("attention", y)?;
+        let y = self.var(y, record);
+        if let Some(sources) = sources {
+            let log_sum = self.manager().track("log-sum", log_sum);
+            let output = y.value();
+            let adjoint =
+                AttendAdjoint { graph, sources, edges, layout, log_sum, output, collective };
+            self.record(&y, adjoint);
+        }
+        Ok(y)
+    }
+}
+
+impl Running {
+    fn start(rows: i64, heads: i64, columns: i64, kind: tch::Kind) -> Result<Self> {
+        Ok(Running {
+            largest: Tensor::f_full([rows, heads], f64::NEG_INFINITY, (kind, Device::Cpu))?,
+            sum: tensor::zeros(&[rows, heads], kind)?,
+            weighted: tensor::zeros(&[rows, columns], kind)?,
+        })
+    }
+
+    /// The result, and the logarithm of the sum of exponentials of scores.
+    fn finish(self, heads: i64) -> Result<(Tensor, Tensor)> {
+        let Running { largest, sum, weighted } = self;
+        {
+            let (sum, weighted) = (Shared(&sum), Shared(&weighted));
+            map_row_blocks(sum.0.size()[0], |start, len| {
+                // Without in-edges the sum is 0, and so is the result.
+                let sum = sum.rows(start, len)?;
+                let sum = sum.f_masked_fill(&sum.f_eq(0)?, 1)?.f_unsqueeze(2)?;
+                let _divided = weighted.rows(start, len)?.f_view([len, heads, -1])?.f_div_(&sum)?;
+                Ok(())
+            })?;
+        }
+        let mut log_sum = sum;
+        let log_sum = log_sum.f_log_()?.f_add_(&largest)?;
+        Ok((weighted, log_sum))
+    }
+}
+
+struct AttendAdjoint<'a> {
+    graph: &'a dyn Graph,
+    sources: Sources,
+    edges: Edges,
+    layout: Vec<RowLayout>,
+    log_sum: PointerTensor,
+    output: PointerTensor,
+    collective: Option<Collective>,
+}
+
+/// With a the attention and d = `<gy, y>`: the gradient of a score is a `(<gy[v], messages[u]> - d[v])`, that of a message
+/// the sum of `a gy[v]` over its out-edges (FlashAttention's backward pass: Dao et al., NeurIPS 2022).
+impl Adjoint for AttendAdjoint<'_> {
+    fn adjoint(self: Box<Self>, tape: &mut Tape<'_>, gradient: PointerTensor) -> Result<()> {
+        let AttendAdjoint { graph, sources, edges, layout, log_sum, output, collective } = *self;
+        let kind = gradient.kind();
+        let (score_width, dst_width) = edges.gradient_widths();
+        let rows = graph.num_destinations() as i64;
+        let mut destinations = tensor::zeros(&[rows, dst_width], kind)?;
+        let (transfer, local) = {
+            let gy = gradient.pin()?;
+            let delta = head_products(&gy, &*output.pin()?, edges.heads as i64)?;
+            drop(output);
+            let log_sum = log_sum.pin()?;
+            let of = Outputs { log_sum: &log_sum, delta: &delta, gy: &gy };
+            let pinned = edges.pin(tape.parameters(), graph)?;
+            let columns = gy.size()[1];
+            let mut gradients = |shard: &ShardPointer, parts: &[&Tensor]| -> Result<Vec<Tensor>> {
+                let rows = shard.num_sources() as i64;
+                let mut messages = tensor::zeros(&[rows, columns], kind)?;
+                let mut scores = tensor::zeros(&[rows, score_width], kind)?;
+                let gradients = ShardGradients {
+                    destinations: &mut destinations,
+                    messages: &mut messages,
+                    scores: &mut scores,
+                };
+                pinned.backward(shard, parts, &of, gradients)?;
+                Ok(vec![messages, scores])
+            };
+            let local = {
+                let parts = sources.pin(graph, edges.dropout.is_some())?;
+                let parts: Vec<&Tensor> = parts.iter().map(|part| &**part).collect();
+                gradients(graph.local_shard(), &parts)?
+            };
+            let kept = collective.as_ref().map(|collective| (collective, layout.as_slice()));
+            let transfer = graph.push(kept, &mut |shard, parts| {
+                gradients(shard, &parts.iter().collect::<Vec<_>>())
+            })?;
+            (transfer, local)
+        };
+        drop((collective, gradient, log_sum));
+        let Sources { messages, scores } = &sources;
+        let targets = (messages.target(), scores.as_ref().and_then(Var::target));
+        drop(sources);
+        edges.hand_over(tape, destinations)?;
+        drop(edges);
+
+        let local: Vec<_> = local
+            .into_iter()
+            .map(|part| tape.manager().track_rows("partial-gradient", part))
+            .collect::<Result<_>>()?;
+        let collective = graph.complete(transfer)?;
+        let mut local = local.into_iter().map(PointerTensor::take).collect::<Result<Vec<_>>>()?;
+        let layout: Vec<_> = local.iter().map(|part| (part.size()[1] as usize, kind)).collect();
+        graph.pushed(collective.as_ref(), &layout, &mut |rows, parts| {
+            local.iter_mut().zip(parts).try_for_each(|(sum, part)| add_rows(part, rows, sum))
+        })?;
+        for (target, gradient) in [targets.0, targets.1].iter().zip(local) {
+            if target.is_some() {
+                let gradient = tape.manager().track_rows("gradient", gradient)?;
+                tape.add_grad(target.as_ref(), gradient)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Edges {
+    /// Hands the destinations' gradient on; that of the vector lies beside it.
+    fn hand_over(&self, tape: &mut Tape<'_>, gradient: Tensor) -> Result<()> {
+        let own = match self.vector {
+            None => gradient,
+            Some(vector) => {
+                let width = self.dst.width();
+                let parts = [gradient.f_narrow(1, 0, width)?, gradient.f_narrow(1, width, width)?];
+                let shape = tape.parameters().shape(vector).to_vec();
+                tape.add_parameter_grad(vector, column_sums(&parts[1])?.f_view(&shape[..])?)?;
+                parts[0].f_contiguous()?
+            }
+        };
+        if let Some(target) = self.dst.target() {
+            let own = tape.manager().track_rows("gradient", own)?;
+            tape.add_grad(Some(&target), own)?;
+        }
+        Ok(())
+    }
+}
+
+/// The inner product of each head's part of two rows, `[rows, heads]`.
+fn head_products(a: &Tensor, b: &Tensor, heads: i64) -> Result<Tensor> {
+    let (rows, kind) = (a.size()[0], a.kind());
+    let products = tensor::empty(&[rows, heads], kind)?;
+    {
+        let (a, b, products) = (Shared(a), Shared(b), Shared(&products));
+        map_row_blocks(rows, |start, len| {
+            let product = a.rows(start, len)?.f_mul(&b.rows(start, len)?)?;
+            let product = product.f_view([len, heads, -1])?;
+            let sum = product.f_sum_dim_intlist([2_i64].as_slice(), false, kind)?;
+            products.rows(start, len)?.f_copy_(&sum)?;
+            Ok(())
+        })?;
+    }
+    Ok(products)
+}

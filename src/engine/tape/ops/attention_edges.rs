@@ -1,0 +1,201 @@
+//! The edges of one shard, as attention walks them forwards and backwards.
+
+use tch::{Kind, Tensor};
+
+use crate::engine::spill::{Pinned, ShardPointer};
+use crate::engine::tape::graphs::graph::{Graph, RowLayout};
+use crate::engine::tape::parameters::{Parameter, ParameterSet};
+use crate::engine::tape::var::Var;
+use crate::engine::tensor;
+use crate::engine::tensor::{TensorElement, with_real};
+use crate::error::Result;
+use crate::kernels::{
+    AdditiveScore, Attention, AttentionDropout, Destinations, DropoutKey, DynamicScore, Real, Score,
+};
+
+/// What attention needs of the sources: rows that are pulled from the ranks that own them.
+pub(in crate::engine::tape) struct Sources {
+    /// `[num_sources, heads * width]`.
+    pub(in crate::engine::tape) messages: Var,
+    /// `[num_sources, heads]`, if scores are sums of one term per end.
+    pub(in crate::engine::tape) scores: Option<Var>,
+}
+
+impl Sources {
+    /// The parts of a pull: messages, scores, and for dropout the global ids.
+    pub(in crate::engine::tape) fn pin(
+        &self,
+        graph: &dyn Graph,
+        with_ids: bool,
+    ) -> Result<Vec<Pinned<Tensor>>> {
+        let mut parts = vec![self.messages.pin()?];
+        if let Some(scores) = &self.scores {
+            parts.push(scores.pin()?);
+        }
+        if with_ids {
+            parts.push(graph.source_ids().pin()?);
+        }
+        Ok(parts)
+    }
+
+    /// Of those parts.
+    pub(in crate::engine::tape) fn layout(&self, with_ids: bool) -> Vec<RowLayout> {
+        let of = |v: &Var| (v.width() as usize, v.kind());
+        let ids = with_ids.then_some((1, Kind::Int64));
+        [of(&self.messages)].into_iter().chain(self.scores.as_ref().map(of)).chain(ids).collect()
+    }
+}
+
+/// How edges are scored and dropped.
+#[derive(Clone)]
+pub(in crate::engine::tape) struct Edges {
+    pub(in crate::engine::tape) heads: usize,
+    /// The destinations' part of a score.
+    pub(in crate::engine::tape) dst: Var,
+    /// `[heads * width]`, if the score is an inner product with it.
+    pub(in crate::engine::tape) vector: Option<Parameter>,
+    pub(in crate::engine::tape) negative_slope: f64,
+    pub(in crate::engine::tape) dropout: Option<(DropoutKey, f64)>,
+}
+
+/// [`Edges`] with everything in memory.
+pub(in crate::engine::tape) struct PinnedEdges<'e> {
+    edges: &'e Edges,
+    dst: Pinned<Tensor>,
+    vector: Option<Tensor>,
+    dst_ids: Option<Pinned<Tensor>>,
+}
+
+impl Edges {
+    pub(in crate::engine::tape) fn pin(
+        &self,
+        parameters: &ParameterSet,
+        graph: &dyn Graph,
+    ) -> Result<PinnedEdges<'_>> {
+        Ok(PinnedEdges {
+            edges: self,
+            dst: self.dst.pin()?,
+            vector: self.vector.map(|vector| parameters.value(vector)).transpose()?,
+            dst_ids: self.dropout.map(|_| graph.destination_ids().pin()).transpose()?,
+        })
+    }
+
+    /// Columns of the gradients that [`PinnedEdges::backward`] fills: of sources' scores, of destinations.
+    pub(in crate::engine::tape) fn gradient_widths(&self) -> (i64, i64) {
+        match self.vector {
+            Some(_) => (0, 2 * self.dst.width()),
+            None => (self.heads as i64, self.heads as i64),
+        }
+    }
+}
+
+/// The running state of the forward pass.
+pub(in crate::engine::tape) struct Running {
+    /// Largest score so far, `[num_destinations, heads]`.
+    pub(in crate::engine::tape) largest: Tensor,
+    /// Sum of exponentials of scores less the largest, `[num_destinations, heads]`.
+    pub(in crate::engine::tape) sum: Tensor,
+    /// Sum of messages times those exponentials, `[num_destinations, heads * width]`.
+    pub(in crate::engine::tape) weighted: Tensor,
+}
+
+/// What the backward pass fills in for one shard.
+pub(in crate::engine::tape) struct ShardGradients<'g> {
+    /// `[num_destinations, _]`: summed over shards.
+    pub(in crate::engine::tape) destinations: &'g mut Tensor,
+    /// `[shard.num_sources(), heads * width]`.
+    pub(in crate::engine::tape) messages: &'g mut Tensor,
+    /// `[shard.num_sources(), _]`.
+    pub(in crate::engine::tape) scores: &'g mut Tensor,
+}
+
+/// What the backward pass knows of the destinations: logarithm of the sum, `<gy, y>`, gy.
+pub(in crate::engine::tape) struct Outputs<'o> {
+    pub(in crate::engine::tape) log_sum: &'o Tensor,
+    pub(in crate::engine::tape) delta: &'o Tensor,
+    pub(in crate::engine::tape) gy: &'o Tensor,
+}
+
+/// Which way the edges are walked.
+enum Walk<'w, 'g> {
+    Forward(&'w mut Running),
+    Backward(&'w Outputs<'w>, ShardGradients<'g>),
+}
+
+impl PinnedEdges<'_> {
+    /// Takes a shard's edges into the running state. `parts` are its sources' rows.
+    pub(in crate::engine::tape) fn forward(
+        &self,
+        shard: &ShardPointer,
+        parts: &[&Tensor],
+        state: &mut Running,
+    ) -> Result<()> {
+        self.walk(shard, parts, Walk::Forward(state))
+    }
+
+    /// Adds what a shard's edges contribute to gradients.
+    pub(in crate::engine::tape) fn backward(
+        &self,
+        shard: &ShardPointer,
+        parts: &[&Tensor],
+        of: &Outputs<'_>,
+        gradients: ShardGradients<'_>,
+    ) -> Result<()> {
+        self.walk(shard, parts, Walk::Backward(of, gradients))
+    }
+
+    fn walk(&self, shard: &ShardPointer, parts: &[&Tensor], walk: Walk<'_, '_>) -> Result<()> {
+        let heads = self.edges.heads;
+        let ids = self.dst_ids.as_ref().zip(parts.last()).zip(self.edges.dropout);
+        let dropout = ids.map(|((dst_ids, src_ids), (key, probability))| AttentionDropout {
+            key,
+            probability,
+            src_ids: tensor::slice::<i64>(src_ids),
+            dst_ids: tensor::slice::<i64>(dst_ids),
+        });
+        with_real!(parts[0].kind(), T => {
+            let messages = tensor::slice::<T>(parts[0]);
+            let width = parts[0].size()[1] as usize / heads;
+            let dst = tensor::slice::<T>(&self.dst);
+            let slope = T::from_f64(self.edges.negative_slope);
+            if let Some(vector) = &self.vector {
+                    let vector = tensor::slice::<T>(vector);
+                    let score = DynamicScore { src: messages, dst, vector, width, slope };
+                    run(&Attention { score, messages, heads, width, dropout }, shard, walk)?;
+            } else {
+                    let src = tensor::slice::<T>(parts[1]);
+                    let score = AdditiveScore { src, dst, heads, slope };
+                    run(&Attention { score, messages, heads, width, dropout }, shard, walk)?;
+            }
+            Ok(())
+        })
+    }
+}
+
+fn run<T: Real + TensorElement, S: Score<T>>(
+    attention: &Attention<'_, T, S>,
+    shard: &ShardPointer,
+    walk: Walk<'_, '_>,
+) -> Result<()> {
+    match walk {
+        Walk::Forward(Running { largest, sum, weighted }) => attention.accumulate(
+            &shard.by_dst()?.ends,
+            tensor::slice_mut(largest),
+            tensor::slice_mut(sum),
+            tensor::slice_mut(weighted),
+        ),
+        Walk::Backward(of, gradients) => {
+            let of = Destinations {
+                log_sum: tensor::slice(of.log_sum),
+                delta: tensor::slice(of.delta),
+                gy: tensor::slice(of.gy),
+            };
+            let ShardGradients { destinations, messages, scores } = gradients;
+            let destinations = tensor::slice_mut(destinations);
+            attention.destination_adjoint(&shard.by_dst()?.ends, of, destinations);
+            let (messages, scores) = (tensor::slice_mut(messages), tensor::slice_mut(scores));
+            attention.source_adjoint(&shard.by_src()?.ends, of, messages, scores);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,101 @@
+//! Dropout.
+
+use std::rc::Rc;
+
+use tch::Tensor;
+
+use crate::engine::spill::PointerTensor;
+use crate::engine::tape::record::{Adjoint, Tape, in_place};
+use crate::engine::tape::var::{Target, Var};
+use crate::engine::tensor;
+use crate::engine::tensor::with_element;
+use crate::error::{Error, Result};
+use crate::kernels::{DropoutKey, dropout};
+
+/// One application of dropout. Its own adjoint: the same mask, the same factor.
+#[derive(Clone)]
+pub(in crate::engine::tape) struct Mask {
+    key: DropoutKey,
+    probability: f64,
+    node_ids: PointerTensor,
+}
+
+impl Mask {
+    /// Drops elements of `x`, in place.
+    pub(in crate::engine::tape) fn apply(&self, x: &mut Tensor) -> Result<()> {
+        let ids = self.node_ids.pin()?;
+        let ids = (tensor::slice::<i64>(&ids), x.size()[1] as usize);
+        with_element!(x.kind(), T => {
+            dropout(self.key, self.probability, ids, tensor::slice_mut::<T>(x));
+            Ok(())
+        })
+    }
+
+    /// What elements are multiplied by that are not dropped.
+    pub(in crate::engine::tape) fn scale(&self) -> f64 {
+        1.0 / (1.0 - self.probability)
+    }
+}
+
+impl Tape<'_> {
+    /// Sets each element to 0 with the given probability and scales the others by 1 / (1 - probability); in an
+    /// evaluation, does nothing. Row i of `x` belongs to the node with global id `node_ids[i]` (`int64`). At most one
+    /// dropout per layer and node.
+    ///
+    /// The mask is a function of (seed, epoch, layer, global node id, column), so it is the same whatever the memory
+    /// budget, and it is computed again rather than stored.
+    ///
+    /// # Errors
+    /// If the probability is not in [0, 1).
+    pub fn dropout(&mut self, node_ids: &PointerTensor, x: &Var, probability: f64) -> Result<Var> {
+        let Some(mask) = self.mask(node_ids, probability)? else {
+            // Not the handle itself: a constant must not be taken for one in evaluations alone.
+            return Ok(if probability == 0.0 { x.clone() } else { self.input(&x.value()) });
+        };
+        let recipe = {
+            let (manager, x, mask) = (self.manager().clone(), x.saved(), mask.clone());
+            Rc::new(move || {
+                let mut y = tensor::copy(&*x.lend(&manager)?)?;
+                mask.apply(&mut y)?;
+                Ok(y)
+            })
+        };
+        let layout = (x.size().to_vec(), x.kind());
+        let value = self.manager().track_recipe("dropout", (&layout.0, layout.1), None, recipe);
+        // Now, while the input is in memory.
+        drop(value.pin_held()?);
+        let y = self.var(value, x.needs_grad());
+        if let Some(x) = x.target() {
+            self.record(&y, DropoutAdjoint { x, mask });
+        }
+        Ok(y)
+    }
+
+    /// What an application of dropout here drops; nothing in an evaluation.
+    pub(in crate::engine::tape) fn mask(
+        &self,
+        node_ids: &PointerTensor,
+        probability: f64,
+    ) -> Result<Option<Mask>> {
+        if !(0.0..1.0).contains(&probability) {
+            let problem = format!("must be at least 0 and below 1, not {probability}");
+            return Err(Error::config("dropout", problem));
+        }
+        let key = self.dropout_key().filter(|_| probability > 0.0);
+        Ok(key.map(|key| Mask { key, probability, node_ids: node_ids.clone() }))
+    }
+}
+
+struct DropoutAdjoint {
+    x: Target,
+    mask: Mask,
+}
+
+impl Adjoint for DropoutAdjoint {
+    fn adjoint(self: Box<Self>, tape: &mut Tape<'_>, gy: PointerTensor) -> Result<()> {
+        let mut gx = in_place(gy, true)?;
+        self.mask.apply(&mut gx)?;
+        let gx = tape.manager().track_rows("gradient", gx)?;
+        tape.add_grad(Some(&self.x), gx)
+    }
+}

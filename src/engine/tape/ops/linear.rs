@@ -1,0 +1,189 @@
+//! The linear map.
+
+use std::rc::Rc;
+
+use tch::Tensor;
+
+use super::dense::{column_sums, dense_product, is_narrow, product_over_rows, square_product};
+use super::segment::Code;
+use super::segment_grad::SegmentGrad;
+use crate::engine::spill::{ComputeDtype, Pinned, PointerTensor};
+use crate::engine::tape::parameters::Parameter;
+use crate::engine::tape::record::{Adjoint, Tape, in_place};
+use crate::engine::tape::var::{Saved, Target, Var};
+use crate::engine::tensor;
+use crate::error::Result;
+
+/// A weight matrix and how it is stored.
+#[derive(Clone)]
+pub enum Weight {
+    /// `[out, in]`, as `torch.nn.Linear` keeps it: y = x Wᵀ.
+    OutIn(Parameter),
+    /// `[in, out]`, as DGL's `GraphConv` keeps it: y = x W.
+    InOut(Parameter),
+    /// `[in, out]`, computed from parameters.
+    Derived(Rc<DerivedWeight>),
+}
+
+/// A matrix that is a function of parameters, such as a sum of bases.
+pub struct DerivedWeight {
+    parameters: Vec<Parameter>,
+    code: Box<Code>,
+}
+
+impl DerivedWeight {
+    /// `code` gets the parameters' values and gives the matrix, `[in, out]`.
+    pub fn new(
+        parameters: Vec<Parameter>,
+        code: impl Fn(&[Tensor]) -> Result<Tensor> + Send + Sync + 'static,
+    ) -> Self {
+        DerivedWeight { parameters, code: Box::new(move |_, parameters| code(parameters)) }
+    }
+
+    fn values(&self, tape: &Tape<'_>) -> Result<Vec<Tensor>> {
+        self.parameters.iter().map(|p| tape.parameters().value(*p)).collect()
+    }
+}
+
+impl Weight {
+    /// The matrix as `[in, out]`.
+    fn value(&self, tape: &Tape<'_>) -> Result<Tensor> {
+        match self {
+            Weight::OutIn(parameter) => Ok(tape.parameters().value(*parameter)?.f_tr()?),
+            Weight::InOut(parameter) => tape.parameters().value(*parameter),
+            Weight::Derived(derived) => (derived.code)(&[], &derived.values(tape)?),
+        }
+    }
+
+    /// Passes the gradient of the matrix on, from x and gy.
+    fn add_grad(&self, tape: &mut Tape<'_>, x: &Tensor, gy: &Tensor) -> Result<()> {
+        match self {
+            Weight::OutIn(parameter) => {
+                let gradient = product_over_rows(gy, x)?;
+                tape.add_parameter_grad(*parameter, gradient)
+            }
+            Weight::InOut(parameter) => {
+                let gradient = product_over_rows(x, gy)?;
+                tape.add_parameter_grad(*parameter, gradient)
+            }
+            Weight::Derived(derived) => {
+                let gradient = product_over_rows(x, gy)?;
+                let run = SegmentGrad::run(&*derived.code, vec![], &[], derived.values(tape)?)?;
+                let (_, gradients) = run.vjp(&gradient)?;
+                for (parameter, gradient) in derived.parameters.iter().zip(gradients) {
+                    if let Some(gradient) = gradient {
+                        tape.add_parameter_grad(*parameter, gradient)?;
+                    }
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+impl Tape<'_> {
+    /// y = x W (+ bias) (+ `onto`). `x` is `[rows, in]`, the result and `onto` are `[rows, out]`, `bias` is `[out]`.
+    ///
+    /// `onto` is written in place if the caller moves in the only handle on it.
+    pub fn linear(
+        &mut self,
+        x: &Var,
+        weight: &Weight,
+        bias: Option<Parameter>,
+        onto: Option<Var>,
+    ) -> Result<Var> {
+        let onto_target = onto.as_ref().and_then(Var::target);
+        let value = self.linear_forward(x, weight, bias, onto)?;
+        let value = self.manager().track_rows("linear", value)?;
+        let y = self.var(value, true);
+        self.record(
+            &y,
+            LinearAdjoint { x: x.saved(), weight: weight.clone(), bias, onto: onto_target },
+        );
+        Ok(y)
+    }
+
+    fn linear_forward(
+        &self,
+        x: &Var,
+        weight: &Weight,
+        bias: Option<Parameter>,
+        onto: Option<Var>,
+    ) -> Result<Tensor> {
+        let weight = weight.value(self)?;
+        let bias = bias.map(|bias| self.parameters().value(bias)).transpose()?;
+        let x = self.factor(&x.value())?;
+        let onto =
+            onto.map(|onto| if is_narrow(&x) { onto.into_held() } else { onto.into_tensor() });
+        self.product(&x, &weight, bias.as_ref(), onto.transpose()?)
+    }
+
+    /// A factor of a product, in the type that is computed with.
+    fn factor(&self, value: &PointerTensor) -> Result<Pinned<Tensor>> {
+        match self.manager().compute_dtype.get() {
+            ComputeDtype::F32 => value.pin(),
+            ComputeDtype::Bf16 => value.pin_held(),
+        }
+    }
+
+    /// `x weight + bias`, added to `onto` in place if there is one.
+    fn product(
+        &self,
+        x: &Tensor,
+        weight: &Tensor,
+        bias: Option<&Tensor>,
+        onto: Option<Tensor>,
+    ) -> Result<Tensor> {
+        let add = onto.is_some();
+        let mut y = if let Some(onto) = onto {
+            onto
+        } else {
+            let (columns, kind) = (weight.size()[1], weight.kind());
+            let held = if is_narrow(x) { self.manager().held_kind(columns, kind) } else { kind };
+            tensor::empty(&[x.size()[0], columns], held)?
+        };
+        dense_product(x, weight, bias, &mut y, add)?;
+        Ok(y)
+    }
+}
+
+struct LinearAdjoint {
+    x: Saved,
+    weight: Weight,
+    bias: Option<Parameter>,
+    onto: Option<Target>,
+}
+
+/// dW = xᵀ gy, db = Σ gy, dx = gy Wᵀ: no product is computed again.
+impl Adjoint for LinearAdjoint {
+    fn adjoint(self: Box<Self>, tape: &mut Tape<'_>, gradient: PointerTensor) -> Result<()> {
+        let LinearAdjoint { x: Saved { value: x, target }, weight, bias, onto } = *self;
+        let gy = tape.factor(&gradient)?;
+        weight.add_grad(tape, &*tape.factor(&x)?, &gy)?;
+        drop(x);
+        if let Some(bias) = bias {
+            tape.add_parameter_grad(bias, column_sums(&gy)?)?;
+        }
+        let Some(target) = target else {
+            drop(gy);
+            return tape.add_grad(onto.as_ref(), gradient);
+        };
+        let weight = weight.value(tape)?.f_tr()?;
+        let (others, narrow) = (tape.take_grad(&target), is_narrow(&gy));
+        let spare = others.is_none() && onto.is_none() && gradient.is_unique();
+        let gx = if spare && weight.size()[0] == weight.size()[1] {
+            drop(gy);
+            let mut gx = in_place(gradient, narrow)?;
+            square_product(&mut gx, &weight)?;
+            gx
+        } else {
+            let others = others.map(|sum| in_place(sum, narrow)).transpose()?;
+            let gx = tape.product(&gy, &weight, None, others)?;
+            drop(gy);
+            tape.add_grad(onto.as_ref(), gradient)?;
+            gx
+        };
+        let gx = tape.manager().track_rows("gradient", gx)?;
+        tape.add_grad(Some(&target), gx)
+    }
+}

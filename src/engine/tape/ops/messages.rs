@@ -1,0 +1,115 @@
+//! What other ranks have sent, one rank after the other.
+
+use std::collections::VecDeque;
+use std::thread::{self, JoinHandle};
+
+use tch::{Kind, Tensor};
+
+use crate::engine::comm::{Collective, Inbox, ProcessGroup};
+use crate::engine::spill::read_narrow;
+use crate::engine::tape::graphs::graph::RowLayout;
+use crate::engine::tensor;
+use crate::error::{Error, Result};
+
+/// The messages of some ranks, in order. Where they come from a disk, the next one is read while the caller works on the one
+/// before.
+pub(in crate::engine::tape) struct Messages<'a> {
+    group: &'a dyn ProcessGroup,
+    collective: &'a Collective,
+    layout: Vec<SentLayout>,
+    /// Rank and number of rows.
+    left: VecDeque<(usize, usize)>,
+    ahead: Option<(usize, Reading)>,
+}
+
+/// How a part of a message is wanted, and the element type it is sent in.
+type SentLayout = (RowLayout, Kind);
+
+/// A message: the rank it is from, and its parts, `[rows, width]` each.
+type Message = (usize, Vec<Tensor>);
+
+impl<'a> Messages<'a> {
+    /// The messages of these ranks, of so many rows each, in parts of this layout.
+    pub(in crate::engine::tape) fn new(
+        (group, collective): (&'a dyn ProcessGroup, &'a Collective),
+        senders: impl Iterator<Item = (usize, usize)>,
+        layout: Vec<SentLayout>,
+    ) -> Self {
+        Messages { group, collective, layout, left: senders.collect(), ahead: None }
+    }
+
+    fn start_next(&mut self) -> Result<Option<(usize, Reading)>> {
+        let Some((rank, rows)) = self.left.pop_front() else { return Ok(None) };
+        let inbox = self.group.inbox(self.collective, rank)?;
+        let layout = self.layout.clone();
+        let from_disk = inbox.waits_for_disk();
+        let read = Box::new(move || read(inbox, rank, rows, &layout));
+        if !from_disk {
+            return Ok(Some((rank, Reading::Later(read))));
+        }
+        let thread = thread::Builder::new().name("read-ahead".to_owned()).spawn(read);
+        let thread = thread.map_err(|e| Error::no_process("a thread", &e))?;
+        Ok(Some((rank, Reading::Ahead(thread))))
+    }
+
+    fn message(&mut self) -> Result<Option<Message>> {
+        let now = match self.ahead.take() {
+            None => self.start_next()?,
+            ahead => ahead,
+        };
+        let Some((rank, reading)) = now else { return Ok(None) };
+        let parts = reading.parts()?;
+        self.ahead = self.start_next()?;
+        Ok(Some((rank, parts)))
+    }
+}
+
+impl Iterator for Messages<'_> {
+    type Item = Result<Message>;
+
+    fn next(&mut self) -> Option<Result<Message>> {
+        self.message().transpose()
+    }
+}
+
+/// A message that is being read, or will be when it is needed.
+enum Reading {
+    Later(Box<dyn FnOnce() -> Result<Vec<Tensor>> + Send>),
+    Ahead(JoinHandle<Result<Vec<Tensor>>>),
+}
+
+impl Reading {
+    fn parts(self) -> Result<Vec<Tensor>> {
+        match self {
+            Reading::Later(read) => read(),
+            Reading::Ahead(thread) => thread
+                .join()
+                .map_err(|_| Error::Internal("the thread that reads ahead panicked".to_owned()))?,
+        }
+    }
+}
+
+fn read(
+    mut inbox: Box<dyn Inbox>,
+    from: usize,
+    rows: usize,
+    layout: &[SentLayout],
+) -> Result<Vec<Tensor>> {
+    let parts = layout.iter().map(|&((width, kind), sent)| {
+        let mut part = tensor::empty(&[rows as i64, width as i64], kind)?;
+        if sent == kind {
+            inbox.read(tensor::bytes_mut(&mut part))?;
+        } else {
+            read_narrow(tensor::slice_mut(&mut part), |bytes| inbox.read(bytes))?;
+        }
+        Ok(part)
+    });
+    let parts = parts.collect::<Result<Vec<_>>>()?;
+    match inbox.remaining() {
+        0 => Ok(parts),
+        left => {
+            let problem = format!("rank {from} sent {left} bytes more than were expected");
+            Err(Error::Internal(problem))
+        }
+    }
+}

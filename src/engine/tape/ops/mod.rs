@@ -1,0 +1,21 @@
+//! Operations on the tape, forward beside adjoint.
+
+pub(super) mod aggregate;
+pub(super) mod attend;
+mod attention_edges;
+pub(super) mod batch_norm;
+mod dense;
+mod dropout;
+mod edge_chunks;
+mod edge_reduce;
+mod edge_softmax;
+pub(super) mod linear;
+pub(super) mod messages;
+mod pick_rows;
+pub(super) mod propagate;
+mod relu;
+mod rows;
+mod segment;
+mod segment_grad;
+mod select;
+mod typed;

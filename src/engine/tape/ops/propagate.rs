@@ -1,0 +1,389 @@
+//! Message passing with messages of your own.
+
+use rayon::prelude::*;
+use tch::{Kind, Tensor};
+
+use super::aggregate::{Reduce, add_rows};
+use super::edge_chunks::{CHUNKS_AT_ONCE, EdgeChunk, add, chunks};
+use super::edge_reduce::{Collect, Collected, message_gradient};
+use super::edge_softmax::check_edge_values;
+use super::segment::Code;
+use super::segment_grad::SegmentGrad;
+use crate::engine::comm::Collective;
+use crate::engine::spill::PointerTensor;
+use crate::engine::tape::graphs::graph::Graph;
+use crate::engine::tape::parameters::Parameter;
+use crate::engine::tape::record::{Adjoint, Tape};
+use crate::engine::tape::var::Var;
+use crate::engine::tensor;
+use crate::engine::tensor::Shared;
+use crate::error::{Error, Result};
+use crate::graph::SortedEdges;
+
+/// Some edges, for whom a message function computes messages.
+pub struct EdgeBatch<'e> {
+    /// The source's row of each edge, `[edges, width of src]`.
+    pub src: &'e Tensor,
+    /// The destination's row of each edge, `[edges, width of dst]`.
+    pub dst: &'e Tensor,
+    /// The edge's own values, `[edges, width of edge]`; without rows if there are none.
+    pub edge: &'e Tensor,
+    /// Its weight, `[edges, 1]`; without rows if the graph has no weights.
+    pub weight: &'e Tensor,
+    /// Its type, `int64 [edges]`; empty if the graph has no types.
+    pub etype: &'e Tensor,
+    /// The values of the parameters.
+    pub parameters: &'e [Tensor],
+}
+
+/// What [`Tape::propagate`] passes along edges.
+pub struct Propagation<'p> {
+    /// Rows of the sources, `[num_sources, _]`.
+    pub src: Var,
+    /// Rows of the destinations, `[num_destinations, _]`.
+    pub dst: Var,
+    /// Values of the edges, `[num_edges, _]`, in the order of [`Graph::shards`]: features, or what
+    /// [`Tape::apply_edges`] and [`Tape::edge_softmax`] give.
+    pub edge: Option<Var>,
+    /// Parameters of the messages.
+    pub parameters: &'p [Parameter],
+}
+
+impl<'a> Tape<'a> {
+    /// `y[v] = reduce over in-edges u -> v of message(src[u], dst[v], edge)`: `[num_destinations, width of a message]`; 0
+    /// without in-edges. One collective.
+    ///
+    /// `message` is any torch code; it gets some edges at a time and gives one row each, `[edges, width]`, the same width
+    /// for any number of edges. It is run by several threads, and again, with gradients on, in the
+    /// backward pass, so it must be a pure function. Messages are never kept: the memory they take does not depend on
+    /// the number of edges. The gradient of a maximum or minimum goes to the first of equal messages.
+    ///
+    /// Edge features may come from the partition: with shards loaded with `EdgeData::feature_rows`,
+    ///
+    /// ```ignore
+    /// let features = EdgeFeatures::find(&partition, "feat")?;
+    /// let features = features.read(&graph.feature_rows()?, Kind::Float, &counters)?;
+    /// let edge = tape.input(&manager.track("edge-features", features));
+    /// let inputs = Propagation { src, dst, edge: Some(edge), parameters: &[weight] };
+    /// // DGL's u_mul_e, behind a linear map of the edge features.
+    /// tape.propagate(graph, inputs, Reduce::Sum, |e| {
+    ///     Ok(e.src.f_mul(&e.edge.f_mm(&e.parameters[0])?)?)
+    /// })
+    /// ```
+    ///
+    /// A learned row per edge type is a parameter `[types, width]` of which the message takes
+    /// `parameters[0].f_index_select(0, etype)`.
+    ///
+    /// # Errors
+    /// If the message function fails or its rows are not one per edge, or edge values have not one row per edge.
+    pub fn propagate(
+        &mut self,
+        graph: &'a dyn Graph,
+        inputs: Propagation<'_>,
+        reduce: Reduce,
+        message: impl Fn(&EdgeBatch<'_>) -> Result<Tensor> + Send + Sync + 'static,
+    ) -> Result<Var> {
+        self.collect(graph, inputs, Collect::Reduce(reduce), message)
+    }
+
+    /// The messages themselves, as edge values: `[num_edges, width of a message]`, in the order of [`Graph::shards`]. One
+    /// collective. What DGL calls `apply_edges`.
+    ///
+    /// # Errors
+    /// As [`propagate`](Tape::propagate).
+    pub fn apply_edges(
+        &mut self,
+        graph: &'a dyn Graph,
+        inputs: Propagation<'_>,
+        message: impl Fn(&EdgeBatch<'_>) -> Result<Tensor> + Send + Sync + 'static,
+    ) -> Result<Var> {
+        self.collect(graph, inputs, Collect::Each, message)
+    }
+
+    fn collect(
+        &mut self,
+        graph: &'a dyn Graph,
+        inputs: Propagation<'_>,
+        how: Collect,
+        message: impl Fn(&EdgeBatch<'_>) -> Result<Tensor> + Send + Sync + 'static,
+    ) -> Result<Var> {
+        let Propagation { src, dst, edge, parameters } = inputs;
+        if let Some(edge) = &edge {
+            check_edge_values("edge values", edge, graph.num_edges()?)?;
+        }
+        let code = move |inputs: &[Tensor], parameters: &[Tensor]| {
+            let [src, dst, edge, weight, etype] = inputs else {
+                return Err(Error::Internal("messages of other inputs".to_owned()));
+            };
+            message(&EdgeBatch { src, dst, edge, weight, etype, parameters })
+        };
+        let messages = Messages { code: Box::new(code), parameters: parameters.to_vec() };
+        let inputs = [Some(&src), Some(&dst), edge.as_ref()];
+        let needs_grad = inputs.into_iter().flatten().any(Var::needs_grad);
+        let record = self.records() && (needs_grad || !parameters.is_empty());
+        let (layout, kind) = ([(src.width() as usize, src.kind())], src.kind());
+        let values = messages.values(self)?;
+        let width = messages.width(inputs.map(|v| v.map_or(0, Var::width)), kind, &values)?;
+        let mut rows = Collected::new(how, [how.rows(graph)?, width], kind)?;
+        let transfer = {
+            let (src, dst) = (src.pin()?, dst.pin()?);
+            let edge = edge.as_ref().map(Var::pin).transpose()?;
+            let ends = ([&*src, &*dst], edge.as_deref());
+            messages.collect(&*graph.local_shard().by_dst()?, ends, &values, &mut rows)?;
+            graph.pull(&[&src], record)?
+        };
+        drop(values);
+        let src = record.then_some(src);
+        let paused = rows.pause(self.manager())?;
+        let collective = graph.complete(transfer)?;
+        let mut rows = paused.resume()?;
+        {
+            let (values, dst) = (messages.values(self)?, dst.pin()?);
+            let edge = edge.as_ref().map(Var::pin).transpose()?;
+            graph.pulled(collective.as_ref(), &layout, &mut |shard, parts| {
+                let ends = ([&parts[0], &*dst], edge.as_deref());
+                messages.collect(&*shard.by_dst()?, ends, &values, &mut rows)
+            })?;
+        }
+        let (mut value, winner) = rows.finish();
+        if how == Collect::Reduce(Reduce::Mean) {
+            value = over_degrees(graph, value)?;
+        }
+        let y = self.manager().track_rows("propagated", value)?;
+        let y = self.var(y, record);
+        if let Some(src) = src {
+            let winner = winner.map(|winner| self.manager().track("winning-edges", winner));
+            let ends = (src, dst, edge);
+            let adjoint =
+                PropagateAdjoint { graph, ends, messages, how, winner, layout, collective };
+            self.record(&y, adjoint);
+        }
+        Ok(y)
+    }
+}
+
+/// Divides each row by the destination's in-degree, at least 1.
+fn over_degrees(graph: &dyn Graph, mut rows: Tensor) -> Result<Tensor> {
+    let degrees = graph.in_degrees().pin()?.f_to_kind(rows.kind())?;
+    Ok(rows.f_div_(&degrees.f_clamp_min(1)?.f_unsqueeze(1)?)?)
+}
+
+/// A message function.
+struct Messages {
+    code: Box<Code>,
+    parameters: Vec<Parameter>,
+}
+
+impl Messages {
+    fn values(&self, tape: &Tape<'_>) -> Result<Vec<Tensor>> {
+        self.parameters.iter().map(|p| tape.parameters().value(*p)).collect()
+    }
+
+    /// The width of a message, from that of an edge between zeros.
+    fn width(&self, [src, dst, edge]: [i64; 3], kind: Kind, values: &[Tensor]) -> Result<i64> {
+        let zeros = |shape: &[i64], kind| tensor::zeros(shape, kind);
+        let inputs = [
+            zeros(&[1, src], kind)?,
+            zeros(&[1, dst], kind)?,
+            zeros(&[1, edge], kind)?,
+            zeros(&[1, 1], kind)?,
+            zeros(&[1], Kind::Int64)?,
+        ];
+        let message = (self.code)(&inputs, values)?;
+        check(&message, 1)?;
+        Ok(message.size()[1])
+    }
+
+    /// Computes the messages of a shard's edges and takes them into the result.
+    fn collect(
+        &self,
+        edges: &SortedEdges,
+        ([src, dst], edge): Inputs<'_>,
+        values: &[Tensor],
+        rows: &mut Collected,
+    ) -> Result<()> {
+        let (src, dst, edge) = (Shared(src), Shared(dst), edge.map(Shared));
+        let first = rows.edges();
+        let values: Vec<_> = values.iter().map(Shared).collect();
+        let compute = |chunk: EdgeChunk<'_>| {
+            let values: Vec<_> = values.iter().map(|v| v.whole()).collect();
+            let edge = edge.map(Shared::whole);
+            let inputs = chunk.inputs([&src.whole(), &dst.whole()], edge.as_ref(), first)?;
+            let messages = (self.code)(&inputs, &values)?;
+            check(&messages, chunk.dst.len())?;
+            Ok((chunk.dst, messages.f_contiguous()?))
+        };
+        for_chunks(edges, compute, |(dst, messages)| rows.take(&messages, &dst))
+    }
+
+    /// Plays the messages of a shard's edges backwards into `gradients`.
+    fn collect_adjoint(
+        &self,
+        edges: &SortedEdges,
+        ([src, dst], edge): Inputs<'_>,
+        values: &[Tensor],
+        output: &Output<'_>,
+        gradients: &mut Gradients,
+    ) -> Result<Tensor> {
+        let mut src_gradient = tensor::zeros(&src.size(), src.kind())?;
+        let first = gradients.edges;
+        gradients.edges += edges.ends.num_entries() as i64;
+        let (src, dst, edge) = (Shared(src), Shared(dst), edge.map(Shared));
+        let values: Vec<_> = values.iter().map(Shared).collect();
+        let (gy, winner) = (Shared(output.gy), output.winner.map(Shared));
+        let (how, needs) = (output.how, output.needs);
+        let compute = |chunk: EdgeChunk<'_>| {
+            let values: Vec<_> = values.iter().map(|v| v.whole()).collect();
+            let edge = edge.map(Shared::whole);
+            let inputs = chunk.inputs([&src.whole(), &dst.whole()], edge.as_ref(), first)?;
+            let run = SegmentGrad::run(&*self.code, inputs, &needs, values)?;
+            let winner = winner.map(Shared::whole);
+            let number = first + chunk.begin() as i64;
+            let gm = message_gradient(how, &gy.whole(), winner.as_ref(), &chunk.dst, number)?;
+            Ok((run.vjp(&gm)?, chunk.src().to_vec(), chunk.dst, number))
+        };
+        for_chunks(edges, compute, |((inputs, parameters), src, dst, number)| {
+            if let Some(Some(gradient)) = inputs.first() {
+                add(&gradient.f_contiguous()?, &src, &mut src_gradient)?;
+            }
+            if let Some(Some(gradient)) = inputs.get(1) {
+                add(&gradient.f_contiguous()?, &dst, &mut gradients.dst)?;
+            }
+            if let (Some(Some(gradient)), Some(all)) = (inputs.get(2), &gradients.edge) {
+                all.f_narrow(0, number, dst.len() as i64)?.f_copy_(gradient)?;
+            }
+            for (sum, gradient) in gradients.parameters.iter_mut().zip(parameters) {
+                if let Some(gradient) = gradient {
+                    *sum = sum.f_add(&gradient)?;
+                }
+            }
+            Ok(())
+        })?;
+        Ok(src_gradient)
+    }
+}
+
+/// Computes something of every chunk of a shard's edges, several at a time, and hands the results on in order.
+fn for_chunks<'s, R: Send>(
+    edges: &'s SortedEdges,
+    compute: impl Fn(EdgeChunk<'s>) -> Result<R> + Sync,
+    mut take: impl FnMut(R) -> Result<()>,
+) -> Result<()> {
+    let mut chunks = chunks(edges).peekable();
+    while chunks.peek().is_some() {
+        let some: Vec<_> = chunks.by_ref().take(CHUNKS_AT_ONCE).collect();
+        let results: Vec<R> = some.into_par_iter().map(&compute).collect::<Result<_>>()?;
+        results.into_iter().try_for_each(&mut take)?;
+    }
+    Ok(())
+}
+
+fn check(messages: &Tensor, edges: usize) -> Result<()> {
+    let size = messages.size();
+    if size.len() == 2 && size[0] == edges as i64 {
+        return Ok(());
+    }
+    let problem = format!("gave {size:?} for {edges} edges; it must give one row each");
+    Err(Error::config("message function", problem))
+}
+
+/// Rows of sources and destinations, and the edges' values.
+type Inputs<'i> = ([&'i Tensor; 2], Option<&'i Tensor>);
+
+/// What the adjoint knows of the output, and which inputs need a gradient.
+struct Output<'o> {
+    how: Collect,
+    gy: &'o Tensor,
+    winner: Option<&'o Tensor>,
+    needs: [bool; 5],
+}
+
+/// What the shards' edges contribute to one after the other.
+struct Gradients {
+    dst: Tensor,
+    /// If the edges' values need it.
+    edge: Option<Tensor>,
+    parameters: Vec<Tensor>,
+    edges: i64,
+}
+
+struct PropagateAdjoint<'a> {
+    graph: &'a dyn Graph,
+    ends: (Var, Var, Option<Var>),
+    messages: Messages,
+    how: Collect,
+    winner: Option<PointerTensor>,
+    layout: [(usize, Kind); 1],
+    collective: Option<Collective>,
+}
+
+/// Messages are computed again, with gradients on, where they were computed first; sources' gradients go to their owners.
+impl Adjoint for PropagateAdjoint<'_> {
+    fn adjoint(self: Box<Self>, tape: &mut Tape<'_>, gradient: PointerTensor) -> Result<()> {
+        let PropagateAdjoint { graph, ends, messages, how, winner, layout, collective } = *self;
+        let (src, dst, edge) = ends;
+        let kind = gradient.kind();
+        let targets = [src.target(), dst.target(), edge.as_ref().and_then(Var::target)];
+        let parameter_zeros = |p: &Parameter| tensor::zeros(tape.parameters().shape(*p), kind);
+        let edge_zeros = targets[2].as_ref().map(|target| tensor::zeros(&target.size, kind));
+        let mut gradients = Gradients {
+            dst: tensor::zeros(dst.size(), kind)?,
+            edge: edge_zeros.transpose()?,
+            parameters: messages.parameters.iter().map(parameter_zeros).collect::<Result<_>>()?,
+            edges: 0,
+        };
+        let (transfer, local) = {
+            let mut gy = tensor::copy(&*gradient.pin()?)?;
+            if how == Collect::Reduce(Reduce::Mean) {
+                gy = over_degrees(graph, gy)?;
+            }
+            let winner = winner.as_ref().map(PointerTensor::pin).transpose()?;
+            let [src_needs, dst_needs, edge_needs] = [0, 1, 2].map(|i: usize| targets[i].is_some());
+            let needs = [src_needs, dst_needs, edge_needs, false, false];
+            let output = Output { how, gy: &gy, winner: winner.as_deref(), needs };
+            let (values, dst) = (messages.values(tape)?, dst.pin()?);
+            let edge = edge.as_ref().map(Var::pin).transpose()?;
+            let edge = edge.as_deref();
+            let local = {
+                let (edges, src) = (graph.local_shard().by_dst()?, src.pin()?);
+                let ends = ([&*src, &*dst], edge);
+                messages.collect_adjoint(&edges, ends, &values, &output, &mut gradients)?
+            };
+            let kept = collective.as_ref().map(|collective| (collective, &layout[..]));
+            let transfer = graph.push(kept, &mut |shard, parts| {
+                let ends = ([&parts[0], &*dst], edge);
+                let edges = shard.by_dst()?;
+                Ok(vec![messages.collect_adjoint(
+                    &edges,
+                    ends,
+                    &values,
+                    &output,
+                    &mut gradients,
+                )?])
+            })?;
+            (transfer, local)
+        };
+        drop((collective, gradient, winner, src, dst, edge));
+        let Gradients { dst, edge, parameters, .. } = gradients;
+        for (parameter, gradient) in messages.parameters.iter().zip(parameters) {
+            tape.add_parameter_grad(*parameter, gradient)?;
+        }
+        for (target, gradient) in targets[1..].iter().zip([Some(dst), edge]) {
+            if let (Some(target), Some(gradient)) = (target, gradient) {
+                let gradient = tape.manager().track_rows("gradient", gradient)?;
+                tape.add_grad(Some(target), gradient)?;
+            }
+        }
+        let local = tape.manager().track_rows("partial-gradient", local)?;
+        let collective = graph.complete(transfer)?;
+        let mut local = local.take()?;
+        graph.pushed(collective.as_ref(), &layout, &mut |rows, parts| {
+            add_rows(&parts[0], rows, &mut local)
+        })?;
+        if targets[0].is_some() {
+            let gradient = tape.manager().track_rows("gradient", local)?;
+            tape.add_grad(targets[0].as_ref(), gradient)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,70 @@
+//! Some rows of a value.
+
+use std::rc::Rc;
+
+use tch::Tensor;
+
+use super::aggregate::add_rows;
+use crate::engine::spill::{Pointer, PointerTensor};
+use crate::engine::tape::graphs::graph::Graph;
+use crate::engine::tape::record::{Adjoint, Tape};
+use crate::engine::tape::var::{Target, Var};
+use crate::engine::tensor;
+use crate::engine::tensor::with_element;
+use crate::error::Result;
+use crate::kernels::gather_rows;
+
+impl Tape<'_> {
+    /// The rows of `x` (`[num_sources, width]`) that belong to the destinations, `[num_destinations, width]`: `x` itself
+    /// where the two are the same nodes.
+    pub fn destinations(&mut self, graph: &dyn Graph, x: &Var) -> Result<Var> {
+        match graph.destination_rows() {
+            Some(rows) => self.rows(x, rows),
+            None => Ok(x.clone()),
+        }
+    }
+
+    /// Some rows of `x`, ascending. They are picked again rather than stored.
+    pub fn rows(&mut self, x: &Var, rows: &Pointer<Vec<u32>>) -> Result<Var> {
+        let layout = ([rows.len() as i64, x.width()], x.kind());
+        let recipe = {
+            let (x, rows) = (x.value(), rows.clone());
+            Rc::new(move || gather(&*x.pin_held()?, &rows.pin()?))
+        };
+        let value = self.manager().track_recipe("rows", (&layout.0, layout.1), None, recipe);
+        if x.is_constant() {
+            // As `destinations` gives it to a rank whose sources are its destinations: all ranks remember the same aggregates.
+            return Ok(self.constant(&value));
+        }
+        let y = self.var(value, x.needs_grad());
+        if let Some(x) = x.target() {
+            self.record(&y, RowsAdjoint { x, rows: rows.clone() });
+        }
+        Ok(y)
+    }
+}
+
+/// The given rows of `x`.
+pub(in crate::engine::tape) fn gather(x: &Tensor, rows: &[u32]) -> Result<Tensor> {
+    let width = x.size()[1];
+    let mut y = tensor::empty(&[rows.len() as i64, width], x.kind())?;
+    with_element!(x.kind(), T => {
+        gather_rows(tensor::slice::<T>(x), width as usize, rows, tensor::slice_mut::<T>(&mut y));
+        Ok(y)
+    })
+}
+
+struct RowsAdjoint {
+    x: Target,
+    rows: Pointer<Vec<u32>>,
+}
+
+/// The gradient of the rows goes back to their places.
+impl Adjoint for RowsAdjoint {
+    fn adjoint(self: Box<Self>, tape: &mut Tape<'_>, gradient: PointerTensor) -> Result<()> {
+        let mut gx = tensor::zeros(&self.x.size, gradient.kind())?;
+        add_rows(&*gradient.pin_held()?, &self.rows.pin()?, &mut gx)?;
+        let gx = tape.manager().track_rows("gradient", gx)?;
+        tape.add_grad(Some(&self.x), gx)
+    }
+}

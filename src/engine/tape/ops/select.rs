@@ -1,0 +1,141 @@
+//! Aggregation by maximum or minimum.
+
+use tch::{Kind, Tensor};
+
+use super::aggregate::{Aggregation, Reduce, add_pushed};
+use crate::engine::spill::{PointerTensor, ShardPointer};
+use crate::engine::tape::graphs::graph::Graph;
+use crate::engine::tape::record::{Adjoint, Tape};
+use crate::engine::tape::var::{Target, Var};
+use crate::engine::tensor;
+use crate::engine::tensor::with_real;
+use crate::error::{Error, Result};
+use crate::kernels::{NO_SOURCE, Selection, select, select_adjoint};
+
+impl<'a> Tape<'a> {
+    /// y[v, j] = the largest (smallest) x[u, j] over the in-edges u -> v, 0 without any. The gradient goes to one edge,
+    /// the first of the winning value.
+    pub(in crate::engine::tape) fn aggregate_select(
+        &mut self,
+        graph: &'a dyn Graph,
+        x: Var,
+        how: &Aggregation,
+    ) -> Result<Var> {
+        if how.weighted || how.scale.is_some() || how.onto.is_some() || how.bias.is_some() {
+            let problem = "edge weights, scales and sums do not combine with a maximum or minimum";
+            return Err(Error::config("aggregator", problem));
+        }
+        let selection = match how.reduce {
+            Reduce::Min => Selection::Min,
+            _ => Selection::Max,
+        };
+        let (target, kind) = (x.target(), x.kind());
+        let width = x.width() as usize;
+        let size = [graph.num_destinations() as i64, x.width()];
+        let mut state = Selected::new(selection, &size, kind)?;
+        let transfer = {
+            let rows = x.pin()?;
+            state.take_from(graph.local_shard(), &rows)?;
+            graph.pull(&[&rows], false)?
+        };
+        drop(x);
+        let Selected { value, source, base, .. } = state;
+        let value = self.manager().track_rows("partial-maximum", value)?;
+        let source = self.manager().track("partial-source", source);
+        let collective = graph.complete(transfer)?;
+        let mut state = Selected { selection, value: value.take()?, source: source.take()?, base };
+        graph.pulled(collective.as_ref(), &[(width, kind)], &mut |shard, parts| {
+            state.take_from(shard, &parts[0])
+        })?;
+        let value = self.manager().track_rows("maximum", state.value)?;
+        let y = self.var(value, target.is_some());
+        if let Some(x) = target {
+            let source = self.manager().track("source", state.source);
+            self.record(&y, SelectAdjoint { graph, x, source });
+        }
+        Ok(y)
+    }
+}
+
+/// The winning value of each element so far, and the number of the source it came from: sources are counted through
+/// the own shard and then the shards of the other ranks in order.
+struct Selected {
+    selection: Selection,
+    value: Tensor,
+    source: Tensor,
+    base: u32,
+}
+
+impl Selected {
+    fn new(selection: Selection, size: &[i64], kind: Kind) -> Result<Self> {
+        let mut source = tensor::empty(size, Kind::Int)?;
+        sources_mut(&mut source).fill(NO_SOURCE);
+        Ok(Selected { selection, value: tensor::zeros(size, kind)?, source, base: 0 })
+    }
+
+    fn take_from(&mut self, shard: &ShardPointer, x: &Tensor) -> Result<()> {
+        let layout = (x.size()[1] as usize, self.base);
+        let edges = shard.by_dst()?;
+        with_real!(x.kind(), T => {
+            let value = tensor::slice_mut::<T>(&mut self.value);
+            let source = sources_mut(&mut self.source);
+            select(&edges.ends, self.selection, tensor::slice::<T>(x), layout, value, source);
+            Ok(())
+        })?;
+        self.base = next_base(self.base, shard)?;
+        Ok(())
+    }
+}
+
+fn next_base(base: u32, shard: &ShardPointer) -> Result<u32> {
+    u32::try_from(shard.num_sources())
+        .ok()
+        .and_then(|columns| base.checked_add(columns))
+        .filter(|base| *base != NO_SOURCE)
+        .ok_or_else(|| Error::Internal("more than 2^32 sources of one partition".to_owned()))
+}
+
+/// libtorch has no full set of operations on uint32; the bits are kept in an int32 tensor.
+fn sources_mut(source: &mut Tensor) -> &mut [u32] {
+    bytemuck::cast_slice_mut(tensor::slice_mut::<i32>(source))
+}
+
+struct SelectAdjoint<'a> {
+    graph: &'a dyn Graph,
+    x: Target,
+    source: PointerTensor,
+}
+
+impl Adjoint for SelectAdjoint<'_> {
+    fn adjoint(self: Box<Self>, tape: &mut Tape<'_>, gradient: PointerTensor) -> Result<()> {
+        let SelectAdjoint { graph, x, source } = *self;
+        let (width, kind) = (gradient.size()[1], gradient.kind());
+        let (transfer, partial) = {
+            let (gy, source) = (gradient.pin()?, source.pin()?);
+            let source: &[u32] = bytemuck::cast_slice(tensor::slice::<i32>(&source));
+            let mut base = 0;
+            let mut gradient_of = |shard: &ShardPointer| -> Result<Tensor> {
+                let mut gx = tensor::zeros(&[shard.num_sources() as i64, width], kind)?;
+                let layout = (width as usize, base);
+                let edges = shard.by_src()?;
+                with_real!(kind, T => {
+                    let gx = tensor::slice_mut::<T>(&mut gx);
+                    select_adjoint(&edges.ends, source, tensor::slice::<T>(&gy), layout, gx);
+                    Ok(())
+                })?;
+                base = next_base(base, shard)?;
+                Ok(gx)
+            };
+            // In the order of the forward pass: the own shard first.
+            let partial = gradient_of(graph.local_shard())?;
+            (graph.push(None, &mut |shard, _| Ok(vec![gradient_of(shard)?]))?, partial)
+        };
+        drop((gradient, source));
+        let partial = tape.manager().track_rows("partial-gradient", partial)?;
+        let collective = graph.complete(transfer)?;
+        let mut gx = partial.take()?;
+        add_pushed(graph, collective.as_ref(), gx.kind(), &mut gx)?;
+        let gx = tape.manager().track_rows("gradient", gx)?;
+        tape.add_grad(Some(&x), gx)
+    }
+}

@@ -1,0 +1,105 @@
+//! Aggregation apart for each type of edge.
+
+use tch::Tensor;
+
+use super::aggregate::add_pushed;
+use crate::engine::spill::{PointerTensor, ShardPointer};
+use crate::engine::tape::graphs::graph::Graph;
+use crate::engine::tape::record::{Adjoint, Tape};
+use crate::engine::tape::var::{Target, Var};
+use crate::engine::tensor;
+use crate::engine::tensor::with_real;
+use crate::error::{Error, Result};
+use crate::graph::SortedEdges;
+use crate::kernels::{typed_sum, typed_sum_adjoint};
+
+impl<'a> Tape<'a> {
+    /// For each destination and each of `num_types` edge types the sum of `x` (`[num_sources, width]`) over in-edges of
+    /// that type, side by side: `[num_destinations, num_types * width]`. One collective.
+    ///
+    /// # Errors
+    /// If the graph has been loaded without edge types.
+    pub fn aggregate_typed(
+        &mut self,
+        graph: &'a dyn Graph,
+        x: Var,
+        num_types: usize,
+    ) -> Result<Var> {
+        let (target, kind, width) = (x.target(), x.kind(), x.width() as usize);
+        let shape = [graph.num_destinations() as i64, (num_types * width) as i64];
+        let mut sums = tensor::zeros(&shape, kind)?;
+        let add = |shard: &ShardPointer, x: &Tensor, y: &mut Tensor| -> Result<()> {
+            let edges = shard.by_dst()?;
+            let Some(types) = edge_types(&edges)? else { return Ok(()) };
+            with_real!(kind, T => {
+                let (x, y) = (tensor::slice::<T>(x), tensor::slice_mut::<T>(y));
+                typed_sum(&edges.ends, types, (num_types, width), x, y);
+                Ok(())
+            })
+        };
+        let transfer = {
+            let rows = x.pin()?;
+            add(graph.local_shard(), &rows, &mut sums)?;
+            graph.pull(&[&rows], false)?
+        };
+        drop(x);
+        let partial = self.manager().track_rows("partial-sum", sums)?;
+        let collective = graph.complete(transfer)?;
+        let mut sums = partial.take()?;
+        graph.pulled(collective.as_ref(), &[(width, kind)], &mut |shard, parts| {
+            add(shard, &parts[0], &mut sums)
+        })?;
+        let value = self.manager().track_rows("aggregate", sums)?;
+        let y = self.var(value, target.is_some());
+        if let Some(x) = target {
+            self.record(&y, TypedAdjoint { graph, x, num_types });
+        }
+        Ok(y)
+    }
+}
+
+struct TypedAdjoint<'a> {
+    graph: &'a dyn Graph,
+    x: Target,
+    num_types: usize,
+}
+
+impl Adjoint for TypedAdjoint<'_> {
+    fn adjoint(self: Box<Self>, tape: &mut Tape<'_>, gradient: PointerTensor) -> Result<()> {
+        let TypedAdjoint { graph, x, num_types } = *self;
+        let (width, kind) = (x.size[1], gradient.kind());
+        let (transfer, partial) = {
+            let gy = gradient.pin()?;
+            let gradient_of = |shard: &ShardPointer| -> Result<Tensor> {
+                let mut gx = tensor::zeros(&[shard.num_sources() as i64, width], kind)?;
+                let edges = shard.by_src()?;
+                let Some(types) = edge_types(&edges)? else { return Ok(gx) };
+                let sizes = (num_types, width as usize);
+                with_real!(kind, T => {
+                    let (gy, gx) = (tensor::slice::<T>(&gy), tensor::slice_mut::<T>(&mut gx));
+                    typed_sum_adjoint(&edges.ends, types, sizes, gy, gx);
+                    Ok(())
+                })?;
+                Ok(gx)
+            };
+            let transfer = graph.push(None, &mut |shard, _| Ok(vec![gradient_of(shard)?]))?;
+            (transfer, gradient_of(graph.local_shard())?)
+        };
+        drop(gradient);
+        let partial = tape.manager().track_rows("partial-gradient", partial)?;
+        let collective = graph.complete(transfer)?;
+        let mut gx = partial.take()?;
+        add_pushed(graph, collective.as_ref(), gx.kind(), &mut gx)?;
+        let gx = tape.manager().track_rows("gradient", gx)?;
+        tape.add_grad(Some(&x), gx)
+    }
+}
+
+/// The types of edges; `None` if there are no edges.
+fn edge_types(edges: &SortedEdges) -> Result<Option<&[u16]>> {
+    if edges.ends.num_entries() == 0 {
+        return Ok(None);
+    }
+    let missing = || Error::config("edge types", "the model uses edge types, but none are loaded");
+    edges.types.as_deref().ok_or_else(missing).map(Some)
+}

@@ -1,0 +1,293 @@
+//! A model's parameters, in one flat tensor.
+//!
+//! One tensor makes an optimizer step a handful of operations, `gather_grads` one collective, and spilling one file.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use tch::{Kind, Tensor};
+
+use super::record::Gradients;
+use crate::engine::spill::{PartitionDataManager, PointerTensor};
+use crate::engine::tensor;
+use crate::error::{Error, Result};
+
+/// Parameters begin at multiples of this many elements, so that each is aligned like a tensor of its own.
+const ALIGNMENT: usize = 16;
+
+/// A handle on one parameter of a [`ParameterSet`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Parameter(usize);
+
+/// A handle on one buffer of a [`ParameterSet`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Buffer(usize);
+
+/// How a parameter's start values are drawn.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Init {
+    /// All 0.
+    Zeros,
+    /// All this.
+    Constant(f64),
+    /// Uniform in ±gain·√(6 / (fan_in + fan_out)) (Glorot and Bengio 2010), as `torch.nn.init.xavier_uniform_`.
+    XavierUniform {
+        /// 1, or √2 before a ReLU.
+        gain: f64,
+    },
+    /// Normal with deviation gain·√(2 / (fan_in + fan_out)), as `torch.nn.init.xavier_normal_`.
+    XavierNormal {
+        /// 1, or √2 before a ReLU.
+        gain: f64,
+    },
+    /// Uniform in ±bound.
+    Uniform {
+        /// The largest absolute value.
+        bound: f64,
+    },
+}
+
+/// A parameter or a buffer in a [`ParameterSet`].
+#[derive(Debug, Clone)]
+pub struct Entry {
+    /// Its state-dict key.
+    pub name: String,
+    /// Its shape.
+    pub shape: Vec<i64>,
+    /// Whether a state dict holds it as `int64`: a number of steps.
+    pub is_count: bool,
+    offset: usize,
+}
+
+impl Entry {
+    fn numel(&self) -> usize {
+        self.shape.iter().product::<i64>() as usize
+    }
+}
+
+/// Collects a model's parameters while its layers are made.
+pub struct ParameterBuilder {
+    prefix: String,
+    parameters: Vec<Entry>,
+    values: Vec<f64>,
+    /// With the value that each starts with.
+    buffers: Vec<(Entry, f64)>,
+    rng: ChaCha8Rng,
+}
+
+impl ParameterBuilder {
+    /// Start values are drawn from a generator with this seed, in the order in which parameters are added.
+    pub fn new(seed: u64) -> Self {
+        ParameterBuilder {
+            prefix: String::new(),
+            parameters: Vec::new(),
+            values: Vec::new(),
+            buffers: Vec::new(),
+            rng: ChaCha8Rng::seed_from_u64(seed),
+        }
+    }
+
+    /// Makes part of a model whose parameters are named `prefix.name`, as in a PyTorch state dict.
+    pub fn scope<T>(&mut self, prefix: &str, make: impl FnOnce(&mut Self) -> T) -> T {
+        let outer = self.prefix.clone();
+        self.prefix = format!("{outer}{prefix}.");
+        let made = make(self);
+        self.prefix = outer;
+        made
+    }
+
+    /// Adds a parameter. Of a matrix, the two sides are fan-in and fan-out; with more dimensions, the first two times the
+    /// product of the others, as in PyTorch.
+    pub fn add(&mut self, name: &str, shape: &[i64], init: Init) -> Parameter {
+        let offset = self.values.len().next_multiple_of(ALIGNMENT);
+        let entry = Entry { offset, ..self.entry(name, shape) };
+        let receptive: i64 = shape.iter().skip(2).product();
+        let fans = (shape.iter().take(2).sum::<i64>() * receptive) as f64;
+        self.values.resize(offset, 0.0);
+        let count = entry.numel();
+        match init {
+            Init::Zeros => self.values.resize(offset + count, 0.0),
+            Init::Constant(value) => self.values.resize(offset + count, value),
+            Init::Uniform { bound } => self.draw(count, |unit| bound * (2.0 * unit() - 1.0)),
+            Init::XavierUniform { gain } => {
+                let bound = gain * (6.0 / fans).sqrt();
+                self.draw(count, |unit| bound * (2.0 * unit() - 1.0));
+            }
+            Init::XavierNormal { gain } => {
+                let deviation = gain * (2.0 / fans).sqrt();
+                // Box and Muller's transform; 1 - unit is never 0.
+                self.draw(count, |unit| {
+                    let radius = (-2.0 * (1.0 - unit()).ln()).sqrt();
+                    deviation * radius * (std::f64::consts::TAU * unit()).cos()
+                });
+            }
+        }
+        self.parameters.push(entry);
+        Parameter(self.parameters.len() - 1)
+    }
+
+    /// Adds a value that is not trained, such as a running mean. It starts as `value` everywhere.
+    pub fn add_buffer(&mut self, name: &str, shape: &[i64], value: f64) -> Buffer {
+        let entry = self.entry(name, shape);
+        self.buffers.push((entry, value));
+        Buffer(self.buffers.len() - 1)
+    }
+
+    /// Adds a number of steps, 0 at the start, as a buffer.
+    pub fn add_count(&mut self, name: &str) -> Buffer {
+        let entry = Entry { is_count: true, ..self.entry(name, &[]) };
+        self.buffers.push((entry, 0.0));
+        Buffer(self.buffers.len() - 1)
+    }
+
+    fn entry(&self, name: &str, shape: &[i64]) -> Entry {
+        let name = format!("{}{name}", self.prefix);
+        Entry { name, shape: shape.to_vec(), is_count: false, offset: 0 }
+    }
+
+    fn draw(&mut self, count: usize, draw: impl Fn(&mut dyn FnMut() -> f64) -> f64) {
+        // 53 random bits make a double in [0, 1).
+        let mut unit = || (self.rng.next_u64() >> 11) as f64 * 2f64.powi(-53);
+        self.values.extend((0..count).map(|_| draw(&mut unit)));
+    }
+
+    /// Ends the collection; values are rounded to `kind`.
+    pub fn finish(self, manager: &Rc<PartitionDataManager>, kind: Kind) -> Result<ParameterSet> {
+        let ParameterBuilder { parameters, mut values, buffers, .. } = self;
+        let trained = values.len();
+        let buffers = buffers.into_iter().map(|(entry, value)| {
+            let offset = values.len().next_multiple_of(ALIGNMENT);
+            values.resize(offset, 0.0);
+            values.resize(offset + entry.numel(), value);
+            Entry { offset, ..entry }
+        });
+        let buffers = buffers.collect();
+        let flat = Tensor::f_from_slice(&values)?.f_to_kind(kind)?;
+        let flat = RefCell::new(manager.track("parameters", flat));
+        Ok(ParameterSet { parameters, buffers, trained, manager: manager.clone(), flat })
+    }
+}
+
+/// All parameters of a model, and its buffers: what belongs to its state and is not trained.
+pub struct ParameterSet {
+    parameters: Vec<Entry>,
+    buffers: Vec<Entry>,
+    /// Elements of the flat tensor that belong to parameters; behind them lie the buffers.
+    trained: usize,
+    manager: Rc<PartitionDataManager>,
+    flat: RefCell<PointerTensor>,
+}
+
+impl ParameterSet {
+    /// A set of one parameter with this value.
+    pub fn single(
+        manager: &Rc<PartitionDataManager>,
+        name: &str,
+        value: &Tensor,
+    ) -> Result<(Self, Parameter)> {
+        let entry =
+            Entry { name: name.to_owned(), shape: value.size(), is_count: false, offset: 0 };
+        let trained = entry.numel();
+        let flat = RefCell::new(manager.track("parameters", value.f_view([-1])?));
+        let (parameters, manager) = (vec![entry], manager.clone());
+        Ok((ParameterSet { parameters, buffers: Vec::new(), trained, manager, flat }, Parameter(0)))
+    }
+
+    /// All parameters, in the order in which they were added.
+    pub fn iter(&self) -> impl Iterator<Item = Parameter> + use<> {
+        (0..self.parameters.len()).map(Parameter)
+    }
+
+    /// The state-dict key of a parameter.
+    pub fn name(&self, parameter: Parameter) -> &str {
+        &self.parameters[parameter.0].name
+    }
+
+    /// The shape of a parameter.
+    pub fn shape(&self, parameter: Parameter) -> &[i64] {
+        &self.parameters[parameter.0].shape
+    }
+
+    /// The element type of all parameters.
+    pub fn kind(&self) -> Kind {
+        self.flat.borrow().kind()
+    }
+
+    /// The value of a parameter. It shares memory with the whole set: drop it before the next collective.
+    pub fn value(&self, parameter: Parameter) -> Result<Tensor> {
+        let flat = self.flat.borrow().pin()?;
+        self.view(&flat, parameter)
+    }
+
+    /// Everything a state dict holds: parameters, then buffers.
+    pub fn state(&self) -> impl Iterator<Item = &Entry> {
+        self.parameters.iter().chain(&self.buffers)
+    }
+
+    /// The value of a buffer; a copy.
+    pub fn buffer(&self, buffer: Buffer) -> Result<Tensor> {
+        let flat = self.flat.borrow().pin()?;
+        tensor::copy(&self.part(&flat, &self.buffers[buffer.0])?)
+    }
+
+    /// Replaces the values of some buffers.
+    pub fn set_buffers(&self, values: &[(Buffer, Tensor)]) -> Result<()> {
+        let flat = tensor::copy(&*self.flat().pin()?)?;
+        for (buffer, value) in values {
+            self.part(&flat, &self.buffers[buffer.0])?.f_copy_(value)?;
+        }
+        self.set_flat(flat)
+    }
+
+    /// All values as one vector, with unused elements between parameters, and buffers at the end. An optimizer works on
+    /// this.
+    pub fn flat(&self) -> PointerTensor {
+        self.flat.borrow().clone()
+    }
+
+    /// Replaces the values of parameters by those of a flat tensor, and leaves buffers as they are. The tensor must be
+    /// the only handle on its memory.
+    pub fn set_trained(&self, flat: Tensor) -> Result<()> {
+        let trained = self.trained as i64;
+        let buffers = flat.size()[0] - trained;
+        if buffers > 0 {
+            let old = self.flat.borrow().pin()?;
+            flat.f_narrow(0, trained, buffers)?.f_copy_(&old.f_narrow(0, trained, buffers)?)?;
+        }
+        self.set_flat(flat)
+    }
+
+    /// Replaces all values.
+    pub fn set_flat(&self, flat: Tensor) -> Result<()> {
+        if flat.size() != self.flat.borrow().size() {
+            return Err(Error::Internal("parameters of another layout".to_owned()));
+        }
+        *self.flat.borrow_mut() = self.manager.track("parameters", flat);
+        Ok(())
+    }
+
+    /// Gradients laid out as [`flat`](ParameterSet::flat); 0 where a parameter has none, and of buffers.
+    pub fn flat_gradients(&self, gradients: &Gradients) -> Result<Tensor> {
+        let flat = self.flat.borrow();
+        let all = tensor::zeros(flat.size(), flat.kind())?;
+        for parameter in self.iter() {
+            if let Some(gradient) = gradients.get(parameter) {
+                self.view(&all, parameter)?.f_copy_(&*gradient.pin()?)?;
+            }
+        }
+        Ok(all)
+    }
+
+    /// The part of a flat tensor that belongs to a parameter, in its shape. Shares memory.
+    pub fn view(&self, flat: &Tensor, parameter: Parameter) -> Result<Tensor> {
+        self.part(flat, &self.parameters[parameter.0])
+    }
+
+    /// The part of a flat tensor that belongs to a parameter or buffer, in its shape. Shares memory.
+    pub fn part(&self, flat: &Tensor, entry: &Entry) -> Result<Tensor> {
+        let part = flat.f_narrow(0, entry.offset as i64, entry.numel() as i64)?;
+        Ok(part.f_view(entry.shape.as_slice())?)
+    }
+}

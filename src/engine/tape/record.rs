@@ -1,0 +1,266 @@
+//! The tape itself: operations in the order they were made, and the backward pass over them.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use serde::{Deserialize, Serialize};
+use tch::Tensor;
+
+use super::constants::Constants;
+use super::letting_go::LettingGo;
+use super::parameters::{Parameter, ParameterSet};
+use super::var::{Target, Var};
+use crate::engine::spill::{Hold, PartitionDataManager, PointerTensor};
+use crate::engine::tensor;
+use crate::engine::turns::Phase;
+use crate::error::{Error, Result};
+use crate::kernels::DropoutKey;
+
+/// What happens to the inside of a segment between its forward and its backward pass.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Policy {
+    /// It is computed again, and so is its output wherever that is needed. Nothing but inputs is kept.
+    #[default]
+    Rematerialise,
+    /// libtorch's local graph is kept in memory, also through pauses (SAR's `disable_sr`).
+    Retain,
+}
+
+/// The backward half of an operation.
+pub(super) trait Adjoint {
+    /// Takes the gradient of the operation's output and adds those of its inputs and parameters to the tape.
+    fn adjoint(self: Box<Self>, tape: &mut Tape<'_>, gy: PointerTensor) -> Result<()>;
+}
+
+struct Entry<'a> {
+    output: usize,
+    layer: u32,
+    operation: Box<dyn Adjoint + 'a>,
+}
+
+/// The record of one forward pass.
+pub struct Tape<'a> {
+    manager: &'a Rc<PartitionDataManager>,
+    parameters: &'a Rc<ParameterSet>,
+    policy: Policy,
+    /// Seed and epoch of dropout; `None` in an evaluation: nothing is recorded and nothing is dropped.
+    training: Option<DropoutKey>,
+    entries: Vec<Entry<'a>>,
+    values: usize,
+    layer: u32,
+    /// Of a layer with a part per relation: which part, from 1; else 0.
+    relation: u32,
+    grads: HashMap<usize, PointerTensor>,
+    parameter_grads: HashMap<Parameter, PointerTensor>,
+    /// Where aggregates of constants are kept, and how many of them this pass has come by.
+    pub(super) constants: Option<(&'a Constants, usize)>,
+    pub(super) letting_go: LettingGo,
+}
+
+impl<'a> Tape<'a> {
+    /// A tape for a training step: operations are recorded, dropout is drawn for (`seed`, `epoch`).
+    pub fn training(
+        manager: &'a Rc<PartitionDataManager>,
+        parameters: &'a Rc<ParameterSet>,
+        policy: Policy,
+        (seed, epoch): (u64, u32),
+    ) -> Self {
+        let key = DropoutKey { seed, epoch, layer: 0 };
+        Tape { training: Some(key), policy, ..Tape::evaluation(manager, parameters) }
+    }
+
+    /// A tape for a forward pass alone: nothing is recorded, dropout does nothing.
+    pub fn evaluation(
+        manager: &'a Rc<PartitionDataManager>,
+        parameters: &'a Rc<ParameterSet>,
+    ) -> Self {
+        Tape {
+            manager,
+            parameters,
+            policy: Policy::Rematerialise,
+            training: None,
+            entries: Vec::new(),
+            values: 0,
+            layer: 0,
+            relation: 0,
+            grads: HashMap::new(),
+            parameter_grads: HashMap::new(),
+            constants: None,
+            letting_go: LettingGo::default(),
+        }
+    }
+
+    /// A value that is the same in all passes: the features of a graph that is trained on as a whole. One row per node.
+    pub fn constant(&mut self, value: &PointerTensor) -> Var {
+        self.values += 1;
+        Var::constant(self.values, value.clone(), self.hold(value))
+    }
+
+    /// A value that no gradient has to reach: features of a batch, degrees. One row per node.
+    pub fn input(&mut self, value: &PointerTensor) -> Var {
+        self.var(value.clone(), false)
+    }
+
+    /// An input that is learned, though it is no parameter of the model: rows of an embedding. [`Gradients::input`] has its
+    /// gradient.
+    pub fn trainable_input(&mut self, value: &PointerTensor) -> Var {
+        self.var(value.clone(), true)
+    }
+
+    /// A parameter of a set of its own, as an input with one row per node; [`Gradients::input`] has its gradient.
+    pub fn learned_input(&mut self, set: &Rc<ParameterSet>, parameter: Parameter) -> Var {
+        let (shape, kind) = (set.shape(parameter).to_vec(), set.kind());
+        let recipe = {
+            let set = set.clone();
+            Rc::new(move || tensor::copy(&set.value(parameter)?))
+        };
+        let value = self.manager.track_recipe("learned-input", (&shape, kind), None, recipe);
+        self.trainable_input(&value)
+    }
+
+    /// Says which layer (from 0) the following operations belong to. Messages name it, and dropout tells layers apart
+    /// by it.
+    pub fn enter_layer(&mut self, layer: usize) {
+        self.layer = layer as u32;
+        self.relation = 0;
+        self.manager.set_phase(Phase::Forward(self.layer));
+    }
+
+    /// Says which relation (from 0) of the layer the following operations belong to, if to one: dropout tells relations apart
+    /// by it.
+    pub fn enter_relation(&mut self, relation: Option<usize>) {
+        self.relation = relation.map_or(0, |relation| relation as u32 + 1);
+    }
+
+    /// Plays the tape backwards from `gradient`, the derivative of the loss with respect to `output`.
+    pub fn backward(mut self, output: Var, gradient: Tensor) -> Result<Gradients> {
+        let last_pause = self.letting_go.end(self.entries.len(), self.manager.lock().turns());
+        if let Some((constants, _)) = self.constants {
+            constants.last_pause.set(Some(last_pause));
+        }
+        let gradient = self.manager.track_rows("gradient", gradient)?;
+        self.add_grad(output.target().as_ref(), gradient)?;
+        drop(output);
+        while let Some(Entry { output, layer, operation }) = self.entries.pop() {
+            if let Some(gy) = self.grads.remove(&output) {
+                self.manager.set_phase(Phase::Backward(layer));
+                operation.adjoint(&mut self, gy)?;
+            }
+        }
+        Ok(Gradients { by_parameter: self.parameter_grads, by_input: self.grads })
+    }
+
+    pub(super) fn manager(&self) -> &'a Rc<PartitionDataManager> {
+        self.manager
+    }
+
+    pub(super) fn parameters(&self) -> &'a Rc<ParameterSet> {
+        self.parameters
+    }
+
+    pub(super) fn dropout_key(&self) -> Option<DropoutKey> {
+        self.training.map(|key| DropoutKey { layer: self.layer | self.relation << 16, ..key })
+    }
+
+    /// Whether there will be a backward pass.
+    pub(super) fn records(&self) -> bool {
+        self.training.is_some()
+    }
+
+    pub(super) fn retains(&self) -> bool {
+        self.training.is_some() && self.policy == Policy::Retain
+    }
+
+    /// A new value of this tape.
+    pub(super) fn var(&mut self, value: PointerTensor, needs_grad: bool) -> Var {
+        self.values += 1;
+        let hold = self.hold(&value);
+        Var::new(self.values, needs_grad && self.training.is_some(), value, hold)
+    }
+
+    fn hold(&self, value: &PointerTensor) -> Hold {
+        Hold::new(self.manager, value, self.letting_go.now())
+    }
+
+    /// Records how the gradient of `output` is passed on; not done for values that need none.
+    pub(super) fn record(&mut self, output: &Var, operation: impl Adjoint + 'a) {
+        if let Some(output) = output.target() {
+            let operation = Box::new(operation);
+            self.letting_go.record(self.entries.len(), self.manager.lock().turns());
+            self.entries.push(Entry { output: output.id, layer: self.layer, operation });
+        }
+    }
+
+    /// Adds to the gradient of a value, if it needs one.
+    pub(super) fn add_grad(&mut self, to: Option<&Target>, gradient: PointerTensor) -> Result<()> {
+        let Some(Target { id, size }) = to else { return Ok(()) };
+        if gradient.size() != size {
+            let got = gradient.size();
+            return Err(Error::Internal(format!("a gradient {got:?} of a value {size:?}")));
+        }
+        let old = self.grads.remove(id);
+        let sum = self.sum(old, gradient)?;
+        self.grads.insert(*id, sum);
+        Ok(())
+    }
+
+    /// The gradient of a value so far, for one that adds to it in place.
+    pub(super) fn take_grad(&mut self, of: &Target) -> Option<PointerTensor> {
+        self.grads.remove(&of.id)
+    }
+
+    /// Adds to the gradient of a parameter.
+    pub(super) fn add_parameter_grad(
+        &mut self,
+        parameter: Parameter,
+        gradient: Tensor,
+    ) -> Result<()> {
+        let gradient = self.manager.track("parameter-gradient", gradient);
+        let old = self.parameter_grads.remove(&parameter);
+        let sum = self.sum(old, gradient)?;
+        self.parameter_grads.insert(parameter, sum);
+        Ok(())
+    }
+
+    fn sum(&self, old: Option<PointerTensor>, new: PointerTensor) -> Result<PointerTensor> {
+        match old {
+            None => Ok(new),
+            Some(old) => {
+                let mut sum = in_place(old, false)?;
+                tensor::add(&mut sum, &*new.pin()?)?;
+                self.manager.track_rows("gradient", sum)
+            }
+        }
+    }
+}
+
+/// A gradient for a change in place: itself if nobody else has a handle on it, else a copy; as it is held, or wide.
+pub(super) fn in_place(gradient: PointerTensor, as_held: bool) -> Result<Tensor> {
+    match (gradient.is_unique(), as_held) {
+        (true, true) => gradient.take_held(),
+        (true, false) => gradient.take(),
+        (false, true) => tensor::copy(&*gradient.pin_held()?),
+        (false, false) => tensor::copy(&*gradient.pin()?),
+    }
+}
+
+/// The gradients of a step, by parameter. Parameters that the loss does not depend on have none.
+pub struct Gradients {
+    by_parameter: HashMap<Parameter, PointerTensor>,
+    /// Of values that nothing computed.
+    by_input: HashMap<usize, PointerTensor>,
+}
+
+impl Gradients {
+    /// The gradient of one parameter, in its shape.
+    pub fn get(&self, parameter: Parameter) -> Option<&PointerTensor> {
+        self.by_parameter.get(&parameter)
+    }
+
+    /// The gradient of a [trainable](Tape::trainable_input) or [learned](Tape::learned_input) input of the tape, in its
+    /// shape. `None` if the loss does not depend on it.
+    pub fn input(&self, input: &Var) -> Option<&PointerTensor> {
+        self.by_input.get(&input.target()?.id)
+    }
+}

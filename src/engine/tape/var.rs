@@ -1,0 +1,141 @@
+//! A value on the tape.
+
+use std::rc::Rc;
+
+use tch::{Kind, Tensor};
+
+use crate::engine::spill::{Hold, Lent, PartitionDataManager, Pinned, PointerTensor};
+use crate::engine::tensor;
+use crate::error::Result;
+
+/// A handle on a value of the forward pass: a matrix with one row per node.
+///
+/// Clones are cheap and share the value. A value is freed, in memory and on disk, when the model has dropped its handles
+/// and no adjoint needs it; so a model that moves its handles into the next operation keeps nothing too long. A value that only
+/// adjoints need may leave memory at once.
+#[derive(Clone)]
+pub struct Var(Rc<Node>);
+
+struct Node {
+    id: usize,
+    needs_grad: bool,
+    constant: bool,
+    value: PointerTensor,
+    /// Goes behind the value: what nobody else has a handle on is not let go of, it is gone.
+    _hold: Hold,
+}
+
+/// A value as adjoints and recipes have it: it does not count as one that the model works with.
+#[derive(Clone)]
+pub(super) struct Saved {
+    pub(super) value: PointerTensor,
+    /// Where its gradient goes, if it needs one.
+    pub(super) target: Option<Target>,
+}
+
+impl Saved {
+    /// The value for a recipe, as it is held. If it depends on a parameter, it is computed, not read as features are.
+    pub(super) fn lend(&self, manager: &Rc<PartitionDataManager>) -> Result<Lent> {
+        Lent::new(manager, &self.value, self.target.is_some())
+    }
+}
+
+/// The address of a value's gradient.
+#[derive(Debug, Clone)]
+pub(super) struct Target {
+    pub(super) id: usize,
+    pub(super) size: Vec<i64>,
+}
+
+impl Var {
+    pub(super) fn new(id: usize, needs_grad: bool, value: PointerTensor, hold: Hold) -> Self {
+        Var(Rc::new(Node { id, needs_grad, constant: false, value, _hold: hold }))
+    }
+
+    pub(super) fn constant(id: usize, value: PointerTensor, hold: Hold) -> Self {
+        Var(Rc::new(Node { id, needs_grad: false, constant: true, value, _hold: hold }))
+    }
+
+    /// Where a gradient of this value goes; `None` if it needs none. Does not keep the value.
+    pub(super) fn target(&self) -> Option<Target> {
+        let Node { id, needs_grad, value, .. } = &*self.0;
+        needs_grad.then(|| Target { id: *id, size: value.size().to_vec() })
+    }
+
+    /// The value for an adjoint or a recipe.
+    pub(super) fn saved(&self) -> Saved {
+        Saved { value: self.value(), target: self.target() }
+    }
+
+    /// Whether this is the only handle on a value that has to be written before it can leave memory: it may be changed in place,
+    /// and what comes of it kept instead.
+    pub(super) fn is_spare(&self) -> bool {
+        let value = &self.0.value;
+        Rc::strong_count(&self.0) == 1 && value.is_unique() && value.is_unwritten()
+    }
+
+    /// Whether both are handles on one value.
+    pub fn is(&self, other: &Var) -> bool {
+        Rc::ptr_eq(&self.0, &other.0)
+    }
+
+    /// Whether a gradient has to reach this value: it depends on a parameter.
+    pub fn needs_grad(&self) -> bool {
+        self.0.needs_grad
+    }
+
+    /// Whether this value is the same in all passes.
+    pub(super) fn is_constant(&self) -> bool {
+        self.0.constant
+    }
+
+    /// Rows and columns.
+    pub fn size(&self) -> &[i64] {
+        self.0.value.size()
+    }
+
+    /// Columns.
+    pub fn width(&self) -> i64 {
+        self.0.value.size()[1]
+    }
+
+    /// Element type.
+    pub fn kind(&self) -> Kind {
+        self.0.value.kind()
+    }
+
+    /// The value, held in memory while the result lives.
+    pub fn pin(&self) -> Result<Pinned<Tensor>> {
+        self.0.value.pin()
+    }
+
+    /// The value in the type it is held in, in memory while the result lives.
+    pub(super) fn pin_held(&self) -> Result<Pinned<Tensor>> {
+        self.0.value.pin_held()
+    }
+
+    /// The element type that the value is held in.
+    pub(super) fn held_kind(&self) -> Kind {
+        self.0.value.held_kind()
+    }
+
+    /// The value, without its place in the forward pass.
+    pub fn value(&self) -> PointerTensor {
+        self.0.value.clone()
+    }
+
+    /// The value for a change in place, in the type it is worked on in.
+    pub(super) fn into_tensor(self) -> Result<Tensor> {
+        if self.held_kind() == self.kind() { self.into_held() } else { tensor::copy(&*self.pin()?) }
+    }
+
+    /// The value for a change in place, in the type it is held in: the tensor itself if nobody else has a handle on it, else
+    /// a copy.
+    pub(super) fn into_held(self) -> Result<Tensor> {
+        match Rc::try_unwrap(self.0) {
+            Ok(node) if node.value.is_unique() => node.value.take_held(),
+            Ok(node) => tensor::copy(&*node.value.pin_held()?),
+            Err(shared) => tensor::copy(&*shared.value.pin_held()?),
+        }
+    }
+}

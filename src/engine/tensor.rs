@@ -1,0 +1,208 @@
+//! The bridge between libtorch tensors and slices.
+//!
+//! Kernels, spill files and messages work on slices; libtorch works on tensors. Everything that looks at a tensor's
+//! memory goes through this file.
+#![allow(unsafe_code)] // casts of a tensor's memory to a slice, and views from several threads
+
+use bytemuck::Pod;
+use half::bf16;
+use rayon::prelude::*;
+use tch::{Device, Kind, Tensor};
+
+use crate::error::Result;
+
+/// Runs an expression with a type alias for the element type of a tensor kind that models compute in.
+macro_rules! with_real {
+    ($kind:expr, $T:ident => $body:expr) => {
+        match $kind {
+            tch::Kind::Float => {
+                type $T = f32;
+                $body
+            }
+            tch::Kind::Double => {
+                type $T = f64;
+                $body
+            }
+            other => Err($crate::Error::Internal(format!("no kernel computes in {other:?}"))),
+        }
+    };
+}
+pub(crate) use with_real;
+
+/// Runs an expression with a type alias for the element type of a matrix that kernels read and write: what models compute
+/// in, or bfloat16.
+macro_rules! with_element {
+    ($kind:expr, $E:ident => $body:expr) => {
+        match $kind {
+            tch::Kind::BFloat16 => {
+                type $E = half::bf16;
+                $body
+            }
+            kind => $crate::engine::tensor::with_real!(kind, $E => $body),
+        }
+    };
+}
+pub(crate) use with_element;
+
+/// A Rust type with the element type of tensors that has its layout. (tch takes bfloat16s for halves.)
+pub(crate) trait TensorElement: Pod {
+    /// The element type.
+    const KIND: Kind;
+}
+
+macro_rules! tensor_elements {
+    ($($T:ty => $kind:ident),*) => {
+        $(impl TensorElement for $T {
+            const KIND: Kind = Kind::$kind;
+        })*
+    };
+}
+
+tensor_elements!(bf16 => BFloat16, f32 => Float, f64 => Double, u8 => Uint8, i32 => Int, i64 => Int64);
+
+/// An uninitialised CPU tensor.
+pub(crate) fn empty(shape: &[i64], kind: Kind) -> Result<Tensor> {
+    let tensor = Tensor::f_empty(shape, (kind, Device::Cpu))?;
+    ask_for_huge_pages(&tensor);
+    Ok(tensor)
+}
+
+/// A CPU tensor of zeros.
+pub(crate) fn zeros(shape: &[i64], kind: Kind) -> Result<Tensor> {
+    let mut tensor = empty(shape, kind)?;
+    bytes_mut(&mut tensor).par_chunks_mut(BLOCK_BYTES).for_each(|block| block.fill(0));
+    Ok(tensor)
+}
+
+/// `sum += x`; both have the same shape and the same real kind.
+pub(crate) fn add(sum: &mut Tensor, x: &Tensor) -> Result<()> {
+    let x = x.f_contiguous()?;
+    with_real!(sum.kind(), T => {
+        let block = BLOCK_BYTES / size_of::<T>();
+        let blocks = slice_mut::<T>(sum).par_chunks_mut(block).zip(slice::<T>(&x).par_chunks(block));
+        blocks.for_each(|(sum, x)| sum.iter_mut().zip(x).for_each(|(sum, x)| *sum += x));
+        Ok(())
+    })
+}
+
+/// Where the system has huge pages for who asks, rows of a large tensor are found, and its pages got, in a fraction of the
+/// time.
+fn ask_for_huge_pages(tensor: &Tensor) {
+    const HUGE: usize = 2 << 20;
+    const PAGE: usize = 4 << 10;
+    let begin = tensor.data_ptr() as usize;
+    // A block that the allocator has mapped for itself begins with a few bytes of the allocator's.
+    let first = begin.saturating_sub(PAGE).next_multiple_of(HUGE);
+    let end = (begin + check(tensor)) / HUGE * HUGE;
+    if first < end {
+        // SAFETY: the range lies inside the tensor's own memory, whose contents the advice does not change. It only fails
+        // where there are no huge pages.
+        let _ = unsafe {
+            rustix::mm::madvise(first as *mut _, end - first, rustix::mm::Advice::LinuxHugepage)
+        };
+    }
+}
+
+/// A copy with memory of its own.
+pub(crate) fn copy(tensor: &Tensor) -> Result<Tensor> {
+    let mut copy = empty(&tensor.size(), tensor.kind())?;
+    let tensor = tensor.f_contiguous()?;
+    let blocks = bytes_mut(&mut copy).par_chunks_mut(BLOCK_BYTES);
+    blocks.zip(bytes(&tensor).par_chunks(BLOCK_BYTES)).for_each(|(y, x)| y.copy_from_slice(x));
+    Ok(copy)
+}
+
+/// Rows that one thread works on at a time: enough to be efficient, few enough to stay in a cache and to balance threads.
+/// Fixed, so that sums over blocks are the same with any number of threads.
+pub(crate) const BLOCK_ROWS: i64 = 1024;
+
+/// Elements that one thread works on at a time, where rows do not matter.
+const BLOCK_BYTES: usize = 1 << 18;
+
+/// Runs `work` on blocks of `rows` rows (start, length), in parallel; results come in order.
+///
+/// This is how libtorch is parallelised here: its own threads are off (they spin between operations, also in workers that
+/// are parked), and each block is a single-threaded operation on a view.
+pub(crate) fn map_row_blocks<R: Send>(
+    rows: i64,
+    work: impl Fn(i64, i64) -> Result<R> + Sync,
+) -> Result<Vec<R>> {
+    let starts: Vec<i64> = (0..rows).step_by(BLOCK_ROWS as usize).collect();
+    starts.into_par_iter().map(|start| work(start, BLOCK_ROWS.min(rows - start))).collect()
+}
+
+/// A tensor that several threads take views of.
+#[derive(Clone, Copy)]
+pub(crate) struct Shared<'a>(pub(crate) &'a Tensor);
+
+// SAFETY: a view is made by a function that only reads the tensor's metadata and counts references atomically, which
+// libtorch allows from several threads at once. What is written through views are disjoint blocks of rows.
+unsafe impl Sync for Shared<'_> {}
+// SAFETY: as above; moving the reference to another thread is sharing it.
+unsafe impl Send for Shared<'_> {}
+
+impl Shared<'_> {
+    /// A block of rows; shares memory.
+    pub(crate) fn rows(self, start: i64, len: i64) -> Result<Tensor> {
+        Ok(self.0.f_narrow(0, start, len)?)
+    }
+
+    /// A block of rows in the type they are worked on in: bfloat16s are widened.
+    pub(crate) fn wide_rows(self, start: i64, len: i64) -> Result<Tensor> {
+        let rows = self.rows(start, len)?;
+        Ok(if rows.kind() == Kind::BFloat16 { rows.f_to_kind(Kind::Float)? } else { rows })
+    }
+
+    /// The whole; shares memory.
+    pub(crate) fn whole(self) -> Tensor {
+        self.0.shallow_clone()
+    }
+}
+
+/// How many bytes a tensor's elements take.
+pub(crate) fn byte_len(shape: &[i64], kind: Kind) -> usize {
+    shape.iter().product::<i64>() as usize * kind.elt_size_in_bytes()
+}
+
+/// The elements of a contiguous CPU tensor as bytes.
+pub(crate) fn bytes(tensor: &Tensor) -> &[u8] {
+    let len = check(tensor);
+    if len == 0 {
+        return &[];
+    }
+    // SAFETY: `check` holds the tensor to be contiguous on the CPU, so `len` bytes lie at `data_ptr`; they live as long
+    // as the tensor, which the result borrows; every byte pattern is a valid u8.
+    unsafe { std::slice::from_raw_parts(tensor.data_ptr().cast(), len) }
+}
+
+/// The elements of a contiguous CPU tensor as bytes to be written.
+///
+/// The tensor must be the only handle on its memory. In this crate that holds because only tensors made in the same
+/// function, or taken out of their `PointerTensor`, are written to.
+pub(crate) fn bytes_mut(tensor: &mut Tensor) -> &mut [u8] {
+    let len = check(tensor);
+    if len == 0 {
+        return &mut [];
+    }
+    // SAFETY: as in `bytes`; the exclusive borrow of the only handle makes the slice exclusive.
+    unsafe { std::slice::from_raw_parts_mut(tensor.data_ptr().cast(), len) }
+}
+
+/// The elements of a contiguous CPU tensor of `T`.
+pub(crate) fn slice<T: TensorElement>(tensor: &Tensor) -> &[T] {
+    assert_eq!(tensor.kind(), T::KIND, "a tensor of another element type");
+    // An empty tensor's bytes lie nowhere in particular, so they may not be aligned for T.
+    if tensor.numel() == 0 { &[] } else { bytemuck::cast_slice(bytes(tensor)) }
+}
+
+/// The elements of a contiguous CPU tensor of `T`, to be written; see [`bytes_mut`].
+pub(crate) fn slice_mut<T: TensorElement>(tensor: &mut Tensor) -> &mut [T] {
+    assert_eq!(tensor.kind(), T::KIND, "a tensor of another element type");
+    if tensor.numel() == 0 { &mut [] } else { bytemuck::cast_slice_mut(bytes_mut(tensor)) }
+}
+
+fn check(tensor: &Tensor) -> usize {
+    assert!(tensor.device() == Device::Cpu, "a tensor that is not in main memory");
+    assert!(tensor.is_contiguous(), "a tensor that is not contiguous");
+    tensor.numel() * tensor.kind().elt_size_in_bytes()
+}

@@ -1,0 +1,64 @@
+//! The node types at the ends of relations that DGL 0.6 to 0.9 name without them.
+
+use super::partition_config::PartitionConfig;
+use super::types::Types;
+use crate::error::{Error, Result};
+use crate::formats::dgl::edge_block::EdgeBlock;
+use crate::formats::dgl::topology::Topology;
+use crate::graph::CanonicalEtype;
+
+const BLOCK: usize = 16 << 10;
+
+/// Names to work with until the missing ones are known.
+pub(super) fn stand_ins(types: &Types, known: &[Option<CanonicalEtype>]) -> Vec<CanonicalEtype> {
+    let end = types.ntypes.first().map_or("", String::as_str);
+    let names = known.iter().zip(&types.etype_keys);
+    let stand_in = |rel: &str| CanonicalEtype::new(end, rel, end);
+    names.map(|(etype, rel)| etype.clone().unwrap_or_else(|| stand_in(rel))).collect()
+}
+
+/// Completes `etypes`: each relation takes the types of the ends of one of its edges. Edges are read until every
+/// relation has been met.
+pub(super) fn infer(
+    config: &PartitionConfig,
+    mut etypes: Vec<Option<CanonicalEtype>>,
+) -> Result<Vec<CanonicalEtype>> {
+    let mut block = EdgeBlock::default();
+    for part in 0..config.parts().len() {
+        if etypes.iter().all(Option::is_some) {
+            break;
+        }
+        let topology = Topology::open(config, part)?;
+        let mut edges = topology.edges(BLOCK)?;
+        while etypes.iter().any(Option::is_none) && edges.next_block(&mut block)? {
+            learn(config, part, &block, &mut etypes);
+        }
+    }
+    let book = config.book();
+    let found = etypes.into_iter().zip(book.etypes()).map(|(found, stand_in)| {
+        found.ok_or_else(|| {
+            let problem = format!("{:?} has no edge that would show its node types", stand_in.rel);
+            Error::input(config.path(), "etypes", problem)
+                .with_hint("name it `src:rel:dst` there and in edge_map")
+        })
+    });
+    found.collect()
+}
+
+fn learn(
+    config: &PartitionConfig,
+    part: usize,
+    block: &EdgeBlock,
+    etypes: &mut [Option<CanonicalEtype>],
+) {
+    let book = config.book();
+    let first = book.node_range(part).start;
+    let name = |node: u64| book.node_type(node).map_or("", |t| book.ntypes()[t].as_str());
+    for ((&src, &dst), &etype) in block.src.iter().zip(&block.dst).zip(&block.etype) {
+        let slot = &mut etypes[etype as usize];
+        if slot.is_none() {
+            let rel = &book.etypes()[etype as usize].rel;
+            *slot = Some(CanonicalEtype::new(name(src), rel, name(first + dst)));
+        }
+    }
+}

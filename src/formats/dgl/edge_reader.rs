@@ -1,0 +1,89 @@
+//! The inner edges of a partition, a block at a time.
+
+use crate::error::{Error, Result};
+use crate::formats::dgl::config::PartitionConfig;
+use crate::formats::dgl::edge_block::EdgeBlock;
+use crate::formats::dgl::edge_ids::EdgeIds;
+use crate::formats::dgl::edge_numbers::EdgeNumbers;
+use crate::formats::dgl::entry_stream::EntryStream;
+use crate::formats::dgl::local_graph::LocalGraph;
+use crate::formats::dgl::node_table::NodeTable;
+use std::path::PathBuf;
+
+/// Goes once over the inner edges of a partition, in the order of the file: local edge order where the file has COO,
+/// by destination otherwise.
+///
+/// It keeps the global ids of the halo nodes, and the columns of one block.
+#[derive(Debug)]
+pub struct EdgeReader {
+    path: PathBuf,
+    nodes: NodeTable,
+    entries: EntryStream,
+    numbers: EdgeNumbers,
+    max: usize,
+    /// Inner edges still to come.
+    left: u64,
+    src: Vec<u64>,
+    dst: Vec<u64>,
+}
+
+impl EdgeReader {
+    pub(crate) fn new(
+        config: &PartitionConfig,
+        part: usize,
+        graph: &LocalGraph,
+        max: usize,
+    ) -> Result<Self> {
+        let ids = EdgeIds::load(config, part, graph)?;
+        let own = ids.own();
+        Ok(EdgeReader {
+            path: graph.path.clone(),
+            nodes: NodeTable::load(config, part, graph)?,
+            entries: EntryStream::new(graph),
+            numbers: EdgeNumbers::new(graph, ids)?,
+            max: max.max(1),
+            left: own.end - own.start,
+            src: Vec::new(),
+            dst: Vec::new(),
+        })
+    }
+
+    /// Fills `block` with the next edges, at least one and at most as many as a block may have. False, and an empty
+    /// block, once all edges have been read.
+    ///
+    /// # Errors
+    /// The file cannot be read, or contradicts itself or the JSON file: an end that is no node, an edge outside the
+    /// partition's range, an inner edge whose destination is not inner, too few edges.
+    pub fn next_block(&mut self, block: &mut EdgeBlock) -> Result<bool> {
+        block.clear();
+        while block.is_empty() && self.left > 0 {
+            let entries = self.entries.next_block(self.max, &mut self.src, &mut self.dst)?;
+            if entries.is_empty() {
+                let problem = format!("{} inner edges are missing", self.left);
+                return Err(Error::input(&self.path, "inner_edge", problem));
+            }
+            self.numbers.read(entries.clone())?;
+            for (at, entry) in entries.enumerate() {
+                let (src, dst) =
+                    (self.global(self.src[at], entry)?, self.global(self.dst[at], entry)?);
+                let inner = self.nodes.inner_index(dst);
+                let edge = self.numbers.edge(at, entry, inner.is_some())?;
+                if let (Some(dst), Some(edge)) = (inner, edge) {
+                    block.push(src, dst, edge);
+                    self.left -= 1;
+                    if self.left == 0 {
+                        break;
+                    }
+                }
+            }
+        }
+        Ok(!block.is_empty())
+    }
+
+    fn global(&self, local: u64, entry: u64) -> Result<u64> {
+        self.nodes.global(local).ok_or_else(|| {
+            let problem = format!("edge {entry} ends at node {local}, which is not there");
+            Error::input(&self.path, "edges", problem)
+        })
+    }
+}

@@ -1,0 +1,35 @@
+//! One feature of one type of nodes or edges.
+
+use crate::formats::dgl::array::ArrayRef;
+
+/// A named table with a row per inner node (or inner edge) of one type. It is read by ranges of rows.
+#[derive(Clone, Debug)]
+pub struct Feature {
+    pub(crate) ty: usize,
+    pub(crate) key: String,
+    pub(crate) name: String,
+    pub(crate) array: ArrayRef,
+}
+
+impl Feature {
+    /// The node type or edge type, by id.
+    pub fn ty(&self) -> usize {
+        self.ty
+    }
+
+    /// The key in the file, such as `paper/feat`.
+    pub fn key(&self) -> &str {
+        &self.key
+    }
+
+    /// The name without the type, such as `feat`.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The table. Row `j` belongs to the `j`-th inner node of the type in ascending order of ids, or to the inner edge
+    /// of the type whose [`EdgeBlock`](super::edge_block::EdgeBlock) says row `j`.
+    pub fn array(&self) -> &ArrayRef {
+        &self.array
+    }
+}

@@ -1,0 +1,133 @@
+//! DGL's graph files: `graph.dgl` of a partition, and whatever `dgl.save_graphs` writes.
+
+use crate::error::Result;
+use crate::formats::dgl::array::ArrayRef;
+use crate::formats::dgl::file::InputFile;
+use crate::formats::dgl::graph_record;
+use crate::formats::dgl::graph_record::GraphRecord;
+use crate::formats::dgl::header::HeaderReader;
+use crate::formats::dgl::tensor_file::read_pairs;
+use crate::formats::dgl::{graph_v1, magic, ndarray};
+use std::path::Path;
+
+/// Where a file's own part ends and its content starts.
+pub(crate) const CONTENT: u64 = 4096;
+/// Bytes of the smallest graph record: magic, metagraph, five vectors.
+const MIN_GRAPH: u64 = 8 + 24 + 5 * 8;
+
+/// The headers of a graph file, version 2 (DGL 0.5 and later) or 1 (DGL 0.3 and 0.4).
+#[derive(Clone, Debug)]
+pub struct GraphFile {
+    version: u64,
+    labels: Vec<(String, ArrayRef)>,
+    graphs: Vec<GraphRecord>,
+}
+
+impl GraphFile {
+    /// Reads the headers of `path`; no column or structure is read.
+    ///
+    /// # Errors
+    /// The file is unreadable, no graph file, of another version, cut short, inconsistent, or has bytes left over.
+    pub fn open(path: &Path) -> Result<Self> {
+        let file = InputFile::open(path)?;
+        let mut reader = HeaderReader::new(&file);
+        magic::expect_file(&mut reader, magic::GRAPH_FILE, "a DGL graph file")?;
+        reader.enter("header");
+        match reader.u64()? {
+            1 => {
+                let (labels, graphs) = graph_v1::read(&mut reader)?;
+                Ok(GraphFile { version: 1, labels, graphs })
+            }
+            2 => {
+                let (labels, graphs) = read_v2(&mut reader)?;
+                Ok(GraphFile { version: 2, labels, graphs })
+            }
+            version => {
+                let problem = format!("version {version} is not known; 1 and 2 are");
+                Err(reader.fail(problem))
+            }
+        }
+    }
+
+    /// 1 or 2.
+    pub fn version(&self) -> u64 {
+        self.version
+    }
+
+    /// Arrays with one row per graph.
+    pub fn labels(&self) -> &[(String, ArrayRef)] {
+        &self.labels
+    }
+
+    /// The graphs in file order.
+    pub fn graphs(&self) -> &[GraphRecord] {
+        &self.graphs
+    }
+}
+
+pub(crate) type Content = (Vec<(String, ArrayRef)>, Vec<GraphRecord>);
+
+/// Reads labels: a count and that many pairs.
+pub(crate) fn read_labels(reader: &mut HeaderReader<'_>) -> Result<Vec<(String, ArrayRef)>> {
+    reader.enter("labels");
+    let count = reader.count(8 + ndarray::MIN_BYTES)?;
+    read_pairs(reader, count, "label ")
+}
+
+fn read_v2(reader: &mut HeaderReader<'_>) -> Result<Content> {
+    let kind = reader.u64()?;
+    if kind != 2 {
+        return Err(reader.fail(format!("graph kind {kind} is not known; 2 is")));
+    }
+    let count = reader.count(MIN_GRAPH)?;
+    let (offsets, trailer) = read_offsets(reader, count)?;
+    reader.enter("header");
+    // Bytes 32 to 4095 are whatever was in memory when DGL wrote the file.
+    reader.seek(CONTENT)?;
+    let first = reader.u64()?;
+    let labels = read_labels(reader)?;
+    reader.enter("header");
+    if first != reader.pos() {
+        return Err(reader.fail(format!("the first graph is at {}, not at {first}", reader.pos())));
+    }
+    let mut graphs = Vec::with_capacity(count);
+    for (index, &offset) in offsets.iter().enumerate() {
+        reader.enter("table of graph offsets");
+        if offset != reader.pos() {
+            return Err(
+                reader.fail(format!("graph {index} is at {}, not at {offset}", reader.pos()))
+            );
+        }
+        graphs.push(graph_record::read(reader, &format!("graph {index}"))?);
+    }
+    if reader.pos() != trailer {
+        reader.enter("table of graph offsets");
+        return Err(
+            reader.fail(format!("graphs end at {}, the table is at {trailer}", reader.pos()))
+        );
+    }
+    Ok((labels, graphs))
+}
+
+/// The table that ends the file: length, count, offsets, length again. Gives the offsets and where it starts.
+fn read_offsets(reader: &mut HeaderReader<'_>, count: usize) -> Result<(Vec<u64>, u64)> {
+    let size = reader.pos() + reader.remaining();
+    let blob = 8 + 8 * count as u64;
+    reader.enter("table of graph offsets");
+    let start = size.checked_sub(blob + 16).filter(|&start| start >= CONTENT);
+    let start = start.ok_or_else(|| reader.fail("the file ends early"))?;
+    reader.seek(start)?;
+    let before = reader.u64()?;
+    let listed = reader.u64()?;
+    let mut offsets = Vec::with_capacity(count);
+    for _ in 0..count {
+        offsets.push(reader.u64()?);
+    }
+    let after = reader.u64()?;
+    if (before, listed, after) != (blob, count as u64, blob) {
+        return Err(reader.fail(format!(
+            "no table of {count} offsets at the end: the file was cut or has bytes left over"
+        )));
+    }
+    Ok((offsets, start))
+}

@@ -1,0 +1,102 @@
+//! DGL's record of one array: a header with type and shape, then the elements.
+
+use crate::error::Result;
+use crate::formats::dgl::array::{ArrayRef, byte_len};
+use crate::formats::dgl::header::HeaderReader;
+use crate::formats::dgl::magic;
+use crate::io::Dtype;
+
+/// Bytes of the smallest record: no dimensions and one element of one byte.
+pub(crate) const MIN_BYTES: u64 = 41;
+
+/// torch's limit.
+const MAX_DIMS: i32 = 64;
+
+/// DLPack's type codes.
+const SIGNED: u8 = 0;
+const UNSIGNED: u8 = 1;
+const FLOAT: u8 = 2;
+const BFLOAT: u8 = 4;
+const BOOL: u8 = 6;
+
+/// Reads the header of an array and passes over its elements. The array is named by the reader's field.
+pub(crate) fn read(reader: &mut HeaderReader<'_>) -> Result<ArrayRef> {
+    magic::expect(reader, magic::NDARRAY, "array")?;
+    reader.skip(8)?; // reserved
+    reader.skip(8)?; // device: DGL copies to the CPU before it saves
+    let dims = reader.i32()?;
+    if !(0..=MAX_DIMS).contains(&dims) {
+        return Err(reader.fail(format!("an array has {dims} dimensions")));
+    }
+    let (code, bits, lanes) = (reader.u8()?, reader.u8()?, reader.u16()?);
+    let Some(dtype) = dtype_of(code, bits, lanes) else {
+        return Err(reader.fail(format!(
+            "element type (code {code}, {bits} bits, {lanes} lanes) is not supported: integers, bool, float16, \
+             bfloat16, float32 and float64 are"
+        )));
+    };
+    let mut shape = Vec::with_capacity(dims as usize);
+    for _ in 0..dims {
+        shape.push(reader.size()?);
+    }
+    let bytes = reader.size()?;
+    if byte_len(dtype, &shape) != Some(bytes) {
+        return Err(reader.fail(format!("{bytes} bytes do not hold a {dtype} array of {shape:?}")));
+    }
+    let offset = reader.pos();
+    reader.skip(bytes)?;
+    ArrayRef::new(reader.file(), reader.field(), dtype, shape, offset)
+        .ok_or_else(|| reader.fail("an array lies behind the end of the file"))
+}
+
+/// The header that [`read`] understands, as DGL writes it.
+pub(crate) fn header(dtype: Dtype, shape: &[u64], bytes: u64) -> Vec<u8> {
+    const CPU: i32 = 1;
+    let (code, bits) = code_of(dtype);
+    let mut out = Vec::with_capacity(40 + 8 * shape.len());
+    out.extend(magic::NDARRAY.to_le_bytes());
+    out.extend(0u64.to_le_bytes());
+    out.extend(CPU.to_le_bytes());
+    out.extend(0i32.to_le_bytes());
+    out.extend((shape.len() as i32).to_le_bytes());
+    out.extend([code, bits]);
+    out.extend(1u16.to_le_bytes());
+    for &size in shape {
+        out.extend(size.to_le_bytes());
+    }
+    out.extend(bytes.to_le_bytes());
+    out
+}
+
+fn dtype_of(code: u8, bits: u8, lanes: u16) -> Option<Dtype> {
+    if lanes != 1 {
+        return None;
+    }
+    Some(match (code, bits) {
+        (SIGNED, 8) => Dtype::I8,
+        (SIGNED, 16) => Dtype::I16,
+        (SIGNED, 32) => Dtype::I32,
+        (SIGNED, 64) => Dtype::I64,
+        (UNSIGNED, 8) => Dtype::U8,
+        (UNSIGNED, 16) => Dtype::U16,
+        (UNSIGNED, 32) => Dtype::U32,
+        (UNSIGNED, 64) => Dtype::U64,
+        (FLOAT, 16) => Dtype::F16,
+        (FLOAT, 32) => Dtype::F32,
+        (FLOAT, 64) => Dtype::F64,
+        (BFLOAT, 16) => Dtype::BF16,
+        (BOOL, 8) => Dtype::Bool,
+        _ => return None,
+    })
+}
+
+fn code_of(dtype: Dtype) -> (u8, u8) {
+    let code = match dtype {
+        Dtype::I8 | Dtype::I16 | Dtype::I32 | Dtype::I64 => SIGNED,
+        // DGL saves truth values as bytes.
+        Dtype::U8 | Dtype::U16 | Dtype::U32 | Dtype::U64 | Dtype::Bool => UNSIGNED,
+        Dtype::F16 | Dtype::F32 | Dtype::F64 => FLOAT,
+        Dtype::BF16 => BFLOAT,
+    };
+    (code, (8 * dtype.size()) as u8)
+}

@@ -1,0 +1,133 @@
+//! numpy's `.npy` files: arrays of numbers.
+
+use crate::error::{Error, Result};
+use crate::formats::dgl::array::{ArrayRef, byte_len};
+use crate::formats::dgl::file::InputFile;
+use crate::formats::dgl::header::HeaderReader;
+use crate::io::Dtype;
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
+
+const MAGIC: &[u8; 6] = b"\x93NUMPY";
+
+/// A numpy file.
+#[derive(Clone, Debug)]
+pub(crate) struct NpyArray {
+    /// The elements. For an array in Fortran order its transpose, whose dimensions are in reverse.
+    pub(crate) array: ArrayRef,
+    /// Whether the array is in Fortran order.
+    pub(crate) transposed: bool,
+}
+
+/// Reads the header of `path`. The elements must end where the file ends.
+///
+/// # Errors
+/// The file is unreadable, no numpy file, cut short, in Fortran order, big endian, or of an unsupported type.
+pub fn open_npy(path: &Path) -> Result<ArrayRef> {
+    let file = InputFile::open(path)?;
+    let npy = read_npy(&file, 0..file.len())?;
+    if npy.transposed && npy.array.shape().len() > 1 {
+        return Err(Error::input(path, "npy header", "the array is in Fortran order")
+            .with_hint("save numpy.ascontiguousarray(array) instead"));
+    }
+    Ok(npy.array)
+}
+
+/// Reads the header of an array that takes a range of an open file.
+///
+/// # Errors
+/// As [`open_npy`], but arrays may be in Fortran order.
+pub(crate) fn read_npy(file: &Arc<InputFile>, place: Range<u64>) -> Result<NpyArray> {
+    let mut reader = HeaderReader::within(file, place);
+    reader.enter("npy header");
+    let mut start = [0; 6];
+    for byte in &mut start {
+        *byte = reader.u8()?;
+    }
+    let (major, _minor) = (reader.u8()?, reader.u8()?);
+    if &start != MAGIC || !(1..=3).contains(&major) {
+        return Err(reader.fail("this is not a numpy file of version 1 to 3"));
+    }
+    let low = u64::from(reader.u16()?);
+    let high = if major == 1 { 0 } else { u64::from(reader.u16()?) };
+    let len = low | high << 16;
+    let at = reader.pos();
+    reader.skip(len)?;
+    let mut text = vec![0; len as usize];
+    file.read_at("npy header", at, &mut text)?;
+    let header = std::str::from_utf8(&text).ok().and_then(parse);
+    let Some((dtype, mut shape, transposed)) = header else {
+        return Err(reader.fail("is not a little-endian array of integers, bool or floating point"));
+    };
+    if transposed {
+        shape.reverse();
+    }
+    if byte_len(dtype, &shape) != Some(reader.remaining()) {
+        return Err(reader.fail(format!(
+            "{} bytes do not hold a {dtype} array of {shape:?}",
+            reader.remaining()
+        )));
+    }
+    reader.enter("");
+    let array = ArrayRef::new(file, "", dtype, shape, at + len)
+        .ok_or_else(|| reader.fail("the array lies behind the end of the file"))?;
+    Ok(NpyArray { array, transposed })
+}
+
+/// Reads `{'descr': '<i8', 'fortran_order': False, 'shape': (12,), }`.
+fn parse(header: &str) -> Option<(Dtype, Vec<u64>, bool)> {
+    let descr = value_of(header, "descr")?.strip_prefix('\'')?;
+    let dtype = dtype_of(&descr[..descr.find('\'')?])?;
+    let order = value_of(header, "fortran_order")?;
+    let transposed = order.starts_with("True");
+    if !transposed && !order.starts_with("False") {
+        return None;
+    }
+    let shape = value_of(header, "shape")?.strip_prefix('(')?;
+    let sizes = shape[..shape.find(')')?].split(',').map(str::trim).filter(|size| !size.is_empty());
+    Some((dtype, sizes.map(|size| size.parse().ok()).collect::<Option<_>>()?, transposed))
+}
+
+/// What follows `'key': `.
+fn value_of<'a>(header: &'a str, key: &str) -> Option<&'a str> {
+    let (_, rest) = header.split_once(&format!("'{key}'"))?;
+    Some(rest.trim_start().strip_prefix(':')?.trim_start())
+}
+
+fn dtype_of(descr: &str) -> Option<Dtype> {
+    Some(match descr {
+        "|i1" => Dtype::I8,
+        "<i2" => Dtype::I16,
+        "<i4" => Dtype::I32,
+        "<i8" => Dtype::I64,
+        "|u1" => Dtype::U8,
+        "<u2" => Dtype::U16,
+        "<u4" => Dtype::U32,
+        "<u8" => Dtype::U64,
+        "|b1" => Dtype::Bool,
+        "<f2" => Dtype::F16,
+        // What numpy makes of ml_dtypes.bfloat16.
+        "<V2" | "|V2" => Dtype::BF16,
+        "<f4" => Dtype::F32,
+        "<f8" => Dtype::F64,
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_header_is_read_whatever_its_spacing() {
+        let header = "{'descr': '<i8', 'fortran_order': False, 'shape': (12,), }   \n";
+        assert_eq!(parse(header), Some((Dtype::I64, vec![12], false)));
+        let header = "{'shape':(2, 3),'fortran_order':False,'descr':'<f4'}";
+        assert_eq!(parse(header), Some((Dtype::F32, vec![2, 3], false)));
+        let fortran = header.replace("False", "True");
+        assert_eq!(parse(&fortran), Some((Dtype::F32, vec![2, 3], true)));
+        assert_eq!(parse(&header.replace("<f4", ">f4")), None);
+        assert_eq!(parse("{'descr': '"), None);
+    }
+}

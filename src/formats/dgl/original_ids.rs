@@ -1,0 +1,86 @@
+//! The ids that nodes and edges had before the graph was partitioned.
+
+use crate::error::{Error, Result};
+use crate::formats::dgl::array::ArrayRef;
+use crate::formats::dgl::blocks;
+use crate::formats::dgl::tensor_file::TensorFile;
+use std::ops::Range;
+use std::path::Path;
+
+/// The original type-wise ids of the inner nodes or edges of one type, in the order of feature rows.
+#[derive(Clone, Debug)]
+pub struct OriginalIds {
+    rows: u64,
+    source: Source,
+}
+
+#[derive(Clone, Debug)]
+enum Source {
+    /// Consecutive rows of a column, from this one on.
+    Column(ArrayRef, u64),
+    /// Rows picked from all over a column.
+    Picked(Vec<u64>),
+}
+
+impl OriginalIds {
+    /// `rows` consecutive rows of `column`.
+    pub(crate) fn column(column: &ArrayRef, first: u64, rows: u64) -> Self {
+        OriginalIds { rows, source: Source::Column(column.clone(), first) }
+    }
+
+    /// Rows of `column` for which `pick` holds; they are kept in memory.
+    pub(crate) fn pick(
+        column: &ArrayRef,
+        mut pick: impl FnMut(Range<u64>) -> Result<Vec<bool>>,
+    ) -> Result<Self> {
+        let (mut kept, mut block) = (Vec::new(), Vec::new());
+        for rows in blocks::ranges(column.num_rows()) {
+            blocks::read(column, rows.clone(), &mut block)?;
+            let picked = pick(rows)?;
+            kept.extend(block.iter().zip(picked).filter(|(_, keep)| *keep).map(|(&id, _)| id));
+        }
+        Ok(OriginalIds { rows: kept.len() as u64, source: Source::Picked(kept) })
+    }
+
+    /// The ids of one type from `orig_nids.dgl` or `orig_eids.dgl`.
+    pub(crate) fn from_file(path: &Path, key: &str, rows: u64) -> Result<Self> {
+        let file = TensorFile::open(path)?;
+        let array = file.get(key).ok_or_else(|| Error::input(path, key, "is missing"))?;
+        if array.shape() != [rows] || !array.dtype().is_integer() {
+            let (dtype, shape) = (array.dtype(), array.shape());
+            return Err(array.fail(format!("must hold {rows} ids, is {dtype} {shape:?}")));
+        }
+        Ok(Self::column(array, 0, rows))
+    }
+
+    /// Number of ids.
+    pub fn num_rows(&self) -> u64 {
+        self.rows
+    }
+
+    /// Fills `out` with the ids of a range of rows.
+    ///
+    /// # Errors
+    /// Rows beyond the end, an `out` of another length, an unreadable file, a negative id.
+    pub fn read(&self, rows: Range<u64>, out: &mut [u64]) -> Result<()> {
+        let count = rows.end.checked_sub(rows.start).filter(|_| rows.end <= self.rows);
+        if count != Some(out.len() as u64) {
+            return Err(Error::Internal(format!(
+                "original ids {}..{} of {} into {} places",
+                rows.start,
+                rows.end,
+                self.rows,
+                out.len()
+            )));
+        }
+        match &self.source {
+            Source::Column(column, first) => {
+                column.read_u64(first + rows.start..first + rows.end, out)
+            }
+            Source::Picked(ids) => {
+                out.copy_from_slice(&ids[rows.start as usize..rows.end as usize]);
+                Ok(())
+            }
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! Where a partition's files hold original ids.
+
+use crate::error::Result;
+use crate::formats::dgl::array::ArrayRef;
+use crate::formats::dgl::blocks;
+use crate::formats::dgl::edge_ids::EdgeIds;
+use crate::formats::dgl::edge_numbers::are_consecutive;
+use crate::formats::dgl::original_ids::OriginalIds;
+use crate::formats::dgl::topology::Topology;
+use std::ops::Range;
+
+/// The original ids of the inner nodes of a type.
+pub(crate) fn of_nodes(topology: &Topology, ntype: usize) -> Result<Option<OriginalIds>> {
+    let (config, part, columns) = (topology.config(), topology.part(), &topology.graph().nodes);
+    let book = config.book();
+    let Some(name) = book.ntypes().get(ntype) else { return Ok(None) };
+    let range = book.node_type_range(part, ntype);
+    if let Some(path) = &config.parts()[part].orig_nids {
+        return OriginalIds::from_file(path, name, range.end - range.start).map(Some);
+    }
+    let kept = config.keeps_original_ids().then_some(&columns.id);
+    let Some(originals) = kept.or(columns.orig.as_ref()) else { return Ok(None) };
+    if topology.is_inner_first() {
+        let first = range.start - book.node_range(part).start;
+        return Ok(Some(OriginalIds::column(originals, first, range.end - range.start)));
+    }
+    let inner = Inner::new(kept, columns.inner.as_ref(), &columns.id, range);
+    OriginalIds::pick(originals, |rows| inner.rows(rows)).map(Some)
+}
+
+/// The original ids of the inner edges of a type, by feature row.
+pub(crate) fn of_edges(topology: &Topology, etype: usize) -> Result<Option<OriginalIds>> {
+    let (config, part, graph) = (topology.config(), topology.part(), topology.graph());
+    let book = config.book();
+    let Some(name) = book.etypes().get(etype) else { return Ok(None) };
+    let range = book.edge_type_range(part, etype);
+    if let Some(path) = &config.parts()[part].orig_eids {
+        let key = name.to_string();
+        return OriginalIds::from_file(path, &key, range.end - range.start).map(Some);
+    }
+    let Some(ids) = &graph.edges.id else { return Ok(None) };
+    let kept = config.keeps_original_ids().then_some(ids);
+    let Some(originals) = kept.or(graph.edges.orig.as_ref()) else { return Ok(None) };
+    if kept.is_none() && are_consecutive(graph, &EdgeIds::load(config, part, graph)?)? {
+        let first = range.start - book.edge_range(part).start;
+        return Ok(Some(OriginalIds::column(originals, first, range.end - range.start)));
+    }
+    let inner = Inner::new(kept, graph.edges.inner.as_ref(), ids, range);
+    OriginalIds::pick(originals, |rows| inner.rows(rows)).map(Some)
+}
+
+/// Tells the inner rows of one type from others.
+enum Inner<'a> {
+    /// Ids are original, there is one type: by the mask.
+    Marked(&'a ArrayRef),
+    /// By the ids that the partition owns of this type.
+    Owned(&'a ArrayRef, Range<u64>),
+}
+
+impl<'a> Inner<'a> {
+    fn new(
+        kept: Option<&ArrayRef>,
+        mask: Option<&'a ArrayRef>,
+        ids: &'a ArrayRef,
+        range: Range<u64>,
+    ) -> Self {
+        match mask.filter(|_| kept.is_some()) {
+            Some(mask) => Inner::Marked(mask),
+            None => Inner::Owned(ids, range),
+        }
+    }
+
+    fn rows(&self, rows: Range<u64>) -> Result<Vec<bool>> {
+        let mut values = Vec::new();
+        match self {
+            Inner::Marked(mask) => {
+                blocks::read(mask, rows.clone(), &mut values)?;
+                values
+                    .iter()
+                    .zip(rows)
+                    .map(|(&value, row)| blocks::truth(mask, row, value))
+                    .collect()
+            }
+            Inner::Owned(ids, range) => {
+                blocks::read(ids, rows, &mut values)?;
+                Ok(values.iter().map(|id| range.contains(id)).collect())
+            }
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! One partition, as training consumes it, whatever version of DGL wrote it.
+
+use crate::error::Result;
+use crate::formats::dgl::config::PartitionConfig;
+use crate::formats::dgl::edge_reader::EdgeReader;
+use crate::formats::dgl::feature_set::{FeatureSet, TypeRows};
+use crate::formats::dgl::local_graph::LocalGraph;
+use crate::formats::dgl::original_ids::OriginalIds;
+use crate::formats::dgl::original_sources;
+use crate::formats::dgl::topology::Topology;
+use crate::graph::PartitionBook;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// An open partition: counts, edges, features. Opening it reads headers and the column of node ids; features and edges
+/// are read when they are asked for.
+///
+/// The inner nodes are exactly `book().node_range(part())`, in ascending order.
+#[derive(Clone, Debug)]
+pub struct Partition {
+    topology: Topology,
+    node_features: FeatureSet,
+    edge_features: FeatureSet,
+}
+
+impl Partition {
+    /// Opens the files of partition `part`.
+    ///
+    /// # Errors
+    /// There is no such partition; a file is missing, unreadable, of the wrong kind or cut short; its counts, node ids
+    /// or feature rows contradict the JSON file.
+    pub fn open(config: &PartitionConfig, part: usize) -> Result<Self> {
+        let topology = Topology::open(config, part)?;
+        let (node_features, edge_features) = open_features(config, part, topology.graph())?;
+        Ok(Partition { topology, node_features, edge_features })
+    }
+
+    /// Which partition this is.
+    pub fn part(&self) -> usize {
+        self.topology.part()
+    }
+
+    /// Who owns which ids.
+    pub fn book(&self) -> &Arc<PartitionBook> {
+        self.topology.config().book()
+    }
+
+    /// Nodes that the partition owns.
+    pub fn num_inner_nodes(&self) -> u64 {
+        length(&self.book().node_range(self.part()))
+    }
+
+    /// Foreign nodes in the file.
+    pub fn num_halo_nodes(&self) -> u64 {
+        self.topology.graph().num_nodes - self.num_inner_nodes()
+    }
+
+    /// Global ids of the halo nodes, in file order: 8 bytes a node.
+    ///
+    /// # Errors
+    /// The ids cannot be read.
+    pub fn halo_nodes(&self) -> Result<Vec<u64>> {
+        Ok(self.topology.nodes()?.into_halo())
+    }
+
+    /// Edges that the partition owns: all edges into inner nodes.
+    pub fn num_inner_edges(&self) -> u64 {
+        length(&self.book().edge_range(self.part()))
+    }
+
+    /// Edges in the file that the partition does not own. They are never read.
+    pub fn num_halo_edges(&self) -> u64 {
+        self.topology.graph().num_edges - self.num_inner_edges()
+    }
+
+    /// The inner edges, in blocks of at most `max` edges, in the order of the file: by local edge where it holds COO, by
+    /// destination otherwise. For an order that does not depend on the file, sort by edge id. Each call starts anew.
+    ///
+    /// # Errors
+    /// The ids of nodes or edges cannot be read or contradict the JSON file.
+    pub fn edges(&self, max: usize) -> Result<EdgeReader> {
+        self.topology.edges(max)
+    }
+
+    /// Whether edges have the ids of the partition book. If not (GraphBolt without `store_eids`), ids are given in the
+    /// order of the file and edge features cannot be used.
+    pub fn has_edge_ids(&self) -> bool {
+        self.topology.graph().edges.id.is_some()
+    }
+
+    /// Features of inner nodes.
+    pub fn node_features(&self) -> &FeatureSet {
+        &self.node_features
+    }
+
+    /// Features of inner edges.
+    pub fn edge_features(&self) -> &FeatureSet {
+        &self.edge_features
+    }
+
+    /// What a user should know about how this partition was understood.
+    pub fn notes(&self) -> &[String] {
+        self.topology.notes()
+    }
+
+    /// The original type-wise ids of the inner nodes of a type, if any file holds them: an `orig_id` column (DGL up to
+    /// 0.9), `orig_nids.dgl` (the pipeline), or the ids themselves (`reshuffle=False`).
+    ///
+    /// # Errors
+    /// The ids cannot be read or are of another number or type.
+    pub fn orig_node_ids(&self, ntype: usize) -> Result<Option<OriginalIds>> {
+        original_sources::of_nodes(&self.topology, ntype)
+    }
+
+    /// The original type-wise ids of the inner edges of a type, by feature row; see [`Self::orig_node_ids`]. Where a
+    /// file does not hold them in that order they are kept in memory, 8 bytes an edge.
+    ///
+    /// # Errors
+    /// The ids cannot be read or are of another number or type.
+    pub fn orig_edge_ids(&self, etype: usize) -> Result<Option<OriginalIds>> {
+        original_sources::of_edges(&self.topology, etype)
+    }
+
+    pub(crate) fn topology(&self) -> &Topology {
+        &self.topology
+    }
+}
+
+/// Reads the headers of the features of a partition's nodes and edges.
+pub(crate) fn open_features(
+    config: &PartitionConfig,
+    part: usize,
+    graph: &LocalGraph,
+) -> Result<(FeatureSet, FeatureSet)> {
+    let (book, files) = (config.book(), &config.parts()[part]);
+    let node_features = open_node_features(config, part)?;
+    let unusable = graph.edges.id.is_none().then(|| {
+        let path = graph.path.display();
+        format!("cannot be used: {path} lacks edge ids, so that rows cannot be assigned to edges")
+    });
+    let edge_features = FeatureSet::open(&files.edge_feats, &edge_type_rows(book, part), unusable)?;
+    Ok((node_features, edge_features))
+}
+
+/// Reads the headers of the features of a partition's nodes.
+pub(crate) fn open_node_features(config: &PartitionConfig, part: usize) -> Result<FeatureSet> {
+    let (book, files) = (config.book(), &config.parts()[part]);
+    let types = book.ntypes().iter().enumerate();
+    let types = types.map(|(ntype, name)| TypeRows {
+        prefixes: vec![name.clone()],
+        rows: length(&book.node_type_range(part, ntype)),
+    });
+    FeatureSet::open(&files.node_feats, &types.collect::<Vec<_>>(), None)
+}
+
+/// Keys of edge features begin with the canonical name since DGL 1.0 and with the relation before.
+fn edge_type_rows(book: &PartitionBook, part: usize) -> Vec<TypeRows> {
+    let types = book.etypes().iter().enumerate();
+    let types = types.map(|(etype, name)| {
+        let mut prefixes = vec![name.to_string()];
+        if book.etypes().iter().filter(|other| other.rel == name.rel).count() == 1 {
+            prefixes.push(name.rel.clone());
+        }
+        TypeRows { prefixes, rows: length(&book.edge_type_range(part, etype)) }
+    });
+    types.collect()
+}
+
+fn length(range: &Range<u64>) -> u64 {
+    range.end - range.start
+}

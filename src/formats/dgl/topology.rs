@@ -1,0 +1,58 @@
+//! The structure of one partition: which file holds it, and its edges.
+
+use crate::error::Result;
+use crate::formats::dgl::config::PartitionConfig;
+use crate::formats::dgl::edge_reader::EdgeReader;
+use crate::formats::dgl::local_graph::LocalGraph;
+use crate::formats::dgl::node_table::NodeTable;
+use crate::formats::dgl::structure_file::open_structure;
+
+/// The open structure file of one partition.
+#[derive(Clone, Debug)]
+pub(crate) struct Topology {
+    config: PartitionConfig,
+    part: usize,
+    graph: LocalGraph,
+    inner_first: bool,
+    notes: Vec<String>,
+}
+
+impl Topology {
+    /// Opens the file of the structure and checks the node ids.
+    pub(crate) fn open(config: &PartitionConfig, part: usize) -> Result<Self> {
+        let (graph, notes) = open_structure(config, part)?;
+        let inner_first = NodeTable::load(config, part, &graph)?.is_inner_first();
+        Ok(Topology { config: config.clone(), part, graph, inner_first, notes })
+    }
+
+    pub(crate) fn config(&self) -> &PartitionConfig {
+        &self.config
+    }
+
+    pub(crate) fn part(&self) -> usize {
+        self.part
+    }
+
+    pub(crate) fn graph(&self) -> &LocalGraph {
+        &self.graph
+    }
+
+    /// Whether the inner nodes come before all others, as in every file that DGL wrote.
+    pub(crate) fn is_inner_first(&self) -> bool {
+        self.inner_first
+    }
+
+    pub(crate) fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    /// The global ids of the local nodes.
+    pub(crate) fn nodes(&self) -> Result<NodeTable> {
+        NodeTable::load(&self.config, self.part, &self.graph)
+    }
+
+    /// The inner edges in blocks of at most `max`.
+    pub(crate) fn edges(&self, max: usize) -> Result<EdgeReader> {
+        EdgeReader::new(&self.config, self.part, &self.graph, max)
+    }
+}

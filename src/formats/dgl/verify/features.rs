@@ -1,0 +1,73 @@
+//! Features are the same in every partition, and finite.
+
+use crate::error::{Error, Result};
+use crate::formats::dgl::feature::Feature;
+use crate::formats::dgl::feature_set::FeatureSet;
+use crate::formats::dgl::partition::Partition;
+use crate::io::Dtype;
+use std::collections::BTreeMap;
+
+/// Values read at a time.
+const BLOCK: u64 = 64 << 10;
+
+/// Type and name of a feature, to what its rows are.
+type Rows = BTreeMap<(usize, String), (Dtype, Vec<u64>)>;
+
+/// The features of the partitions met so far.
+#[derive(Default)]
+pub(super) struct Known {
+    nodes: Option<Rows>,
+    edges: Option<Rows>,
+}
+
+impl Known {
+    /// What differs in this partition from the first one.
+    pub(super) fn compare(&mut self, partition: &Partition) -> Vec<Error> {
+        let sides = [
+            (&mut self.nodes, partition.node_features()),
+            (&mut self.edges, partition.edge_features()),
+        ];
+        sides.into_iter().flat_map(|(known, set)| compare(known, set)).collect()
+    }
+}
+
+/// Values of each feature that are not finite, where they have to be: NaN is how labels say that a node has none.
+pub(super) fn check_values(set: &FeatureSet) -> Vec<Result<()>> {
+    set.features().iter().filter(|f| !f.name().contains("label")).map(check_array).collect()
+}
+
+fn check_array(feature: &Feature) -> Result<()> {
+    let array = feature.array();
+    if array.dtype().is_integer() {
+        return Ok(());
+    }
+    let at_once = (BLOCK / array.row_len().max(1)).max(1);
+    let mut values = Vec::new();
+    for start in (0..array.num_rows()).step_by(at_once as usize) {
+        let rows = start..array.num_rows().min(start + at_once);
+        values.resize(((rows.end - start) * array.row_len()) as usize, 0.0);
+        array.read_finite_f64(rows, &mut values)?;
+    }
+    Ok(())
+}
+
+fn compare(known: &mut Option<Rows>, set: &FeatureSet) -> Vec<Error> {
+    let rows = |f: &Feature| (f.array().dtype(), f.array().row_shape().to_vec());
+    let here: Rows =
+        set.features().iter().map(|f| ((f.ty(), f.name().to_owned()), rows(f))).collect();
+    let Some(known) = known else {
+        *known = Some(here);
+        return Vec::new();
+    };
+    let mut findings = Vec::new();
+    for ((_, name), (dtype, shape)) in
+        known.iter().filter(|(key, rows)| here.get(*key) != Some(*rows))
+    {
+        let problem = format!("has not the rows ({dtype} {shape:?}) that it has in partition 0");
+        findings.push(Error::input(set.path(), name, problem));
+    }
+    for ((_, name), _) in here.iter().filter(|(key, _)| !known.contains_key(*key)) {
+        findings.push(Error::input(set.path(), name, "is not in partition 0"));
+    }
+    findings
+}

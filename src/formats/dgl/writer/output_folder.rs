@@ -1,0 +1,111 @@
+//! A folder that gets all its files or none.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+
+use crate::error::{Error, Result};
+use crate::io::MadeFolders;
+use crate::platform::signals::Unfinished;
+
+/// Bytes; most file systems admit 255, of which `.json` takes some.
+const MAX_NAME: usize = 200;
+
+/// Begins the name of the hidden folder.
+const UNFINISHED: &str = ".unfinished-";
+
+/// The folder of a partition directory that is being made. Files are written in a hidden folder inside it, so that
+/// they need not be copied, and moved when all are there. Dropped before [`commit`](Self::commit) it leaves nothing.
+#[derive(Debug)]
+pub(crate) struct OutputFolder {
+    // Dropped before `made`, which must be empty then.
+    staging: TempDir,
+    path: PathBuf,
+    made: MadeFolders,
+    _unfinished: Unfinished,
+}
+
+impl OutputFolder {
+    /// Makes `path`, or takes it if it is empty.
+    ///
+    /// # Errors
+    /// It is a file, or not empty; it cannot be created or written to.
+    pub(crate) fn create(path: &Path, graph_name: &str) -> Result<Self> {
+        check_empty(path, graph_name)?;
+        let made = MadeFolders::create(path, "--out")?;
+        let staging = tempfile::Builder::new().prefix(UNFINISHED).tempdir_in(path);
+        let staging = staging.map_err(|e| unwritable(path, &e))?;
+        let unfinished = Unfinished::note(staging.path().to_owned(), made.paths().to_vec());
+        Ok(OutputFolder { staging, path: path.to_owned(), made, _unfinished: unfinished })
+    }
+
+    /// Where to write.
+    pub(crate) fn staging(&self) -> &Path {
+        self.staging.path()
+    }
+
+    /// Moves `names` from the staging folder to where they belong, in that order; either all or none.
+    pub(crate) fn commit(self, names: &[String]) -> Result<()> {
+        for (done, name) in names.iter().enumerate() {
+            let target = self.path.join(name);
+            if let Err(error) = fs::rename(self.staging().join(name), &target) {
+                for name in &names[..done] {
+                    // Back to where it is removed with everything else; there is nothing to be done if that fails.
+                    let _ = fs::rename(self.path.join(name), self.staging().join(name));
+                }
+                return Err(Error::io("create", &target, error));
+            }
+        }
+        self.made.keep();
+        Ok(())
+    }
+}
+
+/// Refuses a name of a graph that cannot be part of a file's.
+pub(crate) fn check_graph_name(name: &str) -> Result<()> {
+    let unusual = |c: char| c == '/' || c.is_control();
+    let problem = if name.is_empty() {
+        "is empty"
+    } else if name.len() > MAX_NAME {
+        "is too long for the name of a file"
+    } else if name.starts_with('.') || name.contains(unusual) {
+        "is to name a file, but it begins with a dot or holds a slash or a control character"
+    } else {
+        return Ok(());
+    };
+    Err(Error::config("--name", problem).with_hint("pass a short name, such as --name g"))
+}
+
+fn unwritable(path: &Path, error: &std::io::Error) -> Error {
+    Error::config("--out", format!("{} cannot be used: {error}", path.display()))
+        .with_hint("name a folder that you may create files in")
+}
+
+fn check_empty(path: &Path, graph_name: &str) -> Result<()> {
+    let flag = "--out";
+    let json = format!("{graph_name}.json");
+    if path.join(&json).exists() {
+        let problem = format!("{} already holds graph {graph_name} ({json})", path.display());
+        let hint = "remove that folder, or choose another one with --out";
+        return Err(Error::config(flag, problem).with_hint(hint));
+    }
+    if path.exists() && !path.is_dir() {
+        let problem = format!("{} is not a folder", path.display());
+        return Err(Error::config(flag, problem).with_hint("name a new or an empty folder"));
+    }
+    let first = match fs::read_dir(path) {
+        Ok(mut entries) => entries.next(),
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => None,
+        Err(e) => return Err(unwritable(path, &e)),
+    };
+    let Some(entry) = first else { return Ok(()) };
+    let name = entry.map_err(|e| unwritable(path, &e))?.file_name();
+    if name.to_string_lossy().starts_with(UNFINISHED) {
+        let left = path.join(&name);
+        let problem = format!("{} was left by a run that was killed", left.display());
+        return Err(Error::config(flag, problem).with_hint(format!("remove {}", left.display())));
+    }
+    let problem = format!("{} is not empty: it holds {}", path.display(), name.display());
+    Err(Error::config(flag, problem).with_hint("name a new or an empty folder"))
+}

@@ -1,0 +1,22 @@
+//! Whether there is room on the disk.
+
+use std::path::Path;
+
+use crate::error::{Error, Result};
+use crate::event::size;
+use crate::platform::free_space;
+
+/// Refuses to write `what` where so many bytes cannot be, before that is found out the hard way. `out` need not exist.
+pub(crate) fn check_space(what: &str, needed: u64, out: &Path) -> Result<()> {
+    // A file system that does not tell is no reason to refuse.
+    let Some(free) = free_space(out).filter(|free| needed > *free) else { return Ok(()) };
+    let existing = out.ancestors().find(|path| path.exists()).unwrap_or(Path::new("."));
+    let problem = format!(
+        "{what} takes {} while it is made, and {} has {} left",
+        size(needed),
+        existing.display(),
+        size(free)
+    );
+    Err(Error::config("--out", problem)
+        .with_hint("name a folder on a larger disk, or make a smaller graph"))
+}

@@ -1,0 +1,58 @@
+//! Writing dictionaries of tensors, such as `node_feat.dgl`.
+
+use super::array_writer::ArrayWriter;
+use super::output_file::OutputFile;
+use crate::error::Result;
+use crate::formats::dgl::magic;
+use crate::io::Dtype;
+use std::path::Path;
+
+/// What one tensor is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TensorSpec {
+    /// Its name in the dictionary.
+    pub key: String,
+    /// Element type. Truth values are stored as `uint8`, as DGL stores them.
+    pub dtype: Dtype,
+    /// All dimensions.
+    pub shape: Vec<u64>,
+}
+
+/// A dictionary of tensors that is being written. Dropped before [`finish`](Self::finish) it leaves nothing behind.
+#[derive(Debug)]
+pub struct TensorWriter {
+    file: OutputFile,
+    arrays: Vec<ArrayWriter>,
+}
+
+impl TensorWriter {
+    /// Starts `path` with tensors in the order of `specs`.
+    ///
+    /// # Errors
+    /// The file cannot be created or written; a tensor is too large.
+    pub fn create(path: &Path, specs: &[TensorSpec]) -> Result<Self> {
+        let mut file = OutputFile::create(path)?;
+        let count = specs.len() as u64;
+        file.put_u64s(&[magic::TENSOR_FILE, count, count]);
+        let mut arrays = Vec::with_capacity(specs.len());
+        for spec in specs {
+            file.put_text(&spec.key);
+            arrays.push(file.array(&spec.key, spec.dtype, &spec.shape)?);
+        }
+        Ok(TensorWriter { file, arrays })
+    }
+
+    /// Takes the elements of each tensor, in the order of the specs.
+    pub fn arrays(&mut self) -> &mut [ArrayWriter] {
+        &mut self.arrays
+    }
+
+    /// Completes the file.
+    ///
+    /// # Errors
+    /// Elements are missing; the file cannot be written.
+    pub fn finish(self) -> Result<()> {
+        self.arrays.into_iter().try_for_each(ArrayWriter::finish)?;
+        self.file.finish()
+    }
+}

@@ -1,0 +1,3 @@
+//! Files of other programs, byte by byte.
+
+pub mod dgl;

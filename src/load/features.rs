@@ -1,0 +1,187 @@
+//! Node features, read from the partition's own files whenever they are needed.
+
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+use tch::{Kind, Tensor};
+
+use super::keys::Role;
+use crate::engine::tensor;
+use crate::error::{Error, Result};
+use crate::formats::dgl::{ArrayRef, Feature, Partition};
+use crate::io::{Dtype, IoCounters};
+use crate::kernels::{first_not_finite, first_not_finite_f64};
+
+const ONE_WIDTH: &str = "a homogeneous model needs features of one width on every node type";
+
+/// Elements converted at a time.
+const CHUNK: u64 = 1 << 20;
+
+/// Arrays of fewer bytes are not worth taking out of the system's page cache.
+const LARGE: u64 = 16 << 20;
+
+pub(super) const FEATURES: Role<'_> =
+    Role { what: "node features", flag: "--features-key", usual: &["feat", "features"] };
+
+/// What is done to features when they are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum Normalize {
+    /// Nothing.
+    #[default]
+    None,
+    /// Each row is divided by its sum (rows that sum to 0 stay), as is usual for bags of words.
+    Row,
+}
+
+/// The features of a partition's inner nodes. They are never copied to spill files: what leaves memory is read from the
+/// partition again.
+#[derive(Debug, Clone)]
+pub struct NodeFeatures {
+    /// By node type: its rows among the inner nodes, and its array.
+    tables: Vec<(Range<u64>, Feature)>,
+    rows: u64,
+    width: u64,
+    normalize: Normalize,
+    /// Whether large arrays leave the system's page cache when they have been read.
+    leave_cache: bool,
+}
+
+impl NodeFeatures {
+    /// Finds the features that `key` means. Types of a heterogeneous graph are laid one after the other, as
+    /// `dgl.to_homogeneous` does.
+    ///
+    /// # Errors
+    /// If there are none or several, or types differ in width or lack them.
+    pub fn find(partition: &Partition, key: Option<&str>, normalize: Normalize) -> Result<Self> {
+        let set = partition.node_features();
+        let found = FEATURES.require(set, key)?;
+        let book = partition.book();
+        let first = book.node_range(partition.part()).start;
+        let mut tables = Vec::new();
+        let mut width = None;
+        for (ntype, feature) in found.into_iter().enumerate() {
+            let ids = book.node_type_range(partition.part(), ntype);
+            let name = &book.ntypes()[ntype];
+            let Some(feature) = feature else {
+                let problem = format!("node type {name} has no such feature");
+                let error = Error::input(set.path(), key.unwrap_or("feat"), problem);
+                return Err(error.with_hint(ONE_WIDTH));
+            };
+            let this = feature.array().row_len();
+            if *width.get_or_insert(this) != this {
+                let problem =
+                    format!("has {this} columns, other node types have {}", width.unwrap_or(0));
+                return Err(Error::input(set.path(), feature.key(), problem).with_hint(ONE_WIDTH));
+            }
+            tables.push((ids.start - first..ids.end - first, feature.clone()));
+        }
+        let rows = partition.num_inner_nodes();
+        let (width, leave_cache) = (width.unwrap_or(0), false);
+        Ok(NodeFeatures { tables, rows, width, normalize, leave_cache })
+    }
+
+    /// The features of each node type apart, as `key` means them; `None` for types without.
+    ///
+    /// # Errors
+    /// If a key is given and means no features, or several of one type; if several usual names are there.
+    pub fn by_type(
+        partition: &Partition,
+        key: Option<&str>,
+        normalize: Normalize,
+    ) -> Result<Vec<Option<Self>>> {
+        let found = FEATURES.find(partition.node_features(), key)?;
+        let found = found.unwrap_or_else(|| vec![None; partition.book().ntypes().len()]);
+        let of_type = |(ntype, feature): (usize, Option<&Feature>)| {
+            let feature = feature?;
+            let ids = partition.book().node_type_range(partition.part(), ntype);
+            let (rows, width) = (ids.end - ids.start, feature.array().row_len());
+            let (tables, leave_cache) = (vec![(0..rows, feature.clone())], false);
+            Some(NodeFeatures { tables, rows, width, normalize, leave_cache })
+        };
+        Ok(found.into_iter().enumerate().map(of_type).collect())
+    }
+
+    /// The same, but what is read leaves the system's page cache, if it is much: nobody else reads it soon.
+    #[must_use]
+    pub fn leaving_cache(self, leave_cache: bool) -> Self {
+        NodeFeatures { leave_cache, ..self }
+    }
+
+    /// Columns.
+    pub fn width(&self) -> i64 {
+        self.width as i64
+    }
+
+    /// Element type in the file.
+    pub fn dtype(&self) -> Dtype {
+        self.tables.first().map_or(Dtype::F32, |(_, feature)| feature.array().dtype())
+    }
+
+    /// Rows and columns.
+    pub fn size(&self) -> [i64; 2] {
+        [self.rows as i64, self.width as i64]
+    }
+
+    /// Reads all rows as `kind` (float or double).
+    ///
+    /// # Errors
+    /// If the file cannot be read, or a value is not finite, before or after it is normalised.
+    pub fn read(&self, kind: Kind, counters: &IoCounters) -> Result<Tensor> {
+        let mut values = tensor::empty(&self.size(), kind)?;
+        let chunk = (CHUNK / self.width.max(1)).max(1);
+        for (rows, feature) in &self.tables {
+            let array = feature.array();
+            for start in (0..rows.end - rows.start).step_by(chunk as usize) {
+                let part = start..(start + chunk).min(rows.end - rows.start);
+                let place = ((rows.start + part.start) * self.width) as usize;
+                let len = ((part.end - part.start) * self.width) as usize;
+                if kind == Kind::Double {
+                    let values = tensor::slice_mut::<f64>(&mut values);
+                    array.read_finite_f64(part.clone(), &mut values[place..][..len])?;
+                } else {
+                    let values = tensor::slice_mut::<f32>(&mut values);
+                    array.read_finite_f32(part.clone(), &mut values[place..][..len])?;
+                }
+                if self.leave_cache && array.byte_len() >= LARGE {
+                    array.drop_cached(part)?;
+                }
+            }
+            counters.read(array.byte_len());
+        }
+        match self.normalize {
+            Normalize::None => Ok(values),
+            Normalize::Row => self.normalize_rows(values),
+        }
+    }
+
+    fn normalize_rows(&self, mut values: Tensor) -> Result<Tensor> {
+        let sums = values.f_sum_dim_intlist([1_i64].as_slice(), true, values.kind())?;
+        let factors = sums.f_reciprocal()?.f_masked_fill(&sums.f_eq(0)?, 1)?;
+        let values = values.f_mul_(&factors)?;
+        let Some((row, sum)) = first_overflow(&values, &sums)? else { return Ok(values) };
+        let table = self.tables.iter().find(|(rows, _)| rows.contains(&row));
+        match table {
+            Some((rows, feature)) => Err(not_normalisable(feature.array(), row - rows.start, sum)),
+            None => Err(Error::Internal(format!("row {row} belongs to no array of features"))),
+        }
+    }
+}
+
+/// The error for a row that overflows when it is divided by its sum.
+pub(super) fn not_normalisable(array: &ArrayRef, row: u64, sum: f64) -> Error {
+    let problem = format!("row {row} sums to {sum:e}: divided by that, it is not finite");
+    array.fail(problem).with_hint("leave --normalize-features away, or scale the features")
+}
+
+/// The first row in which a division by the row's sum has overflowed.
+fn first_overflow(values: &Tensor, sums: &Tensor) -> Result<Option<(u64, f64)>> {
+    let width = values.size()[1] as usize;
+    let at = match values.kind() {
+        Kind::Double => first_not_finite_f64(tensor::slice(values)),
+        _ => first_not_finite(tensor::slice(values)),
+    };
+    let Some(at) = at else { return Ok(None) };
+    let row = at / width;
+    Ok(Some((row as u64, sums.f_double_value(&[row as i64, 0])?)))
+}

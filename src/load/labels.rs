@@ -1,0 +1,131 @@
+//! Labels and masks of a partition's inner nodes.
+
+use tch::Tensor;
+
+use super::keys::Role;
+use crate::error::{Error, Result};
+use crate::formats::dgl::{Feature, Partition};
+use crate::io::Dtype;
+
+pub(super) const LABELS: Role<'_> =
+    Role { what: "node labels", flag: "--label-key", usual: &["label", "labels"] };
+
+/// What a node without a label has.
+pub(super) const UNLABELLED: i64 = -1;
+
+/// The class of each inner node, `int64 [num_inner_nodes]`; negative where there is none. Labels may be of any integer
+/// type, or floating point with NaN for "none" (as OGB stores papers100M), one per node.
+///
+/// # Errors
+/// If there are none or several, or they are not one class per node.
+pub fn load_labels(partition: &Partition, key: Option<&str>) -> Result<Tensor> {
+    let set = partition.node_features();
+    let mut labels = vec![UNLABELLED; partition.num_inner_nodes() as usize];
+    fill_types(partition, LABELS.require(set, key)?, &mut labels, 1, |feature, values| {
+        let array = feature.array();
+        if array.row_len() != 1 {
+            let problem = format!("has shape {:?}; one class per node is needed", array.shape());
+            let hint = "rows of 0 and 1 call for --task multilabel, rows of numbers for --task \
+                        regression";
+            return Err(Error::input(set.path(), feature.key(), problem).with_hint(hint));
+        }
+        if matches!(array.dtype(), Dtype::F16 | Dtype::BF16 | Dtype::F32 | Dtype::F64) {
+            let mut floats = vec![0.0; values.len()];
+            array.read_f64(0..values.len() as u64, &mut floats)?;
+            for ((value, float), row) in values.iter_mut().zip(floats).zip(0..) {
+                if !float.is_nan() && float.fract() != 0.0 {
+                    let problem = format!("row {row} holds {float}, which is not a class number");
+                    return Err(Error::input(set.path(), feature.key(), problem)
+                        .with_hint("numbers to be predicted call for --task regression"));
+                }
+                *value = if float.is_nan() { UNLABELLED } else { float as i64 };
+            }
+            return Ok(());
+        }
+        array.read_i64(0..values.len() as u64, values)
+    })?;
+    Ok(Tensor::f_from_slice(&labels)?)
+}
+
+/// The columns of the labels; only headers are read.
+///
+/// # Errors
+/// If there are none or several arrays of labels.
+pub fn label_columns(partition: &Partition, key: Option<&str>) -> Result<u64> {
+    let found = LABELS.require(partition.node_features(), key)?;
+    Ok(found.iter().flatten().map(|feature| feature.array().row_len()).max().unwrap_or(0))
+}
+
+/// Which inner nodes a mask names, `bool [num_inner_nodes]`; anything but 0 is true. `name` is the usual key, looked for
+/// if `key` is not given; types without the mask have no such nodes. `None` if no key is given and there is no such mask.
+///
+/// # Errors
+/// If `key` matches no or several arrays, or the mask is not one value per node.
+pub fn load_mask(partition: &Partition, key: Option<&str>, name: &str) -> Result<Option<Tensor>> {
+    let set = partition.node_features();
+    let flag = format!("--{}-key", name.replace('_', "-"));
+    let role = Role { what: "mask", flag: &flag, usual: std::slice::from_ref(&name) };
+    let Some(found) = role.find(set, key)? else { return Ok(None) };
+    let mut mask = vec![false; partition.num_inner_nodes() as usize];
+    fill_types(partition, found, &mut mask, 1, |feature, mask| {
+        let array = feature.array();
+        if array.row_len() != 1 {
+            let problem = format!("has shape {:?}; one value per node is needed", array.shape());
+            return Err(Error::input(set.path(), feature.key(), problem));
+        }
+        let mut values = vec![0.0; mask.len()];
+        array.read_finite_f32(0..mask.len() as u64, &mut values)?;
+        mask.iter_mut().zip(values).for_each(|(m, v)| *m = v != 0.0);
+        Ok(())
+    })?;
+    Ok(Some(Tensor::f_from_slice(&mask)?))
+}
+
+/// The node type that a model is to predict: the one with labels; of several, the one with training nodes.
+///
+/// # Errors
+/// If there are no labels, or several types have them.
+pub fn labelled_type(
+    partition: &Partition,
+    label: Option<&str>,
+    train_mask: Option<&str>,
+) -> Result<usize> {
+    let (set, ntypes) = (partition.node_features(), partition.book().ntypes());
+    let labels = LABELS.require(set, label)?;
+    let masks = Role { what: "mask", flag: "--train-mask-key", usual: &["train_mask"] };
+    let masks = masks.find(set, train_mask)?.unwrap_or_default();
+    let mut types: Vec<usize> = (0..ntypes.len()).filter(|ty| labels[*ty].is_some()).collect();
+    if types.len() > 1 {
+        types.retain(|ty| masks.get(*ty).is_some_and(Option::is_some));
+    }
+    if let [ty] = types[..] {
+        return Ok(ty);
+    }
+    let labelled = ntypes.iter().zip(&labels).filter(|(_, labels)| labels.is_some());
+    let labelled: Vec<&str> = labelled.map(|(name, _)| name.as_str()).collect();
+    let problem =
+        format!("several node types have labels ({}); one is learned", labelled.join(", "));
+    let key = label.unwrap_or("label");
+    Err(Error::input(set.path(), key, problem)
+        .with_hint(format!("say which with --label-key {}/{key}", labelled[0])))
+}
+
+/// Lets `read` fill the part of `all`, `width` values per node, that belongs to each type's nodes.
+pub(super) fn fill_types<T>(
+    partition: &Partition,
+    found: Vec<Option<&Feature>>,
+    all: &mut [T],
+    width: usize,
+    mut read: impl FnMut(&Feature, &mut [T]) -> Result<()>,
+) -> Result<()> {
+    let book = partition.book();
+    let first = book.node_range(partition.part()).start;
+    for (ntype, feature) in found.into_iter().enumerate() {
+        let ids = book.node_type_range(partition.part(), ntype);
+        let rows = (ids.start - first) as usize..(ids.end - first) as usize;
+        if let Some(feature) = feature {
+            read(feature, &mut all[rows.start * width..rows.end * width])?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,433 @@
+//! Rows of a node feature of the whole graph, wherever they lie.
+
+use std::borrow::Cow;
+use std::ops::Range;
+use std::sync::Arc;
+
+use parking_lot::RwLock;
+use tch::{Kind, Tensor};
+
+use super::features::{FEATURES, Normalize, not_normalisable};
+use super::keys::Role;
+use super::labels::{LABELS, UNLABELLED};
+use super::reachable::Reachable;
+use super::row_bytes::{RowBytes, RowCounters};
+use super::row_cache::RowCache;
+use crate::engine::tensor;
+use crate::error::{Error, Result};
+use crate::formats::dgl::{ArrayRef, Feature, FeatureSet, open_node_features};
+use crate::graph::PartitionBook;
+use crate::io::IoCounters;
+use crate::kernels::first_not_finite;
+
+/// Rows are read together if no more bytes than this lie between them: fewer than a call costs.
+const GAP: u64 = 512;
+/// Bytes read at a time, unless one row is longer: they are still in the processor's cache when they are copied.
+const LARGEST: u64 = 256 << 10;
+
+/// A feature of all nodes, read row by row from the partitions' own files: rows that are asked for together are sorted,
+/// neighbouring ones are read with one call, and no other row is read. Some rows may be [kept](Self::keep). May be used from
+/// several threads; clones keep the same rows.
+#[derive(Debug, Clone)]
+pub struct NodeColumn {
+    book: Arc<PartitionBook>,
+    /// By partition and node type; of partitions that are not reachable, none.
+    arrays: Vec<Vec<Option<ArrayRef>>>,
+    width: u64,
+    integers: bool,
+    normalize: Normalize,
+    /// Whether values must be finite: those of features must, rows of labels may be NaN.
+    finite: bool,
+    /// The one node type it is of, if not of all.
+    only: Option<usize>,
+    counters: IoCounters,
+    bytes: RowCounters,
+    cache: Arc<RwLock<Option<Arc<RowCache>>>>,
+}
+
+impl NodeColumn {
+    /// The input features that `key` (or else the usual name) means, in every reachable partition.
+    ///
+    /// # Errors
+    /// If a partition or a node type has none or several, or they differ in width.
+    pub fn features<'c>(
+        partitions: impl Into<Reachable<'c>>,
+        key: Option<&str>,
+        normalize: Normalize,
+        counters: IoCounters,
+    ) -> Result<Self> {
+        let partitions = partitions.into();
+        let column = Self::open(partitions.clone(), counters, |set| FEATURES.require(set, key))?;
+        column.check_types(partitions, key, 0..column.book.ntypes().len())?;
+        Ok(NodeColumn { normalize, finite: true, ..column })
+    }
+
+    /// The input features that `key` (or else the usual name) means, of the nodes of one type.
+    ///
+    /// # Errors
+    /// If a partition has none or several of the type, or they differ in width.
+    pub fn features_of_type<'c>(
+        partitions: impl Into<Reachable<'c>>,
+        ntype: usize,
+        key: Option<&str>,
+        normalize: Normalize,
+        counters: IoCounters,
+    ) -> Result<Self> {
+        let partitions = partitions.into();
+        let column = Self::open(partitions.clone(), counters, |set| {
+            let mut found = FEATURES.require(set, key)?;
+            let others = found.iter_mut().enumerate().filter(|(other, _)| *other != ntype);
+            others.for_each(|(_, feature)| *feature = None);
+            Ok(found)
+        })?;
+        column.check_types(partitions, key, ntype..ntype + 1)?;
+        Ok(NodeColumn { normalize, finite: true, only: Some(ntype), ..column })
+    }
+
+    /// Whether these node types have the features in all reachable partitions that have such nodes.
+    fn check_types(
+        &self,
+        Reachable { config, parts }: Reachable<'_>,
+        key: Option<&str>,
+        mut ntypes: Range<usize>,
+    ) -> Result<()> {
+        let has = |part: usize, ntype: usize| {
+            self.arrays[part][ntype].is_some() || self.book.node_type_range(part, ntype).is_empty()
+        };
+        let lacks = |ntype: usize| {
+            let part = parts.clone().find(|part| !has(*part, ntype))?;
+            Some((part, ntype))
+        };
+        let Some((part, ntype)) = ntypes.find_map(lacks) else { return Ok(()) };
+        let name = &self.book.ntypes()[ntype];
+        let path = &config.parts()[part].node_feats;
+        let problem = format!("node type {name} has no such feature");
+        Err(Error::input(path, key.unwrap_or("feat"), problem))
+    }
+
+    /// The labels that `key` (or else the usual name) means, in every reachable partition.
+    ///
+    /// # Errors
+    /// If a partition has none or several, or they are not one per node.
+    pub fn labels<'c>(
+        partitions: impl Into<Reachable<'c>>,
+        key: Option<&str>,
+        counters: IoCounters,
+    ) -> Result<Self> {
+        let column = Self::open(partitions.into(), counters, |set| LABELS.require(set, key))?;
+        match column.width {
+            1 => Ok(NodeColumn { integers: true, ..column }),
+            width => {
+                let problem = format!("{width} values per node; one class per node is needed");
+                Err(Error::config("labels", problem))
+            }
+        }
+    }
+
+    /// The rows of labels (several classes, or numbers) that `key` (or else the usual name) means, in every partition; as
+    /// `float32`.
+    ///
+    /// # Errors
+    /// If a partition has none or several, or they differ in width.
+    pub fn targets<'c>(
+        partitions: impl Into<Reachable<'c>>,
+        key: Option<&str>,
+        counters: IoCounters,
+    ) -> Result<Self> {
+        Self::open(partitions.into(), counters, |set| LABELS.require(set, key))
+    }
+
+    /// The feature `key`, in every reachable partition.
+    ///
+    /// # Errors
+    /// If a partition has none or several, or they differ in width.
+    pub fn named<'c>(
+        partitions: impl Into<Reachable<'c>>,
+        key: &str,
+        counters: IoCounters,
+    ) -> Result<Self> {
+        let column = Self::open(partitions.into(), counters, |set| {
+            let role = Role { what: "node features", flag: "the key", usual: &[] };
+            role.require(set, Some(key))
+        })?;
+        let mut arrays = column.arrays.iter().flatten().flatten();
+        let integers = arrays.all(|array| array.dtype().is_integer());
+        Ok(NodeColumn { integers, ..column })
+    }
+
+    fn open(
+        Reachable { config, parts }: Reachable<'_>,
+        counters: IoCounters,
+        find: impl Fn(&FeatureSet) -> Result<Vec<Option<&Feature>>>,
+    ) -> Result<Self> {
+        let mut arrays = vec![Vec::new(); config.parts().len()];
+        let mut width = None;
+        for part in parts {
+            let set = open_node_features(config, part)?;
+            let found = find(&set)?;
+            for feature in found.iter().flatten() {
+                let this = feature.array().row_len();
+                if *width.get_or_insert(this) != this {
+                    let problem = format!(
+                        "has {this} columns, others of the graph have {}",
+                        width.unwrap_or(0)
+                    );
+                    return Err(Error::input(set.path(), feature.key(), problem)
+                        .with_hint("all partitions and node types need one width"));
+                }
+            }
+            arrays[part] = found.into_iter().map(|f| f.map(|f| f.array().clone())).collect();
+        }
+        let (book, width) = (config.book().clone(), width.unwrap_or(0));
+        let normalize = Normalize::None;
+        Ok(NodeColumn {
+            book,
+            arrays,
+            width,
+            integers: false,
+            normalize,
+            finite: false,
+            only: None,
+            counters,
+            bytes: RowCounters::default(),
+            cache: Arc::default(),
+        })
+    }
+
+    /// Values per node.
+    pub fn width(&self) -> usize {
+        self.width as usize
+    }
+
+    /// How many bytes of rows were needed so far, and how many were read.
+    pub fn row_bytes(&self) -> RowBytes {
+        self.bytes.totals()
+    }
+
+    /// How many rows [`keep`](Self::keep) can keep in so many bytes; none of integers.
+    pub fn capacity(&self, bytes: u64) -> usize {
+        if self.integers {
+            return 0;
+        }
+        RowCache::capacity(bytes, self.book.num_nodes(), self.width())
+    }
+
+    /// Those of the nodes (global ids) that it is of.
+    pub fn covered<'n>(&self, nodes: &'n [u64]) -> Cow<'n, [u64]> {
+        match self.only {
+            None => Cow::Borrowed(nodes),
+            only => {
+                nodes.iter().copied().filter(|node| self.book.node_type(*node) == only).collect()
+            }
+        }
+    }
+
+    /// Reads the rows of those of `nodes` (global ids, ascending) that it is of and keeps them in memory, instead of those kept
+    /// until now.
+    ///
+    /// # Errors
+    /// As [`read_f32`](Self::read_f32).
+    pub fn keep(&self, nodes: &[u64]) -> Result<()> {
+        self.forget();
+        let nodes = &*self.covered(nodes);
+        if nodes.is_empty() {
+            return Ok(());
+        }
+        let mut rows = vec![0.0; nodes.len() * self.width()];
+        self.read_from_files(nodes.iter().copied().zip(0..).collect(), &mut rows)?;
+        let cache = RowCache::new(self.book.num_nodes(), nodes, rows, self.width());
+        *self.cache.write() = Some(Arc::new(cache));
+        Ok(())
+    }
+
+    /// Keeps no rows any more.
+    pub fn forget(&self) {
+        *self.cache.write() = None;
+    }
+
+    /// Reads the rows of nodes (global ids, in any order, repetitions allowed): `int64` for labels and whatever is stored as
+    /// integers, `float32` otherwise; `[nodes.len(), width]`, or `[nodes.len()]` for integers of width 1.
+    ///
+    /// # Errors
+    /// As [`read_f32`](Self::read_f32).
+    pub fn read(&self, nodes: &[u64]) -> Result<Tensor> {
+        let (shape, kind) = self.layout(nodes.len());
+        let mut values = tensor::empty(&shape, kind)?;
+        if self.integers {
+            self.read_i64(nodes, tensor::slice_mut(&mut values))?;
+        } else {
+            self.read_f32(nodes, tensor::slice_mut(&mut values))?;
+        }
+        Ok(values)
+    }
+
+    /// Shape and element type of what [`read`](Self::read) gives for so many nodes.
+    pub(crate) fn layout(&self, nodes: usize) -> (Vec<i64>, Kind) {
+        let (nodes, width) = (nodes as i64, self.width as i64);
+        match (self.integers, width) {
+            (true, 1) => (vec![nodes], Kind::Int64),
+            (true, _) => (vec![nodes, width], Kind::Int64),
+            (false, _) => (vec![nodes, width], Kind::Float),
+        }
+    }
+
+    /// Reads the rows of nodes (global ids, in any order, repetitions allowed) as float32 into `[nodes.len(), width]`.
+    ///
+    /// # Errors
+    /// If a node does not exist or its type lacks the feature, a file cannot be read, or an input feature is not finite.
+    pub fn read_f32(&self, nodes: &[u64], out: &mut [f32]) -> Result<()> {
+        let width = self.width();
+        self.check_size(nodes.len(), out.len())?;
+        self.bytes.needed(nodes.len() as u64 * self.stored_row());
+        let cache = self.cache.read().clone();
+        let Some(cache) = cache else {
+            return self.read_from_files(nodes.iter().copied().zip(0..).collect(), out);
+        };
+        let mut others = Vec::new();
+        for (&node, i) in nodes.iter().zip(0..) {
+            match cache.row(node) {
+                Some(row) => out[i as usize * width..][..width].copy_from_slice(row),
+                None => others.push((node, i)),
+            }
+        }
+        self.read_from_files(others, out)
+    }
+
+    /// Reads the rows of nodes with their places in `out`.
+    fn read_from_files(&self, nodes: Vec<(u64, u32)>, out: &mut [f32]) -> Result<()> {
+        self.gather(nodes, out, None, |array, rows, out| {
+            if !self.finite {
+                return array.read_f32(rows, out);
+            }
+            array.read_finite_f32(rows.clone(), out)?;
+            self.normalize(array, rows.start, out)
+        })
+    }
+
+    /// Normalises rows of an array from number `first` on.
+    fn normalize(&self, array: &ArrayRef, first: u64, rows: &mut [f32]) -> Result<()> {
+        if self.normalize == Normalize::None {
+            return Ok(());
+        }
+        for (row, number) in rows.chunks_exact_mut(self.width().max(1)).zip(first..) {
+            let sum: f32 = row.iter().sum();
+            if sum != 0.0 {
+                for value in row.iter_mut() {
+                    *value /= sum;
+                }
+            }
+            if first_not_finite(row).is_some() {
+                return Err(not_normalisable(array, number, f64::from(sum)));
+            }
+        }
+        Ok(())
+    }
+
+    /// As [`read_f32`](Self::read_f32), of integers. Nodes of types that lack the feature get -1, and so do values that are
+    /// not a number (as OGB marks papers without a class).
+    pub fn read_i64(&self, nodes: &[u64], out: &mut [i64]) -> Result<()> {
+        self.check_size(nodes.len(), out.len())?;
+        self.bytes.needed(nodes.len() as u64 * self.stored_row());
+        let nodes = nodes.iter().copied().zip(0..).collect();
+        self.gather(nodes, out, Some(UNLABELLED), |array, rows, out| {
+            if array.dtype().is_integer() {
+                return array.read_i64(rows, out);
+            }
+            let mut floats = vec![0.0; out.len()];
+            array.read_f64(rows, &mut floats)?;
+            for (value, float) in out.iter_mut().zip(floats) {
+                *value = if float.is_nan() { UNLABELLED } else { float as i64 };
+            }
+            Ok(())
+        })
+    }
+
+    /// Bytes of a row in its file.
+    fn stored_row(&self) -> u64 {
+        let array = self.arrays.iter().flatten().flatten().next();
+        array.map_or(0, |array| self.width * array.dtype().size() as u64)
+    }
+
+    fn check_size(&self, nodes: usize, values: usize) -> Result<()> {
+        if values == nodes * self.width() {
+            return Ok(());
+        }
+        let problem = format!("{nodes} rows of {} do not fill {values}", self.width());
+        Err(Error::Internal(problem))
+    }
+
+    /// Reads the rows of nodes with their places in `out`.
+    fn gather<T: Copy + Default>(
+        &self,
+        mut order: Vec<(u64, u32)>,
+        out: &mut [T],
+        missing: Option<T>,
+        read: impl Fn(&ArrayRef, Range<u64>, &mut [T]) -> Result<()>,
+    ) -> Result<()> {
+        let width = self.width();
+        order.sort_unstable();
+        let mut buffer = Vec::new();
+        let mut rest = &order[..];
+        while let Some((first, _)) = rest.first() {
+            let (ids, array) = self.table(*first, missing.is_some())?;
+            let here = rest.partition_point(|(node, _)| *node < ids.end);
+            let (wanted, others) = rest.split_at(here);
+            rest = others;
+            let Some(array) = array else {
+                for (_, i) in wanted {
+                    out[*i as usize * width..][..width].fill(missing.unwrap_or_default());
+                }
+                continue;
+            };
+            let row = |(node, _): &(u64, u32)| node - ids.start;
+            let row_bytes = (self.width * array.dtype().size() as u64).max(1);
+            let (gap, largest) = (GAP / row_bytes + 1, (LARGEST / row_bytes).max(1));
+            let mut wanted = wanted;
+            while let Some(begin) = wanted.first().map(row) {
+                let mut last = begin;
+                let run = wanted.iter().take_while(|i| {
+                    let joins = row(i) - last <= gap && row(i) - begin < largest;
+                    last = if joins { row(i) } else { last };
+                    joins
+                });
+                let (run, others) = wanted.split_at(run.count());
+                wanted = others;
+                let len = (last + 1 - begin) as usize * width;
+                if buffer.len() < len {
+                    buffer.resize(len, T::default());
+                }
+                read(array, begin..last + 1, &mut buffer[..len])?;
+                self.counters.read((last + 1 - begin) * row_bytes);
+                self.bytes.read((last + 1 - begin) * row_bytes);
+                for place @ (_, i) in run {
+                    let from = (row(place) - begin) as usize * width;
+                    out[*i as usize * width..][..width].copy_from_slice(&buffer[from..][..width]);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The ids of a node's partition and type, and the array with their rows.
+    fn table(&self, node: u64, may_lack: bool) -> Result<(Range<u64>, Option<&ArrayRef>)> {
+        let place = self.book.part_of_node(node).zip(self.book.node_type(node));
+        let (part, ntype) = place.ok_or_else(|| {
+            let problem =
+                format!("there is no node {node}; ids are below {}", self.book.num_nodes());
+            Error::config("ids", problem)
+        })?;
+        let of_types = &self.arrays[part];
+        if of_types.is_empty() {
+            let problem = format!("the files of partition {part} are not reachable");
+            return Err(Error::config("node features", problem)
+                .with_hint("ask the rank that owns it: CollectiveGraph"));
+        }
+        let array = of_types[ntype].as_ref();
+        if array.is_none() && !may_lack {
+            let name = &self.book.ntypes()[ntype];
+            let problem = format!("nodes of type {name} have no such feature");
+            return Err(Error::config("node features", problem));
+        }
+        Ok((self.book.node_type_range(part, ntype), array))
+    }
+}

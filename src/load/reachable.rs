@@ -1,0 +1,25 @@
+//! Whose files a rank can read.
+
+use std::ops::Range;
+
+use crate::formats::dgl::config::PartitionConfig;
+
+/// A partition directory, and the partitions whose files are there: all of them, or one where each rank has its own disk.
+#[derive(Debug, Clone)]
+pub struct Reachable<'c> {
+    pub(super) config: &'c PartitionConfig,
+    pub(super) parts: Range<usize>,
+}
+
+impl<'c> Reachable<'c> {
+    /// One partition.
+    pub fn only(config: &'c PartitionConfig, part: usize) -> Self {
+        Reachable { config, parts: part..part + 1 }
+    }
+}
+
+impl<'c> From<&'c PartitionConfig> for Reachable<'c> {
+    fn from(config: &'c PartitionConfig) -> Self {
+        Reachable { config, parts: 0..config.parts().len() }
+    }
+}

@@ -1,0 +1,62 @@
+//! A partition's edges as shards, relation by relation.
+
+use super::shards::{BLOCK, Shards, edge_columns, length};
+use crate::error::{Error, Result};
+use crate::formats::dgl::{EdgeBlock, Partition};
+use crate::graph::ShardBuilder;
+
+/// Reads the inner edges of a partition, by edge type, with one weight each if a key is given. Sources and destinations are counted within their node type, in each
+/// partition from 0.
+///
+/// # Errors
+/// If the edges or weights cannot be read, or a partition has more than 2^32 nodes or edges of one source rank.
+pub fn load_relations(partition: &Partition, weight_key: Option<&str>) -> Result<Vec<Shards>> {
+    let (book, own) = (partition.book(), partition.part());
+    let parts = book.num_parts();
+    let ends = book.etypes().iter().map(|etype| {
+        let known = |name: &str| {
+            let unknown = || Error::Internal(format!("edge type {etype} joins unknown node types"));
+            book.ntype_id(name).ok_or_else(unknown)
+        };
+        Ok((known(&etype.src)?, known(&etype.dst)?))
+    });
+    let ends = ends.collect::<Result<Vec<_>>>()?;
+    let weights = weight_key.map(|key| edge_columns(partition, key)).transpose()?;
+    let mut builders: Vec<Vec<ShardBuilder>> =
+        ends.iter().map(|_| (0..parts).map(|_| ShardBuilder::default()).collect()).collect();
+    let first = book.node_range(own).start;
+    let mut edges = partition.edges(BLOCK)?;
+    let mut block = EdgeBlock::default();
+    while edges.next_block(&mut block)? {
+        for i in 0..block.len() {
+            let (src, dst, etype) = (block.src[i], first + block.dst[i], block.etype[i] as usize);
+            let (src_type, dst_type) = ends[etype];
+            let owner = book.part_of_node(src);
+            let owner = owner
+                .ok_or_else(|| Error::Internal(format!("node {src} belongs to no partition")))?;
+            let row = |node: u64, part: usize, ntype: usize| {
+                let row = node.checked_sub(book.node_type_range(part, ntype).start);
+                row.and_then(|row| u32::try_from(row).ok()).ok_or_else(|| {
+                    let edge_type = &book.etypes()[etype];
+                    let problem = format!("an edge of type {edge_type} ends at a node of another");
+                    Error::config("partition", problem).with_hint("partition the graph again")
+                })
+            };
+            let (src, dst) = (row(src, owner, src_type)?, row(dst, own, dst_type)?);
+            builders[etype][owner].push(src, dst);
+            if let Some(weights) = &weights {
+                builders[etype][owner].push_weight(weights[etype][block.row[i] as usize]);
+            }
+        }
+    }
+    let relations = builders.into_iter().zip(ends).map(|(builders, (src_type, dst_type))| {
+        let num_dst = length(&book.node_type_range(own, dst_type));
+        let built = builders.into_iter().enumerate().map(|(source, builder)| {
+            let num_src = length(&book.node_type_range(source, src_type));
+            builder.build(num_dst, num_src, source == own)
+        });
+        let (shards, sources) = built.unzip();
+        Shards { shards, sources }
+    });
+    Ok(relations.collect())
+}

@@ -1,0 +1,115 @@
+//! A partition's edges as shards, one per rank that owns sources.
+
+use super::keys::Role;
+use crate::error::{Error, Result};
+use crate::formats::dgl::{EdgeBlock, Partition};
+use crate::graph::{GraphShard, ShardBuilder};
+
+/// Edges read at a time.
+pub(super) const BLOCK: usize = 1 << 16;
+
+const EDGE_WEIGHT: Role<'_> = Role { what: "edge weights", flag: "--edge-weight-key", usual: &[] };
+
+/// The edges into a partition.
+pub struct Shards {
+    /// By source rank.
+    pub shards: Vec<GraphShard>,
+    /// By source rank: the rows there that the columns of its shard stand for; empty for the partition's own shard, whose
+    /// columns are its rows.
+    pub sources: Vec<Vec<u32>>,
+}
+
+/// What is kept of each edge besides its ends.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct EdgeData<'k> {
+    /// The weight with this key.
+    pub weight: Option<&'k str>,
+    /// Its type.
+    pub types: bool,
+    /// Its row among the partition's edge features: what [`EdgeFeatures`](super::EdgeFeatures) are read by.
+    pub feature_rows: bool,
+}
+
+impl Shards {
+    /// Reads the inner edges of a partition.
+    ///
+    /// # Errors
+    /// If the edges or weights cannot be read, a weight is not finite, or a partition has more than 2^32 nodes or edges of one source rank.
+    pub fn load(partition: &Partition, columns: EdgeData<'_>) -> Result<Self> {
+        let book = partition.book();
+        let weights = columns.weight.map(|key| edge_columns(partition, key)).transpose()?;
+        let first_rows = first_rows(partition);
+        let mut builders: Vec<_> = (0..book.num_parts()).map(|_| ShardBuilder::default()).collect();
+        let starts: Vec<u64> = (0..book.num_parts()).map(|p| book.node_range(p).start).collect();
+        let local = |row: u64| {
+            u32::try_from(row).map_err(|_| {
+                let problem = format!("partition {} has more than 2^32 nodes", partition.part());
+                Error::config("partition", problem).with_hint("cut the graph into more partitions")
+            })
+        };
+        let mut edges = partition.edges(BLOCK)?;
+        let mut block = EdgeBlock::default();
+        while edges.next_block(&mut block)? {
+            for i in 0..block.len() {
+                let src = block.src[i];
+                let owner = book.part_of_node(src);
+                let owner = owner.ok_or_else(|| {
+                    Error::Internal(format!("node {src} belongs to no partition"))
+                })?;
+                builders[owner].push(local(src - starts[owner])?, local(block.dst[i])?);
+                if let Some(weights) = &weights {
+                    builders[owner]
+                        .push_weight(weights[block.etype[i] as usize][block.row[i] as usize]);
+                }
+                if columns.types {
+                    builders[owner].push_type(block.etype[i] as u16);
+                }
+                if columns.feature_rows {
+                    let row = first_rows[block.etype[i] as usize] + block.row[i];
+                    builders[owner].push_feature_row(row);
+                }
+            }
+        }
+        let num_nodes = |part| length(&book.node_range(part));
+        let own = partition.part();
+        let built = builders.into_iter().enumerate().map(|(source, builder)| {
+            builder.build(num_nodes(own), num_nodes(source), source == own)
+        });
+        let (shards, sources) = built.unzip();
+        Ok(Shards { shards, sources })
+    }
+}
+
+/// Where the rows of each edge type begin if those of all types lie one after the other.
+pub(super) fn first_rows(partition: &Partition) -> Vec<u64> {
+    let (book, part) = (partition.book(), partition.part());
+    let first = book.edge_range(part).start;
+    (0..book.etypes().len()).map(|etype| book.edge_type_range(part, etype).start - first).collect()
+}
+
+/// One column of weights per edge type, in the order of feature rows.
+pub(crate) fn edge_columns(partition: &Partition, key: &str) -> Result<Vec<Vec<f32>>> {
+    let set = partition.edge_features();
+    let book = partition.book();
+    let found = EDGE_WEIGHT.require(set, Some(key))?;
+    let columns = found.into_iter().enumerate().map(|(etype, feature)| {
+        let rows = length(&book.edge_type_range(partition.part(), etype));
+        let Some(feature) = feature else {
+            let problem = format!("edge type {} has no such feature", book.etypes()[etype]);
+            return Err(Error::input(set.path(), key, problem));
+        };
+        if feature.array().row_len() != 1 {
+            let problem =
+                format!("has shape {:?}; one weight per edge is needed", feature.array().shape());
+            return Err(Error::input(set.path(), feature.key(), problem));
+        }
+        let mut column = vec![0.0; rows];
+        feature.array().read_finite_f32(0..rows as u64, &mut column)?;
+        Ok(column)
+    });
+    columns.collect()
+}
+
+pub(super) fn length(range: &std::ops::Range<u64>) -> usize {
+    (range.end - range.start) as usize
+}

@@ -1,0 +1,67 @@
+//! Labels that are rows of numbers: several classes per node, or values to be predicted.
+
+use tch::{Kind, Tensor};
+
+use super::labels::{LABELS, fill_types};
+use crate::engine::tensor;
+use crate::error::{Error, Result};
+use crate::formats::dgl::Partition;
+
+/// What rows of labels may hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Targets {
+    /// 1 or 0: whether a node has the class of the column.
+    Classes,
+    /// Any finite number.
+    Numbers,
+}
+
+impl Targets {
+    /// Whether a label may have this value; NaN stands for no label.
+    fn allows(self, value: f32) -> bool {
+        match self {
+            Targets::Classes => value.is_nan() || [0.0, 1.0].contains(&value),
+            Targets::Numbers => !value.is_infinite(),
+        }
+    }
+}
+
+/// Labels of each inner node, `float32 [num_inner_nodes, columns]` (one column for labels of shape `[n]`), of any numeric
+/// type; NaN in all columns where a node has none.
+///
+/// # Errors
+/// If there are none or several arrays of labels, types differ in width, or a value is not one that `targets` allows.
+pub fn load_targets(partition: &Partition, key: Option<&str>, targets: Targets) -> Result<Tensor> {
+    let set = partition.node_features();
+    let found = LABELS.require(set, key)?;
+    let widths: Vec<u64> = found.iter().flatten().map(|f| f.array().row_len()).collect();
+    let width = widths.first().copied().unwrap_or(0);
+    if width == 0 || widths.iter().any(|w| *w != width) {
+        let problem = format!("has {widths:?} columns on its node types; one number is needed");
+        return Err(Error::input(set.path(), key.unwrap_or("label"), problem));
+    }
+    let shape = [partition.num_inner_nodes() as i64, width as i64];
+    let mut labels = tensor::empty(&shape, Kind::Float)?.f_fill(f64::from(f32::NAN))?;
+    let values = tensor::slice_mut::<f32>(&mut labels);
+    fill_types(partition, found, values, width as usize, |feature, values| {
+        let array = feature.array();
+        array.read_f32(0..array.num_rows(), values)?;
+        let wrong = values.iter().position(|value| !targets.allows(*value));
+        let Some(at) = wrong else { return Ok(()) };
+        let place = array.place((at / width as usize) as u64, (at % width as usize) as u64);
+        let value = values[at];
+        let (problem, hint) = match targets {
+            Targets::Classes => (
+                format!("{place} holds {value}; several classes per node are told by 0 and 1"),
+                "labels that are class numbers call for --task classification, numbers to be \
+                 predicted for --task regression",
+            ),
+            Targets::Numbers => (
+                format!("{place} holds {value}; a number to be predicted must be finite"),
+                "mark nodes without a label with NaN",
+            ),
+        };
+        Err(Error::input(set.path(), feature.key(), problem).with_hint(hint))
+    })?;
+    Ok(labels)
+}

@@ -1,0 +1,86 @@
+//! Graph attention: Veličković et al., "Graph attention networks", ICLR 2018.
+
+use super::heads::AttentionConfig;
+use super::layer::{Conv, ends_coincide};
+use crate::engine::tape::{
+    Attend, Graph, Init, Parameter, ParameterBuilder, Scoring, Tape, Var, Weight,
+};
+use crate::error::Result;
+
+/// `dgl.nn.GATConv`, without activation. With z = W x, per head:
+///
+/// `y_v = sum_{u in N(v)} softmax_u(leaky_relu(<attn_l, z_u> + <attn_r, z_v>)) z_u + b`
+///
+/// A node without in-edges gets the bias alone. State-dict keys: `fc.weight` `[heads * out, in]`, `attn_l` and `attn_r`
+/// `[1, heads, out]`, `bias` `[heads * out]`; with a residual of another width `res_fc.weight` and `res_fc.bias` take the
+/// place of `bias`.
+pub struct GatConv {
+    config: AttentionConfig,
+    fc: Weight,
+    attn_l: Parameter,
+    attn_r: Parameter,
+    bias: Parameter,
+    residual: Option<Weight>,
+}
+
+impl GatConv {
+    /// Makes the layer with DGL's initial distributions.
+    pub fn new(parameters: &mut ParameterBuilder, config: AttentionConfig) -> Self {
+        let columns = config.columns();
+        let normal = Init::XavierNormal { gain: 2f64.sqrt() };
+        let heads = [1, config.heads as i64, config.out_feats];
+        let attn_l = parameters.add("attn_l", &heads, normal);
+        let attn_r = parameters.add("attn_r", &heads, normal);
+        let fc = Weight::OutIn(parameters.add("fc.weight", &[columns, config.in_feats], normal));
+        let mapped = config.residual && config.in_feats != columns;
+        let residual = mapped.then(|| {
+            let shape = [columns, config.in_feats];
+            Weight::OutIn(parameters.add("res_fc.weight", &shape, normal))
+        });
+        let bias = if mapped { "res_fc.bias" } else { "bias" };
+        let bias = parameters.add(bias, &[columns], Init::Zeros);
+        GatConv { config, fc, attn_l, attn_r, bias, residual }
+    }
+}
+
+impl Conv for GatConv {
+    fn forward<'a>(
+        &self,
+        tape: &mut Tape<'a>,
+        graph: &'a dyn Graph,
+        src: Var,
+        dst: Var,
+    ) -> Result<Var> {
+        let config = &self.config;
+        let coincide = ends_coincide(graph, &src, &dst);
+        let (src, dst) = config.drop_features(tape, graph, src, dst)?;
+        let messages = tape.linear(&src, &self.fc, None, None)?;
+        drop(src);
+        let own = if coincide {
+            tape.destinations(graph, &messages)?
+        } else {
+            tape.linear(&dst, &self.fc, None, None)?
+        };
+        let dst = config.residual.then_some(dst);
+        let scoring = Scoring::Additive {
+            src: config.products(tape, &messages, self.attn_l)?,
+            dst: config.products(tape, &own, self.attn_r)?,
+        };
+        drop(own);
+        let attend = Attend {
+            heads: config.heads,
+            scoring,
+            negative_slope: config.negative_slope,
+            dropout: config.attn_drop,
+        };
+        let y = tape.attend(graph, messages, attend)?;
+        match (&self.residual, dst) {
+            (Some(residual), Some(dst)) => {
+                let bias = Some(self.bias);
+                let residual = tape.linear(&dst, residual, bias, None)?;
+                config.finish(tape, y, None, Some(&residual))
+            }
+            (_, dst) => config.finish(tape, y, Some(self.bias), dst.as_ref()),
+        }
+    }
+}

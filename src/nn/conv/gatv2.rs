@@ -1,0 +1,73 @@
+//! Graph attention with dynamic scores: Brody, Alon and Yahav, "How attentive are graph attention networks?", ICLR 2022.
+
+use super::heads::AttentionConfig;
+use super::layer::Conv;
+use crate::engine::tape::{
+    Attend, Graph, Init, Parameter, ParameterBuilder, Scoring, Tape, Var, Weight,
+};
+use crate::error::Result;
+
+/// `dgl.nn.GATv2Conv`, without activation and without shared weights. Per head:
+///
+/// `y_v = sum_{u in N(v)} softmax_u(<attn, leaky_relu(z_u + z'_v)>) z_u`, z = W_src x + b_src, z' = W_dst x + b_dst
+///
+/// A node without in-edges gets 0. State-dict keys: `attn` `[1, heads, out]`, `fc_src.weight` and `fc_dst.weight`
+/// `[heads * out, in]`, `fc_src.bias` and `fc_dst.bias` `[heads * out]`; with a residual of another width `res_fc.weight`
+/// and `res_fc.bias`.
+pub struct Gatv2Conv {
+    config: AttentionConfig,
+    attn: Parameter,
+    src: (Weight, Parameter),
+    dst: (Weight, Parameter),
+    residual: Option<(Weight, Parameter)>,
+}
+
+impl Gatv2Conv {
+    /// Makes the layer with DGL's initial distributions.
+    pub fn new(parameters: &mut ParameterBuilder, config: AttentionConfig) -> Self {
+        let columns = config.columns();
+        let normal = Init::XavierNormal { gain: 2f64.sqrt() };
+        let attn = parameters.add("attn", &[1, config.heads as i64, config.out_feats], normal);
+        let mut linear = |name: &str| {
+            parameters.scope(name, |parameters| {
+                let weight = parameters.add("weight", &[columns, config.in_feats], normal);
+                (Weight::OutIn(weight), parameters.add("bias", &[columns], Init::Zeros))
+            })
+        };
+        let (src, dst) = (linear("fc_src"), linear("fc_dst"));
+        let mapped = config.residual && config.in_feats != columns;
+        let residual = mapped.then(|| linear("res_fc"));
+        Gatv2Conv { config, attn, src, dst, residual }
+    }
+}
+
+impl Conv for Gatv2Conv {
+    fn forward<'a>(
+        &self,
+        tape: &mut Tape<'a>,
+        graph: &'a dyn Graph,
+        src: Var,
+        dst: Var,
+    ) -> Result<Var> {
+        let config = &self.config;
+        let (src, dst) = config.drop_features(tape, graph, src, dst)?;
+        let messages = tape.linear(&src, &self.src.0, Some(self.src.1), None)?;
+        drop(src);
+        let own = tape.linear(&dst, &self.dst.0, Some(self.dst.1), None)?;
+        let dst = config.residual.then_some(dst);
+        let attend = Attend {
+            heads: config.heads,
+            scoring: Scoring::Dynamic { dst: own, vector: self.attn },
+            negative_slope: config.negative_slope,
+            dropout: config.attn_drop,
+        };
+        let y = tape.attend(graph, messages, attend)?;
+        match (&self.residual, dst) {
+            (Some((weight, bias)), Some(dst)) => {
+                let residual = tape.linear(&dst, weight, Some(*bias), None)?;
+                config.finish(tape, y, None, Some(&residual))
+            }
+            (_, dst) => config.finish(tape, y, None, dst.as_ref()),
+        }
+    }
+}

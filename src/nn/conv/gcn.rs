@@ -1,0 +1,125 @@
+//! Graph convolution: Kipf and Welling, "Semi-supervised classification with graph convolutional networks", ICLR 2017.
+
+use serde::{Deserialize, Serialize};
+use tch::{Kind, Tensor};
+
+use super::layer::{Conv, aggregates_first};
+use crate::engine::spill::PointerTensor;
+use crate::engine::tape::{
+    Aggregation, Graph, Init, Parameter, ParameterBuilder, Reduce, Tape, Var, Weight,
+};
+use crate::error::{Error, Result};
+
+/// How messages are normalised by degrees; the names are DGL's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum Norm {
+    /// By 1/√(out-degree of the source · in-degree of the destination).
+    Both,
+    /// By 1/(out-degree of the source).
+    Left,
+    /// By 1/(in-degree of the destination): the mean.
+    Right,
+    /// Not at all: the sum.
+    None,
+}
+
+/// Configuration of a [`GcnConv`].
+#[derive(Debug, Clone, Copy)]
+pub struct GcnConvConfig {
+    /// Width of the input.
+    pub in_feats: i64,
+    /// Width of the output.
+    pub out_feats: i64,
+    /// How messages are normalised.
+    pub norm: Norm,
+    /// Whether messages are multiplied by edge weights.
+    pub edge_weights: bool,
+    /// Whether nodes without in-edges are let pass; their output is the bias alone. Otherwise they are an error, as in
+    /// DGL.
+    pub allow_zero_in_degree: bool,
+}
+
+/// `dgl.nn.GraphConv`: `y_v = sum_{u in N(v)} c_uv w_uv x_u W + b`, with c_uv from [`Norm`] (degrees count edges, not
+/// weights, and are at least 1) and w_uv the edge weight. State-dict keys: `weight` `[in, out]`, `bias`.
+pub struct GcnConv {
+    config: GcnConvConfig,
+    weight: Weight,
+    bias: Parameter,
+}
+
+impl GcnConv {
+    /// Makes the layer with DGL's initial distributions.
+    pub fn new(parameters: &mut ParameterBuilder, config: GcnConvConfig) -> Self {
+        let shape = [config.in_feats, config.out_feats];
+        let weight = parameters.add("weight", &shape, Init::XavierUniform { gain: 1.0 });
+        let bias = parameters.add("bias", &[config.out_feats], Init::Zeros);
+        GcnConv { config, weight: Weight::InOut(weight), bias }
+    }
+
+    /// The factor of each source, and of each destination.
+    fn scales(
+        &self,
+        tape: &Tape<'_>,
+        graph: &dyn Graph,
+        kind: Kind,
+    ) -> (Option<PointerTensor>, Option<PointerTensor>) {
+        let inverse = |d: &Tensor| Ok(d.f_clamp_min(1)?.f_reciprocal()?);
+        let inverse_root = |d: &Tensor| Ok(d.f_clamp_min(1)?.f_rsqrt()?);
+        let (sources, destinations) = (graph.out_degrees(), graph.in_degrees());
+        match self.config.norm {
+            Norm::Both => (
+                Some(tape.degree_scale(sources, kind, inverse_root)),
+                Some(tape.degree_scale(destinations, kind, inverse_root)),
+            ),
+            Norm::Left => (Some(tape.degree_scale(sources, kind, inverse)), None),
+            Norm::Right => (None, Some(tape.degree_scale(destinations, kind, inverse))),
+            Norm::None => (None, None),
+        }
+    }
+
+    fn check_degrees(&self, graph: &dyn Graph) -> Result<()> {
+        if self.config.allow_zero_in_degree || graph.num_destinations() == 0 {
+            return Ok(());
+        }
+        let without = graph.in_degrees().pin()?.f_eq(0)?.f_sum(Kind::Int64)?.f_int64_value(&[])?;
+        if without == 0 {
+            return Ok(());
+        }
+        let problem = format!(
+            "{without} nodes of this partition have no in-edges; their output would be the bias alone"
+        );
+        let hint = "add self loops to the graph, or set allow_zero_in_degree";
+        Err(Error::config("graph", problem).with_hint(hint))
+    }
+}
+
+impl Conv for GcnConv {
+    /// The destinations' own features play no part.
+    fn forward<'a>(
+        &self,
+        tape: &mut Tape<'a>,
+        graph: &'a dyn Graph,
+        x: Var,
+        _: Var,
+    ) -> Result<Var> {
+        let mut x = x;
+        self.check_degrees(graph)?;
+        let first = aggregates_first(graph, &x, self.config.in_feats, self.config.out_feats);
+        let (source, destination) = self.scales(tape, graph, x.kind());
+        if !first {
+            x = tape.linear(&x, &self.weight, None, None)?;
+        }
+        if let Some(scale) = source {
+            x = tape.scale_rows(&x, &scale)?;
+        }
+        let sum = Aggregation::new(Reduce::Sum).weighted(self.config.edge_weights);
+        let sum = sum.scaled(destination);
+        if first {
+            let neighbours = tape.aggregate(graph, x, sum)?;
+            tape.linear(&neighbours, &self.weight, Some(self.bias), None)
+        } else {
+            tape.aggregate(graph, x, sum.bias(Some(self.bias)))
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! What attention layers share: how their heads are configured and put together.
+
+use tch::Kind;
+
+use super::layer::ends_coincide;
+use crate::engine::tape::{Graph, Parameter, Tape, Var};
+use crate::error::Result;
+
+/// Configuration of an attention layer, [`GatConv`](crate::nn::GatConv) or [`Gatv2Conv`](crate::nn::Gatv2Conv).
+#[derive(Debug, Clone, Copy)]
+pub struct AttentionConfig {
+    /// Width of the input.
+    pub in_feats: i64,
+    /// Width of the output of one head.
+    pub out_feats: i64,
+    /// Number of heads.
+    pub heads: usize,
+    /// Dropout on the input.
+    pub feat_drop: f64,
+    /// Dropout on the attention of each edge and head.
+    pub attn_drop: f64,
+    /// Slope of the leaky ReLU in scores.
+    pub negative_slope: f64,
+    /// Whether the destination's input is added to the output: as it is if it has the output's width, else through a
+    /// linear map.
+    pub residual: bool,
+    /// How heads become one row.
+    pub merge: HeadMerge,
+}
+
+/// How the outputs of several heads become one row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HeadMerge {
+    /// Side by side: `heads * out_feats` columns. Usual between layers.
+    Concat,
+    /// Their mean: `out_feats` columns. Usual after the last layer.
+    Mean,
+}
+
+impl AttentionConfig {
+    /// Columns of all heads together.
+    pub(in crate::nn) fn columns(&self) -> i64 {
+        self.out_feats * self.heads as i64
+    }
+
+    /// The input after dropout, at both ends.
+    pub(in crate::nn) fn drop_features(
+        &self,
+        tape: &mut Tape<'_>,
+        graph: &dyn Graph,
+        src: Var,
+        dst: Var,
+    ) -> Result<(Var, Var)> {
+        let coincide = ends_coincide(graph, &src, &dst);
+        let dropped = tape.dropout(graph.source_ids(), &src, self.feat_drop)?;
+        drop(src);
+        let dst = if coincide {
+            tape.destinations(graph, &dropped)?
+        } else {
+            tape.dropout(graph.destination_ids(), &dst, self.feat_drop)?
+        };
+        Ok((dropped, dst))
+    }
+
+    /// Each head's inner product with a vector, `[rows, heads]`; `vector` is `[1, heads, out_feats]`.
+    pub(in crate::nn) fn products(
+        &self,
+        tape: &mut Tape<'_>,
+        x: &Var,
+        vector: Parameter,
+    ) -> Result<Var> {
+        let (heads, width) = (self.heads as i64, self.out_feats);
+        tape.segment("attention-scores", &[x], &[vector], move |x, vector| {
+            let products = x[0].f_view([-1, heads, width])?.f_mul(&vector[0])?;
+            Ok(products.f_sum_dim_intlist([2_i64].as_slice(), false, None::<Kind>)?)
+        })
+    }
+
+    /// Adds what there is of a bias and a residual, and merges the heads.
+    pub(in crate::nn) fn finish(
+        &self,
+        tape: &mut Tape<'_>,
+        y: Var,
+        bias: Option<Parameter>,
+        residual: Option<&Var>,
+    ) -> Result<Var> {
+        let (heads, width, merge) = (self.heads as i64, self.out_feats, self.merge);
+        if bias.is_none() && residual.is_none() && (merge == HeadMerge::Concat || heads == 1) {
+            return Ok(y);
+        }
+        let inputs: Vec<&Var> = std::iter::once(&y).chain(residual).collect();
+        let parameters: Vec<Parameter> = bias.into_iter().collect();
+        tape.segment("heads", &inputs, &parameters, move |x, bias| {
+            let terms = x[1..].iter().chain(bias);
+            let mut sum = x[0].shallow_clone();
+            for term in terms {
+                sum = sum.f_add(term)?;
+            }
+            match merge {
+                HeadMerge::Concat => Ok(sum),
+                HeadMerge::Mean => {
+                    let heads = sum.f_view([-1, heads, width])?;
+                    Ok(heads.f_mean_dim([1_i64].as_slice(), false, None::<Kind>)?)
+                }
+            }
+        })
+    }
+}

@@ -1,0 +1,140 @@
+//! A layer of layers, one per relation.
+
+use serde::{Deserialize, Serialize};
+use tch::Tensor;
+
+use super::layer::Conv;
+use crate::engine::tape::{
+    Graph, HeteroGraph, HeteroGraphShardManager, ParameterBuilder, Relation, Tape, Var,
+};
+use crate::error::{Error, Result};
+use crate::graph::CanonicalEtype;
+
+/// How the results of several relations into one node type become one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum RelationMerge {
+    /// Their sum.
+    #[default]
+    Sum,
+    /// Their mean.
+    Mean,
+    /// Their largest value, column by column.
+    Max,
+    /// Their smallest value, column by column.
+    Min,
+    /// Side by side, in the order of edge types: `relations * width` columns, the rows of DGL's `[relations, width]`.
+    #[value(skip)]
+    Stack,
+}
+
+/// `dgl.nn.HeteroGraphConv`: a layer per relation, whose results for one node type are merged. State-dict keys: those of
+/// the layer of a relation below `mods.<relation>`; below `mods.('<src>', '<relation>', '<dst>')` where several edge types
+/// have one relation name, as with DGL's canonical keys.
+pub struct HeteroGraphConv {
+    convs: Vec<Option<Box<dyn Conv>>>,
+    merge: RelationMerge,
+}
+
+impl HeteroGraphConv {
+    /// Makes the layer; `make` makes that of a relation, or leaves the relation out.
+    pub fn new(
+        parameters: &mut ParameterBuilder,
+        graph: &HeteroGraphShardManager,
+        merge: RelationMerge,
+        mut make: impl FnMut(&mut ParameterBuilder, &Relation) -> Result<Option<Box<dyn Conv>>>,
+    ) -> Result<Self> {
+        let relations = graph.relations();
+        let convs = relations.iter().map(|relation| {
+            let key = format!("mods.{}", module_name(graph, relation));
+            parameters.scope(&key, |parameters| make(parameters, relation))
+        });
+        Ok(HeteroGraphConv { convs: convs.collect::<Result<_>>()?, merge })
+    }
+
+    /// From one value per node type (`[sources of the type, width of the type]`) to another, `[destinations of the type, out]`; on
+    /// the full graph both are a rank's own nodes. Relations from a type
+    /// without a value are left out, and a type that no relation gives a result has none, as in DGL.
+    ///
+    /// # Errors
+    /// If a relation's destinations have no value, or results for one type differ in width.
+    pub fn forward<'a, G: Graph>(
+        &self,
+        tape: &mut Tape<'a>,
+        graph: &'a HeteroGraph<G>,
+        inputs: &[Option<Var>],
+    ) -> Result<Vec<Option<Var>>> {
+        self.forward_into(tape, graph, inputs, &vec![true; graph.ntypes().len()])
+    }
+
+    /// [`forward`](HeteroGraphConv::forward) for the node types that are `wanted` alone; the others have no result.
+    pub(in crate::nn) fn forward_into<'a, G: Graph>(
+        &self,
+        tape: &mut Tape<'a>,
+        graph: &'a HeteroGraph<G>,
+        inputs: &[Option<Var>],
+        wanted: &[bool],
+    ) -> Result<Vec<Option<Var>>> {
+        let mut results: Vec<Vec<Var>> = graph.ntypes().iter().map(|_| Vec::new()).collect();
+        let own = |(ntype, x): (usize, &Option<Var>)| match x {
+            Some(x) if wanted[ntype] => graph.destinations(tape, ntype, x).map(Some),
+            _ => Ok(None),
+        };
+        let own = inputs.iter().enumerate().map(own).collect::<Result<Vec<_>>>()?;
+        for (i, (conv, relation)) in self.convs.iter().zip(graph.relations()).enumerate() {
+            let (Some(conv), Some(src)) = (conv, &inputs[relation.src_type]) else { continue };
+            if !wanted[relation.dst_type] {
+                continue;
+            }
+            let dst = own[relation.dst_type].clone().ok_or_else(|| {
+                let problem =
+                    format!("edge type {} has destinations without input", relation.etype);
+                Error::config("inputs", problem)
+            })?;
+            tape.enter_relation(Some(i));
+            let result = conv.forward(tape, &relation.graph, src.clone(), dst)?;
+            results[relation.dst_type].push(result);
+        }
+        tape.enter_relation(None);
+        results.into_iter().map(|results| self.merge.apply(tape, &results)).collect()
+    }
+}
+
+impl RelationMerge {
+    fn apply(self, tape: &mut Tape<'_>, results: &[Var]) -> Result<Option<Var>> {
+        let (first, others) = match results {
+            [] => return Ok(None),
+            [only] => return Ok(Some(only.clone())),
+            [first, others @ ..] => (first, others),
+        };
+        if self != RelationMerge::Stack && others.iter().any(|y| y.width() != first.width()) {
+            let widths: Vec<i64> = results.iter().map(Var::width).collect();
+            let problem = format!("the relations into one node type give widths {widths:?}");
+            return Err(Error::config("relations", problem));
+        }
+        let inputs: Vec<&Var> = results.iter().collect();
+        let merged = tape.segment("relations", &inputs, &[], move |x, _| {
+            let stacked = || Tensor::f_stack(x, 0);
+            Ok(match self {
+                RelationMerge::Sum => {
+                    stacked()?.f_sum_dim_intlist([0_i64].as_slice(), false, None)?
+                }
+                RelationMerge::Mean => stacked()?.f_mean_dim([0_i64].as_slice(), false, None)?,
+                RelationMerge::Max => stacked()?.f_max_dim(0, false)?.0,
+                RelationMerge::Min => stacked()?.f_min_dim(0, false)?.0,
+                RelationMerge::Stack => Tensor::f_cat(x, 1)?,
+            })
+        })?;
+        Ok(Some(merged))
+    }
+}
+
+/// The key of a relation's layer in DGL's module.
+pub(in crate::nn) fn module_name(graph: &HeteroGraphShardManager, relation: &Relation) -> String {
+    let CanonicalEtype { src, rel, dst } = &relation.etype;
+    if graph.relations().iter().filter(|other| other.etype.rel == *rel).count() == 1 {
+        rel.clone()
+    } else {
+        format!("('{src}', '{rel}', '{dst}')")
+    }
+}

@@ -1,0 +1,57 @@
+//! What layers and models are.
+
+use crate::engine::tape::{Graph, Tape, Var};
+use crate::error::Result;
+
+/// A graph layer.
+pub trait Conv {
+    /// From features of the sources, `[num_sources, in]`, and of the destinations, `[num_destinations, in]`, to
+    /// `[num_destinations, out]`. Where both are the same nodes, `dst` is a clone of `src`;
+    /// [`Tape::destinations`] makes it of `src` on any graph of one node type.
+    fn forward<'a>(
+        &self,
+        tape: &mut Tape<'a>,
+        graph: &'a dyn Graph,
+        src: Var,
+        dst: Var,
+    ) -> Result<Var>;
+}
+
+/// A model: ordinary code over a tape.
+pub trait Model {
+    /// What of the forward pass depends on constants alone and is done once, before all steps: from input features to the
+    /// input of [`forward`](Model::forward), row by row of the same nodes. Nothing, usually.
+    fn precompute<'a>(&self, _: &mut Tape<'a>, _: &'a dyn Graph, x: Var) -> Result<Var> {
+        Ok(x)
+    }
+
+    /// From input features to the last layer's output. `graphs` holds one graph per layer
+    /// ([`ModelConfig::num_graphs`](crate::nn::ModelConfig::num_graphs)); for full-graph training all are the same.
+    fn forward<'a>(&self, tape: &mut Tape<'a>, graphs: &[&'a dyn Graph], x: Var) -> Result<Var>;
+}
+
+/// Whether the destinations are sources, too, so that what is computed for sources need not be computed for them again.
+pub(in crate::nn) fn ends_coincide(graph: &dyn Graph, src: &Var, dst: &Var) -> bool {
+    src.is(dst) || graph.destination_rows().is_some()
+}
+
+/// Whether a layer with a linear aggregator should aggregate before it multiplies by its weight.
+///
+/// Rows that cross partitions are `in` or `out` wide. Multiplying first lets the gradient of the weight come from the
+/// pushed gradient, so no aggregate is kept; but it needs a push in the backward pass, which constant inputs
+/// (`needs_grad` false) do without when they are aggregated first.
+///
+/// A sampled block has several times as many sources as destinations, and nothing crosses: there the fewer rows to multiply
+/// count, unless inputs are so wide that adding them up costs more. (Ranks may decide differently only where no rank waits.)
+pub(in crate::nn) fn aggregates_first(
+    graph: &dyn Graph,
+    x: &Var,
+    in_feats: i64,
+    out_feats: i64,
+) -> bool {
+    if graph.is_whole() && graph.num_sources() >= 2 * graph.num_destinations() {
+        return in_feats <= 4 * out_feats;
+    }
+    let columns_if_multiplied_first = if x.needs_grad() { out_feats } else { 2 * out_feats };
+    in_feats < columns_if_multiplied_first
+}

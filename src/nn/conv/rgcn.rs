@@ -1,0 +1,129 @@
+//! Relational graph convolution: Schlichtkrull et al., "Modeling relational data with graph convolutional networks",
+//! ESWC 2018.
+
+use std::rc::Rc;
+
+use serde::{Deserialize, Serialize};
+use tch::Tensor;
+
+use super::layer::Conv;
+use crate::engine::tape::{
+    DerivedWeight, Graph, Init, Parameter, ParameterBuilder, Tape, Var, Weight,
+};
+use crate::error::{Error, Result};
+
+/// How the weights of the relations are kept small; the names are DGL's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Regularizer {
+    /// Not at all: a matrix per relation.
+    None,
+    /// Each is a sum of this many matrices, the same for all, with coefficients of its own.
+    Basis(i64),
+    /// Each has this many blocks on its diagonal and nothing beside them.
+    Bdd(i64),
+}
+
+/// Configuration of an [`RgcnConv`].
+#[derive(Debug, Clone, Copy)]
+pub struct RgcnConvConfig {
+    /// Width of the input.
+    pub in_feats: i64,
+    /// Width of the output.
+    pub out_feats: i64,
+    /// Number of edge types.
+    pub num_rels: usize,
+    /// How the weights of the relations are kept small.
+    pub regularizer: Regularizer,
+}
+
+/// `dgl.nn.RelGraphConv` with self loop and bias, without norm: `y_v = sum_{e: u -> v} W_type(e) x_u + b + W_loop x_v`.
+///
+/// State-dict keys: `linear_r.W` (`[rels, in, out]`; basis: `[bases, in, out]` and `linear_r.coeff` `[rels, bases]`; block
+/// diagonal: `[rels, blocks * in/blocks * out/blocks]`), `h_bias` `[out]`, `loop_weight` `[in, out]`.
+pub struct RgcnConv {
+    relations: Weight,
+    num_rels: usize,
+    bias: Parameter,
+    own: Weight,
+}
+
+impl RgcnConv {
+    /// Makes the layer with DGL's initial distributions.
+    ///
+    /// # Errors
+    /// If a width is no multiple of the number of blocks.
+    pub fn new(parameters: &mut ParameterBuilder, config: RgcnConvConfig) -> Result<Self> {
+        let RgcnConvConfig { in_feats, out_feats, num_rels, regularizer } = config;
+        let bias = parameters.add("h_bias", &[out_feats], Init::Zeros);
+        let xavier = Init::XavierUniform { gain: 2f64.sqrt() };
+        let own = Weight::InOut(parameters.add("loop_weight", &[in_feats, out_feats], xavier));
+        let relations = relation_weights(parameters, config, regularizer, num_rels as i64)?;
+        Ok(RgcnConv { relations: Weight::Derived(Rc::new(relations)), num_rels, bias, own })
+    }
+}
+
+/// The relations' weights one below the other, `[rels * in, out]`.
+fn relation_weights(
+    parameters: &mut ParameterBuilder,
+    RgcnConvConfig { in_feats, out_feats, .. }: RgcnConvConfig,
+    regularizer: Regularizer,
+    rels: i64,
+) -> Result<DerivedWeight> {
+    let uniform = |fan_in: i64| Init::Uniform { bound: 1.0 / (fan_in.max(1) as f64).sqrt() };
+    Ok(match regularizer {
+        Regularizer::None => {
+            let weight = [rels, in_feats, out_feats];
+            let weight = parameters.add("linear_r.W", &weight, uniform(in_feats));
+            DerivedWeight::new(vec![weight], move |w| {
+                Ok(w[0].f_reshape([rels * in_feats, out_feats])?)
+            })
+        }
+        Regularizer::Basis(bases) => {
+            let weight = [bases, in_feats, out_feats];
+            let weight = parameters.add("linear_r.W", &weight, uniform(in_feats));
+            let xavier = Init::XavierUniform { gain: 2f64.sqrt() };
+            let coeff = parameters.add("linear_r.coeff", &[rels, bases], xavier);
+            DerivedWeight::new(vec![weight, coeff], move |w| {
+                let bases = w[0].f_reshape([bases, in_feats * out_feats])?;
+                Ok(w[1].f_mm(&bases)?.f_reshape([rels * in_feats, out_feats])?)
+            })
+        }
+        Regularizer::Bdd(blocks) => {
+            if blocks < 1 || in_feats % blocks != 0 || out_feats % blocks != 0 {
+                let problem = format!(
+                    "{blocks} blocks do not divide a weight of {in_feats} by {out_feats} evenly"
+                );
+                return Err(Error::config("--blocks", problem));
+            }
+            let (height, width) = (in_feats / blocks, out_feats / blocks);
+            let shape = [rels, blocks * height * width];
+            let weight = parameters.add("linear_r.W", &shape, uniform(height));
+            DerivedWeight::new(vec![weight], move |w| {
+                let parts = w[0].f_reshape([rels, blocks, height, width])?;
+                let mut rows = Vec::new();
+                for block in 0..blocks {
+                    // [rels, height, out]: zeros on both sides of the block.
+                    let part = parts.f_select(1, block)?;
+                    let sides = [block * width, (blocks - 1 - block) * width];
+                    rows.push(part.f_constant_pad_nd(sides)?);
+                }
+                Ok(Tensor::f_cat(&rows, 1)?.f_reshape([rels * in_feats, out_feats])?)
+            })
+        }
+    })
+}
+
+impl Conv for RgcnConv {
+    fn forward<'a>(
+        &self,
+        tape: &mut Tape<'a>,
+        graph: &'a dyn Graph,
+        src: Var,
+        dst: Var,
+    ) -> Result<Var> {
+        let neighbours = tape.aggregate_typed(graph, src, self.num_rels)?;
+        let own = tape.linear(&dst, &self.own, Some(self.bias), None)?;
+        tape.linear(&neighbours, &self.relations, None, Some(own))
+    }
+}

@@ -1,0 +1,169 @@
+//! GraphSAGE: Hamilton, Ying and Leskovec, "Inductive representation learning on large graphs", NeurIPS 2017.
+
+use serde::{Deserialize, Serialize};
+
+use super::layer::{Conv, aggregates_first, ends_coincide};
+use crate::engine::tape::{
+    Aggregation, Graph, Init, Parameter, ParameterBuilder, Reduce, Tape, Var, Weight,
+};
+use crate::error::Result;
+
+/// How neighbours are combined; the names are DGL's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum SageAggregator {
+    /// The mean over in-neighbours, beside the node's own row.
+    Mean,
+    /// The mean over in-neighbours and the node itself, with one weight for both.
+    Gcn,
+    /// The maximum over in-neighbours of a learned map.
+    Pool,
+}
+
+/// Configuration of a [`SageConv`].
+#[derive(Debug, Clone, Copy)]
+pub struct SageConvConfig {
+    /// Width of the input.
+    pub in_feats: i64,
+    /// Width of the output.
+    pub out_feats: i64,
+    /// How neighbours are combined.
+    pub aggregator: SageAggregator,
+    /// Whether messages are multiplied by edge weights; not with the pool aggregator.
+    pub edge_weights: bool,
+}
+
+/// `dgl.nn.SAGEConv`. With N(v) the in-edges of v (parallel edges count each) and w their weights, or 1:
+///
+/// * mean: `y_v = W_self x_v + b + W_neigh mean_{u in N(v)} w_uv x_u`
+/// * gcn: `y_v = W_neigh (x_v + sum_{u in N(v)} w_uv x_u) / (|N(v)| + 1) + b`
+/// * pool: `y_v = W_self x_v + b + W_neigh max_{u in N(v)} relu(W_pool x_u + b_pool)`
+///
+/// Mean and maximum over nothing are 0. State-dict keys: `fc_neigh.weight` `[out, in]`; mean and pool: `fc_self.weight`
+/// `[out, in]`, `fc_self.bias`; gcn: `bias`; pool: `fc_pool.weight` `[in, in]`, `fc_pool.bias`.
+pub struct SageConv {
+    config: SageConvConfig,
+    neigh: Weight,
+    own: Option<Weight>,
+    bias: Parameter,
+    pool: Option<(Weight, Parameter)>,
+}
+
+impl SageConv {
+    /// Makes the layer with DGL's initial distributions.
+    pub fn new(parameters: &mut ParameterBuilder, config: SageConvConfig) -> Self {
+        let SageConvConfig { in_feats, out_feats, aggregator, .. } = config;
+        let weight = Init::XavierUniform { gain: 2f64.sqrt() };
+        // nn.Linear's own start for biases, which DGL leaves as it is.
+        let bias_init = Init::Uniform { bound: 1.0 / (in_feats.max(1) as f64).sqrt() };
+        let pool = (aggregator == SageAggregator::Pool).then(|| {
+            let pool = parameters.add("fc_pool.weight", &[in_feats, in_feats], weight);
+            (Weight::OutIn(pool), parameters.add("fc_pool.bias", &[in_feats], bias_init))
+        });
+        let neigh =
+            Weight::OutIn(parameters.add("fc_neigh.weight", &[out_feats, in_feats], weight));
+        let (own, bias) = match aggregator {
+            SageAggregator::Gcn => (None, parameters.add("bias", &[out_feats], Init::Zeros)),
+            SageAggregator::Mean | SageAggregator::Pool => {
+                let own = parameters.add("fc_self.weight", &[out_feats, in_feats], weight);
+                let bias = parameters.add("fc_self.bias", &[out_feats], bias_init);
+                (Some(Weight::OutIn(own)), bias)
+            }
+        };
+        SageConv { config, neigh, own, bias, pool }
+    }
+
+    fn own_term(&self, tape: &mut Tape<'_>, x: &Var, onto: Option<Var>) -> Result<Var> {
+        match &self.own {
+            Some(own) => tape.linear(x, own, Some(self.bias), onto),
+            None => unreachable!("only the gcn aggregator has no own weight, and it does not ask"),
+        }
+    }
+
+    fn mean<'a>(
+        &self,
+        tape: &mut Tape<'a>,
+        graph: &'a dyn Graph,
+        src: Var,
+        dst: Var,
+    ) -> Result<Var> {
+        let mean = Aggregation::new(Reduce::Mean).weighted(self.config.edge_weights);
+        if aggregates_first(graph, &src, self.config.in_feats, self.config.out_feats) {
+            let neighbours = tape.aggregate(graph, src, mean)?;
+            let own = self.own_term(tape, &dst, None)?;
+            drop(dst);
+            return tape.linear(&neighbours, &self.neigh, None, Some(own));
+        }
+        let messages = tape.linear(&src, &self.neigh, None, None)?;
+        let own = self.own_term(tape, &dst, None)?;
+        drop((src, dst));
+        tape.aggregate(graph, messages, mean.onto(own))
+    }
+
+    fn gcn<'a>(
+        &self,
+        tape: &mut Tape<'a>,
+        graph: &'a dyn Graph,
+        src: Var,
+        dst: Var,
+    ) -> Result<Var> {
+        let share = |degrees: &tch::Tensor| Ok(degrees.f_add_scalar(1)?.f_reciprocal()?);
+        let scale = tape.degree_scale(graph.in_degrees(), src.kind(), share);
+        let first = aggregates_first(graph, &src, self.config.in_feats, self.config.out_feats);
+        let (src, dst) = if first {
+            (src, dst)
+        } else {
+            let messages = tape.linear(&src, &self.neigh, None, None)?;
+            let own = if ends_coincide(graph, &src, &dst) {
+                tape.destinations(graph, &messages)?
+            } else {
+                tape.linear(&dst, &self.neigh, None, None)?
+            };
+            drop((src, dst));
+            (messages, own)
+        };
+        let own = tape.scale_rows(&dst, &scale)?;
+        drop(dst);
+        let sum = Aggregation::new(Reduce::Sum).weighted(self.config.edge_weights);
+        let sum = sum.scaled(Some(scale)).onto(own);
+        if first {
+            let mean = tape.aggregate(graph, src, sum)?;
+            tape.linear(&mean, &self.neigh, Some(self.bias), None)
+        } else {
+            tape.aggregate(graph, src, sum.bias(Some(self.bias)))
+        }
+    }
+
+    fn pool<'a>(
+        &self,
+        (weight, bias): &(Weight, Parameter),
+        tape: &mut Tape<'a>,
+        graph: &'a dyn Graph,
+        src: Var,
+        dst: Var,
+    ) -> Result<Var> {
+        let messages = tape.linear(&src, weight, Some(*bias), None)?;
+        drop(src);
+        let messages = tape.relu(messages)?;
+        let max = Aggregation::new(Reduce::Max).weighted(self.config.edge_weights);
+        let neighbours = tape.aggregate(graph, messages, max)?;
+        let own = self.own_term(tape, &dst, None)?;
+        tape.linear(&neighbours, &self.neigh, None, Some(own))
+    }
+}
+
+impl Conv for SageConv {
+    fn forward<'a>(
+        &self,
+        tape: &mut Tape<'a>,
+        graph: &'a dyn Graph,
+        src: Var,
+        dst: Var,
+    ) -> Result<Var> {
+        match (self.config.aggregator, &self.pool) {
+            (SageAggregator::Gcn, _) => self.gcn(tape, graph, src, dst),
+            (_, Some(pool)) => self.pool(pool, tape, graph, src, dst),
+            (_, None) => self.mean(tape, graph, src, dst),
+        }
+    }
+}

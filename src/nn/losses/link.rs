@@ -1,0 +1,140 @@
+//! Link prediction: scores of pairs of nodes, and their loss.
+
+use tch::{Kind, Tensor};
+
+use crate::engine::tape::{Init, ParameterBuilder, Tape, Var, Weight};
+use crate::error::Result;
+
+/// How the rows of two nodes become a score; a larger one makes an edge more likely.
+pub enum LinkScore {
+    /// Their product: `<h_u, h_v>`.
+    Dot,
+    /// `<h_u W, h_v>`, with a learned matrix.
+    Bilinear(Weight),
+}
+
+impl LinkScore {
+    /// The bilinear score of rows of width `dim`. State-dict key: `weight` `[dim, dim]`.
+    pub fn bilinear(parameters: &mut ParameterBuilder, dim: i64) -> Self {
+        let init = Init::XavierUniform { gain: 1.0 };
+        LinkScore::Bilinear(Weight::InOut(parameters.add("weight", &[dim, dim], init)))
+    }
+
+    /// Scores of pairs, `[pairs, 1]`: of rows of `h` (`[nodes, dim]`) that `sources` and `destinations` (`int64 [pairs]`) name.
+    pub fn forward(
+        &self,
+        tape: &mut Tape<'_>,
+        h: &Var,
+        [sources, destinations]: [&Tensor; 2],
+    ) -> Result<Var> {
+        let source = tape.pick_rows(h, sources)?;
+        let destination = tape.pick_rows(h, destinations)?;
+        let source = match self {
+            LinkScore::Dot => source,
+            LinkScore::Bilinear(weight) => tape.linear(&source, weight, None, None)?,
+        };
+        tape.segment("score", &[&source, &destination], &[], |h, _| {
+            let product = h[0].f_mul(&h[1])?;
+            Ok(product.f_sum_dim_intlist([1_i64].as_slice(), true, h[0].kind())?)
+        })
+    }
+}
+
+/// The mean binary cross entropy of scores (`[pairs, 1]`), of which the first `num_positive` are of edges and the others are
+/// not; and the gradient of the scores.
+pub fn link_loss(scores: &Tensor, num_positive: i64) -> Result<(f64, Tensor)> {
+    let pairs = scores.size()[0];
+    let labels = scores.f_zeros_like()?;
+    let _ones = labels.f_narrow(0, 0, num_positive)?.f_fill_(1.0)?;
+    if pairs == 0 {
+        return Ok((0.0, labels));
+    }
+    // -log of the probability that is given to the truth.
+    let signs = labels.f_mul_scalar(2.0)?.f_add_scalar(-1.0)?;
+    let likelihood = scores.f_mul(&signs)?.f_log_sigmoid()?;
+    let loss = -likelihood.f_sum(Kind::Double)?.f_double_value(&[])? / pairs as f64;
+    let gradient = scores.f_sigmoid()?.f_sub(&labels)?.f_div_scalar(pairs as f64)?;
+    Ok((loss, gradient))
+}
+
+/// The probability that an edge has a higher score than a pair that is none (ties count half): the area under the ROC curve.
+/// `None` without edges or without others; NaN if a score is.
+pub fn auc(positive: &[f32], negative: &[f32]) -> Option<f64> {
+    if positive.is_empty() || negative.is_empty() {
+        return None;
+    }
+    if has_nan(positive) || has_nan(negative) {
+        return Some(f64::NAN);
+    }
+    let mut negative = negative.to_vec();
+    negative.sort_unstable_by(f32::total_cmp);
+    let beaten = |score: &f32| {
+        let below = negative.partition_point(|n| n < score);
+        let not_above = negative.partition_point(|n| n <= score);
+        (below + not_above) as f64 / 2.0
+    };
+    let wins: f64 = positive.iter().map(beaten).sum();
+    Some(wins / (positive.len() * negative.len()) as f64)
+}
+
+/// The mean over edges of 1 / rank of the edge's score among its own negative pairs' (ties count half, as OGB counts them).
+/// Those of edge i are `negative[i * k..][..k]`. `None` without edges, or if the numbers do not fit;
+/// NaN if a score is.
+pub fn mean_reciprocal_rank(positive: &[f32], negative: &[f32]) -> Option<f64> {
+    if positive.is_empty() || !negative.len().is_multiple_of(positive.len()) {
+        return None;
+    }
+    if has_nan(positive) || has_nan(negative) {
+        return Some(f64::NAN);
+    }
+    let k = negative.len() / positive.len();
+    let reciprocal = |(i, score): (usize, &f32)| {
+        let own = &negative[i * k..][..k];
+        let above = own.iter().filter(|n| *n > score).count();
+        let not_below = own.iter().filter(|n| *n >= score).count();
+        1.0 / (1.0 + (above + not_below) as f64 / 2.0)
+    };
+    Some(positive.iter().enumerate().map(reciprocal).sum::<f64>() / positive.len() as f64)
+}
+
+fn has_nan(scores: &[f32]) -> bool {
+    scores.iter().any(|score| score.is_nan())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_gradient_is_the_derivative_of_the_loss() {
+        let scores = Tensor::from_slice(&[0.5, -1.0, 2.0, 0.1]).view([4, 1]);
+        let (loss, gradient) = link_loss(&scores, 2).unwrap();
+        let by_hand = |s: f64, y: f64| (1.0 + (-s).exp()).ln() + (1.0 - y) * s;
+        let pairs = [(0.5, 1.0), (-1.0, 1.0), (2.0, 0.0), (0.1, 0.0)];
+        let expected = pairs.iter().map(|(s, y)| by_hand(*s, *y)).sum::<f64>() / 4.0;
+        assert!((loss - expected).abs() < 1e-12);
+        for i in 0..4 {
+            let nudged = scores.copy();
+            let _ = nudged.get(i).fill_(scores.double_value(&[i, 0]) + 1e-6);
+            let slope = (link_loss(&nudged, 2).unwrap().0 - loss) / 1e-6;
+            assert!((slope - gradient.double_value(&[i, 0])).abs() < 1e-6);
+        }
+    }
+
+    #[test]
+    fn ranks_count_ties_half() {
+        assert_eq!(auc(&[3.0, 1.0], &[2.0, 1.0]), Some((2.0 + 0.5) / 4.0));
+        assert_eq!((auc(&[], &[1.0]), auc(&[1.0], &[])), (None, None));
+        let mrr = mean_reciprocal_rank(&[3.0, 1.0], &[2.0, 1.0, 4.0, 1.0]);
+        assert_eq!(mrr, Some(f64::midpoint(1.0, 1.0 / 2.5)));
+        assert_eq!(mean_reciprocal_rank(&[1.0, 2.0], &[1.0]), None);
+    }
+
+    #[test]
+    fn scores_that_are_nan_have_no_rank() {
+        for (positive, negative) in [([f32::NAN], [1.0]), ([1.0], [f32::NAN])] {
+            assert!(auc(&positive, &negative).unwrap().is_nan());
+            assert!(mean_reciprocal_rank(&positive, &negative).unwrap().is_nan());
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! The loss of a task, over the rows of a mask.
+
+use tch::{Kind, Tensor};
+
+use super::cross_entropy::{binary_cross_entropy, cross_entropy};
+use super::task::Task;
+use crate::engine::tensor;
+use crate::engine::tensor::{Shared, map_row_blocks};
+use crate::error::Result;
+
+/// A loss as a function of logits, labels and a mask, with its gradient.
+///
+/// `logits` is `[n, outputs]`, `mask` `bool [n]`; labels outside the mask are not looked at. By task, with PyTorch's
+/// definitions:
+///
+/// * classification: `cross_entropy(logits, labels, weight)`; labels `int64 [n]`
+/// * multilabel: `binary_cross_entropy_with_logits(logits, labels, pos_weight)`; labels `[n, outputs]` of 0 and 1
+/// * regression: `mse_loss(logits, labels)`; labels `[n, outputs]`
+pub struct Loss {
+    task: Task,
+    /// A factor per class, `double [classes]`.
+    class_weights: Option<Tensor>,
+}
+
+impl Loss {
+    /// The loss of a task without class weights.
+    pub fn new(task: Task) -> Self {
+        Loss { task, class_weights: None }
+    }
+
+    /// The loss of a task with classes, with a weight for each: that of a node of the class (classification), or that of
+    /// the class's positive labels (multilabel).
+    pub fn weighted(task: Task, weights: &[f64]) -> Result<Self> {
+        Ok(Loss { task, class_weights: Some(Tensor::f_from_slice(weights)?) })
+    }
+
+    /// Whose loss it is.
+    pub fn task(&self) -> Task {
+        self.task
+    }
+
+    /// What the loss of these rows has to be divided by to be PyTorch's mean: their number, or with class weights the sum
+    /// of their weights (classification); the number of their labels (multilabel, regression). Ranks add theirs up.
+    pub fn divisor(&self, labels: &Tensor, mask: &Tensor) -> Result<f64> {
+        let rows = mask.f_sum(Kind::Int64)?.f_int64_value(&[])?;
+        match (self.task, &self.class_weights) {
+            (Task::Classification, None) => Ok(rows as f64),
+            (Task::Classification, Some(weights)) => {
+                let weights = weights.f_index_select(0, &labels.f_masked_select(mask)?)?;
+                Ok(weights.f_sum(Kind::Double)?.f_double_value(&[])?)
+            }
+            (Task::Multilabel | Task::Regression, _) => Ok((rows * labels.size()[1]) as f64),
+        }
+    }
+
+    /// The sum over the rows in `mask`, divided by `divisor` (summed over all ranks), and its gradient by the logits. So
+    /// what ranks get adds up to the loss.
+    ///
+    /// Computed in blocks of rows, whose sums are added in order: the same bits with any number of threads.
+    pub fn forward(
+        &self,
+        logits: &Tensor,
+        labels: &Tensor,
+        mask: &Tensor,
+        divisor: f64,
+    ) -> Result<(f64, Tensor)> {
+        let gradient = tensor::zeros(&logits.size(), logits.kind())?;
+        let weights =
+            self.class_weights.as_ref().map(|w| w.f_to_kind(logits.kind())).transpose()?;
+        let weights = weights.as_ref().map(Shared);
+        let (task, rows) = (self.task, logits.size()[0]);
+        let (logits, labels, mask) = (Shared(logits), Shared(labels), Shared(mask));
+        let all_gradients = Shared(&gradient);
+        let sums = map_row_blocks(rows, |start, len| {
+            let chosen = mask.rows(start, len)?.f_nonzero()?.f_squeeze_dim(1)?;
+            if chosen.numel() == 0 {
+                return Ok(0.0);
+            }
+            let logits = logits.rows(start, len)?.f_index_select(0, &chosen)?;
+            let labels = labels.rows(start, len)?.f_index_select(0, &chosen)?;
+            let weights = weights.map(Shared::whole);
+            let (losses, part) = match task {
+                Task::Classification => cross_entropy(&logits, &labels, weights.as_ref())?,
+                Task::Multilabel => binary_cross_entropy(&logits, &labels, weights.as_ref())?,
+                Task::Regression => squared_error(&logits, &labels)?,
+            };
+            let part = part.f_div_scalar(divisor)?;
+            let _written = all_gradients.rows(start, len)?.f_index_copy_(0, &chosen, &part)?;
+            Ok(losses.f_sum(Kind::Double)?.f_double_value(&[])?)
+        })?;
+        Ok((sums.iter().sum::<f64>() / divisor, gradient))
+    }
+}
+
+/// Losses and gradients of all elements.
+fn squared_error(outputs: &Tensor, labels: &Tensor) -> Result<(Tensor, Tensor)> {
+    let difference = outputs.f_sub(&labels.f_to_kind(outputs.kind())?)?;
+    Ok((difference.f_square()?, difference.f_mul_scalar(2.0)?))
+}

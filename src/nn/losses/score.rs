@@ -1,0 +1,74 @@
+//! The score of a task: what is computed in every epoch beside the loss.
+
+use tch::{Kind, Tensor};
+
+use super::task::Task;
+use crate::engine::tensor::{Shared, map_row_blocks};
+use crate::error::{Error, Result};
+
+/// Sums over nodes that a task's score follows from. Ranks and blocks of rows add theirs up.
+///
+/// Classification: nodes classified right. Multilabel: true positives, false positives, false negatives over all classes.
+/// Regression: squared errors. What is not used is 0.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct ScoreSums(pub [f64; 3]);
+
+impl ScoreSums {
+    /// Of the rows in `mask`; logits and labels as [`Loss`](crate::nn::Loss) takes them. A class is predicted if its logit is
+    /// the largest (classification), or above 0 (multilabel); a row of classification with a NaN is never right.
+    pub fn new(task: Task, logits: &Tensor, labels: &Tensor, mask: &Tensor) -> Result<Self> {
+        let rows = logits.size()[0];
+        let (logits, labels, mask) = (Shared(logits), Shared(labels), Shared(mask));
+        let blocks = map_row_blocks(rows, |start, len| {
+            let chosen = mask.rows(start, len)?.f_nonzero()?.f_squeeze_dim(1)?;
+            if chosen.numel() == 0 {
+                return Ok([0.0; 3]);
+            }
+            let logits = logits.rows(start, len)?.f_index_select(0, &chosen)?;
+            let labels = labels.rows(start, len)?.f_index_select(0, &chosen)?;
+            block(task, &logits, &labels)
+        })?;
+        let add = |a: [f64; 3], b: [f64; 3]| [a[0] + b[0], a[1] + b[1], a[2] + b[2]];
+        Ok(ScoreSums(blocks.into_iter().fold([0.0; 3], add)))
+    }
+
+    /// The score of `nodes` nodes with `outputs` outputs each: accuracy, micro-averaged F1 or mean squared error; `None`
+    /// without nodes.
+    pub fn score(self, task: Task, nodes: i64, outputs: i64) -> Option<f64> {
+        let [first, second, third] = self.0;
+        (nodes > 0).then(|| match task {
+            Task::Classification => first / nodes as f64,
+            Task::Multilabel => f1(first, second, third),
+            Task::Regression => first / (nodes * outputs) as f64,
+        })
+    }
+}
+
+/// 2 TP / (2 TP + FP + FN); 0 where nothing is positive, as scikit-learn has it.
+pub fn f1(true_positive: f64, false_positive: f64, false_negative: f64) -> f64 {
+    let all = 2.0 * true_positive + false_positive + false_negative;
+    if all == 0.0 { 0.0 } else { 2.0 * true_positive / all }
+}
+
+fn block(task: Task, logits: &Tensor, labels: &Tensor) -> Result<[f64; 3]> {
+    let count = |of: &Tensor| Ok::<_, Error>(of.f_sum(Kind::Double)?.f_double_value(&[])?);
+    match task {
+        Task::Classification => {
+            let (largest, predicted) = logits.f_max_dim(1, false)?;
+            // A row with a NaN predicts nothing.
+            let right =
+                predicted.f_eq_tensor(labels)?.f_logical_and(&largest.f_eq_tensor(&largest)?)?;
+            Ok([count(&right)?, 0.0, 0.0])
+        }
+        Task::Multilabel => {
+            let (predicted, actual) = (logits.f_gt(0)?, labels.f_ne(0)?);
+            let right = count(&predicted.f_logical_and(&actual)?)?;
+            Ok([right, count(&predicted)? - right, count(&actual)? - right])
+        }
+        Task::Regression => {
+            let labels = labels.f_to_kind(Kind::Double)?;
+            let difference = logits.f_to_kind(Kind::Double)?.f_sub(&labels)?;
+            Ok([count(&difference.f_square()?)?, 0.0, 0.0])
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! Personalised propagation of predictions: Gasteiger, Bojchevski and Günnemann, "Predict then propagate: graph neural
+//! networks meet personalized PageRank", ICLR 2019.
+
+use tch::Tensor;
+
+use super::model_config::{ModelConfig, Sizes};
+use crate::engine::tape::{Aggregation, Graph, ParameterBuilder, Reduce, Tape, Var};
+use crate::error::{Error, Result};
+use crate::nn::conv::layer::Model;
+use crate::nn::linear::{Linear, Network};
+
+/// How [`Appnp`] propagates.
+#[derive(Debug, Clone, Copy)]
+pub struct AppnpConfig {
+    /// Number of steps.
+    pub steps: usize,
+    /// Share of the prediction in each, from 0 to 1.
+    pub alpha: f64,
+    /// Whether Â has the graph's edge weights as entries.
+    pub edge_weights: bool,
+}
+
+/// A multilayer perceptron and, behind it, `dgl.nn.APPNPConv` without edge dropout: with h⁰ the perceptron's output and
+/// Â = D_in^-1/2 A D_out^-1/2 (degrees at least 1), hⁱ⁺¹ = (1 - alpha) Â hⁱ + alpha h⁰. With edge weights Â has those as its
+/// entries, [normalised](crate::engine::tape::GraphShardManager::normalise_edge_weights) before.
+///
+/// ReLU, then dropout, lie between the layers of the perceptron. The i-th one's state-dict keys are `layers.i.weight`
+/// `[out, in]` and `layers.i.bias`, as in DGL's example.
+pub struct Appnp {
+    layers: Vec<Linear>,
+    config: AppnpConfig,
+    dropout: f64,
+}
+
+impl Appnp {
+    /// Makes the model; of `config` it takes layers, hidden width and dropout.
+    ///
+    /// # Errors
+    /// If there is no layer, no hidden width, no step, or alpha is not in [0, 1].
+    pub fn new(
+        parameters: &mut ParameterBuilder,
+        config: &ModelConfig,
+        sizes: Sizes,
+        steps: AppnpConfig,
+    ) -> Result<Self> {
+        config.check()?;
+        let AppnpConfig { steps: count, alpha, .. } = steps;
+        if count == 0 {
+            return Err(Error::config("--hops", "at least one step of propagation is needed"));
+        }
+        if !(0.0..=1.0).contains(&alpha) {
+            return Err(Error::config("--alpha", format!("must be from 0 to 1, not {alpha}")));
+        }
+        let mut widths = vec![config.hidden; config.layers + 1];
+        widths[0] = sizes.in_feats;
+        widths[config.layers] = sizes.out_feats;
+        let layers = widths.windows(2).enumerate().map(|(i, width)| {
+            parameters.scope(&format!("layers.{i}"), |p| Linear::new(p, width[0], width[1]))
+        });
+        Ok(Appnp { layers: layers.collect(), config: steps, dropout: config.dropout })
+    }
+
+    /// The perceptron; `graph` is the first step's.
+    fn predict(&self, tape: &mut Tape<'_>, graph: &dyn Graph, x: Var) -> Result<Var> {
+        let mut x = x;
+        for (i, layer) in self.layers.iter().enumerate() {
+            tape.enter_layer(i);
+            if i > 0 {
+                x = tape.relu_dropout(graph.source_ids(), x, self.dropout)?;
+            }
+            x = layer.forward(tape, x)?;
+        }
+        Ok(x)
+    }
+}
+
+impl Model for Appnp {
+    /// One graph per step of propagation.
+    fn forward<'a>(&self, tape: &mut Tape<'a>, graphs: &[&'a dyn Graph], x: Var) -> Result<Var> {
+        let AppnpConfig { steps, alpha, edge_weights } = self.config;
+        if graphs.len() != steps {
+            let problem = format!("{} graphs for {steps} steps", graphs.len());
+            return Err(Error::Internal(problem));
+        }
+        let mut prediction = self.predict(tape, graphs[0], x)?;
+        let mut x = prediction.clone();
+        for (step, graph) in graphs.iter().enumerate() {
+            tape.enter_layer(self.layers.len() + step);
+            let kind = x.kind();
+            let inverse_root = move |d: &Tensor| {
+                // Weights are normalised already.
+                if edge_weights { Ok(d.f_ones_like()?) } else { Ok(d.f_clamp_min(1)?.f_rsqrt()?) }
+            };
+            let destinations = tape.degree_scale(graph.in_degrees(), kind, move |d| {
+                Ok(inverse_root(d)?.f_mul_scalar(1.0 - alpha)?)
+            });
+            let messages = if edge_weights {
+                x
+            } else {
+                let sources = tape.degree_scale(graph.out_degrees(), kind, inverse_root);
+                tape.scale_rows(&x, &sources)?
+            };
+            prediction = tape.destinations(*graph, &prediction)?;
+            let teleport = tape.segment("teleport", &[&prediction], &[], move |x, _| {
+                Ok(x[0].f_mul_scalar(alpha)?)
+            })?;
+            let sum = Aggregation::new(Reduce::Sum).weighted(edge_weights);
+            let sum = sum.scaled(Some(destinations)).onto(teleport);
+            x = tape.aggregate(*graph, messages, sum)?;
+        }
+        Ok(x)
+    }
+}

@@ -1,0 +1,182 @@
+//! Correct and smooth: Huang et al., "Combining label propagation and simple models out-performs graph neural networks",
+//! ICLR 2021.
+
+use serde::{Deserialize, Serialize};
+use tch::{Kind, Tensor};
+
+use crate::engine::spill::PointerTensor;
+use crate::engine::tape::{Aggregation, Graph, Reduce, Tape, Var};
+use crate::error::{Error, Result};
+
+/// Label propagation: y ← alpha D^-1/2 A D^-1/2 y + (1 - alpha) y⁰, so many times; D are the in-degrees, at least 1.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct LabelPropagation {
+    /// Number of steps.
+    pub steps: usize,
+    /// Share of the neighbours.
+    pub alpha: f64,
+}
+
+/// `CorrectAndSmooth` of DGL's example (and of `torch_geometric.nn`): two label propagations that improve the predictions of
+/// any model with the labels of the training nodes.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct CorrectAndSmooth {
+    /// How errors are spread.
+    pub correction: LabelPropagation,
+    /// How corrected predictions are spread.
+    pub smoothing: LabelPropagation,
+    /// What spread errors are multiplied by; `None`: to the mean size of the training nodes' errors, node by node.
+    pub scale: Option<f64>,
+}
+
+/// The truth about some nodes of this rank.
+#[derive(Clone)]
+pub struct KnownLabels {
+    /// The class of each node, `int64 [num_nodes]`; not looked at outside the mask.
+    pub labels: PointerTensor,
+    /// Which nodes' classes are known, `bool [num_nodes]`.
+    pub mask: PointerTensor,
+}
+
+/// The constants of DGL's example.
+impl Default for CorrectAndSmooth {
+    fn default() -> Self {
+        CorrectAndSmooth {
+            correction: LabelPropagation { steps: 50, alpha: 0.979 },
+            smoothing: LabelPropagation { steps: 50, alpha: 0.756 },
+            scale: None,
+        }
+    }
+}
+
+impl CorrectAndSmooth {
+    /// Both steps, from logits `[num_nodes, classes]` to scores from 0 to 1 of that shape. `tape` is one of an evaluation.
+    /// One collective per step of propagation, and one without a scale.
+    ///
+    /// # Errors
+    /// If a share is not in [0, 1].
+    pub fn forward<'a>(
+        &self,
+        tape: &mut Tape<'a>,
+        graph: &'a dyn Graph,
+        logits: Var,
+        known: &KnownLabels,
+    ) -> Result<Var> {
+        for LabelPropagation { alpha, .. } in [self.correction, self.smoothing] {
+            if !(0.0..=1.0).contains(&alpha) {
+                let problem = format!("must be from 0 to 1, not {alpha}");
+                return Err(Error::config("share of the neighbours", problem));
+            }
+        }
+        let soft = tape.segment("probabilities", &[&logits], &[], |x, _| {
+            Ok(x[0].f_softmax(1, x[0].kind())?)
+        })?;
+        drop(logits);
+        let corrected = self.correct(tape, graph, soft, known)?;
+        let truth = with_truth(tape, &corrected, known)?;
+        drop(corrected);
+        self.smoothing.forward(tape, graph, truth, &|tape, y| {
+            tape.segment("clamped", &[&y], &[], |y, _| Ok(y[0].f_clamp(0.0, 1.0)?))
+        })
+    }
+
+    /// Adds the spread errors of the known nodes to the predictions.
+    fn correct<'a>(
+        &self,
+        tape: &mut Tape<'a>,
+        graph: &'a dyn Graph,
+        soft: Var,
+        known: &KnownLabels,
+    ) -> Result<Var> {
+        let error = error(tape, &soft, known)?;
+        let Some(scale) = self.scale else {
+            let size = mean_size(graph, &error, known)?;
+            let spread = self.correction.forward(tape, graph, error, &|tape, y| {
+                tape.segment("clamped", &[&y], &[], |y, _| Ok(y[0].f_clamp(-1.0, 1.0)?))
+            })?;
+            return tape.segment("corrected", &[&soft, &spread], &[], move |x, _| {
+                let sizes =
+                    x[1].f_abs()?.f_sum_dim_intlist([1_i64].as_slice(), true, x[1].kind())?;
+                let scale = sizes.f_reciprocal()?.f_mul_scalar(size)?;
+                // Not a number, infinite, or large: what reached the node is next to nothing.
+                let usable = scale.f_le(1000.0)?;
+                let scale = scale.f_where_self(&usable, &scale.f_ones_like()?)?;
+                Ok(x[0].f_add(&x[1].f_mul(&scale)?)?)
+            });
+        };
+        let fixed = error.clone();
+        let spread = self.correction.forward(tape, graph, error, &|tape, y| {
+            let mask = tape.input(&known.mask);
+            tape.segment("fixed", &[&y, &fixed, &mask], &[], |x, _| {
+                Ok(x[1].f_where_self(&x[2].f_unsqueeze(1)?, &x[0])?)
+            })
+        })?;
+        tape.segment("corrected", &[&soft, &spread], &[], move |x, _| {
+            Ok(x[0].f_add(&x[1].f_mul_scalar(scale)?)?)
+        })
+    }
+}
+
+impl LabelPropagation {
+    /// `after` is applied to the result of each step.
+    fn forward<'a>(
+        &self,
+        tape: &mut Tape<'a>,
+        graph: &'a dyn Graph,
+        y: Var,
+        after: &dyn Fn(&mut Tape<'a>, Var) -> Result<Var>,
+    ) -> Result<Var> {
+        let (alpha, kind) = (self.alpha, y.kind());
+        let root = |d: &Tensor| Ok(d.f_clamp_min(1)?.f_rsqrt()?);
+        let sources = tape.degree_scale(graph.in_degrees(), kind, root);
+        let destinations =
+            tape.degree_scale(graph.in_degrees(), kind, move |d| Ok(root(d)?.f_mul_scalar(alpha)?));
+        let start =
+            tape.segment("start", &[&y], &[], move |y, _| Ok(y[0].f_mul_scalar(1.0 - alpha)?))?;
+        let mut y = y;
+        for step in 0..self.steps {
+            tape.enter_layer(step);
+            let messages = tape.scale_rows(&y, &sources)?;
+            drop(y);
+            let sum = Aggregation::new(Reduce::Sum).scaled(Some(destinations.clone()));
+            let sum = tape.aggregate(graph, messages, sum.onto(start.clone()))?;
+            y = after(tape, sum)?;
+        }
+        Ok(y)
+    }
+}
+
+/// What the known nodes' predictions lack, 0 elsewhere.
+fn error(tape: &mut Tape<'_>, soft: &Var, known: &KnownLabels) -> Result<Var> {
+    let (labels, mask) = (tape.input(&known.labels), tape.input(&known.mask));
+    tape.segment("error", &[soft, &labels, &mask], &[], |x, _| {
+        let error = one_hot(&x[1], &x[2], &x[0])?.f_sub(&x[0])?;
+        Ok(error.f_mul(&x[2].f_unsqueeze(1)?)?)
+    })
+}
+
+/// The predictions, but of known nodes the truth.
+fn with_truth(tape: &mut Tape<'_>, soft: &Var, known: &KnownLabels) -> Result<Var> {
+    let (labels, mask) = (tape.input(&known.labels), tape.input(&known.mask));
+    tape.segment("truth", &[soft, &labels, &mask], &[], |x, _| {
+        Ok(one_hot(&x[1], &x[2], &x[0])?.f_where_self(&x[2].f_unsqueeze(1)?, &x[0])?)
+    })
+}
+
+/// Rows like those of `like`: 1 at the labels of the mask, 0 elsewhere.
+fn one_hot(labels: &Tensor, mask: &Tensor, like: &Tensor) -> Result<Tensor> {
+    // Labels outside the mask may be anything; they are read as class 0 and then not used.
+    let classes = labels.f_mul(mask)?.f_unsqueeze(1)?;
+    Ok(like.f_zeros_like()?.f_scatter_value(1, &classes, 1)?)
+}
+
+/// The mean over all ranks' known nodes of the sum of their errors' absolute values; one collective.
+fn mean_size(graph: &dyn Graph, error: &Var, known: &KnownLabels) -> Result<f64> {
+    let sums = {
+        let size = error.pin()?.f_abs()?.f_sum(Kind::Double)?.f_double_value(&[])?;
+        let count = known.mask.pin()?.f_sum(Kind::Int64)?.f_int64_value(&[])?;
+        Tensor::f_from_slice(&[size, count as f64])?
+    };
+    let sums = graph.all_reduce(vec![sums])?.remove(0);
+    Ok(sums.f_double_value(&[0])? / sums.f_double_value(&[1])?)
+}

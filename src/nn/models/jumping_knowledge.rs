@@ -1,0 +1,65 @@
+//! Jumping knowledge: Xu et al., "Representation learning on graphs with jumping knowledge networks", ICML 2018.
+
+use serde::{Deserialize, Serialize};
+use tch::Tensor;
+
+use crate::engine::tape::{ParameterBuilder, Tape, Var};
+use crate::error::{Error, Result};
+use crate::nn::linear::{Linear, Network};
+
+/// How the outputs of all layers become one row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum JumpMode {
+    /// Not at all: the last layer's output is the model's.
+    #[default]
+    None,
+    /// Side by side.
+    Cat,
+    /// Their largest value, column by column.
+    Max,
+}
+
+/// `torch_geometric.nn.JumpingKnowledge` and the linear layer behind it, as in `torch_geometric`'s `BasicGNN`. State-dict
+/// keys: `lin.weight` `[out, layers * width]` (max: `[out, width]`), `lin.bias` `[out]`.
+pub struct JumpingKnowledge {
+    mode: JumpMode,
+    lin: Linear,
+}
+
+impl JumpingKnowledge {
+    /// Makes it for outputs of this width of so many layers; `None` without jumping knowledge.
+    pub fn new(
+        parameters: &mut ParameterBuilder,
+        mode: JumpMode,
+        (layers, width): (usize, i64),
+        out_feats: i64,
+    ) -> Option<Self> {
+        let columns = match mode {
+            JumpMode::None => return None,
+            JumpMode::Cat => layers as i64 * width,
+            JumpMode::Max => width,
+        };
+        let lin = parameters.scope("lin", |p| Linear::new(p, columns, out_feats));
+        Some(JumpingKnowledge { mode, lin })
+    }
+
+    /// From the layers' outputs, each `[rows, width]`, to `[rows, out]`.
+    ///
+    /// # Errors
+    /// If there are none.
+    pub fn forward(&self, tape: &mut Tape<'_>, outputs: &[Var]) -> Result<Var> {
+        if outputs.is_empty() {
+            return Err(Error::Internal("jumping knowledge of no layer".to_owned()));
+        }
+        let mode = self.mode;
+        let inputs: Vec<&Var> = outputs.iter().collect();
+        let joined = tape.segment("jumping-knowledge", &inputs, &[], move |x, _| {
+            Ok(match mode {
+                JumpMode::Max => Tensor::f_stack(x, 0)?.f_max_dim(0, false)?.0,
+                JumpMode::None | JumpMode::Cat => Tensor::f_cat(x, 1)?,
+            })
+        })?;
+        self.lin.forward(tape, joined)
+    }
+}

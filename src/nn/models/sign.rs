@@ -1,0 +1,154 @@
+//! Scalable inception graph networks: Frasca et al., "SIGN: Scalable inception graph neural networks", 2020.
+
+use tch::Tensor;
+
+use super::model_config::{ModelConfig, Sizes};
+use super::sgc::Propagation;
+use crate::engine::tape::{Graph, Init, Parameter, ParameterBuilder, Tape, Var};
+use crate::error::{Error, Result};
+use crate::nn::conv::layer::Model;
+use crate::nn::linear::{Linear, Network};
+
+/// The model of DGL's example `sign.py`: a perceptron for each of X, ÂX, ..., Â^K X, all `hidden` wide; their outputs side by
+/// side; PReLU and dropout; and a perceptron to the outputs. Perceptrons have `layers` linear layers, with PReLU and dropout
+/// between them. Â is that of [`Sgc`](crate::nn::Sgc).
+///
+/// State-dict keys: `inception_ffs.k.layers.i.weight` `[out, in]` and `.bias`, `project.layers.i.*`, and the slopes `prelu.weight`,
+/// `inception_ffs.k.prelu.weight` and `project.prelu.weight` `[1]`, the last two with more than one layer.
+///
+/// The propagated features are constant, so they are computed once, before training; a step needs no rows of other ranks.
+pub struct Sign {
+    propagation: Propagation,
+    hops: Vec<Perceptron>,
+    slope: Parameter,
+    project: Perceptron,
+    in_feats: i64,
+    dropout: f64,
+}
+
+/// Linear layers with PReLU and dropout between them.
+struct Perceptron {
+    layers: Vec<Linear>,
+    slope: Option<Parameter>,
+}
+
+impl Perceptron {
+    fn new(parameters: &mut ParameterBuilder, widths: &[i64]) -> Self {
+        let layers = widths.windows(2).enumerate().map(|(i, width)| {
+            parameters.scope(&format!("layers.{i}"), |p| Linear::xavier(p, width[0], width[1]))
+        });
+        let layers: Vec<_> = layers.collect();
+        let slope = (layers.len() > 1).then(|| slope(parameters));
+        Perceptron { layers, slope }
+    }
+
+    /// `first` is the number that its first layer has on the tape.
+    fn forward(
+        &self,
+        tape: &mut Tape<'_>,
+        graph: &dyn Graph,
+        x: Var,
+        (first, dropout): (usize, f64),
+    ) -> Result<Var> {
+        let mut x = x;
+        for (i, layer) in self.layers.iter().enumerate() {
+            tape.enter_layer(first + i);
+            if let (Some(slope), true) = (self.slope, i > 0) {
+                x = prelu(tape, graph, &x, slope, dropout)?;
+            }
+            x = layer.forward(tape, x)?;
+        }
+        Ok(x)
+    }
+}
+
+/// `torch.nn.PReLU` with one slope.
+fn slope(parameters: &mut ParameterBuilder) -> Parameter {
+    parameters.add("prelu.weight", &[1], Init::Constant(0.25))
+}
+
+/// PReLU, then dropout.
+fn prelu(
+    tape: &mut Tape<'_>,
+    graph: &dyn Graph,
+    x: &Var,
+    slope: Parameter,
+    dropout: f64,
+) -> Result<Var> {
+    let x = tape.segment("prelu", &[x], &[slope], |x, slope| Ok(x[0].f_prelu(&slope[0])?))?;
+    tape.dropout(graph.destination_ids(), &x, dropout)
+}
+
+impl Sign {
+    /// Makes the model with K = `hops`; of `config` it takes layers, hidden width and dropout.
+    ///
+    /// # Errors
+    /// If there is no hop, no layer or no hidden width.
+    pub fn new(
+        parameters: &mut ParameterBuilder,
+        config: &ModelConfig,
+        sizes: Sizes,
+        (hops, edge_weights): (usize, bool),
+    ) -> Result<Self> {
+        config.check()?;
+        let propagation = Propagation::new(hops, edge_weights)?;
+        let widths = |first: i64, last: i64| {
+            let mut widths = vec![config.hidden; config.layers + 1];
+            (widths[0], widths[config.layers]) = (first, last);
+            widths
+        };
+        let perceptrons = (0..=hops).map(|hop| {
+            let widths = widths(sizes.in_feats, config.hidden);
+            let name = format!("inception_ffs.{hop}");
+            parameters.scope(&name, |p| Perceptron::new(p, &widths))
+        });
+        let perceptrons: Vec<_> = perceptrons.collect();
+        let widths = widths((hops as i64 + 1) * config.hidden, sizes.out_feats);
+        Ok(Sign {
+            propagation,
+            hops: perceptrons,
+            slope: slope(parameters),
+            project: parameters.scope("project", |p| Perceptron::new(p, &widths)),
+            in_feats: sizes.in_feats,
+            dropout: config.dropout,
+        })
+    }
+}
+
+impl Model for Sign {
+    /// X, ÂX, ..., Â^K X side by side.
+    fn precompute<'a>(&self, tape: &mut Tape<'a>, graph: &'a dyn Graph, x: Var) -> Result<Var> {
+        let mut all = vec![x.clone()];
+        self.propagation.run(tape, graph, x, |_, x| {
+            all.push(x.clone());
+            Ok(())
+        })?;
+        let all: Vec<_> = all.iter().collect();
+        let all = tape.segment("propagated", &all, &[], |x, _| Ok(Tensor::f_cat(x, 1)?))?;
+        tape.store(&all)
+    }
+
+    /// Of the one graph only the destinations count: `x` is what [`precompute`](Model::precompute) gave.
+    fn forward<'a>(&self, tape: &mut Tape<'a>, graphs: &[&'a dyn Graph], x: Var) -> Result<Var> {
+        let [graph] = graphs else {
+            return Err(Error::Internal(format!("{} graphs for SIGN", graphs.len())));
+        };
+        let x = tape.destinations(*graph, &x)?;
+        let (layers, in_feats) = (self.project.layers.len(), self.in_feats);
+        let mut outputs = Vec::new();
+        for (hop, perceptron) in self.hops.iter().enumerate() {
+            let first = hop as i64 * in_feats;
+            let own = tape.segment("hop", &[&x], &[], move |x, _| {
+                Ok(x[0].f_narrow(1, first, in_feats)?.f_contiguous()?)
+            })?;
+            let numbers = (hop * layers, self.dropout);
+            outputs.push(perceptron.forward(tape, *graph, own, numbers)?);
+        }
+        let outputs: Vec<_> = outputs.iter().collect();
+        let all = tape.segment("joined", &outputs, &[], |x, _| Ok(Tensor::f_cat(x, 1)?))?;
+        let number = self.hops.len() * layers;
+        tape.enter_layer(number);
+        let all = prelu(tape, *graph, &all, self.slope, self.dropout)?;
+        self.project.forward(tape, *graph, all, (number + 1, self.dropout))
+    }
+}

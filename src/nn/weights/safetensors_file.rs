@@ -1,0 +1,139 @@
+//! A safetensors file of which only what is wanted is read.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use safetensors::tensor::{Dtype, Metadata, TensorInfo};
+use tch::{Kind, Tensor};
+
+use crate::engine::tensor;
+use crate::error::{Error, Result};
+use crate::io::{CHECKSUM, is_intact, open_input};
+
+/// An open file whose header has been read.
+pub(crate) struct SafetensorsFile {
+    path: PathBuf,
+    file: File,
+    header: Metadata,
+    /// Where the tensors begin.
+    data: u64,
+}
+
+impl SafetensorsFile {
+    /// Opens a file; `what` says in a message what it should have been ("a checkpoint").
+    ///
+    /// # Errors
+    /// If it cannot be read or is no safetensors file, or not all of one.
+    pub(crate) fn open(path: &Path, what: &str) -> Result<Self> {
+        let unreadable = |e: std::io::Error| Error::unreadable(path, &e);
+        let wrong = |problem: &str| Error::input(path, "", format!("is not {what}: {problem}"));
+        let file = open_input(path).map_err(unreadable)?;
+        let len = file.metadata().map_err(unreadable)?.len();
+        let mut size = [0; 8];
+        file.read_exact_at(&mut size, 0).map_err(|_| wrong("it ends before its header"))?;
+        let size = u64::from_le_bytes(size);
+        if size > len - 8 {
+            return Err(wrong("it ends before its header"));
+        }
+        let mut header = vec![0; size as usize];
+        file.read_exact_at(&mut header, 8).map_err(unreadable)?;
+        let header: Metadata =
+            serde_json::from_slice(&header).map_err(|e| wrong(&e.to_string()))?;
+        let data = 8 + size;
+        if data.checked_add(header.data_len() as u64) != Some(len) {
+            return Err(wrong("its length is not what its header says"));
+        }
+        Ok(SafetensorsFile { path: path.to_owned(), file, header, data })
+    }
+
+    /// Compares the whole file with the checksum in its header. `false` if it has none: it was written by an earlier version or by
+    /// another program.
+    ///
+    /// # Errors
+    /// If the file is damaged, or cannot be read.
+    pub(crate) fn verify(&self) -> Result<bool> {
+        let stored = self.text(CHECKSUM);
+        if stored.is_empty() {
+            return Ok(false);
+        }
+        let unreadable = |e: std::io::Error| Error::unreadable(&self.path, &e);
+        let mut front = vec![0; self.data as usize];
+        self.file.read_exact_at(&mut front, 0).map_err(unreadable)?;
+        if is_intact(&self.file, front, stored).map_err(unreadable)? {
+            return Ok(true);
+        }
+        let hint = "restore it from a copy; a program that changes such a file leaves out the text crc32 of its header";
+        Err(self.wrong("", "is damaged: its content does not have its checksum").with_hint(hint))
+    }
+
+    /// The keys of all texts of the header.
+    pub(crate) fn text_keys(&self) -> impl Iterator<Item = &str> {
+        self.header.metadata().iter().flat_map(|texts| texts.keys()).map(String::as_str)
+    }
+
+    /// A text of the header, "" if there is none.
+    pub(crate) fn text(&self, key: &str) -> &str {
+        let texts = self.header.metadata().as_ref();
+        texts.and_then(|texts| texts.get(key)).map_or("", String::as_str)
+    }
+
+    /// The names of all tensors, in the order of their places.
+    pub(crate) fn names(&self) -> Vec<String> {
+        self.header.offset_keys()
+    }
+
+    /// The shape of a tensor; `None` if there is none of this name.
+    pub(crate) fn shape(&self, name: &str) -> Option<Vec<i64>> {
+        let info = self.header.info(name)?;
+        Some(info.shape.iter().map(|side| *side as i64).collect())
+    }
+
+    /// Reads a tensor, in the type it is stored in.
+    ///
+    /// # Errors
+    /// If there is none of this name, or it is of a type that weights do not have.
+    pub(crate) fn read(&self, name: &str) -> Result<Tensor> {
+        let shape = self.shape(name).unwrap_or_default();
+        self.read_part(name, &shape, 0)
+    }
+
+    /// Reads rows of a matrix from row `first` on.
+    ///
+    /// # Errors
+    /// As [`read`](SafetensorsFile::read), or if it has no such rows.
+    pub(crate) fn read_rows(&self, name: &str, first: u64, rows: i64) -> Result<Tensor> {
+        let width = match self.shape(name).as_deref() {
+            Some([all, width]) if first as i64 + rows <= *all => *width,
+            _ => return Err(self.wrong(name, "has no such rows")),
+        };
+        self.read_part(name, &[rows, width], first * width as u64)
+    }
+
+    /// An error about a tensor.
+    pub(crate) fn wrong(&self, name: &str, problem: impl Into<String>) -> Error {
+        Error::input(&self.path, name, problem)
+    }
+
+    /// Reads elements from number `first` on, in this shape.
+    fn read_part(&self, name: &str, shape: &[i64], first: u64) -> Result<Tensor> {
+        let info = self.header.info(name).ok_or_else(|| self.wrong(name, "is missing"))?;
+        let TensorInfo { dtype, data_offsets: (begin, _), .. } = info;
+        let kind = match dtype {
+            Dtype::F16 => Kind::Half,
+            Dtype::BF16 => Kind::BFloat16,
+            Dtype::F32 => Kind::Float,
+            Dtype::F64 => Kind::Double,
+            Dtype::I64 => Kind::Int64,
+            other => {
+                let problem = format!("has type {other:?}, which is none of weights");
+                return Err(self.wrong(name, problem));
+            }
+        };
+        let mut value = tensor::empty(shape, kind)?;
+        let place = self.data + *begin as u64 + first * kind.elt_size_in_bytes() as u64;
+        let read = self.file.read_exact_at(tensor::bytes_mut(&mut value), place);
+        read.map_err(|e| Error::unreadable(&self.path, &e))?;
+        Ok(value)
+    }
+}

@@ -1,0 +1,77 @@
+//! Arrays in a safetensors file that all ranks write together.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use tch::Tensor;
+
+use crate::engine::comm::{Hooks, ProcessGroup, all_gather};
+use crate::engine::tensor;
+use crate::error::Result;
+use crate::io::{ArraySpec, ArraysFile, CHECKSUM, Dtype, FilePart, NO_CHECKSUM};
+
+/// An array, float32 or int64, of which each rank has all or a part.
+pub(crate) struct SharedArray<'a> {
+    /// Its key.
+    pub(crate) name: String,
+    /// Its element type.
+    pub(crate) dtype: Dtype,
+    /// Its dimensions.
+    pub(crate) shape: Vec<u64>,
+    /// Where this rank's part begins, in bytes; `None` if all ranks have all of it.
+    pub(crate) first_byte: Option<u64>,
+    /// Gives what this rank has, contiguous.
+    pub(crate) value: Box<dyn Fn() -> Result<Tensor> + 'a>,
+}
+
+/// Writes a file of arrays, whole or not at all, with a checksum among the texts of its header (`metadata`); all ranks call this
+/// with the same arrays. Rank 0 writes what all have. One collective if there are arrays in parts.
+pub(crate) fn write_arrays(
+    path: &Path,
+    arrays: &[SharedArray<'_>],
+    metadata: &BTreeMap<String, String>,
+    (group, hooks): (&dyn ProcessGroup, &dyn Hooks),
+) -> Result<()> {
+    let in_parts = arrays.iter().any(|array| array.first_byte.is_some());
+    if group.rank() != 0 && !in_parts {
+        return Ok(());
+    }
+    let specs = arrays.iter().map(|array| {
+        let SharedArray { name, dtype, shape, .. } = array;
+        ArraySpec { name, dtype: *dtype, shape }
+    });
+    let mut metadata = metadata.clone();
+    metadata.insert(CHECKSUM.to_owned(), NO_CHECKSUM.to_owned());
+    let file = ArraysFile::open(path, specs.collect(), &metadata)?;
+    let mut parts = Vec::new();
+    for SharedArray { name, first_byte, value, .. } in arrays {
+        let first = if group.rank() == 0 { first_byte.or(Some(0)) } else { *first_byte };
+        if let Some(first) = first {
+            parts.push(file.write(name, first, tensor::bytes(&value()?))?);
+        }
+    }
+    if in_parts {
+        parts = gather(&parts, group, hooks)?;
+    }
+    if group.rank() == 0 { file.finish_with_checksum(parts) } else { Ok(()) }
+}
+
+/// The parts that all ranks have written; one collective.
+fn gather(
+    parts: &[FilePart],
+    group: &dyn ProcessGroup,
+    hooks: &dyn Hooks,
+) -> Result<Vec<FilePart>> {
+    let numbers = parts.iter().flat_map(|part| [part.begin, part.len, u64::from(part.crc)]);
+    let numbers: Vec<i64> = numbers.map(|number| number as i64).collect();
+    let mut all = Vec::new();
+    for of_rank in all_gather(group, Tensor::f_from_slice(&numbers)?, hooks)? {
+        let numbers = Vec::<i64>::try_from(of_rank)?;
+        all.extend(numbers.chunks_exact(3).map(|part| FilePart {
+            begin: part[0] as u64,
+            len: part[1] as u64,
+            crc: part[2] as u32,
+        }));
+    }
+    Ok(all)
+}

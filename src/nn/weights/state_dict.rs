@@ -1,0 +1,170 @@
+//! Weights to and from safetensors files under the keys of a PyTorch state dict.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use tch::{Kind, Tensor};
+
+use super::safetensors_file::SafetensorsFile;
+use super::shared_arrays::{SharedArray, write_arrays};
+use crate::engine::comm::ProcessGroup;
+use crate::engine::spill::PartitionDataManager;
+use crate::engine::tape::{Entry, ParameterSet};
+use crate::engine::tensor;
+use crate::error::Result;
+use crate::io::Dtype;
+use crate::kernels::first_not_finite;
+use crate::nn::learned_rows::LearnedRows;
+use crate::nn::models::model_config::ModelConfig;
+
+/// The remedy for weights of another model.
+const OTHER_MODEL: &str =
+    "give the flags (--model, --layers, --hidden, ...) that the weights were made with";
+
+/// Writes all parameters and buffers as float32, numbers of steps as int64, and the learned rows of all ranks. All ranks call
+/// this; rank 0 writes the parameters, each rank its own rows. One collective if there are learned rows. `metadata` goes into
+/// the file's header.
+pub fn save_state_dict(
+    path: &Path,
+    parameters: &ParameterSet,
+    learned: &[&dyn LearnedRows],
+    metadata: &BTreeMap<String, String>,
+    (group, manager): (&dyn ProcessGroup, &PartitionDataManager),
+) -> Result<()> {
+    let of_parameter = |entry: &Entry| {
+        let kind = if entry.is_count { Kind::Int64 } else { Kind::Float };
+        let dtype = if entry.is_count { Dtype::I64 } else { Dtype::F32 };
+        let shape = entry.shape.iter().map(|side| *side as u64).collect();
+        let entry = entry.clone();
+        let name = entry.name.clone();
+        let value = move || {
+            let flat = parameters.flat();
+            let flat = flat.pin()?;
+            Ok(parameters.part(&flat, &entry)?.f_to_kind(kind)?.f_contiguous()?)
+        };
+        SharedArray { name, dtype, shape, first_byte: None, value: Box::new(value) }
+    };
+    let of_rows = learned.iter().copied().map(|rows| SharedArray {
+        name: rows.key().to_owned(),
+        dtype: Dtype::F32,
+        shape: rows.shape().to_vec(),
+        first_byte: Some(rows.first_byte()),
+        value: Box::new(|| Ok(rows.rows()?.f_to_kind(Kind::Float)?.f_contiguous()?)),
+    });
+    let arrays: Vec<_> = parameters.state().map(of_parameter).chain(of_rows).collect();
+    write_arrays(path, &arrays, metadata, (group, manager))
+}
+
+/// Replaces parameters and buffers by those of a safetensors file, and this rank's learned rows by theirs. Any
+/// floating-point type is accepted.
+///
+/// # Errors
+/// If a key is missing, or one is left over, or a shape differs: the message lists them. If a weight is not finite.
+pub fn load_state_dict(
+    path: &Path,
+    parameters: &ParameterSet,
+    learned: &[&dyn LearnedRows],
+) -> Result<()> {
+    let file = open(path)?;
+    check_keys(&file, parameters, learned)?;
+    let flat = tensor::copy(&*parameters.flat().pin()?)?;
+    for entry in parameters.state() {
+        check_shape(&file, &entry.name, &entry.shape)?;
+        let value = file.read(&entry.name)?;
+        check_finite(&file, &entry.name, 0, &value)?;
+        parameters.part(&flat, entry)?.f_copy_(&value)?;
+    }
+    parameters.set_flat(flat)?;
+    learned.iter().try_for_each(|rows| load_rows(&file, *rows))
+}
+
+/// A text of the header of a file of weights; "" if there is none.
+///
+/// # Errors
+/// If the file cannot be read or is no safetensors file.
+pub fn state_dict_text(path: &Path, key: &str) -> Result<String> {
+    Ok(open(path)?.text(key).to_owned())
+}
+
+/// Compares a file of weights with its checksum. `false` if it has none: it was written by an earlier version or by another
+/// program.
+///
+/// # Errors
+/// If the file is damaged, cannot be read or is no safetensors file.
+pub fn verify_state_dict(path: &Path) -> Result<bool> {
+    open(path)?.verify()
+}
+
+/// Replaces learned rows by those of a file; only this rank's are read.
+pub(in crate::nn) fn load_rows(file: &SafetensorsFile, learned: &dyn LearnedRows) -> Result<()> {
+    check_shape(file, learned.key(), &learned.shape().map(|side| side as i64))?;
+    let first = learned.nodes().first;
+    let rows = file.read_rows(learned.key(), first, learned.nodes().own as i64)?;
+    check_finite(file, learned.key(), first * learned.width() as u64, &rows)?;
+    learned.set_rows(&rows)
+}
+
+/// Opens a file of weights.
+pub(in crate::nn) fn open(path: &Path) -> Result<SafetensorsFile> {
+    SafetensorsFile::open(path, "a safetensors file")
+}
+
+/// The width of the last layer's output in a file of weights of this model.
+///
+/// # Errors
+/// If the file cannot be read or has no such layer.
+pub fn stored_out_feats(path: &Path, model: &ModelConfig) -> Result<i64> {
+    stored_width(path, model.output_parameter())
+}
+
+/// One side of a parameter's shape in a file of weights.
+pub(in crate::nn) fn stored_width(path: &Path, (name, dimension): (String, usize)) -> Result<i64> {
+    let file = open(path)?;
+    let shape = file.shape(&name).unwrap_or_default();
+    shape
+        .get(dimension)
+        .copied()
+        .ok_or_else(|| file.wrong(&name, "is missing, or has another shape").with_hint(OTHER_MODEL))
+}
+
+fn check_keys(
+    file: &SafetensorsFile,
+    parameters: &ParameterSet,
+    learned: &[&dyn LearnedRows],
+) -> Result<()> {
+    let expected = parameters.state().map(|entry| entry.name.as_str());
+    let expected: Vec<&str> = expected.chain(learned.iter().map(|rows| rows.key())).collect();
+    let found = file.names();
+    let missing: Vec<_> =
+        expected.iter().filter(|key| !found.iter().any(|f| f == *key)).copied().collect();
+    let unknown: Vec<_> =
+        found.iter().map(String::as_str).filter(|f| !expected.contains(f)).collect();
+    if missing.is_empty() && unknown.is_empty() {
+        return Ok(());
+    }
+    let problem = format!(
+        "does not hold this model's weights; missing: [{}]; not in the model: [{}]",
+        missing.join(", "),
+        unknown.join(", ")
+    );
+    Err(file.wrong("", problem).with_hint(OTHER_MODEL))
+}
+
+/// Weights that are NaN or infinite make every prediction useless. `first` is the number of the first element in the file.
+fn check_finite(file: &SafetensorsFile, name: &str, first: u64, value: &Tensor) -> Result<()> {
+    let value = value.f_to_kind(Kind::Float)?.f_contiguous()?;
+    let values = tensor::slice::<f32>(&value);
+    let Some(at) = first_not_finite(values) else { return Ok(()) };
+    let problem =
+        format!("element {} is {}, which is not a finite number", first + at as u64, values[at]);
+    Err(file.wrong(name, problem).with_hint("use weights of a training that did not diverge"))
+}
+
+fn check_shape(file: &SafetensorsFile, name: &str, expected: &[i64]) -> Result<()> {
+    let found = file.shape(name).ok_or_else(|| file.wrong(name, "is missing"))?;
+    if found == expected {
+        return Ok(());
+    }
+    let problem = format!("has shape {found:?}, but the model has {expected:?}");
+    Err(file.wrong(name, problem).with_hint(OTHER_MODEL))
+}

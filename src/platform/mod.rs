@@ -1,0 +1,18 @@
+//! What only the operating system has: fork, the allocator, `/proc`.
+
+pub(crate) mod fork;
+pub(crate) mod free_memory;
+pub(crate) mod free_space;
+pub(crate) mod heap;
+mod open_files;
+mod process_memory;
+pub mod signals;
+
+pub use fork::{fork, has_one_thread};
+pub use free_memory::{MemoryGroups, free_memory, machine_memory};
+pub use free_space::free_space;
+pub use heap::{
+    give_memory_back, prepare_allocator, prepare_allocator_for_batches, share_one_heap,
+};
+pub use open_files::raise_open_files;
+pub use process_memory::{anonymous_bytes, peak_anonymous_bytes, reset_peak};

@@ -1,0 +1,81 @@
+//! What graph is to be generated.
+
+use clap::ValueEnum;
+
+use crate::error::{Error, Result};
+use crate::formats::dgl::writer::check_graph_name;
+
+/// The random model of a graph.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum GraphKind {
+    /// Communities of consecutive ids (stochastic block model): few edges between partitions, even degrees
+    Sbm,
+    /// Graph500's R-MAT with scrambled ids: skewed degrees, most edges between partitions
+    Rmat,
+}
+
+/// What graph is to be generated, and into how many partitions it is cut. The graph does not depend on `num_parts`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GeneratorConfig {
+    /// The random model.
+    pub kind: GraphKind,
+    /// The graph's name, which also names the JSON file.
+    pub name: String,
+    /// Number of nodes, at least 2: an edge joins two different ones.
+    pub nodes: u64,
+    /// Number of directed edges, at least 1.
+    pub edges: u64,
+    /// Number of features of a node, at least 1.
+    pub features: u64,
+    /// Number of classes, from 1 to the number of nodes.
+    pub classes: u64,
+    /// Number of partitions, from 1 to the number of nodes.
+    pub num_parts: u64,
+    /// What the graph is drawn from.
+    pub seed: u64,
+}
+
+impl GeneratorConfig {
+    /// Refuses what no graph can be generated from.
+    ///
+    /// # Errors
+    /// A value is zero, too large, or does not fit another one; the message names its flag.
+    pub fn check(&self) -> Result<()> {
+        check_graph_name(&self.name)?;
+        let counts = [
+            ("--nodes", self.nodes, 2..=MAX_IDS),
+            ("--edges", self.edges, 1..=MAX_IDS),
+            ("--features", self.features, 1..=MAX_FEATURES),
+            ("--classes", self.classes, 1..=MAX_IDS),
+            ("--num-parts", self.num_parts, 1..=MAX_IDS),
+        ];
+        for (flag, count, range) in counts {
+            let (least, most) = (range.start(), range.end());
+            if count < *least {
+                return Err(Error::config(flag, format!("is {count}, which is too small"))
+                    .with_hint(format!("pass {flag} {least} or more")));
+            }
+            if count > *most {
+                return Err(Error::config(flag, format!("is {count}, which is too large"))
+                    .with_hint(format!("pass {flag} {most} or less")));
+            }
+        }
+        self.at_most_nodes("--classes", self.classes, "classes")?;
+        self.at_most_nodes("--num-parts", self.num_parts, "partitions")
+    }
+
+    fn at_most_nodes(&self, flag: &str, count: u64, what: &str) -> Result<()> {
+        let nodes = self.nodes;
+        if count <= nodes {
+            return Ok(());
+        }
+        let problem = format!("is {count}, but {nodes} nodes cannot fill as many {what}");
+        Err(Error::config(flag, problem)
+            .with_hint(format!("pass {flag} {nodes} or less, or --nodes {count} or more")))
+    }
+}
+
+/// A trillion nodes or edges are beyond any disk. With no more features than this the bytes of all features can be
+/// counted in 63 bits.
+const MAX_IDS: u64 = 1 << 40;
+const MAX_FEATURES: u64 = 1 << 20;

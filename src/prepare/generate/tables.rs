@@ -1,0 +1,102 @@
+//! The tables of nodes: features, labels, masks.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use super::config::GeneratorConfig;
+use super::features::Features;
+use super::labels::Labels;
+use super::model::GraphModel;
+use super::progress::{Progress, Step};
+use super::split::{Role, Split};
+use crate::error::{Error, Result};
+use crate::formats::dgl::writer::{ArrayWriter, FeatureSpec, PartitionWriter};
+use crate::graph::PartitionBook;
+use crate::io::Dtype;
+
+/// Bytes of a table made at a time, and by one thread at a time. Blocks need not end with a row, so that memory does not
+/// grow with the width of rows.
+const BLOCK: u64 = 4 << 20;
+const CHUNK: usize = 64 << 10;
+
+/// Writes `node_feat.dgl` of every partition.
+pub(super) fn write_tables(
+    config: &GeneratorConfig,
+    model: &dyn GraphModel,
+    writer: &PartitionWriter,
+    book: &PartitionBook,
+    progress: &mut dyn FnMut(Progress) -> Result<()>,
+) -> Result<()> {
+    let labels = Labels::new(config, model);
+    let features = Features::new(config, model.signal(), &labels);
+    let split = Split::new(config);
+    let specs = specs(config.features);
+    for part in 0..book.num_parts() {
+        let own = book.node_range(part);
+        let mut file = writer.node_features(part, &specs)?;
+        let mut arrays = file.arrays().iter_mut();
+        let mut next =
+            || arrays.next().ok_or_else(|| Error::Internal("a table too few".to_owned()));
+        let tell = &mut |node| {
+            progress(Progress { step: Step::Features, done: node, total: book.num_nodes() })
+        };
+        fill(next()?, own.clone(), config.features, tell, |first, out| features.write(first, out))?;
+        let silent = &mut |_| Ok(());
+        fill(next()?, own.clone(), 1, silent, |first, out| {
+            for (out, node) in out.as_chunks_mut::<8>().0.iter_mut().zip(first..) {
+                *out = labels.class(node).to_le_bytes();
+            }
+        })?;
+        for role in [Role::Train, Role::Validation, Role::Test] {
+            fill(next()?, own.clone(), 1, silent, |first, out| {
+                for (out, node) in out.iter_mut().zip(first..) {
+                    *out = u8::from(split.role(node) == role);
+                }
+            })?;
+        }
+        file.finish()?;
+    }
+    Ok(())
+}
+
+fn specs(columns: u64) -> Vec<FeatureSpec> {
+    let spec = |name: &str, dtype, row_shape: &[u64]| FeatureSpec {
+        ty: 0,
+        name: name.to_owned(),
+        dtype,
+        row_shape: row_shape.to_vec(),
+    };
+    vec![
+        spec("feat", Dtype::F32, &[columns]),
+        spec("label", Dtype::I64, &[]),
+        spec("train_mask", Dtype::U8, &[]),
+        spec("val_mask", Dtype::U8, &[]),
+        spec("test_mask", Dtype::U8, &[]),
+    ]
+}
+
+/// Appends the rows of a range of nodes to an array. `write(first, out)` makes the bytes of the elements from `first` on,
+/// where element `node * columns + column` is that of a node and column; it is called by several threads. `tell` hears
+/// now and then which node is next.
+fn fill(
+    array: &mut ArrayWriter,
+    nodes: Range<u64>,
+    columns: u64,
+    tell: &mut dyn FnMut(u64) -> Result<()>,
+    write: impl Fn(u64, &mut [u8]) + Sync,
+) -> Result<()> {
+    let size = array.dtype().size() as u64;
+    let (elements, block) = (nodes.start * columns..nodes.end * columns, BLOCK / size);
+    let mut buffer = vec![0; (block.min(elements.end - elements.start) * size) as usize];
+    for first in elements.clone().step_by(block as usize) {
+        tell(first / columns)?;
+        let bytes = block.min(elements.end - first) * size;
+        let out = &mut buffer[..bytes as usize];
+        out.par_chunks_mut(CHUNK).enumerate().for_each(|(at, out)| {
+            write(first + (at * CHUNK) as u64 / size, out);
+        });
+        array.append_bytes(out)?;
+    }
+    Ok(())
+}

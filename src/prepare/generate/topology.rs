@@ -1,0 +1,44 @@
+//! The structure of each partition.
+
+use super::progress::{Progress, Step};
+use crate::error::Result;
+use crate::formats::dgl::writer::{PartitionEdges, PartitionWriter, write_structure};
+use crate::graph::PartitionBook;
+use crate::io::BucketSpool;
+
+/// Writes `graph.dgl` of every partition, and `edge_feat.dgl` without features. Gives the number of edges that come from
+/// another partition.
+pub(super) fn write_topology(
+    writer: &PartitionWriter,
+    book: &PartitionBook,
+    spool: &BucketSpool,
+    progress: &mut dyn FnMut(Progress) -> Result<()>,
+) -> Result<u64> {
+    let (edges, total) = (Spooled(spool), book.num_edges());
+    let mut cut_edges = 0;
+    for part in 0..book.num_parts() {
+        let first = book.edge_range(part).start;
+        let mut tell =
+            |done| progress(Progress { step: Step::Structure, done: first + done, total });
+        cut_edges += write_structure(writer, book, part, &edges, &mut tell)?.cut_edges;
+        writer.edge_features(part, &[])?.finish()?;
+    }
+    Ok(cut_edges)
+}
+
+/// Edges in the order in which they were drawn; each is stored with its destination only.
+struct Spooled<'a>(&'a BucketSpool);
+
+impl PartitionEdges for Spooled<'_> {
+    fn inner(&self, part: usize, take: &mut dyn FnMut(&[[u64; 2]]) -> Result<()>) -> Result<()> {
+        self.0.read_numbers(part, take)
+    }
+
+    fn num_halo(&self, _part: usize) -> u64 {
+        0
+    }
+
+    fn halo(&self, _part: usize, _take: &mut dyn FnMut(&[[u64; 3]]) -> Result<()>) -> Result<()> {
+        Ok(())
+    }
+}

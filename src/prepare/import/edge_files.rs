@@ -1,0 +1,145 @@
+//! Reading files of edges.
+
+use std::path::Path;
+
+use super::files::GraphFiles;
+use super::format::Format;
+use super::id_space::IdSpace;
+use super::numbers::NumberTable;
+use super::numpy::{Ends, open_array};
+use super::parquet::read_parquet;
+use super::raw_edges::RawEdgeWriter;
+use super::text::{Lines, Separator, parse_id};
+use crate::error::{Error, Result};
+use crate::formats::dgl::npy::NpyArray;
+
+/// Edges of an array read at a time.
+const BLOCK: u64 = 1 << 16;
+
+/// Lines between two reports of progress.
+pub(super) const LINES: u64 = 1 << 14;
+
+/// Where edges of one type go.
+pub(super) struct EdgeSink<'a> {
+    pub(super) files: &'a GraphFiles,
+    /// For temporary files.
+    pub(super) folder: &'a Path,
+    pub(super) spaces: &'a mut [IdSpace],
+    /// The node types of sources and destinations.
+    pub(super) ends: [usize; 2],
+    pub(super) writer: &'a mut RawEdgeWriter,
+    /// Further columns of text files.
+    pub(super) columns: &'a mut Vec<NumberTable>,
+    /// Hears how many bytes of the file have been read.
+    pub(super) tell: &'a mut dyn FnMut(u64) -> Result<()>,
+}
+
+impl EdgeSink<'_> {
+    /// Reads a file of any format.
+    pub(super) fn read(&mut self, path: &Path) -> Result<()> {
+        let before = self.ends.map(|ntype| self.spaces[ntype].end());
+        let format = Format::of(path)?;
+        match format {
+            Format::Npy | Format::Npz => {
+                self.read_array(path, open_array(path, None, self.folder)?)?;
+            }
+            // Rows of source and destination are what a (2, E) array in Fortran order is.
+            Format::Parquet => {
+                let array = read_parquet(path, self.folder)?;
+                self.read_array(path, NpyArray { array, transposed: true })?;
+            }
+            Format::MetisGraph => self.read_metis(path)?,
+            Format::Text => self.read_text(path)?,
+        }
+        let unit = if format == Format::Text { "line" } else { "edge" };
+        for (ntype, end) in self.ends.into_iter().zip(before) {
+            self.spaces[ntype].has_read(path, unit, end);
+        }
+        Ok(())
+    }
+
+    fn read_array(&mut self, path: &Path, npy: NpyArray) -> Result<()> {
+        if self.ends.iter().any(|&ntype| self.spaces[ntype].is_named()) {
+            return Err(Error::input(path, "", "holds numbers, but nodes are named by strings")
+                .with_hint("give edges between named nodes as text"));
+        }
+        if !self.files.edge_columns.is_empty() {
+            return Err(Error::input(path, "", "has no further columns, as --edge-columns says")
+                .with_hint("give edge data as --edge-data NAME=FILE"));
+        }
+        let ends = Ends::of(&npy)?;
+        let per_edge = npy.array.byte_len() / ends.len().max(1);
+        let (mut src, mut dst) = (Vec::new(), Vec::new());
+        for first in (0..ends.len()).step_by(BLOCK as usize) {
+            (self.tell)(first * per_edge)?;
+            let count = BLOCK.min(ends.len() - first) as usize;
+            src.resize(count, 0);
+            dst.resize(count, 0);
+            ends.read(first, &mut src, &mut dst)?;
+            for (at, (&src, &dst)) in src.iter().zip(&dst).enumerate() {
+                for (ntype, id) in self.ends.into_iter().zip([src, dst]) {
+                    self.spaces[ntype].at(first + at as u64);
+                    self.spaces[ntype].admit(id).map_err(|problem| {
+                        let row = format!("edge {}", first + at as u64);
+                        Error::input(path, &row, problem).with_hint("edges are counted from 0")
+                    })?;
+                }
+                self.writer.push(src, dst)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn read_text(&mut self, path: &Path) -> Result<()> {
+        let mut lines = Lines::open(path)?;
+        let mut separator = None;
+        let mut count = 0;
+        while lines.advance()? {
+            if count % LINES == 0 {
+                (self.tell)(lines.bytes_read())?;
+            }
+            count += 1;
+            let separator = *separator.get_or_insert_with(|| Separator::guess(lines.text()));
+            if count == 1 && self.is_header(&lines, separator) {
+                continue;
+            }
+            self.read_line(&lines, separator)?;
+        }
+        Ok(())
+    }
+
+    /// Whether the first line names columns.
+    fn is_header(&self, lines: &Lines, separator: Separator) -> bool {
+        let numbered = self.ends.iter().all(|&ntype| !self.spaces[ntype].is_named());
+        let mut fields = separator.split(lines.text());
+        self.files.header || numbered && fields.all(|field| parse_id(field).is_none())
+    }
+
+    fn read_line(&mut self, lines: &Lines, separator: Separator) -> Result<()> {
+        let mut fields = separator.split(lines.text());
+        let mut ids = [0; 2];
+        for (id, ntype) in ids.iter_mut().zip(self.ends) {
+            let Some(field) = fields.next() else {
+                return Err(lines.fail("holds one column; an edge has a source and a destination"));
+            };
+            self.spaces[ntype].at(lines.number());
+            *id = self.spaces[ntype].id_of(field)?.map_err(|problem| lines.fail(problem))?;
+        }
+        for (column, name) in self.columns.iter_mut().zip(&self.files.edge_columns) {
+            let field = fields.next();
+            let field = field.ok_or_else(|| lines.fail(format!("has no column {name}")))?;
+            if !column.push(field)? {
+                let problem = format!("{:?} is no number", String::from_utf8_lossy(field));
+                return Err(lines.fail(format!("column {name}: {problem}")));
+            }
+        }
+        let more = fields.count();
+        if more > 0 {
+            let columns = 2 + self.columns.len() + more;
+            return Err(lines
+                .fail(format!("holds {columns} columns, {} are known", columns - more))
+                .with_hint("name what stands behind source and destination: --edge-columns A,B"));
+        }
+        self.writer.push(ids[0], ids[1])
+    }
+}

@@ -1,0 +1,102 @@
+//! A graph as it was given.
+
+use super::node_names::NodeNames;
+use super::raw_edges::RawEdges;
+use super::table::Table;
+use crate::error::Result;
+use crate::formats::dgl::OriginalIds;
+use crate::graph::CanonicalEtype;
+
+/// A graph on its way from a user's files to partitions. Edges lie in a temporary file; tables are read from where they
+/// are when they are needed.
+#[derive(Debug)]
+pub struct RawGraph {
+    /// Node types, sorted by name as DGL sorts them.
+    pub ntypes: Vec<NodeType>,
+    /// Edge types, sorted by name.
+    pub etypes: Vec<EdgeType>,
+    /// Sources and destinations by edge type.
+    pub edges: RawEdges,
+}
+
+/// Nodes of one type.
+#[derive(Debug)]
+pub struct NodeType {
+    /// The name.
+    pub name: String,
+    /// How many there are.
+    pub count: u64,
+    /// Named tables with a row per node.
+    pub data: Vec<(String, Table)>,
+    /// What nodes were before the input numbered them, in pieces that continue each other; nothing if it numbers them first.
+    pub originals: Vec<OriginalIds>,
+    /// What the input calls the nodes, if it does not number them.
+    pub names: Option<NodeNames>,
+}
+
+/// Edges of one type.
+#[derive(Debug)]
+pub struct EdgeType {
+    /// The name.
+    pub name: CanonicalEtype,
+    /// The node types of sources and destinations.
+    pub ends: [usize; 2],
+    /// Named tables with a row per edge.
+    pub data: Vec<(String, Table)>,
+}
+
+/// Nodes told at a time.
+const BLOCK: u64 = 1 << 14;
+
+impl NodeType {
+    /// Calls `take` with the original ids of all nodes, in order.
+    ///
+    /// # Errors
+    /// They cannot be read; `take` says so.
+    pub fn original_ids(&self, mut take: impl FnMut(&[u64]) -> Result<()>) -> Result<()> {
+        let mut block = Vec::new();
+        let pieces: Vec<Option<&OriginalIds>> = match &self.originals[..] {
+            [] => vec![None],
+            pieces => pieces.iter().map(Some).collect(),
+        };
+        for piece in pieces {
+            let rows = piece.map_or(self.count, OriginalIds::num_rows);
+            for first in (0..rows).step_by(BLOCK as usize) {
+                let rows = first..rows.min(first + BLOCK);
+                block.clear();
+                block.extend(rows.clone());
+                if let Some(ids) = piece {
+                    ids.read(rows, &mut block)?;
+                }
+                take(&block)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl RawGraph {
+    /// Number of nodes over all types.
+    pub fn num_nodes(&self) -> u64 {
+        self.ntypes.iter().map(|ntype| ntype.count).sum()
+    }
+
+    /// Bytes of all tables, and of the original ids of nodes.
+    pub fn table_bytes(&self) -> u64 {
+        let bytes = |table: &Table| table.num_rows() * table.row_bytes() as u64;
+        let nodes = self.ntypes.iter().flat_map(|ntype| &ntype.data);
+        let edges = self.etypes.iter().flat_map(|etype| &etype.data);
+        nodes.chain(edges).map(|(_, table)| bytes(table)).sum::<u64>() + 8 * self.num_nodes()
+    }
+
+    /// Homogeneous id of the first node of each type, and the number of nodes at the end: DGL's `to_homogeneous`.
+    pub fn first_nodes(&self) -> Vec<u64> {
+        let mut next = 0;
+        let mut firsts = vec![0];
+        for ntype in &self.ntypes {
+            next += ntype.count;
+            firsts.push(next);
+        }
+        firsts
+    }
+}

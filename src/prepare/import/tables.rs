@@ -1,0 +1,61 @@
+//! Opening tables of any format.
+
+use std::path::Path;
+
+use super::format::Format;
+use super::numbers::NumberTable;
+use super::numpy::open_rows;
+use super::parquet::read_parquet;
+use super::text::{Lines, Separator, shown};
+use crate::error::{Error, Result};
+use crate::formats::dgl::ArrayRef;
+
+/// The array that a file holds; `name` tells which of an archive is meant. Other formats than numpy's are converted to
+/// files without a name in `folder`.
+pub(super) fn open_array(path: &Path, name: &str, folder: &Path) -> Result<ArrayRef> {
+    let array = match Format::of(path)? {
+        Format::Npy | Format::Npz => open_rows(path, name, folder)?.array,
+        Format::Parquet => read_parquet(path, folder)?,
+        Format::Text | Format::MetisGraph => read_text(path, folder)?,
+    };
+    if array.shape().is_empty() {
+        return Err(Error::input(path, "", "holds a single number, not a row per node or edge"));
+    }
+    Ok(array)
+}
+
+/// Rows of numbers. A first line without any number is a header.
+fn read_text(path: &Path, folder: &Path) -> Result<ArrayRef> {
+    let mut lines = Lines::open(path)?;
+    let mut table: Option<(NumberTable, Separator, usize)> = None;
+    let mut headers = 0;
+    while lines.advance()? {
+        if table.is_none() {
+            let separator = Separator::guess(lines.text());
+            let numeric = |field: &[u8]| {
+                std::str::from_utf8(field).is_ok_and(|text| text.parse::<f64>().is_ok())
+            };
+            if headers == 0 && !separator.split(lines.text()).any(numeric) {
+                headers += 1;
+                continue;
+            }
+            let columns = separator.split(lines.text()).count();
+            table = Some((NumberTable::create(path, folder, columns as u64)?, separator, columns));
+        }
+        let Some((table, separator, columns)) = &mut table else { continue };
+        let mut found = 0;
+        for field in separator.split(lines.text()) {
+            found += 1;
+            if !table.push(field)? {
+                return Err(lines.fail(format!("column {found}: {} is no number", shown(field))));
+            }
+        }
+        if found != *columns {
+            return Err(lines.fail(format!("has {found} columns, the lines before have {columns}")));
+        }
+    }
+    match table {
+        Some((table, ..)) => table.finish(),
+        None => NumberTable::create(path, folder, 1)?.finish(),
+    }
+}

@@ -1,0 +1,5 @@
+//! From users' files, or from a generator, to a partition directory, in bounded memory.
+
+pub mod generate;
+pub mod import;
+pub mod partition;

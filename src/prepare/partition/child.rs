@@ -1,0 +1,93 @@
+//! Work that cannot be interrupted, in a process that can be killed.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use rustix::fs::{MemfdFlags, memfd_create};
+use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process, waitpid};
+
+use super::memory::own_peak;
+use crate::error::{Error, Result};
+use crate::platform::fork;
+use crate::platform::signals;
+
+/// The child is looked at this often, at first and later.
+const SHORT: Duration = Duration::from_micros(100);
+const LONG: Duration = Duration::from_millis(10);
+
+/// The exit code of a child that has no memory for its results.
+const NOT_WRITTEN: u8 = u8::MAX;
+
+/// The most memory of a child, in bytes.
+static PEAK: AtomicU64 = AtomicU64::new(0);
+
+/// What a child has done.
+pub(super) struct Outcome {
+    /// Its exit code, or another one if it had no memory for its results; `None` if it was killed.
+    pub(super) code: Option<u8>,
+    /// The values that it has filled.
+    pub(super) values: Vec<i32>,
+}
+
+/// Fills `count` values in a forked process, which has signal handlers, random numbers and memory of its own: METIS handles
+/// SIGTERM itself, and draws from the C library's random numbers. `work` may only compute: see [`fork`]. It gives the exit code.
+///
+/// # Errors
+/// If there is no such process to be had; [`Error::Interrupted`] after a signal.
+pub(super) fn in_child(
+    what: &str,
+    count: usize,
+    work: impl FnOnce(&mut [i32]) -> u8,
+) -> Result<Outcome> {
+    let failed = |e: std::io::Error| Error::io("pass results of", Path::new(what), e);
+    // In memory, and gone with its last descriptor: the values, and the child's peak of memory.
+    let results = memfd_create(what, MemfdFlags::CLOEXEC).map_err(|e| failed(e.into()))?;
+    let results = File::from(results);
+    let end = (count * size_of::<i32>()) as u64;
+    let child = fork("a process for METIS", || {
+        let mut values = vec![0; count];
+        let code = work(&mut values);
+        let peak = own_peak().unwrap_or(0).to_le_bytes();
+        let written = results
+            .write_all_at(bytemuck::cast_slice(&values), 0)
+            .and_then(|()| results.write_all_at(&peak, end));
+        written.map_or(NOT_WRITTEN, |()| code)
+    })?;
+    let code = wait(child)?.exit_status().map(|code| code as u8);
+    let mut values = vec![0; count];
+    if code.is_some_and(|code| code != NOT_WRITTEN) {
+        let mut peak = [0; size_of::<u64>()];
+        let read = results
+            .read_exact_at(bytemuck::cast_slice_mut(&mut values), 0)
+            .and_then(|()| results.read_exact_at(&mut peak, end));
+        read.map_err(failed)?;
+        PEAK.fetch_max(u64::from_le_bytes(peak), Ordering::Relaxed);
+    }
+    Ok(Outcome { code, values })
+}
+
+fn wait(child: Pid) -> Result<WaitStatus> {
+    let mut pause = SHORT;
+    loop {
+        let ended = waitpid(Some(child), WaitOptions::NOHANG);
+        let ended = ended.map_err(|e| Error::io("wait for", Path::new("METIS"), e.into()))?;
+        if let Some((_, status)) = ended {
+            signals::check()?;
+            return Ok(status);
+        }
+        if signals::received() {
+            // Fails only if it has just ended by itself; the next look tells.
+            let _ = kill_process(child, Signal::KILL);
+        }
+        std::thread::sleep(pause);
+        pause = (2 * pause).min(LONG);
+    }
+}
+
+/// The most memory of a child, in bytes; 0 without one.
+pub(super) fn peak_of_children() -> u64 {
+    PEAK.load(Ordering::Relaxed)
+}

@@ -1,0 +1,93 @@
+//! The edges that are to be partitioned, from those that were read.
+
+use super::request::{EdgeRules, SelfLoops};
+use crate::error::{Error, Result};
+use crate::prepare::import::RawGraph;
+
+/// Edges after [`EdgeRules`], but with duplicates. An edge has a type-wise id that tells where it comes from: a row of the
+/// input; the number of rows more, if it is that row's reverse; or behind all these a node, if it is an added self loop.
+pub(super) struct RuledEdges<'a> {
+    graph: &'a RawGraph,
+    rules: EdgeRules,
+    first_nodes: Vec<u64>,
+}
+
+/// An edge with homogeneous node ids.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Edge {
+    pub(super) etype: usize,
+    pub(super) src: u64,
+    pub(super) dst: u64,
+    /// Type-wise.
+    pub(super) id: u64,
+}
+
+impl<'a> RuledEdges<'a> {
+    pub(super) fn new(graph: &'a RawGraph, rules: EdgeRules) -> Result<Self> {
+        let joins_types =
+            |etype: &&crate::prepare::import::EdgeType| etype.ends[0] != etype.ends[1];
+        if let Some(etype) = graph.etypes.iter().find(joins_types).filter(|_| rules.undirected) {
+            let problem = format!("the reverse of {} is no edge of that type", etype.name);
+            return Err(Error::config("--undirected", problem).with_hint(
+                "give reverse edges between different node types as a relation of their own",
+            ));
+        }
+        Ok(RuledEdges { graph, rules, first_nodes: graph.first_nodes() })
+    }
+
+    /// Above every id of a type.
+    pub(super) fn id_end(&self, etype: usize) -> u64 {
+        self.first_loop(etype) + self.graph.ntypes[self.graph.etypes[etype].ends[0]].count
+    }
+
+    /// Edges that a type has at least, if duplicates stay.
+    pub(super) fn least(&self, etype: usize) -> u64 {
+        if self.rules.dedup || self.rules.self_loops != SelfLoops::Keep {
+            return 0;
+        }
+        self.graph.edges.num_edges(etype)
+    }
+
+    /// The row of the input whose data an edge has; `None` for an added self loop.
+    pub(super) fn row(&self, etype: usize, id: u64) -> Option<u64> {
+        let rows = self.graph.edges.num_edges(etype);
+        (id < self.first_loop(etype)).then(|| if id < rows { id } else { id - rows })
+    }
+
+    /// Calls `take` with every edge.
+    pub(super) fn for_each(&self, mut take: impl FnMut(Edge) -> Result<()>) -> Result<()> {
+        let keep_loops = self.rules.self_loops == SelfLoops::Keep;
+        for (etype, info) in self.graph.etypes.iter().enumerate() {
+            let [src_type, dst_type] = info.ends;
+            let (src_first, dst_first) = (self.first_nodes[src_type], self.first_nodes[dst_type]);
+            let rows = self.graph.edges.num_edges(etype);
+            let can_loop = src_type == dst_type;
+            self.graph.edges.read(etype, |first, edges| {
+                for (&[src, dst], id) in edges.iter().zip(first..) {
+                    let is_loop = can_loop && src == dst;
+                    if is_loop && !keep_loops {
+                        continue;
+                    }
+                    let (src, dst) = (src_first + src, dst_first + dst);
+                    take(Edge { etype, src, dst, id })?;
+                    if self.rules.undirected && !is_loop {
+                        take(Edge { etype, src: dst, dst: src, id: rows + id })?;
+                    }
+                }
+                Ok(())
+            })?;
+            if self.rules.self_loops == SelfLoops::Add && can_loop {
+                for node in 0..self.graph.ntypes[src_type].count {
+                    let (end, id) = (src_first + node, self.first_loop(etype) + node);
+                    take(Edge { etype, src: end, dst: end, id })?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn first_loop(&self, etype: usize) -> u64 {
+        let directions = if self.rules.undirected { 2 } else { 1 };
+        directions * self.graph.edges.num_edges(etype)
+    }
+}

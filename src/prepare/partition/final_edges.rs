@@ -1,0 +1,239 @@
+//! All edges in the order in which partitions hold them.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use super::edge_rules::RuledEdges;
+use super::node_map::NodeMap;
+use super::progress::Meter;
+use crate::error::{Error, Result};
+use crate::formats::dgl::writer::PartitionEdges;
+use crate::graph::IdRanges;
+use crate::io::{BucketSpool, ExternalSort, KeyLayout, SortedKeys};
+use crate::prepare::import::RawGraph;
+
+/// Edges read at a time.
+const BLOCK: u64 = 1 << 15;
+
+/// Bytes of the buffers of edges that are stored with their sources, too.
+const HALO_BUFFERS: usize = 16 << 20;
+
+/// Source, destination and id.
+const HALO_EDGE: usize = 24;
+
+/// Edges by partition, type, destination and source, in a file without a name. Each belongs to the partition of its
+/// destination; those from another partition are stored a second time for that one.
+pub(super) struct FinalEdges {
+    file: File,
+    folder: PathBuf,
+    layout: KeyLayout<3>,
+    /// `counts[partition][type]`.
+    pub(super) counts: Vec<Vec<u64>>,
+    halo: BucketSpool,
+}
+
+/// Which row of the input's tables an edge takes its data from, by type: keys of (row, type-wise new id).
+pub(super) struct EdgeRows {
+    pub(super) layout: KeyLayout<2>,
+    pub(super) sort: ExternalSort,
+}
+
+/// The new ids.
+pub(super) struct NewIds<'a> {
+    pub(super) map: &'a NodeMap,
+    pub(super) parts: &'a [u16],
+    pub(super) ranges: &'a IdRanges,
+}
+
+impl FinalEdges {
+    /// Sorts all edges. Types with tables also get the rows of their edges.
+    pub(super) fn sort(
+        graph: &RawGraph,
+        edges: &RuledEdges<'_>,
+        (ids, dedup): (&NewIds<'_>, bool),
+        (folder, memory): (&Path, u64),
+        meter: &mut Meter<'_, '_>,
+    ) -> Result<(Self, Vec<Option<EdgeRows>>)> {
+        let (num_nodes, num_parts) = (ids.ranges.total(), ids.ranges.num_parts());
+        let types = graph.etypes.len();
+        let id_end = (0..types).map(|etype| edges.id_end(etype)).max().unwrap_or(0);
+        let largest = (0..num_parts).map(|part| ids.ranges.part_range(part));
+        let largest = largest.map(|range| range.end - range.start).max().unwrap_or(0);
+        let key = KeyLayout::new([num_parts as u64, types as u64, largest, num_nodes, id_end])?;
+        // Half for sorting, a quarter for the rows of tables.
+        let mut sort = ExternalSort::new(folder, key.bits(), memory / 2);
+        edges.for_each(|edge| {
+            meter.tick()?;
+            let part = usize::from(ids.parts[edge.dst as usize]);
+            let dst = ids.map.get(edge.dst) - ids.ranges.part_range(part).start;
+            let src = ids.map.get(edge.src);
+            sort.push(key.pack([part as u64, edge.etype as u64, dst, src, edge.id]))
+        })?;
+        let with_tables = graph.etypes.iter().filter(|etype| !etype.data.is_empty()).count();
+        let rows = (0..types).map(|etype| {
+            if graph.etypes[etype].data.is_empty() {
+                return Ok(None);
+            }
+            let layout = KeyLayout::new([graph.edges.num_edges(etype) + 1, edges.id_end(etype)])?;
+            let share = memory / 4 / with_tables as u64;
+            Ok(Some(EdgeRows { layout, sort: ExternalSort::new(folder, layout.bits(), share) }))
+        });
+        let rows = rows.collect::<Result<_>>()?;
+        let layout = KeyLayout::new([num_nodes, num_nodes, id_end])?;
+        let mut writer = Writer::create(folder, layout, ids.ranges, (types, rows))?;
+        let mut sorted = sort.finish()?;
+        let mut last = None;
+        while let Some(edge) = next(&mut sorted, &key)? {
+            meter.tick()?;
+            let [part, etype, dst, src, id] = edge;
+            let ends = [part, etype, dst, src];
+            if dedup && last.replace(ends) == Some(ends) {
+                continue;
+            }
+            let dst = ids.ranges.part_range(part as usize).start + dst;
+            let row = edges.row(etype as usize, id);
+            let row = row.unwrap_or_else(|| graph.edges.num_edges(etype as usize));
+            writer.push((part as usize, etype as usize), [src, dst, id], row)?;
+        }
+        writer.finish()
+    }
+
+    /// Calls `take` with the original ids of a partition's edges of a type, in order.
+    pub(super) fn original_ids(
+        &self,
+        part: usize,
+        etype: usize,
+        mut take: impl FnMut(&[u64]) -> Result<()>,
+    ) -> Result<()> {
+        let before: u64 = self.counts[..part].iter().flatten().sum();
+        let first = before + self.counts[part][..etype].iter().sum::<u64>();
+        let mut ids = Vec::new();
+        self.read(first, self.counts[part][etype], |edges| {
+            ids.clear();
+            ids.extend(edges.iter().map(|[.., id]| id));
+            take(&ids)
+        })
+    }
+
+    fn read(
+        &self,
+        first: u64,
+        count: u64,
+        mut take: impl FnMut(&[[u64; 3]]) -> Result<()>,
+    ) -> Result<()> {
+        let width = self.layout.bytes();
+        let (mut bytes, mut edges) = (Vec::new(), Vec::new());
+        let end = first + count;
+        for start in (first..end).step_by(BLOCK as usize) {
+            bytes.resize(BLOCK.min(end - start) as usize * width, 0);
+            let read = self.file.read_exact_at(&mut bytes, start * width as u64);
+            read.map_err(|e| Error::io("read a temporary file in", &self.folder, e))?;
+            edges.clear();
+            edges.extend(bytes.chunks_exact(width).map(|bytes| {
+                let mut key = [0; size_of::<u128>()];
+                key[..width].copy_from_slice(bytes);
+                self.layout.unpack(u128::from_le_bytes(key))
+            }));
+            take(&edges)?;
+        }
+        Ok(())
+    }
+}
+
+impl PartitionEdges for FinalEdges {
+    fn inner(&self, part: usize, take: &mut dyn FnMut(&[[u64; 2]]) -> Result<()>) -> Result<()> {
+        let first = self.counts[..part].iter().flatten().sum();
+        let mut ends = Vec::new();
+        self.read(first, self.counts[part].iter().sum(), |edges| {
+            ends.clear();
+            ends.extend(edges.iter().map(|&[src, dst, _]| [src, dst]));
+            take(&ends)
+        })
+    }
+
+    fn num_halo(&self, part: usize) -> u64 {
+        self.halo.num_records(part)
+    }
+
+    fn halo(&self, part: usize, take: &mut dyn FnMut(&[[u64; 3]]) -> Result<()>) -> Result<()> {
+        self.halo.read_numbers(part, take)
+    }
+}
+
+fn next<const N: usize>(
+    sorted: &mut SortedKeys,
+    layout: &KeyLayout<N>,
+) -> Result<Option<[u64; N]>> {
+    Ok(sorted.next()?.map(|key| layout.unpack(key)))
+}
+
+struct Writer<'a> {
+    file: BufWriter<File>,
+    folder: PathBuf,
+    layout: KeyLayout<3>,
+    ranges: &'a IdRanges,
+    counts: Vec<Vec<u64>>,
+    /// Edges of each type so far.
+    of_type: Vec<u64>,
+    edges: u64,
+    halo: BucketSpool,
+    rows: Vec<Option<EdgeRows>>,
+}
+
+impl<'a> Writer<'a> {
+    fn create(
+        folder: &Path,
+        layout: KeyLayout<3>,
+        ranges: &'a IdRanges,
+        (types, rows): (usize, Vec<Option<EdgeRows>>),
+    ) -> Result<Self> {
+        let file = tempfile::tempfile_in(folder).map_err(|e| Error::io("create", folder, e))?;
+        let parts = ranges.num_parts();
+        Ok(Writer {
+            file: BufWriter::with_capacity(1 << 20, file),
+            folder: folder.to_owned(),
+            layout,
+            ranges,
+            counts: vec![vec![0; types]; parts],
+            of_type: vec![0; types],
+            edges: 0,
+            halo: BucketSpool::create(folder, parts, HALO_EDGE, HALO_BUFFERS)?,
+            rows,
+        })
+    }
+
+    fn push(&mut self, (part, etype): (usize, usize), edge: [u64; 3], row: u64) -> Result<()> {
+        let bytes = self.layout.pack(edge).to_le_bytes();
+        let written = self.file.write_all(&bytes[..self.layout.bytes()]);
+        written.map_err(|e| Error::io("write a temporary file in", &self.folder, e))?;
+        let [src, dst, _] = edge;
+        if !self.ranges.part_range(part).contains(&src) {
+            let owner = self.ranges.part_of(src);
+            let owner = owner.ok_or_else(|| Error::Internal(format!("node {src} is nowhere")))?;
+            self.halo.push_numbers(owner, [src, dst, self.edges])?;
+        }
+        if let Some(rows) = &mut self.rows[etype] {
+            rows.sort.push(rows.layout.pack([row, self.of_type[etype]]))?;
+        }
+        self.counts[part][etype] += 1;
+        self.of_type[etype] += 1;
+        self.edges += 1;
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<(FinalEdges, Vec<Option<EdgeRows>>)> {
+        self.halo.finish()?;
+        let file = self.file.into_inner().map_err(std::io::IntoInnerError::into_error);
+        let file = file.map_err(|e| Error::io("write a temporary file in", &self.folder, e))?;
+        let edges = FinalEdges {
+            file,
+            folder: self.folder,
+            layout: self.layout,
+            counts: self.counts,
+            halo: self.halo,
+        };
+        Ok((edges, self.rows))
+    }
+}

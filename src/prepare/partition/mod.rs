@@ -1,0 +1,34 @@
+//! From a graph in a user's files to partitions, in bounded memory.
+//!
+//! Edges are read once into a temporary file. A partitioner gives each node 16 bits. Edges are then sorted on disk by
+//! partition, type, destination and source, which is the order in which partitions hold them; the rows of tables are moved
+//! through buckets of neighbouring places. What is in memory is a few bytes per node, and buffers that are as large as
+//! `--memory` lets them be.
+
+mod adjacency;
+mod child;
+mod edge_rules;
+mod edge_tables;
+mod final_edges;
+mod loads;
+mod memory;
+mod metis;
+mod node_map;
+mod node_tables;
+pub(crate) mod partition_graph;
+mod partitioner;
+mod progress;
+mod report;
+mod request;
+mod row_scatter;
+mod simple;
+mod space;
+mod stream;
+mod train_nodes;
+
+pub use memory::{default_memory, peak_memory};
+pub(crate) use metis::WeightedGraph;
+pub use partition_graph::{Partitioned, partition_graph};
+pub use progress::{Observer, Progress, Step};
+pub use report::{PartitionReport, PartitionSize};
+pub use request::{EdgeRules, Method, PartitionRequest, SelfLoops};

@@ -1,0 +1,173 @@
+//! From a user's files to a partition directory.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::edge_rules::RuledEdges;
+use super::edge_tables::write_edge_tables;
+use super::final_edges::{FinalEdges, NewIds};
+use super::memory::left_of;
+use super::metis::MetisPartitioner;
+use super::node_map::{NodeMap, node_counts};
+use super::node_tables::write_node_tables;
+use super::partitioner::{Partitioner, Task};
+use super::progress::{Meter, Observer, Progress, Step};
+use super::report::PartitionReport;
+use super::request::{Method, PartitionRequest};
+use super::simple::{FilePartitioner, RandomPartitioner, RangePartitioner};
+use super::space::check_room;
+use super::stream::StreamPartitioner;
+use super::train_nodes::train_nodes;
+use crate::error::{Error, Result};
+use crate::formats::dgl::writer::{Halo, OutputFolder, PartitionWriter, write_structure};
+use crate::graph::{Bitmap, IdRanges, PartitionBook};
+use crate::prepare::import::{GraphSource, RawGraph};
+
+/// The folder of the names that nodes have in the input.
+const NAMES: &str = "node_names";
+
+/// What was partitioned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Partitioned {
+    /// The JSON file of the partition directory.
+    pub json: PathBuf,
+    /// Nodes of the graph.
+    pub nodes: u64,
+    /// Edges of the graph.
+    pub edges: u64,
+    /// How good the partitions are.
+    pub report: PartitionReport,
+}
+
+/// Reads a graph, assigns its nodes to partitions, and writes a partition directory to `out`, which is made, or empty.
+/// Besides what DGL's `partition_graph` writes it has `orig_nids.dgl` and `orig_eids.dgl` as DGL's chunked pipeline writes
+/// them. The same source and request give the same bytes.
+///
+/// `observer` hears now and then how far the work is; an error of it ends the work. Sorting is done on rayon's current
+/// thread pool. Temporary files without names take their room in `out`.
+///
+/// # Errors
+/// The input is wrong; `out` is not empty or cannot be written to, the disk is full, the memory is too little, or
+/// `observer` says so. In every case nothing is left behind.
+pub fn partition_graph(
+    source: &GraphSource,
+    request: &PartitionRequest,
+    out: &Path,
+    observer: &mut Observer<'_>,
+) -> Result<Partitioned> {
+    request.check()?;
+    let folder = OutputFolder::create(out, &request.name)?;
+    let staging = folder.staging();
+    let graph = source.read(staging, left_of(request.memory, 0)? / 2, &mut |done, total| {
+        observer(Progress { step: Step::Reading, done, total })
+    })?;
+    let num_nodes = graph.num_nodes();
+    if request.num_parts as u64 > num_nodes {
+        let problem = format!("is {}, but there are {num_nodes} nodes", request.num_parts);
+        return Err(Error::config("--num-parts", problem)
+            .with_hint(format!("pass --num-parts {num_nodes} or less")));
+    }
+    // Partitions and new ids of all nodes, and a few bits.
+    let per_node = 2 + NodeMap::bytes_per_node(num_nodes);
+    let memory = left_of(request.memory, num_nodes * per_node + num_nodes / 2)?;
+    let edges = RuledEdges::new(&graph, request.rules)?;
+    check_room(&graph, &edges, out)?;
+    let train = train_nodes(&graph)?;
+    let parts = assign(request, &graph, (&edges, train.as_ref()), (staging, memory), observer)?;
+    let node_counts = node_counts(&graph, &parts, request.num_parts);
+    let ranges = IdRanges::from_counts(&node_counts)
+        .ok_or_else(|| Error::Internal("partitions of different numbers of types".to_owned()))?;
+    let map = NodeMap::new(&graph, &parts, &ranges);
+    let ids = NewIds { map: &map, parts: &parts, ranges: &ranges };
+    let rows: u64 = (0..graph.etypes.len()).map(|etype| graph.edges.num_edges(etype)).sum();
+    let mut meter = Meter::new(observer, Step::Sorting, 2 * rows)?;
+    let how = (&ids, request.rules.dedup);
+    let (sorted, edge_rows) = FinalEdges::sort(&graph, &edges, how, (staging, memory), &mut meter)?;
+    let train_counts = train_counts(&parts, train.as_ref(), request.num_parts);
+    drop(parts);
+    let ntypes = graph.ntypes.iter().map(|ntype| ntype.name.clone()).collect();
+    let etypes = graph.etypes.iter().map(|etype| etype.name.clone()).collect();
+    let book = Arc::new(PartitionBook::new(ntypes, etypes, &node_counts, &sorted.counts)?);
+    let method = request.method.name();
+    let writer = PartitionWriter::new(staging, &request.name, method, 1, Arc::clone(&book));
+    let halos = write_structures(&writer, &book, &sorted, observer)?;
+    let mut meter = Meter::new(observer, Step::Tables, graph.table_bytes())?;
+    let how = (staging, memory);
+    write_edge_tables(&writer, &graph, (&sorted, edge_rows), &book, how, &mut meter)?;
+    drop(sorted);
+    write_node_tables(&writer, &graph, &map, &book, how, &mut meter)?;
+    let mut names: Vec<String> = (0..request.num_parts).map(|part| format!("part{part}")).collect();
+    names.extend(write_names(&graph, staging)?);
+    writer.finish()?;
+    let json = format!("{}.json", request.name);
+    names.push(json.clone());
+    folder.commit(&names)?;
+    let report = PartitionReport::new(&book, &halos, &train_counts, feature_values(&graph));
+    let (nodes, edges) = (book.num_nodes(), book.num_edges());
+    Ok(Partitioned { json: out.join(json), nodes, edges, report })
+}
+
+fn assign(
+    request: &PartitionRequest,
+    graph: &RawGraph,
+    (edges, train): (&RuledEdges<'_>, Option<&Bitmap>),
+    (folder, memory): (&Path, u64),
+    observer: &mut Observer<'_>,
+) -> Result<Vec<u16>> {
+    let partitioner: &dyn Partitioner = match request.method {
+        Method::File => &FilePartitioner(&request.assignment),
+        _ if request.num_parts == 1 => &RangePartitioner,
+        Method::Stream => &StreamPartitioner,
+        Method::Metis => &MetisPartitioner,
+        Method::Random => &RandomPartitioner,
+        Method::Range => &RangePartitioner,
+    };
+    let (num_parts, seed) = (request.num_parts, request.seed);
+    let task = Task { graph, edges, train, num_parts, seed, memory, folder };
+    partitioner.assign(&task, observer)
+}
+
+fn train_counts(parts: &[u16], train: Option<&Bitmap>, num_parts: usize) -> Vec<u64> {
+    let mut counts = vec![0; num_parts];
+    let trained = |node: &(u64, &u16)| train.is_some_and(|train| train.contains(node.0));
+    (0..).zip(parts).filter(trained).for_each(|(_, &part)| counts[usize::from(part)] += 1);
+    counts
+}
+
+fn write_structures(
+    writer: &PartitionWriter,
+    book: &PartitionBook,
+    edges: &FinalEdges,
+    observer: &mut Observer<'_>,
+) -> Result<Vec<Halo>> {
+    let total = book.num_edges();
+    let parts = 0..book.num_parts();
+    let structures = parts.map(|part| {
+        let first = book.edge_range(part).start;
+        let mut tell =
+            |done| observer(Progress { step: Step::Structure, done: first + done, total });
+        write_structure(writer, book, part, edges, &mut tell)
+    });
+    structures.collect()
+}
+
+/// Values of a row of the widest table of floating-point numbers: most likely the features.
+fn feature_values(graph: &RawGraph) -> u64 {
+    let tables = graph.ntypes.iter().flat_map(|ntype| &ntype.data);
+    let values = tables.map(|(_, table)| table.row_shape().iter().product());
+    values.max().unwrap_or(0)
+}
+
+/// Writes what the input calls nodes, and gives the folder's name if it does not number them.
+fn write_names(graph: &RawGraph, staging: &Path) -> Result<Option<String>> {
+    let named = graph.ntypes.iter().filter_map(|ntype| Some((&ntype.name, ntype.names.as_ref()?)));
+    let folder = staging.join(NAMES);
+    let mut any = None;
+    for (ntype, names) in named {
+        fs::create_dir_all(&folder).map_err(|e| Error::io("create", &folder, e))?;
+        names.write(&folder.join(format!("{}.txt", ntype.replace('/', "_"))))?;
+        any = Some(NAMES.to_owned());
+    }
+    Ok(any)
+}

@@ -1,0 +1,41 @@
+//! What all ways to assign nodes have in common.
+
+use std::path::Path;
+
+use super::adjacency::Adjacency;
+use super::edge_rules::RuledEdges;
+use super::progress::{Meter, Observer, Step};
+use crate::error::Result;
+use crate::graph::Bitmap;
+use crate::prepare::import::RawGraph;
+
+/// What a partitioner is given.
+pub(super) struct Task<'a> {
+    pub(super) graph: &'a RawGraph,
+    pub(super) edges: &'a RuledEdges<'a>,
+    /// Training nodes, by homogeneous id, if there are some.
+    pub(super) train: Option<&'a Bitmap>,
+    pub(super) num_parts: usize,
+    pub(super) seed: u64,
+    /// Bytes that may be taken beside the result.
+    pub(super) memory: u64,
+    /// For temporary files.
+    pub(super) folder: &'a Path,
+}
+
+impl Task<'_> {
+    /// The neighbours of all nodes.
+    pub(super) fn adjacency(&self, observer: &mut Observer<'_>) -> Result<Adjacency> {
+        let rows = (0..self.graph.etypes.len()).map(|etype| self.graph.edges.num_edges(etype));
+        // Each edge is read once and written once.
+        let mut meter = Meter::new(observer, Step::Neighbours, 2 * rows.sum::<u64>())?;
+        let num_nodes = self.graph.num_nodes();
+        Adjacency::build(self.edges, num_nodes, self.folder, self.memory / 2, &mut meter)
+    }
+}
+
+/// A way to assign nodes to partitions.
+pub(super) trait Partitioner {
+    /// The partition of each node, by homogeneous id.
+    fn assign(&self, task: &Task<'_>, observer: &mut Observer<'_>) -> Result<Vec<u16>>;
+}

@@ -1,0 +1,100 @@
+//! What partitions are asked for.
+
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+
+use crate::error::{Error, Result};
+use crate::formats::dgl::writer::check_graph_name;
+
+/// How nodes are assigned to partitions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Method {
+    /// Clusters found by label propagation over the edges on disk, METIS on the clusters, refinement over the edges on
+    /// disk: few cut edges, for graphs of any size
+    #[default]
+    Stream,
+    /// METIS on the whole graph, which has to fit in memory
+    Metis,
+    /// Any node anywhere
+    Random,
+    /// Consecutive nodes
+    Range,
+    /// As --assignment says
+    File,
+}
+
+impl Method {
+    /// What the JSON file calls it.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Method::Stream => "stream",
+            Method::Metis => "metis",
+            Method::Random => "random",
+            Method::Range => "range",
+            Method::File => "file",
+        }
+    }
+}
+
+/// What happens to edges from a node to itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum SelfLoops {
+    /// They stay
+    #[default]
+    Keep,
+    /// They are removed
+    Remove,
+    /// Every node has exactly one: those that are there are replaced
+    Add,
+}
+
+/// What is done to the edges that were read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EdgeRules {
+    /// Every edge is there in both directions: DGL's `add_reverse_edges`, edge data copied. Self loops are not doubled.
+    pub undirected: bool,
+    /// What happens to self loops.
+    pub self_loops: SelfLoops,
+    /// Of several edges with the same ends only the first one stays.
+    pub dedup: bool,
+}
+
+/// What partitions are asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PartitionRequest {
+    /// The graph's name, which also names the JSON file.
+    pub name: String,
+    /// Number of partitions, from 1 to 65535.
+    pub num_parts: usize,
+    /// How nodes are assigned to partitions.
+    pub method: Method,
+    /// For [`Method::File`]: files with the partition of each node of a type, one a line.
+    pub assignment: Vec<(String, PathBuf)>,
+    /// What is done to the edges.
+    pub rules: EdgeRules,
+    /// Bytes that the process may take.
+    pub memory: u64,
+    /// What is drawn at random depends on it.
+    pub seed: u64,
+}
+
+/// With 16 bits per node.
+const MAX_PARTS: usize = 65_535;
+
+impl PartitionRequest {
+    pub(super) fn check(&self) -> Result<()> {
+        check_graph_name(&self.name)?;
+        if !(1..=MAX_PARTS).contains(&self.num_parts) {
+            return Err(Error::config("--num-parts", format!("is {}", self.num_parts))
+                .with_hint(format!("from 1 to {MAX_PARTS} partitions are possible")));
+        }
+        if (self.method == Method::File) == self.assignment.is_empty() {
+            let problem = if self.assignment.is_empty() { "is missing" } else { "is not used" };
+            return Err(Error::config("--assignment", problem).with_hint(
+                "pass --method file --assignment FILE, with the partition of each node, one a line",
+            ));
+        }
+        Ok(())
+    }
+}

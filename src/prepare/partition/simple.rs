@@ -1,0 +1,62 @@
+//! Partitioners that do not look at edges.
+
+use std::path::PathBuf;
+
+use super::partitioner::{Partitioner, Task};
+use super::progress::Observer;
+use crate::error::{Error, Result};
+use crate::kernels::philox4x32;
+use crate::prepare::import::read_assignment;
+
+/// Any node anywhere: the partition is a pure function of the seed and the node, each equally likely.
+pub(super) struct RandomPartitioner;
+
+impl Partitioner for RandomPartitioner {
+    fn assign(&self, task: &Task<'_>, _: &mut Observer<'_>) -> Result<Vec<u16>> {
+        let key = [task.seed as u32, (task.seed >> 32) as u32];
+        let parts = task.num_parts as u64;
+        let part = |node: u64| {
+            let [random, ..] = philox4x32([node as u32, (node >> 32) as u32, 0, 0], key);
+            ((u64::from(random) * parts) >> 32) as u16
+        };
+        Ok((0..task.graph.num_nodes()).map(part).collect())
+    }
+}
+
+/// Consecutive nodes of each type, as many as elsewhere.
+pub(super) struct RangePartitioner;
+
+impl Partitioner for RangePartitioner {
+    fn assign(&self, task: &Task<'_>, _: &mut Observer<'_>) -> Result<Vec<u16>> {
+        let mut assigned = Vec::with_capacity(task.graph.num_nodes() as usize);
+        for ntype in &task.graph.ntypes {
+            let (count, parts) = (u128::from(ntype.count), task.num_parts as u128);
+            // The last partition that begins at or before the node.
+            assigned.extend((0..count).map(|node| (((node + 1) * parts - 1) / count) as u16));
+        }
+        Ok(assigned)
+    }
+}
+
+/// As files say: one partition a line, as METIS, KaHIP and HeiStream write them.
+pub(super) struct FilePartitioner<'a>(pub(super) &'a [(String, PathBuf)]);
+
+impl Partitioner for FilePartitioner<'_> {
+    fn assign(&self, task: &Task<'_>, _: &mut Observer<'_>) -> Result<Vec<u16>> {
+        let known = |ty: &str| task.graph.ntypes.iter().any(|ntype| ntype.name == ty);
+        if let Some((ty, _)) = self.0.iter().find(|(ty, _)| !known(ty)) {
+            let problem = format!("there are no nodes of type {ty}");
+            return Err(Error::config("--assignment", problem));
+        }
+        let mut assigned = Vec::with_capacity(task.graph.num_nodes() as usize);
+        for ntype in &task.graph.ntypes {
+            let Some((_, path)) = self.0.iter().find(|(ty, _)| *ty == ntype.name) else {
+                let problem = format!("the nodes of type {} are not assigned", ntype.name);
+                return Err(Error::config("--assignment", problem)
+                    .with_hint(format!("pass --assignment {}=FILE", ntype.name)));
+            };
+            read_assignment(path, ntype.count, task.num_parts, &mut assigned)?;
+        }
+        Ok(assigned)
+    }
+}

@@ -1,0 +1,22 @@
+//! Whether there is room on the disk.
+
+use std::path::Path;
+
+use super::edge_rules::RuledEdges;
+use crate::error::Result;
+use crate::formats::dgl::writer::check_space;
+use crate::prepare::import::RawGraph;
+
+/// Bytes of an edge in temporary files that exist while its final ones are written, at least: ends and id, twice.
+const SPOOLED: u64 = 16;
+
+/// Bytes of an edge in `graph.dgl` and `orig_eids.dgl`: both ends, id, `inner_edge`, original id.
+const STORED: u64 = 33;
+
+/// Refuses a graph for which there is clearly no room beside what has been read already.
+pub(super) fn check_room(graph: &RawGraph, edges: &RuledEdges<'_>, out: &Path) -> Result<()> {
+    let of_edges: u64 = (0..graph.etypes.len()).map(|etype| edges.least(etype)).sum();
+    // Tables are there twice: on their way and at their places.
+    let needed = of_edges * (SPOOLED + STORED) + 2 * graph.table_bytes();
+    check_space("the graph", needed, out)
+}

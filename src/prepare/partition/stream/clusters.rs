@@ -1,0 +1,107 @@
+//! Small clusters of nodes that have many edges among them.
+
+use super::counts::Counts;
+use crate::error::Result;
+use crate::prepare::partition::adjacency::Adjacency;
+use crate::prepare::partition::progress::Meter;
+
+/// With 16 bits per node, of which one value means none.
+const MAX_CLUSTERS: u64 = u16::MAX as u64;
+
+/// Of a node that is in no cluster yet.
+const NONE: u16 = u16::MAX;
+
+/// Passes over the edges.
+pub(super) const PASSES: u64 = 4;
+
+/// A cluster may have so many times the nodes of the mean one.
+const ROOM: u64 = 3;
+
+/// Which cluster each node belongs to, and how many clusters there are. Graphs of fewer than 65536 nodes have a cluster
+/// per node.
+///
+/// Label propagation (Raghavan et al. 2007) with a limit on sizes (Meyerhenke et al. 2014): a node joins the cluster that
+/// most of its neighbours are in. New clusters are started evenly along the order of nodes, where a node has no neighbour
+/// in a cluster with room.
+pub(super) fn find_clusters(
+    adjacency: &Adjacency,
+    meter: &mut Meter<'_, '_>,
+) -> Result<(Vec<u16>, usize)> {
+    let nodes = adjacency.num_nodes;
+    if nodes <= MAX_CLUSTERS {
+        return Ok(((0..nodes).map(|node| node as u16).collect(), nodes as usize));
+    }
+    let mut clusters = Clusters {
+        labels: vec![NONE; nodes as usize],
+        sizes: Vec::with_capacity(MAX_CLUSTERS as usize),
+        limit: (ROOM * nodes).div_ceil(MAX_CLUSTERS) as u32,
+        filling: 0,
+        counts: Counts::new(MAX_CLUSTERS as usize),
+    };
+    for pass in 0..PASSES {
+        let mut reader = adjacency.read();
+        for node in 0..nodes {
+            meter.tick()?;
+            reader.node()?;
+            while let Some(neighbour) = reader.neighbour()? {
+                let label = clusters.labels[neighbour as usize];
+                if label != NONE {
+                    clusters.counts.add(label);
+                }
+            }
+            // No more than this node's share of clusters may have been started.
+            let allowed =
+                ((u128::from(node) + 1) * u128::from(MAX_CLUSTERS) / u128::from(nodes)) as usize;
+            let allowed = if pass == 0 { allowed } else { MAX_CLUSTERS as usize };
+            clusters.place(node as usize, allowed, pass + 1 == PASSES);
+        }
+    }
+    let found = clusters.sizes.len();
+    Ok((clusters.labels, found))
+}
+
+struct Clusters {
+    labels: Vec<u16>,
+    sizes: Vec<u32>,
+    limit: u32,
+    /// Where nodes go that no cluster attracts.
+    filling: usize,
+    counts: Counts,
+}
+
+impl Clusters {
+    /// Moves a node whose neighbours have been counted to the best cluster. At most `allowed` clusters may exist after;
+    /// with `must` the node is in one.
+    fn place(&mut self, node: usize, allowed: usize, must: bool) {
+        let own = self.labels[node];
+        let has_room = |label: u16| label == own || self.sizes[usize::from(label)] < self.limit;
+        let best = self.counts.best(has_room);
+        let better =
+            best.filter(|&best| own == NONE || self.counts.get(best) > self.counts.get(own));
+        self.counts.clear();
+        let label = match better {
+            Some(label) => label,
+            None if own != NONE => return,
+            None if self.sizes.len() < allowed => {
+                self.sizes.push(0);
+                (self.sizes.len() - 1) as u16
+            }
+            None if must => self.fill(),
+            None => return,
+        };
+        if own != NONE {
+            self.sizes[usize::from(own)] -= 1;
+        }
+        self.sizes[usize::from(label)] += 1;
+        self.labels[node] = label;
+    }
+
+    /// A cluster with room, the same one as long as it has some.
+    fn fill(&mut self) -> u16 {
+        while self.sizes[self.filling] >= self.limit {
+            // There is room for three times the nodes.
+            self.filling = (self.filling + 1) % self.sizes.len();
+        }
+        self.filling as u16
+    }
+}

@@ -1,0 +1,106 @@
+//! The graph of clusters.
+
+use crate::error::Result;
+use crate::io::{ExternalSort, KeyLayout};
+use crate::prepare::partition::adjacency::Adjacency;
+use crate::prepare::partition::loads::CONSTRAINTS;
+use crate::prepare::partition::metis::WeightedGraph;
+use crate::prepare::partition::partitioner::Task;
+use crate::prepare::partition::progress::Meter;
+
+/// Pairs of neighbouring clusters that are kept. METIS takes up to 350 MB for them. The number is fixed, so that the
+/// result does not depend on the memory that may be taken.
+const MAX_PAIRS: usize = 4 << 20;
+
+/// One node per cluster. Two of them are joined if their clusters are, with the number of edges as weight. If there are
+/// too many pairs, a random choice is kept, in which heavy pairs are more likely and light ones stand for several.
+pub(super) fn quotient(
+    adjacency: &Adjacency,
+    (labels, clusters): (&[u16], usize),
+    task: &Task<'_>,
+    meter: &mut Meter<'_, '_>,
+) -> Result<WeightedGraph> {
+    let layout = KeyLayout::new([clusters as u64; 2])?;
+    let mut sort = ExternalSort::new(task.folder, layout.bits(), task.memory / 2);
+    let mut weights = vec![[0; CONSTRAINTS]; clusters];
+    let mut reader = adjacency.read();
+    for (node, &label) in labels.iter().enumerate() {
+        meter.tick()?;
+        let (_, edges) = reader.node()?;
+        let train = task.train.is_some_and(|train| train.contains(node as u64));
+        let sums = weights[usize::from(label)].iter_mut().zip([1, edges, u64::from(train)]);
+        sums.for_each(|(sum, weight)| *sum += weight);
+        while let Some(neighbour) = reader.neighbour()? {
+            let other = labels[neighbour as usize];
+            if other != label {
+                sort.push(layout.pack([u64::from(label), u64::from(other)]))?;
+            }
+        }
+    }
+    let mut sorted = sort.finish()?;
+    let mut pairs = Pairs { kept: Vec::new(), level: 0, seed: task.seed };
+    let mut next = sorted.next()?;
+    while let Some(key) = next {
+        let mut weight = 0u32;
+        while next == Some(key) {
+            weight = weight.saturating_add(1);
+            next = sorted.next()?;
+        }
+        let [from, to] = layout.unpack(key);
+        pairs.push(Pair { from: from as u16, to: to as u16, weight });
+    }
+    Ok(pairs.graph(weights))
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Pair {
+    from: u16,
+    to: u16,
+    weight: u32,
+}
+
+/// A sample of pairs: a pair of weight w is kept with probability min(1, w / 2^level).
+struct Pairs {
+    kept: Vec<Pair>,
+    level: u32,
+    seed: u64,
+}
+
+impl Pairs {
+    fn push(&mut self, pair: Pair) {
+        if !self.keeps(pair) {
+            return;
+        }
+        self.kept.push(pair);
+        while self.kept.len() > MAX_PAIRS {
+            self.level += 1;
+            let kept = std::mem::take(&mut self.kept);
+            self.kept = kept.into_iter().filter(|&pair| self.keeps(pair)).collect();
+        }
+    }
+
+    /// A pair has the same fate in both directions.
+    fn keeps(&self, pair: Pair) -> bool {
+        let (low, high) = (pair.from.min(pair.to), pair.from.max(pair.to));
+        let mut hash = (u64::from(low) << 16 | u64::from(high)) ^ self.seed.rotate_left(32);
+        // MurmurHash3's finaliser.
+        hash = (hash ^ (hash >> 33)).wrapping_mul(0xFF51_AFD7_ED55_8CCD);
+        hash = (hash ^ (hash >> 33)).wrapping_mul(0xC4CE_B9FE_1A85_EC53);
+        hash ^= hash >> 33;
+        u128::from(pair.weight) << 32 > u128::from(hash as u32) << self.level
+    }
+
+    fn graph(self, node_weights: Vec<[u64; CONSTRAINTS]>) -> WeightedGraph {
+        let least = 1u32.checked_shl(self.level).unwrap_or(u32::MAX);
+        let mut graph = WeightedGraph::default();
+        let mut pairs = self.kept.into_iter().peekable();
+        for (cluster, weights) in node_weights.into_iter().enumerate() {
+            while let Some(pair) = pairs.next_if(|pair| usize::from(pair.from) == cluster) {
+                graph.neighbours.push(i32::from(pair.to));
+                graph.weights.push(pair.weight.max(least));
+            }
+            graph.end_node(weights);
+        }
+        graph
+    }
+}

@@ -1,0 +1,32 @@
+//! Clusters, METIS on the clusters, refinement.
+
+use super::clusters::{self, find_clusters};
+use super::quotient::quotient;
+use super::refine::{self, refine};
+use crate::error::Result;
+use crate::prepare::partition::partitioner::{Partitioner, Task};
+use crate::prepare::partition::progress::{Meter, Observer, Step};
+
+/// A multilevel partitioner that keeps 16 bits per node, and buffers of a fixed size, in memory; edges are read from disk
+/// in the order of nodes, pass after pass. The same graph and seed give the same partitions, whatever the memory.
+///
+/// One level of coarsening is done on disk ([`find_clusters`]); the graph of clusters is small enough for METIS; its
+/// partitions are then refined on the graph itself ([`refine()`]).
+pub(in crate::prepare::partition) struct StreamPartitioner;
+
+impl Partitioner for StreamPartitioner {
+    fn assign(&self, task: &Task<'_>, observer: &mut Observer<'_>) -> Result<Vec<u16>> {
+        let adjacency = task.adjacency(observer)?;
+        let total = adjacency.num_nodes * (clusters::PASSES + 1 + refine::PASSES);
+        let mut meter = Meter::new(observer, Step::Assigning, total)?;
+        let (mut labels, found) = find_clusters(&adjacency, &mut meter)?;
+        let graph = quotient(&adjacency, (&labels, found), task, &mut meter)?;
+        graph.check_memory(task.memory).map_err(|e| e.with_hint("allow more memory"))?;
+        let parts = graph.partition(task.num_parts, task.seed)?;
+        for label in &mut labels {
+            *label = parts[usize::from(*label)];
+        }
+        refine(&adjacency, task.train, &mut labels, task.num_parts, &mut meter)?;
+        Ok(labels)
+    }
+}

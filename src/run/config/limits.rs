@@ -1,0 +1,152 @@
+//! Sizes and constants of a run, checked before anything is read, made or forked.
+
+use crate::error::{Error, Result};
+use crate::event::size;
+use crate::nn::{Heads, ModelKind, OptimizerConfig, Regularizer, Schedule};
+use crate::platform::free_memory;
+use crate::run::config::RunConfig;
+use crate::train::Fanouts;
+
+const MOST_LAYERS: usize = 1000;
+const MOST_WIDTH: i64 = 1 << 20;
+const MOST_HEADS: usize = 1 << 12;
+const MOST_HOPS: usize = 10_000;
+/// Nodes and edges of a partition are counted in 32 bits.
+const MOST_ROWS: usize = u32::MAX as usize;
+const MOST_NEGATIVES: usize = 10_000;
+const MOST_THREADS: usize = 1 << 20;
+const MOST_SAMPLERS: usize = 1 << 10;
+/// Rates and factors above this overflow `float32` within a few steps.
+const LARGEST_RATE: f64 = 1e6;
+
+/// Checks every number of a configuration that has a range of its own.
+///
+/// # Errors
+/// The first that is out of its range, by the name of its flag.
+pub(crate) fn check(config: &RunConfig) -> Result<()> {
+    let count = |flag, value: usize, most| whole(flag, value as i128, 1, most as i128);
+    check_workers(config)?;
+    whole("--epochs", config.epochs.into(), 1, u32::MAX.into())?;
+    for (flag, epochs) in
+        [("--patience", config.patience), ("--checkpoint-every", config.checkpoint_every)]
+    {
+        whole(flag, epochs.unwrap_or(1).into(), 1, u32::MAX.into())?;
+    }
+    if let Some(norm) = config.clip_norm
+        && !(norm > 0.0 && norm.is_finite())
+    {
+        return Err(out_of_range("--clip-norm", norm, "a number above 0"));
+    }
+    check_model(config)?;
+    check_rates(config)?;
+    if let Some(sampling) = &config.sampling {
+        count("--batch-size", sampling.batch_size, MOST_ROWS)?;
+        whole("--sampler-threads", sampling.sampler_threads as i128, 0, MOST_SAMPLERS as i128)?;
+        let lists = match &sampling.fanouts {
+            Fanouts::Same(list) => vec![list],
+            Fanouts::ByEtype(lists) => lists.values().collect(),
+        };
+        for fanout in lists.into_iter().flatten() {
+            whole("--fanouts", (*fanout).into(), -1, MOST_ROWS as i128)?;
+        }
+    }
+    config.link.as_ref().map_or(Ok(()), |l| count("--negatives", l.negatives, MOST_NEGATIVES))
+}
+
+/// Checks what says how many work at a time, in training and in prediction.
+///
+/// # Errors
+/// As [`check`].
+pub(crate) fn check_workers(config: &RunConfig) -> Result<()> {
+    whole("--threads", config.threads as i128, 1, MOST_THREADS as i128)?;
+    // More than there are ranks means that nobody ever waits.
+    whole("--resident", config.resident.unwrap_or(1) as i128, 1, usize::MAX as i128)
+}
+
+fn check_model(config: &RunConfig) -> Result<()> {
+    let model = &config.model;
+    whole("--layers", model.layers as i128, 1, MOST_LAYERS as i128)?;
+    whole("--hidden", model.hidden.into(), 1, MOST_WIDTH.into())?;
+    if !(0.0..1.0).contains(&model.dropout) {
+        return Err(out_of_range("--dropout", model.dropout, "at least 0 and below 1"));
+    }
+    match model.kind {
+        ModelKind::Gat(heads) | ModelKind::Gatv2(heads) => {
+            let Heads { heads, attention_dropout: dropout } = heads;
+            whole("--heads", heads as i128, 1, MOST_HEADS as i128)?;
+            if !(0.0..1.0).contains(&dropout) {
+                return Err(out_of_range("--attention-dropout", dropout, "at least 0 and below 1"));
+            }
+        }
+        ModelKind::Appnp { hops, alpha, .. } => {
+            whole("--hops", hops as i128, 1, MOST_HOPS as i128)?;
+            if !(0.0..=1.0).contains(&alpha) {
+                return Err(out_of_range("--alpha", alpha, "from 0 to 1"));
+            }
+        }
+        ModelKind::Sgc { hops, .. } => whole("--hops", hops as i128, 1, MOST_HOPS as i128)?,
+        ModelKind::Sign { hops, .. } => whole("--hops", hops as i128, 0, MOST_HOPS as i128)?,
+        ModelKind::Rgcn { regularizer } => match regularizer {
+            Regularizer::Basis(bases) => whole("--bases", bases.into(), 1, MOST_WIDTH.into())?,
+            Regularizer::Bdd(blocks) => whole("--blocks", blocks.into(), 1, MOST_WIDTH.into())?,
+            Regularizer::None => {}
+        },
+        ModelKind::Sage { .. } | ModelKind::Gcn { .. } | ModelKind::Gin { .. } => {}
+    }
+    check_parameters(config)
+}
+
+/// Weights between hidden layers are known without the data. What the machine cannot hold once can not be trained.
+fn check_parameters(config: &RunConfig) -> Result<()> {
+    let model = &config.model;
+    let width = model.hidden as u64 * model.kind.heads() as u64;
+    let inner = (model.layers as u64).saturating_sub(2);
+    let bytes = width.saturating_mul(width).saturating_mul(4).saturating_mul(inner);
+    match free_memory() {
+        Some(free) if bytes > free => {
+            let problem = format!(
+                "{inner} layers of width {width} have {} of weights, and {} of memory are free",
+                size(bytes),
+                size(free)
+            );
+            Err(Error::config("--hidden", problem).with_hint("lower --hidden, --heads or --layers"))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn check_rates(config: &RunConfig) -> Result<()> {
+    let (lr, weight_decay, momentum) = match config.optimizer {
+        OptimizerConfig::Sgd { lr, momentum, weight_decay } => (lr, weight_decay, momentum),
+        OptimizerConfig::Adam { lr, weight_decay }
+        | OptimizerConfig::AdamW { lr, weight_decay } => (lr, weight_decay, 0.0),
+    };
+    rate("--lr", lr)?;
+    rate("--weight-decay", weight_decay)?;
+    rate("momentum", momentum)?;
+    config.schedule.check()?;
+    match config.schedule {
+        Schedule::Constant => Ok(()),
+        Schedule::Step { gamma, .. } => rate("--lr-gamma", gamma),
+        Schedule::Cosine { min, .. } | Schedule::Plateau { min, .. } => rate("--lr-min", min),
+    }
+}
+
+fn rate(flag: &str, value: f64) -> Result<()> {
+    if (0.0..=LARGEST_RATE).contains(&value) {
+        return Ok(());
+    }
+    Err(out_of_range(flag, value, "from 0 to 1e6"))
+}
+
+fn whole(flag: &str, value: i128, least: i128, most: i128) -> Result<()> {
+    if (least..=most).contains(&value) {
+        return Ok(());
+    }
+    let range = if value < least { format!("{least} or more") } else { format!("{most} or less") };
+    Err(out_of_range(flag, value, &range))
+}
+
+fn out_of_range(flag: &str, value: impl std::fmt::Display, range: &str) -> Error {
+    Error::config(flag, format!("must be {range}, not {value}"))
+}

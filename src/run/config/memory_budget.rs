@@ -1,0 +1,96 @@
+//! How much memory a run may take.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+use crate::event::parse_size;
+use crate::platform::free_memory;
+
+/// The memory that all processes of a run may take together.
+///
+/// Written as `min`, or as a number of bytes with or without a unit (`3GiB`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum MemoryBudget {
+    /// As little as possible: a worker that waits keeps nothing.
+    Min,
+    /// So many bytes. Workers that wait keep what fits.
+    Bytes(u64),
+}
+
+impl MemoryBudget {
+    /// The bytes; 0 for [`MemoryBudget::Min`].
+    pub fn bytes(self) -> u64 {
+        match self {
+            MemoryBudget::Min => 0,
+            MemoryBudget::Bytes(bytes) => bytes,
+        }
+    }
+}
+
+/// Half of the memory that is free now.
+impl Default for MemoryBudget {
+    fn default() -> Self {
+        free_memory().map_or(MemoryBudget::Min, |free| MemoryBudget::Bytes(free / 2))
+    }
+}
+
+impl FromStr for MemoryBudget {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        if text == "min" {
+            return Ok(MemoryBudget::Min);
+        }
+        match parse_size(text) {
+            Ok(bytes) if bytes > 0 => Ok(MemoryBudget::Bytes(bytes)),
+            Ok(_) => {
+                Err(Error::config("memory budget", "0 bytes; say min for as little as possible"))
+            }
+            Err(problem) => Err(Error::config("memory budget", format!("{text:?} {problem}"))),
+        }
+    }
+}
+
+impl fmt::Display for MemoryBudget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            MemoryBudget::Min => write!(f, "min"),
+            MemoryBudget::Bytes(bytes) => write!(f, "{bytes}"),
+        }
+    }
+}
+
+impl From<MemoryBudget> for String {
+    fn from(budget: MemoryBudget) -> String {
+        budget.to_string()
+    }
+}
+
+impl TryFrom<String> for MemoryBudget {
+    type Error = Error;
+
+    fn try_from(text: String) -> Result<Self> {
+        text.parse()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::MemoryBudget;
+
+    #[test]
+    fn budgets_are_read_as_they_are_written() {
+        for (text, budget) in [("min", MemoryBudget::Min), ("2GiB", MemoryBudget::Bytes(2 << 30))] {
+            let read: MemoryBudget = text.parse().unwrap();
+            assert_eq!(read, budget);
+            assert_eq!(read.to_string().parse::<MemoryBudget>().unwrap(), budget);
+        }
+        for wrong in ["0", "", "much", "3XB"] {
+            assert!(wrong.parse::<MemoryBudget>().is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,17 @@
+//! What a run depends on.
+
+mod check;
+pub(super) mod limits;
+mod link_config;
+mod memory_budget;
+mod old_config;
+pub(super) mod on_nan;
+pub(super) mod relations;
+pub(super) mod run_config;
+mod weights_config;
+
+pub(super) use check::check;
+pub use link_config::{LinkConfig, PairScore};
+pub use memory_budget::MemoryBudget;
+pub use on_nan::OnNan;
+pub use run_config::{Relations, RunConfig, default_spill_dir};

@@ -1,0 +1,41 @@
+//! Configurations that earlier versions wrote.
+
+use std::borrow::Cow;
+
+/// A configuration in which every key is there once.
+///
+/// The first version wrote, for `--model gcn`, two lines `norm` into its table `[model]`: first the one of the layer, now
+/// `gcn_norm`, then the one between layers. TOML forbids a key to be there twice, so such a text can be nothing else.
+pub(crate) fn with_gcn_norm(text: &str) -> Cow<'_, str> {
+    let mut table = "";
+    let norms = text.lines().enumerate().filter(|(_, line)| {
+        let line = line.trim();
+        if line.starts_with('[') {
+            table = line;
+        }
+        table == "[model]" && line.split('=').next().is_some_and(|key| key.trim() == "norm")
+    });
+    let norms: Vec<usize> = norms.map(|(number, _)| number).collect();
+    let [first, _] = norms[..] else { return Cow::Borrowed(text) };
+    let lines = text.split_inclusive('\n').enumerate();
+    lines
+        .map(
+            |(number, line)| {
+                if number == first { line.replacen("norm", "gcn_norm", 1) } else { line.to_owned() }
+            },
+        )
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_of_two_norms_of_a_model_is_the_layers() {
+        let old = "seed = 0\n\n[model]\nlayer = \"gcn\"\nnorm = \"left\"\nhidden = 8\nnorm = \"batch\"\n\n[x]\nnorm = 1\n";
+        let new = old.replacen("norm = \"left\"", "gcn_norm = \"left\"", 1);
+        assert_eq!(with_gcn_norm(old), new);
+        assert_eq!(with_gcn_norm(&new), new);
+    }
+}

@@ -1,0 +1,59 @@
+//! What happens to a run whose loss is no longer finite.
+
+use serde::{Deserialize, Serialize};
+
+use super::run_config::RunConfig;
+use crate::error::{Error, exit};
+
+/// What happens to a run whose loss becomes NaN or infinite.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub enum OnNan {
+    /// The run ends with an error
+    #[default]
+    Stop,
+    /// The run goes on; neither a checkpoint nor weights are written while the model is not finite
+    GoOn,
+}
+
+/// What is no longer finite, and since when.
+pub(crate) enum Divergence {
+    /// The loss of an epoch.
+    Loss { epoch: u32, loss: f64 },
+    /// The model after an epoch's update.
+    Model { epoch: u32 },
+}
+
+impl Divergence {
+    /// The note of a run that goes on.
+    pub(crate) fn note(&self) -> String {
+        let rest = "no checkpoint and no weights are written while the model is not finite";
+        format!("{}; {rest}", self.problem())
+    }
+
+    /// The error of a run that stops.
+    pub(crate) fn error(&self, config: &RunConfig) -> Error {
+        let remedy = match config.clip_norm {
+            None => "lower --lr, or set --clip-norm 1",
+            Some(_) => "lower --lr or --clip-norm",
+        };
+        let kept = match config.checkpoint_every {
+            Some(_) => {
+                "; the last checkpoint, of an epoch before that, is kept, but --resume would repeat \
+                 the epochs behind it exactly"
+            }
+            None => "",
+        };
+        let hint = format!("{remedy}, and train again{kept}; --on-nan go-on does not stop here");
+        Error::Worker { problem: self.problem(), hint: Some(hint), exit: exit::WORKER_FAILED }
+    }
+
+    fn problem(&self) -> String {
+        match self {
+            Divergence::Loss { epoch, loss } => format!("the loss of epoch {epoch} is {loss}"),
+            Divergence::Model { epoch } => {
+                format!("the weights are not finite after the update of epoch {epoch}")
+            }
+        }
+    }
+}

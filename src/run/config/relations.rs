@@ -1,0 +1,66 @@
+//! What the data say of a model on several node types.
+
+use super::run_config::{Relations, RunConfig};
+use crate::error::Result;
+use crate::formats::dgl::Partition;
+use crate::formats::dgl::config::PartitionConfig;
+use crate::load::{NodeFeatures, Normalize, labelled_type};
+use crate::nn::RelationMerge;
+
+/// Whether each edge type has a layer of its own, and which node type is predicted then. It has one if the run asks for it, and
+/// where features differ in width from node type to node type, or types have none.
+///
+/// # Errors
+/// If no node type has features or the labels' type is not clear.
+pub(in crate::run) fn of_run(
+    config: &RunConfig,
+    partitions: &PartitionConfig,
+) -> Result<Option<Relations>> {
+    if config.link.is_some() {
+        return Ok(config.relations.clone());
+    }
+    let keys = &config.keys;
+    let merge = match &config.relations {
+        Some(Relations { target: Some(_), .. }) => return Ok(config.relations.clone()),
+        Some(Relations { merge, .. }) => *merge,
+        None if partitions.book().ntypes().len() == 1 => return Ok(None),
+        None => RelationMerge::Sum,
+    };
+    let partition = Partition::open(partitions, 0)?;
+    if config.relations.is_none() {
+        let key = keys.features.as_deref();
+        let Err(error) = NodeFeatures::find(&partition, key, Normalize::None) else {
+            return Ok(None);
+        };
+        let by_type = NodeFeatures::by_type(&partition, key, Normalize::None)?;
+        if by_type.iter().all(Option::is_none) {
+            let hint = "say which array holds them with --features-key KEY, or learn a row for every \
+                        node with --hetero sum";
+            return Err(error.with_hint(hint));
+        }
+    }
+    let target = labelled_type(&partition, keys.labels.as_deref(), keys.train_mask.as_deref())?;
+    let target = Some(partitions.book().ntypes()[target].clone());
+    Ok(Some(Relations { merge, target }))
+}
+
+/// What the user should know of it.
+pub(in crate::run) fn note(
+    config: &RunConfig,
+    partitions: &PartitionConfig,
+    relations: &Relations,
+) -> Result<String> {
+    let partition = Partition::open(partitions, 0)?;
+    let features = config.keys.features.as_deref();
+    let features = NodeFeatures::by_type(&partition, features, config.normalize_features)?;
+    let types = partitions.book().ntypes().iter().zip(&features);
+    let learned: Vec<&str> =
+        types.filter(|(_, features)| features.is_none()).map(|(name, _)| name.as_str()).collect();
+    let target = relations.target.as_deref().unwrap_or_default();
+    let note =
+        format!("each edge type has a layer of its own; nodes of type {target} are predicted");
+    Ok(match learned.len() {
+        0 => note,
+        _ => format!("{note}; without features, and given learned rows: {}", learned.join(", ")),
+    })
+}

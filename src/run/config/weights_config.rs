@@ -1,0 +1,113 @@
+//! The configuration that weights come from, which lies with them.
+
+use std::path::{Path, PathBuf};
+
+use toml::{Table, Value};
+
+use super::memory_budget::MemoryBudget;
+use super::on_nan::OnNan;
+use super::run_config::RunConfig;
+use crate::engine::tape::Policy;
+use crate::error::{Error, Result};
+use crate::io::IoMode;
+use crate::nn::state_dict_text;
+use crate::train::SamplingConfig;
+
+/// Its key in the header of a file of weights.
+const CONFIG: &str = "config";
+
+impl RunConfig {
+    /// What is kept with weights: key and text.
+    ///
+    /// # Errors
+    /// If the configuration cannot be written.
+    pub(crate) fn text_of_weights(&self) -> Result<(String, String)> {
+        Ok((CONFIG.to_owned(), self.of_weights().to_toml()?))
+    }
+
+    /// Checks that weights come from this configuration. `false` if they do not say where they come from.
+    ///
+    /// # Errors
+    /// If they come from another one, or cannot be read.
+    pub fn check_weights(&self, path: &Path) -> Result<bool> {
+        let text = state_dict_text(path, CONFIG)?;
+        if text.is_empty() {
+            return Ok(false);
+        }
+        let theirs = RunConfig::from_toml(path, &text)?;
+        let ours = self.of_weights();
+        if theirs == ours {
+            return Ok(true);
+        }
+        let found = difference("", &theirs.table()?, &ours.table()?).unwrap_or_default();
+        let problem = format!("comes from another configuration than config.toml: {found}");
+        Err(Error::input(path, "", problem)
+            .with_hint("train again, or name the weights to use with --weights"))
+    }
+
+    /// The configuration without what says where, in which way and for how long a run works.
+    fn of_weights(&self) -> RunConfig {
+        let nowhere = PathBuf::new();
+        let sampling = self.sampling.clone();
+        RunConfig {
+            part_json: nowhere.clone(),
+            out: nowhere.clone(),
+            spill_dir: nowhere,
+            init_params: None,
+            dump_step: None,
+            policy: Policy::default(),
+            mfg: false,
+            one_shot: false,
+            patience: None,
+            on_nan: OnNan::default(),
+            checkpoint_every: None,
+            epochs: 0,
+            sampling: sampling.map(|how| SamplingConfig { sampler_threads: 0, ..how }),
+            resident: None,
+            threads: 0,
+            memory_budget: MemoryBudget::Min,
+            io: IoMode::default(),
+            ..self.clone()
+        }
+    }
+
+    fn table(&self) -> Result<Table> {
+        Table::try_from(self)
+            .map_err(|e| Error::Internal(format!("the configuration cannot be compared: {e}")))
+    }
+}
+
+/// The first key that has another value, in words.
+fn difference(table: &str, theirs: &Table, ours: &Table) -> Option<String> {
+    let keys = ours.keys().chain(theirs.keys());
+    keys.into_iter().find_map(|key| match (theirs.get(key), ours.get(key)) {
+        (Some(Value::Table(theirs)), Some(Value::Table(ours))) => {
+            difference(&format!("{table}{key}."), theirs, ours)
+        }
+        (theirs, ours) if theirs != ours => {
+            let text = |value: Option<&Value>| {
+                value.map_or_else(|| "not set".to_owned(), |value| format!("`{value}`"))
+            };
+            Some(format!("{table}{key} was {}, but is {}", text(theirs), text(ours)))
+        }
+        _ => None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::nn::OptimizerConfig;
+
+    #[test]
+    fn what_differs_is_named_and_places_do_not_matter() {
+        let one = RunConfig::new("g.json", "out");
+        let mut other =
+            RunConfig { epochs: 5, threads: 9, ..RunConfig::new("h.json", "elsewhere") };
+        let of = |config: &RunConfig| config.of_weights().table().unwrap();
+        assert_eq!(difference("", &of(&one), &of(&other)), None);
+        other.optimizer = OptimizerConfig::Adam { lr: 0.5, weight_decay: 0.0 };
+        let found = difference("", &of(&one), &of(&other)).unwrap();
+        assert_eq!(found, "optimizer.lr was `0.01`, but is `0.5`");
+    }
+}

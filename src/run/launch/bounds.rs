@@ -1,0 +1,53 @@
+//! Upper bounds of what a run takes, without a plan.
+
+use std::path::Path;
+
+use super::run_folder::RunFolder;
+use crate::formats::dgl::PartitionSummary;
+use crate::formats::dgl::config::PartitionConfig;
+use crate::io::{DiskRate, IoMode};
+use crate::run::config::RunConfig;
+
+/// A run takes at most so many times the bytes of its partitions and of a layer's rows for each layer, and so much more for
+/// each process and all together. What fits by this measure needs no plan.
+const TIMES: u64 = 4;
+const EACH: u64 = 16 << 20;
+const ALL: u64 = 256 << 20;
+/// Less than this is on the disk too soon for the way there to matter.
+pub(in crate::run) const LARGE: u64 = 1 << 30;
+/// Whether everything that a run has fits into its memory budget, beyond doubt.
+pub(in crate::run) fn fits(run: &RunConfig, partitions: &PartitionConfig) -> bool {
+    most(run, partitions).is_some_and(|most| most <= run.memory_budget.bytes())
+}
+
+/// How files of a run that have no room in the page cache are written and read: the faster way, by a short test, where much
+/// may have to be.
+pub(in crate::run) fn io_mode(run: &RunConfig, partitions: &PartitionConfig) -> IoMode {
+    let much = most(run, partitions).is_some_and(|most| most >= LARGE);
+    if run.io != IoMode::Auto || !much || fits(run, partitions) {
+        return run.io;
+    }
+    rate(&run.spill_dir, run.io).map_or(run.io, |disk| disk.mode)
+}
+
+/// More than a run takes, in memory or on disk; none if it is not one that can be planned.
+pub(in crate::run) fn most(run: &RunConfig, partitions: &PartitionConfig) -> Option<u64> {
+    if run.sampling.is_some() || run.relations.is_some() {
+        return None;
+    }
+    let model = &run.model;
+    let width = (model.hidden.max(1) * model.kind.heads()) as u64;
+    let rows = partitions.book().num_nodes().saturating_mul(width);
+    let rows = rows.saturating_mul((model.layers as u64 + 1) * 4);
+    let parts = partitions.parts().len();
+    let summaries = (0..parts).map(|part| PartitionSummary::open(partitions, part));
+    let bytes: u64 = summaries.flatten().map(|summary| summary.bytes).sum();
+    let times = bytes.saturating_add(rows).saturating_mul(TIMES);
+    Some(times.saturating_add(EACH * parts as u64 + ALL))
+}
+
+/// How fast files are written and read in a folder; `None` if that cannot be measured.
+pub(in crate::run) fn rate(folder: &Path, mode: IoMode) -> Option<DiskRate> {
+    let (folder, _control) = RunFolder::create(folder, 1, 1).ok()?;
+    DiskRate::measure(folder.path(), mode).ok()
+}

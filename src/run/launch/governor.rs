@@ -1,0 +1,247 @@
+//! Who may keep how much: the memory budget of a run, shared out among its workers.
+
+use std::sync::Arc;
+
+use super::memory::Usage;
+use crate::engine::turns::Control;
+use crate::error::{Error, Result, exit};
+use crate::event::size;
+
+/// Of what is left of the budget, this much is given out: the rest is for what happens between two samples.
+const SAFETY: f64 = 0.85;
+
+/// Where an epoch stays below this much of the budget, waiting workers get half of what is missing.
+const FULL: f64 = 0.9;
+
+/// Shares below this, in bytes, are not worth halving any more.
+const LEAST: u64 = 4 << 20;
+
+/// Workers that are resident at a time where the budget allows it: one computes while the other waits for the disk, or does
+/// what only one thread can.
+const RESIDENT: usize = 2;
+
+/// What is known of a run's memory before it starts.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::run) struct Limits {
+    /// Bytes that all processes may take together; 0: as little as possible.
+    pub(in crate::run) budget: u64,
+    /// Workers that may be resident at a time; as many as fit if not given.
+    pub(in crate::run) resident: Option<usize>,
+    /// Whether everything fits, beyond doubt.
+    pub(in crate::run) all_fits: bool,
+}
+
+/// Shares a budget out.
+///
+/// If it is not plain that everything fits, waiting workers keep nothing in the first epoch, and only one is resident. That
+/// shows how much the run needs at least. Then there may be a second resident worker, and what is left of the budget is
+/// divided among those that wait: more of it after each epoch that has not used it up, less if the sum exceeds the budget.
+pub(in crate::run) struct Governor {
+    control: Arc<Control>,
+    limits: Limits,
+    shared_out: bool,
+    /// Whether shares have ever been too large.
+    exceeded: bool,
+    /// What the largest worker took before anything was shared out.
+    worker: u64,
+    /// The turns each rank had begun when shares were last lowered: until it begins another, it cannot have acted on it.
+    turns: Vec<u32>,
+}
+
+impl Limits {
+    /// How many workers may be resident, and what each waiting one of `workers` may keep, if the run takes `peak` bytes with
+    /// `resident` of them and nothing kept, and `another` with one more.
+    pub(in crate::run) fn room(
+        &self,
+        workers: usize,
+        (mut resident, mut peak): (usize, u64),
+        another: u64,
+    ) -> (usize, u64) {
+        let left = |peak| (self.budget.saturating_sub(peak) as f64 * SAFETY) as u64;
+        while resident < self.resident.unwrap_or(RESIDENT).min(workers) && left(peak + another) > 0
+        {
+            peak += another;
+            resident += 1;
+        }
+        (resident, left(peak) / workers as u64)
+    }
+}
+
+impl Governor {
+    /// Of a run that has not started yet.
+    pub(in crate::run) fn new(control: Arc<Control>, limits: Limits) -> Self {
+        let (shared_out, exceeded) = (false, false);
+        let mut governor =
+            Governor { control, limits, shared_out, exceeded, worker: 0, turns: Vec::new() };
+        if limits.all_fits {
+            governor.share_out(0);
+        }
+        governor
+    }
+
+    /// After an epoch in which all processes together took at most `peak` bytes.
+    pub(in crate::run) fn epoch(&mut self, peak: u64) {
+        if self.limits.budget == 0 {
+            return;
+        }
+        if self.shared_out {
+            self.raise(peak);
+        } else {
+            self.share_out(peak);
+        }
+    }
+
+    fn raise(&self, peak: u64) {
+        let left = (self.limits.budget as f64 * FULL) as u64;
+        let workers = self.control.world_size() as u64;
+        let share = self.control.parked_share() + left.saturating_sub(peak) / 2 / workers;
+        if !self.exceeded {
+            // More than an equal part of the budget is never used.
+            self.control.set_parked_share(share.min(self.limits.budget / workers));
+        }
+    }
+
+    fn share_out(&mut self, peak: u64) {
+        self.shared_out = true;
+        let (workers, slots) = (self.control.world_size(), self.control.slots());
+        let (resident, share) = self.limits.room(workers, (slots, peak), self.worker);
+        self.control.set_slots(resident);
+        self.control.set_parked_share(share);
+    }
+
+    /// What all processes take now.
+    ///
+    /// # Errors
+    /// If that is more than the budget although waiting workers keep nothing, and no more are resident than were asked for.
+    pub(super) fn watch(&mut self, usage: Usage) -> Result<()> {
+        let Limits { budget, resident, .. } = self.limits;
+        if !self.shared_out {
+            self.worker = self.worker.max(usage.largest.1);
+        }
+        if budget == 0 || usage.sum <= budget {
+            return Ok(());
+        }
+        let turns: Vec<u32> =
+            (0..self.control.world_size()).map(|rank| self.control.rank(rank).turns()).collect();
+        if turns.iter().zip(&self.turns).any(|(now, then)| now == then) {
+            return Ok(());
+        }
+        self.exceeded = true;
+        let share = self.control.parked_share();
+        if share > 0 {
+            self.turns = turns;
+            self.control.set_parked_share(if share > LEAST { share / 2 } else { 0 });
+            return Ok(());
+        }
+        if self.control.slots() > resident.unwrap_or(1) {
+            self.turns = turns;
+            self.control.set_slots(resident.unwrap_or(1));
+            return Ok(());
+        }
+        let (rank, bytes) = usage.largest;
+        let problem = format!(
+            "the run takes {} with nothing kept by workers that wait; the memory budget is {}; rank {rank} takes the most, \
+             {}, in {}",
+            size(usage.sum),
+            size(budget),
+            size(bytes),
+            self.control.rank(rank).phase()
+        );
+        let hint = "raise --memory-budget, lower --resident, --hidden or --batch-size, or cut the graph into more partitions";
+        Err(Error::Worker { problem, hint: Some(hint.to_owned()), exit: exit::OUT_OF_RESOURCES })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GIB: u64 = 1 << 30;
+
+    fn limits(budget: u64, resident: Option<usize>) -> Limits {
+        Limits { budget, resident, all_fits: false }
+    }
+
+    /// A governor of four workers that has seen the largest of them take a gibibyte.
+    fn governor(limits: Limits) -> (Governor, Arc<Control>) {
+        let slots = limits.resident.unwrap_or(1);
+        let control = Arc::new(Control::in_memory(4, slots).unwrap());
+        let mut governor = Governor::new(control.clone(), limits);
+        governor.watch(usage(2 * GIB)).unwrap();
+        (governor, control)
+    }
+
+    fn usage(sum: u64) -> Usage {
+        Usage { sum, largest: (2, GIB) }
+    }
+
+    /// Every rank begins another turn.
+    fn turn(control: &Control) {
+        (0..4).for_each(|rank| control.rank(rank).count_turn());
+    }
+
+    #[test]
+    fn a_second_worker_is_resident_where_there_is_room_for_it() {
+        let share = |left: u64| (left as f64 * SAFETY) as u64 / 4;
+        let room = |resident, budget| limits(budget, resident).room(4, (1, 2 * GIB), GIB);
+        assert_eq!(room(None, 8 * GIB), (2, share(5 * GIB)));
+        assert_eq!(room(None, 3 * GIB), (1, share(GIB)));
+        assert_eq!(room(None, GIB), (1, 0));
+        assert_eq!(room(Some(1), 8 * GIB), (1, share(6 * GIB)));
+        assert_eq!(room(Some(4), 8 * GIB), (4, share(3 * GIB)));
+        assert_eq!(limits(8 * GIB, None).room(1, (1, 2 * GIB), GIB).0, 1);
+    }
+
+    #[test]
+    fn shares_grow_until_the_budget_is_used_and_shrink_when_it_is_exceeded() {
+        let (mut governor, control) = governor(limits(8 * GIB, None));
+        assert_eq!((control.slots(), control.parked_share()), (1, 0));
+        governor.epoch(2 * GIB);
+        let first = control.parked_share();
+        assert_eq!(control.slots(), 2);
+        assert!(first > GIB);
+        governor.epoch(4 * GIB);
+        let second = control.parked_share();
+        assert!(second > first && second <= 2 * GIB);
+        governor.epoch(8 * GIB);
+        assert_eq!(control.parked_share(), second);
+
+        let halved = (second / 2) >> 10 << 10;
+        turn(&control);
+        governor.watch(usage(9 * GIB)).unwrap();
+        assert_eq!(control.parked_share(), halved);
+        // Nobody has had a turn since.
+        governor.watch(usage(9 * GIB)).unwrap();
+        assert_eq!(control.parked_share(), halved);
+        governor.epoch(4 * GIB);
+        assert_eq!(control.parked_share(), halved, "not raised again");
+    }
+
+    #[test]
+    fn the_run_ends_when_nothing_is_left_to_give_up() {
+        let (mut governor, control) = governor(limits(8 * GIB, None));
+        governor.epoch(2 * GIB);
+        let mut slots = Vec::new();
+        let error = loop {
+            turn(&control);
+            match governor.watch(usage(9 * GIB)) {
+                Ok(()) => slots.push(control.slots()),
+                Err(error) => break error,
+            }
+        };
+        assert_eq!(error.exit_code(), exit::OUT_OF_RESOURCES);
+        assert!(error.to_string().contains("rank 2 takes the most"), "{error}");
+        assert_eq!((control.parked_share(), slots.last()), (0, Some(&1)));
+    }
+
+    #[test]
+    fn what_fits_is_kept_from_the_start_and_min_keeps_nothing() {
+        let all_fits = Limits { all_fits: true, ..limits(8 * GIB, None) };
+        let (_governor, control) = governor(all_fits);
+        assert_eq!(control.slots(), 2);
+        assert!(control.parked_share() > GIB);
+        let (mut governor, control) = self::governor(limits(0, None));
+        governor.epoch(2 * GIB);
+        assert_eq!((control.slots(), control.parked_share()), (1, 0));
+    }
+}

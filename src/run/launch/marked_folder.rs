@@ -1,0 +1,193 @@
+//! Which folders are ours to remove, and how.
+//!
+//! A folder of ours holds a regular file `control`, which begins with the magic of a control file and belongs to us. It is
+//! made first and removed last, and whoever removes the folder keeps it locked until the folder is gone.
+
+use std::ffi::CStr;
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, fstat, openat, statat, unlinkat};
+use rustix::io::Errno;
+use rustix::process::geteuid;
+
+use crate::engine::turns::Control;
+
+/// How the name of a folder begins.
+pub(super) const PREFIX: &str = "sar-single-";
+/// A folder has such a name until its control file is locked, and again while the last of it is removed.
+pub(super) const UNFINISHED: &str = ".sar-single-";
+/// The file that marks a folder.
+pub(super) const CONTROL: &str = "control";
+const CONTROL_C: &CStr = c"control";
+
+/// Symbolic links are not followed, and a FIFO is opened without waiting for its other end.
+const CAREFULLY: OFlags =
+    OFlags::NOFOLLOW.union(OFlags::NONBLOCK).union(OFlags::CLOEXEC).union(OFlags::RDONLY);
+
+/// A folder with a name like ours, looked at.
+#[derive(Debug)]
+pub(super) enum MarkedFolder {
+    /// Its process lives, or may live.
+    InUse,
+    /// Whose process is dead. The lock of its control file is ours now.
+    Dead(DeadFolder),
+    /// What keeps it from being ours.
+    Foreign(&'static str),
+}
+
+/// A folder of a dead process.
+#[derive(Debug)]
+pub(super) struct DeadFolder {
+    dir: OwnedFd,
+    /// Keeps the control file locked; `None` if there is none any more.
+    _lock: Option<File>,
+}
+
+impl MarkedFolder {
+    /// Looks at a folder. Unfinished ones count as abandoned once they are of age `abandoned`.
+    pub(super) fn look(path: &Path, abandoned: Duration) -> io::Result<Self> {
+        let found = statat(CWD, path, AtFlags::SYMLINK_NOFOLLOW)?;
+        if FileType::from_raw_mode(found.st_mode) == FileType::Symlink {
+            return Ok(Self::Foreign("it is a symbolic link"));
+        }
+        if found.st_uid != geteuid().as_raw() {
+            return Ok(Self::Foreign("it belongs to another user"));
+        }
+        let dir = openat(CWD, path, CAREFULLY | OFlags::DIRECTORY, Mode::empty())?;
+        let dir_stat = fstat(&dir)?;
+        if (dir_stat.st_dev, dir_stat.st_ino) != (found.st_dev, found.st_ino) {
+            // Somebody is working here.
+            return Ok(Self::InUse);
+        }
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let unfinished = name.starts_with(UNFINISHED);
+        // Before the lock: the process that makes the folder takes that only in a moment.
+        let modified =
+            SystemTime::UNIX_EPOCH + Duration::from_secs(dir_stat.st_mtime.max(0) as u64);
+        if unfinished && modified.elapsed().is_ok_and(|age| age <= abandoned) {
+            return Ok(Self::InUse);
+        }
+        let control = match openat(&dir, CONTROL_C, CAREFULLY, Mode::empty()) {
+            Ok(control) => File::from(control),
+            Err(Errno::NOENT) if unfinished && is_empty(&dir)? => {
+                return Ok(Self::Dead(DeadFolder { dir, _lock: None }));
+            }
+            Err(Errno::NOENT) => return Ok(Self::Foreign("it has no control file")),
+            Err(Errno::ACCESS) => return Ok(Self::Foreign("its control file may not be read")),
+            // A socket.
+            Err(Errno::NXIO) => return Ok(Self::Foreign("its control file is not a regular file")),
+            Err(Errno::LOOP) => return Ok(Self::Foreign("its control file is a symbolic link")),
+            Err(e) => return Err(e.into()),
+        };
+        let stat = fstat(&control)?;
+        if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+            return Ok(Self::Foreign("its control file is not a regular file"));
+        }
+        if stat.st_uid != geteuid().as_raw() {
+            return Ok(Self::Foreign("its control file belongs to another user"));
+        }
+        if control.try_lock().is_err() {
+            return Ok(Self::InUse);
+        }
+        if fstat(&control)?.st_nlink == 0 {
+            // Its process has removed it meanwhile.
+            return Ok(Self::InUse);
+        }
+        // A process that is killed while it makes the folder may leave an empty control file and nothing else.
+        let husk =
+            || Ok::<_, io::Error>(unfinished && stat.st_size == 0 && holds_only_control(&dir)?);
+        if !Control::marks(&control)? && !husk()? {
+            return Ok(Self::Foreign("its control file is not one of sar-single"));
+        }
+        Ok(Self::Dead(DeadFolder { dir, _lock: Some(control) }))
+    }
+}
+
+impl DeadFolder {
+    /// Removes it.
+    pub(super) fn remove(self, path: &Path) -> io::Result<()> {
+        remove(path, &self.dir)
+    }
+}
+
+/// Removes a folder of ours, opened as `dir`, whose control file is locked. Links in it are removed, not followed.
+///
+/// The control file goes last, so that a removal that is interrupted can be taken up again.
+pub(super) fn remove(path: &Path, dir: &OwnedFd) -> io::Result<()> {
+    remove_content(dir, Some(CONTROL_C))?;
+    let now = match statat(CWD, path, AtFlags::SYMLINK_NOFOLLOW) {
+        Err(Errno::NOENT) => return Ok(()),
+        stat => stat?,
+    };
+    let ours = fstat(dir)?;
+    if (now.st_dev, now.st_ino) != (ours.st_dev, ours.st_ino) {
+        return Err(io::Error::other("another one has taken its place"));
+    }
+    let hidden = hidden(path);
+    std::fs::rename(path, &hidden)?;
+    ignore_missing(unlinkat(dir, CONTROL_C, AtFlags::empty()))?;
+    std::fs::remove_dir(hidden)
+}
+
+/// Opens a folder of ours.
+pub(super) fn open(path: &Path) -> io::Result<OwnedFd> {
+    Ok(openat(CWD, path, CAREFULLY | OFlags::DIRECTORY, Mode::empty())?)
+}
+
+/// The name of a folder that has not all its files yet, or no longer.
+fn hidden(path: &Path) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    match name.strip_prefix(PREFIX) {
+        Some(rest) => path.with_file_name(format!("{UNFINISHED}{rest}")),
+        None => path.to_owned(),
+    }
+}
+
+fn remove_content(dir: &OwnedFd, keep: Option<&CStr>) -> io::Result<()> {
+    for name in names(dir)? {
+        let name = &*name;
+        if Some(name) == keep {
+            continue;
+        }
+        match unlinkat(dir, name, AtFlags::empty()) {
+            Err(Errno::ISDIR) => {
+                let inner = openat(dir, name, CAREFULLY | OFlags::DIRECTORY, Mode::empty())?;
+                remove_content(&inner, None)?;
+                ignore_missing(unlinkat(dir, name, AtFlags::REMOVEDIR))?;
+            }
+            removed => ignore_missing(removed)?,
+        }
+    }
+    Ok(())
+}
+
+fn ignore_missing(removed: Result<(), Errno>) -> io::Result<()> {
+    match removed {
+        Ok(()) | Err(Errno::NOENT) => Ok(()),
+        Err(e) => Err(e.into()),
+    }
+}
+
+fn is_empty(dir: &OwnedFd) -> io::Result<bool> {
+    Ok(names(dir)?.is_empty())
+}
+
+fn holds_only_control(dir: &OwnedFd) -> io::Result<bool> {
+    Ok(names(dir)?.iter().all(|name| **name == *CONTROL_C))
+}
+
+/// The names in a folder.
+fn names(dir: impl AsFd) -> io::Result<Vec<Box<CStr>>> {
+    let mut names = Vec::new();
+    for entry in Dir::read_from(dir)? {
+        let entry = entry?;
+        if ![c".", c".."].contains(&entry.file_name()) {
+            names.push(entry.file_name().into());
+        }
+    }
+    Ok(names)
+}

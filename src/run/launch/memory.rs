@@ -1,0 +1,118 @@
+//! How much memory the process tree takes: private memory of all processes plus shared memory once, and the page cache
+//! that their own files fill.
+//!
+//! Measured as the sum of proportional set sizes: of a page that n processes share, each counts the n-th part.
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use super::worker::Worker;
+use crate::engine::turns::Control;
+use crate::platform::anonymous_bytes;
+
+/// Samples are at least this far apart.
+const INTERVAL: Duration = Duration::from_millis(50);
+/// Proportional set sizes are read once in so many samples, and more often at the start, where programs are still taken up.
+const CALIBRATION: usize = 200;
+
+/// What the process tree takes, in bytes.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Usage {
+    /// All processes, and the page cache that their files fill.
+    pub(super) sum: u64,
+    /// The worker that takes the most, by its rank, and how much that is.
+    pub(super) largest: (usize, u64),
+}
+
+/// Samples the tree and keeps the largest sum seen.
+///
+/// Reading a proportional set size walks page tables, which costs milliseconds. Between two such readings a process is
+/// taken to have grown by as much as its anonymous memory, which the kernel counts anyway.
+pub(super) struct MemorySampler {
+    processes: Vec<Sample>,
+    samples: usize,
+    last: Instant,
+    peak: u64,
+    recent: Option<u64>,
+}
+
+/// A process when its proportional set size was last read.
+#[derive(Clone, Copy)]
+struct Sample {
+    proportional: u64,
+    anonymous: u64,
+}
+
+impl MemorySampler {
+    pub(super) fn new() -> Self {
+        MemorySampler {
+            processes: Vec::new(),
+            samples: 0,
+            last: Instant::now(),
+            peak: 0,
+            recent: None,
+        }
+    }
+
+    /// Takes a sample, if one is due; to be called often.
+    pub(super) fn sample(&mut self, workers: &[Worker], control: &Control) -> Option<Usage> {
+        if self.samples > 0 && self.last.elapsed() < INTERVAL {
+            return None;
+        }
+        self.last = Instant::now();
+        let workers = workers.iter().map(|worker| worker.pid().to_string());
+        let processes: Vec<String> = std::iter::once("self".to_owned()).chain(workers).collect();
+        for (i, process) in processes.iter().enumerate() {
+            let start = self.samples.is_power_of_two();
+            // Later on not all processes at once.
+            let due = start || (self.samples + i).is_multiple_of(CALIBRATION);
+            if i >= self.processes.len() || due {
+                let sample = Sample::take(process);
+                match self.processes.get_mut(i) {
+                    Some(old) => *old = sample,
+                    None => self.processes.push(sample),
+                }
+            }
+        }
+        // Summed in one go, which takes microseconds: turns that change meanwhile would count twice.
+        let mut usage = Usage::default();
+        for (i, process) in processes.iter().enumerate() {
+            let Sample { proportional, anonymous } = self.processes[i];
+            // A process that is gone has none.
+            let now = anonymous_bytes(process).unwrap_or(0);
+            let bytes = (proportional + now).saturating_sub(anonymous);
+            usage.sum += bytes;
+            if let Some(rank) = i.checked_sub(1) {
+                usage.sum += control.rank(rank).cached();
+                usage.largest = if bytes > usage.largest.1 { (rank, bytes) } else { usage.largest };
+            }
+        }
+        self.samples += 1;
+        self.peak = self.peak.max(usage.sum);
+        self.recent = self.recent.max(Some(usage.sum));
+        Some(usage)
+    }
+
+    /// The largest sum of a sample, in bytes.
+    pub(super) fn peak(&self) -> u64 {
+        self.peak
+    }
+
+    /// The largest sum of a sample since this was last asked for, in bytes; `None` if there was no sample.
+    pub(super) fn take_recent(&mut self) -> Option<u64> {
+        self.recent.take()
+    }
+}
+
+impl Sample {
+    /// Nothing, of a process that is gone. Both numbers are of the same moment.
+    fn take(pid: &str) -> Self {
+        let rollup = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).unwrap_or_default();
+        let bytes = |name: &str| {
+            let line = rollup.lines().find_map(|line| line.strip_prefix(name));
+            let kib = line.and_then(|text| text.trim().strip_suffix("kB")?.trim().parse().ok());
+            kib.unwrap_or(0_u64) << 10
+        };
+        Sample { proportional: bytes("Pss:"), anonymous: bytes("Anonymous:") }
+    }
+}

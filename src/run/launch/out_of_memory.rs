@@ -1,0 +1,31 @@
+//! Whether the kernel has killed a process because memory ran out.
+
+use crate::event::size;
+use crate::platform::MemoryGroups;
+
+/// What was so when a run started.
+pub(super) struct OutOfMemory {
+    kills: Option<u64>,
+}
+
+impl OutOfMemory {
+    /// Now, at the start of a run.
+    pub(super) fn watch() -> Self {
+        OutOfMemory { kills: MemoryGroups::of_this_process().kills() }
+    }
+
+    /// Where memory has run out since then: the control group with its limit, or the machine. `None` if it has not, or if the
+    /// system does not say.
+    pub(super) fn has_run_out(&self) -> Option<String> {
+        let groups = MemoryGroups::of_this_process();
+        if groups.kills()? <= self.kills? {
+            return None;
+        }
+        let machine = crate::platform::machine_memory().unwrap_or(u64::MAX);
+        let limit = groups.limit().filter(|limit| *limit < machine);
+        Some(limit.map_or_else(
+            || "the machine".to_owned(),
+            |limit| format!("the container, whose limit is {}", size(limit)),
+        ))
+    }
+}

@@ -1,0 +1,67 @@
+//! Disk space for the files of a run, reserved before it starts.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Result, exit};
+use crate::event::{Event, size};
+use crate::io::Reserve;
+use crate::platform::free_space;
+
+/// The file that takes the space, in the run's folder.
+const FILE: &str = "reserve";
+/// What to do about a disk that is too small.
+pub(in crate::run) const REMEDY: &str =
+    "free space there, or name a folder on a larger disk with --spill-dir";
+
+/// Takes so many bytes of the disk; gives the file of the [`Reserve`], or none where the file system cannot do that.
+///
+/// # Errors
+/// If the disk has no room for them: what is needed, and what there is.
+pub(in crate::run) fn reserve(
+    folder: &Path,
+    bytes: u64,
+    tell: &mut dyn FnMut(Event) -> Result<()>,
+) -> Result<Option<PathBuf>> {
+    let path = folder.join(FILE);
+    let Err(error) = Reserve::create(&path, bytes) else { return Ok(Some(path)) };
+    let disk = folder.parent().unwrap_or(folder).display();
+    let bytes_text = size(bytes);
+    let problem = match (error.kind(), free_space(folder)) {
+        (io::ErrorKind::Unsupported, _) => {
+            let note = format!(
+                "the file system of {disk} cannot reserve space; {bytes_text} should stay free"
+            );
+            tell(Event::Note(note))?;
+            return Ok(None);
+        }
+        (io::ErrorKind::StorageFull, Some(free)) => {
+            format!("files of the run take {bytes_text}, and {disk} has {} free", size(free))
+        }
+        (io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded, _) => {
+            format!("files of the run take {bytes_text}, which {disk} has no room for: {error}")
+        }
+        _ => return Err(Error::io("reserve disk space in", &path, error)),
+    };
+    Err(Error::Worker { problem, hint: Some(REMEDY.to_owned()), exit: exit::OUT_OF_RESOURCES })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_disk_without_room_is_one_clear_error() {
+        let spill = tempfile::tempdir().unwrap();
+        let folder = spill.path().join("sar-single-x");
+        std::fs::create_dir(&folder).unwrap();
+        let much = 2 * free_space(&folder).unwrap();
+        let error = reserve(&folder, much, &mut |_| Ok(())).unwrap_err();
+        assert_eq!(error.exit_code(), exit::OUT_OF_RESOURCES);
+        let text = error.to_string();
+        assert!(text.contains(&size(much)), "{text}");
+        assert!(text.contains(&format!("and {} has ", spill.path().display())), "{text}");
+        assert!(error.hint().unwrap().contains("--spill-dir"));
+        assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0);
+    }
+}

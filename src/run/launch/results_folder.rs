@@ -1,0 +1,191 @@
+//! The folder of a run's results, which one run at a time writes to.
+//!
+//! It is locked itself, so nothing in it says so: the kernel takes the lock away with the last process of the run, and tells who has
+//! it in /proc/locks.
+
+use std::ffi::OsStr;
+use std::fs::{self, File, TryLockError};
+use std::io::ErrorKind;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use crate::error::{Error, Result};
+use crate::io::{AtomicFile, UNFINISHED, replace};
+use crate::run::config::RunConfig;
+use crate::run::rank::{CHECKPOINT, PREVIOUS_CHECKPOINT, WEIGHTS, pending_weights};
+
+/// The file of a run's configuration in its folder.
+pub const CONFIG: &str = "config.toml";
+/// The file of a run's metrics in its folder.
+pub const METRICS: &str = "metrics.jsonl";
+
+/// The workers of a killed launcher, which die with it, hold its lock for a moment longer.
+const LAST_BREATH: Duration = Duration::from_secs(3);
+
+/// A folder that nobody else writes to.
+#[derive(Debug)]
+pub(in crate::run) struct ResultsFolder {
+    path: PathBuf,
+    /// Keeps the folder locked, where its file system can.
+    _lock: File,
+    /// What the user should know.
+    pub(in crate::run) note: Option<String>,
+}
+
+impl ResultsFolder {
+    /// Takes a folder for a new run. It must be empty, or else hold an earlier run's results that are to be replaced.
+    ///
+    /// # Errors
+    /// If something is in it, or another process writes to it.
+    pub(in crate::run) fn for_new_run(path: &Path, overwrite: bool) -> Result<Self> {
+        let folder = Self::lock(path)?;
+        let unreadable = |e| Error::unreadable(path, &e);
+        let entries = fs::read_dir(path).map_err(unreadable)?.collect::<Result<Vec<_>, _>>();
+        let unfinished = |name: &OsStr| name.as_encoded_bytes().starts_with(UNFINISHED.as_bytes());
+        if entries.map_err(unreadable)?.iter().all(|entry| unfinished(&entry.file_name())) {
+            // A run was killed before it had results.
+            AtomicFile::remove_leftovers(path)?;
+            return Ok(folder);
+        }
+        if !overwrite {
+            let hint =
+                "name another folder with --out, or replace the results in it with --overwrite";
+            return Err(Error::input(path, "", "is not empty").with_hint(hint));
+        }
+        let config = path.join(CONFIG);
+        let foreign = match fs::read_to_string(&config) {
+            Ok(text) => RunConfig::from_toml(&config, &text).is_err(),
+            Err(e) => e.kind() != ErrorKind::NotFound,
+        };
+        if foreign {
+            let problem = "is not the configuration of a run, so it is not replaced";
+            return Err(Error::input(&config, "", problem)
+                .with_hint("name another folder with --out, or remove the file"));
+        }
+        AtomicFile::remove_leftovers(path)?;
+        Ok(folder)
+    }
+
+    /// Takes the folder of a run that goes on.
+    ///
+    /// # Errors
+    /// If there is none, or another process writes to it.
+    pub(in crate::run) fn for_resumed_run(path: &Path) -> Result<Self> {
+        let folder = Self::lock(path)?;
+        AtomicFile::remove_leftovers(path)?;
+        Ok(folder)
+    }
+
+    /// Removes what an earlier run has left, its weights first: they never lie beside another configuration.
+    pub(in crate::run) fn clear(&self) -> Result<()> {
+        for name in [WEIGHTS, CHECKPOINT, PREVIOUS_CHECKPOINT, METRICS, CONFIG] {
+            let path = self.path.join(name);
+            match fs::remove_file(&path) {
+                Err(e) if e.kind() != ErrorKind::NotFound => {
+                    return Err(Error::io("remove", &path, e));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives the weights of a run that has ended well their name, if it has written any.
+    pub(in crate::run) fn keep_weights(&self) -> Result<()> {
+        let pending = pending_weights(&self.path);
+        match fs::symlink_metadata(&pending) {
+            Ok(_) => replace(&pending, &self.path.join(WEIGHTS)),
+            Err(e) if e.kind() == ErrorKind::NotFound => Ok(()),
+            Err(e) => Err(Error::unreadable(&pending, &e)),
+        }
+    }
+
+    fn lock(path: &Path) -> Result<Self> {
+        let file = File::open(path).map_err(|e| Error::unreadable(path, &e))?;
+        let begin = Instant::now();
+        let note = loop {
+            match file.try_lock() {
+                Ok(()) => break None,
+                Err(TryLockError::Error(e)) => {
+                    break Some(format!(
+                        "{}: cannot be locked ({e}); start no second run that writes there",
+                        path.display()
+                    ));
+                }
+                Err(TryLockError::WouldBlock) => {}
+            }
+            let holder = holder(&file);
+            if holder.is_some_and(is_running) || begin.elapsed() > LAST_BREATH {
+                let who = holder.map_or_else(String::new, |pid| format!(" (process {pid})"));
+                let problem = format!("another run{who} writes to this folder");
+                return Err(Error::input(path, "", problem)
+                    .with_hint("wait until it has ended, or name another folder with --out"));
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        };
+        Ok(ResultsFolder { path: path.to_owned(), _lock: file, note })
+    }
+}
+
+/// The process that has locked a file, if the kernel tells: it does not in a container, once the process is dead. Its lines: `1: FLOCK ADVISORY WRITE 4321 08:02:1234 0 EOF`.
+fn holder(file: &File) -> Option<u32> {
+    let inode = format!(":{}", file.metadata().ok()?.ino());
+    let locks = fs::read_to_string("/proc/locks").ok()?;
+    locks.lines().find_map(|line| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        match words[..] {
+            [_, "FLOCK", _, _, pid, place, ..] if place.ends_with(&inode) => {
+                pid.parse().ok().filter(|pid| *pid > 0)
+            }
+            _ => None,
+        }
+    })
+}
+
+/// Whether a process exists and is not a zombie.
+fn is_running(pid: u32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let state = stat.rsplit(')').next().and_then(|rest| rest.trim_start().chars().next());
+    state.is_some_and(|state| state != 'Z' && state != 'X')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_has_one_writer_and_its_lock_leaves_no_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let first = ResultsFolder::for_new_run(folder.path(), false).unwrap();
+        let error = ResultsFolder::for_new_run(folder.path(), true).unwrap_err().to_string();
+        let expected = format!("another run (process {}) writes", std::process::id());
+        assert!(error.contains(&expected), "{error}");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+        drop(first);
+        ResultsFolder::for_resumed_run(folder.path()).unwrap();
+    }
+
+    #[test]
+    fn only_files_of_runs_are_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        fs::write(path("notes.txt"), "mine").unwrap();
+        fs::write(path(WEIGHTS), "old").unwrap();
+        assert!(ResultsFolder::for_new_run(folder.path(), false).is_err());
+        // New weights are complete before the launcher hears of the first epoch, and an earlier run has left unfinished ones.
+        let pending = pending_weights(folder.path());
+        fs::write(&pending, "killed").unwrap();
+        let taken = ResultsFolder::for_new_run(folder.path(), true).unwrap();
+        assert!(!pending.exists());
+        fs::write(&pending, "new").unwrap();
+        taken.clear().unwrap();
+        assert!(path("notes.txt").exists() && !path(WEIGHTS).exists());
+        taken.keep_weights().unwrap();
+        assert_eq!(fs::read_to_string(path(WEIGHTS)).unwrap(), "new");
+        drop(taken);
+        fs::write(path(CONFIG), "[tool]\nname = \"another program's\"\n").unwrap();
+        let error = ResultsFolder::for_new_run(folder.path(), true).unwrap_err().to_string();
+        assert!(error.contains("config.toml: is not the configuration of a run"), "{error}");
+    }
+}

@@ -1,0 +1,148 @@
+//! The folder of a run's spill and exchange files, and of a plan's small graphs.
+//!
+//! It is named `sar-single-*` and holds the control file, which the launcher (and through it every worker) keeps locked
+//! while it lives. A folder whose control file can be locked belongs to a process that was killed; the next start removes it.
+
+use std::fs::{self, File, Permissions};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use super::marked_folder::{CONTROL, PREFIX, UNFINISHED, open, remove};
+use crate::engine::turns::Control;
+use crate::error::{Error, Result};
+use crate::event::show_note;
+use crate::io::MadeFolders;
+
+/// How often a folder is made anew after another process has taken it for one of a dead process, which needs a process that
+/// stands still for a minute while it makes one.
+const ATTEMPTS: usize = 100;
+
+/// A folder that only its owner can look into; removed when dropped.
+#[derive(Debug)]
+pub struct RunFolder {
+    path: PathBuf,
+    dir: OwnedFd,
+    /// Keeps the control file locked.
+    _lock: File,
+    /// Dropped after the folder is gone.
+    _made: MadeFolders,
+}
+
+impl RunFolder {
+    /// Makes the folder of a run in `spill_dir`, with its control file. If `spill_dir` does not exist, it is made as well, and
+    /// goes again with this folder unless something else is in it.
+    ///
+    /// # Errors
+    /// If it cannot be made.
+    pub fn create(spill_dir: &Path, world_size: usize, slots: usize) -> Result<(Self, Control)> {
+        let mut attempts = 1;
+        loop {
+            match Self::attempt(spill_dir, world_size, slots) {
+                Err(Error::Io { source, .. }) if attempts < ATTEMPTS && is_lost(&source) => {
+                    attempts += 1;
+                }
+                done => return done,
+            }
+        }
+    }
+
+    fn attempt(spill_dir: &Path, world_size: usize, slots: usize) -> Result<(Self, Control)> {
+        let made = MadeFolders::create(spill_dir, "--spill-dir")?;
+        let unfinished = tempfile::Builder::new()
+            .prefix(UNFINISHED)
+            .permissions(Permissions::from_mode(0o700))
+            .tempdir_in(spill_dir)
+            .map_err(|e| Error::io("create a folder in", spill_dir, e))?;
+        let control_path = unfinished.path().join(CONTROL);
+        let control = Control::create(&control_path, world_size, slots)?;
+        let lock = File::open(&control_path).map_err(|e| Error::io("open", &control_path, e))?;
+        lock.try_lock().map_err(|e| Error::io("lock", &control_path, e.into()))?;
+        let links = lock.metadata().map_err(|e| Error::io("look at", &control_path, e))?.nlink();
+        if links == 0 {
+            return Err(Error::io("find", &control_path, io::ErrorKind::NotFound.into()));
+        }
+        // Nothing that can fail comes after the new name, which the temporary folder does not know.
+        let dir = open(unfinished.path()).map_err(|e| Error::io("open", unfinished.path(), e))?;
+        let name = unfinished.path().file_name().unwrap_or_default().to_string_lossy();
+        let path = spill_dir.join(name.replacen(UNFINISHED, PREFIX, 1));
+        fs::rename(unfinished.path(), &path).map_err(|e| Error::io("create", &path, e))?;
+        // Renamed, it is no longer the temporary folder's to remove.
+        let _ = unfinished.keep();
+        Ok((RunFolder { path, dir, _lock: lock, _made: made }, control))
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+/// Whether a folder could not be made because another process has removed it, or is about to.
+fn is_lost(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::WouldBlock)
+}
+
+impl Drop for RunFolder {
+    fn drop(&mut self) {
+        if let Err(error) = remove(&self.path, &self.dir) {
+            show_note(&format!("cannot remove {}: {error}", self.path.display()));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::sweep::sweep;
+    use super::*;
+
+    #[test]
+    fn only_its_owner_can_look_into_it() {
+        let spill = tempfile::tempdir().unwrap();
+        let (folder, _control) = RunFolder::create(spill.path(), 2, 1).unwrap();
+        let mode = |path: &Path| fs::metadata(path).unwrap().mode() & 0o777;
+        assert_eq!(mode(folder.path()), 0o700);
+        assert_eq!(mode(&folder.path().join(CONTROL)), 0o600);
+    }
+
+    #[test]
+    fn a_spill_folder_that_was_made_goes_unless_something_else_is_in_it() {
+        let root = tempfile::tempdir().unwrap();
+        let spill = root.path().join("a/b");
+        let (one, _control) = RunFolder::create(&spill, 1, 1).unwrap();
+        let (two, _control) = RunFolder::create(&spill, 1, 1).unwrap();
+        drop(two);
+        drop(one);
+        assert!(!root.path().join("a").exists());
+
+        let (one, _control) = RunFolder::create(&spill, 1, 1).unwrap();
+        fs::write(root.path().join("a/mine"), "x").unwrap();
+        drop(one);
+        assert!(root.path().join("a/mine").exists() && !spill.exists());
+    }
+
+    /// Starts sweep while others make their folders.
+    #[test]
+    fn a_living_process_never_loses_its_folder_while_it_makes_it() {
+        let spill = tempfile::tempdir().unwrap();
+        let done = std::sync::atomic::AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !done.load(std::sync::atomic::Ordering::Relaxed) {
+                    let swept = sweep(spill.path());
+                    assert!(swept.removed.is_empty(), "{swept:?}");
+                }
+            });
+            for _ in 0..2000 {
+                let made = RunFolder::attempt(spill.path(), 2, 1);
+                if let Err(error) = &made {
+                    done.store(true, std::sync::atomic::Ordering::Relaxed);
+                    panic!("{error}");
+                }
+            }
+            done.store(true, std::sync::atomic::Ordering::Relaxed);
+        });
+        assert_eq!(fs::read_dir(spill.path()).unwrap().count(), 0);
+    }
+}

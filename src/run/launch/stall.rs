@@ -1,0 +1,204 @@
+//! Workers that are stopped, or make no progress.
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use super::worker::Worker;
+use crate::engine::turns::{Activity, Control};
+
+/// A worker that has done nothing for so long is told of.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// How often, as long as that is so.
+const REPEAT: Duration = Duration::from_secs(60);
+/// How often workers are looked at.
+const INTERVAL: Duration = Duration::from_secs(1);
+
+/// A worker at a moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Observation {
+    /// The letter in `/proc/PID/stat`.
+    state: char,
+    /// Whether it waits for others without a turn.
+    parked: bool,
+    /// Whatever changes while it works: clock ticks of computing, bytes read and written, epoch and turns.
+    work: [u64; 4],
+}
+
+/// Why nothing happens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stall {
+    Stopped,
+    Disk,
+    Unknown,
+}
+
+/// What was last seen of a worker.
+#[derive(Debug, Clone, Copy)]
+struct Seen {
+    observation: Observation,
+    /// When its work or its state last changed.
+    since: Instant,
+    told: Option<Instant>,
+}
+
+/// Looks for workers that do nothing although nobody else does what they could be waiting for.
+pub(super) struct StallWatch {
+    seen: Vec<Option<Seen>>,
+    last: Instant,
+}
+
+impl StallWatch {
+    pub(super) fn new() -> Self {
+        StallWatch { seen: Vec::new(), last: Instant::now() }
+    }
+
+    /// What there is to tell now; to be called often.
+    pub(super) fn look(&mut self, workers: &[Worker], control: &Control) -> Vec<String> {
+        let now = Instant::now();
+        if now.duration_since(self.last) < INTERVAL {
+            return Vec::new();
+        }
+        self.last = now;
+        let observations: Vec<_> = workers.iter().map(|worker| observe(worker, control)).collect();
+        let stalls = self.judge(now, &observations).into_iter();
+        let text = |(i, stall)| {
+            let worker: &Worker = &workers[i];
+            let (rank, pid, place) = (worker.rank(), worker.pid(), worker.place(control));
+            let seconds = PATIENCE.as_secs();
+            match stall {
+                Stall::Stopped => format!(
+                    "rank {rank} (process {pid}) has been stopped for more than {seconds} s {place}; \
+                     `kill -CONT {pid}` lets it go on"
+                ),
+                Stall::Disk => format!(
+                    "rank {rank} (process {pid}) has waited for the disk for more than {seconds} s {place}"
+                ),
+                Stall::Unknown => format!(
+                    "rank {rank} (process {pid}) has made no progress for more than {seconds} s {place}"
+                ),
+            }
+        };
+        stalls.map(text).collect()
+    }
+
+    /// The workers to tell of, by their places.
+    fn judge(&mut self, now: Instant, observations: &[Option<Observation>]) -> Vec<(usize, Stall)> {
+        self.seen.resize(observations.len(), None);
+        for (seen, observation) in self.seen.iter_mut().zip(observations) {
+            let Some(observation) = *observation else {
+                *seen = None;
+                continue;
+            };
+            match seen {
+                Some(seen) if seen.observation == observation => {}
+                _ => *seen = Some(Seen { observation, since: now, told: None }),
+            }
+        }
+        let idle = |seen: &Seen| now.duration_since(seen.since) >= PATIENCE;
+        let why = |seen: &Seen| match seen.observation.state {
+            _ if !idle(seen) => None,
+            'T' | 't' => Some(Stall::Stopped),
+            'D' => Some(Stall::Disk),
+            _ => None,
+        };
+        let mut stalls: Vec<_> = self.seen.iter().map(|seen| seen.as_ref().and_then(why)).collect();
+        let all_idle = self.seen.iter().flatten().all(idle);
+        if all_idle && stalls.iter().all(Option::is_none) {
+            // Nobody does anything: whoever has a turn is to blame, or everybody if nobody has.
+            let has_turn = |seen: &Seen| !seen.observation.parked;
+            let any = self.seen.iter().flatten().any(has_turn);
+            for (stall, seen) in stalls.iter_mut().zip(&self.seen) {
+                let blamed = seen.as_ref().is_some_and(|seen| !any || has_turn(seen));
+                *stall = blamed.then_some(Stall::Unknown);
+            }
+        }
+        let mut tell = Vec::new();
+        for (i, (stall, seen)) in stalls.into_iter().zip(&mut self.seen).enumerate() {
+            let (Some(stall), Some(seen)) = (stall, seen) else { continue };
+            if seen.told.is_none_or(|told| now.duration_since(told) >= REPEAT) {
+                seen.told = Some(now);
+                tell.push((i, stall));
+            }
+        }
+        tell
+    }
+}
+
+/// `None` of a process that has ended, or where the system does not say.
+fn observe(worker: &Worker, control: &Control) -> Option<Observation> {
+    let process = format!("/proc/{}", worker.pid());
+    let (state, ticks) = state(&fs::read_to_string(format!("{process}/stat")).ok()?)?;
+    let io = fs::read_to_string(format!("{process}/io")).unwrap_or_default();
+    let bytes = io.lines().filter_map(|line| line.split_once(": ")?.1.parse::<u64>().ok()).sum();
+    let status = control.rank(worker.rank());
+    let parked = matches!(status.activity(), Activity::Parked | Activity::Finished);
+    let work = [ticks, bytes, u64::from(status.epoch()), u64::from(status.turns())];
+    Some(Observation { state, parked, work })
+}
+
+/// The state of a process and the clock ticks it has computed for, from its `/proc/PID/stat`.
+fn state(stat: &str) -> Option<(char, u64)> {
+    // The name, in parentheses, may hold anything.
+    let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
+    let state = fields.next()?.chars().next()?;
+    let ticks = fields.skip(10).take(2).map(|field| field.parse::<u64>().unwrap_or(0)).sum();
+    (state != 'Z' && state != 'X').then_some((state, ticks))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Watches a scene for so many seconds; gives what was told, with the second.
+    fn told(seconds: u64, scene: impl Fn(u64) -> Vec<Observation>) -> Vec<(u64, usize, Stall)> {
+        let start = Instant::now();
+        let mut watch = StallWatch::new();
+        let at = |second| {
+            let observations: Vec<_> = scene(second).into_iter().map(Some).collect();
+            let stalls = watch.judge(start + Duration::from_secs(second), &observations);
+            stalls.into_iter().map(|(i, stall)| (second, i, stall)).collect::<Vec<_>>()
+        };
+        (0..=seconds).flat_map(at).collect()
+    }
+
+    fn sees(state: char, parked: bool, ticks: u64) -> Observation {
+        Observation { state, parked, work: [ticks, 0, 3, 7] }
+    }
+
+    #[test]
+    fn who_computes_or_waits_for_one_who_does_is_not_told_of() {
+        // Five minutes of computing in one phase, with another worker waiting.
+        let scene = |second| vec![sees('R', false, second * 100), sees('S', true, 5)];
+        assert_eq!(told(300, scene), []);
+    }
+
+    #[test]
+    fn a_stopped_worker_is_told_of_once_a_minute_and_those_that_wait_for_it_are_not() {
+        let scene = |second| match second {
+            10..140 => vec![sees('T', false, 10), sees('S', true, 5)],
+            _ => vec![sees('R', false, second), sees('S', true, 5)],
+        };
+        let expected = [40, 100].map(|second| (second, 0, Stall::Stopped));
+        assert_eq!(told(300, scene), expected);
+        // A worker that waits may be stopped while others work.
+        let scene = |second| vec![sees('R', false, second), sees('T', true, 5)];
+        assert_eq!(told(50, scene), [(30, 1, Stall::Stopped)]);
+    }
+
+    #[test]
+    fn a_disk_that_does_not_answer_and_a_turn_that_nobody_uses_are_told_of() {
+        let scene = |_| vec![sees('D', false, 5), sees('S', true, 5)];
+        assert_eq!(told(50, scene), [(30, 0, Stall::Disk)]);
+        let scene = |_| vec![sees('S', true, 5), sees('S', false, 5)];
+        assert_eq!(told(50, scene), [(30, 1, Stall::Unknown)]);
+        let scene = |_| vec![sees('S', true, 5), sees('S', true, 5)];
+        assert_eq!(told(50, scene), [(30, 0, Stall::Unknown), (30, 1, Stall::Unknown)]);
+    }
+
+    #[test]
+    fn the_state_of_a_process_is_read() {
+        let stat = "12 (a ) b) T 1 12 12 0 -1 4194560 100 0 0 0 70 8 0 0 20 0 1 0 5";
+        assert_eq!(state(stat), Some(('T', 78)));
+        assert_eq!(state("12 (a) Z 1"), None);
+    }
+}

@@ -1,0 +1,324 @@
+//! The launcher's loop: signals, events and deaths, one after the other.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use crossbeam::channel::{Receiver, RecvTimeoutError, unbounded};
+use parking_lot::Mutex;
+use rustix::process::{Signal, WaitOptions, WaitStatus, kill_process, waitpid};
+use signal_hook::consts::SIGCHLD;
+use signal_hook::iterator::{Handle, Signals};
+
+use super::governor::{Governor, Limits};
+use super::memory::MemorySampler;
+use super::out_of_memory::OutOfMemory;
+use super::stall::StallWatch;
+use super::worker::Worker;
+use crate::engine::turns::{Control, Stop};
+use crate::error::{Error, Result, exit};
+use crate::event::{Event, EventReceiver, EventSender, Failure, event_pipe, show_status};
+use crate::platform::signals;
+use crate::platform::{fork, has_one_thread};
+
+/// How long workers have to stop by themselves after one has failed.
+const GRACE: Duration = Duration::from_secs(1);
+/// How often deaths and memory are looked at when nothing happens.
+const TICK: Duration = Duration::from_millis(50);
+
+/// Forks one worker per rank of `control`, each running `work`, and waits for all of them. `on_event` gets what they
+/// tell, with the largest memory of the process tree so far. All processes together keep to `limits`. If rank 0 `saves` something
+/// after an interrupt, it has all the time it needs for that.
+///
+/// # Errors
+/// The first failure of a worker, with rank, epoch and phase; [`Error::Interrupted`] after Ctrl-C or SIGTERM; an error of
+/// `on_event`. In every case all workers have ended when this returns.
+pub(super) fn supervise(
+    control: &Arc<Control>,
+    limits: Limits,
+    saves: bool,
+    work: &dyn Fn(usize, &EventSender) -> Result<()>,
+    on_event: &mut dyn FnMut(Event, u64) -> Result<()>,
+) -> Result<()> {
+    if !has_one_thread() {
+        let problem = "workers can only be forked while the program has one thread";
+        return Err(Error::config("launcher", problem).with_hint(
+            "start training before threads, or run `sar-single` as a process of its own",
+        ));
+    }
+    let (sender, receiver) = event_pipe()?;
+    let mut supervisor = Supervisor::new(control.clone(), limits, saves);
+    for rank in 0..control.world_size() {
+        match fork("a worker", || run_worker(rank, control, &sender, work)) {
+            Ok(pid) => supervisor.workers.push(Worker::new(rank, pid)),
+            Err(error) => {
+                supervisor.kill_all();
+                supervisor.failure = Some(error);
+                break;
+            }
+        }
+    }
+    drop(sender);
+    let listeners = match Listeners::start(receiver) {
+        Ok(listeners) => listeners,
+        Err(error) => return supervisor.give_up(error),
+    };
+    if signals::received() {
+        // It came before the listeners.
+        supervisor.interrupt();
+    }
+    let result = supervisor.run(&listeners.inputs, on_event);
+    listeners.stop();
+    result
+}
+
+/// The life of a worker process; gives its exit code.
+fn run_worker(
+    rank: usize,
+    control: &Control,
+    events: &EventSender,
+    work: &dyn Fn(usize, &EventSender) -> Result<()>,
+) -> u8 {
+    static PANIC: Mutex<Option<String>> = Mutex::new(None);
+    // The launcher tells the user, once; a worker's own trace would only mix into its output.
+    std::panic::set_hook(Box::new(|info| *PANIC.lock() = Some(info.to_string())));
+    let result = catch_unwind(AssertUnwindSafe(|| work(rank, events))).unwrap_or_else(|_| {
+        let text = PANIC.lock().take().unwrap_or_else(|| "panicked".to_owned());
+        Err(Error::Internal(text.replace('\n', " ")))
+    });
+    let Err(error) = result else { return exit::DONE };
+    if !matches!(error, Error::Aborted | Error::Interrupted) {
+        let hint = error.hint().map(str::to_owned);
+        let exit = error.exit_code();
+        let failure = Failure { rank, problem: error.to_string(), hint, exit };
+        // If the pipe is gone the launcher is too, and nobody is left to tell.
+        let _ = events.send(Event::Failed(failure));
+    }
+    control.stop(Stop::Aborted);
+    error.exit_code()
+}
+
+/// What the loop waits for.
+enum Input {
+    Signal(i32),
+    Event(Event),
+    /// No worker is left that could send events.
+    EndOfEvents,
+}
+
+/// The threads that turn signals and events into inputs.
+struct Listeners {
+    inputs: Receiver<Input>,
+    signals: Handle,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Listeners {
+    fn start(mut events: EventReceiver) -> Result<Self> {
+        let (sender, inputs) = unbounded();
+        let watched = signals::ending().iter().chain(&[SIGCHLD]);
+        let mut signals =
+            Signals::new(watched).map_err(|e| Error::io("watch", Path::new("signals"), e))?;
+        let handle = signals.handle();
+        let from_signals = sender.clone();
+        let signal_thread = spawn("signals", move || {
+            for signal in signals.forever() {
+                if from_signals.send(Input::Signal(signal)).is_err() {
+                    break;
+                }
+            }
+        })?;
+        let event_thread = spawn("events", move || {
+            // A frame that cannot be read means that the pipe is broken for good.
+            while let Ok(Some(event)) = events.receive() {
+                if sender.send(Input::Event(event)).is_err() {
+                    return;
+                }
+            }
+            let _ = sender.send(Input::EndOfEvents);
+        });
+        match event_thread {
+            Ok(event_thread) => Ok(Listeners {
+                inputs,
+                signals: handle,
+                threads: vec![signal_thread, event_thread],
+            }),
+            Err(error) => {
+                Listeners { inputs, signals: handle, threads: vec![signal_thread] }.stop();
+                Err(error)
+            }
+        }
+    }
+
+    /// Ends the threads: afterwards this process may fork again.
+    fn stop(self) {
+        self.signals.close();
+        for thread in self.threads {
+            // They end by themselves and do not panic; there would be nothing to do about it.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>> {
+    let thread = std::thread::Builder::new().name(name.to_owned()).spawn(work);
+    thread.map_err(|e| Error::no_process("a thread", &e))
+}
+
+struct Supervisor {
+    control: Arc<Control>,
+    workers: Vec<Worker>,
+    memory: MemorySampler,
+    out_of_memory: OutOfMemory,
+    stalls: StallWatch,
+    governor: Governor,
+    failure: Option<Error>,
+    /// The first worker that ended badly without saying why.
+    silent_death: Option<Error>,
+    interrupts: u32,
+    saves: bool,
+    kill_at: Option<Instant>,
+    /// Whether all events so far have been recorded.
+    records: bool,
+}
+
+impl Supervisor {
+    fn new(control: Arc<Control>, limits: Limits, saves: bool) -> Self {
+        let memory = MemorySampler::new();
+        let governor = Governor::new(control.clone(), limits);
+        Supervisor {
+            control,
+            workers: Vec::new(),
+            memory,
+            out_of_memory: OutOfMemory::watch(),
+            stalls: StallWatch::new(),
+            governor,
+            failure: None,
+            silent_death: None,
+            interrupts: 0,
+            saves,
+            kill_at: None,
+            records: true,
+        }
+    }
+
+    fn run(
+        mut self,
+        inputs: &Receiver<Input>,
+        on_event: &mut dyn FnMut(Event, u64) -> Result<()>,
+    ) -> Result<()> {
+        let mut events_ended = false;
+        while !events_ended || self.workers.iter().any(Worker::is_alive) {
+            match inputs.recv_timeout(TICK) {
+                Ok(Input::Signal(SIGCHLD)) | Err(RecvTimeoutError::Timeout) => {}
+                Ok(Input::Signal(_)) => self.interrupt(),
+                Ok(Input::Event(Event::Failed(failure))) => {
+                    let worker = self.workers.get(failure.rank);
+                    let error = worker.map(|worker| worker.failed(&self.control, failure));
+                    self.fail(
+                        error.unwrap_or_else(|| {
+                            Error::Internal("an unknown rank failed".to_owned())
+                        }),
+                    );
+                }
+                Ok(Input::Event(event)) => {
+                    let epoch = matches!(event, Event::Epoch(_));
+                    if let Some(peak) = epoch.then(|| self.memory.take_recent()).flatten() {
+                        self.governor.epoch(peak);
+                    }
+                    // Behind one that was not recorded, a checkpoint would be ahead of the metrics.
+                    if self.records
+                        && let Err(error) = on_event(event, self.memory.peak())
+                    {
+                        self.records = false;
+                        self.fail(error);
+                    }
+                }
+                Ok(Input::EndOfEvents) | Err(RecvTimeoutError::Disconnected) => events_ended = true,
+            }
+            let usage = self.memory.sample(&self.workers, &self.control);
+            if let Err(error) = usage.map_or(Ok(()), |usage| self.governor.watch(usage)) {
+                self.fail(error);
+            }
+            for text in self.stalls.look(&self.workers, &self.control) {
+                if let Err(error) = on_event(Event::Note(text), self.memory.peak()) {
+                    self.fail(error);
+                }
+            }
+            self.reap()?;
+            if self.kill_at.is_some_and(|at| Instant::now() >= at) {
+                let saves = self.saves && self.interrupts == 1 && self.failure.is_none();
+                self.kill_from(usize::from(saves));
+            }
+        }
+        match self.failure.or(self.silent_death) {
+            _ if self.interrupts > 0 => Err(Error::Interrupted),
+            Some(error) => Err(error),
+            None => Ok(()),
+        }
+    }
+
+    /// Ends all workers without a loop that listens to them.
+    fn give_up(mut self, error: Error) -> Result<()> {
+        self.kill_all();
+        while self.workers.iter().any(Worker::is_alive) {
+            self.reap()?;
+            std::thread::sleep(TICK);
+        }
+        Err(error)
+    }
+
+    /// Ctrl-C: once, workers stop at their next wait; twice, they are killed.
+    fn interrupt(&mut self) {
+        self.interrupts += 1;
+        self.control.stop(Stop::Interrupted);
+        if self.interrupts == 1 {
+            show_status("stopping at the next phase (once more to stop at once)");
+        } else {
+            self.kill_all();
+        }
+    }
+
+    /// The first failure is the one that is told.
+    fn fail(&mut self, error: Error) {
+        self.failure.get_or_insert(error);
+        self.stop_others();
+    }
+
+    fn stop_others(&mut self) {
+        self.control.stop(Stop::Aborted);
+        self.kill_at.get_or_insert_with(|| Instant::now() + GRACE);
+    }
+
+    fn kill_all(&mut self) {
+        self.kill_from(0);
+    }
+
+    /// Kills all ranks but the first ones.
+    fn kill_from(&mut self, first: usize) {
+        self.control.stop(Stop::Aborted);
+        for worker in self.workers.iter().skip(first).filter(|worker| worker.is_alive()) {
+            // Fails only if the worker has just died by itself; it is reaped below.
+            let _ = kill_process(worker.pid(), Signal::KILL);
+        }
+    }
+
+    fn reap(&mut self) -> Result<()> {
+        let mut deaths: Vec<Error> = Vec::new();
+        for worker in self.workers.iter_mut().filter(|worker| worker.is_alive()) {
+            let status: Option<WaitStatus> = waitpid(Some(worker.pid()), WaitOptions::NOHANG)
+                .map_err(|e| Error::io("wait for", Path::new("a worker"), e.into()))?
+                .map(|(_, status)| status);
+            deaths.extend(
+                status.and_then(|status| worker.ended(&self.control, status, &self.out_of_memory)),
+            );
+        }
+        if let Some(death) = deaths.into_iter().next() {
+            self.silent_death.get_or_insert(death);
+            self.stop_others();
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,94 @@
+//! A worker process as the launcher sees it.
+
+use rustix::process::{Pid, WaitStatus};
+
+use super::out_of_memory::OutOfMemory;
+use crate::engine::turns::Control;
+use crate::error::{Error, exit};
+use crate::event::Failure;
+
+/// One forked worker.
+pub(super) struct Worker {
+    rank: usize,
+    pid: Pid,
+    alive: bool,
+}
+
+impl Worker {
+    pub(super) fn new(rank: usize, pid: Pid) -> Self {
+        Worker { rank, pid, alive: true }
+    }
+
+    pub(super) fn rank(&self) -> usize {
+        self.rank
+    }
+
+    pub(super) fn pid(&self) -> Pid {
+        self.pid
+    }
+
+    pub(super) fn is_alive(&self) -> bool {
+        self.alive
+    }
+
+    /// The error of a worker that said why it cannot go on.
+    pub(super) fn failed(&self, control: &Control, failure: Failure) -> Error {
+        let Failure { problem, hint, exit, .. } = failure;
+        let problem = format!("rank {} failed {}: {problem}", self.rank, self.place(control));
+        Error::Worker { problem, hint, exit }
+    }
+
+    /// Notes that the process has ended; an error if it did not end well. `memory` tells whether the kernel killed it.
+    pub(super) fn ended(
+        &mut self,
+        control: &Control,
+        status: WaitStatus,
+        memory: &OutOfMemory,
+    ) -> Option<Error> {
+        self.alive = false;
+        let place = self.place(control);
+        let (rank, pid) = (self.rank, self.pid);
+        let killed = status.terminating_signal() == Some(libc::SIGKILL);
+        if let Some(where_) = killed.then(|| memory.has_run_out()).flatten() {
+            let problem = format!(
+                "rank {rank} (process {pid}) was ended {place} by the kernel, as memory ran out in {where_}"
+            );
+            let hint = "lower --memory-budget, --resident or --hidden, or allow more memory";
+            let hint = Some(hint.to_owned());
+            return Some(Error::Worker { problem, hint, exit: exit::OUT_OF_RESOURCES });
+        }
+        let how = match (status.exit_status(), status.terminating_signal()) {
+            (Some(0), _) => return None,
+            (Some(code), _) => format!("ended with exit code {code}"),
+            (_, Some(signal)) => format!("was killed by {}", signal_name(signal)),
+            _ => "ended".to_owned(),
+        };
+        let hint = killed.then(|| {
+            "if nobody killed it, the kernel did because memory ran out: see `dmesg`".to_owned()
+        });
+        let problem = format!("rank {rank} (process {pid}) {how} {place}");
+        Some(Error::Worker { problem, hint, exit: exit::WORKER_FAILED })
+    }
+
+    /// "in epoch 3, backward of layer 1".
+    pub(super) fn place(&self, control: &Control) -> String {
+        let status = control.rank(self.rank);
+        match status.epoch() {
+            0 => format!("while {}", status.phase()),
+            epoch => format!("in epoch {epoch}, {}", status.phase()),
+        }
+    }
+}
+
+fn signal_name(signal: i32) -> String {
+    let known = [
+        (libc::SIGKILL, "SIGKILL"),
+        (libc::SIGTERM, "SIGTERM"),
+        (libc::SIGSEGV, "SIGSEGV"),
+        (libc::SIGBUS, "SIGBUS"),
+        (libc::SIGABRT, "SIGABRT"),
+        (libc::SIGILL, "SIGILL"),
+    ];
+    let name = known.iter().find(|(number, _)| *number == signal);
+    name.map_or_else(|| format!("signal {signal}"), |(_, name)| (*name).to_owned())
+}

@@ -1,0 +1,12 @@
+//! A run from start to end.
+
+pub mod config;
+pub mod launch;
+pub mod plan;
+mod prediction;
+pub mod rank;
+mod training;
+
+pub use launch::results_folder::{CONFIG, METRICS};
+pub use prediction::predict;
+pub use training::{resumable, resume, train, train_over};

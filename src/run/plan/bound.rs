@@ -1,0 +1,51 @@
+//! The least number of bytes that an epoch moves between memory and disk, whatever the schedule.
+//!
+//! Of a stack of L layers on N nodes and E edges, with rows of b bytes that are d0 (features), d1, ... wide,
+//! D = d1 + ... + d(L-1), H foreign rows that partitions need, and M bytes of cache:
+//!
+//! ```text
+//! b N (2 d0 + 5 D)    features: read forward and backward; each layer's output: written, read twice; its gradient: written, read
+//! + b H (d0 + 2 D)    foreign rows, forward and backward
+//! + 2 L E (4 + 8 N/E) edges, forward and backward
+//! - 2 L M             what is still in the cache when the direction turns
+//! ```
+//!
+//! If the first layer's sums of features are computed once and kept, they are read twice, and that layer needs no foreign
+//! rows and no edges. The smaller number counts.
+
+use super::graph_sizes::GraphSizes;
+use crate::engine::spill::SpillDtype;
+use crate::nn::ModelKind;
+use crate::run::config::RunConfig;
+
+/// Bytes per epoch, with a cache of so many bytes.
+pub(super) fn bound(run: &RunConfig, sizes: &GraphSizes, cache: f64) -> f64 {
+    let model = &run.model;
+    let (nodes, edges, halo) =
+        (sizes.nodes() as f64, sizes.edges() as f64, sizes.halo_rows() as f64);
+    let element = if run.spill_dtype == SpillDtype::Bf16 { 2.0 } else { 4.0 };
+    let (columns, dtype) = sizes.features;
+    let input = columns as f64 * dtype.size() as f64;
+    let pass = 2.0 * (4.0 * edges + 8.0 * nodes);
+    let hidden = element * (model.hidden * model.kind.heads()) as f64;
+    let bytes = match model.kind {
+        // Features are propagated before the first epoch.
+        ModelKind::Sgc { .. } => 2.0 * nodes * input,
+        ModelKind::Sign { hops, .. } => 2.0 * nodes * input * (hops + 1) as f64,
+        ModelKind::Appnp { hops, .. } => {
+            let steps = hops as f64 * element * sizes.outputs as f64;
+            nodes * (2.0 * input + 5.0 * steps) + halo * 2.0 * steps + hops as f64 * pass
+        }
+        _ => {
+            let layers = model.layers as f64;
+            let between = (layers - 1.0) * hidden;
+            let rows = nodes * (2.0 * input + 5.0 * between);
+            let every_epoch = halo * (input + 2.0 * between) + layers * pass;
+            // Of the first layer's output no gradient goes to others then, as far as there is such a layer.
+            let sent = 2.0 * between - hidden.min(between);
+            let once = nodes * 2.0 * input + halo * sent + (layers - 1.0) * pass;
+            rows + every_epoch.min(once)
+        }
+    };
+    (bytes - 2.0 * (model.num_graphs().max(1) as f64) * cache).max(0.0)
+}

@@ -1,0 +1,122 @@
+//! Whether a run fits, before it starts.
+
+use super::forecast::{Forecast, forecast};
+use super::graph_sizes::GraphSizes;
+use crate::error::{Error, Result, exit};
+use crate::event::{Event, size};
+use crate::formats::dgl::config::PartitionConfig;
+use crate::platform::free_space;
+use crate::platform::give_memory_back;
+use crate::run::config::RunConfig;
+use crate::run::launch::bounds::{LARGE, most};
+use crate::run::launch::reservation::REMEDY;
+use crate::run::launch::sweep;
+
+/// A forecast of memory may be too high by some percent; only what is beyond doubt is refused. What is not ends later, if it
+/// has to.
+const DOUBT: f64 = 0.85;
+
+/// Tells what a run on the full graph will take, unless that is next to nothing. Gives the bytes of disk to reserve for it.
+///
+/// # Errors
+/// If it will not fit into its memory budget or onto the disk: what would.
+pub(in crate::run) fn check(
+    run: &RunConfig,
+    partitions: &PartitionConfig,
+    observe: &mut dyn FnMut(&Event),
+) -> Result<Option<u64>> {
+    // Disk space still held by killed runs does not count.
+    for error in sweep(&run.spill_dir).failed {
+        observe(&Event::Note(format!("of a killed run: {error}")));
+    }
+    let budget = run.memory_budget.bytes();
+    let free = free_space(&run.spill_dir);
+    // With no memory to keep anything in, everything goes to the disk.
+    let little = if budget == 0 { LARGE } else { budget };
+    let little = little.min(free.unwrap_or(u64::MAX));
+    if most(run, partitions).is_none_or(|most| most <= little) {
+        return Ok(None);
+    }
+    // What is wrong with the data the run itself will say.
+    let sizes = match GraphSizes::read(run, partitions) {
+        Err(Error::Interrupted) => return Err(Error::Interrupted),
+        Err(_) => return Ok(None),
+        Ok(sizes) => sizes,
+    };
+    let forecast = match forecast(run, &sizes) {
+        Err(Error::Interrupted) => return Err(Error::Interrupted),
+        Err(error) if error.exit_code() == exit::OUT_OF_RESOURCES => return Err(error),
+        Err(error) => {
+            observe(&Event::Note(format!("the run cannot be planned: {error}")));
+            return Ok(None);
+        }
+        Ok(forecast) => forecast,
+    };
+    let resident = run.resident.unwrap_or(1);
+    let least = forecast.memory.bytes(resident, 1);
+    if budget > 0 && least as f64 * DOUBT > budget as f64 {
+        let problem = format!(
+            "the run takes {} with nothing kept by workers that wait; the memory budget is {}",
+            size(least),
+            size(budget)
+        );
+        let hint = remedies(run, &sizes, &forecast, budget);
+        return Err(Error::Worker { problem, hint: Some(hint), exit: exit::OUT_OF_RESOURCES });
+    }
+    let disk = forecast.totals.disk as u64;
+    if let Some(free) = free.filter(|free| disk > *free) {
+        let folder = run.spill_dir.display();
+        let problem =
+            format!("files of the run take {}, and {folder} has {} free", size(disk), size(free));
+        let hint = Some(format!("{REMEDY}{}", narrower(run, &sizes, |f| f.totals.disk as u64)));
+        return Err(Error::Worker { problem, hint, exit: exit::OUT_OF_RESOURCES });
+    }
+    let may = if budget > 0 { format!(" of {}", size(budget)) } else { String::new() };
+    let free = free.map_or_else(String::new, |free| format!(" of {} that are free", size(free)));
+    let [written, read] = [forecast.totals.written, forecast.totals.read].map(|b| size(b as u64));
+    observe(&Event::Note(format!(
+        "planned: {}{may} memory at least, {}{free} disk at most",
+        size(least),
+        size(disk)
+    )));
+    observe(&Event::Note(format!(
+        "planned: an epoch computes for about {:.2} s, and writes {written} and reads {read} at most",
+        forecast.epoch_s
+    )));
+    give_memory_back();
+    Ok(Some(disk))
+}
+
+/// What would fit into the budget.
+fn remedies(run: &RunConfig, sizes: &GraphSizes, forecast: &Forecast, budget: u64) -> String {
+    let resident = run.resident.unwrap_or(1);
+    let least = forecast.memory.bytes(resident, 1);
+    let mut remedies =
+        vec![format!("raise --memory-budget to {} or more", size(least + least / 8))];
+    let one = forecast.memory.bytes(1, 1);
+    if resident > 1 {
+        remedies.push(format!("--resident 1 takes {}", size(one)));
+    }
+    // Beyond this many pieces what processes take by themselves is all that counts.
+    let pieces = [2, 4, 8, 16].into_iter().map(|n| (n, forecast.memory.bytes(resident, n)));
+    if let Some((n, bytes)) = pieces.into_iter().find(|(_, bytes)| *bytes <= budget) {
+        let parts = n * sizes.ranks.len();
+        remedies.push(format!("{parts} partitions take about {}", size(bytes)));
+    }
+    let narrower = narrower(run, sizes, |f| f.memory.bytes(resident, 1));
+    remedies.join("; ") + &narrower
+}
+
+/// What the run takes with hidden layers of half the width, if it has some.
+fn narrower(run: &RunConfig, sizes: &GraphSizes, takes: impl Fn(&Forecast) -> u64) -> String {
+    let mut model = run.model.clone();
+    model.hidden /= 2;
+    if model.hidden < 1 || model.num_graphs() < 2 {
+        return String::new();
+    }
+    let hidden = model.hidden;
+    match forecast(&RunConfig { model, ..run.clone() }, sizes) {
+        Ok(forecast) => format!("; --hidden {hidden} takes {}", size(takes(&forecast))),
+        Err(_) => String::new(),
+    }
+}

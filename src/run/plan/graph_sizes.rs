@@ -1,0 +1,197 @@
+//! The sizes of a partitioned graph that a run's needs follow from.
+
+use super::counts::{Pair, RankCounts};
+use crate::engine::tensor;
+use crate::error::{Error, Result};
+use crate::formats::dgl::config::PartitionConfig;
+use crate::formats::dgl::{EdgeRun, Partition};
+use crate::graph::{Bitmap, PartitionBook};
+use crate::io::Dtype;
+use crate::load::{DataKeys, NodeFeatures, label_columns, load_labels, load_mask};
+use crate::nn::Task;
+use crate::platform::signals;
+use crate::run::config::RunConfig;
+use crate::run::rank::USUAL_CLASSES;
+
+/// Graphs with no more edges than this are counted; of larger ones samples are.
+const COUNTED: u64 = 8 << 20;
+/// Runs of consecutive edges that are a sample of a partition, and the edges of all samples.
+const RUNS: u64 = 32;
+const SAMPLED: u64 = 2 << 20;
+
+/// A graph as a plan sees it.
+#[derive(Debug, Clone)]
+pub(super) struct GraphSizes {
+    pub(super) ranks: Vec<RankCounts>,
+    /// Columns and element type of the features.
+    pub(super) features: (u64, Dtype),
+    /// Classes, or columns of the labels.
+    pub(super) outputs: u64,
+    /// The share of nodes that each of the masks (training, validation, test) names; none where there is no such mask.
+    pub(super) masks: [Option<f64>; 3],
+    pub(super) edge_types: usize,
+    /// Whether counts are estimates.
+    pub(super) sampled: bool,
+}
+
+impl GraphSizes {
+    /// Reads headers, labels, masks and, of large graphs, a sample of the edges.
+    ///
+    /// # Errors
+    /// If the data that the run names are not there.
+    pub(super) fn read(run: &RunConfig, partitions: &PartitionConfig) -> Result<Self> {
+        // The launcher may have no threads when it forks, and libtorch starts some for large copies.
+        tch::set_num_threads(1);
+        let book = partitions.book();
+        let parts = book.num_parts();
+        let sampled = book.num_edges() > COUNTED;
+        let mut ranks = Vec::with_capacity(parts);
+        let mut features = (0, Dtype::F32);
+        let mut outputs = 0;
+        let (mut masks, mut known) = ([0_u64; 3], [false; 3]);
+        for part in 0..parts {
+            signals::check()?;
+            let partition = Partition::open(partitions, part)?;
+            let found = NodeFeatures::find(
+                &partition,
+                run.keys.features.as_deref(),
+                run.normalize_features,
+            )?;
+            features = (found.width() as u64, found.dtype());
+            outputs = outputs.max(num_outputs(&partition, run)?);
+            for (i, mask) in mask_counts(&partition, &run.keys)?.into_iter().enumerate() {
+                known[i] |= mask.is_some();
+                masks[i] += mask.unwrap_or(0);
+            }
+            let (runs, max) =
+                if sampled { (RUNS, SAMPLED / RUNS / parts as u64) } else { (1, u64::MAX) };
+            let edges = partition.sample_edges(runs, max)?;
+            ranks.push(counts(&partition, &edges, sampled));
+        }
+        let share = |i: usize| known[i].then(|| masks[i] as f64 / book.num_nodes().max(1) as f64);
+        Ok(GraphSizes {
+            ranks,
+            features,
+            outputs,
+            masks: [0, 1, 2].map(share),
+            edge_types: book.etypes().len(),
+            sampled,
+        })
+    }
+
+    pub(super) fn nodes(&self) -> u64 {
+        self.ranks.iter().map(|rank| rank.nodes).sum()
+    }
+
+    pub(super) fn edges(&self) -> u64 {
+        self.ranks.iter().map(RankCounts::edges).sum()
+    }
+
+    /// Rows that ranks have of nodes of others.
+    pub(super) fn halo_rows(&self) -> u64 {
+        let ranks = self.ranks.iter().enumerate();
+        let foreign = |(own, rank): (usize, &RankCounts)| -> u64 {
+            let others = rank.pairs.iter().enumerate().filter(|(source, _)| *source != own);
+            others.map(|(_, pair)| pair.sources).sum()
+        };
+        ranks.map(foreign).sum()
+    }
+}
+
+fn num_outputs(partition: &Partition, run: &RunConfig) -> Result<u64> {
+    let key = run.keys.labels.as_deref();
+    if run.task != Task::Classification {
+        return label_columns(partition, key);
+    }
+    let labels = load_labels(partition, key)?;
+    let highest = tensor::slice::<i64>(&labels).iter().copied().max().unwrap_or(-1);
+    let most = USUAL_CLASSES.max(partition.book().num_nodes() as i64);
+    if highest >= most {
+        let path = partition.node_features().path();
+        let problem = format!("holds {highest}, which is too large for a class");
+        return Err(Error::input(path, key.unwrap_or("label"), problem)
+            .with_hint(format!("classes are numbered from 0; a number must be below {most}")));
+    }
+    Ok((highest + 1).max(0) as u64)
+}
+
+fn mask_counts(partition: &Partition, keys: &DataKeys) -> Result<[Option<u64>; 3]> {
+    let count = |key: &Option<String>, name: &str| -> Result<Option<u64>> {
+        let mask = load_mask(partition, key.as_deref(), name)?;
+        Ok(mask.map(|mask| tensor::bytes(&mask).iter().filter(|b| **b != 0).count() as u64))
+    };
+    Ok([
+        count(&keys.train_mask, "train_mask")?,
+        count(&keys.val_mask, "val_mask")?,
+        count(&keys.test_mask, "test_mask")?,
+    ])
+}
+
+/// Counts the edges, or what they say of all of them.
+fn counts(partition: &Partition, runs: &[EdgeRun], sampled: bool) -> RankCounts {
+    let (book, own) = (partition.book(), partition.part());
+    let nodes = partition.num_inner_nodes();
+    let mut pairs = vec![Pair::default(); book.num_parts()];
+    let whole = runs.iter().map(|run| whole_destinations(&run.edges, sampled));
+    let whole: Vec<&[[u64; 2]]> = whole.collect();
+    count_distinct(book, nodes, &whole, &mut pairs);
+    if !sampled {
+        return RankCounts { nodes, pairs };
+    }
+    let seen: u64 = pairs.iter().map(|pair| pair.edges).sum();
+    let factor = partition.num_inner_edges() as f64 / seen.max(1) as f64;
+    let by_destination = runs.iter().all(|run| run.by_destination);
+    for (source, pair) in pairs.iter_mut().enumerate() {
+        pair.edges = (pair.edges as f64 * factor) as u64;
+        pair.destinations = if by_destination {
+            ((pair.destinations as f64 * factor) as u64).min(nodes)
+        } else {
+            hit(nodes, pair.edges)
+        };
+        let range = book.node_range(source);
+        if source == own {
+            pair.sources = hit(range.end - range.start, pair.edges);
+        }
+    }
+    // How many foreign nodes there are is known; the sample says how they are spread over the ranks.
+    let others = |pairs: &[Pair]| -> u64 {
+        let others = pairs.iter().enumerate().filter(|(source, _)| *source != own);
+        others.map(|(_, pair)| pair.sources).sum()
+    };
+    let factor = partition.num_halo_nodes() as f64 / others(&pairs).max(1) as f64;
+    for (source, pair) in pairs.iter_mut().enumerate().filter(|(source, _)| *source != own) {
+        let range = book.node_range(source);
+        let sources = (pair.sources as f64 * factor) as u64;
+        pair.sources = sources.min(range.end - range.start).min(pair.edges);
+    }
+    RankCounts { nodes, pairs }
+}
+
+/// A run of a sample without its first and last destination, which may have more edges than it holds.
+fn whole_destinations(edges: &[[u64; 2]], sampled: bool) -> &[[u64; 2]] {
+    let (Some([_, first]), Some([_, last])) = (edges.first(), edges.last()) else { return edges };
+    let begin = edges.iter().position(|[_, dst]| dst != first);
+    let end = edges.iter().rposition(|[_, dst]| dst != last);
+    match (sampled, begin, end) {
+        (true, Some(begin), Some(end)) if begin <= end => &edges[begin..=end],
+        _ => edges,
+    }
+}
+
+fn count_distinct(book: &PartitionBook, nodes: u64, runs: &[&[[u64; 2]]], pairs: &mut [Pair]) {
+    let mut sources = Bitmap::new(book.num_nodes());
+    let mut destinations = Bitmap::new(nodes * pairs.len() as u64);
+    for [src, dst] in runs.iter().copied().flatten() {
+        let Some(part) = book.part_of_node(*src) else { continue };
+        let pair = &mut pairs[part];
+        pair.edges += 1;
+        pair.sources += u64::from(sources.insert(*src));
+        pair.destinations += u64::from(destinations.insert(part as u64 * nodes + dst));
+    }
+}
+
+/// How many of `nodes` have one of so many edges that go anywhere.
+fn hit(nodes: u64, edges: u64) -> u64 {
+    let nodes = nodes as f64;
+    (nodes * (1.0 - (-(edges as f64) / nodes.max(1.0)).exp())) as u64
+}

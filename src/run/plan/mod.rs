@@ -1,0 +1,18 @@
+//! What a run will take, before it starts.
+//!
+//! There is no model of costs per layer here. All that a run takes (bytes exchanged, spilled and read, memory, files) is
+//! linear in each rank's nodes, halo rows and edges, at a given model and its widths. So the model is run, by the same code
+//! and in as many processes, on small stand-ins for the graph: two of them, whose ranks and pairs of ranks have the real
+//! ones' proportions. The line through the two measurements, followed to the real size, is the forecast.
+
+mod bound;
+mod check;
+mod counts;
+mod forecast;
+mod graph_sizes;
+mod measure;
+mod report;
+mod stand_in;
+
+pub(super) use check::check;
+pub use report::{DiskPlan, EpochPlan, MemoryPlan, Plan, plan};

@@ -1,0 +1,168 @@
+//! The plan of a run.
+
+use serde::Serialize;
+
+use super::bound::bound;
+use super::forecast::{Forecast, Totals, forecast, keeping};
+use super::graph_sizes::GraphSizes;
+use crate::error::{Error, Result};
+use crate::formats::dgl::config::PartitionConfig;
+use crate::platform::free_space;
+use crate::run::launch::bounds::rate;
+use crate::run::launch::governor::Limits;
+
+use crate::run::config::{MemoryBudget, RunConfig, check, relations};
+
+/// What a run will take. Bytes, and seconds.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Plan {
+    /// Partitions, and processes.
+    pub partitions: usize,
+    /// Of the whole graph.
+    pub nodes: u64,
+    /// Of the whole graph.
+    pub edges: u64,
+    /// Rows that partitions need of nodes of others, over all partitions.
+    pub halo_rows: u64,
+    /// Whether edges were sampled, so that counts of rows are estimates.
+    pub sampled: bool,
+    /// Memory.
+    pub memory: MemoryPlan,
+    /// Disk.
+    pub disk: DiskPlan,
+    /// Reading and writing.
+    pub epoch: EpochPlan,
+}
+
+/// Memory of all processes together.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct MemoryPlan {
+    /// What the run takes at its peak when waiting workers keep nothing.
+    pub least: u64,
+    /// What it may take; none if it is to take as little as possible.
+    pub budget: Option<u64>,
+    /// What waiting workers may keep from the second epoch on, all together.
+    pub kept: u64,
+}
+
+/// Files of the run in `--spill-dir`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct DiskPlan {
+    /// Their size at its peak, in the first epoch.
+    pub peak: u64,
+    /// What is free there, if the system tells.
+    pub free: Option<u64>,
+}
+
+/// An epoch, from the third on.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct EpochPlan {
+    /// Bytes written by all ranks.
+    pub written: u64,
+    /// Bytes read by all ranks.
+    pub read: u64,
+    /// Of these, bytes that are written to and read from the page cache, within the budget.
+    pub cached: u64,
+    /// Bytes written and read if waiting workers keep nothing.
+    pub moved_at_least_memory: u64,
+    /// The least that any schedule would write and read with as much kept.
+    pub bound: u64,
+    /// Bytes written in 100 epochs, if the system writes out all that lies in the page cache.
+    pub written_in_100: u64,
+    /// Computing, and copying from and to the page cache.
+    pub compute_s: f64,
+    /// Waiting for the disk, at its rate, for what is not cached.
+    pub disk_s: f64,
+    /// Workers that are resident at a time.
+    pub resident: usize,
+}
+
+impl EpochPlan {
+    /// Bytes that are written to and read from the disk.
+    pub fn past_the_cache(&self) -> u64 {
+        (self.written + self.read).saturating_sub(self.cached)
+    }
+
+    /// The whole epoch: one of several resident workers computes while another waits for the disk.
+    pub fn seconds(&self) -> f64 {
+        let EpochPlan { compute_s, disk_s, resident, .. } = *self;
+        if resident > 1 { compute_s.max(disk_s) } else { compute_s + disk_s }
+    }
+}
+
+impl Plan {
+    /// Whether the run fits into its budget and onto the disk.
+    pub fn fits(&self) -> bool {
+        let memory = self.memory.budget.is_none_or(|budget| self.memory.least <= budget);
+        memory && self.disk.free.is_none_or(|free| self.disk.peak <= free)
+    }
+}
+
+/// Foretells what a full-batch training run will take. Runs the model on small stand-ins for the graph, in
+/// `config.spill_dir`, which takes a second or some.
+///
+/// # Errors
+/// If the run is one of sampled neighbourhoods, if its data are not there, or its configuration is wrong.
+pub fn plan(config: &RunConfig) -> Result<Plan> {
+    if config.sampling.is_some() {
+        let problem = "the plan is of training on the full graph";
+        return Err(Error::config("--mode sample", problem).with_hint("leave it out"));
+    }
+    check(config)?;
+    let partitions = PartitionConfig::open(&config.part_json)?;
+    if relations::of_run(config, &partitions)?.is_some() {
+        let problem = "a model with a layer per edge type cannot be planned";
+        return Err(Error::config("--part-json", problem)
+            .with_hint("plan is for features of one width on every node type"));
+    }
+    let sizes = GraphSizes::read(config, &partitions)?;
+    let forecast = forecast(config, &sizes)?;
+    let resident = config.resident.unwrap_or(1);
+    let least = forecast.memory.bytes(resident, 1);
+    let budget = match config.memory_budget {
+        MemoryBudget::Min => None,
+        MemoryBudget::Bytes(bytes) => Some(bytes),
+    };
+    let another = forecast.memory.bytes(resident + 1, 1) - least;
+    let limits = Limits { budget: budget.unwrap_or(0), resident: config.resident, all_fits: false };
+    let (resident, share) = limits.room(sizes.ranks.len(), (resident, least), another);
+    let in_epoch = match share {
+        0 => (forecast.totals, forecast.epoch_s),
+        _ => keeping(config, &sizes, share)?,
+    };
+    Ok(compose(config, &sizes, &forecast, (least, budget, resident, share, in_epoch)))
+}
+
+fn compose(
+    config: &RunConfig,
+    sizes: &GraphSizes,
+    forecast: &Forecast,
+    (least, budget, resident, share, in_epoch): (u64, Option<u64>, usize, u64, (Totals, f64)),
+) -> Plan {
+    let kept = share * sizes.ranks.len() as u64;
+    let (Totals { written, read, cached, .. }, compute_s) = in_epoch;
+    let disk = forecast.totals.disk;
+    let around = (1.0 - cached / (written + read).max(1.0)).max(0.0);
+    let disk_s = rate(&config.spill_dir, config.io)
+        .map_or(0.0, |disk| around * (written / disk.write + read / disk.read));
+    Plan {
+        partitions: sizes.ranks.len(),
+        nodes: sizes.nodes(),
+        edges: sizes.edges(),
+        halo_rows: sizes.halo_rows(),
+        sampled: sizes.sampled,
+        memory: MemoryPlan { least, budget, kept },
+        disk: DiskPlan { peak: disk as u64, free: free_space(&config.spill_dir) },
+        epoch: EpochPlan {
+            written: written as u64,
+            read: read as u64,
+            cached: cached as u64,
+            moved_at_least_memory: (forecast.totals.written + forecast.totals.read) as u64,
+            bound: bound(config, sizes, kept as f64) as u64,
+            written_in_100: (written * 100.0) as u64,
+            compute_s,
+            disk_s,
+            resident,
+        },
+    }
+}

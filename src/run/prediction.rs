@@ -1,0 +1,75 @@
+//! A prediction, from a run's folder to a file.
+
+use super::launch::workers::run_workers;
+use crate::error::{Error, Result};
+use crate::event::Event;
+use crate::formats::dgl::config::PartitionConfig;
+use crate::io::{MadeFolders, RowFile};
+use crate::load::check_original_order;
+use crate::nn::{Task, verify_state_dict};
+use crate::run::rank;
+use crate::run::rank::{ArrayFormat, NodeOrder, PredictConfig, Prediction, Surroundings, WEIGHTS};
+
+/// Predicts all nodes of a partitioned graph, with one worker process per partition. `observe` gets every event.
+///
+/// # Errors
+/// If the input or the configuration is wrong, a worker fails, or the run is interrupted. No process is left behind, no
+/// spill file, and no part of the output.
+pub fn predict(config: &PredictConfig, observe: &mut dyn FnMut(&Event)) -> Result<()> {
+    ArrayFormat::of(&config.output)?;
+    if config.prediction == Prediction::Classes && !config.run.task.has_classes() {
+        return Err(Error::config("--output", "the run is a regression, which has no classes")
+            .with_hint("pass --output logits"));
+    }
+    if config.prediction == Prediction::Classes && config.run.link.is_some() {
+        return Err(Error::config("--output", "the run predicts edges; its nodes have no classes")
+            .with_hint("pass --output logits for the rows whose scores tell edges"));
+    }
+    let classifies = config.run.task == Task::Classification && config.run.link.is_none();
+    if config.correct_and_smooth.is_some() && !classifies {
+        return Err(Error::config("--run", "correct and smooth is for one class per node")
+            .with_hint("give it a run that was trained with --task classification"));
+    }
+    if config.correct_and_smooth.is_some() && config.run.relations.is_some() {
+        let problem = "correct and smooth is for models that take the graph for a homogeneous one";
+        return Err(Error::config("--run", problem)
+            .with_hint("use predict: the run's model has a layer per edge type"));
+    }
+    check_weights(config, observe)?;
+    let partitions = PartitionConfig::open(&config.run.part_json)?;
+    for note in partitions.notes() {
+        observe(&Event::Note(note.clone()));
+    }
+    if config.order == NodeOrder::Original {
+        check_original_order(&partitions)?;
+    }
+    let made = MadeFolders::create_for(&config.output, "--out")?;
+    RowFile::remove_partial(&config.output)?;
+    let work = |here: Surroundings<'_>| rank::predict(here, config);
+    let result = run_workers(&config.run, &partitions, None, None, &work, &mut |event, _| {
+        observe(&event);
+        Ok(())
+    });
+    if result.is_err() {
+        RowFile::remove_partial(&config.output)?;
+    } else {
+        made.keep();
+    }
+    result
+}
+
+/// Checks that weights are intact and, if they are those of the run, that they come from its configuration.
+fn check_weights(config: &PredictConfig, observe: &mut dyn FnMut(&Event)) -> Result<()> {
+    let (weights, run) = (&config.weights, &config.run);
+    let verified = verify_state_dict(weights)?;
+    if *weights != run.out.join(WEIGHTS) {
+        return Ok(());
+    }
+    if !(run.check_weights(weights)? && verified) {
+        observe(&Event::Note(format!(
+            "{}: says neither its checksum nor the configuration it comes from; it cannot be verified",
+            weights.display()
+        )));
+    }
+    Ok(())
+}

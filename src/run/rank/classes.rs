@@ -1,0 +1,140 @@
+//! The classes that labels name: how many there are, and which of them no node has.
+
+use tch::{Kind, Tensor};
+
+use super::rank::Surroundings;
+use crate::engine::tensor;
+use crate::error::{Error, Result};
+use crate::nn::Task;
+
+/// Class numbers below this are accepted whatever the number of labels.
+pub(crate) const USUAL_CLASSES: i64 = 1_000_000;
+/// Gaps are looked for only where no class number is larger: a bit per class is sent to all ranks.
+const MOST_BITS: i64 = 1 << 24;
+/// Classes that a note lists.
+const LISTED: usize = 10;
+
+/// The classes of the labels of one rank, or of all.
+pub(super) struct Classes {
+    /// The largest class number, or the last column of rows of labels; -1 without labels.
+    pub(super) highest: i64,
+    /// Nodes that have a class.
+    labelled: i64,
+    /// The first of the rank's nodes that has the largest class number.
+    row: i64,
+    /// A bit for each class, set if a node has it.
+    present: Vec<u64>,
+}
+
+impl Classes {
+    /// Looks through the labels of a rank's nodes.
+    pub(super) fn new(task: Task, labels: &Tensor) -> Result<Self> {
+        let mut classes = Classes { highest: -1, labelled: 0, row: 0, present: Vec::new() };
+        match task {
+            Task::Classification => {
+                let labels = tensor::slice::<i64>(labels);
+                for (label, row) in labels.iter().zip(0..).filter(|(label, _)| **label >= 0) {
+                    classes.labelled += 1;
+                    if *label > classes.highest {
+                        (classes.highest, classes.row) = (*label, row);
+                    }
+                }
+                if classes.highest < MOST_BITS {
+                    labels.iter().filter(|label| **label >= 0).for_each(|l| classes.set(*l));
+                }
+            }
+            Task::Multilabel => {
+                classes.highest = labels.size()[1] - 1;
+                let given = labels.f_gt(0)?.f_any_dim(0, false)?.f_to_kind(Kind::Uint8)?;
+                let given: Vec<u8> = given.try_into()?;
+                given.iter().zip(0..).filter(|(g, _)| **g == 1).for_each(|(_, c)| classes.set(c));
+            }
+            Task::Regression => classes.highest = labels.size()[1] - 1,
+        }
+        Ok(classes)
+    }
+
+    fn set(&mut self, class: i64) {
+        let word = (class / 64) as usize;
+        if self.present.len() <= word {
+            self.present.resize(word + 1, 0);
+        }
+        self.present[word] |= 1 << (class % 64);
+    }
+
+    /// What other ranks have to know.
+    pub(super) fn numbers(&self) -> Vec<i64> {
+        let mut numbers = vec![self.highest, self.labelled, self.row];
+        numbers.extend(self.present.iter().map(|word| *word as i64));
+        numbers
+    }
+
+    /// The classes of all ranks, of which each has sent its [`numbers`](Self::numbers). `first_row` gives the number among a
+    /// rank's inner nodes of its first node that may have a label.
+    ///
+    /// # Errors
+    /// If a label is too large to be the number of a class. All ranks give the same error.
+    pub(super) fn of_all(
+        task: Task,
+        ranks: &[&[i64]],
+        here: Surroundings<'_>,
+        key: &str,
+        first_row: impl Fn(usize) -> i64,
+    ) -> Result<Self> {
+        let mut all = Classes { highest: -1, labelled: 0, row: 0, present: Vec::new() };
+        let mut owner = 0;
+        for (rank, numbers) in ranks.iter().enumerate() {
+            let [highest, labelled, row, present @ ..] = numbers else {
+                return Err(Error::Internal("a rank sends no classes".to_owned()));
+            };
+            if *highest > all.highest {
+                (all.highest, all.row, owner) = (*highest, *row, rank);
+            }
+            all.labelled += labelled;
+            all.present.resize(all.present.len().max(present.len()), 0);
+            all.present
+                .iter_mut()
+                .zip(present.iter())
+                .for_each(|(word, other)| *word |= *other as u64);
+        }
+        let most = USUAL_CLASSES.max(all.labelled);
+        // The few nodes of a stand-in have as many classes as the real graph.
+        if task != Task::Classification || all.highest < most || here.stand_in.is_some() {
+            return Ok(all);
+        }
+        let book = here.partitions.book();
+        let node = book.node_range(owner).start + (first_row(owner) + all.row) as u64;
+        let ntype = book.node_type(node).unwrap_or(0);
+        let row = node - book.node_type_range(owner, ntype).start;
+        let problem = format!("row {row} holds {}, which is too large for a class", all.highest);
+        let hint = format!(
+            "classes are numbered from 0, and the model has an output for each; with {} labelled \
+             nodes a number must be below {most}. Numbers to be predicted call for --task regression",
+            all.labelled
+        );
+        Err(Error::input(&here.partitions.parts()[owner].node_feats, key, problem).with_hint(hint))
+    }
+
+    /// A remark on classes that no node has, if there are such.
+    pub(super) fn gaps(&self, task: Task) -> Option<String> {
+        if !task.has_classes() || self.highest >= MOST_BITS {
+            return None;
+        }
+        let is_missing = |class: &i64| {
+            let word = self.present.get((class / 64) as usize).copied().unwrap_or(0);
+            word >> (class % 64) & 1 == 0
+        };
+        let missing: Vec<i64> = (0..=self.highest).filter(is_missing).collect();
+        if missing.is_empty() {
+            return None;
+        }
+        let listed: Vec<String> = missing.iter().take(LISTED).map(ToString::to_string).collect();
+        let more = if missing.len() > LISTED { ", ..." } else { "" };
+        Some(format!(
+            "{} of {} classes have no labelled node: {}{more}",
+            missing.len(),
+            self.highest + 1,
+            listed.join(", ")
+        ))
+    }
+}

@@ -1,0 +1,210 @@
+//! A rank's part of a heterogeneous graph whose edge types have layers of their own.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use tch::Kind;
+
+use super::labels::Labelled;
+use super::rank::{KIND, RankSetup};
+use crate::engine::spill::PointerTensor;
+use crate::engine::tape::{Graph, HeteroGraphShardManager, ParameterBuilder, ParameterSet};
+use crate::engine::tensor;
+use crate::error::{Error, Result};
+use crate::load::{NodeFeatures, Shards, load_relations};
+use crate::nn::{
+    HeteroConfig, HeteroStack, LearnedRows, NodeEmbedding, load_state_dict, state_dict_text,
+};
+use crate::run::config::run_config::{Relations, RunConfig};
+use crate::sampling::stores::SparseAdam;
+use crate::train::{NodeInput, stored_rows};
+
+/// The text in a file of weights that says of which partitions its learned rows are.
+const LEARNED_ROWS: &str = "learned_rows";
+
+/// The graph with the features of its node types.
+pub(super) struct HeteroGraph {
+    /// The graph.
+    pub(super) graph: HeteroGraphShardManager,
+    /// By node type; `None` for types without.
+    features: Vec<Option<PointerTensor>>,
+    /// The node type that is predicted.
+    pub(super) target: usize,
+    /// The model.
+    config: HeteroConfig,
+}
+
+impl HeteroGraph {
+    /// Reads the partition and joins the graph: a collective per edge type, and one.
+    pub(super) fn new(setup: &RankSetup, run: &RunConfig, relations: &Relations) -> Result<Self> {
+        let RankSetup { manager, group, partition } = setup;
+        let key = run.keys.features.as_deref();
+        let features = NodeFeatures::by_type(partition, key, run.normalize_features)?;
+        let widths = features.iter().map(|f| f.as_ref().map_or(-1, NodeFeatures::width));
+        let widths: Vec<i64> = widths.collect();
+        let features = features
+            .into_iter()
+            .map(|f| Some(setup.track_features(f?.leaving_cache(run.sampling.is_none()))))
+            .collect();
+        let shards = load_relations(partition, run.keys.edge_weight.as_deref())?;
+        let shards =
+            shards.into_iter().map(|Shards { shards, sources }| (shards, sources)).collect();
+        let graph = HeteroGraphShardManager::new(manager, group, partition.book(), shards)?;
+        setup.check_widths(&widths)?;
+        let name = relations.target.as_deref().unwrap_or_default();
+        let target = partition.book().ntype_id(name).ok_or_else(|| {
+            Error::config("target", format!("the graph has no node type {name:?}"))
+                .with_hint("give a graph with the node types of the one the model was trained on")
+        })?;
+        let model = &run.model;
+        let config = HeteroConfig {
+            kind: model.kind,
+            layers: model.layers,
+            hidden: model.hidden,
+            dropout: model.dropout,
+            merge: relations.merge,
+        };
+        Ok(HeteroGraph { graph, features, target, config })
+    }
+
+    /// Makes the model.
+    pub(super) fn model(
+        &self,
+        parameters: &mut ParameterBuilder,
+        out_feats: i64,
+    ) -> Result<HeteroStack> {
+        let widths = self.features.iter().map(|f| f.as_ref().map(|features| features.size()[1]));
+        let widths: Vec<_> = widths.collect();
+        let target = (self.target, out_feats);
+        HeteroStack::new(parameters, &self.graph, &self.config, &widths, target)
+    }
+
+    /// The number of outputs in a file of weights.
+    pub(super) fn stored_out_feats(&self, path: &Path) -> Result<i64> {
+        self.config.stored_out_feats(path, &self.graph, self.target)
+    }
+
+    /// What the model knows of each node type: features, or rows to be learned, which `seed` gives their start.
+    pub(super) fn inputs(&self, setup: &RankSetup, seed: u64) -> Result<Vec<NodeInput>> {
+        let RankSetup { manager, partition, .. } = setup;
+        let (book, part) = (partition.book(), partition.part());
+        self.inputs_with(|ntype| {
+            let nodes = (book.ntypes()[ntype].as_str(), book.type_nodes(part, ntype));
+            let layout = (self.config.width(), KIND);
+            let rows = NodeEmbedding::new(manager, nodes, layout, seed_of(seed, ntype))?;
+            Ok(NodeInput::Learned(rows))
+        })
+    }
+
+    /// As [`inputs`](Self::inputs), with learned rows that stay on disk, in `folder`, and what updates them. Two collectives.
+    pub(super) fn stored_inputs(
+        &self,
+        setup: &RankSetup,
+        folder: &Path,
+        seed: u64,
+    ) -> Result<(Vec<NodeInput>, SparseAdam)> {
+        let learned = (0..self.features.len()).filter(|ntype| self.features[*ntype].is_none());
+        let learned: Vec<_> = learned.map(|ntype| (ntype, seed_of(seed, ntype))).collect();
+        let ranks = (&setup.manager, &*setup.group);
+        let layout = (folder, self.config.width() as usize);
+        let (rows, optimizer) = stored_rows(ranks, setup.partition.book(), &learned, layout)?;
+        let mut rows = rows.into_iter();
+        let inputs = self.inputs_with(|_| {
+            let missing = || Error::Internal("a node type has no rows".to_owned());
+            rows.next().map(NodeInput::Stored).ok_or_else(missing)
+        })?;
+        Ok((inputs, optimizer))
+    }
+
+    fn inputs_with(
+        &self,
+        mut learned: impl FnMut(usize) -> Result<NodeInput>,
+    ) -> Result<Vec<NodeInput>> {
+        let inputs = self.features.iter().enumerate().map(|(ntype, features)| match features {
+            Some(features) => Ok(NodeInput::Features(features.clone())),
+            None => learned(ntype),
+        });
+        inputs.collect()
+    }
+
+    /// The node types that have features.
+    pub(super) fn types_with_features(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..self.features.len()).filter(|ntype| self.features[*ntype].is_some())
+    }
+
+    /// How many edges, of all types, go out from each own node of the partition.
+    pub(super) fn out_degrees(&self, setup: &RankSetup) -> Result<Vec<u32>> {
+        let (book, part) = (setup.partition.book(), setup.partition.part());
+        let first = book.node_range(part).start;
+        let mut all = vec![0; setup.partition.num_inner_nodes() as usize];
+        for relation in self.graph.relations() {
+            let begin = (book.node_type_range(part, relation.src_type).start - first) as usize;
+            let degrees = relation.graph.out_degrees().pin()?;
+            let degrees = tensor::slice::<i64>(&degrees);
+            all[begin..].iter_mut().zip(degrees).for_each(|(sum, degree)| *sum += *degree as u32);
+        }
+        Ok(all)
+    }
+
+    /// Takes over a file of weights, this rank's learned rows included.
+    ///
+    /// # Errors
+    /// If it is one of another model, or its rows are in the order of other partitions.
+    pub(super) fn load(
+        &self,
+        setup: &RankSetup,
+        path: &Path,
+        parameters: &ParameterSet,
+        learned: &[&dyn LearnedRows],
+    ) -> Result<()> {
+        load_state_dict(path, parameters, learned)?;
+        let (own, theirs) = (self.order_of_rows(setup), state_dict_text(path, LEARNED_ROWS)?);
+        // Files from elsewhere do not say.
+        if theirs.is_empty() || own == theirs {
+            return Ok(());
+        }
+        let problem = format!(
+            "has learned rows in the order of other partitions: they have {theirs} nodes, here are {own}"
+        );
+        Err(Error::input(path, "", problem)
+            .with_hint("use the partition directory that the model was trained on"))
+    }
+
+    /// What is kept with learned rows, and tells of which partitions they are; empty without such rows.
+    pub(super) fn texts(&self, setup: &RankSetup) -> BTreeMap<String, String> {
+        let order = self.order_of_rows(setup);
+        if order.is_empty() { BTreeMap::new() } else { [(LEARNED_ROWS.to_owned(), order)].into() }
+    }
+
+    /// How many nodes with learned rows each partition has, by type.
+    fn order_of_rows(&self, setup: &RankSetup) -> String {
+        let book = setup.partition.book();
+        let learned = self.features.iter().enumerate().filter(|(_, features)| features.is_none());
+        let types = learned.map(|(ntype, _)| {
+            let counts = (0..book.num_parts()).map(|p| book.type_nodes(p, ntype).own.to_string());
+            format!("{} {}", book.ntypes()[ntype], counts.collect::<Vec<_>>().join("+"))
+        });
+        types.collect::<Vec<_>>().join(", ")
+    }
+
+    /// The nodes that have labels.
+    pub(super) fn labelled(&self, setup: &RankSetup) -> Result<Labelled> {
+        let (book, part) = (setup.partition.book(), setup.partition.part());
+        let nodes = book.type_nodes(part, self.target);
+        let ids = book.node_type_range(part, self.target);
+        let mut in_edges = tensor::zeros(&[nodes.own as i64], Kind::Int64)?;
+        for relation in self.graph.relations().iter().filter(|r| r.dst_type == self.target) {
+            in_edges = in_edges.f_add(&*relation.graph.in_degrees().pin()?)?;
+        }
+        Ok(Labelled {
+            first_row: (ids.start - book.node_range(part).start) as i64,
+            nodes,
+            without_in_edges: in_edges.f_eq(0)?.f_sum(Kind::Int64)?.f_int64_value(&[])?,
+        })
+    }
+}
+
+/// Two types' rows do not start alike.
+fn seed_of(seed: u64, ntype: usize) -> u64 {
+    seed ^ (ntype as u64 + 1) << 32
+}

@@ -1,0 +1,249 @@
+//! A rank's part of a prediction.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use tch::{Kind, Tensor};
+
+use super::hetero_graph::HeteroGraph;
+use super::labels::Labelled;
+use super::rank::{KIND, RankSetup, Surroundings};
+use super::train::WEIGHTS;
+use super::whole_graph::WholeGraph;
+use crate::engine::comm::barrier;
+use crate::engine::tape::{Graph, ParameterBuilder, Tape};
+use crate::engine::tensor;
+use crate::engine::turns::Phase;
+use crate::error::{Error, Result};
+use crate::io::{ArraySpec, Dtype, RowFile, npy_header, safetensors_header};
+use crate::load::{load_labels, load_mask, original_places};
+use crate::nn::{CorrectAndSmooth, KnownLabels, Task, load_state_dict, stored_out_feats};
+use crate::run::config::run_config::{Relations, RunConfig};
+use crate::train::{Forward, HeteroModel};
+
+/// What is written of each node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
+pub enum Prediction {
+    /// The class with the largest logit, `int64 [num_nodes]`; of several classes per node, 1 where the logit is above 0
+    /// and 0 elsewhere, `uint8 [num_nodes, classes]`.
+    #[default]
+    Classes,
+    /// The last layer's output, `float32 [num_nodes, outputs]`.
+    Logits,
+}
+
+/// The order of a prediction's rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
+pub enum NodeOrder {
+    /// The ids that nodes have in the partitions
+    #[default]
+    Partition,
+    /// The ids that nodes had before the graph was partitioned
+    Original,
+}
+
+impl Prediction {
+    /// What a model of this task is usually asked for.
+    pub fn usual(task: Task) -> Self {
+        if task.has_classes() { Prediction::Classes } else { Prediction::Logits }
+    }
+
+    /// Name, type and shape of the array.
+    fn layout(self, task: Task, nodes: u64, outputs: u64) -> (&'static str, Dtype, Vec<u64>) {
+        match (self, task) {
+            (Prediction::Logits, _) => ("logits", Dtype::F32, vec![nodes, outputs]),
+            (Prediction::Classes, Task::Multilabel) => ("classes", Dtype::U8, vec![nodes, outputs]),
+            (Prediction::Classes, _) => ("classes", Dtype::I64, vec![nodes]),
+        }
+    }
+
+    fn rows(self, task: Task, logits: &Tensor) -> Result<Tensor> {
+        Ok(match (self, task) {
+            (Prediction::Logits, _) => logits.f_to_kind(Kind::Float)?.f_contiguous()?,
+            (Prediction::Classes, Task::Multilabel) => logits.f_gt(0)?.f_to_kind(Kind::Uint8)?,
+            (Prediction::Classes, _) => logits.f_argmax(1, false)?,
+        })
+    }
+}
+
+/// A prediction for all nodes of a partitioned graph.
+#[derive(Debug, Clone)]
+pub struct PredictConfig {
+    /// The run that trained the model: its model, keys and folders are used.
+    pub run: RunConfig,
+    /// The trained weights.
+    pub weights: PathBuf,
+    /// What is written.
+    pub prediction: Prediction,
+    /// In what order.
+    pub order: NodeOrder,
+    /// What is done to the predictions of a classification, with the labels of the training nodes. Instead of logits
+    /// there are scores from 0 to 1 then.
+    pub correct_and_smooth: Option<CorrectAndSmooth>,
+    /// Where, as `.npy` or `.safetensors`.
+    pub output: PathBuf,
+}
+
+impl PredictConfig {
+    /// The classes that a run's weights give, in the partitions' order.
+    pub fn new(run: RunConfig, output: impl Into<PathBuf>) -> Self {
+        PredictConfig {
+            weights: run.out.join(WEIGHTS),
+            prediction: Prediction::default(),
+            order: NodeOrder::default(),
+            correct_and_smooth: None,
+            output: output.into(),
+            run,
+        }
+    }
+}
+
+/// Predicts.
+pub fn predict(here: Surroundings<'_>, config: &PredictConfig) -> Result<()> {
+    let setup = RankSetup::new(here, &config.run)?;
+    match &config.run.relations {
+        Some(relations) => predict_relations(&setup, config, relations)?,
+        None => predict_whole(&setup, config)?,
+    }
+    setup.end()
+}
+
+/// Predicts all nodes, of all types.
+fn predict_whole(setup: &RankSetup, config: &PredictConfig) -> Result<()> {
+    let run = &config.run;
+    let whole = WholeGraph::new(setup, run)?;
+    let outputs = stored_out_feats(&config.weights, &run.model)?;
+    let mut builder = ParameterBuilder::new(run.seed);
+    let model = run.model.build(&mut builder, whole.sizes(outputs))?;
+    if let Some(link) = &run.link {
+        // The weights are the model's and the score's.
+        link.score(&mut builder, outputs);
+    }
+    let parameters = Rc::new(builder.finish(&setup.manager, KIND)?);
+    load_state_dict(&config.weights, &parameters, &[])?;
+    let nodes = Labelled::all(setup, &whole.graph)?;
+    let file = open(config, nodes.nodes.total, outputs)?;
+    {
+        let graphs = vec![&whole.graph as &dyn Graph; run.model.num_graphs()];
+        let features = whole.model_input(setup, &*model, &parameters, &whole.graph)?;
+        let mut tape = Tape::evaluation(&setup.manager, &parameters);
+        let features = tape.input(&features);
+        let mut logits = model.forward(&mut tape, &graphs, features)?;
+        if let Some(correct_and_smooth) = config.correct_and_smooth {
+            let known = known_labels(setup, run, outputs)?;
+            logits = correct_and_smooth.forward(&mut tape, &whole.graph, logits, &known)?;
+        }
+        write(setup, config, &file, (&nodes, 0), &*logits.pin()?)?;
+    }
+    finish(setup, file, nodes.nodes.total)
+}
+
+/// Predicts the nodes of the type that the model learned of.
+fn predict_relations(
+    setup: &RankSetup,
+    config: &PredictConfig,
+    relations: &Relations,
+) -> Result<()> {
+    let run = &config.run;
+    let hetero = HeteroGraph::new(setup, run, relations)?;
+    let outputs = hetero.stored_out_feats(&config.weights)?;
+    let mut builder = ParameterBuilder::new(run.seed);
+    let model = hetero.model(&mut builder, outputs)?;
+    let parameters = Rc::new(builder.finish(&setup.manager, KIND)?);
+    let inputs = hetero.inputs(setup, run.seed)?;
+    let forward = HeteroModel { model: &model, graph: &hetero.graph, inputs: &inputs };
+    hetero.load(setup, &config.weights, &parameters, &forward.all_rows())?;
+    let nodes = hetero.labelled(setup)?;
+    let file = open(config, nodes.nodes.total, outputs)?;
+    {
+        let mut tape = Tape::evaluation(&setup.manager, &parameters);
+        let (logits, _) = forward.forward(&mut tape)?;
+        let book = setup.partition.book();
+        let before = (0..hetero.target).map(|ntype| book.num_nodes_of_type(ntype)).sum();
+        write(setup, config, &file, (&nodes, before), &*logits.pin()?)?;
+    }
+    finish(setup, file, nodes.nodes.total)
+}
+
+/// Writes the rows of some nodes, of whose types in the original order so many nodes come before.
+fn write(
+    setup: &RankSetup,
+    config: &PredictConfig,
+    file: &RowFile,
+    (labelled, before): (&Labelled, u64),
+    logits: &Tensor,
+) -> Result<()> {
+    let rows = config.prediction.rows(config.run.task, logits)?;
+    if config.order == NodeOrder::Partition {
+        return file.write_rows(labelled.nodes.first, tensor::bytes(&rows));
+    }
+    let places = original_places(&setup.partition)?;
+    let places = &places[labelled.first_row as usize..][..labelled.nodes.own];
+    let places: Vec<u64> = places.iter().map(|place| place - before).collect();
+    file.write_rows_at(&places, tensor::bytes(&rows))
+}
+
+/// Gives the file its name once all ranks have written.
+fn finish(setup: &RankSetup, file: RowFile, num_nodes: u64) -> Result<()> {
+    setup.manager.set_phase(Phase::Finishing);
+    barrier(&*setup.group, &*setup.manager)?;
+    if setup.group.rank() == 0 { file.finish(num_nodes, &[]) } else { Ok(()) }
+}
+
+/// The classes of the run's training nodes.
+fn known_labels(setup: &RankSetup, run: &RunConfig, classes: i64) -> Result<KnownLabels> {
+    let (partition, key) = (&setup.partition, run.keys.labels.as_deref());
+    let labels = load_labels(partition, key)?;
+    let mask = load_mask(partition, run.keys.train_mask.as_deref(), "train_mask")?;
+    let mask = mask.map_or_else(|| tensor::zeros(&labels.size(), Kind::Bool), Ok)?;
+    let wrong = labels.f_lt(0)?.f_logical_or(&labels.f_ge(classes)?)?.f_logical_and(&mask)?;
+    let wrong = wrong.f_sum(Kind::Int64)?.f_int64_value(&[])?;
+    if wrong > 0 {
+        let problem = format!("{wrong} training nodes have none of the model's {classes} classes");
+        let path = partition.node_features().path();
+        return Err(Error::input(path, key.unwrap_or("label"), problem)
+            .with_hint("use the graph, and the labels, that the model was trained on"));
+    }
+    let manager = &setup.manager;
+    Ok(KnownLabels { labels: manager.track("labels", labels), mask: manager.track("mask", mask) })
+}
+
+/// The output file as all ranks open it.
+fn open(config: &PredictConfig, num_nodes: u64, outputs: i64) -> Result<RowFile> {
+    let (name, dtype, shape) = config.prediction.layout(config.run.task, num_nodes, outputs as u64);
+    let row_bytes = shape[1..].iter().product::<u64>() as usize * dtype.size();
+    let header = match ArrayFormat::of(&config.output)? {
+        ArrayFormat::Npy => npy_header(dtype, &shape)?,
+        ArrayFormat::Safetensors => {
+            let scores = config.correct_and_smooth.is_some() && name == "logits";
+            let name = if scores { "scores" } else { name };
+            safetensors_header(&[ArraySpec { name, dtype, shape: &shape }], &BTreeMap::new())?
+        }
+    };
+    RowFile::open(&config.output, header, row_bytes)
+}
+
+/// The formats predictions are written in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ArrayFormat {
+    /// NumPy's.
+    Npy,
+    /// A safetensors file with one tensor.
+    Safetensors,
+}
+
+impl ArrayFormat {
+    /// The format that a file's name calls for.
+    ///
+    /// # Errors
+    /// If it calls for none.
+    pub fn of(path: &Path) -> Result<Self> {
+        match path.extension().and_then(|extension| extension.to_str()) {
+            Some("npy") => Ok(ArrayFormat::Npy),
+            Some("safetensors") => Ok(ArrayFormat::Safetensors),
+            _ => Err(Error::input(path, "", "is of no format that predictions are written in")
+                .with_hint("name it .npy or .safetensors")),
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! What every rank sets up before it works: its turn, its partition, its graph.
+
+use std::path::Path;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use tch::{Kind, Tensor};
+
+use super::usage::metered;
+use crate::engine::comm::{FileGroup, ProcessGroup, all_gather, sync_params};
+use crate::engine::spill::{PartitionDataManager, PointerTensor, SpillStore};
+use crate::engine::tape::ParameterSet;
+use crate::engine::tensor;
+use crate::engine::turns::{Control, TurnLock};
+use crate::error::{Error, Result};
+use crate::event::{Event, EventSender};
+use crate::formats::dgl::Partition;
+use crate::formats::dgl::config::PartitionConfig;
+use crate::io::{DiskStorage, IoCounters, IoMode, Reserve, ReservedStorage, Storage};
+use crate::load::NodeFeatures;
+use crate::platform::{prepare_allocator, prepare_allocator_for_batches};
+use crate::run::config::run_config::RunConfig;
+
+/// The element type models are computed in.
+pub(super) const KIND: Kind = Kind::Float;
+
+/// What the launcher gives a worker.
+#[derive(Clone, Copy)]
+pub struct Surroundings<'a> {
+    /// The rank.
+    pub rank: usize,
+    /// The control block of the run.
+    pub control: &'a Arc<Control>,
+    /// The run's folder.
+    pub folder: &'a Path,
+    /// Where events go.
+    pub events: &'a EventSender,
+    /// The partition directory.
+    pub partitions: &'a PartitionConfig,
+    /// Threads to compute with.
+    pub threads: usize,
+    /// How files that the page cache has no room for are written and read.
+    pub io: IoMode,
+    /// How large the graph is beside the one it stands for, if it stands for another one.
+    pub stand_in: Option<f64>,
+    /// The file that takes the disk space reserved for the run, if some is.
+    pub reserve: Option<&'a Path>,
+}
+
+/// A rank with its partition opened, in its first turn.
+pub struct RankSetup {
+    /// Its data.
+    pub manager: Rc<PartitionDataManager>,
+    /// The other ranks.
+    pub group: Rc<dyn ProcessGroup>,
+    /// Its partition's files.
+    pub partition: Partition,
+}
+
+impl RankSetup {
+    /// Takes the first turn and opens the partition.
+    pub fn new(here: Surroundings<'_>, run: &RunConfig) -> Result<Self> {
+        match run.sampling {
+            Some(_) => prepare_allocator_for_batches(),
+            None => prepare_allocator(here.stand_in.unwrap_or(1.0)),
+        }
+        set_threads(here.threads, run.sampling.is_none())?;
+        let Surroundings { rank, control, folder, .. } = here;
+        let counters = IoCounters::default();
+        let disk = Arc::new(match (here.stand_in, control.parked_share()) {
+            // Requests past the page cache have buffers of one size; where some files of a stand-in fill them and others do
+            // not, they would pass for something that grows with the graph.
+            (Some(_), 0) => DiskStorage::default(),
+            _ => DiskStorage::with_share(here.io),
+        });
+        let storage: Arc<dyn Storage> = match (here.stand_in, here.reserve) {
+            (Some(_), _) => metered(disk, here)?,
+            (None, Some(path)) => {
+                let reserve = Reserve::open(path, control.world_size());
+                let reserve = reserve.map_err(|e| Error::io("open", path, e))?;
+                Arc::new(ReservedStorage::new(disk, reserve))
+            }
+            (None, None) => disk,
+        };
+        let spill = folder.join(format!("rank-{rank}"));
+        std::fs::create_dir(&spill).map_err(|e| Error::io("create", &spill, e))?;
+        let store = SpillStore::new(&spill, storage.clone(), counters.clone());
+        let lock = TurnLock::new(control.clone(), rank);
+        let manager = PartitionDataManager::new(lock, store);
+        if let Some(scale) = here.stand_in {
+            manager.stand_in(scale);
+        }
+        manager.spill_dtype.set(run.spill_dtype);
+        manager.compute_dtype.set(run.compute_dtype);
+        let group: Rc<dyn ProcessGroup> =
+            Rc::new(FileGroup::new(control.clone(), rank, folder, storage, counters));
+
+        manager.callback_func()?;
+        let partition = Partition::open(here.partitions, rank)?;
+        for note in partition.notes() {
+            here.events.send(Event::Note(format!("partition {rank}: {note}")))?;
+        }
+        Ok(RankSetup { manager, group, partition })
+    }
+
+    /// Takes features into care, which are read from the partition whenever they are needed.
+    pub(super) fn track_features(&self, features: NodeFeatures) -> PointerTensor {
+        let counters = self.manager.store().counters().clone();
+        let size = features.size();
+        let read = Rc::new(move || features.read(KIND, &counters));
+        self.manager.track_recipe("features", (&size, KIND), None, read)
+    }
+
+    /// Gives every rank one row of numbers from each rank; one collective.
+    pub(super) fn gather(&self, numbers: &[i64]) -> Result<Vec<Vec<i64>>> {
+        let mine = Tensor::f_from_slice(numbers)?;
+        let all = all_gather(&*self.group, mine, &*self.manager)?;
+        all.into_iter().map(|row| Ok(Vec::try_from(row)?)).collect()
+    }
+
+    /// Gives every rank the start values of rank 0; one collective.
+    pub(super) fn sync(&self, parameters: &ParameterSet) -> Result<()> {
+        let flat = tensor::copy(&*parameters.flat().pin()?)?;
+        let mut synced = sync_params(&*self.group, vec![flat], &*self.manager)?;
+        parameters.set_flat(synced.remove(0))
+    }
+
+    /// All ranks must have features of one width, by node type (-1: none); one collective.
+    pub(super) fn check_widths(&self, widths: &[i64]) -> Result<()> {
+        for (part, theirs) in self.gather(widths)?.into_iter().enumerate() {
+            if let Some((own, other)) = widths.iter().zip(theirs).find(|(own, other)| *own != other)
+            {
+                let path = self.partition.node_features().path();
+                let problem = format!(
+                    "the features have {own} columns, those of partition {part} have {other}"
+                );
+                return Err(Error::input(path, "", problem)
+                    .with_hint("partition the graph again: all parts must come from one run"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends the rank's work: its turn and its files.
+    pub(super) fn end(self) -> Result<()> {
+        self.manager.remove_files()?;
+        self.manager.lock().finish();
+        Ok(())
+    }
+}
+
+/// Sets a cell that nobody has set before.
+pub(super) fn keep<T>(set: std::result::Result<(), T>) -> Result<()> {
+    set.map_err(|_| Error::Internal("a rank is set up twice".to_owned()))
+}
+
+/// All parallel work is done by one pool of ours. libtorch gets one thread per call: its own would spin for milliseconds
+/// after each operation, in every parked worker.
+///
+/// With `this_too` this thread is one of the pool, and others may not use it: what takes microseconds is done here, without
+/// waking anybody.
+fn set_threads(threads: usize, this_too: bool) -> Result<()> {
+    tch::set_num_threads(1);
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
+    let pool = if this_too { pool.use_current_thread() } else { pool };
+    pool.build_global().map_err(|error| {
+        let source = std::error::Error::source(&error).and_then(|e| e.downcast_ref());
+        source.map_or_else(
+            || Error::Internal(format!("the thread pool cannot start: {error}")),
+            |source: &std::io::Error| Error::no_process("a thread", source),
+        )
+    })
+}

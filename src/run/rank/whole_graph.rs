@@ -1,0 +1,68 @@
+//! A rank's part of a graph of one node type, or of a heterogeneous graph that is taken for such.
+
+use std::rc::Rc;
+
+use super::rank::{RankSetup, keep};
+use crate::engine::spill::PointerTensor;
+use crate::engine::tape::{Graph, GraphShardManager, ParameterSet, Tape};
+use crate::error::Result;
+use crate::load::{EdgeData, NodeFeatures, Shards};
+use crate::nn::{Model, Sizes};
+use crate::run::config::run_config::RunConfig;
+
+/// The graph with its features.
+pub(super) struct WholeGraph {
+    /// The graph.
+    pub(super) graph: GraphShardManager,
+    /// Input features, `[num_inner_nodes, in_feats]`.
+    pub(super) features: PointerTensor,
+    in_feats: i64,
+    num_rels: usize,
+}
+
+impl WholeGraph {
+    /// Reads the partition and joins the graph: two collectives.
+    pub(super) fn new(setup: &RankSetup, run: &RunConfig) -> Result<Self> {
+        let RankSetup { manager, group, partition } = setup;
+        let key = run.keys.features.as_deref();
+        let features = NodeFeatures::find(partition, key, run.normalize_features)?
+            // Samplers read single rows between two readings of all of them.
+            .leaving_cache(run.sampling.is_none());
+        let in_feats = features.width();
+        let features = setup.track_features(features);
+        keep(manager.features.set(features.clone()))?;
+        let columns = EdgeData {
+            weight: run.keys.edge_weight.as_deref(),
+            types: run.model.kind.uses_edge_types(),
+            feature_rows: false,
+        };
+        let Shards { shards, sources } = Shards::load(partition, columns)?;
+        let shards = shards.into_iter().map(|shard| manager.track_shard("shard", shard)).collect();
+        keep(manager.partition_data.set(shards))?;
+        let first_node = partition.book().node_range(partition.part()).start;
+        let mut graph = GraphShardManager::new(manager, group, first_node, sources)?;
+        if run.model.kind.normalises_edge_weights() {
+            graph.normalise_edge_weights()?;
+        }
+        setup.check_widths(&[in_feats])?;
+        Ok(WholeGraph { graph, features, in_feats, num_rels: partition.book().etypes().len() })
+    }
+
+    /// What the data say of a model with so many outputs.
+    pub(super) fn sizes(&self, out_feats: i64) -> Sizes {
+        Sizes { in_feats: self.in_feats, out_feats, num_rels: self.num_rels }
+    }
+
+    /// What a model takes as its input: the features, or what it makes of them once and for all.
+    pub(super) fn model_input(
+        &self,
+        setup: &RankSetup,
+        model: &dyn Model,
+        parameters: &Rc<ParameterSet>,
+        graph: &dyn Graph,
+    ) -> Result<PointerTensor> {
+        let mut tape = Tape::evaluation(&setup.manager, parameters);
+        let features = tape.input(&self.features);
+        Ok(model.precompute(&mut tape, graph, features)?.value())
+    }
+}

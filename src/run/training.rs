@@ -1,0 +1,202 @@
+//! A training run, from a configuration to a folder of results.
+
+use std::io::Write;
+use std::path::Path;
+
+use super::config::{check, relations};
+use super::launch::last_checkpoint::{LastCheckpoint, keep_checkpoint};
+use super::launch::results_folder::{CONFIG, METRICS, ResultsFolder};
+use super::launch::workers::run_workers;
+use super::plan;
+use crate::error::{Error, Result};
+use crate::event::{Event, MetricsFile};
+use crate::formats::dgl::config::PartitionConfig;
+use crate::io::{AtomicFile, MadeFolders, RowFile};
+use crate::run::config::RunConfig;
+use crate::run::rank::Surroundings;
+
+/// Trains a model with one worker process per partition. `observe` gets every event.
+///
+/// Writes `config.toml`, `metrics.jsonl`, `model.safetensors` and, if asked for, `checkpoint.safetensors` and
+/// `checkpoint.previous.safetensors` into `config.out`, a folder that is new or empty.
+///
+/// # Errors
+/// If the folder holds anything, the input or the configuration is wrong, a worker fails, or the run is interrupted. No process is
+/// left behind, and no spill file.
+pub fn train(config: &RunConfig, observe: &mut dyn FnMut(&Event)) -> Result<()> {
+    run(config, Start::New { overwrite: false }, observe)
+}
+
+/// As [`train`], into a folder that may hold the results of an earlier run. They stay until the first epoch is complete; then they are
+/// removed, and nothing else in the folder.
+///
+/// # Errors
+/// As [`train`].
+pub fn train_over(config: &RunConfig, observe: &mut dyn FnMut(&Event)) -> Result<()> {
+    run(config, Start::New { overwrite: true }, observe)
+}
+
+/// How a run begins.
+enum Start {
+    /// With the first epoch. `overwrite` replaces the results of an earlier run.
+    New { overwrite: bool },
+    /// Likewise, in a folder that is taken already.
+    Taken(Option<ResultsFolder>),
+    /// Behind a checkpoint.
+    Resumed(ResultsFolder, Box<LastCheckpoint>),
+}
+
+/// The configuration that the last checkpoint in a run's folder was written with; results go to that folder.
+///
+/// # Errors
+/// If there is no checkpoint, or none that is intact.
+pub fn resumable(folder: &Path) -> Result<RunConfig> {
+    let LastCheckpoint { path, checkpoint, .. } = LastCheckpoint::find(folder)?;
+    Ok(RunConfig { out: folder.to_owned(), ..RunConfig::from_toml(&path, &checkpoint.config)? })
+}
+
+/// Goes on with a run from its last checkpoint, or from the one before if the last one is damaged; what comes out has the bits of a
+/// run that was never stopped. Of its [`resumable`] configuration, the number of epochs, folders, threads and residents may be
+/// changed.
+///
+/// # Errors
+/// As [`train`]; if the checkpoint has more epochs than the configuration.
+pub fn resume(config: &RunConfig, observe: &mut dyn FnMut(&Event)) -> Result<()> {
+    let folder = ResultsFolder::for_resumed_run(&config.out)?;
+    let last = LastCheckpoint::find(&config.out)?;
+    let epoch = last.checkpoint.progress.epoch;
+    if epoch > config.epochs {
+        let problem = format!("is {}, but the run has had {epoch}", config.epochs);
+        return Err(Error::config("--epochs", problem));
+    }
+    for note in &last.notes {
+        observe(&Event::Note(note.clone()));
+    }
+    observe(&Event::Note(format!("going on after epoch {epoch}")));
+    run(config, Start::Resumed(folder, Box::new(last)), observe)
+}
+
+fn run(config: &RunConfig, start: Start, observe: &mut dyn FnMut(&Event)) -> Result<()> {
+    let partitions = PartitionConfig::open(&config.part_json)?;
+    for note in partitions.notes() {
+        observe(&Event::Note(note.clone()));
+    }
+    let relations = relations::of_run(config, &partitions)?;
+    if let Some(relations) = &relations {
+        observe(&Event::Note(relations::note(config, &partitions, relations)?));
+    }
+    let config = &RunConfig { relations, ..config.clone() };
+    check(config)?;
+    if let Some(sampling) = &config.sampling {
+        let layers = config.model.num_graphs();
+        sampling.sampler(layers, partitions.book(), config.relations.is_some())?;
+    }
+    // A folder that exists is looked at before the run is planned, a new one is made only if the run fits. A step that is
+    // written elsewhere leaves the folder alone.
+    let new = |overwrite| match config.dump_step {
+        Some(_) => Ok(None),
+        None => ResultsFolder::for_new_run(&config.out, overwrite).map(Some),
+    };
+    let start = match start {
+        Start::New { overwrite } if config.out.exists() => Start::Taken(new(overwrite)?),
+        start => start,
+    };
+    let planned = plan::check(config, &partitions, observe)?;
+    let mut made = vec![MadeFolders::create(&config.out, "--out")?];
+    let (folder, last) = match start {
+        Start::New { overwrite } => (new(overwrite)?, None),
+        Start::Taken(folder) => (folder, None),
+        Start::Resumed(folder, last) => (Some(folder), Some(last)),
+    };
+    if let Some(path) = &config.dump_step {
+        made.push(MadeFolders::create_for(path, "--dump-step")?);
+    }
+    if let Some(note) = folder.as_ref().and_then(|folder| folder.note.as_ref()) {
+        observe(&Event::Note(note.clone()));
+    }
+    let resumed_after = last.as_ref().map(|last| last.checkpoint.progress.epoch);
+    let mut last_is_damaged = last.as_ref().is_some_and(|last| last.is_previous());
+    let resumed_from = last.as_ref().map(|last| last.path.as_path());
+    let (mut complete, mut saved) = (resumed_after, resumed_after);
+    let mut results = None;
+    let work = |here: Surroundings<'_>| super::rank::train(here, config, resumed_from);
+    let result = run_workers(config, &partitions, None, planned, &work, &mut |event, peak| {
+        match &event {
+            Event::Epoch(report) => {
+                complete = Some(report.epoch);
+                results_of(config, folder.as_ref(), resumed_after, &mut results)?
+                    .epoch(report, peak)?;
+            }
+            Event::Evaluation(report) => {
+                results_of(config, folder.as_ref(), resumed_after, &mut results)?
+                    .evaluation(report, peak)?;
+            }
+            Event::Checkpoint(epoch) => {
+                saved = Some(*epoch);
+                keep_checkpoint(&config.out, *epoch, last_is_damaged)?;
+                last_is_damaged = false;
+            }
+            Event::Note(_) | Event::Usage(_) | Event::Failed(_) => {}
+        }
+        observe(&event);
+        Ok(())
+    });
+    let result = result.and_then(|()| folder.as_ref().map_or(Ok(()), ResultsFolder::keep_weights));
+    if matches!(result, Err(Error::Interrupted)) && config.checkpoint_every.is_some() {
+        observe(&Event::Note(how_to_resume(&config.out, complete, saved)));
+    }
+    if result.is_err() && folder.is_some() {
+        AtomicFile::remove_leftovers(&config.out)?;
+    }
+    if let (Err(_), Some(path)) = (&result, &config.dump_step) {
+        RowFile::remove_partial(path)?;
+    }
+    if result.is_ok() {
+        made.into_iter().for_each(MadeFolders::keep);
+    }
+    result
+}
+
+/// What an interrupted run has saved, and the command that goes on from there.
+fn how_to_resume(out: &Path, complete: Option<u32>, saved: Option<u32>) -> String {
+    let Some(saved) = saved else {
+        return "nothing is saved yet: there is no run to resume".to_owned();
+    };
+    let lost = complete.filter(|complete| *complete > saved);
+    let lost = lost.map_or_else(String::new, |complete| format!(" (of {complete} complete ones)"));
+    let folder = out.display().to_string().replace('\'', r"'\''");
+    format!(
+        "the run is saved as of epoch {saved}{lost}; resume with: sar-single --resume '{folder}'"
+    )
+}
+
+/// The metrics of the run; when there are first ones, its files take the place of those of an earlier run.
+fn results_of<'m>(
+    config: &RunConfig,
+    folder: Option<&ResultsFolder>,
+    resumed_after: Option<u32>,
+    metrics: &'m mut Option<MetricsFile>,
+) -> Result<&'m mut MetricsFile> {
+    if let Some(metrics) = metrics {
+        return Ok(metrics);
+    }
+    if let (Some(folder), None) = (folder, resumed_after) {
+        folder.clear()?;
+    }
+    write_config(config)?;
+    let path = config.out.join(METRICS);
+    let file = match resumed_after {
+        Some(epoch) => MetricsFile::resume(&path, epoch)?,
+        None => MetricsFile::create(&path)?,
+    };
+    Ok(metrics.insert(file))
+}
+
+fn write_config(config: &RunConfig) -> Result<()> {
+    let path = config.out.join(CONFIG);
+    let file = AtomicFile::create(&path)?;
+    file.file()
+        .write_all(config.to_toml()?.as_bytes())
+        .map_err(|e| Error::io("write", &path, e))?;
+    file.commit()
+}

@@ -1,0 +1,73 @@
+//! The batches of one rank's nodes.
+
+use std::path::Path;
+
+use super::config::DataLoaderConfig;
+use super::graph::SampledGraph;
+use super::mini_batch::MiniBatch;
+use super::neighbor_sampler::DistNeighborSampler;
+use super::optimized_batches::{Cut, cache_file};
+use super::seed_loader::{Loader, Task};
+use crate::engine::comm::{Hooks, ProcessGroup};
+use crate::error::Result;
+use crate::sampling::stores::{GraphSource, SampleKey};
+
+/// Batches of nodes: SAR's `DataLoader`, DGL's `DistNodeDataLoader`.
+pub type DataLoader = Loader<NodeTask>;
+
+/// DGL's name of the [`DataLoader`].
+pub type DistNodeDataLoader = DataLoader;
+
+/// Samples the neighbourhoods of nodes.
+pub struct NodeTask {
+    sampler: DistNeighborSampler,
+}
+
+impl DataLoader {
+    /// A loader of this rank's `seeds` (homogeneous ids, each named once); one collective, in which the ranks learn how many
+    /// batches the rank with the most of them has. Ranks with fewer repeat theirs (with other neighbours); a rank without
+    /// seeds gets batches without seeds. So all ranks make the same number of steps.
+    ///
+    /// # Errors
+    /// If the batch size is 0.
+    pub fn new(
+        graph: impl Into<SampledGraph>,
+        seeds: Vec<u64>,
+        sampler: DistNeighborSampler,
+        config: DataLoaderConfig,
+        ranks: (&dyn ProcessGroup, &dyn Hooks),
+    ) -> Result<Self> {
+        Loader::of(graph.into(), NodeTask { sampler }, seeds, config, ranks)
+    }
+
+    /// Puts seeds together that have many neighbours in common, so that a batch needs fewer rows: SAR's
+    /// `precompute_optimized_batches`. METIS cuts the partitions that the seeds lie in, in memory, into as many batches as there
+    /// were, none of them larger; each epoch has the same batches, in another order if they are shuffled. With `cache`, SAR's
+    /// `optimized_batches_cache`, the rank's batches are kept in the file `<cache>_<rank>_<number of batches>`, and taken
+    /// from there if it is there. All ranks call this.
+    ///
+    /// # Errors
+    /// If METIS needs more than half of the free memory, or the cache was made of another graph, of other seeds, or for
+    /// another batch size or seed.
+    pub fn precompute_optimized_batches(self, cache: Option<&Path>) -> Result<Self> {
+        let schedule = &self.schedule;
+        let DataLoaderConfig { batch_size, seed, .. } = schedule.config;
+        let num_batches = schedule.steps();
+        let cut = Cut { seeds: &schedule.seeds, batch_size, num_batches, seed };
+        let cache = cache.map(|prefix| cache_file(prefix, schedule.rank, num_batches));
+        let batches = cut.batches(self.graph(), cache.as_deref())?;
+        Ok(self.with_batches(batches))
+    }
+}
+
+impl Task for NodeTask {
+    type Item = MiniBatch;
+
+    fn sampler(&self) -> &DistNeighborSampler {
+        &self.sampler
+    }
+
+    fn sample(&self, graph: &dyn GraphSource, seeds: &[u64], key: SampleKey) -> Result<MiniBatch> {
+        self.sampler.sample(graph, seeds, key)
+    }
+}

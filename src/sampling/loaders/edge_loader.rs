@@ -1,0 +1,122 @@
+//! The batches of one rank's edges.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use tch::Tensor;
+
+use super::config::DataLoaderConfig;
+use super::edge_batch::{EdgeBatch, Pairs};
+use super::graph::SampledGraph;
+use super::negatives::NegativeSampler;
+use super::neighbor_sampler::DistNeighborSampler;
+use super::seed_loader::{Loader, Task};
+use crate::engine::comm::{Hooks, ProcessGroup};
+use crate::error::Result;
+use crate::sampling::stores::{GraphSource, SampleKey};
+
+/// Finds the reverse of an edge, both by global id.
+pub type ReverseEdge = dyn Fn(u64) -> u64 + Send + Sync;
+
+/// Which edges are left out of the blocks, so that a model does not see what it is to predict.
+#[derive(Clone)]
+pub enum Exclude {
+    /// None.
+    Nothing,
+    /// The edges of the batch (DGL's `self`).
+    Batch,
+    /// They and their reverses (DGL's `reverse_id`, and `reverse_types` with a function that looks at types).
+    WithReverse(Arc<ReverseEdge>),
+    /// All edges between the two ends of an edge of the batch, in either direction: reverses and parallel edges, too.
+    BetweenEnds,
+}
+
+/// Batches of edges: DGL's `DistEdgeDataLoader`.
+pub type DistEdgeDataLoader = Loader<EdgeTask>;
+
+/// Samples the neighbourhoods of edges' ends.
+pub struct EdgeTask {
+    sampler: DistNeighborSampler,
+    exclude: Exclude,
+    negatives: Option<NegativeSampler>,
+}
+
+impl DistEdgeDataLoader {
+    /// A loader of this rank's `edges` (homogeneous ids, each named once) in a graph that was opened with
+    /// [`IndexConfig::ends`](crate::sampling::stores::IndexConfig::ends); one collective, as in [`DataLoader::new`](super::DataLoader::new).
+    ///
+    /// # Errors
+    /// If the batch size is 0.
+    pub fn new(
+        graph: impl Into<SampledGraph>,
+        edges: Vec<u64>,
+        sampler: DistNeighborSampler,
+        (exclude, negatives): (Exclude, Option<NegativeSampler>),
+        config: DataLoaderConfig,
+        ranks: (&dyn ProcessGroup, &dyn Hooks),
+    ) -> Result<Self> {
+        Loader::of(graph.into(), EdgeTask { sampler, exclude, negatives }, edges, config, ranks)
+    }
+}
+
+impl Task for EdgeTask {
+    type Item = EdgeBatch;
+
+    fn sampler(&self) -> &DistNeighborSampler {
+        &self.sampler
+    }
+
+    fn sample(&self, graph: &dyn GraphSource, edges: &[u64], key: SampleKey) -> Result<EdgeBatch> {
+        let (sources, destinations) = graph.find_edges(edges)?;
+        let negatives = self.negatives.map(|n| n.draw(graph, (edges, &sources), key));
+        let (negative_sources, negative_destinations) = negatives.transpose()?.unwrap_or_default();
+        let mut seeds = Seeds::default();
+        let positive = seeds.pairs(&sources, &destinations);
+        let negative = seeds.pairs(&negative_sources, &negative_destinations);
+        let sample = |excluded: Option<&dyn Fn(u64, u64, u64) -> bool>| {
+            self.sampler.sample_without(graph, &seeds.nodes, excluded, key)
+        };
+        let by_id = |ids: HashSet<u64>| sample(Some(&|_, _, edge| ids.contains(&edge)));
+        let neighbourhood = match &self.exclude {
+            Exclude::Nothing => sample(None)?,
+            Exclude::Batch => by_id(edges.iter().copied().collect())?,
+            Exclude::WithReverse(reverse) => {
+                by_id(edges.iter().flat_map(|edge| [*edge, reverse(*edge)]).collect())?
+            }
+            Exclude::BetweenEnds => {
+                let ends = sources.iter().copied().zip(destinations.iter().copied());
+                let ends: HashSet<(u64, u64)> = ends.map(|(a, b)| (a.min(b), a.max(b))).collect();
+                sample(Some(&|a, b, _| ends.contains(&(a.min(b), a.max(b)))))?
+            }
+        };
+        Ok(EdgeBatch { edges: edges.to_vec(), positive, negative, neighbourhood })
+    }
+}
+
+/// Nodes in the order in which they are first named.
+#[derive(Default)]
+struct Seeds {
+    nodes: Vec<u64>,
+    rows: HashMap<u64, i64>,
+}
+
+impl Seeds {
+    fn pairs(&mut self, sources: &[u64], destinations: &[u64]) -> Pairs {
+        let mut rows = |nodes: &[u64]| nodes.iter().map(|node| self.row(*node)).collect();
+        Pairs { sources: rows(sources), destinations: rows(destinations) }
+    }
+
+    fn row(&mut self, node: u64) -> i64 {
+        *self.rows.entry(node).or_insert_with(|| {
+            self.nodes.push(node);
+            self.nodes.len() as i64 - 1
+        })
+    }
+}
+
+impl Pairs {
+    /// The rows of sources and of destinations as tensors, `int64 [pairs]`.
+    pub fn tensors(&self) -> Result<[Tensor; 2]> {
+        Ok([Tensor::f_from_slice(&self.sources)?, Tensor::f_from_slice(&self.destinations)?])
+    }
+}

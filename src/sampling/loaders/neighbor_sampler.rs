@@ -1,0 +1,154 @@
+//! Sampled neighbourhoods of seeds, layer by layer.
+
+use std::ops::Add;
+
+use crate::error::{Error, Result};
+use crate::graph::Block;
+use crate::load::{NodeColumn, RowBytes};
+use crate::sampling::stores::{DistGraph, Fanout, GraphSource, SampleKey, Sampling};
+
+use super::mini_batch::MiniBatch;
+
+/// Draws one block per layer, from the seeds outwards: SAR's class of the same name.
+pub struct DistNeighborSampler {
+    fanouts: Vec<Fanout>,
+    replace: bool,
+    weighted: bool,
+    out_degrees: bool,
+    input_node_features: Vec<(String, NodeColumn)>,
+    output_node_features: Vec<(String, NodeColumn)>,
+}
+
+impl DistNeighborSampler {
+    /// A sampler with one fan-out per layer, the input layer's first, that draws uniformly and without replacement.
+    ///
+    /// # Errors
+    /// If there is no layer, or there are more than 253.
+    pub fn new(fanouts: Vec<Fanout>) -> Result<Self> {
+        if fanouts.is_empty() || fanouts.len() > 253 {
+            let problem = format!("{} fan-outs; a model has 1 to 253 layers", fanouts.len());
+            return Err(Error::config("fan-outs", problem));
+        }
+        Ok(DistNeighborSampler {
+            fanouts,
+            replace: false,
+            weighted: false,
+            out_degrees: true,
+            input_node_features: Vec::new(),
+            output_node_features: Vec::new(),
+        })
+    }
+
+    /// Whether an edge may be drawn several times.
+    #[must_use]
+    pub fn replace(self, replace: bool) -> Self {
+        DistNeighborSampler { replace, ..self }
+    }
+
+    /// Whether edges are drawn with the probabilities of the graph's index.
+    #[must_use]
+    pub fn weighted(self, weighted: bool) -> Self {
+        DistNeighborSampler { weighted, ..self }
+    }
+
+    /// Whether out-degrees are read for the sources of the first block (they are if nothing is said): for models that divide
+    /// by them.
+    #[must_use]
+    pub fn out_degrees(self, out_degrees: bool) -> Self {
+        DistNeighborSampler { out_degrees, ..self }
+    }
+
+    /// Lets a feature be read for the sources of the first block: for those of one type, if it is a feature of one.
+    #[must_use]
+    pub fn input_node_feature(mut self, name: &str, column: NodeColumn) -> Self {
+        self.input_node_features.push((name.to_owned(), column));
+        self
+    }
+
+    /// Lets a feature be read for the seeds.
+    #[must_use]
+    pub fn output_node_feature(mut self, name: &str, column: NodeColumn) -> Self {
+        self.output_node_features.push((name.to_owned(), column));
+        self
+    }
+
+    /// Number of layers.
+    pub fn num_layers(&self) -> usize {
+        self.fanouts.len()
+    }
+
+    /// Keeps as many rows of the input features as `bytes` hold in memory, those of the nodes that are drawn most often, until
+    /// [`forget_rows`](Self::forget_rows).
+    pub fn keep_rows(&self, graph: &DistGraph, bytes: u64) -> Result<()> {
+        let share = bytes / self.input_node_features.len().max(1) as u64;
+        for (_, column) in &self.input_node_features {
+            column.keep(&graph.most_frequent_sources(column.capacity(share))?)?;
+        }
+        Ok(())
+    }
+
+    /// Keeps no rows any more.
+    pub fn forget_rows(&self) {
+        self.input_node_features.iter().for_each(|(_, column)| column.forget());
+    }
+
+    /// How many bytes of input features batches needed so far, and how many were read for them.
+    pub fn row_bytes(&self) -> RowBytes {
+        let columns = self.input_node_features.iter();
+        columns.map(|(_, column)| column.row_bytes()).fold(RowBytes::default(), RowBytes::add)
+    }
+
+    /// Draws the blocks of `seeds` (homogeneous ids, each named once) and reads their features. `key.layer` is not looked at.
+    /// A pure function of the graph, the sampler, the seeds and the key.
+    ///
+    /// # Errors
+    /// If a seed does not exist or is named twice, or a file cannot be read.
+    pub fn sample(
+        &self,
+        graph: &dyn GraphSource,
+        seeds: &[u64],
+        key: SampleKey,
+    ) -> Result<MiniBatch> {
+        self.sample_without(graph, seeds, None, key)
+    }
+
+    /// As [`sample`](Self::sample), without the edges (source, destination and edge) that `excluded` says: they are taken
+    /// out of what has been drawn.
+    pub fn sample_without(
+        &self,
+        graph: &dyn GraphSource,
+        seeds: &[u64],
+        excluded: Option<&dyn Fn(u64, u64, u64) -> bool>,
+        key: SampleKey,
+    ) -> Result<MiniBatch> {
+        let mut blocks: Vec<Block> = Vec::with_capacity(self.fanouts.len());
+        for (layer, fanout) in self.fanouts.iter().enumerate().rev() {
+            let frontier = blocks.last().map_or(seeds, Block::sources);
+            let (replace, weighted) = (self.replace, self.weighted);
+            let how = Sampling { fanout: fanout.clone(), replace, weighted };
+            let key = SampleKey { layer: layer as u32, ..key };
+            let mut drawn = graph.sample_neighbors(frontier, &how, key)?;
+            if let Some(excluded) = excluded {
+                drawn.retain(frontier, |source, destination, edge| {
+                    !excluded(source, destination, edge)
+                });
+            }
+            let block = Block::new(frontier, drawn)?;
+            blocks.push(block);
+        }
+        blocks.reverse();
+        let inputs = blocks.first().map_or(seeds, Block::sources);
+        let read = |features: &[(String, NodeColumn)], nodes: &[u64]| {
+            let rows = features.iter().map(|(name, column)| {
+                Ok((name.clone(), graph.rows(column, &column.covered(nodes))?))
+            });
+            rows.collect::<Result<_>>()
+        };
+        Ok(MiniBatch {
+            srcdata: read(&self.input_node_features, inputs)?,
+            dstdata: read(&self.output_node_features, seeds)?,
+            out_degrees: self.out_degrees.then(|| graph.out_degrees(inputs)).transpose()?,
+            blocks,
+        })
+    }
+}

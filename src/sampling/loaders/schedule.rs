@@ -1,0 +1,91 @@
+//! Which seeds come in which batch.
+
+use tch::Tensor;
+
+use super::config::DataLoaderConfig;
+use crate::engine::comm::{Hooks, ProcessGroup, ReduceOp, all_reduce};
+use crate::error::Result;
+use crate::sampling::stores::{SampleKey, permutation};
+
+/// The batches of one rank's seeds, as many as the rank with the most batches has.
+#[derive(Clone)]
+pub(super) struct Schedule {
+    pub(super) seeds: Vec<u64>,
+    /// Batches that were put together beforehand.
+    optimized: Option<Vec<Vec<u64>>>,
+    pub(super) config: DataLoaderConfig,
+    pub(super) rank: usize,
+    world_size: usize,
+    steps: usize,
+}
+
+impl Schedule {
+    /// One collective, in which the ranks learn how many steps there are.
+    pub(super) fn new(
+        seeds: Vec<u64>,
+        config: DataLoaderConfig,
+        (group, hooks): (&dyn ProcessGroup, &dyn Hooks),
+    ) -> Result<Self> {
+        config.check()?;
+        let (rank, world_size) = (group.rank(), group.world_size());
+        let optimized = None;
+        let mut schedule = Schedule { seeds, optimized, config, rank, world_size, steps: 0 };
+        let own = Tensor::f_from_slice(&[schedule.num_batches() as i64])?;
+        let most = all_reduce(group, vec![own], ReduceOp::Max, hooks)?;
+        schedule.steps = most[0].f_int64_value(&[0])? as usize;
+        Ok(schedule)
+    }
+
+    /// The same with batches that were put together beforehand.
+    pub(super) fn with_batches(&self, batches: Vec<Vec<u64>>) -> Self {
+        Schedule { optimized: Some(batches), ..self.clone() }
+    }
+
+    /// Batches per epoch.
+    pub(super) fn steps(&self) -> usize {
+        self.steps
+    }
+
+    /// Batches of the own seeds.
+    pub(super) fn num_batches(&self) -> usize {
+        let (seeds, size) = (self.seeds.len(), self.config.batch_size);
+        if let Some(batches) = &self.optimized {
+            return batches.len();
+        }
+        if self.config.drop_last { seeds / size } else { seeds.div_ceil(size) }
+    }
+
+    /// The order of the seeds in an epoch, or of the numbers of batches that were put together beforehand.
+    pub(super) fn order(&self, epoch: u32) -> Vec<u64> {
+        let numbers: Vec<u64> = match &self.optimized {
+            Some(batches) => (0..batches.len() as u64).collect(),
+            None => self.seeds.clone(),
+        };
+        if !self.config.shuffle {
+            return numbers;
+        }
+        let order = permutation(numbers.len(), (self.config.seed, epoch, self.rank as u32));
+        order.into_iter().map(|i| numbers[i as usize]).collect()
+    }
+
+    /// The seeds of a step in an epoch with this order, and the key of its samples. A rank with fewer batches
+    /// than steps repeats them; one without seeds has none.
+    pub(super) fn batch<'o>(
+        &'o self,
+        epoch: u32,
+        order: &'o [u64],
+        step: usize,
+    ) -> (&'o [u64], SampleKey) {
+        let size = self.config.batch_size;
+        let seeds = match (self.num_batches(), &self.optimized) {
+            (0, _) => &[][..],
+            (_, Some(batches)) => &batches[order[step] as usize],
+            (own, None) => {
+                let begin = step % own * size;
+                &order[begin..order.len().min(begin + size)]
+            }
+        };
+        let batch = (step * self.world_size + self.rank) as u32;
+        (seeds, SampleKey { seed: self.config.seed, epoch, batch, layer: 0 })
+    }
+}

@@ -1,0 +1,105 @@
+//! What all loaders do.
+
+use std::sync::Arc;
+
+use super::batches::Batches;
+use super::config::DataLoaderConfig;
+use super::graph::SampledGraph;
+use super::neighbor_sampler::DistNeighborSampler;
+use super::schedule::Schedule;
+use crate::engine::comm::{Hooks, ProcessGroup};
+use crate::error::Result;
+use crate::sampling::stores::{GraphSource, SampleKey};
+
+/// What is made of the seeds of a batch.
+pub trait Task: Send + Sync + 'static {
+    /// A batch.
+    type Item: Send + 'static;
+
+    /// The sampler.
+    fn sampler(&self) -> &DistNeighborSampler;
+
+    /// Makes the batch of some seeds: a pure function.
+    fn sample(&self, graph: &dyn GraphSource, seeds: &[u64], key: SampleKey) -> Result<Self::Item>;
+}
+
+/// Cuts one rank's seeds (nodes, or edges) into batches and samples their neighbourhoods. An epoch's batches are a pure
+/// function of the configuration, the seeds, the rank and the epoch, whether they come from files or from other ranks.
+pub struct Loader<T> {
+    graph: SampledGraph,
+    task: Arc<T>,
+    pub(super) schedule: Arc<Schedule>,
+}
+
+impl<T: Task> Loader<T> {
+    /// One collective, in which the ranks learn how many batches the rank with the most of them has. Ranks with fewer repeat
+    /// theirs (with other neighbours); a rank without seeds gets batches without seeds. So all ranks make the same number of
+    /// steps.
+    pub(super) fn of(
+        graph: SampledGraph,
+        task: T,
+        seeds: Vec<u64>,
+        config: DataLoaderConfig,
+        ranks: (&dyn ProcessGroup, &dyn Hooks),
+    ) -> Result<Self> {
+        let schedule = Arc::new(Schedule::new(seeds, config, ranks)?);
+        Ok(Loader { graph, task: Arc::new(task), schedule })
+    }
+
+    /// The same with batches that were put together beforehand.
+    pub(super) fn with_batches(self, batches: Vec<Vec<u64>>) -> Self {
+        Loader { schedule: Arc::new(self.schedule.with_batches(batches)), ..self }
+    }
+
+    /// Batches per epoch, the same on every rank.
+    pub fn len(&self) -> usize {
+        self.schedule.steps()
+    }
+
+    /// Whether no rank has a batch.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Batches of this rank's own seeds; those behind them repeat.
+    pub fn own_len(&self) -> usize {
+        self.schedule.num_batches()
+    }
+
+    /// The graph that is sampled.
+    pub fn graph(&self) -> &dyn GraphSource {
+        self.graph.source()
+    }
+
+    /// The sampler.
+    pub fn sampler(&self) -> &DistNeighborSampler {
+        self.task.sampler()
+    }
+
+    /// Keeps as many rows of the input features as `bytes` hold in memory, those of the nodes that are drawn most often, until
+    /// the sampler [forgets](DistNeighborSampler::forget_rows) them. Rows that other ranks send are never kept.
+    pub fn keep_rows(&self, bytes: u64) -> Result<()> {
+        match &self.graph {
+            SampledGraph::Files(graph) => self.sampler().keep_rows(graph, bytes),
+            SampledGraph::Ranks(_) => Ok(()),
+        }
+    }
+
+    /// The batches of an epoch. Sampling starts at once; dropped before its end, it stops.
+    pub fn epoch(&self, epoch: u32) -> Batches<T::Item> {
+        let (task, schedule) = (self.task.clone(), self.schedule.clone());
+        let order = Arc::new(schedule.order(epoch));
+        let steps = schedule.steps();
+        let threads = schedule.config.sampler_threads;
+        let sample = move |graph: &dyn GraphSource, step: usize| {
+            let (seeds, key) = schedule.batch(epoch, &order, step);
+            task.sample(graph, seeds, key)
+        };
+        match self.graph.clone() {
+            SampledGraph::Files(graph) if threads > 0 => {
+                Batches::ahead(steps, threads, move |step| sample(&*graph, step))
+            }
+            graph => Batches::on_demand(steps, move |step| sample(graph.source(), step)),
+        }
+    }
+}

@@ -1,0 +1,269 @@
+//! The whole graph, by questions to the ranks that own its partitions.
+
+use std::ops::Range;
+use std::path::Path;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use tch::{Kind, Tensor};
+
+use super::graph_source::GraphSource;
+use super::index_writer::{IndexConfig, out_degrees, write_index};
+use super::neighbor_index::NeighborIndex;
+use super::sample::{SampleKey, Sampling};
+use super::sorted::Sorted;
+use crate::engine::comm::{Hooks, ProcessGroup, all_to_all, exchange_tensors};
+use crate::engine::tensor;
+use crate::error::{Error, Result};
+use crate::formats::dgl::Partition;
+use crate::formats::dgl::config::PartitionConfig;
+use crate::graph::{InEdges, PartitionBook};
+use crate::io::{DiskStorage, IoCounters};
+use crate::load::{NodeColumn, Reachable};
+
+/// A partitioned graph of which each rank reads its own partition only and asks the others for theirs, as SAR samples: every method
+/// of [`GraphSource`] is two or three collectives, which all ranks make at the same time, whatever they ask. What comes back
+/// is what [`DistGraph`](super::DistGraph) reads, bit for bit.
+pub struct CollectiveGraph {
+    config: PartitionConfig,
+    index: NeighborIndex,
+    counters: IoCounters,
+    group: Rc<dyn ProcessGroup>,
+    hooks: Rc<dyn Hooks>,
+}
+
+impl CollectiveGraph {
+    /// Writes the index of the rank's partition into `folder` and opens it. The folder is the caller's to remove. One collective.
+    ///
+    /// # Errors
+    /// If there is not one rank per partition, or as [`write_index`].
+    pub fn create(
+        config: &PartitionConfig,
+        keys: &IndexConfig,
+        folder: &Path,
+        (group, hooks): (Rc<dyn ProcessGroup>, Rc<dyn Hooks>),
+    ) -> Result<Self> {
+        let (book, part) = (config.book(), group.rank());
+        if group.world_size() != book.num_parts() {
+            let problem = format!("{} for {} partitions", group.world_size(), book.num_parts());
+            return Err(Error::config("ranks", problem)
+                .with_hint("a graph that is not reachable by file needs one rank per partition"));
+        }
+        let (storage, counters) = (DiskStorage::default(), IoCounters::default());
+        let partition = Partition::open(config, part)?;
+        let ours = out_degrees(std::slice::from_ref(&partition), book.num_nodes())?;
+        let parts = (0..book.num_parts()).map(|part| book.node_range(part));
+        let counts = parts.map(|nodes| {
+            let counts = &ours[nodes.start as usize..nodes.end as usize];
+            Ok(Tensor::f_from_slice(bytemuck::cast_slice::<u32, i32>(counts))?)
+        });
+        let mut degrees =
+            vec![0; (book.node_range(part).end - book.node_range(part).start) as usize];
+        for counts in exchange_tensors(&*group, counts.collect::<Result<_>>()?, &*hooks)? {
+            let counts = tensor::slice::<i32>(&counts).iter();
+            degrees.iter_mut().zip(counts).for_each(|(sum, count)| *sum += *count as u32);
+        }
+        write_index(&partition, &degrees, (keys, None), folder, &storage, &counters)?;
+        let index = NeighborIndex::open(book, part, keys, folder, &storage, counters.clone())?;
+        Ok(CollectiveGraph { config: config.clone(), index, counters, group, hooks })
+    }
+
+    /// What the rank can read of the partition directory, for columns that [`rows`](GraphSource::rows) is asked for.
+    pub fn reachable(&self) -> Reachable<'_> {
+        Reachable::only(&self.config, self.group.rank())
+    }
+
+    /// A node feature, of which the own rows are read.
+    pub fn ndata(&self, key: &str) -> Result<NodeColumn> {
+        NodeColumn::named(self.reachable(), key, self.counters.clone())
+    }
+
+    /// Sends every rank its ids, counted inside its partition, behind a header of `N` numbers; gives the header and the ids of what
+    /// each rank asks of this one.
+    fn ask<const N: usize>(
+        &self,
+        sorted: &Sorted,
+        range_of: impl Fn(usize) -> Range<u64>,
+        header: [u64; N],
+    ) -> Result<Vec<([u64; N], Vec<u64>)>> {
+        let mut questions = vec![header.to_vec(); self.group.world_size()];
+        sorted.each_part(questions.len(), range_of, |part, local, _| {
+            questions[part].extend_from_slice(local);
+            Ok(())
+        })?;
+        let asked = self.exchange(questions)?.into_iter().map(|question| {
+            let header = question.first_chunk().copied();
+            let header = header.ok_or_else(|| Error::Internal("a question is cut short".into()))?;
+            Ok((header, question[N..].to_vec()))
+        });
+        asked.collect()
+    }
+
+    /// Sends a list of numbers to every rank and gives theirs.
+    fn exchange(&self, lists: Vec<Vec<u64>>) -> Result<Vec<Vec<u64>>> {
+        let lists = lists
+            .into_iter()
+            .map(|list| Ok(Tensor::f_from_slice(bytemuck::cast_slice::<u64, i64>(&list))?));
+        let theirs = exchange_tensors(&*self.group, lists.collect::<Result<_>>()?, &*self.hooks)?;
+        let theirs = theirs.iter().map(|list| bytemuck::cast_slice(tensor::slice::<i64>(list)));
+        Ok(theirs.map(<[u64]>::to_vec).collect())
+    }
+
+    /// The parts of `sorted` by partition: where each id was.
+    fn places(
+        &self,
+        sorted: &Sorted,
+        range_of: impl Fn(usize) -> Range<u64>,
+    ) -> Result<Vec<Vec<u32>>> {
+        let mut all = vec![Vec::new(); self.group.world_size()];
+        sorted.each_part(all.len(), range_of, |part, _, places| {
+            all[part] = places.to_vec();
+            Ok(())
+        })?;
+        Ok(all)
+    }
+
+    fn nodes_of(&self, part: usize) -> Range<u64> {
+        self.book().node_range(part)
+    }
+
+    fn sorted_nodes(&self, nodes: &[u64]) -> Result<Sorted> {
+        Sorted::new(nodes, "node", self.book().num_nodes())
+    }
+
+    /// Asks the owners of `sorted` for `width` numbers of each id, which `answer` gives of own ones, and hands them to `visit` with
+    /// the place of the id.
+    fn numbers(
+        &self,
+        sorted: &Sorted,
+        range_of: impl Fn(usize) -> Range<u64> + Copy,
+        answer: impl Fn(&[u64]) -> Result<Vec<u64>>,
+        mut visit: impl FnMut(usize, &[u64]),
+    ) -> Result<()> {
+        let asked = self.ask(sorted, range_of, [])?;
+        let answers = asked.iter().map(|([], ids)| answer(ids)).collect::<Result<_>>()?;
+        let answers = self.exchange(answers)?;
+        for (places, answer) in self.places(sorted, range_of)?.iter().zip(&answers) {
+            if places.is_empty() {
+                continue;
+            }
+            let width = answer.len() / places.len();
+            if width * places.len() != answer.len() || width == 0 {
+                return Err(Error::Internal("an answer of another length".to_owned()));
+            }
+            for (place, values) in places.iter().zip(answer.chunks_exact(width)) {
+                visit(*place as usize, values);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl GraphSource for CollectiveGraph {
+    fn book(&self) -> &Arc<PartitionBook> {
+        self.config.book()
+    }
+
+    fn sample_neighbors(&self, nodes: &[u64], how: &Sampling, key: SampleKey) -> Result<InEdges> {
+        let sorted = self.sorted_nodes(nodes)?;
+        let SampleKey { seed, epoch, batch, layer } = key;
+        let header = [seed, epoch.into(), batch.into(), layer.into()];
+        let asked = self.ask(&sorted, |part| self.nodes_of(part), header)?;
+        let first = self.nodes_of(self.group.rank()).start;
+        let (mut edges, mut weights) = (Vec::new(), Vec::new());
+        for ([seed, epoch, batch, layer], nodes) in asked {
+            let [epoch, batch, layer] = [epoch, batch, layer].map(|number| number as u32);
+            let key = SampleKey { seed, epoch, batch, layer };
+            let drawn = self.index.sample(&nodes, first, how, key)?;
+            let counts = drawn.counts.iter().map(|count| u64::from(*count));
+            edges.push(counts.chain(drawn.sources).chain(drawn.edges).collect());
+            weights.push(Tensor::f_from_slice(&drawn.weights)?);
+        }
+        let answers = self.exchange(edges)?;
+        let places = self.places(&sorted, |part| self.nodes_of(part))?;
+        let mut parts = Vec::with_capacity(answers.len());
+        for (places, answer) in places.iter().zip(&answers) {
+            parts.push(in_edges(places.len(), answer)?);
+        }
+        if self.index.has_weights() {
+            let sizes: Vec<_> =
+                parts.iter().map(|p| (vec![p.edges.len() as i64], Kind::Float)).collect();
+            let weights = all_to_all(&*self.group, weights, &sizes, &*self.hooks)?;
+            for (part, weights) in parts.iter_mut().zip(&weights) {
+                part.weights = tensor::slice::<f32>(weights).to_vec();
+            }
+        }
+        Ok(sorted.restore(&parts))
+    }
+
+    fn out_degrees(&self, nodes: &[u64]) -> Result<Vec<u64>> {
+        let mut degrees = vec![0; nodes.len()];
+        let answer = |nodes: &[u64]| {
+            let mut own = vec![0; nodes.len()];
+            self.index.out_degrees(nodes, |i, degree| own[i] = u64::from(degree))?;
+            Ok(own)
+        };
+        self.numbers(
+            &self.sorted_nodes(nodes)?,
+            |part| self.nodes_of(part),
+            answer,
+            |i, values| {
+                degrees[i] = values[0];
+            },
+        )?;
+        Ok(degrees)
+    }
+
+    fn find_edges(&self, edges: &[u64]) -> Result<(Vec<u64>, Vec<u64>)> {
+        let (mut sources, mut destinations) = (vec![0; edges.len()], vec![0; edges.len()]);
+        let sorted = Sorted::new(edges, "edge", self.book().num_edges())?;
+        let first = self.nodes_of(self.group.rank()).start;
+        let answer = |edges: &[u64]| {
+            let mut ends = Vec::with_capacity(2 * edges.len());
+            self.index.ends(edges, |_, [source, destination]| {
+                ends.extend([u64::from(source), first + u64::from(destination)]);
+            })?;
+            Ok(ends)
+        };
+        self.numbers(
+            &sorted,
+            |part| self.book().edge_range(part),
+            answer,
+            |i, ends| {
+                (sources[i], destinations[i]) = (ends[0], ends[1]);
+            },
+        )?;
+        Ok((sources, destinations))
+    }
+
+    fn rows(&self, column: &NodeColumn, nodes: &[u64]) -> Result<Tensor> {
+        let sorted = self.sorted_nodes(nodes)?;
+        let first = self.nodes_of(self.group.rank()).start;
+        let asked = self.ask(&sorted, |part| self.nodes_of(part), [])?;
+        let answers = asked.into_iter().map(|([], nodes)| {
+            column.read(&nodes.iter().map(|node| first + node).collect::<Vec<_>>())
+        });
+        let answers: Vec<Tensor> = answers.collect::<Result<_>>()?;
+        let places = self.places(&sorted, |part| self.nodes_of(part))?;
+        let sizes: Vec<_> = places.iter().map(|places| column.layout(places.len())).collect();
+        let answers = all_to_all(&*self.group, answers, &sizes, &*self.hooks)?;
+        let (shape, kind) = column.layout(nodes.len());
+        let mut rows = tensor::empty(&shape, kind)?;
+        for (places, answer) in places.iter().zip(&answers) {
+            let places: Vec<i64> = places.iter().map(|place| i64::from(*place)).collect();
+            let _same = rows.f_index_copy_(0, &Tensor::f_from_slice(&places)?, answer)?;
+        }
+        Ok(rows)
+    }
+}
+
+/// The drawn edges of `nodes` nodes: their counts, then sources, then edges.
+fn in_edges(nodes: usize, answer: &[u64]) -> Result<InEdges> {
+    let (counts, ends) = answer
+        .split_at_checked(nodes)
+        .filter(|(counts, ends)| ends.len() as u64 == 2 * counts.iter().sum::<u64>())
+        .ok_or_else(|| Error::Internal("an answer of another length".to_owned()))?;
+    let (sources, edges) = ends.split_at(ends.len() / 2);
+    let counts = counts.iter().map(|count| *count as u32).collect();
+    Ok(InEdges { counts, sources: sources.to_vec(), edges: edges.to_vec(), weights: Vec::new() })
+}

@@ -1,0 +1,209 @@
+//! The whole graph, by reads of its partitions.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::index_writer::{IndexConfig, out_degrees, write_index};
+use super::neighbor_index::NeighborIndex;
+use super::sample::{SampleKey, Sampling};
+use super::sorted::Sorted;
+use crate::error::Result;
+use crate::formats::dgl::Partition;
+use crate::formats::dgl::config::PartitionConfig;
+use crate::graph::{CanonicalEtype, InEdges, PartitionBook};
+use crate::io::{DiskStorage, IoCounters, Storage};
+use crate::load::NodeColumn;
+
+/// A partitioned graph as one: DGL's `DistGraph`, with files in the place of servers. Nothing but the partition book is in
+/// memory; may be used from several threads.
+pub struct DistGraph {
+    config: PartitionConfig,
+    indexes: Vec<NeighborIndex>,
+    counters: IoCounters,
+}
+
+impl DistGraph {
+    /// Writes the index of every partition into `folder` (8 bytes per edge, 12 per node) and opens the graph. The folder is the
+    /// caller's to remove.
+    ///
+    /// # Errors
+    /// As [`write_index`] and [`open`](Self::open).
+    pub fn create(config: &PartitionConfig, keys: &IndexConfig, folder: &Path) -> Result<Self> {
+        let (storage, counters) = (DiskStorage::default(), IoCounters::default());
+        let parts = 0..config.parts().len();
+        let partitions = parts.map(|part| Partition::open(config, part));
+        let partitions = partitions.collect::<Result<Vec<_>>>()?;
+        let degrees = out_degrees(&partitions, config.book().num_nodes())?;
+        for partition in &partitions {
+            let nodes = config.book().node_range(partition.part());
+            let degrees = &degrees[nodes.start as usize..nodes.end as usize];
+            write_index(partition, degrees, (keys, None), folder, &storage, &counters)?;
+        }
+        Self::open(config, keys, folder, &storage, counters)
+    }
+
+    /// Opens the graph with the indexes that [`write_index`] wrote into `folder`, one per partition.
+    ///
+    /// # Errors
+    /// If an index is missing or of another length than its partition calls for.
+    pub fn open(
+        config: &PartitionConfig,
+        keys: &IndexConfig,
+        folder: &Path,
+        storage: &dyn Storage,
+        counters: IoCounters,
+    ) -> Result<Self> {
+        let open = |part| {
+            NeighborIndex::open(config.book(), part, keys, folder, storage, counters.clone())
+        };
+        let indexes = (0..config.parts().len()).map(open).collect::<Result<_>>()?;
+        Ok(DistGraph { config: config.clone(), indexes, counters })
+    }
+
+    /// Who owns which nodes and edges: DGL's `get_partition_book`.
+    pub fn book(&self) -> &Arc<PartitionBook> {
+        self.config.book()
+    }
+
+    /// The partition directory.
+    pub fn config(&self) -> &PartitionConfig {
+        &self.config
+    }
+
+    /// Counts of what has been read.
+    pub fn counters(&self) -> &IoCounters {
+        &self.counters
+    }
+
+    /// Nodes of a type, or of all types.
+    pub fn num_nodes(&self, ntype: Option<&str>) -> Result<u64> {
+        let book = self.book();
+        let of_type = |name| Ok(book.num_nodes_of_type(book.get_ntype_id(name)?));
+        ntype.map_or_else(|| Ok(book.num_nodes()), of_type)
+    }
+
+    /// Edges of a type, or of all types.
+    pub fn num_edges(&self, etype: Option<&str>) -> Result<u64> {
+        let book = self.book();
+        let of_type = |name| Ok(book.num_edges_of_type(book.get_etype_id(name)?));
+        etype.map_or_else(|| Ok(book.num_edges()), of_type)
+    }
+
+    /// Names of the node types, by id.
+    pub fn ntypes(&self) -> &[String] {
+        self.book().ntypes()
+    }
+
+    /// Edge types, by id: DGL's `canonical_etypes`.
+    pub fn canonical_etypes(&self) -> &[CanonicalEtype] {
+        self.book().etypes()
+    }
+
+    /// The edge type of a name, `rel` or `src:rel:dst`.
+    ///
+    /// # Errors
+    /// If there is none, or several types have the short name.
+    pub fn to_canonical_etype(&self, name: &str) -> Result<&CanonicalEtype> {
+        Ok(&self.book().etypes()[self.book().get_etype_id(name)?])
+    }
+
+    /// The files of one partition: DGL's `local_partition`.
+    pub fn local_partition(&self, part: usize) -> Result<Partition> {
+        Partition::open(&self.config, part)
+    }
+
+    /// A node feature: DGL's `ndata[key]` and `nodes[ntype].data[key]`.
+    pub fn ndata(&self, key: &str) -> Result<NodeColumn> {
+        NodeColumn::named(&self.config, key, self.counters.clone())
+    }
+
+    /// In-degrees of nodes (homogeneous ids).
+    pub fn in_degrees(&self, nodes: &[u64]) -> Result<Vec<u64>> {
+        let sorted = self.sorted(nodes)?;
+        let mut values = vec![0; nodes.len()];
+        self.each_part(&sorted, |part, local, places| {
+            for (row, place) in self.indexes[part].rows(local)?.into_iter().zip(places) {
+                values[*place as usize] = row.end - row.start;
+            }
+            Ok(())
+        })?;
+        Ok(values)
+    }
+
+    /// Out-degrees of nodes (homogeneous ids), over the whole graph.
+    pub fn out_degrees(&self, nodes: &[u64]) -> Result<Vec<u64>> {
+        let sorted = self.sorted(nodes)?;
+        let mut values = vec![0; nodes.len()];
+        self.each_part(&sorted, |part, local, places| {
+            self.indexes[part].out_degrees(local, |i, degree| {
+                values[places[i] as usize] = u64::from(degree);
+            })
+        })?;
+        Ok(values)
+    }
+
+    /// Source and destination of edges (homogeneous ids): DGL's `find_edges`.
+    ///
+    /// # Errors
+    /// If an edge does not exist, or the graph was opened without [`IndexConfig::ends`].
+    pub fn find_edges(&self, edges: &[u64]) -> Result<(Vec<u64>, Vec<u64>)> {
+        let book = self.book();
+        let sorted = Sorted::new(edges, "edge", book.num_edges())?;
+        let (mut sources, mut destinations) = (vec![0; edges.len()], vec![0; edges.len()]);
+        sorted.each_part(
+            book.num_parts(),
+            |part| book.edge_range(part),
+            |part, local, places| {
+                let first = book.node_range(part).start;
+                self.indexes[part].ends(local, |i, [source, destination]| {
+                    let place = places[i] as usize;
+                    sources[place] = u64::from(source);
+                    destinations[place] = first + u64::from(destination);
+                })
+            },
+        )?;
+        Ok((sources, destinations))
+    }
+
+    /// All in-edges of nodes (homogeneous ids, each named once), node by node: DGL's `in_subgraph`.
+    pub fn in_subgraph(&self, nodes: &[u64]) -> Result<InEdges> {
+        let all = Sampling { fanout: (-1).into(), replace: false, weighted: false };
+        let key = SampleKey { seed: 0, epoch: 0, batch: 0, layer: 0 };
+        self.sample_neighbors(nodes, &all, key)
+    }
+
+    /// Draws in-edges of nodes (homogeneous ids), node by node in the order of `nodes`; weights come along if the graph was
+    /// opened with a weight key. DGL's `sample_neighbors` and, with a fan-out per type, `sample_etype_neighbors`. The sample
+    /// is a pure function of the graph, `how`, `key` and each node.
+    ///
+    /// # Errors
+    /// If a node does not exist or a file cannot be read.
+    pub fn sample_neighbors(
+        &self,
+        nodes: &[u64],
+        how: &Sampling,
+        key: SampleKey,
+    ) -> Result<InEdges> {
+        let sorted = self.sorted(nodes)?;
+        let mut parts = Vec::new();
+        self.each_part(&sorted, |part, local, _| {
+            let first = self.book().node_range(part).start;
+            parts.push(self.indexes[part].sample(local, first, how, key)?);
+            Ok(())
+        })?;
+        Ok(sorted.restore(&parts))
+    }
+
+    fn sorted(&self, nodes: &[u64]) -> Result<Sorted> {
+        Sorted::new(nodes, "node", self.book().num_nodes())
+    }
+
+    /// Hands each partition's nodes, counted inside the partition, and where they were to `work`.
+    fn each_part(
+        &self,
+        sorted: &Sorted,
+        work: impl FnMut(usize, &[u64], &[u32]) -> Result<()>,
+    ) -> Result<()> {
+        sorted.each_part(self.book().num_parts(), |part| self.book().node_range(part), work)
+    }
+}

@@ -1,0 +1,342 @@
+//! A tensor with a row per node or edge, on disk.
+
+use std::fs::{File, OpenOptions};
+use std::marker::PhantomData;
+use std::ops::Range;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use bytemuck::Pod;
+
+use super::partition_policy::PartitionPolicy;
+use crate::error::{Error, Result};
+use crate::formats::dgl::npy::open_npy;
+use crate::graph::PartitionBook;
+use crate::io::{Dtype, new_private_file, npy_header, read_ranges};
+
+/// Bytes filled or counted at a time.
+const CHUNK: usize = 1 << 20;
+
+/// An element type of distributed tensors.
+pub trait Element: Pod + Default + PartialEq {
+    /// Its name on disk.
+    const DTYPE: Dtype;
+}
+
+macro_rules! element {
+    ($($T:ty => $dtype:ident),*) => {
+        $(impl Element for $T {
+            const DTYPE: Dtype = Dtype::$dtype;
+        })*
+    };
+}
+element!(f32 => F32, i64 => I64, u8 => U8);
+
+/// DGL's `DistTensor`: a dense tensor whose rows belong to the nodes or edges of a type and are divided among the partitions
+/// as those are. Here it is one `.npy` file whose rows lie in the order of ids, so each partition's rows are a consecutive part of it;
+/// any rank reads and writes any row. Nothing of it is in memory.
+///
+/// Clones are handles on the same tensor. Unless it is persistent its file goes with the last handle of the process that made
+/// it. Rows are not locked: who reads a row while another writes it may see either or a mixture.
+#[derive(Debug, Clone)]
+pub struct DistTensor<T> {
+    book: Arc<PartitionBook>,
+    policy: PartitionPolicy,
+    file: Arc<RowsFile>,
+    num_rows: u64,
+    width: usize,
+    element: PhantomData<T>,
+}
+
+#[derive(Debug)]
+struct RowsFile {
+    path: PathBuf,
+    file: File,
+    /// Where the first row begins.
+    start: u64,
+    temporary: bool,
+}
+
+impl Drop for RowsFile {
+    fn drop(&mut self) {
+        if self.temporary {
+            // Nobody is left to tell; the folder's owner removes it with the rest.
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// Which tensor, and where.
+#[derive(Debug, Clone)]
+pub struct DistTensorConfig<'a> {
+    /// The folder of its file.
+    pub folder: &'a Path,
+    /// Its name, which is that of its file.
+    pub name: &'a str,
+    /// Elements per row.
+    pub width: usize,
+    /// What its rows belong to.
+    pub policy: PartitionPolicy,
+    /// Whether its file stays.
+    pub persistent: bool,
+}
+
+impl<T: Element> DistTensor<T> {
+    /// Makes a tensor of zeros. For one rank; the others [`open`](Self::open) it after a barrier.
+    ///
+    /// # Errors
+    /// If the name is empty or no file name, the tensor exists already, or the file cannot be made.
+    pub fn create(book: &Arc<PartitionBook>, config: &DistTensorConfig<'_>) -> Result<Self> {
+        let path = path(config.folder, config.name)?;
+        let num_rows = config.policy.num_rows(book);
+        let header = npy_header(T::DTYPE, &[num_rows, config.width as u64])?;
+        let refused = |e| Error::io("create", &path, e);
+        let mut options = new_private_file();
+        if config.persistent {
+            // What the umask leaves of it, as for any other file of a user.
+            options.mode(0o666);
+        }
+        let file = options.open(&path).map_err(|e| match e.kind() {
+            std::io::ErrorKind::AlreadyExists => Error::input(&path, "", "is there already")
+                .with_hint("open the tensor instead of making it, or give it another name"),
+            _ => refused(e),
+        })?;
+        let start = header.len() as u64;
+        let rows = RowsFile { path: path.clone(), file, start, temporary: !config.persistent };
+        rows.file.write_all_at(&header, 0).map_err(refused)?;
+        let row = (config.width * size_of::<T>()) as u64;
+        // A hole in the file reads as zeros and takes no room.
+        rows.file.set_len(start + num_rows * row).map_err(refused)?;
+        Ok(Self::with(book, config.policy, rows, num_rows, config.width))
+    }
+
+    /// As [`create`](Self::create), with rows that `init` fills: it gets the first row's number and some rows.
+    pub fn create_with(
+        book: &Arc<PartitionBook>,
+        config: &DistTensorConfig<'_>,
+        mut init: impl FnMut(u64, &mut [T]),
+    ) -> Result<Self> {
+        let tensor = Self::create(book, config)?;
+        for rows in tensor.chunks(0..tensor.num_rows) {
+            let mut values = vec![T::default(); (rows.end - rows.start) as usize * tensor.width];
+            init(rows.start, &mut values);
+            tensor.write_range(rows.start, &values)?;
+        }
+        Ok(tensor)
+    }
+
+    /// Opens a tensor that some rank, or an earlier run, has made.
+    ///
+    /// # Errors
+    /// If there is no such file, or it has another shape or element type.
+    pub fn open(book: &Arc<PartitionBook>, config: &DistTensorConfig<'_>) -> Result<Self> {
+        let path = path(config.folder, config.name)?;
+        let num_rows = config.policy.num_rows(book);
+        let start = start_of_rows::<T>(&path, [num_rows, config.width as u64])?;
+        let file = OpenOptions::new().read(true).write(true).open(&path);
+        let file = file.map_err(|e| Error::unreadable(&path, &e))?;
+        let rows = RowsFile { path, file, start, temporary: false };
+        Ok(Self::with(book, config.policy, rows, num_rows, config.width))
+    }
+
+    fn with(
+        book: &Arc<PartitionBook>,
+        policy: PartitionPolicy,
+        file: RowsFile,
+        num_rows: u64,
+        width: usize,
+    ) -> Self {
+        let (book, file, element) = (book.clone(), Arc::new(file), PhantomData);
+        DistTensor { book, policy, file, num_rows, width, element }
+    }
+
+    /// Its name, which is that of its file.
+    pub fn name(&self) -> &str {
+        self.file.path.file_stem().and_then(|name| name.to_str()).unwrap_or_default()
+    }
+
+    /// Rows.
+    pub fn len(&self) -> u64 {
+        self.num_rows
+    }
+
+    /// Whether there are no rows.
+    pub fn is_empty(&self) -> bool {
+        self.num_rows == 0
+    }
+
+    /// Element type.
+    pub fn dtype(&self) -> Dtype {
+        T::DTYPE
+    }
+
+    /// Rows and elements per row.
+    pub fn shape(&self) -> [u64; 2] {
+        [self.num_rows, self.width as u64]
+    }
+
+    /// Elements per row.
+    pub fn width(&self) -> usize {
+        self.width
+    }
+
+    /// The tensor's file.
+    pub fn path(&self) -> &Path {
+        &self.file.path
+    }
+
+    /// What its rows belong to.
+    pub fn policy(&self) -> PartitionPolicy {
+        self.policy
+    }
+
+    /// Who owns its rows.
+    pub fn book(&self) -> &Arc<PartitionBook> {
+        &self.book
+    }
+
+    /// The rows of a partition.
+    pub fn rows_of(&self, part: usize) -> Range<u64> {
+        self.policy.rows_of(&self.book, part)
+    }
+
+    /// Reads rows (type-wise ids in any order, repetitions allowed), `[ids.len(), width]`. Neighbouring rows are read together.
+    ///
+    /// # Errors
+    /// If a row does not exist or the file cannot be read.
+    pub fn read(&self, ids: &[u64]) -> Result<Vec<T>> {
+        let order = self.sorted(ids)?;
+        let row = (self.width * size_of::<T>()) as u64;
+        let range = |i: usize| {
+            let start = self.file.start + ids[order[i] as usize] * row;
+            start..start + row
+        };
+        let mut values = vec![T::default(); ids.len() * self.width];
+        let read = read_ranges(&self.file.file, order.len(), range, |i, bytes| {
+            let place = order[i] as usize * self.width;
+            bytemuck::cast_slice_mut(&mut values[place..place + self.width]).copy_from_slice(bytes);
+        });
+        read.map_err(|e| Error::io("read", &self.file.path, e))?;
+        Ok(values)
+    }
+
+    /// Writes rows (type-wise ids in any order), `[ids.len(), width]`. Of a row named several times the last value stays.
+    ///
+    /// # Errors
+    /// If a row does not exist, the values are of another number, or the file cannot be written.
+    pub fn write(&self, ids: &[u64], values: &[T]) -> Result<()> {
+        if values.len() != ids.len() * self.width {
+            let problem =
+                format!("{} values for {} rows of {}", values.len(), ids.len(), self.width);
+            return Err(Error::config("values", problem));
+        }
+        let order = self.sorted(ids)?;
+        let id = |i: &u32| ids[*i as usize];
+        let mut buffer: Vec<T> = Vec::new();
+        for run in order.chunk_by(|a, b| id(b) - id(a) <= 1) {
+            buffer.clear();
+            for same in run.chunk_by(|a, b| id(a) == id(b)) {
+                let last = same[same.len() - 1] as usize * self.width;
+                buffer.extend_from_slice(&values[last..last + self.width]);
+            }
+            self.write_range(id(&run[0]), &buffer)?;
+        }
+        Ok(())
+    }
+
+    /// Reads consecutive rows from row `first` on into `out`.
+    ///
+    /// # Errors
+    /// If there are no such rows or the file cannot be read.
+    pub fn read_from(&self, first: u64, out: &mut [T]) -> Result<()> {
+        let at = self.place(first, out.len())?;
+        let read = self.file.file.read_exact_at(bytemuck::cast_slice_mut(out), at);
+        read.map_err(|e| Error::io("read", &self.file.path, e))
+    }
+
+    /// Writes consecutive rows from row `first` on.
+    ///
+    /// # Errors
+    /// If there are no such rows or the file cannot be written.
+    pub fn write_from(&self, first: u64, values: &[T]) -> Result<()> {
+        self.place(first, values.len())?;
+        self.write_range(first, values)
+    }
+
+    /// Where so many values of rows from `first` on begin in the file.
+    fn place(&self, first: u64, values: usize) -> Result<u64> {
+        let width = self.width.max(1);
+        let end = first + (values / width) as u64;
+        if !values.is_multiple_of(width) || end > self.num_rows {
+            let problem = format!("{values} values from row {first} on are not rows of {width}");
+            return Err(Error::config("rows", problem));
+        }
+        Ok(self.file.start + first * (self.width * size_of::<T>()) as u64)
+    }
+
+    /// How many elements are not 0.
+    pub fn count_nonzero(&self) -> Result<u64> {
+        let mut count = 0;
+        for rows in self.chunks(0..self.num_rows) {
+            let values = self.read(&rows.collect::<Vec<_>>())?;
+            count += values.iter().filter(|value| **value != T::default()).count() as u64;
+        }
+        Ok(count)
+    }
+
+    /// Whether a file is a copy of a tensor like this one.
+    ///
+    /// # Errors
+    /// If it is not.
+    pub(super) fn check_copy(&self, path: &Path) -> Result<()> {
+        start_of_rows::<T>(path, self.shape()).map(drop)
+    }
+
+    /// Writes part of the file, its header included.
+    pub(super) fn write_bytes(&self, at: u64, bytes: &[u8]) -> Result<()> {
+        let written = self.file.file.write_all_at(bytes, at);
+        written.map_err(|e| Error::io("write", &self.file.path, e))
+    }
+
+    /// Positions in `ids`, by ascending id; equal ids keep their order.
+    fn sorted(&self, ids: &[u64]) -> Result<Vec<u32>> {
+        if let Some(id) = ids.iter().find(|id| **id >= self.num_rows) {
+            let problem = format!("there is no row {id}; ids are below {}", self.num_rows);
+            return Err(Error::config("ids", problem));
+        }
+        let mut order: Vec<u32> = (0..ids.len() as u32).collect();
+        order.sort_by_key(|i| ids[*i as usize]);
+        Ok(order)
+    }
+
+    pub(super) fn write_range(&self, first: u64, values: &[T]) -> Result<()> {
+        let at = self.file.start + first * (self.width * size_of::<T>()) as u64;
+        self.write_bytes(at, bytemuck::cast_slice(values))
+    }
+
+    pub(super) fn chunks(&self, rows: Range<u64>) -> impl Iterator<Item = Range<u64>> + use<T> {
+        let step = (CHUNK / (self.width * size_of::<T>()).max(1)).max(1);
+        let end = rows.end;
+        rows.step_by(step).map(move |start| start..end.min(start + step as u64))
+    }
+}
+
+/// Where the rows of a tensor's file begin, which must have this shape.
+fn start_of_rows<T: Element>(path: &Path, expected: [u64; 2]) -> Result<u64> {
+    let array = open_npy(path)?;
+    if array.dtype() != T::DTYPE || array.shape() != expected {
+        let (dtype, shape) = (array.dtype(), array.shape());
+        let problem = format!("is {dtype} {shape:?}, not {} {expected:?}", T::DTYPE);
+        return Err(Error::input(path, "", problem));
+    }
+    Ok(array.offset())
+}
+
+fn path(folder: &Path, name: &str) -> Result<PathBuf> {
+    let file_name = Path::new(name).file_name().and_then(|n| n.to_str());
+    if file_name != Some(name) {
+        return Err(Error::config("name", format!("{name:?} is no name of a file")));
+    }
+    Ok(folder.join(format!("{name}.npy")))
+}

@@ -1,0 +1,59 @@
+//! What a sampler needs of a graph.
+
+use std::sync::Arc;
+
+use tch::Tensor;
+
+use super::dist_graph::DistGraph;
+use super::fanout::Fanout;
+use super::sample::{SampleKey, Sampling};
+use crate::error::Result;
+use crate::graph::{InEdges, PartitionBook};
+use crate::load::NodeColumn;
+
+/// In-edges and rows of features of the whole graph, wherever they come from: by reads of all partitions' files ([`DistGraph`]),
+/// or from the ranks that own them ([`CollectiveGraph`](super::CollectiveGraph)). Both give the same. Ids are homogeneous.
+pub trait GraphSource {
+    /// Who owns which nodes and edges.
+    fn book(&self) -> &Arc<PartitionBook>;
+
+    /// Draws in-edges of nodes, node by node in the order of `nodes`; a pure function of the graph, `how`, `key` and each node.
+    fn sample_neighbors(&self, nodes: &[u64], how: &Sampling, key: SampleKey) -> Result<InEdges>;
+
+    /// Out-degrees of nodes, over the whole graph.
+    fn out_degrees(&self, nodes: &[u64]) -> Result<Vec<u64>>;
+
+    /// Source and destination of edges.
+    fn find_edges(&self, edges: &[u64]) -> Result<(Vec<u64>, Vec<u64>)>;
+
+    /// Rows of a feature, as [`NodeColumn::read`] gives them.
+    fn rows(&self, column: &NodeColumn, nodes: &[u64]) -> Result<Tensor>;
+
+    /// All in-edges of nodes, node by node.
+    fn in_subgraph(&self, nodes: &[u64]) -> Result<InEdges> {
+        let all = Sampling { fanout: Fanout::ALL, replace: false, weighted: false };
+        self.sample_neighbors(nodes, &all, SampleKey { seed: 0, epoch: 0, batch: 0, layer: 0 })
+    }
+}
+
+impl GraphSource for DistGraph {
+    fn book(&self) -> &Arc<PartitionBook> {
+        DistGraph::book(self)
+    }
+
+    fn sample_neighbors(&self, nodes: &[u64], how: &Sampling, key: SampleKey) -> Result<InEdges> {
+        DistGraph::sample_neighbors(self, nodes, how, key)
+    }
+
+    fn out_degrees(&self, nodes: &[u64]) -> Result<Vec<u64>> {
+        DistGraph::out_degrees(self, nodes)
+    }
+
+    fn find_edges(&self, edges: &[u64]) -> Result<(Vec<u64>, Vec<u64>)> {
+        DistGraph::find_edges(self, edges)
+    }
+
+    fn rows(&self, column: &NodeColumn, nodes: &[u64]) -> Result<Tensor> {
+        column.read(nodes)
+    }
+}

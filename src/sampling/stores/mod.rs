@@ -1,0 +1,42 @@
+//! A partitioned graph on disk as one whole: DGL's distributed programming surface without servers.
+//!
+//! [`DistGraph`] answers for the whole graph by short reads of the partitions' files: [`NeighborIndex`] holds a
+//! partition's in-edges by destination, [`NodeColumn`](crate::load::NodeColumn) reads rows of node features. Where each rank
+//! has its own disk, [`CollectiveGraph`] asks the others.
+
+mod collective_graph;
+mod dist_embedding;
+mod dist_graph;
+mod dist_tensor;
+mod draws;
+mod edge_subgraph;
+mod fanout;
+mod frequent_sources;
+mod graph_source;
+mod index_writer;
+mod mask;
+mod mt19937;
+mod neighbor_index;
+mod partition_policy;
+mod sample;
+mod sorted;
+mod sparse_optimizer;
+mod sparse_rule;
+mod sparse_saving;
+mod split;
+
+pub use collective_graph::CollectiveGraph;
+pub use dist_embedding::DistEmbedding;
+pub use dist_graph::DistGraph;
+pub use dist_tensor::{DistTensor, DistTensorConfig, Element};
+pub(crate) use draws::{Draws, NEGATIVES, permutation};
+pub use edge_subgraph::EdgeSubgraph;
+pub use fanout::Fanout;
+pub use graph_source::GraphSource;
+pub use index_writer::{IndexConfig, write_index};
+pub use neighbor_index::NeighborIndex;
+pub use partition_policy::PartitionPolicy;
+pub use sample::{SampleKey, Sampling};
+pub use sparse_optimizer::{SparseAdagrad, SparseAdam, SparseOptimizer};
+pub use sparse_rule::{Adagrad, Adam, SparseRule};
+pub use split::{SplitBy, Trainer, edge_split, node_split};

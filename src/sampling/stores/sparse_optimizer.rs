@@ -1,0 +1,192 @@
+//! Optimizers that update the rows a step has used.
+
+use std::collections::HashSet;
+use std::path::Path;
+
+use tch::{Kind, Tensor};
+
+use super::dist_embedding::DistEmbedding;
+use super::dist_tensor::{DistTensor, DistTensorConfig};
+use super::sparse_rule::{Adagrad, Adam, SparseRule};
+use crate::engine::comm::{Hooks, ProcessGroup, barrier, exchange_tensors};
+use crate::engine::tensor;
+use crate::error::{Error, Result};
+
+/// DGL's `SparseAdagrad`; its state is the tensor `<name>_sum`.
+pub type SparseAdagrad = SparseOptimizer<Adagrad>;
+/// DGL's `SparseAdam`; its state are the tensors `<name>_step`, `<name>_mem` and `<name>_power`.
+pub type SparseAdam = SparseOptimizer<Adam>;
+
+/// An optimizer of [`DistEmbedding`]s. The gradients of a row that is used several times in a step, by whichever ranks, are
+/// averaged. State lies on disk beside the embedding.
+pub struct SparseOptimizer<R> {
+    rule: R,
+    embeddings: Vec<DistEmbedding>,
+    /// By embedding: the rule's state tensors.
+    states: Vec<Vec<DistTensor<f32>>>,
+}
+
+impl<R: SparseRule> SparseOptimizer<R> {
+    /// An optimizer before its first step. Rank 0 makes the state, in the embeddings' folders; one collective.
+    ///
+    /// # Errors
+    /// If two embeddings have one name, or the state cannot be made.
+    pub fn new(
+        embeddings: Vec<DistEmbedding>,
+        rule: R,
+        (group, hooks): (&dyn ProcessGroup, &dyn Hooks),
+    ) -> Result<Self> {
+        let mut names = HashSet::new();
+        if let Some(twice) = embeddings.iter().find(|e| !names.insert(e.name())) {
+            let problem = format!("{} is registered twice", twice.name());
+            return Err(Error::config("embeddings", problem));
+        }
+        let make = |own: bool| -> Result<Vec<Vec<DistTensor<f32>>>> {
+            let states = |embedding| R::STATES.iter().map(move |s| state(embedding, *s, own));
+            embeddings.iter().map(|embedding| states(embedding).collect()).collect()
+        };
+        let made = if group.rank() == 0 { Some(make(true)?) } else { None };
+        barrier(group, hooks)?;
+        let states = made.map_or_else(|| make(false), Ok)?;
+        Ok(SparseOptimizer { rule, embeddings, states })
+    }
+
+    /// The embeddings.
+    pub fn embeddings(&self) -> &[DistEmbedding] {
+        &self.embeddings
+    }
+
+    /// The embeddings, to look rows up and give gradients back.
+    pub fn embeddings_mut(&mut self) -> &mut [DistEmbedding] {
+        &mut self.embeddings
+    }
+
+    /// The rule and its constants.
+    pub fn rule(&self) -> &R {
+        &self.rule
+    }
+
+    /// The rule, to change its constants (a learning rate, from step to step; the same on every rank).
+    pub fn rule_mut(&mut self) -> &mut R {
+        &mut self.rule
+    }
+
+    /// The state tensors of an embedding, in the order of [`SparseRule::STATES`]: DGL's `local_state_dict`.
+    pub fn states(&self, embedding: usize) -> &[DistTensor<f32>] {
+        &self.states[embedding]
+    }
+
+    /// Sends every gradient to the rank that owns the row's partition, and updates the rows of this rank's partitions. Two
+    /// collectives per embedding; afterwards every rank sees the new rows. Gives how many rows of each embedding this rank has
+    /// updated.
+    pub fn step(&mut self, (group, hooks): (&dyn ProcessGroup, &dyn Hooks)) -> Result<Vec<u64>> {
+        let mut updated = Vec::with_capacity(self.embeddings.len());
+        for (embedding, states) in self.embeddings.iter_mut().zip(&self.states) {
+            let (ids, gradients) = embedding.take_trace();
+            let (ids, gradients) = match group.world_size() {
+                1 => (ids, gradients),
+                _ => to_owners(embedding, &ids, &gradients, (group, hooks))?,
+            };
+            updated.push(update(&self.rule, embedding, states, &ids, &gradients)?);
+            if group.world_size() > 1 {
+                barrier(group, hooks)?;
+            }
+        }
+        Ok(updated)
+    }
+
+    /// Forgets the gradients that have come since the last step.
+    pub fn zero_grad(&mut self) {
+        self.embeddings.iter_mut().for_each(DistEmbedding::zero_grad);
+    }
+}
+
+/// Makes (on the rank that owns the files) or opens a state tensor.
+fn state(
+    embedding: &DistEmbedding,
+    (suffix, is_wide): (&str, bool),
+    own: bool,
+) -> Result<DistTensor<f32>> {
+    let weight = embedding.weight();
+    let config = DistTensorConfig {
+        folder: weight.path().parent().unwrap_or(Path::new(".")),
+        name: &format!("{}_{suffix}", embedding.name()),
+        width: if is_wide { weight.width() } else { 1 },
+        policy: weight.policy(),
+        persistent: false,
+    };
+    if own {
+        DistTensor::create(weight.book(), &config)
+    } else {
+        DistTensor::open(weight.book(), &config)
+    }
+}
+
+/// The rows and gradients that all ranks have for this rank, in the order of ranks.
+fn to_owners(
+    embedding: &DistEmbedding,
+    ids: &[u64],
+    gradients: &[f32],
+    (group, hooks): (&dyn ProcessGroup, &dyn Hooks),
+) -> Result<(Vec<u64>, Vec<f32>)> {
+    let (weight, dim) = (embedding.weight(), embedding.embedding_dim());
+    let parts = weight.book().num_parts();
+    let ends: Vec<u64> = (0..parts).map(|part| weight.rows_of(part).end).collect();
+    let mut sent = vec![(Vec::new(), Vec::new()); group.world_size()];
+    for (i, id) in ids.iter().enumerate() {
+        let owner = ends.partition_point(|end| end <= id) % group.world_size();
+        sent[owner].0.push(*id as i64);
+        sent[owner].1.extend_from_slice(&gradients[i * dim..][..dim]);
+    }
+    let (sent_ids, sent_gradients): (Vec<_>, Vec<_>) = sent.into_iter().unzip();
+    let tensors = |ids: &[Vec<i64>]| {
+        ids.iter().map(|ids| Tensor::f_from_slice(ids)).collect::<Result<_, _>>()
+    };
+    let received_ids = exchange_tensors(group, tensors(&sent_ids)?, hooks)?;
+    let tensors: Result<_, _> = sent_gradients.iter().map(|g| Tensor::f_from_slice(g)).collect();
+    let received = exchange_tensors(group, tensors?, hooks)?;
+    let ids = received_ids.iter().flat_map(tensor::slice::<i64>).map(|id| *id as u64);
+    let gradients = received.iter().flat_map(tensor::slice::<f32>).copied();
+    debug_assert!(received.iter().all(|g| g.kind() == Kind::Float));
+    Ok((ids.collect(), gradients.collect()))
+}
+
+/// Updates each row that is named, with the mean of its gradients; gives their number.
+fn update(
+    rule: &impl SparseRule,
+    embedding: &DistEmbedding,
+    states: &[DistTensor<f32>],
+    ids: &[u64],
+    gradients: &[f32],
+) -> Result<u64> {
+    let dim = embedding.embedding_dim();
+    let mut order: Vec<u32> = (0..ids.len() as u32).collect();
+    order.sort_by_key(|i| ids[*i as usize]);
+    let same_row = |a: &u32, b: &u32| ids[*a as usize] == ids[*b as usize];
+    let mut rows: Vec<u64> = Vec::new();
+    let mut means = Vec::new();
+    for same in order.chunk_by(same_row) {
+        rows.push(ids[same[0] as usize]);
+        let first = means.len();
+        means.resize(first + dim, 0.0);
+        for i in same {
+            let gradient = &gradients[*i as usize * dim..][..dim];
+            means[first..].iter_mut().zip(gradient).for_each(|(mean, g)| *mean += g);
+        }
+        means[first..].iter_mut().for_each(|mean| *mean /= same.len() as f32);
+    }
+    let mut weights = embedding.lookup(&rows)?;
+    let mut values = states.iter().map(|s| s.read(&rows)).collect::<Result<Vec<_>>>()?;
+    for i in 0..rows.len() {
+        let widths = states.iter().map(DistTensor::width);
+        let mut state: Vec<&mut [f32]> =
+            values.iter_mut().zip(widths).map(|(v, width)| &mut v[i * width..][..width]).collect();
+        let part = i * dim..(i + 1) * dim;
+        rule.update(&means[part.clone()], &mut state, &mut weights[part]);
+    }
+    for (state, values) in states.iter().zip(&values) {
+        state.write(&rows, values)?;
+    }
+    embedding.weight().write(&rows, &weights)?;
+    Ok(rows.len() as u64)
+}
