@@ -5,7 +5,7 @@ mod config;
 mod draws;
 mod even_cut;
 mod features;
-mod generate;
+mod generated;
 mod labels;
 mod model;
 mod pairs;
@@ -18,5 +18,5 @@ mod tables;
 mod topology;
 
 pub use config::{GeneratorConfig, GraphKind};
-pub use generate::{Generated, generate};
+pub use generated::{Generated, generate};
 pub use progress::{Progress, Step};

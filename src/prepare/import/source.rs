@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::files::GraphFiles;
 use super::graph::RawGraph;
-use super::import::import;
+use super::import_graph::import;
 use super::partitions::import_partitions;
 use crate::error::Result;
 

@@ -2,7 +2,7 @@
 
 use tch::{Kind, Tensor};
 
-use super::rank::Surroundings;
+use super::setup::Surroundings;
 use crate::engine::tensor;
 use crate::error::{Error, Result};
 use crate::nn::Task;

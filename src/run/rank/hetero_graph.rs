@@ -6,7 +6,7 @@ use std::path::Path;
 use tch::Kind;
 
 use super::labels::Labelled;
-use super::rank::{KIND, RankSetup};
+use super::setup::{KIND, RankSetup};
 use crate::engine::spill::PointerTensor;
 use crate::engine::tape::{Graph, HeteroGraphShardManager, ParameterBuilder, ParameterSet};
 use crate::engine::tensor;

@@ -3,7 +3,7 @@
 use tch::{Kind, Tensor};
 
 use super::classes::Classes;
-use super::rank::{RankSetup, Surroundings, keep};
+use super::setup::{RankSetup, Surroundings, keep};
 use crate::engine::comm::{ReduceOp, all_reduce};
 use crate::engine::spill::{Masks, PointerTensor};
 use crate::engine::tape::Graph;

@@ -5,8 +5,8 @@ use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::rank::{KIND, RankSetup, Surroundings};
 use super::sampled::open_graph;
+use super::setup::{KIND, RankSetup, Surroundings};
 use super::train::{pending_weights, run_epochs};
 use super::whole_graph::WholeGraph;
 use crate::engine::tape::{Graph, ParameterBuilder};

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use tch::{Kind, Tensor};
 
-use super::rank::RankSetup;
+use super::setup::RankSetup;
 use crate::engine::spill::{Masks, PointerTensor};
 use crate::engine::tape::{Graph, GraphShardManager, Mfgs, construct_mfgs};
 use crate::engine::tensor;

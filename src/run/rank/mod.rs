@@ -6,8 +6,8 @@ mod labels;
 mod link;
 mod mfg;
 mod predict;
-mod rank;
 mod sampled;
+mod setup;
 mod step_dump;
 mod train;
 mod usage;
@@ -15,7 +15,7 @@ mod whole_graph;
 
 pub(crate) use classes::USUAL_CLASSES;
 pub use predict::{ArrayFormat, NodeOrder, PredictConfig, Prediction, predict};
-pub use rank::{RankSetup, Surroundings};
+pub use setup::{RankSetup, Surroundings};
 pub use train::{
     CHECKPOINT, PREVIOUS_CHECKPOINT, WEIGHTS, pending_checkpoint, pending_weights, train,
 };

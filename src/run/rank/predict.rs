@@ -8,7 +8,7 @@ use tch::{Kind, Tensor};
 
 use super::hetero_graph::HeteroGraph;
 use super::labels::Labelled;
-use super::rank::{KIND, RankSetup, Surroundings};
+use super::setup::{KIND, RankSetup, Surroundings};
 use super::train::WEIGHTS;
 use super::whole_graph::WholeGraph;
 use crate::engine::comm::barrier;

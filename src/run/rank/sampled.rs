@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::hetero_graph::HeteroGraph;
-use super::rank::{RankSetup, Surroundings};
+use super::setup::{RankSetup, Surroundings};
 use crate::engine::comm::barrier;
 use crate::engine::tape::Graph;
 use crate::engine::tensor;

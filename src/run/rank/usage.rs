@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::rank::Surroundings;
+use super::setup::Surroundings;
 use crate::error::{Error, Result};
 use crate::event::{Event, Usage};
 use crate::io::{MeteredStorage, Storage};

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use super::rank::{RankSetup, keep};
+use super::setup::{RankSetup, keep};
 use crate::engine::spill::PointerTensor;
 use crate::engine::tape::{Graph, GraphShardManager, ParameterSet, Tape};
 use crate::error::Result;

@@ -121,7 +121,7 @@ impl PartitionWriter {
         for part in 0..self.book.num_parts() {
             for name in ["graph.dgl", "node_feat.dgl", "edge_feat.dgl"] {
                 let path = self.file(part, name)?;
-                if !path.exists() {
+                if !path.try_exists().map_err(|e| Error::io("look for", &path, e))? {
                     return Err(Error::Internal(format!("{} was not written", path.display())));
                 }
             }
