@@ -1,19 +1,19 @@
 //! The one error type of the library and the exit codes of the program.
 //!
-//! Every message is a lowercase fragment that names the object (file, field, rank) and, where there is one, carries a
-//! remedy that the command line prints as a `hint:` line.
+//! Every message is a lowercase fragment that names the object (file, field, rank). Where there is a remedy, the error carries
+//! it, and the command line prints it as a `hint:` line.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What can go wrong anywhere in the library.
+/// Everything that can go wrong in the library.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// Something the user gave is wrong: a file of a partition, a key, a flag's value.
     #[error("{}{}{problem}", place(path.as_deref()), place(field.as_deref().map(Path::new)))]
     Input {
-        /// The file or folder that is wrong, if it is one.
+        /// The file or folder that is wrong, if the error concerns one.
         path: Option<PathBuf>,
         /// The field inside the file, or the flag.
         field: Option<String>,
@@ -22,44 +22,44 @@ pub enum Error {
         /// What to do about it.
         hint: Option<String>,
     },
-    /// The operating system refused a file operation of ours (spill, exchange, output files).
+    /// An I/O error on a file of the program's own (spill, exchange, output files).
     #[error("cannot {action} {}: {source}", path.display())]
     Io {
         /// A verb: "write", "create", ...
         action: &'static str,
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error that the system reported.
         source: io::Error,
     },
-    /// A file of ours does not hold what was written to it.
+    /// A file of the program's own that does not hold what was written to it.
     #[error("{}: {problem}", path.display())]
     Corrupt {
         /// The spill or exchange file.
         path: PathBuf,
-        /// What does not match.
+        /// The mismatch that was found.
         problem: String,
     },
-    /// libtorch refused an operation.
+    /// An operation that libtorch refused, with its message.
     #[error("libtorch: {0}")]
     Tensor(String),
-    /// A worker process ended before its work was done. The text names rank, epoch, phase and cause.
+    /// A worker process that ended before its work was done. The text names rank, epoch, phase and cause.
     #[error("{problem}")]
     Worker {
         /// One sentence with rank, epoch, phase and cause.
         problem: String,
         /// What to do about it.
         hint: Option<String>,
-        /// The exit code the cause calls for.
+        /// The exit code for this cause.
         exit: u8,
     },
     /// The user asked to stop (Ctrl-C, SIGTERM).
     #[error("interrupted")]
     Interrupted,
-    /// Another rank failed or the launcher asked to stop; this rank has nothing to add.
+    /// Another rank failed, or the launcher asked to stop; this rank has nothing to add.
     #[error("stopped because another worker failed")]
     Aborted,
-    /// An invariant of this program does not hold. Always a bug here, never the user's.
+    /// A violated invariant of this program. Always a bug here, never the user's fault.
     #[error("internal error: {0}")]
     Internal(String),
 }
@@ -73,7 +73,7 @@ fn place(part: Option<&Path>) -> String {
 
 impl From<tch::TchError> for Error {
     fn from(error: tch::TchError) -> Self {
-        // What follows is a trace of C++ frames, which helps nobody here.
+        // The rest is a trace of C++ frames, which helps nobody here.
         let text = error.to_string();
         let message = text.split("\nException raised from").next().unwrap_or_default();
         Error::Tensor(message.trim().replace('\n', " "))
@@ -81,13 +81,13 @@ impl From<tch::TchError> for Error {
 }
 
 impl Error {
-    /// Bad input in `path`, at `field` (empty: the file as a whole).
+    /// An error in the input file `path`, at `field` (empty: the file as a whole).
     pub fn input(path: &Path, field: &str, problem: impl Into<String>) -> Self {
         let field = (!field.is_empty()).then(|| field.to_owned());
         Error::Input { path: Some(path.to_owned()), field, problem: problem.into(), hint: None }
     }
 
-    /// A bad value of a flag or of a configuration field.
+    /// An error in the value of a flag or of a configuration field.
     pub fn config(field: &str, problem: impl Into<String>) -> Self {
         Error::Input {
             path: None,
@@ -97,22 +97,22 @@ impl Error {
         }
     }
 
-    /// A file operation of ours that the system refused.
+    /// An error that the system reported for a file of the program's own.
     pub fn io(action: &'static str, path: &Path, source: io::Error) -> Self {
         Error::Io { action, path: path.to_owned(), source }
     }
 
-    /// A file of ours that is not what was written.
+    /// An error for a file of the program's own that does not hold what was written to it.
     pub fn corrupt(path: &Path, problem: impl Into<String>) -> Self {
         Error::Corrupt { path: path.to_owned(), problem: problem.into() }
     }
 
-    /// An input file that cannot be opened or read.
+    /// An error for an input file that cannot be opened or read.
     pub fn unreadable(path: &Path, source: &io::Error) -> Self {
         Error::input(path, "", format!("cannot be read: {source}"))
     }
 
-    /// A thread or process ("a worker") that the system does not start.
+    /// An error for a thread or process ("a worker") that the system does not start.
     pub fn no_process(what: &str, source: &io::Error) -> Self {
         Error::Worker {
             problem: format!("cannot start {what}: {source}"),
@@ -168,7 +168,7 @@ pub mod exit {
     pub const BAD_INPUT: u8 = 1;
     /// The command line cannot be parsed (clap's own code).
     pub const BAD_USAGE: u8 = 2;
-    /// A worker process died or met an error that is not the input's.
+    /// A worker process died, or failed for a reason other than its input.
     pub const WORKER_FAILED: u8 = 3;
     /// The disk is full, a budget cannot be kept, or the system starts no more processes or threads.
     pub const OUT_OF_RESOURCES: u8 = 4;

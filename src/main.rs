@@ -3,10 +3,11 @@
 
 use std::process::ExitCode;
 
-/// libtorch's constructors take a third of a second before `main`. A signal that comes meanwhile waits until it can be handled.
+/// Holds signals back while libtorch's constructors run, a third of a second before `main`, until they can be handled.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 #[used]
-// SAFETY: the loader calls the pointers of this section, without arguments, before any constructor; this one may run there.
+// SAFETY: the loader calls the pointers of this section, without arguments, before any constructor; this function may run
+// there.
 #[unsafe(link_section = ".preinit_array")]
 static HOLD_BACK: extern "C" fn() = sar::platform::signals::hold_back;
 

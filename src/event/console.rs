@@ -7,14 +7,14 @@ use super::scores::{Metric, Scores};
 use super::size::size;
 use super::stderr::{progress_bar, show_note, show_status};
 
-/// Where a run's progress is shown: on standard error.
+/// The display of a run's progress on standard error.
 pub struct Console {
     bar: Option<ProgressBar>,
     epochs: u32,
 }
 
 impl Console {
-    /// For a run of `epochs` epochs.
+    /// A display for a run of `epochs` epochs.
     pub fn new(epochs: u32) -> Self {
         let template = "epoch {pos}/{len} [{bar:30}] {elapsed} (left: {eta}) {msg}";
         Console { bar: progress_bar(Some(u64::from(epochs)), template), epochs }
@@ -58,7 +58,7 @@ impl Console {
     }
 }
 
-/// ", train 98.00 %, val 80.00 %", or with the metric's key where it is not the accuracy.
+/// Formats scores as ", train 98.00 %, val 80.00 %", with the metric's key where the metric is not the accuracy.
 fn scores(scores: &Scores) -> String {
     let Scores { metric, .. } = *scores;
     let key = match metric {

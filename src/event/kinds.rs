@@ -1,56 +1,58 @@
-//! The events.
+//! The kinds of events.
 
 use serde::{Deserialize, Serialize};
 
 use super::scores::{Confusion, Metric, Scores};
 use crate::io::IoTotals;
 
-/// Something a rank has to say.
+/// A message from a rank to the launcher.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Event {
     /// A remark for the user: an assumption made, a doubtful input.
     Note(String),
     /// An epoch is complete on all ranks (from rank 0).
     Epoch(EpochReport),
-    /// The checkpoint of an epoch is written (from rank 0, behind that epoch).
+    /// The checkpoint of an epoch is written (from rank 0, after that epoch's event).
     Checkpoint(u32),
     /// The last evaluation is complete on all ranks (from rank 0).
     Evaluation(Evaluation),
-    /// What a rank took, at the end of a run that a plan is made from.
+    /// The resources that a rank took, at the end of a run that a plan is made from.
     Usage(Usage),
     /// A rank cannot go on.
     Failed(Failure),
 }
 
-/// An epoch, over all ranks. Loss and scores are those of the forward pass before the epoch's update, dropout included.
+/// The results of an epoch, over all ranks. Loss and scores are those of the forward pass before the epoch's update, including
+/// dropout.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct EpochReport {
-    /// From 1.
+    /// Number of the epoch, from 1.
     pub epoch: u32,
-    /// Mean over the training nodes.
+    /// Mean loss over the training nodes.
     pub loss: f64,
-    /// The task's metric.
+    /// Values of the task's metric.
     pub scores: Scores,
     /// Learning rate of the update.
     pub lr: f64,
-    /// The task's metric over the validation nodes, after the update and without dropout; where something depends on it.
+    /// The task's metric over the validation nodes, after the update and without dropout, if the schedule or early stopping
+    /// needs it.
     pub validation: Option<f64>,
-    /// Wall-clock seconds between the ends of the previous epoch and this one.
+    /// Wall-clock seconds from the end of the previous epoch to the end of this one.
     pub epoch_s: f64,
     /// Turns taken by each worker.
     pub lock_turns: u64,
     /// Bytes written and read by all ranks.
     pub io: IoTotals,
-    /// Of an epoch on sampled neighbourhoods.
+    /// Counts of batches and rows, for an epoch on sampled neighbourhoods.
     pub samples: Option<SampleReport>,
 }
 
-/// What the batches of an epoch asked for, over all ranks.
+/// The batches of an epoch and the rows they asked for, over all ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SampleReport {
-    /// Batches.
+    /// Number of batches.
     pub batches: u64,
-    /// Bytes of input features that batches needed: a row once per batch.
+    /// Bytes of input features that batches needed, where a row counts once per batch.
     pub row_bytes_needed: u64,
     /// Bytes that were read for them.
     pub row_bytes_read: u64,
@@ -59,13 +61,13 @@ pub struct SampleReport {
 /// All metrics with the final weights, without dropout.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Evaluation {
-    /// After which epoch's update the weights were these.
+    /// Epoch whose update produced the weights.
     pub epoch: u32,
-    /// Mean over the training nodes.
+    /// Mean loss over the training nodes.
     pub loss: f64,
-    /// The task's metrics, the one of the epochs first.
+    /// Values of the task's metrics, beginning with the metric of the epochs.
     pub scores: Vec<Scores>,
-    /// Where there are classes, and not too many of them for a table.
+    /// Confusion tables, if there are classes, and not too many for a table.
     pub confusion: Option<Confusion>,
 }
 
@@ -76,18 +78,18 @@ impl Evaluation {
     }
 }
 
-/// What a rank took of the machine.
+/// The resources that a rank took.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
     /// The rank.
     pub rank: usize,
-    /// The most memory of its own that its process had at a time, in bytes, beyond what it began with.
+    /// Peak of its process's own memory, in bytes, beyond what the process began with.
     pub memory: u64,
-    /// The most bytes that files of all ranks took at a time, as far as this rank saw.
+    /// Peak of the disk space of all ranks' files, in bytes, as far as this rank saw.
     pub disk: u64,
 }
 
-/// Why a rank cannot go on.
+/// The error for which a rank cannot go on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
     /// The rank.
@@ -96,6 +98,6 @@ pub struct Failure {
     pub problem: String,
     /// The error's remedy.
     pub hint: Option<String>,
-    /// The exit code the error calls for.
+    /// The exit code for the error.
     pub exit: u8,
 }

@@ -13,24 +13,24 @@ use super::scores::{Confusion, Scores};
 use crate::error::{Error, Result};
 use crate::io::AtomicFile;
 
-/// The metrics of a run, written line by line.
+/// The file of a run's metrics, written line by line.
 pub struct MetricsFile {
     path: PathBuf,
     file: File,
 }
 
 impl MetricsFile {
-    /// Starts the file, which must not exist.
+    /// Creates the file, which must not exist.
     pub fn create(path: &Path) -> Result<Self> {
         let file = OpenOptions::new().append(true).create_new(true).open(path);
         let file = file.map_err(|e| Error::io("create", path, e))?;
         Ok(MetricsFile { path: path.to_owned(), file })
     }
 
-    /// Goes on behind the line of `epoch`; what was written later is dropped.
+    /// Continues an existing file after the line of `epoch`; later lines are dropped.
     ///
     /// # Errors
-    /// If it is a link or something else than a file, or cannot be read or written.
+    /// If it is a link or anything but a regular file, or cannot be read or written.
     pub fn resume(path: &Path, epoch: u32) -> Result<Self> {
         let text = match fs::symlink_metadata(path) {
             Ok(found) if !found.is_file() => {
@@ -50,7 +50,7 @@ impl MetricsFile {
         Ok(MetricsFile { path: path.to_owned(), file })
     }
 
-    /// Writes an epoch. `peak_memory_bytes` is the largest memory of the process tree so far: private memory of all
+    /// Writes the line of an epoch. `peak_memory_bytes` is the largest memory of the process tree so far: private memory of all
     /// processes plus shared memory once, and the page cache that their files fill.
     pub fn epoch(&mut self, report: &EpochReport, peak_memory_bytes: u64) -> Result<()> {
         let mut line = Line::new("epoch", report.epoch, report.loss);
@@ -72,7 +72,7 @@ impl MetricsFile {
         self.line(line, peak_memory_bytes)
     }
 
-    /// Writes the last evaluation.
+    /// Writes the line of the last evaluation.
     pub fn evaluation(&mut self, report: &Evaluation, peak_memory_bytes: u64) -> Result<()> {
         let mut line = Line::new("evaluation", report.epoch, report.loss);
         for scores in &report.scores {
@@ -94,7 +94,7 @@ impl MetricsFile {
     }
 }
 
-/// An object whose fields keep their order: `"key":value` each.
+/// A JSON object whose fields keep their order: `"key":value` each.
 struct Line(Vec<String>);
 
 impl Line {
@@ -107,7 +107,7 @@ impl Line {
     }
 
     fn field(&mut self, key: &str, value: impl Serialize) {
-        // A loss that is not a number becomes null.
+        // A loss of NaN becomes null.
         self.0.push(format!("{}:{}", json!(key), json!(value)));
     }
 
@@ -118,7 +118,7 @@ impl Line {
     }
 }
 
-/// Whether a line is that of an epoch not after `epoch`. A run that was killed may have left half a line.
+/// Whether a line belongs to an epoch up to `epoch`. A run that was killed may have left half a line.
 fn is_epoch_until(line: &str, epoch: u32) -> bool {
     let value: Value = serde_json::from_str(line).unwrap_or_default();
     value["event"] == "epoch" && value["epoch"].as_u64().is_some_and(|e| e <= u64::from(epoch))

@@ -1,4 +1,4 @@
-//! What a run tells the outside: typed events, from ranks to the launcher, and on to the console and a file.
+//! What a run reports: typed events from ranks to the launcher, and from there to the console and a file.
 
 mod console;
 mod kinds;

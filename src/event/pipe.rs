@@ -1,8 +1,8 @@
 //! Events between processes: frames on one pipe that all workers write to.
 //!
-//! A frame is a header (the sender's process id u32, the length of its part u16, 1 if it is the last part or else 0 u16;
-//! little endian) and a part of a bincode record. Frames are at most `PIPE_BUF` bytes, which the kernel writes as a whole:
-//! frames of different workers never mix, and an event of a killed worker is whole or not there.
+//! A frame is a header (the sender's process id u32, the length of its part u16, 1 if it is the last part or else 0 u16; little
+//! endian) and part of a bincode record. Frames have at most `PIPE_BUF` bytes, which the kernel writes as a whole: frames of
+//! different workers never mix, and an event of a killed worker arrives whole or not at all.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -13,13 +13,13 @@ use super::kinds::{Event, Failure};
 use crate::error::{Error, Result};
 use crate::io;
 
-/// What POSIX guarantees to be written at once on Linux.
+/// Size in bytes that Linux writes to a pipe as a whole, by POSIX's guarantee.
 const FRAME: usize = 4096;
 const HEADER: usize = 8;
-/// Longer texts help nobody.
+/// Largest size of a text in bytes; longer texts help nobody.
 const TEXT: usize = 3500;
 
-/// Makes the pipe of a run.
+/// Creates the pipe of a run.
 pub fn event_pipe() -> Result<(EventSender, EventReceiver)> {
     let (reader, writer) = std::io::pipe().map_err(|e| Error::io("open", Path::new("pipe"), e))?;
     let file = |fd: std::os::fd::OwnedFd| File::from(fd);
@@ -27,15 +27,15 @@ pub fn event_pipe() -> Result<(EventSender, EventReceiver)> {
     Ok((EventSender(file(writer.into())), receiver))
 }
 
-/// A worker's end.
+/// A worker's end of the pipe.
 #[derive(Debug)]
 pub struct EventSender(File);
 
-/// The launcher's end.
+/// The launcher's end of the pipe.
 #[derive(Debug)]
 pub struct EventReceiver {
     pipe: File,
-    /// By sender: the parts of an event that is not complete.
+    /// Parts of incomplete events, by sender.
     parts: HashMap<u32, Vec<u8>>,
 }
 
@@ -74,7 +74,7 @@ fn cut(mut text: String) -> String {
 }
 
 impl EventReceiver {
-    /// Waits for the next event; `None` when no worker is left to send any.
+    /// Waits for the next event; `None` when no worker is left that could send one.
     pub fn receive(&mut self) -> Result<Option<Event>> {
         loop {
             let mut header = [0; HEADER];

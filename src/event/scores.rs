@@ -2,16 +2,16 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A number that says how good predictions are; definitions are scikit-learn's.
+/// A measure of how good predictions are, defined as in scikit-learn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Metric {
-    /// Share of nodes that are classified right.
+    /// Share of nodes that are classified correctly.
     Accuracy,
-    /// F1 of all classes' counts taken together.
+    /// F1 score of all classes' counts taken together.
     F1Micro,
-    /// Mean over classes of F1.
+    /// Mean over classes of the F1 score.
     F1Macro,
-    /// Mean over classes of the area under the ROC curve; classes that all nodes have, or none, are left out.
+    /// Mean over classes of the area under the ROC curve, without classes that all nodes have, or none.
     RocAuc,
     /// Mean of squared differences.
     MeanSquaredError,
@@ -20,7 +20,7 @@ pub enum Metric {
 }
 
 impl Metric {
-    /// What `metrics.jsonl` calls it, behind the name of the nodes it is taken over.
+    /// Key in `metrics.jsonl`, which follows the name of the mask.
     pub fn key(self) -> &'static str {
         match self {
             Metric::Accuracy => "acc",
@@ -32,7 +32,7 @@ impl Metric {
         }
     }
 
-    /// What people call it.
+    /// Name of the metric for people.
     pub fn name(self) -> &'static str {
         match self {
             Metric::Accuracy => "accuracy",
@@ -44,12 +44,12 @@ impl Metric {
         }
     }
 
-    /// Whether predictions with a larger value are the better ones.
+    /// Whether larger values mean better predictions.
     pub fn more_is_better(self) -> bool {
         self != Metric::MeanSquaredError
     }
 
-    /// A value for people.
+    /// Formats a value for people.
     pub fn show(self, value: f64) -> String {
         match self {
             Metric::Accuracy => format!("{:.2} %", 100.0 * value),
@@ -59,16 +59,16 @@ impl Metric {
     }
 }
 
-/// A metric's value over the nodes of each mask; `None` where a mask has no nodes, or none that the metric is defined for.
+/// A metric's values over the nodes of each mask; `None` where a mask has no nodes, or none that the metric is defined for.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Scores {
-    /// Which metric.
+    /// The metric.
     pub metric: Metric,
-    /// Over training nodes.
+    /// Value over training nodes.
     pub train: Option<f64>,
-    /// Over validation nodes.
+    /// Value over validation nodes.
     pub val: Option<f64>,
-    /// Over test nodes.
+    /// Value over test nodes.
     pub test: Option<f64>,
 }
 
@@ -79,16 +79,16 @@ impl Scores {
     }
 }
 
-/// How often which class was taken for which.
+/// Confusion tables: how often each class was taken for each other.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Confusion {
-    /// Over training nodes, a row per class; empty where the mask has no nodes, likewise below. With one class per node,
-    /// row c counts the nodes of class c by predicted class; with several, it has the class's true negatives, false
-    /// positives, false negatives and true positives.
+    /// Table over training nodes, a row per class; empty where the mask has no nodes, as below. With one class per node, row c
+    /// counts the nodes of class c by predicted class; with several, it holds the class's true negatives, false positives,
+    /// false negatives and true positives.
     pub train: Vec<Vec<u64>>,
-    /// Over validation nodes.
+    /// Table over validation nodes.
     pub val: Vec<Vec<u64>>,
-    /// Over test nodes.
+    /// Table over test nodes.
     pub test: Vec<Vec<u64>>,
 }
 

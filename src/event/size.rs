@@ -1,6 +1,6 @@
 //! Numbers of bytes for people.
 
-/// Three digits and a unit of 1024.
+/// Formats a number of bytes with three digits and a unit of 1024.
 pub fn size(bytes: u64) -> String {
     let units = ["B", "KiB", "MiB", "GiB", "TiB"];
     let mut value = bytes as f64;
@@ -19,22 +19,23 @@ pub fn size(bytes: u64) -> String {
     format!("{value:.digits$} {}", units[unit])
 }
 
-/// Reads a number of bytes, such as `2GiB`, `1.5 GB`, `500M` or `1048576`. Units with an `i`, and single letters, count
-/// in 1024, the others in 1000.
+/// Parses a number of bytes, such as `2GiB`, `1.5 GB`, `500M` or `1048576`. Units with an `i`, and single letters, count in
+/// 1024, the others in 1000.
 ///
 /// # Errors
-/// What is wrong with the text.
+/// A description of what is wrong with the text.
 pub fn parse_size(text: &str) -> Result<u64, String> {
     let text = text.trim();
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = (&text[..end], text[end..].trim().to_ascii_lowercase());
-    let number: f64 = number.parse().map_err(|_| "begins with no number".to_owned())?;
+    let number: f64 = number.parse().map_err(|_| "does not begin with a number".to_owned())?;
+    let unknown = |unit: &str| format!("unknown unit `{unit}`: use KiB, MiB, GiB or TiB");
     let letter = unit.chars().next().unwrap_or('b');
-    let power = "bkmgt".find(letter).ok_or_else(|| format!("{unit:?} is no unit"))? as i32;
+    let power = "bkmgt".find(letter).ok_or_else(|| unknown(&unit))? as i32;
     let base: f64 = match unit.get(1..).unwrap_or("") {
         "" | "ib" => 1024.0,
         "b" => 1000.0,
-        _ => return Err(format!("{unit:?} is no unit; take KiB, MiB, GiB or TiB")),
+        _ => return Err(unknown(&unit)),
     };
     Ok((number * base.powi(power)) as u64)
 }

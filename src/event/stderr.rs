@@ -1,4 +1,4 @@
-//! Standard error: the one place that shows how a command is going.
+//! Standard error: the one place that shows the progress of a command.
 
 use std::io::{IsTerminal, Write};
 
@@ -6,10 +6,10 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::printable::printable;
 
-/// Shows `text` to people, and ends its last line if it does not. An empty text shows nothing.
+/// Shows `text` to people, and ends its last line if the text does not. An empty text shows nothing.
 ///
-/// Nobody may be there to read it: the terminal was closed, the reader of a pipe has left (`2>&1 | head -1`), the disk that
-/// takes a log is full. The work that the text is about is worth more than the text, so a failure to write is ignored.
+/// Nobody may be there to read it: the terminal was closed, the reader of a pipe has left (`2>&1 | head -1`), or the disk that
+/// takes a log is full. The work matters more than the text about it, so a failure to write is ignored.
 pub fn show_status(text: &str) {
     let end = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
     // In one piece, so that lines of other processes do not come in between.

@@ -1,10 +1,10 @@
-//! The progress of one command that has several steps, for people.
+//! Progress of one command that has several steps, for people.
 
 use indicatif::ProgressBar;
 
 use super::stderr::progress_bar;
 
-/// A bar on standard error, if that is a terminal; else nothing is shown. Dropped, it disappears.
+/// A bar on standard error, if that is a terminal; otherwise nothing is shown. It disappears when it is dropped.
 #[derive(Debug)]
 pub struct StepBar {
     bar: Option<ProgressBar>,
@@ -12,7 +12,7 @@ pub struct StepBar {
 }
 
 impl StepBar {
-    /// Shows nothing yet.
+    /// A bar that is not shown yet.
     pub fn new() -> Self {
         let template = "{msg:20} [{bar:30}] {percent:>3} % {per_sec} {elapsed} (left: {eta})";
         StepBar { bar: progress_bar(None, template), step: "" }

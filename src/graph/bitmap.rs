@@ -1,7 +1,7 @@
 //! Sets of small integers, one bit each.
 
 const BITS: u64 = 64;
-/// Words per counted block.
+/// Number of words per counted block.
 const BLOCK: usize = 8;
 
 /// A subset of `0..len`.
@@ -12,12 +12,12 @@ pub(crate) struct Bitmap {
 }
 
 impl Bitmap {
-    /// The empty set.
+    /// Creates an empty set.
     pub(crate) fn new(len: u64) -> Self {
         Bitmap { words: vec![0; len.div_ceil(BITS) as usize], len }
     }
 
-    /// Adds a member. False if it is there already or out of range.
+    /// Adds a member. Returns false if it is a member already or out of range.
     pub(crate) fn insert(&mut self, index: u64) -> bool {
         if index >= self.len {
             return false;
@@ -28,17 +28,17 @@ impl Bitmap {
         fresh
     }
 
-    /// Whether it is a member.
+    /// Whether `index` is a member.
     pub(crate) fn contains(&self, index: u64) -> bool {
         index < self.len && self.words[(index / BITS) as usize] >> (index % BITS) & 1 == 1
     }
 }
 
-/// A subset that knows how many members lie below a member.
+/// A subset that also knows how many members lie below a member.
 #[derive(Clone, Debug)]
 pub(crate) struct RankedBitmap {
     set: Bitmap,
-    /// Members before each block of words.
+    /// Number of members before each block of words.
     before: Vec<u64>,
 }
 
@@ -71,7 +71,7 @@ impl RankedBitmap {
         })
     }
 
-    /// The number of members below `index`, if it is one itself.
+    /// The number of members below `index`, if `index` is a member.
     pub(crate) fn rank(&self, index: u64) -> Option<u64> {
         if !self.set.contains(index) {
             return None;

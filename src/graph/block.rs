@@ -7,9 +7,9 @@ use crate::error::{Error, Result};
 
 /// The in-edges of some nodes: DGL's block, or message flow graph (MFG), as `dgl.to_block` makes it.
 ///
-/// Sources are numbered: the destinations come first, in their own order, then the other sources in the order in which
-/// edges name them. So the rows of a layer's output are the first rows of its input. Edges lie destination by
-/// destination, in the order of [`by_dst`](Block::by_dst). Ids are global and homogeneous.
+/// Sources are numbered: the destinations come first, in their own order, then the other sources in the order in which edges
+/// name them. So the rows of a layer's output are the first rows of its input. Edges are grouped by destination, in the order
+/// of [`by_dst`](Block::by_dst). Ids are global and homogeneous.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Block {
     sources: Vec<u64>,
@@ -22,18 +22,18 @@ pub struct Block {
 /// In-edges of a list of nodes, node by node.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct InEdges {
-    /// How many each node has.
+    /// Number of in-edges of each node.
     pub counts: Vec<u32>,
     /// Global id of each edge's source.
     pub sources: Vec<u64>,
     /// Global id of each edge.
     pub edges: Vec<u64>,
-    /// Weight of each edge; none in a graph without.
+    /// Weight of each edge; empty in a graph without weights.
     pub weights: Vec<f32>,
 }
 
 impl InEdges {
-    /// Keeps the edges that `keep` says, by source, destination and edge (global ids). `nodes` are those the edges go into.
+    /// Keeps the edges for which `keep` is true, given source, destination and edge (global ids). `nodes` are the destinations.
     pub fn retain(&mut self, nodes: &[u64], keep: impl Fn(u64, u64, u64) -> bool) {
         let ends = nodes.iter().zip(&self.counts);
         let destinations =
@@ -63,12 +63,12 @@ pub struct TypedEdges {
     pub sources: Vec<u64>,
     /// Destination of each edge.
     pub destinations: Vec<u64>,
-    /// Each edge.
+    /// Id of each edge.
     pub edges: Vec<u64>,
 }
 
 impl Block {
-    /// Makes the block of `destinations` and their in-edges.
+    /// Builds the block of `destinations` and their in-edges.
     ///
     /// # Errors
     /// If a destination occurs twice, or there are more than 2^32 sources or edges.
@@ -79,7 +79,7 @@ impl Block {
         let indices = indices?;
         let mut rows = Vec::new();
         if u32::try_from(ends.len()).is_err() {
-            return Err(Error::Internal("a block of more than 2^32 edges".to_owned()));
+            return Err(Error::Internal("a block has more than 2^32 edges".to_owned()));
         }
         let mut indptr: Vec<u32> = vec![0];
         for (row, count) in counts.iter().enumerate().filter(|(_, count)| **count > 0) {
@@ -90,7 +90,7 @@ impl Block {
         let consistent =
             counts.len() == destinations.len() && ends.len() == edges.len() && weighted;
         if !consistent || indptr.last() != Some(&(ends.len() as u32)) {
-            return Err(Error::Internal("in-edges that do not fit their destinations".to_owned()));
+            return Err(Error::Internal("in-edges do not match their destinations".to_owned()));
         }
         let sources = numbers.nodes;
         let shape = (destinations.len(), sources.len());
@@ -108,7 +108,7 @@ impl Block {
         &self.sources[..self.num_dst]
     }
 
-    /// Number of sources, destinations counted.
+    /// Number of sources, including the destinations.
     pub fn num_sources(&self) -> usize {
         self.sources.len()
     }
@@ -123,7 +123,7 @@ impl Block {
         self.edges.len()
     }
 
-    /// The structure: rows are destinations, columns are numbers of sources.
+    /// The structure: rows are destinations, columns are indices of sources.
     pub fn by_dst(&self) -> &Csr {
         &self.by_dst
     }
@@ -133,7 +133,7 @@ impl Block {
         &self.edges
     }
 
-    /// Weights of the edges, in the order of [`by_dst`](Block::by_dst); empty in a graph without.
+    /// Weights of the edges, in the order of [`by_dst`](Block::by_dst); empty in a graph without weights.
     pub fn weights(&self) -> &[f32] {
         &self.weights
     }
@@ -150,13 +150,13 @@ impl Block {
         types.collect()
     }
 
-    /// The structure as layers walk it, with the weights and, unless there are none, one type per edge.
+    /// The structure as layers walk it, with the weights and, unless `types` is empty, one type per edge.
     pub fn to_shard(&self, types: &[u16]) -> GraphShard {
         shard(self.by_dst.clone(), &self.weights, types)
     }
 
-    /// The type-wise ids of the sources of one node type, in their order: `block.srcdata[dgl.NID]` of that type. Unknown
-    /// types have none.
+    /// The type-wise ids of the sources of one node type, in their order: `block.srcdata[dgl.NID]` of that type. Empty for an
+    /// unknown type.
     pub fn sources_of_type(&self, book: &PartitionBook, ntype: usize) -> Vec<u64> {
         of_type(book, &self.sources, ntype)
     }
@@ -166,7 +166,7 @@ impl Block {
         of_type(book, self.destinations(), ntype)
     }
 
-    /// The edges of one type in type-wise ids. Unknown types have none.
+    /// The edges of one type in type-wise ids. Empty for an unknown type.
     pub fn edges_of_type(&self, book: &PartitionBook, etype: usize) -> TypedEdges {
         let mut typed = TypedEdges::default();
         let type_wise = |node: u64| book.to_per_type(node).map(|(_, id)| id);
@@ -191,7 +191,7 @@ impl Block {
     }
 }
 
-/// The shard of a block's edges, with what there is of weights and types in the order of `by_dst`.
+/// The shard of a block's edges, with the weights and types that exist, in the order of `by_dst`.
 pub(super) fn shard(by_dst: Csr, weights: &[f32], types: &[u16]) -> GraphShard {
     let by_dst = SortedEdges {
         ends: by_dst,
@@ -207,7 +207,7 @@ fn of_type(book: &PartitionBook, nodes: &[u64], ntype: usize) -> Vec<u64> {
     typed.filter(|(ty, _)| *ty == ntype).map(|(_, id)| id).collect()
 }
 
-/// Numbers nodes in the order in which they are first seen: a hash table with open addressing whose slots are nodes with
+/// Numbers for nodes in the order in which they are first seen: a hash table with open addressing whose slots hold nodes and
 /// their numbers.
 struct Numbers {
     nodes: Vec<u64>,
@@ -217,7 +217,7 @@ struct Numbers {
 const EMPTY: u32 = u32::MAX;
 
 impl Numbers {
-    /// `destinations` have the first numbers.
+    /// A table in which `destinations` have the first numbers.
     fn new(destinations: &[u64]) -> Result<Self> {
         let slots = vec![(0, EMPTY); (4 * destinations.len()).next_power_of_two()];
         let mut numbers = Numbers { nodes: Vec::with_capacity(destinations.len()), slots };
@@ -252,7 +252,7 @@ impl Numbers {
         Ok(number)
     }
 
-    /// The slot that a node is in or belongs into. There are empty ones.
+    /// The slot that holds a node or is free for it. There are always free slots.
     fn slot(&self, node: u64) -> usize {
         let mask = self.slots.len() - 1;
         // The upper half of a product with a large odd number depends on all bits.

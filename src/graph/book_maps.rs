@@ -1,25 +1,25 @@
-//! The partition book's maps under DGL's names, over lists of ids, with every id checked.
+//! The partition book's maps under DGL's names, over lists of ids. Every id is checked.
 
 use std::ops::Range;
 
 use super::partition_book::PartitionBook;
 use crate::error::{Error, Result};
 
-/// What DGL's `metadata` tells of one partition.
+/// The entry of DGL's `metadata` for one partition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PartitionMetadata {
-    /// The partition.
+    /// Index of the partition.
     pub machine_id: usize,
-    /// Nodes that it owns.
+    /// Number of nodes that it owns.
     pub num_nodes: u64,
-    /// Edges that it owns.
+    /// Number of edges that it owns.
     pub num_edges: u64,
 }
 
-/// Ids are homogeneous where the type is `None` and type-wise where one is named (DGL's `ntype` and `etype` arguments).
-/// DGL does not check ids; here an id, type or partition that does not exist is an error that names it.
+/// Ids are homogeneous where the type is `None` and type-wise where a type is named (DGL's `ntype` and `etype` arguments). DGL
+/// does not check ids; here an id, type or partition that does not exist is an error that names it.
 impl PartitionBook {
-    /// What each partition owns.
+    /// The number of nodes and edges of each partition.
     pub fn metadata(&self) -> Vec<PartitionMetadata> {
         let of = |part| PartitionMetadata {
             machine_id: part,
@@ -59,7 +59,7 @@ impl PartitionBook {
         Ok(range(counts.sum(), length(&self.edge_type_range(part, etype))))
     }
 
-    /// The place of each node among those of its partition `part` (and of its type, where one is named).
+    /// The index of each node among the nodes of its partition `part` (and of its type, where one is named).
     ///
     /// # Errors
     /// If a node belongs to another partition.
@@ -72,7 +72,7 @@ impl PartitionBook {
         local(nodes, "node", part, &self.partid2nids(part, ntype)?)
     }
 
-    /// The place of each edge among those of its partition `part` (and of its type, where one is named).
+    /// The index of each edge among the edges of its partition `part` (and of its type, where one is named).
     ///
     /// # Errors
     /// If an edge belongs to another partition.
@@ -107,7 +107,7 @@ impl PartitionBook {
         map(edges, "edge", self.edges_of(etype), |edge| self.homogeneous_edge(edge, etype))
     }
 
-    /// Where the nodes of each type begin among those of a partition, and their number at the end.
+    /// The first index of each node type among the nodes of a partition, and the number of nodes at the end.
     pub fn local_ntype_offset(&self, part: usize) -> Result<Vec<u64>> {
         self.check_part(part)?;
         let start = self.node_range(part).start;
@@ -116,7 +116,7 @@ impl PartitionBook {
         Ok(std::iter::once(0).chain(ends).collect())
     }
 
-    /// Where the edges of each type begin among those of a partition, and their number at the end.
+    /// The first index of each edge type among the edges of a partition, and the number of edges at the end.
     pub fn local_etype_offset(&self, part: usize) -> Result<Vec<u64>> {
         self.check_part(part)?;
         let start = self.edge_range(part).start;
@@ -128,7 +128,7 @@ impl PartitionBook {
     /// The id of a node type, by name.
     ///
     /// # Errors
-    /// If there is no such type; those that exist are listed.
+    /// If the type does not exist; the hint lists the types that do.
     pub fn get_ntype_id(&self, name: &str) -> Result<usize> {
         self.ntype_id(name).ok_or_else(|| {
             let hint = format!("node types: {}", self.ntypes().join(", "));
@@ -136,11 +136,11 @@ impl PartitionBook {
         })
     }
 
-    /// The id of an edge type, by its canonical name (`src:rel:dst`) or by that of its relation, if only one edge type has
-    /// that: DGL's `to_canonical_etype`.
+    /// The id of an edge type, by its canonical name (`src:rel:dst`), or by the name of its relation if no other edge type has
+    /// it: DGL's `to_canonical_etype`.
     ///
     /// # Errors
-    /// If there is no such type, or several.
+    /// If no edge type has the name, or several have it.
     pub fn get_etype_id(&self, name: &str) -> Result<usize> {
         let named = |i: &usize| {
             let etype = &self.etypes()[*i];

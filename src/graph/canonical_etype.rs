@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-/// A relation together with the node types at its ends. Relation names may repeat in a graph; this triple does not.
+/// An edge type: a relation together with the node types at its ends. Relation names may repeat in a graph; this triple does
+/// not.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CanonicalEtype {
     /// Type of the source nodes.
@@ -14,12 +15,12 @@ pub struct CanonicalEtype {
 }
 
 impl CanonicalEtype {
-    /// The triple of three names.
+    /// Makes a triple from three names.
     pub fn new(src: &str, rel: &str, dst: &str) -> Self {
         CanonicalEtype { src: src.to_owned(), rel: rel.to_owned(), dst: dst.to_owned() }
     }
 
-    /// Reads `src:rel:dst`. `None` unless there are exactly three parts.
+    /// Parses `src:rel:dst`. `None` unless there are exactly three parts.
     pub fn parse(text: &str) -> Option<Self> {
         let parts: Vec<&str> = text.split(':').collect();
         match parts[..] {

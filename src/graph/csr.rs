@@ -1,9 +1,9 @@
-//! Compressed sparse rows, with empty rows left out.
+//! Compressed sparse rows without empty rows.
 
-/// A sparse matrix's structure: for some rows, the columns they have entries in. Parallel edges are several entries.
+/// The structure of a sparse matrix: the columns in which each row has entries. Parallel edges are several entries.
 ///
-/// Only rows with entries are stored (`rows`, ascending), because most shards touch few of a partition's nodes. Ids are
-/// local to a partition, hence 32 bits; positions of entries are, too, which bounds a shard at 2^32 edges.
+/// Only rows with entries are stored (`rows`, ascending), because most shards touch few of a partition's nodes. Ids are local
+/// to a partition, hence 32 bits; so are positions of entries, which limits a shard to 2^32 edges.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Csr {
     num_rows: usize,
@@ -14,10 +14,10 @@ pub struct Csr {
 }
 
 impl Csr {
-    /// Sorts entries by row; entries of one row keep their order. Also gives the place in `row`/`col` that each entry
+    /// Sorts entries by row; entries of one row keep their order. The second result is the index in `row`/`col` that each entry
     /// came from.
     ///
-    /// `row[i] < num_rows` and `col[i] < num_cols` for all i.
+    /// `row[i] < num_rows` and `col[i] < num_cols` hold for all i.
     pub fn from_entries(
         num_rows: usize,
         num_cols: usize,
@@ -48,7 +48,7 @@ impl Csr {
         (Csr { num_rows, num_cols, rows, indptr, indices }, origin)
     }
 
-    /// Puts a structure together from its parts, as they come back from disk.
+    /// Puts a structure together from its parts, as they were read from disk.
     pub(crate) fn from_parts(
         (num_rows, num_cols): (usize, usize),
         rows: Vec<u32>,
@@ -58,7 +58,7 @@ impl Csr {
         Csr { num_rows, num_cols, rows, indptr, indices }
     }
 
-    /// The transpose; entries of one of its rows come in ascending order of their column. Also gives the place in
+    /// The transpose; entries of one of its rows come in ascending order of their column. The second result is the index in
     /// `self` that each entry came from.
     pub fn transpose(&self) -> (Self, Vec<u32>) {
         let mut row = Vec::with_capacity(self.indices.len());
@@ -69,17 +69,17 @@ impl Csr {
         Csr::from_entries(self.num_cols, self.num_rows, &self.indices, &row)
     }
 
-    /// Rows of the matrix, empty ones counted.
+    /// Number of rows of the matrix, including empty ones.
     pub fn num_rows(&self) -> usize {
         self.num_rows
     }
 
-    /// Columns of the matrix.
+    /// Number of columns of the matrix.
     pub fn num_cols(&self) -> usize {
         self.num_cols
     }
 
-    /// Entries.
+    /// Number of entries.
     pub fn num_entries(&self) -> usize {
         self.indices.len()
     }
@@ -89,7 +89,7 @@ impl Csr {
         &self.rows
     }
 
-    /// Where the entries of `rows()[i]` begin and end in `indices()`: `indptr()[i]..indptr()[i + 1]`.
+    /// First and last index of the entries of `rows()[i]` in `indices()`: `indptr()[i]..indptr()[i + 1]`.
     pub fn indptr(&self) -> &[u32] {
         &self.indptr
     }

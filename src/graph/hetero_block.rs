@@ -1,4 +1,4 @@
-//! One layer's part of a sampled neighbourhood, by type of nodes and edges.
+//! One layer's part of a sampled neighbourhood, by node and edge type.
 
 use super::block::{Block, shard};
 use super::csr::Csr;
@@ -6,8 +6,8 @@ use super::partition_book::PartitionBook;
 use super::shard::GraphShard;
 use crate::error::{Error, Result};
 
-/// DGL's block of a heterogeneous graph: nodes are numbered inside their type, the destinations of a type first among its
-/// sources, and every edge type has edges of its own. Ids are type-wise.
+/// DGL's block of a heterogeneous graph: nodes are numbered within their type, the destinations of a type come first among its
+/// sources, and every edge type has its own edges. Ids are type-wise.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HeteroBlock {
     ends: Vec<TypedNodes>,
@@ -17,9 +17,9 @@ pub struct HeteroBlock {
 /// The nodes of one type in a [`HeteroBlock`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TypedNodes {
-    /// Type-wise ids of the sources; the first of them are the destinations.
+    /// Type-wise ids of the sources; the destinations come first.
     pub sources: Vec<u64>,
-    /// How many are destinations.
+    /// Number of destinations.
     pub num_destinations: usize,
 }
 
@@ -33,11 +33,11 @@ impl TypedNodes {
 /// The edges of one type in a [`HeteroBlock`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct BlockRelation {
-    /// Rows are numbers of destinations, columns those of sources, each in its type.
+    /// The structure: rows are indices of destinations, columns those of sources, each within its type.
     pub by_dst: Csr,
     /// Type-wise ids of the edges, in the order of `by_dst`.
     pub edges: Vec<u64>,
-    /// Their weights; none in a graph without.
+    /// Weights of the edges; empty in a graph without weights.
     pub weights: Vec<f32>,
 }
 
@@ -48,7 +48,7 @@ impl BlockRelation {
     }
 }
 
-/// The edges of one type, as they are found.
+/// The edges of one type, in the order in which they are found.
 #[derive(Default)]
 struct Found {
     rows: Vec<u32>,
@@ -58,10 +58,10 @@ struct Found {
 }
 
 impl HeteroBlock {
-    /// Takes a block apart.
+    /// Splits a block by types.
     ///
     /// # Errors
-    /// If it is not of the book's graph.
+    /// If the block does not belong to the book's graph.
     pub fn new(block: &Block, book: &PartitionBook) -> Result<Self> {
         let unknown = |what: &str, id: u64| Error::Internal(format!("there is no {what} {id}"));
         let mut ends = vec![TypedNodes::default(); book.ntypes().len()];
@@ -91,7 +91,7 @@ impl HeteroBlock {
             let end = |name: &str| {
                 book.ntype_id(name)
                     .map(|ntype| &ends[ntype])
-                    .ok_or_else(|| Error::Internal(format!("{name} is no node type of the graph")))
+                    .ok_or_else(|| Error::Internal(format!("the graph has no node type {name}")))
             };
             let Found { rows, columns, edges, weights } = found;
             let (sources, destinations) = (end(&etype.src)?, end(&etype.dst)?);

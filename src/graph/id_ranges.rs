@@ -1,4 +1,4 @@
-//! How one id space, of nodes or of edges, is cut into consecutive ranges.
+//! The division of one id space, of nodes or of edges, into consecutive ranges.
 //!
 //! DGL lays ids out partition by partition, and inside a partition type by type:
 //!
@@ -7,8 +7,8 @@
 //! [type 0][type 1]...      [type 0][type 1]...
 //! ```
 //!
-//! An id in this layout is a *homogeneous* id. The rank of a node among all nodes of its type, in the same order, is
-//! its *type-wise* id. Ranges may be empty.
+//! An id in this layout is a *homogeneous* id. The index of a node among all nodes of its type, in the same order, is its
+//! *type-wise* id. Ranges may be empty.
 
 use std::ops::Range;
 
@@ -17,9 +17,9 @@ use std::ops::Range;
 pub struct IdRanges {
     parts: usize,
     types: usize,
-    /// Where (part, type) starts, at `part * types + type`; the number of ids at the end.
+    /// First id of (part, type), at `part * types + type`; the number of ids at the end.
     starts: Vec<u64>,
-    /// Ids of a type in earlier partitions, at `type * (parts + 1) + part`.
+    /// Number of ids of a type in earlier partitions, at `type * (parts + 1) + part`.
     before: Vec<u64>,
 }
 
@@ -108,7 +108,7 @@ impl IdRanges {
         Some(start + id - self.before[ty * (self.parts + 1) + part])
     }
 
-    /// Running totals of a type after each partition; empty for an unknown type.
+    /// Running totals of a type, one after each partition; empty for an unknown type.
     fn ends_of_type(&self, ty: usize) -> &[u64] {
         if ty >= self.types {
             return &[];
@@ -118,7 +118,7 @@ impl IdRanges {
     }
 
     fn cell_of(&self, id: u64) -> Option<usize> {
-        // Of several ranges with the same start only the last one can hold ids.
+        // If several ranges have the same start, only the last one can hold ids.
         (id < self.total()).then(|| self.starts.partition_point(|&start| start <= id) - 1)
     }
 }

@@ -1,5 +1,5 @@
-//! Graphs as index arrays: adjacency in compressed rows, the part of it that connects two partitions, and who owns which
-//! node and edge. Nothing here knows libtorch.
+//! Graphs as index arrays: adjacency in compressed rows, the shard that connects two partitions, and the owners of nodes and
+//! edges. No module here uses libtorch.
 
 mod bitmap;
 mod block;

@@ -1,11 +1,11 @@
-//! Who owns what: the ranges of node and edge ids that each partition holds, by type.
+//! The owners of nodes and edges: the ranges of ids that each partition holds, by type.
 
 use crate::error::{Error, Result};
 use crate::graph::{CanonicalEtype, IdRanges};
 use std::collections::HashSet;
 use std::ops::Range;
 
-/// The map of a partitioned graph. It knows ranges only, never single nodes or edges, and is small.
+/// The map of a partitioned graph. It is small, as it holds ranges only, never single nodes or edges.
 ///
 /// Ids are homogeneous (see [`IdRanges`]) unless a method says type-wise. Unknown ids, types and partitions give `None`
 /// or an empty range.
@@ -17,24 +17,24 @@ pub struct PartitionBook {
     edges: IdRanges,
 }
 
-/// The nodes of a type that a partition owns, among all of the type.
+/// The nodes of one type that a partition owns, as a range among all nodes of the type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TypeNodes {
-    /// Where they begin.
+    /// Index of the first one.
     pub first: u64,
-    /// How many they are.
+    /// Number of nodes in this partition.
     pub own: usize,
-    /// How many there are in all partitions.
+    /// Number of nodes in all partitions.
     pub total: u64,
 }
 
 impl PartitionBook {
-    /// A book of `node_counts[partition][node type]` nodes and `edge_counts[partition][edge type]` edges. Types are
+    /// Creates a book of `node_counts[partition][node type]` nodes and `edge_counts[partition][edge type]` edges. Types are
     /// named in the order of their ids.
     ///
     /// # Errors
-    /// No partition, no node type, a name twice, an edge type between unknown node types, tables of another shape
-    /// than that, or totals beyond 64 bits.
+    /// If there is no partition or node type, a name occurs twice, an edge type joins unknown node types, a table has another
+    /// shape, or totals do not fit in 64 bits.
     pub fn new(
         ntypes: Vec<String>,
         etypes: Vec<CanonicalEtype>,
@@ -59,7 +59,9 @@ impl PartitionBook {
             return Err(bad("every partition needs one count per type, with a sum below 2^64"));
         };
         if nodes.num_parts() == 0 || nodes.num_parts() != edges.num_parts() {
-            return Err(bad("node and edge counts must be of the same partitions, at least one"));
+            return Err(bad(
+                "node and edge counts must have the same number of partitions, at least one",
+            ));
         }
         Ok(PartitionBook { ntypes, etypes, nodes, edges })
     }
@@ -69,12 +71,12 @@ impl PartitionBook {
         self.nodes.num_parts()
     }
 
-    /// Nodes of the whole graph, over all types.
+    /// Number of nodes of the whole graph, over all types.
     pub fn num_nodes(&self) -> u64 {
         self.nodes.total()
     }
 
-    /// Edges of the whole graph, over all types.
+    /// Number of edges of the whole graph, over all types.
     pub fn num_edges(&self) -> u64 {
         self.edges.total()
     }
@@ -99,27 +101,27 @@ impl PartitionBook {
         self.etypes.iter().position(|e| e == name)
     }
 
-    /// Whether there is more than one type of nodes or of edges.
+    /// Whether the graph has more than one type of nodes or of edges.
     pub fn is_heterogeneous(&self) -> bool {
         self.ntypes.len() > 1 || self.etypes.len() > 1
     }
 
-    /// Nodes of a type in the whole graph.
+    /// Number of nodes of a type in the whole graph.
     pub fn num_nodes_of_type(&self, ntype: usize) -> u64 {
         self.nodes.type_total(ntype)
     }
 
-    /// Edges of a type in the whole graph.
+    /// Number of edges of a type in the whole graph.
     pub fn num_edges_of_type(&self, etype: usize) -> u64 {
         self.edges.type_total(etype)
     }
 
-    /// Nodes that a partition owns.
+    /// Ids of the nodes that a partition owns.
     pub fn node_range(&self, part: usize) -> Range<u64> {
         self.nodes.part_range(part)
     }
 
-    /// Nodes of one type that a partition owns.
+    /// Ids of the nodes of one type that a partition owns.
     pub fn node_type_range(&self, part: usize, ntype: usize) -> Range<u64> {
         self.nodes.type_range(part, ntype)
     }
@@ -134,12 +136,12 @@ impl PartitionBook {
         TypeNodes { first, own, total: self.num_nodes_of_type(ntype) }
     }
 
-    /// Edges that a partition owns: those whose destination it owns.
+    /// Ids of the edges that a partition owns: those whose destination it owns.
     pub fn edge_range(&self, part: usize) -> Range<u64> {
         self.edges.part_range(part)
     }
 
-    /// Edges of one type that a partition owns.
+    /// Ids of the edges of one type that a partition owns.
     pub fn edge_type_range(&self, part: usize, etype: usize) -> Range<u64> {
         self.edges.type_range(part, etype)
     }

@@ -1,30 +1,30 @@
-//! The edges from one partition into another.
+//! The edges from one partition to another.
 
 use super::csr::Csr;
 
-/// Edges in the order of the rows of a matrix, with what is known of each.
+/// Edges in the order of the rows of a matrix, with their weights, types and feature rows if the run uses them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SortedEdges {
-    /// Their ends.
+    /// Sources and destinations of the edges.
     pub ends: Csr,
-    /// The weight of each, if the run uses weights.
+    /// Weight of each edge, if the run uses weights.
     pub weights: Option<Vec<f32>>,
-    /// The type of each, if the run uses types.
+    /// Type of each edge, if the run uses types.
     pub types: Option<Vec<u16>>,
-    /// The row of each among the edge features of the partition, if the run uses those. Rows of one edge type come behind
-    /// those of the type before it. Only of edges sorted by destination.
+    /// Row of each edge in the partition's edge features, if the run uses those. Rows of one edge type follow those of the type
+    /// before it. Only edges sorted by destination have them.
     pub feature_rows: Option<Vec<u64>>,
 }
 
 /// The edges from the nodes of rank `source` to this rank's own nodes: SAR's `GraphShard`.
 ///
-/// Columns of `by_dst` number the sources densely: for the rank's own shard they are its nodes themselves, for another
-/// rank's shard the nodes of that rank that have an edge into this partition, in ascending order.
+/// Columns of `by_dst` number the sources densely. In the rank's own shard they are its nodes themselves; in another rank's
+/// shard they are the nodes of that rank that have an edge into this partition, in ascending order.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GraphShard {
-    /// Rows: own nodes; columns: sources. What the forward pass walks.
+    /// Edges by destination, for the forward pass. Rows are own nodes; columns are sources.
     pub by_dst: SortedEdges,
-    /// The transpose. What the backward pass walks.
+    /// Edges by source, for the backward pass: the transpose.
     pub by_src: SortedEdges,
 }
 
@@ -38,8 +38,8 @@ impl SortedEdges {
         SortedEdges { ends, weights, types, feature_rows: None }
     }
 
-    /// The edges into some of the rows, in their order, with ends renumbered: `row_of` gives a row's new number, `u32::MAX`
-    /// for rows that are left out; `column_of` gives a column's.
+    /// The edges into some of the rows, in their order, with renumbered ends: `row_of` holds a row's new number, or `u32::MAX`
+    /// for rows that are left out; `column_of` returns a column's new number.
     pub fn edges_into(&self, row_of: &[u32], column_of: impl Fn(u32) -> u32) -> ShardBuilder {
         let mut builder = ShardBuilder::default();
         for (i, &row) in self.ends.rows().iter().enumerate() {
@@ -65,12 +65,12 @@ impl SortedEdges {
     }
 }
 
-/// Values in another order: of each edge, where it comes from.
+/// Values in another order; `origin` holds where each edge comes from.
 fn in_order<T: Copy>(values: Option<&[T]>, origin: &[u32]) -> Option<Vec<T>> {
     values.map(|values| origin.iter().map(|&i| values[i as usize]).collect())
 }
 
-/// Collects the edges from one rank and makes a shard of them.
+/// A collector of the edges from one rank, which makes a shard of them.
 #[derive(Debug, Default)]
 pub struct ShardBuilder {
     src: Vec<u32>,
@@ -102,7 +102,7 @@ impl ShardBuilder {
         self.feature_rows.push(row);
     }
 
-    /// Adds the edges of another one behind its own.
+    /// Appends the edges of another builder.
     pub fn append(&mut self, mut other: ShardBuilder) {
         self.src.append(&mut other.src);
         self.dst.append(&mut other.dst);
@@ -111,8 +111,8 @@ impl ShardBuilder {
         self.feature_rows.append(&mut other.feature_rows);
     }
 
-    /// Makes the shard. With `dense` the columns are the source rank's rows, of which it has `num_src`; otherwise only
-    /// those with an edge get a column, and the second result tells which rows they are.
+    /// Builds the shard. With `dense` the columns are all `num_src` rows of the source rank; otherwise only rows with an edge
+    /// get a column, and the second result lists them.
     pub fn build(self, num_dst: usize, num_src: usize, dense: bool) -> (GraphShard, Vec<u32>) {
         let ShardBuilder { mut src, dst, weights, types, feature_rows } = self;
         let mut sources = Vec::new();
@@ -142,7 +142,7 @@ impl ShardBuilder {
     }
 }
 
-/// What has been pushed, if anything has.
+/// The values, or `None` if none were pushed.
 fn known<T>(values: &[T]) -> Option<&[T]> {
     (!values.is_empty()).then_some(values)
 }

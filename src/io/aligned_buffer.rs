@@ -1,9 +1,9 @@
 //! Memory that direct I/O accepts.
 
-/// Addresses, offsets and lengths of direct I/O are multiples of this, which suits every block size in use.
+/// Alignment of addresses, offsets and lengths in direct I/O, in bytes; it suits every block size in use.
 pub(super) const PAGE: u64 = 4096;
 
-/// Bytes that begin at a multiple of [`PAGE`] in memory.
+/// A buffer of bytes that begins at a multiple of [`PAGE`] in memory.
 pub(super) struct AlignedBuffer {
     memory: Vec<u8>,
     start: usize,
@@ -11,7 +11,7 @@ pub(super) struct AlignedBuffer {
 }
 
 impl AlignedBuffer {
-    /// A buffer of `len` bytes, a multiple of [`PAGE`].
+    /// Allocates a buffer of `len` bytes, a multiple of [`PAGE`].
     pub(super) fn new(len: usize) -> Self {
         let memory = vec![0; len + PAGE as usize];
         let start = memory.as_ptr().align_offset(PAGE as usize);

@@ -1,4 +1,4 @@
-//! The headers of array files whose data other code streams behind them.
+//! Headers of array files; other code streams the data behind them.
 
 use std::collections::BTreeMap;
 
@@ -7,17 +7,17 @@ use serde_json::{Map, Value, json};
 use crate::error::{Error, Result};
 use crate::io::Dtype;
 
-/// A named array: element type, shape.
+/// Name, element type and shape of an array.
 pub struct ArraySpec<'a> {
-    /// Its key.
+    /// Key of the array in the file.
     pub name: &'a str,
-    /// Its element type.
+    /// Element type.
     pub dtype: Dtype,
-    /// Its dimensions.
+    /// Sizes of the dimensions.
     pub shape: &'a [u64],
 }
 
-/// The header of a safetensors file in which the arrays lie one behind the other in this order, with these texts.
+/// The header of a safetensors file that holds the arrays one behind the other in this order, and these texts as metadata.
 pub fn safetensors_header(
     arrays: &[ArraySpec<'_>],
     metadata: &BTreeMap<String, String>,
@@ -34,13 +34,13 @@ pub fn safetensors_header(
             Dtype::F32 => "F32",
             Dtype::U8 => "U8",
             Dtype::I64 => "I64",
-            other => return Err(Error::Internal(format!("{other:?} is not written"))),
+            other => return Err(Error::Internal(format!("arrays of {other:?} cannot be written"))),
         };
         let entry = json!({"dtype": dtype, "shape": shape, "data_offsets": [begin, end]});
         entries.insert((*name).to_owned(), entry);
     }
     let mut text = serde_json::to_vec(&Value::Object(entries))
-        .map_err(|e| Error::Internal(format!("a header cannot be written: {e}")))?;
+        .map_err(|e| Error::Internal(format!("cannot encode a header: {e}")))?;
     // Padded, so that the data begin at a multiple of 8 bytes.
     text.resize(text.len().next_multiple_of(8), b' ');
     let mut header = (text.len() as u64).to_le_bytes().to_vec();
@@ -48,13 +48,13 @@ pub fn safetensors_header(
     Ok(header)
 }
 
-/// The header of a version 1.0 `.npy` file, little endian, in C order.
+/// The header of a `.npy` file, version 1.0, little endian, in C order.
 pub fn npy_header(dtype: Dtype, shape: &[u64]) -> Result<Vec<u8>> {
     let descr = match dtype {
         Dtype::F32 => "<f4",
         Dtype::U8 => "|u1",
         Dtype::I64 => "<i8",
-        other => return Err(Error::Internal(format!("{other:?} is not written"))),
+        other => return Err(Error::Internal(format!("arrays of {other:?} cannot be written"))),
     };
     let sides: Vec<String> = shape.iter().map(u64::to_string).collect();
     // A Python tuple of one element ends with a comma.

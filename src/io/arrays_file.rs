@@ -1,4 +1,4 @@
-//! A safetensors file that every rank writes its own part of.
+//! A safetensors file to which every rank writes its own part.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -9,20 +9,20 @@ use super::checksum::{FilePart, add_checksum};
 use super::row_file::RowFile;
 use crate::error::{Error, Result};
 
-/// Named arrays in one file, at its temporary name until it is complete. Ranks open it independently and write at the places
-/// of what they own.
+/// Named arrays in one file, under its temporary name until it is complete. Ranks open it independently, and each writes the
+/// rows it owns at their places.
 pub struct ArraysFile {
     file: RowFile,
-    /// Where each array begins, and its bytes.
+    /// First byte and size in bytes of each array.
     places: BTreeMap<String, (u64, u64)>,
     len: u64,
 }
 
 impl ArraysFile {
-    /// Opens the file that will be `path`. All ranks give the same arrays and texts (`metadata`).
+    /// Opens the file that will be `path`. All ranks pass the same arrays and texts (`metadata`).
     ///
     /// # Errors
-    /// If the file cannot be made, or has arrays of a type that is not written.
+    /// If the file cannot be created, or an array has a type that safetensors files here cannot hold.
     pub fn open(
         path: &Path,
         mut arrays: Vec<ArraySpec<'_>>,
@@ -41,10 +41,10 @@ impl ArraysFile {
         Ok(ArraysFile { file: RowFile::open(path, header, 1)?, places, len })
     }
 
-    /// Writes a part of an array from its byte `first` on.
+    /// Writes part of an array, from byte `first` of the array on.
     ///
     /// # Errors
-    /// If it cannot be written, or there is no such part.
+    /// If the write fails, or the array has no such part.
     pub fn write(&self, name: &str, first: u64, bytes: &[u8]) -> Result<FilePart> {
         let len = bytes.len() as u64;
         match self.places.get(name) {
@@ -57,16 +57,16 @@ impl ArraysFile {
         }
     }
 
-    /// Writes the header and gives the file its name. For one rank, once all have written their parts.
+    /// Writes the header and gives the file its final name. One rank calls this, once all have written their parts.
     pub fn finish(self) -> Result<()> {
         self.file.finish(self.len, &[])
     }
 
-    /// As [`finish`](ArraysFile::finish), with the checksum of the file in its header: the value of the text
-    /// [`CHECKSUM`](crate::io::CHECKSUM), for which the header must have a place. `parts` are those of all ranks.
+    /// Like [`finish`](ArraysFile::finish), with the checksum of the file in its header, as the text under the key
+    /// [`CHECKSUM`](crate::io::CHECKSUM), for which the header must have a place. `parts` are the parts of all ranks.
     ///
     /// # Errors
-    /// If the file cannot be written, or the parts are not all of it.
+    /// If the file cannot be written, or the parts do not cover all of it.
     pub fn finish_with_checksum(mut self, parts: Vec<FilePart>) -> Result<()> {
         add_checksum(self.file.header_mut(), parts, self.len)?;
         self.finish()
@@ -98,7 +98,7 @@ mod tests {
         assert!(open().finish_with_checksum(vec![first, count]).is_err());
         file.finish_with_checksum(vec![last, first, count]).unwrap();
         let bytes = std::fs::read(&path).unwrap();
-        // As zlib computes it.
+        // CRC-32 as zlib computes it.
         let key = b"\"crc32\":\"";
         let place = bytes.windows(key.len()).position(|part| part == key).unwrap() + key.len();
         let mut zeroed = bytes.clone();

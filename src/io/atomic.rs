@@ -9,12 +9,12 @@ use tempfile::NamedTempFile;
 
 use crate::error::{Error, Result};
 
-/// How temporary names begin.
+/// Prefix of temporary names.
 pub const UNFINISHED: &str = ".partial-";
 
-/// A file written beside its final place and renamed to it by [`commit`](AtomicFile::commit).
+/// A file written next to its final place and renamed to it by [`commit`](AtomicFile::commit).
 ///
-/// Dropped without a commit, it leaves nothing behind and what was there before stays.
+/// If it is dropped without a commit, nothing is left behind, and an earlier file of that name stays.
 #[derive(Debug)]
 pub struct AtomicFile {
     temporary: NamedTempFile,
@@ -30,14 +30,14 @@ impl AtomicFile {
         };
         let temporary = tempfile::Builder::new()
             .prefix(UNFINISHED)
-            // What the umask leaves of it, as for any other file of a user.
+            // The umask applies, as to any other file of a user.
             .permissions(Permissions::from_mode(0o666))
             .tempfile_in(folder)
             .map_err(|e| Error::io("create", path, e))?;
         Ok(AtomicFile { temporary, path: path.to_owned() })
     }
 
-    /// Removes what killed processes left of unfinished files in a folder that nobody else writes to.
+    /// Removes unfinished files that killed processes left in a folder to which nobody else writes.
     pub fn remove_leftovers(folder: &Path) -> Result<()> {
         for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
             if entry.file_name().to_string_lossy().starts_with(UNFINISHED) {
@@ -53,7 +53,7 @@ impl AtomicFile {
         self.temporary.as_file()
     }
 
-    /// Makes the content durable and gives it its name.
+    /// Makes the content durable and gives the file its name.
     pub fn commit(self) -> Result<()> {
         let Self { temporary, path } = self;
         let finish = || -> io::Result<()> {
@@ -65,7 +65,7 @@ impl AtomicFile {
     }
 }
 
-/// Gives a complete file the name of another, which it takes the place of, durably.
+/// Renames a complete file durably; it replaces the file at `to`.
 pub fn replace(from: &Path, to: &Path) -> Result<()> {
     let renamed = std::fs::rename(from, to).and_then(|()| sync_folder(to));
     renamed.map_err(|e| Error::io("write", to, e))

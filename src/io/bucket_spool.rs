@@ -1,4 +1,4 @@
-//! Records of one size on their way to the buckets they belong to.
+//! Fixed-size records on their way to the buckets they belong to.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -6,16 +6,16 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 
-/// Bytes of one block, at least and at most, for records that are not larger.
+/// Smallest and largest size of a block in bytes, for records that are not larger.
 const BLOCK: (usize, usize) = (1 << 10, 128 << 10);
 
-/// Where the next block begins, at the start of each block.
+/// Bytes at the start of each block that hold the offset of the next block.
 const LINK: usize = 8;
 
-/// Buckets of records in one file without a name, which disappears with the process, however that ends.
+/// Buckets of records in one unnamed file, which disappears with the process, however the process ends.
 ///
-/// The file is a sequence of blocks of one size. The blocks of a bucket are a chain: each begins with the offset of the
-/// next. Memory is taken for one block per bucket, whatever the number of records.
+/// The file is a sequence of blocks of one size. The blocks of a bucket form a chain: each begins with the offset of the next.
+/// Memory is taken for one block per bucket, whatever the number of records.
 #[derive(Debug)]
 pub(crate) struct BucketSpool {
     file: File,
@@ -28,17 +28,17 @@ pub(crate) struct BucketSpool {
 
 #[derive(Debug)]
 struct Bucket {
-    /// The first block.
+    /// Offset of the first block.
     first: u64,
-    /// Where the block goes that is being filled.
+    /// Offset of the block that is being filled.
     place: u64,
     records: u64,
     buffer: Vec<u8>,
 }
 
 impl BucketSpool {
-    /// Starts empty buckets of records of `record` bytes; the file takes its room in `folder`. All buffers together take
-    /// about `memory` bytes, but a kilobyte or a record each.
+    /// Creates empty buckets of records of `record` bytes; the file takes its space in `folder`. All buffers together take
+    /// about `memory` bytes, but at least a kilobyte or one record each.
     pub(crate) fn create(
         folder: &Path,
         buckets: usize,
@@ -62,7 +62,7 @@ impl BucketSpool {
         })
     }
 
-    /// Adds a record, given in pieces, to a bucket.
+    /// Adds a record, given in two pieces, to a bucket.
     pub(crate) fn push(&mut self, bucket: usize, pieces: [&[u8]; 2]) -> Result<()> {
         let target = &mut self.buckets[bucket];
         target.records += 1;
@@ -77,7 +77,7 @@ impl BucketSpool {
         Ok(())
     }
 
-    /// Adds a record of numbers of 64 bits to a bucket.
+    /// Adds a record of 64-bit numbers to a bucket.
     pub(crate) fn push_numbers<const N: usize>(
         &mut self,
         bucket: usize,
@@ -86,7 +86,7 @@ impl BucketSpool {
         self.push(bucket, [bytemuck::cast_slice(&numbers.map(u64::to_le)), &[]])
     }
 
-    /// Writes what is left in the buffers, and gives their memory back.
+    /// Writes what the buffers still hold, and frees them.
     pub(crate) fn finish(&mut self) -> Result<()> {
         for bucket in 0..self.buckets.len() {
             self.write(bucket, 0)?;
@@ -126,7 +126,7 @@ impl BucketSpool {
         Ok(())
     }
 
-    /// As [`read`](Self::read), of records of numbers.
+    /// Like [`read`](Self::read), for records of numbers.
     pub(crate) fn read_numbers<const N: usize>(
         &self,
         bucket: usize,
@@ -141,7 +141,7 @@ impl BucketSpool {
         })
     }
 
-    /// Writes the buffer of a bucket, and starts its next block at `next`.
+    /// Writes the buffer of a bucket; its next block begins at `next`.
     fn write(&mut self, bucket: usize, next: u64) -> Result<()> {
         let Bucket { place, buffer, .. } = &mut self.buckets[bucket];
         buffer[..LINK].copy_from_slice(&next.to_le_bytes());

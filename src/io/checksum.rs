@@ -1,32 +1,32 @@
-//! The checksum in the header of a safetensors file that ranks write together: a CRC-32 of the whole file, in which the eight digits
-//! of the checksum itself are zeros.
+//! The checksum in the header of a safetensors file that ranks write together: a CRC-32 of the whole file, computed with zeros
+//! in place of the checksum's own eight digits.
 
 use std::fs::File;
 
 use super::storage::StorageFile;
 use crate::error::{Error, Result};
 
-/// The key of the checksum among the texts of the header.
+/// Key of the checksum among the texts of the header.
 pub const CHECKSUM: &str = "crc32";
 
-/// What stands for the checksum while it is computed.
+/// Placeholder for the checksum while it is computed.
 pub(crate) const NO_CHECKSUM: &str = "00000000";
 
 /// Bytes read at a time.
 const BLOCK: usize = 1 << 20;
 
-/// Bytes that a rank has written to a file: where they begin, behind the header, and their CRC-32.
+/// A run of bytes that a rank has written to a file: its place, counted from the end of the header, and its CRC-32.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FilePart {
-    /// The first byte.
+    /// Offset of the first byte.
     pub begin: u64,
     /// Number of bytes.
     pub len: u64,
-    /// Their CRC-32.
+    /// CRC-32 of the bytes.
     pub crc: u32,
 }
 
-/// Writes the checksum of a file into its header. The parts are all that lies behind it, in any order.
+/// Writes the checksum of a file into its header. The parts cover everything behind the header, in any order.
 pub(super) fn add_checksum(header: &mut [u8], mut parts: Vec<FilePart>, len: u64) -> Result<()> {
     let place = digits(header)
         .ok_or_else(|| Error::Internal("a header has no place for a checksum".to_owned()))?;
@@ -50,8 +50,8 @@ pub(super) fn add_checksum(header: &mut [u8], mut parts: Vec<FilePart>, len: u64
     Ok(())
 }
 
-/// Whether a file is the one that its checksum was made of; `header` is its front, with the length of the header. What is read takes
-/// no place in the page cache.
+/// Whether a file matches its stored checksum; `header` is its front, including the length of the header. What is read takes no
+/// place in the page cache.
 pub(crate) fn is_intact(file: &File, mut header: Vec<u8>, stored: &str) -> std::io::Result<bool> {
     let Some(place) = digits(&header) else { return Ok(false) };
     header[place..place + NO_CHECKSUM.len()].copy_from_slice(NO_CHECKSUM.as_bytes());
@@ -68,7 +68,7 @@ pub(crate) fn is_intact(file: &File, mut header: Vec<u8>, stored: &str) -> std::
     Ok(format!("{:08x}", hasher.finalize()) == stored)
 }
 
-/// Where the digits of the checksum are in a header. (Inside a text quotes are escaped, so only the key itself looks like this.)
+/// Place of the checksum's digits in a header. (Quotes inside a text are escaped, so only the key itself looks like this.)
 fn digits(header: &[u8]) -> Option<usize> {
     let key = format!("\"{CHECKSUM}\":\"");
     let place = header.windows(key.len()).position(|bytes| bytes == key.as_bytes())? + key.len();

@@ -1,24 +1,24 @@
-//! Small records between processes: bincode, with a limit, and nothing left over.
+//! Small records between processes: bincode with a size limit, where no byte may be left over.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::error::{Error, Result};
 
-/// No record is longer; a length that says otherwise is not one of ours.
+/// Largest size of a record in bytes; a greater length was not written by this program.
 const LIMIT: usize = 1 << 20;
 
-/// A record as bytes.
+/// Encodes a record as bytes.
 pub fn encode<T: Serialize>(record: &T) -> Result<Vec<u8>> {
     bincode::serde::encode_to_vec(record, bincode::config::standard().with_limit::<LIMIT>())
-        .map_err(|e| Error::Internal(format!("a record cannot be encoded: {e}")))
+        .map_err(|e| Error::Internal(format!("cannot encode a record: {e}")))
 }
 
-/// The record in `bytes`, which must hold it and nothing else.
+/// Decodes the record in `bytes`, which must hold it and nothing else.
 pub fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T> {
     let config = bincode::config::standard().with_limit::<LIMIT>();
     let (record, used) = bincode::serde::decode_from_slice(bytes, config)
-        .map_err(|e| Error::Internal(format!("a record cannot be decoded: {e}")))?;
+        .map_err(|e| Error::Internal(format!("cannot decode a record: {e}")))?;
     if used == bytes.len() {
         Ok(record)
     } else {

@@ -1,4 +1,4 @@
-//! How many bytes a rank wrote to and read from its own files.
+//! Counts of the bytes that a rank writes to and reads from its own files.
 
 use std::ops::Sub;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::{Deserialize, Serialize};
 
-/// Counts of one rank, shared by everything that does I/O for it.
+/// Counters of one rank, shared by everything that does I/O for it.
 #[derive(Debug, Clone, Default)]
 pub struct IoCounters {
     inner: Arc<Inner>,
@@ -26,25 +26,25 @@ pub struct IoTotals {
     pub written: u64,
     /// Bytes read from spill and exchange files and, by ranges, from feature files.
     pub read: u64,
-    /// Of these bytes, those that were written to and read from the part of the page cache that the memory budget has room
-    /// for. The disk sees none of them, unless the system writes out pages that have become old.
+    /// Bytes of the above that were written to or read from the part of the page cache for which the memory budget has room.
+    /// The disk sees none of them, unless the system writes out old pages.
     pub cached: u64,
 }
 
 impl IoTotals {
-    /// As numbers that can be summed over ranks.
+    /// The counts as numbers that can be summed over ranks.
     pub fn to_f64(self) -> [f64; 3] {
         [self.written, self.read, self.cached].map(|bytes| bytes as f64)
     }
 
-    /// Of sums over ranks.
+    /// The counts from sums over ranks.
     pub fn from_f64(numbers: [f64; 3]) -> Self {
         let [written, read, cached] = numbers.map(|bytes| bytes as u64);
         IoTotals { written, read, cached }
     }
 }
 
-/// What has been counted since an earlier reading.
+/// The difference to an earlier reading.
 impl Sub for IoTotals {
     type Output = IoTotals;
 
@@ -68,12 +68,12 @@ impl IoCounters {
         self.inner.read.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// Counts `bytes` of those written or read as bytes of the page cache.
+    /// Counts `bytes` of those written or read as served by the page cache.
     pub fn cached(&self, bytes: u64) {
         self.inner.cached.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// What has been counted so far.
+    /// The counts so far.
     pub fn totals(&self) -> IoTotals {
         IoTotals {
             written: self.inner.written.load(Ordering::Relaxed),

@@ -1,4 +1,4 @@
-//! Direct I/O: requests of a megabyte at page boundaries, several in flight, past the page cache.
+//! Direct I/O around the page cache: requests of a megabyte at page boundaries, several in flight.
 
 use std::fs::File;
 use std::io;
@@ -8,35 +8,35 @@ use std::sync::Arc;
 use super::aligned_buffer::{AlignedBuffer, PAGE};
 use super::request_queue::{InFlight, RequestQueue};
 
-/// Bytes of a request.
+/// Size of a request in bytes.
 const REQUEST: u64 = 1 << 20;
 
-/// Appends to a file, around the page cache.
+/// A writer that appends to a file around the page cache.
 pub(super) struct DirectWriter {
     file: Arc<File>,
-    /// Bytes collected for the next request, and their place: at a multiple of a request, but for the first.
+    /// Bytes collected for the next request, whose offset is a multiple of a request, except for the first.
     buffer: AlignedBuffer,
     filled: usize,
     start: u64,
-    /// Where the first request went.
+    /// Offset of the first request.
     first: Option<u64>,
     requests: InFlight<AlignedBuffer>,
 }
 
 impl DirectWriter {
-    /// Goes on at `start`.
+    /// A writer that continues at `start`.
     pub(super) fn new(file: Arc<File>, queue: &Arc<RequestQueue>, start: u64) -> Self {
         let buffer = AlignedBuffer::new(REQUEST as usize);
         let requests = InFlight::new(queue);
         DirectWriter { file, buffer, filled: 0, start, first: None, requests }
     }
 
-    /// From where on the file has been written around the page cache, if it has.
+    /// Offset from which on the file has been written around the page cache, if it has.
     pub(super) fn first(&self) -> Option<u64> {
         self.first
     }
 
-    /// Appends bytes; `cached` is the same file, for what does not end at a page.
+    /// Appends bytes; `cached` is the same file opened through the page cache, for a rest that does not fill a page.
     pub(super) fn write(&mut self, mut bytes: &[u8], cached: &File) -> io::Result<()> {
         while !bytes.is_empty() {
             // The first request ends where the second begins: at a multiple of a page.
@@ -58,7 +58,7 @@ impl DirectWriter {
         self.start += filled as u64;
         self.filled = 0;
         if !start.is_multiple_of(PAGE) {
-            // Once per file: where it left the page cache in the middle of a page.
+            // This happens once per file: where it left the page cache in the middle of a page.
             return cached.write_all_at(&self.buffer.bytes()[..filled], start);
         }
         self.first.get_or_insert(start);
@@ -74,7 +74,7 @@ impl DirectWriter {
 
     /// Writes what is left and waits for all requests.
     pub(super) fn finish(mut self, cached: &File) -> io::Result<()> {
-        // What is less than a page goes through the cache, and so does a file that never filled a buffer.
+        // Less than a page goes through the cache, and so does a file that never filled a buffer.
         let pages =
             if self.first.is_some() { self.filled - self.filled % PAGE as usize } else { 0 };
         let (whole, rest) = self.buffer.bytes()[..self.filled].split_at(pages);
@@ -116,7 +116,7 @@ pub(super) fn read_direct(
     }
 }
 
-/// Fills the first `len` bytes of the buffer, or as far as the file goes; gives where and how many.
+/// Fills the first `len` bytes of the buffer, or as far as the file reaches; returns their range.
 fn read_pages(
     file: &File,
     mut buffer: AlignedBuffer,
@@ -128,7 +128,7 @@ fn read_pages(
         let got =
             file.read_at(&mut buffer.bytes_mut()[read as usize..len as usize], start + read)?;
         read += got as u64;
-        // The end of the file may lie in the middle of a page; what is behind it cannot be asked for.
+        // The end of the file may lie in the middle of a page; bytes behind it cannot be requested.
         if got == 0 || !(got as u64).is_multiple_of(PAGE) {
             break;
         }

@@ -1,4 +1,4 @@
-//! How fast a disk is, each way.
+//! How fast a disk writes and reads.
 
 use std::io;
 use std::path::Path;
@@ -7,27 +7,27 @@ use std::time::Instant;
 use super::disk_storage::{DiskStorage, IoMode};
 use super::storage::Storage;
 
-/// Bytes that a measurement writes and reads, and of one call.
+/// Bytes that a measurement writes and reads, and bytes per call.
 const BYTES: usize = 64 << 20;
 const CALL: usize = 4 << 20;
 
-/// How many bytes per second go to files that have no room in the page cache, and come from them.
+/// The rates at which files without room in the page cache are written and read, in bytes per second.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct DiskRate {
-    /// The way they go: direct or buffered.
+    /// How the bytes move: direct or buffered.
     pub mode: IoMode,
-    /// Written per second.
+    /// Bytes written per second.
     pub write: f64,
-    /// Read per second.
+    /// Bytes read per second.
     pub read: f64,
 }
 
 impl DiskRate {
-    /// Of the way that `mode` says; of the faster one if it leaves the choice. Takes a fraction of a second, on most disks.
-    /// `folder` holds a file meanwhile.
+    /// Measures the rates of `mode`, or of the faster one if `mode` leaves the choice. This takes a fraction of a second on
+    /// most disks, during which `folder` holds a file.
     ///
     /// # Errors
-    /// If files cannot be written there, or not in this way.
+    /// If files cannot be written there, or not in this mode.
     pub fn measure(folder: &Path, mode: IoMode) -> io::Result<Self> {
         match mode {
             IoMode::Direct | IoMode::Buffered => DiskRate::of(folder, mode),

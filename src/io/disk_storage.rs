@@ -19,19 +19,19 @@ use super::storage::{FileWriter, Storage, StorageFile};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum IoMode {
-    /// The faster way, where that has been measured; else directly, where the file system can.
+    /// The faster mode, where it has been measured; otherwise direct I/O where the file system supports it.
     #[default]
     Auto,
     /// Around the page cache, in requests of a megabyte, several at a time.
     Direct,
-    /// Through the page cache, which is told to let go of them afterwards.
+    /// Through the page cache, which is told to drop the pages afterwards.
     Buffered,
 }
 
-/// The file system.
+/// The [`Storage`] of real files.
 ///
-/// By [default](DiskStorage::default) all goes through the page cache. A storage that keeps to a
-/// [share](DiskStorage::with_share) puts files there as long as it has room, and goes around it with the rest.
+/// By [default](DiskStorage::default) everything goes through the page cache. A storage that keeps to a
+/// [share](DiskStorage::with_share) puts files there as long as it has room, and writes the rest around the cache.
 #[derive(Clone, Default)]
 pub struct DiskStorage {
     share: Option<Arc<CacheShare>>,
@@ -40,13 +40,13 @@ pub struct DiskStorage {
 }
 
 impl DiskStorage {
-    /// A storage whose files take no page cache, until it is [allowed](Storage::set_cache_share) some; what is less than a
-    /// request of direct I/O (a megabyte) stays in the cache all the same and is not counted.
+    /// A storage whose files take no page cache until they are [allowed](Storage::set_cache_share) some. Anything smaller than
+    /// a request of direct I/O (a megabyte) stays in the cache all the same and is not counted.
     pub fn with_share(mode: IoMode) -> Self {
         DiskStorage { share: Some(Arc::default()), mode, queue: Arc::default() }
     }
 
-    /// The same file for direct I/O; `None` where the file system, or the user, does not want it.
+    /// Opens the same file for direct I/O; `None` where the file system does not support it, or the user does not want it.
     fn open_direct(&self, path: &Path, write: bool) -> io::Result<Option<Arc<File>>> {
         if self.mode == IoMode::Buffered {
             return Ok(None);
@@ -97,10 +97,10 @@ impl Storage for DiskStorage {
     }
 }
 
-/// Less than this is left in the page cache.
+/// Size in bytes below which data are left in the page cache.
 const SMALL: u64 = 1 << 20;
 
-/// What is to leave the page cache leaves it in pieces of so many bytes.
+/// Size in bytes of the pieces in which data leave the page cache.
 const PIECE: u64 = 32 << 20;
 
 struct DiskWriter {
@@ -108,23 +108,23 @@ struct DiskWriter {
     path: PathBuf,
     file: File,
     len: u64,
-    /// Bytes at the front that lie in the page cache.
+    /// Number of bytes at the front that lie in the page cache.
     cached: u64,
     way: Way,
 }
 
 /// How the next bytes of a file are written.
 enum Way {
-    /// Into the page cache, and left there.
+    /// Into the page cache, where they stay.
     Cached,
-    /// Into the page cache, and out of it as soon as it is on disk, which it is up to here.
+    /// Into the page cache, and out of it as soon as they are on disk, as they are up to this offset.
     Dropped(u64),
     /// Around the page cache.
     Direct(DirectWriter),
 }
 
 impl DiskWriter {
-    /// From here on the file has no more room in the page cache.
+    /// Writes the rest of the file around the page cache, where the file has no more room.
     fn go_around(&mut self) -> io::Result<()> {
         self.cached = self.len;
         self.way = match self.storage.open_direct(&self.path, true)? {
@@ -134,7 +134,7 @@ impl DiskWriter {
         Ok(())
     }
 
-    /// Brings what lies behind `from` to the disk and takes it out of the page cache.
+    /// Writes the bytes from `from` on to the disk and drops them from the page cache.
     fn drop_from(&mut self, from: u64) -> io::Result<()> {
         self.file.sync_data()?;
         drop_pages(&self.file, from, self.len - from)?;
@@ -194,7 +194,7 @@ struct DiskFile {
     storage: DiskStorage,
     path: PathBuf,
     file: File,
-    /// The same file for direct I/O, once it has been asked for.
+    /// The same file opened for direct I/O, once that has been tried.
     direct: OnceLock<Option<Arc<File>>>,
 }
 

@@ -47,7 +47,7 @@ impl Dtype {
         }
     }
 
-    /// The name numpy and torch give it, such as `float32`.
+    /// Name of the type in numpy and torch, such as `float32`.
     pub const fn name(self) -> &'static str {
         match self {
             Dtype::I8 => "int8",
@@ -66,7 +66,7 @@ impl Dtype {
         }
     }
 
-    /// Whether it holds whole numbers (truth values included).
+    /// Whether the type holds whole numbers or truth values.
     pub const fn is_integer(self) -> bool {
         !matches!(self, Dtype::F16 | Dtype::BF16 | Dtype::F32 | Dtype::F64)
     }
@@ -109,8 +109,8 @@ impl Dtype {
         }
     }
 
-    /// Fills `out` from `bytes` (`out.len() * size()` of them) without any loss. `Err` holds the index of the first
-    /// value that no `i64` equals: a fraction, an infinity, a number too large.
+    /// Fills `out` from `bytes` (`out.len() * size()` of them) without any loss. `Err` holds the index of the first value that
+    /// is not an `i64`: a fraction, an infinity, or a number out of range.
     pub fn to_i64(self, bytes: &[u8], out: &mut [i64]) -> Result<(), usize> {
         match self {
             Dtype::I8 => fill(bytes, out, |b| i64::from(i8::from_le_bytes(b))),
@@ -139,7 +139,7 @@ impl fmt::Display for Dtype {
     }
 }
 
-/// A double as an integer, if it is one.
+/// Converts a double to an integer if it has an integral value in range.
 fn whole(value: f64) -> Option<i64> {
     // 2^63 is a double; the largest i64 is not.
     let limit = -(i64::MIN as f64);

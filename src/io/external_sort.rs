@@ -14,13 +14,13 @@ use crate::error::{Error, Result};
 /// Bytes of a key in memory.
 const KEY: usize = size_of::<u128>();
 
-/// Bytes read of a run at a time, at least and at most.
+/// Smallest and largest number of bytes that are read of a run at a time.
 const BUFFER: (usize, usize) = (4 << 10, 4 << 20);
 
-/// Takes keys in any order: an external merge sort. Sorted runs lie in one file without a name, which disappears with
-/// the process, however that ends; keys that fit in memory never go there.
+/// An external merge sort: takes keys in any order. Sorted runs lie in one unnamed file, which disappears with the process,
+/// however that ends; keys that fit in memory never go there.
 ///
-/// A key is stored in as many bytes as its bits need.
+/// Each key is stored in as many bytes as its bits need.
 #[derive(Debug)]
 pub(crate) struct ExternalSort {
     folder: PathBuf,
@@ -28,12 +28,12 @@ pub(crate) struct ExternalSort {
     capacity: usize,
     keys: Vec<u128>,
     file: Option<File>,
-    /// Where each run ends in the file.
+    /// Offset in the file at which each run ends.
     ends: Vec<u64>,
 }
 
 impl ExternalSort {
-    /// Sorts keys of `bits` bits with about `memory` bytes of memory, and room in `folder`.
+    /// A sort of keys of `bits` bits that takes about `memory` bytes of memory, and disk space in `folder`.
     pub(crate) fn new(folder: &Path, bits: u32, memory: u64) -> Self {
         let capacity = (memory as usize / KEY).max(1 << 10);
         ExternalSort {
@@ -52,7 +52,7 @@ impl ExternalSort {
             self.flush()?;
         }
         if self.keys.len() == self.keys.capacity() {
-            // Doubled, but never beyond what may be taken.
+            // The buffer doubles, but never beyond the memory it may take.
             let more = self.keys.len().max(1 << 10).min(self.capacity - self.keys.len());
             self.keys.reserve_exact(more);
         }
@@ -124,14 +124,14 @@ impl ExternalSort {
 /// The keys in ascending order.
 #[derive(Debug)]
 pub(crate) enum SortedKeys {
-    /// All of them.
+    /// All keys, in memory.
     Memory(std::vec::IntoIter<u128>),
     /// Runs that are merged.
     Runs(Merge),
 }
 
 impl SortedKeys {
-    /// The next key; equal keys come as often as they were pushed.
+    /// Returns the next key; equal keys come as often as they were pushed.
     pub(crate) fn next(&mut self) -> Result<Option<u128>> {
         match self {
             SortedKeys::Memory(keys) => Ok(keys.next()),

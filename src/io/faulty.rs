@@ -8,18 +8,18 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::disk_storage::DiskStorage;
 use super::storage::{FileWriter, Storage, StorageFile};
 
-/// What the chosen call meets.
+/// The fault that the chosen call meets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
-    /// `ENOSPC`, as a full disk answers a write.
+    /// `ENOSPC`, as a full disk reports it for a write.
     DiskFull,
-    /// `EIO`, as a failing disk answers a read or a write.
+    /// `EIO`, as a failing disk reports it for a read or a write.
     InputOutput,
     /// A read that succeeds with one bit wrong.
     FlippedBit,
 }
 
-/// Real files, with one fault at the n-th call of a kind that can meet it.
+/// A storage of real files with one fault at the n-th call that can meet it.
 #[derive(Clone)]
 pub struct FaultyStorage {
     fault: Fault,
@@ -28,13 +28,13 @@ pub struct FaultyStorage {
 }
 
 impl FaultyStorage {
-    /// The `nth` (from 0) call to `disk` that can meet `fault` meets it; every later one works again.
+    /// A storage in which the `nth` call (from 0) that can meet `fault` meets it; all later calls work.
     pub fn new(disk: DiskStorage, fault: Fault, nth: u64) -> Self {
         FaultyStorage { fault, remaining: Arc::new(AtomicU64::new(nth)), disk }
     }
 
     fn strikes(&self, can_meet: bool) -> bool {
-        // After the strike the counter wraps to u64::MAX, which no test counts down.
+        // After the fault the counter wraps to u64::MAX, which no test counts down.
         can_meet && self.remaining.fetch_sub(1, Ordering::SeqCst) == 0
     }
 

@@ -1,14 +1,14 @@
-//! Opening files that others have written.
+//! Opening of files that others have written.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-/// Opens a regular file to be read. A FIFO or a device is refused; opening it could wait for ever.
+/// Opens a regular file for reading. A FIFO or a device is refused, as opening it could wait for ever.
 ///
 /// # Errors
-/// The file is missing, cannot be read, or is not a regular file.
+/// If the file does not exist, cannot be read, or is not a regular file.
 pub fn open_input(path: &Path) -> io::Result<File> {
     // For a regular file the flag changes nothing.
     let file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path)?;
@@ -18,10 +18,10 @@ pub fn open_input(path: &Path) -> io::Result<File> {
     Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"))
 }
 
-/// The text of such a file.
+/// The text of a regular file.
 ///
 /// # Errors
-/// As [`open_input`]; the file is not UTF-8.
+/// As for [`open_input`], or if the file is not UTF-8.
 pub fn read_input(path: &Path) -> io::Result<String> {
     let mut text = String::new();
     open_input(path)?.read_to_string(&mut text)?;

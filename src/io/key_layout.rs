@@ -1,16 +1,16 @@
-//! Several numbers in one sortable key.
+//! Several numbers packed into one sortable key.
 
 use crate::error::{Error, Result};
 
-/// How many bits each number takes; the first one counts most.
+/// The number of bits for each number; the first number is the most significant.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct KeyLayout<const N: usize>([u32; N]);
 
 impl<const N: usize> KeyLayout<N> {
-    /// For numbers below these ends.
+    /// A layout for numbers below these ends.
     ///
     /// # Errors
-    /// They need more than 128 bits.
+    /// If they need more than 128 bits.
     pub(crate) fn new(ends: [u64; N]) -> Result<Self> {
         let layout = KeyLayout(ends.map(|end| u64::BITS - end.saturating_sub(1).leading_zeros()));
         if layout.bits() <= u128::BITS {
@@ -22,12 +22,12 @@ impl<const N: usize> KeyLayout<N> {
         ))
     }
 
-    /// Bits of a key.
+    /// Number of bits of a key.
     pub(crate) fn bits(&self) -> u32 {
         self.0.iter().sum()
     }
 
-    /// Bytes of a key.
+    /// Number of bytes of a key.
     pub(crate) fn bytes(&self) -> usize {
         self.bits().div_ceil(8).max(1) as usize
     }

@@ -1,4 +1,4 @@
-//! Folders that a command makes for what it writes.
+//! Folders that a command creates for its output.
 
 use std::fs;
 use std::io;
@@ -6,33 +6,32 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 
-/// The folders that did not exist before a command came to write into them. This is the one rule for everything that a
-/// command writes: missing folders are made, and removed again unless the command has [kept](Self::keep) them; never with
-/// anything in them.
+/// Folders that did not exist before a command wrote into them. One rule holds for everything that a command writes: missing
+/// folders are created, and removed again unless the command has [kept](Self::keep) them, but never with anything in them.
 #[derive(Debug, Default)]
 pub struct MadeFolders(Vec<PathBuf>);
 
 impl MadeFolders {
-    /// Makes `folder`, which the user names with `flag`, and those that it lies in, as far as they are missing.
+    /// Creates `folder`, which the user names with `flag`, and the missing ones of its parents.
     ///
     /// # Errors
-    /// If one of them cannot be made; then none stays.
+    /// If one of them cannot be created; then none of them stays.
     pub fn create(folder: &Path, flag: &str) -> Result<Self> {
         Self::make(folder).map_err(|e| match e.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
                 Error::io("create", folder, e)
             }
             _ => {
-                let error = Error::input(folder, "", format!("cannot be made: {e}"));
+                let error = Error::input(folder, "", format!("cannot be created: {e}"));
                 error.with_hint(format!("name another place with {flag}"))
             }
         })
     }
 
-    /// Makes the folders that a file will lie in, as far as they are missing.
+    /// Creates the missing folders that a file will lie in.
     ///
     /// # Errors
-    /// As [`create`](Self::create).
+    /// As for [`create`](Self::create).
     pub fn create_for(file: &Path, flag: &str) -> Result<Self> {
         file.parent()
             .map_or_else(|| Ok(MadeFolders::default()), |folder| Self::create(folder, flag))
@@ -45,7 +44,7 @@ impl MadeFolders {
         for folder in missing.into_iter().rev() {
             match fs::create_dir(folder) {
                 Ok(()) => made.0.push(folder.to_owned()),
-                // Another process was faster: it is that one's to remove.
+                // Another process was faster, and will remove the folder itself.
                 Err(e) if e.kind() == io::ErrorKind::AlreadyExists && folder.is_dir() => {}
                 Err(e) => return Err(e),
             }
@@ -53,12 +52,12 @@ impl MadeFolders {
         Ok(made)
     }
 
-    /// The folders, the outermost first.
+    /// The created folders, the outermost first.
     pub fn paths(&self) -> &[PathBuf] {
         &self.0
     }
 
-    /// Leaves them where they are: the command has done what it was asked.
+    /// Leaves the folders where they are, because the command has succeeded.
     pub fn keep(mut self) {
         self.0.clear();
     }
@@ -67,7 +66,7 @@ impl MadeFolders {
 impl Drop for MadeFolders {
     fn drop(&mut self) {
         for folder in self.0.iter().rev() {
-            // Fails, as it should, if something else has been put there.
+            // This fails, as it should, if something else has been put there.
             let _ = fs::remove_dir(folder);
         }
     }

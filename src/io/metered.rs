@@ -1,4 +1,4 @@
-//! A storage that knows how much of the disk the files of all ranks take together.
+//! A storage that records how much disk space the files of all ranks take together.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -10,13 +10,13 @@ use parking_lot::Mutex;
 
 use super::storage::{FileWriter, Storage, StorageFile};
 
-/// The file that ranks tell each other in, in the run's folder: per rank the bytes its calls added to the disk (`i64`), and
-/// the largest sum over all ranks that it has seen (`i64`).
+/// Name of the file in the run's folder that ranks share. Per rank it holds the bytes that the rank's calls added to the disk
+/// (`i64`) and the largest sum over all ranks that it has seen (`i64`).
 const LEDGER: &str = "disk-use";
 const ENTRY: usize = 16;
 
-/// Another storage, with a ledger of what its files take. For the runs that a plan is made from: each write costs two more
-/// small calls.
+/// A storage around another one that keeps a ledger of the space its files take. It serves the runs that a plan is made from,
+/// as each write costs two more small calls.
 #[derive(Clone)]
 pub struct MeteredStorage {
     inner: Arc<dyn Storage>,
@@ -27,12 +27,12 @@ struct Meter {
     ledger: File,
     rank: usize,
     world_size: usize,
-    /// What this rank's calls added, and the largest sum seen.
+    /// Bytes that this rank's calls added, and the largest sum it has seen.
     entry: Mutex<[i64; 2]>,
 }
 
 impl MeteredStorage {
-    /// Over `inner`; `folder` is shared by all ranks.
+    /// A metered storage around `inner`; all ranks share `folder`.
     pub fn new(
         inner: Arc<dyn Storage>,
         folder: &Path,
@@ -65,7 +65,7 @@ impl Meter {
         entry[0] += bytes;
         if bytes > 0 {
             let mut ledger = vec![0; self.world_size * ENTRY];
-            // Ranks that have written nothing yet may be behind the end of the file.
+            // The entries of ranks that have written nothing yet may lie behind the end of the file.
             let known = self.ledger.read_at(&mut ledger, 0)?;
             let others = entries(&ledger[..known]).enumerate();
             let others = others.filter(|(rank, _)| *rank != self.rank);
@@ -145,7 +145,7 @@ mod tests {
         };
         write(&second, "a", &[0; 100]);
         write(&first, "b", &[0; 30]);
-        // A file counts until somebody removes it, whoever wrote it.
+        // A file counts until it is removed, whoever wrote it.
         first.remove(&path("a")).unwrap();
         write(&second, "c", &[0; 60]);
         assert_eq!(MeteredStorage::peak(folder.path()).unwrap(), 130);

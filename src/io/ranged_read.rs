@@ -1,17 +1,17 @@
-//! Many short ranges of a file, read with few calls.
+//! Reading of many short ranges of a file with few calls.
 
 use std::io;
 use std::ops::Range;
 
 use super::storage::StorageFile;
 
-/// Ranges are read together if no more than this lies between them: fewer bytes than a call costs.
+/// Largest gap in bytes across which two ranges are read together; a call costs more than reading the gap.
 const GAP: u64 = 512;
-/// Bytes read at a time, unless one range is longer: they are still in the processor's cache when they are visited.
+/// Bytes read at a time, unless one range is longer; they are still in the processor's cache when they are visited.
 const LARGEST: u64 = 256 << 10;
 
-/// Reads `count` ranges of bytes (ascending starts, overlaps allowed), which `range` gives by their places in the list, and
-/// hands the bytes of each, with its place, to `visit`, in order. Gives how many bytes were read.
+/// Reads `count` ranges of bytes and passes the bytes of each, with its index, to `visit`, in order. `range` returns the range
+/// at an index; ranges have ascending starts and may overlap. Returns the number of bytes read.
 pub fn read_ranges(
     file: &dyn StorageFile,
     count: usize,

@@ -9,15 +9,15 @@ use crossbeam::channel::{Receiver, Sender, bounded, unbounded};
 
 type Job = Box<dyn FnOnce() + Send>;
 
-/// Requests in flight, and threads that carry them out.
+/// Number of requests in flight, and of threads that carry them out.
 pub(super) const DEPTH: usize = 4;
 
-/// Threads that carry out requests to the disk; started with the first request, and gone with this.
+/// Threads that carry out requests to the disk. They start with the first request and end when this is dropped.
 #[derive(Default)]
 pub(super) struct RequestQueue(OnceLock<Threads>);
 
 struct Threads {
-    /// `None` only while they are ending.
+    /// Sender of jobs; `None` only while the threads are ending.
     jobs: Option<Sender<Job>>,
     handles: Vec<JoinHandle<()>>,
 }
@@ -26,7 +26,7 @@ impl RequestQueue {
     fn submit(&self, job: Job) -> io::Result<()> {
         let threads = self.0.get_or_init(|| {
             let (sender, receiver) = unbounded::<Job>();
-            // A thread that cannot be started is not missed as long as there is another: see below.
+            // A thread that cannot be started does no harm as long as there is another: see below.
             let handles = (0..DEPTH).filter_map(|i| {
                 let jobs = receiver.clone();
                 let thread = std::thread::Builder::new().name(format!("disk-{i}"));
@@ -37,7 +37,7 @@ impl RequestQueue {
         let sent = threads.jobs.as_ref().map(|jobs| jobs.send(job));
         match sent {
             Some(Ok(())) => Ok(()),
-            _ => Err(io::Error::other("no thread for disk requests can be started")),
+            _ => Err(io::Error::other("cannot start a thread for disk requests")),
         }
     }
 }
@@ -46,7 +46,7 @@ impl Drop for Threads {
     fn drop(&mut self) {
         self.jobs = None;
         for thread in self.handles.drain(..) {
-            // One that panicked has answered nobody, which whoever asked has been told.
+            // A thread that panicked sent no answer, which has been reported to whoever asked.
             let _ = thread.join();
         }
     }
@@ -55,7 +55,7 @@ impl Drop for Threads {
 /// The requests of one file: at most [`DEPTH`] at a time, answered in the order in which they were made.
 pub(super) struct InFlight<T> {
     queue: Arc<RequestQueue>,
-    /// A channel for each answer: one that never comes closes its own.
+    /// One channel per answer, so that a thread that dies closes it.
     answers: VecDeque<Receiver<io::Result<T>>>,
 }
 
@@ -64,7 +64,7 @@ impl<T: Send + 'static> InFlight<T> {
         InFlight { queue: queue.clone(), answers: VecDeque::new() }
     }
 
-    /// Whether another request has to wait for one that is under way.
+    /// Whether another request has to wait for one that is in flight.
     pub(super) fn is_full(&self) -> bool {
         self.answers.len() == DEPTH
     }
@@ -74,7 +74,7 @@ impl<T: Send + 'static> InFlight<T> {
         request: impl FnOnce() -> io::Result<T> + Send + 'static,
     ) -> io::Result<()> {
         let (sender, answer) = bounded(1);
-        // Nobody waits for the answers of a file that is given up.
+        // Nobody waits for the answers of a file that has been given up.
         self.queue.submit(Box::new(move || drop(sender.send(request()))))?;
         self.answers.push_back(answer);
         Ok(())
@@ -84,7 +84,7 @@ impl<T: Send + 'static> InFlight<T> {
     pub(super) fn next(&mut self) -> io::Result<Option<T>> {
         let Some(answer) = self.answers.pop_front() else { return Ok(None) };
         let answer = answer.recv();
-        answer.map_err(|_| io::Error::other("a thread for disk requests has gone"))?.map(Some)
+        answer.map_err(|_| io::Error::other("a thread for disk requests has died"))?.map(Some)
     }
 }
 
@@ -103,7 +103,7 @@ mod tests {
         let answers: Vec<_> = (0..DEPTH).map(|_| requests.next().ok().flatten()).collect();
         assert_eq!(answers, [Some(0), Some(1), None, Some(3)]);
         assert!(requests.next().unwrap().is_none());
-        // The threads that are left go on.
+        // The remaining threads go on.
         requests.submit(|| Ok(9)).unwrap();
         assert_eq!(requests.next().unwrap(), Some(9));
     }

@@ -1,4 +1,4 @@
-//! Disk space that is kept for files to come.
+//! Disk space that is reserved for files to come.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -13,32 +13,32 @@ use super::aligned_buffer::PAGE;
 use super::private_file::new_private_file;
 use crate::platform::free_space::free_space;
 
-/// What a process has given and not yet written, or removed and not yet taken back, is this at most, twice over: a small
-/// file costs no system call.
+/// Largest number of bytes that a process has claimed and not yet written, or removed and not yet returned, in each direction.
+/// It spares small files a system call.
 const PIECE: u64 = 16 << 20;
-/// Of a small reserve all processes together hold no more than a part like this so.
+/// For a small reserve, the bytes that all processes together hold so are at most this fraction of it.
 const PIECES: u64 = 16;
 
-/// A file that takes space on a disk until other files need it. All processes of a run share it, as it is their sum that
-/// the disk has to have room for.
+/// A file that occupies disk space until other files need it. All processes of a run share it, because the disk has to have
+/// room for the sum of their files.
 ///
-/// It begins with its first size and the bytes given so far (`u64` each, native byte order), and is as long as what is left:
-/// so it and the files it gave to never take more than its first size, but for a page.
+/// The file begins with its first size and the number of bytes claimed so far (`u64` each, native byte order), and is as long
+/// as the rest. So it and the files that took its place never occupy more than its first size plus a page.
 pub struct Reserve {
     file: File,
     piece: u64,
-    /// Given to this process, but not yet part of a file.
+    /// Bytes claimed for this process that no file holds yet.
     credit: Mutex<u64>,
 }
 
 impl Reserve {
-    /// Takes so many bytes of the disk.
+    /// Creates a reserve of `bytes` bytes on the disk of `path`.
     ///
     /// # Errors
-    /// [`StorageFull`](io::ErrorKind::StorageFull) or [`QuotaExceeded`](io::ErrorKind::QuotaExceeded) if there are not so
-    /// many, [`Unsupported`](io::ErrorKind::Unsupported) if the file system cannot reserve. There is no file then.
+    /// [`StorageFull`](io::ErrorKind::StorageFull) or [`QuotaExceeded`](io::ErrorKind::QuotaExceeded) if the disk has less free
+    /// space, [`Unsupported`](io::ErrorKind::Unsupported) if the file system cannot reserve. No file is left then.
     pub fn create(path: &Path, bytes: u64) -> io::Result<()> {
-        // Some file systems take all there is before they find that it does not suffice.
+        // Some file systems take all free space before they find that it does not suffice.
         if free_space(path).is_some_and(|free| bytes > free) {
             return Err(io::ErrorKind::StorageFull.into());
         }
@@ -52,7 +52,7 @@ impl Reserve {
         taken
     }
 
-    /// One that has been made, for a process that is one of so many.
+    /// Opens an existing reserve for one of `processes` processes.
     pub fn open(path: &Path, processes: usize) -> io::Result<Self> {
         let file = OpenOptions::new().read(true).write(true).open(path)?;
         let [size, _] = header(&file)?;
@@ -60,7 +60,7 @@ impl Reserve {
         Ok(Reserve { file, piece: piece.max(PAGE), credit: Mutex::default() })
     }
 
-    /// Makes room for bytes that are about to be written. What the reserve has no longer must be free otherwise.
+    /// Makes room for bytes that are about to be written. Bytes beyond what the reserve still has must be free on the disk.
     pub fn give(&self, bytes: u64) -> io::Result<()> {
         let mut credit = self.credit.lock();
         if let Some(missing) = bytes.checked_sub(*credit).filter(|missing| *missing > 0) {
@@ -72,12 +72,12 @@ impl Reserve {
         Ok(())
     }
 
-    /// Takes the room of bytes that have been removed. If somebody else was faster, there is less in reserve.
+    /// Returns the room of bytes that have been removed to the reserve. If others took the space first, the reserve gets less.
     pub fn take_back(&self, bytes: u64) -> io::Result<()> {
         let mut credit = self.credit.lock();
         *credit += bytes;
         if *credit >= 2 * self.piece {
-            // What is left lets the next file begin without a call.
+            // The rest lets the next file begin without a call.
             let back = *credit - self.piece - *credit % self.piece;
             self.change(|given| given.saturating_sub(back))?;
             *credit -= back;
@@ -85,7 +85,7 @@ impl Reserve {
         Ok(())
     }
 
-    /// Changes the bytes given, while no other process does, and the file with them.
+    /// Changes the number of claimed bytes, and the file's length with it, under a lock.
     fn change(&self, change: impl FnOnce(u64) -> u64) -> io::Result<()> {
         self.file.lock()?;
         let changed = self.change_locked(change);
@@ -96,7 +96,7 @@ impl Reserve {
     fn change_locked(&self, change: impl FnOnce(u64) -> u64) -> io::Result<()> {
         let [size, given] = header(&self.file)?;
         let given = change(given);
-        // More may have been given than there was: files have to go before there is something in reserve again.
+        // More may have been claimed than the reserve had: files have to be removed before there is something in reserve again.
         let (left, len) = (size.saturating_sub(given).max(PAGE), self.file.metadata()?.len());
         if left < len {
             self.file.set_len(left)?;
@@ -122,7 +122,7 @@ fn header(file: &File) -> io::Result<[u64; 2]> {
     Ok(header)
 }
 
-/// Gives a part of a file its place on the disk.
+/// Allocates disk space for part of a file.
 fn allocate(file: &File, from: u64, len: u64) -> io::Result<()> {
     Ok(retry_on_intr(|| fallocate(file, FallocateFlags::empty(), from, len))?)
 }
@@ -136,7 +136,7 @@ mod tests {
 
     const SIZE: u64 = 8 << 20;
 
-    /// A reserve, and what it takes of the disk; `None` where none can be made.
+    /// A reserve, and a function that returns the disk space it takes; `None` where the file system cannot reserve.
     fn reserve(folder: &Path) -> Option<(PathBuf, impl Fn() -> u64)> {
         let path = folder.join("reserve");
         match Reserve::create(&path, SIZE) {
@@ -183,7 +183,7 @@ mod tests {
             // And hardly less.
             assert!(files + left + unused >= SIZE, "{left} beside {files}");
         };
-        // One rank writes much more than its part, and more than all there is; the other removes it.
+        // One rank writes much more than its part, and more than the reserve; the other removes it.
         for _ in 0..14 {
             ranks[0].give(700_001).unwrap();
             files += 700_001;
@@ -195,7 +195,7 @@ mod tests {
             files -= 700_001;
             check(files);
         }
-        // What never came out of the reserve does not make it larger.
+        // Space that never came out of the reserve does not make it larger.
         ranks[1].take_back(SIZE).unwrap();
         assert_eq!(fs::metadata(&path).unwrap().len(), SIZE);
     }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::reserve::Reserve;
 use super::storage::{FileWriter, Storage, StorageFile};
 
-/// Another storage, with disk space kept for its files.
+/// A storage around another one, with disk space reserved for its files.
 #[derive(Clone)]
 pub struct ReservedStorage {
     inner: Arc<dyn Storage>,
@@ -16,7 +16,7 @@ pub struct ReservedStorage {
 }
 
 impl ReservedStorage {
-    /// Over `inner`, whose files are on the reserve's disk.
+    /// A storage around `inner`, whose files are on the reserve's disk.
     pub fn new(inner: Arc<dyn Storage>, reserve: Reserve) -> Self {
         ReservedStorage { inner, reserve: Arc::new(reserve) }
     }

@@ -1,4 +1,4 @@
-//! An output file with one row per node, which every rank writes its own rows of.
+//! An output file with one row per node, to which every rank writes its own rows.
 
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
@@ -9,11 +9,11 @@ use rustix::fs::OFlags;
 use super::atomic::{UNFINISHED, replace};
 use crate::error::{Error, Result};
 
-/// Bytes of neighbouring rows written together, about.
+/// Approximate number of bytes of neighbouring rows that are written together.
 const RUN: usize = 1 << 20;
 
-/// A file of a header and fixed-size rows, at its temporary name until it is complete. Ranks open it independently and
-/// write at the places of their rows.
+/// A file of a header and fixed-size rows, under its temporary name until it is complete. Ranks open it independently and write
+/// at the places of their rows.
 pub struct RowFile {
     path: PathBuf,
     file: File,
@@ -22,11 +22,11 @@ pub struct RowFile {
 }
 
 impl RowFile {
-    /// Opens the file that will be `path`. All ranks give the same header and row size.
+    /// Opens the file that will be `path`. All ranks pass the same header and row size.
     pub fn open(path: &Path, header: Vec<u8>, row_bytes: usize) -> Result<Self> {
         let partial = partial_path(path);
         let mut options = OpenOptions::new();
-        // In a folder that others may write to, a link of this name could lead to any file of the user's.
+        // In a folder that others may write to, a link of this name could lead to any file of the user.
         options
             .create(true)
             .truncate(false)
@@ -41,7 +41,7 @@ impl RowFile {
         self.write_at(self.header.len() as u64 + first * self.row_bytes as u64, rows)
     }
 
-    /// Writes rows that belong to these places; rows whose places follow each other are written together.
+    /// Writes rows at these places; rows whose places follow each other are written together.
     pub fn write_rows_at(&self, places: &[u64], rows: &[u8]) -> Result<()> {
         let mut order: Vec<u32> = (0..places.len() as u32).collect();
         order.sort_unstable_by_key(|&row| places[row as usize]);
@@ -60,12 +60,12 @@ impl RowFile {
         self.write_rows(first, &run)
     }
 
-    /// Writes the header, `trailer` behind `num_rows` rows, and gives the file its name. For one rank, once all have
-    /// written their rows.
+    /// Writes the header, and `trailer` behind `num_rows` rows, and gives the file its final name. One rank calls this, once
+    /// all have written their rows.
     pub fn finish(self, num_rows: u64, trailer: &[u8]) -> Result<()> {
         self.write_at(0, &self.header)?;
         self.write_rows(num_rows, trailer)?;
-        // What a killed process left at the temporary name may be longer.
+        // A file that a killed process left under the temporary name may be longer.
         let rows = num_rows * self.row_bytes as u64;
         let len = self.header.len() as u64 + rows + trailer.len() as u64;
         let synced = self.file.set_len(len).and_then(|()| self.file.sync_all());
@@ -78,7 +78,7 @@ impl RowFile {
         &mut self.header
     }
 
-    /// Removes what an unfinished run left at the temporary name of `path`.
+    /// Removes a file that an unfinished run left under the temporary name of `path`.
     pub fn remove_partial(path: &Path) -> Result<()> {
         let partial = partial_path(path);
         match std::fs::remove_file(&partial) {

@@ -1,14 +1,14 @@
-//! The one door to the files this program writes for itself (spill and exchange files).
+//! The one door to the files that this program writes for itself (spill and exchange files).
 //!
-//! Everything above asks a [`Storage`]; tests hand in a [`FaultyStorage`](crate::io::FaultyStorage) instead and see
-//! how each layer behaves when the n-th call fails.
+//! All code above this goes through a [`Storage`]; tests pass a [`FaultyStorage`](crate::io::FaultyStorage) instead and see how
+//! each layer behaves when the n-th call fails.
 
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-/// Creates, opens and removes files.
+/// A file system: creates, opens and removes files.
 pub trait Storage: Send + Sync {
     /// Creates a file, to be written from front to back; it must not exist yet.
     fn create(&self, path: &Path) -> io::Result<Box<dyn FileWriter>>;
@@ -17,9 +17,9 @@ pub trait Storage: Send + Sync {
     /// Removes a file.
     fn remove(&self, path: &Path) -> io::Result<()>;
 
-    /// Lets files of this storage take so many bytes of the system's page cache together, if it keeps to such a share.
+    /// Lets files of this storage take `bytes` bytes of the system's page cache together, if the storage keeps to such a share.
     fn set_cache_share(&self, _bytes: u64) {}
-    /// The bytes of page cache that files of this storage take, if it keeps to a share.
+    /// Bytes of page cache that files of this storage take, if it keeps to a share.
     fn cached_bytes(&self) -> u64 {
         0
     }
@@ -29,13 +29,13 @@ pub trait Storage: Send + Sync {
 pub trait FileWriter: Send {
     /// Appends bytes.
     fn write(&mut self, bytes: &[u8]) -> io::Result<()>;
-    /// How many bytes at the front are better read through the page cache, where they lie, than around it.
+    /// Number of bytes at the front that lie in the page cache, and are better read through it than around it.
     fn cached(&self) -> u64;
-    /// How many bytes at the front count towards the share of the page cache that the storage keeps to.
+    /// Number of bytes at the front that count towards the storage's share of the page cache.
     fn shared(&self) -> u64 {
         0
     }
-    /// Ends the file: what was written can be read by everybody.
+    /// Ends the file; from now on everybody can read it.
     fn finish(self: Box<Self>) -> io::Result<Box<dyn StorageFile>>;
 }
 
@@ -43,9 +43,9 @@ pub trait FileWriter: Send {
 pub trait StorageFile: Send + Sync {
     /// Fills `bytes` from `offset`, through the page cache; a file that ends too early is an error.
     fn read_exact_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<()>;
-    /// Likewise, but what is read takes no place in the page cache.
+    /// Fills `bytes` from `offset` without leaving the bytes in the page cache.
     fn read_around(&self, bytes: &mut [u8], offset: u64) -> io::Result<()>;
-    /// The file's length in bytes.
+    /// Length of the file in bytes.
     fn byte_len(&self) -> io::Result<u64>;
 }
 
@@ -65,7 +65,7 @@ pub fn read_split(
     if rest.is_empty() { Ok(()) } else { file.read_around(rest, at) }
 }
 
-/// How many of `len` bytes from `offset` lie among the first `front` of a file.
+/// How many of `len` bytes from `offset` lie among the first `front` bytes of a file.
 pub(crate) fn overlap(front: u64, offset: u64, len: u64) -> u64 {
     front.saturating_sub(offset).min(len)
 }

@@ -1,8 +1,8 @@
 //! Attention over neighbours: scores, softmax over in-edges and weighted sum in one pass over the edges.
 //!
-//! Nothing has a row per edge. The forward pass keeps a running maximum and sum per destination (Milakov and Gimelshein,
-//! "Online normalizer calculation for softmax", 2018), so that shards can follow each other; the adjoint computes each
-//! edge's attention again from its score and the destination's logarithm of the sum.
+//! No matrix has a row per edge. The forward pass keeps a running maximum and sum per destination (Milakov and Gimelshein,
+//! "Online normalizer calculation for softmax", 2018), so that shards can follow each other. The adjoint computes each edge's
+//! attention again from its score and the destination's logarithm of the sum.
 
 use super::attention_score::{EdgeHead, Score};
 use super::blocks::{Block, Rows, for_row_blocks};
@@ -12,19 +12,18 @@ use super::real::Real;
 use super::simd::{Kernel, prefetch, vectorised};
 use crate::graph::Csr;
 
-/// Edges whose scores are held at a time: their rows should stay in the first-level cache.
+/// Number of edges whose scores are held at a time; their rows should stay in the first-level cache.
 const CHUNK: usize = 32;
 
-/// How many edges ahead rows are asked for.
+/// Number of edges by which prefetching runs ahead.
 const AHEAD: usize = 32;
 
-/// Which edges' attention is dropped: a function of (seed, epoch, layer, source, destination, head). Parallel edges are
-/// dropped together.
+/// Dropout of attention as a function of (seed, epoch, layer, source, destination, head). Parallel edges are dropped together.
 #[derive(Clone, Copy)]
 pub struct AttentionDropout<'a> {
-    /// What identifies the application.
+    /// Identifies this application of dropout.
     pub key: DropoutKey,
-    /// Of dropping an edge.
+    /// Probability that an edge is dropped.
     pub probability: f64,
     /// Global id of each column; below 2^48.
     pub src_ids: &'a [i64],
@@ -33,7 +32,7 @@ pub struct AttentionDropout<'a> {
 }
 
 impl AttentionDropout<'_> {
-    /// 0, or the factor that keeps the expectation.
+    /// The edge's factor: 0, or the one that keeps the expectation.
     fn factor<T: Real>(&self, EdgeHead { src, dst, head }: EdgeHead) -> T {
         let DropoutKey { seed, epoch, layer } = self.key;
         let (src, dst) = (self.src_ids[src] as u64, self.dst_ids[dst] as u64);
@@ -49,7 +48,7 @@ impl AttentionDropout<'_> {
 
 /// Attention along the edges of one shard.
 pub struct Attention<'a, T, S> {
-    /// How edges are scored.
+    /// The score of an edge.
     pub score: S,
     /// The rows that are summed, `[num_cols, heads * width]`.
     pub messages: &'a [T],
@@ -57,11 +56,11 @@ pub struct Attention<'a, T, S> {
     pub heads: usize,
     /// Columns of a head.
     pub width: usize,
-    /// Whether edges are dropped.
+    /// Dropout of edges, if there is any.
     pub dropout: Option<AttentionDropout<'a>>,
 }
 
-/// What the adjoint needs of a destination.
+/// What the adjoint needs of the destinations.
 #[derive(Clone, Copy)]
 pub struct Destinations<'a, T> {
     /// Logarithm of the sum of exponentials of scores, `[num_rows, heads]`.
@@ -83,10 +82,10 @@ impl<T: Real, S: Score<T>> Attention<'_, T, S> {
         self.dropout.map_or(T::ONE, |dropout| dropout.factor(edge))
     }
 
-    /// Takes the edges of `by_dst` into the running state of its rows: largest score and sum of exponentials
-    /// (`[num_rows, heads]`; -infinity and 0 at the start), and weighted sum (`[num_rows, heads * width]`).
+    /// Adds the edges of `by_dst` to the running state of its rows: largest score and sum of exponentials (`[num_rows, heads]`;
+    /// -infinity and 0 at the start), and weighted sum (`[num_rows, heads * width]`).
     ///
-    /// Once all shards are in, the result is the weighted sum over the sum of exponentials.
+    /// After all shards, the result is the weighted sum divided by the sum of exponentials.
     pub fn accumulate(&self, by_dst: &Csr, largest: &mut [T], sum: &mut [T], weighted: &mut [T]) {
         let state = (Rows::new(largest, self.heads), Rows::new(sum, self.heads));
         let result = (state, Rows::new(weighted, self.columns()));
@@ -123,7 +122,7 @@ impl<T: Real, S: Score<T>> Attention<'_, T, S> {
         &matrix[row * self.columns()..][..self.columns()]
     }
 
-    /// Takes edges with these scores, `[columns.len(), heads]`, into the state of their row.
+    /// Adds edges with these scores, `[columns.len(), heads]`, to the state of their row.
     #[inline(always)]
     fn add_chunk(
         &self,
@@ -135,7 +134,7 @@ impl<T: Real, S: Score<T>> Attention<'_, T, S> {
         for (head, weighted) in weighted.chunks_exact_mut(self.width).enumerate() {
             let scores = || scores.iter().skip(head).step_by(self.heads);
             let new = scores().fold(largest[head], |a, b| a.max(*b));
-            // Of nothing: exp(-infinity - x) is 0.
+            // For an empty state: exp(-infinity - x) is 0.
             let shrink = (largest[head] - new).exp();
             sum[head] *= shrink;
             for w in weighted {
@@ -165,8 +164,7 @@ impl<T: Real, S: Score<T>> Attention<'_, T, S> {
         }
     }
 
-    /// For each of some edges (source, destination) and each head: the attention after dropout, and the gradient of the
-    /// score.
+    /// For each of some edges (source, destination) and each head: the attention after dropout, and the gradient of the score.
     #[inline(always)]
     fn attention(
         &self,
@@ -236,8 +234,8 @@ impl<T: Real, S: Score<T>> Attention<'_, T, S> {
         }
     }
 
-    /// Adds the gradients of the messages, `[num_cols, heads * width]`, and of the sources' other inputs,
-    /// `[num_cols, score.src_width()]`. `by_src` is the transpose of what the forward pass walked.
+    /// Adds the gradients of the messages, `[num_cols, heads * width]`, and of the sources' other inputs, `[num_cols,
+    /// score.src_width()]`. `by_src` is the transpose of the structure that the forward pass walked.
     pub fn source_adjoint(
         &self,
         by_src: &Csr,
@@ -291,7 +289,7 @@ impl<T: Real, S: Score<T>> Attention<'_, T, S> {
     }
 }
 
-/// The columns of `rows()[i]` in pieces, each with columns that come [`AHEAD`] entries later, in rows before `end`.
+/// The columns of `rows()[i]` in pieces, each with the columns that come [`AHEAD`] entries later, in rows before `end`.
 #[inline(always)]
 fn chunks(graph: &Csr, i: usize, end: usize) -> impl Iterator<Item = (&[u32], &[u32])> {
     let [begin, end] = [i, end].map(|i| graph.indptr()[i] as usize);

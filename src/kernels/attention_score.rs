@@ -1,52 +1,53 @@
-//! What attention gives an edge before the softmax.
+//! Attention scores of edges, before the softmax.
 
 use super::real::Real;
 use super::simd::prefetch;
 
-/// An edge by its column (source), its row (destination), and one of the heads.
+/// An edge, by its column (source) and row (destination), and one of the heads.
 #[derive(Debug, Clone, Copy)]
 pub struct EdgeHead {
-    /// The column.
+    /// Column of the edge: its source.
     pub src: usize,
-    /// The row.
+    /// Row of the edge: its destination.
     pub dst: usize,
-    /// The head.
+    /// Index of the head.
     pub head: usize,
 }
 
 /// The score of an edge, one per head, with its adjoint.
 pub trait Score<T: Real>: Sync {
-    /// Columns of the gradient of source rows beyond the messages'.
+    /// Number of columns of the gradient of source rows, beyond those of the messages.
     fn src_width(&self) -> usize;
 
-    /// Columns of the gradient of destination rows.
+    /// Number of columns of the gradient of destination rows.
     fn dst_width(&self) -> usize;
 
-    /// Asks for what a score needs of a source beyond its message.
+    /// Prefetches what a score needs of a source beyond its message.
     fn prefetch_src(&self, src: usize);
 
-    /// Asks for what a score needs of a destination.
+    /// Prefetches what a score needs of a destination.
     fn prefetch_dst(&self, dst: usize);
 
-    /// The score.
+    /// The score of an edge for one head.
     fn score(&self, edge: EdgeHead) -> T;
 
-    /// Adds what the score's gradient `ds` gives the source: to the head's part of its message, and to its other inputs.
+    /// Adds to the source's gradients, given the score's gradient `ds`: to the head's part of its message, and to its other
+    /// inputs.
     fn add_src(&self, edge: EdgeHead, ds: T, gz: &mut [T], gsrc: &mut [T]);
 
-    /// Adds what the score's gradient `ds` gives the destination.
+    /// Adds to the destination's gradient, given the score's gradient `ds`.
     fn add_dst(&self, edge: EdgeHead, ds: T, gdst: &mut [T]);
 }
 
 /// `leaky_relu(src[u, h] + dst[v, h])`, as in GAT (Veličković et al., ICLR 2018).
 pub struct AdditiveScore<'a, T> {
-    /// `[num_cols, heads]`.
+    /// Scores of the sources, `[num_cols, heads]`.
     pub src: &'a [T],
-    /// `[num_rows, heads]`.
+    /// Scores of the destinations, `[num_rows, heads]`.
     pub dst: &'a [T],
     /// Number of heads.
     pub heads: usize,
-    /// Of the negative half.
+    /// Slope of the leaky ReLU's negative half.
     pub slope: T,
 }
 
@@ -94,23 +95,23 @@ impl<T: Real> Score<T> for AdditiveScore<'_, T> {
     }
 }
 
-/// `<vector[h], leaky_relu(src[u, h] + dst[v, h])>` over the columns of a head, as in GATv2 (Brody, Alon and Yahav, ICLR
-/// 2022). `src` are the messages themselves.
+/// `<vector[h], leaky_relu(src[u, h] + dst[v, h])>` over the columns of a head, as in GATv2 (Brody, Alon and Yahav, ICLR 2022).
+/// `src` holds the messages themselves.
 pub struct DynamicScore<'a, T> {
-    /// `[num_cols, heads * width]`.
+    /// Rows of the sources, `[num_cols, heads * width]`.
     pub src: &'a [T],
-    /// `[num_rows, heads * width]`.
+    /// Rows of the destinations, `[num_rows, heads * width]`.
     pub dst: &'a [T],
-    /// `[heads * width]`.
+    /// The attention vector, `[heads * width]`.
     pub vector: &'a [T],
-    /// Columns of a head.
+    /// Number of columns of a head.
     pub width: usize,
-    /// Of the negative half.
+    /// Slope of the leaky ReLU's negative half.
     pub slope: T,
 }
 
 impl<T: Real> DynamicScore<'_, T> {
-    /// For each column of the edge's head: the sum and the element of the vector.
+    /// For each column of the edge's head, the sum and the element of the vector.
     #[inline(always)]
     fn terms(&self, EdgeHead { src, dst, head }: EdgeHead) -> impl Iterator<Item = (T, T)> {
         let (all, at) = (self.vector.len(), head * self.width);

@@ -1,13 +1,13 @@
-//! Rounding to bfloat16: the upper half of a float.
+//! Rounding to bfloat16, the upper half of an `f32`.
 
 use rayon::prelude::*;
 
 use super::simd::{Kernel, vectorised};
 
-/// Elements a thread works on at a time.
+/// Number of elements that a thread works on at a time.
 const BLOCK: usize = 1 << 14;
 
-/// Rounds to the nearest bfloat16, ties to even; what is not a number stays so.
+/// Rounds to the nearest bfloat16, ties to even; NaN stays NaN.
 #[inline(always)]
 pub(super) fn nearest(value: f32) -> u16 {
     let bits = value.to_bits();
@@ -48,7 +48,7 @@ pub fn narrow_to_bf16(values: &[f32], narrow: &mut [u16]) {
     blocks.for_each(|pair| vectorised(Narrow(pair.0, pair.1)));
 }
 
-/// The values of bfloat16s. On this thread alone, which may be one that reads ahead.
+/// Widens bfloat16s. Runs on the calling thread alone, which may be one that reads ahead.
 pub fn widen_bf16(narrow: &[u16], values: &mut [f32]) {
     vectorised(Widen(narrow, values));
 }

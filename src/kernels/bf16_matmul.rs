@@ -1,8 +1,8 @@
 //! Dense products of tall matrices of bfloat16s, with sums in single precision.
 //!
-//! As those of [`matmul`](super::matmul()), in blocks of a fixed size with sums in a fixed order: the same bits with any number
-//! of threads. Processors without a dot product of bfloat16s (and odd numbers of columns, whose rows are no pairs) get the
-//! product of the same values in single precision.
+//! As in [`matmul`](super::matmul()), blocks have a fixed size and sums a fixed order, which gives the same bits with any
+//! number of threads. Processors without a dot product of bfloat16s compute the product of the same values in single precision;
+//! so do matrices with an odd number of columns, whose rows do not divide into pairs.
 
 use std::ops::Range;
 
@@ -15,10 +15,10 @@ use super::element::Element;
 use super::matmul::{BLOCK, LONG_BLOCK, Matrix, product};
 use super::simd::{Kernel, vectorised};
 
-/// Rows that are laid out in pairs at a time, for a product over rows.
+/// Number of rows that are laid out in pairs at a time, for a product over rows.
 const PACKED_ROWS: usize = 256;
 
-/// `y = a b`, or with `add` `y += a b`, plus a row `bias` (`[b.columns]`) in every row. `a` is `[rows, k]` row by row, `y` is
+/// `y = a b`, or `y += a b` with `add`, plus a row `bias` (`[b.columns]`) in every row. `a` is `[rows, k]` row by row, `y` is
 /// `[rows, b.columns]` row by row. The elements of `b` are rounded; sums are rounded once, when they are written.
 pub fn matmul_bf16<E: Element<Real = f32>>(
     a: &[bf16],
@@ -30,7 +30,7 @@ pub fn matmul_bf16<E: Element<Real = f32>>(
     matmul_with(available(), a, b, (bias, add), y);
 }
 
-/// `x = x b` of a square matrix, in place.
+/// `x = x b` with a square matrix `b`, in place.
 pub fn matmul_bf16_in_place(x: &mut [bf16], b: Matrix<'_, f32>) {
     let n = b.size().1;
     assert_eq!(b.size().0, n);
@@ -61,7 +61,7 @@ fn matmul_with<E: Element<Real = f32>>(
     blocks.for_each(|(y, a)| product(a, y));
 }
 
-/// Writes a block of rows of a product, or adds to it: of `a` to `y`.
+/// A function that computes a block of rows of a product, from rows of `a`, and writes or adds it to rows of `y`.
 type BlockProduct<'b, E> = dyn Fn(&[bf16], &mut [E]) + Sync + 'b;
 
 fn block_product<'b, E: Element<Real = f32>>(
@@ -147,7 +147,7 @@ fn add_over_rows(a: &[bf16], b: &[bf16], (m, n): (usize, usize), part: &mut [f32
     }
 }
 
-/// Some columns of a matrix in pairs of neighbouring rows, the last row alone if their number is odd.
+/// Packs some columns of a matrix in pairs of neighbouring rows; the last row stays alone if their number is odd.
 fn pack_rows(x: &[bf16], width: usize, columns: Range<usize>, packed: &mut [u32], stride: usize) {
     for (rows, packed) in x.chunks(2 * width).zip(packed.chunks_exact_mut(stride)) {
         let high = rows.get(width..).and_then(|row| row.get(columns.clone()));
@@ -174,14 +174,14 @@ impl Kernel for PackPair<'_> {
     }
 }
 
-/// Columns of the right side of a product in pairs of neighbouring rows, `[pairs, columns]`.
+/// Some columns of the right side of a product in pairs of neighbouring rows, `[pairs, columns]`.
 struct Panel {
     data: Vec<u32>,
-    /// A multiple of the lanes of a vector; those behind the matrix are 0.
+    /// Number of columns, a multiple of the lanes of a vector; columns beyond the matrix are 0.
     columns: usize,
 }
 
-/// All columns of a matrix with an even number of rows.
+/// Panels of all columns of a matrix with an even number of rows.
 fn weight_panels(b: Matrix<'_, f32>) -> Vec<Panel> {
     let (k, n) = b.size();
     let panel = |first: usize| {
@@ -199,7 +199,7 @@ fn weight_panels(b: Matrix<'_, f32>) -> Vec<Panel> {
     (0..n).step_by(TILE_COLUMNS).map(panel).collect()
 }
 
-/// Hands each of the first `rows` rows of a product with a panel to `take`, without the columns that fill it up.
+/// Passes each of the first `rows` rows of a product with a panel to `take`, without the panel's padding columns.
 fn for_tiles(
     a: Pairs<'_>,
     rows: usize,
@@ -210,7 +210,7 @@ fn for_tiles(
     let mut sums: Tile = [[0.0; TILE_COLUMNS]; TILE_ROWS];
     let height = if rows < TILE_ROWS { 1 } else { TILE_ROWS };
     for row in (0..rows).step_by(height) {
-        // The last tile lies over the one before.
+        // The last tile overlaps the one before.
         let first = row.min(rows - height);
         tile(a, (first, height), (&panel.data, panel.columns), &mut sums);
         for (r, sums) in sums[..height].iter().enumerate().skip(row - first) {
@@ -262,7 +262,7 @@ fn widened(x: &[bf16]) -> Vec<f32> {
     wide
 }
 
-/// The matrix row by row, its elements rounded to bfloat16s.
+/// The matrix row by row, with elements rounded to bfloat16.
 fn rounded(b: Matrix<'_, f32>) -> Vec<f32> {
     let (k, n) = b.size();
     let element = |i: usize| bf16::nearest(b.at(i / n, i % n)).wide();

@@ -1,19 +1,19 @@
 //! The innermost part of a product of bfloat16s: one tile of the result, on processors with AVX-512's dot product of pairs.
 #![allow(unsafe_code)] // the instruction, and loads that need no further check of bounds
 
-/// Rows of a tile; with four vectors per row its sums fill three quarters of the registers.
+/// Number of rows of a tile; with four vectors per row its sums fill three quarters of the registers.
 pub(super) const TILE_ROWS: usize = 6;
 
-/// Elements of a vector of sums.
+/// Number of elements of a vector of sums.
 pub(super) const LANES: usize = 16;
 
-/// Columns of a tile, at most.
+/// Largest number of columns of a tile.
 pub(super) const TILE_COLUMNS: usize = 4 * LANES;
 
 /// The sums of a tile.
 pub(super) type Tile = [[f32; TILE_COLUMNS]; TILE_ROWS];
 
-/// Pairs of bfloat16s: pair p of row r is `data[r * row + p * pair]`.
+/// A view of pairs of bfloat16s: pair p of row r is `data[r * row + p * pair]`.
 #[derive(Clone, Copy)]
 pub(super) struct Pairs<'a> {
     pub(super) data: &'a [u32],
@@ -30,9 +30,9 @@ pub(super) fn available() -> bool {
 }
 
 /// `out[r][c]` = the sum over all pairs of the inner products of `a`'s pairs in row `first + r` with `panel`'s in column c.
-/// `rows` are 1 or [`TILE_ROWS`]; `panel` is `[pairs, columns]` with up to [`TILE_COLUMNS`] columns, a multiple of [`LANES`].
+/// `rows` is 1 or [`TILE_ROWS`]; `panel` is `[pairs, columns]` with up to [`TILE_COLUMNS`] columns, a multiple of [`LANES`].
 ///
-/// Only where it is [`available`].
+/// Call this only where the instruction is [`available`].
 pub(super) fn tile(
     a: Pairs<'_>,
     (first, rows): (usize, usize),
@@ -45,7 +45,7 @@ pub(super) fn tile(
     #[cfg(target_arch = "x86_64")]
     {
         let a = Pairs { data: &a.data[first * a.row..], ..a };
-        // SAFETY: the instructions are there; the last element that is read of `a` lies in it, as does the last of the
+        // SAFETY: the processor has the instructions; the last element read of `a` lies in it, as does the last one of the
         // panel, which has `columns` = V * LANES columns.
         unsafe {
             match (rows == TILE_ROWS, columns / LANES) {
@@ -109,7 +109,7 @@ mod x86 {
     #[inline]
     #[target_feature(enable = "avx512f,avx512bf16")]
     fn as_bf16(bits: __m512i) -> __m512bh {
-        // SAFETY: both are 64 bytes of which every pattern is a value.
+        // SAFETY: both are 64 bytes, and every bit pattern is a valid value.
         unsafe { std::mem::transmute(bits) }
     }
 }

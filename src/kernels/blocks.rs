@@ -4,12 +4,12 @@ use std::ops::Range;
 
 use crate::graph::Csr;
 
-/// A block smaller than this (in touched elements) is not worth a thread.
+/// Number of touched elements below which a block is not worth a thread.
 const GRAIN: usize = 1 << 18;
 
-/// What a kernel writes: matrices with a row for every row of the graph.
+/// The output of a kernel: matrices with a row for every row of the graph.
 pub(super) trait Split: Send + Sized {
-    /// The first rows, and the rest.
+    /// Splits off the first rows from the rest.
     fn split(self, rows: usize) -> (Self, Self);
 }
 
@@ -44,15 +44,15 @@ impl<A: Split, B: Split> Split for (A, B) {
     }
 }
 
-/// The stored rows `rows` of a matrix and the part of the result that begins at result row `first`.
+/// A range of stored rows of a matrix, and the part of the result that begins at result row `first`.
 pub(super) struct Block<R> {
     pub(super) rows: Range<usize>,
     pub(super) first: usize,
     pub(super) result: R,
 }
 
-/// Runs `work` on blocks of stored rows that together are all of them; a block gets the part of the result from its first
-/// stored row on. `width` tells how much work an entry is: about so many elements.
+/// Runs `work` on blocks that together cover all stored rows; each block gets the part of the result from its first stored row
+/// on. `width` is the approximate number of elements that an entry touches.
 pub(super) fn for_row_blocks<R: Split>(
     graph: &Csr,
     result: R,

@@ -1,5 +1,5 @@
-//! Dropout whose mask is a pure function of (seed, epoch, layer, node, column): it needs no storage, and it does not
-//! depend on threads, memory budget or the order in which ranks run.
+//! Dropout whose mask is a pure function of (seed, epoch, layer, node, column): it needs no storage, and it does not depend on
+//! threads, memory budget or the order in which ranks run.
 
 use rayon::prelude::*;
 
@@ -8,18 +8,18 @@ use super::philox::{LANES, philox_lanes};
 use super::real::Real;
 use super::simd::{Kernel, vectorised};
 
-/// What identifies one application of dropout.
+/// Identifies one application of dropout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DropoutKey {
     /// The run's seed.
     pub seed: u64,
     /// The epoch (or step).
     pub epoch: u32,
-    /// The layer, or any other number that tells the applications of one forward pass apart.
+    /// The layer, or any other number that distinguishes the applications of one forward pass.
     pub layer: u32,
 }
 
-/// `x = x * m / (1 - probability)`, where m is 0 with `probability` and else 1, drawn for each (node, column).
+/// `x = x * m / (1 - probability)`, where m is 0 with `probability` and otherwise 1, drawn for each (node, column).
 ///
 /// Rows of `x` have `width` elements; row i belongs to the node with global id `nodes[i]`. The adjoint is the same function,
 /// applied to the gradient.
@@ -41,10 +41,10 @@ pub fn dropout<E: Element>(
     blocks.for_each(|(x, nodes)| vectorised(DropBlock { draws, nodes, x }));
 }
 
-/// Rows handled by one thread at a time.
+/// Number of rows that a thread works on at a time.
 const ROWS: usize = 256;
 
-/// Elements of a row that are drawn together.
+/// Number of elements of a row that are drawn together.
 const TILE: usize = 4 * LANES;
 
 #[derive(Clone, Copy)]
@@ -80,7 +80,7 @@ impl<T: Real> Draws<T> {
         let words = [key.layer, node as u32, (node >> 32) as u32];
         let seed = [key.seed as u32, (key.seed >> 32) as u32 ^ key.epoch];
         let draws = philox_lanes((tile * LANES) as u32, words, seed);
-        // Factors first: a choice between values is vectorised, a branch around a load is not.
+        // Factors come first: a choice between values is vectorised, a branch around a load is not.
         let mut factors = [scale; TILE];
         for (factor, draw) in factors.iter_mut().zip(draws.as_flattened()) {
             *factor = if *draw >= threshold { scale } else { T::default() };

@@ -9,13 +9,13 @@ use crate::graph::Csr;
 pub struct EdgeSoftmax<'a> {
     /// The structure.
     pub by_dst: &'a Csr,
-    /// Values of an edge, each with a softmax of its own.
+    /// Number of values of an edge, each with its own softmax.
     pub heads: usize,
 }
 
 impl EdgeSoftmax<'_> {
-    /// Takes scores (`[edges, heads]`) into the largest score and the sum of exponentials of each destination
-    /// (`[num_rows, heads]`; -infinity and 0 at the start).
+    /// Adds scores (`[edges, heads]`) to the largest score and the sum of exponentials of each destination (`[num_rows,
+    /// heads]`; -infinity and 0 at the start).
     pub fn accumulate<T: Real>(&self, scores: &[T], largest: &mut [T], sum: &mut [T]) {
         assert_eq!(scores.len(), self.by_dst.num_entries() * self.heads);
         let state = (Rows::new(largest, self.heads), Rows::new(sum, self.heads));
@@ -27,7 +27,7 @@ impl EdgeSoftmax<'_> {
                 for (head, (largest, sum)) in state.enumerate() {
                     let scores = || self.of(scores, i).iter().skip(head).step_by(self.heads);
                     let new = scores().fold(*largest, |a, b| a.max(*b));
-                    // Of nothing: exp(-infinity - x) is 0.
+                    // For an empty state: exp(-infinity - x) is 0.
                     *sum *= (*largest - new).exp();
                     *sum += scores().map(|score| (*score - new).exp()).sum();
                     *largest = new;
@@ -79,7 +79,7 @@ impl EdgeSoftmax<'_> {
         &values[begin..end]
     }
 
-    /// Lets `work` fill in the values of the edges of each stored row: it gets its number and its destination.
+    /// Calls `work` with the index of each stored row, its destination, and the values of its edges to fill in.
     fn map<T: Real>(&self, values: &mut [T], work: impl Fn(usize, usize, &mut [T]) + Sync) {
         assert_eq!(values.len(), self.by_dst.num_entries() * self.heads);
         let (graph, width) = (self.by_dst, self.heads);
@@ -101,7 +101,7 @@ struct Entries<'a, T> {
 }
 
 impl<T> Entries<'_, T> {
-    /// Where in all data the entries of a row of the graph begin.
+    /// The index at which the entries of a row of the graph begin, in all data.
     fn begin(&self, row: usize) -> usize {
         let stored = self.graph.rows().partition_point(|r| (*r as usize) < row);
         self.graph.indptr()[stored] as usize * self.width

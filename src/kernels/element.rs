@@ -1,4 +1,4 @@
-//! How kernels find values in memory.
+//! Element types that kernels read and write in memory.
 
 use bytemuck::Pod;
 use half::bf16;
@@ -6,16 +6,16 @@ use half::bf16;
 use super::bf16::{float, nearest};
 use super::real::Real;
 
-/// What matrices hold: numbers that kernels compute in, or bfloat16s, which are widened when they are read and rounded to
-/// the nearest when they are written.
+/// An element of a matrix: a number that kernels compute with, or a bfloat16, which is widened when it is read and rounded to
+/// the nearest when it is written.
 pub trait Element: Pod + Default + Send + Sync {
-    /// What is computed in.
+    /// The type that kernels compute in.
     type Real: Real;
 
-    /// The value.
+    /// The value in the type that kernels compute in.
     fn wide(self) -> Self::Real;
 
-    /// The nearest element.
+    /// The element nearest to a value.
     fn nearest(value: Self::Real) -> Self;
 }
 

@@ -1,14 +1,14 @@
 //! The search for values that are NaN or infinite.
 
-/// Elements looked at together: the loop over a block has no branch, so that it becomes vector instructions.
+/// Number of elements checked together: the loop over a block has no branch, so it compiles to vector instructions.
 const BLOCK: usize = 4096;
 
-/// The position of the first element that is NaN or infinite.
+/// The index of the first element that is NaN or infinite.
 pub fn first_not_finite(values: &[f32]) -> Option<usize> {
     first(
         values,
         |block| {
-            // An exponent of ones, and nothing less, carries into the sign bit.
+            // Only an exponent of all ones carries into the sign bit.
             let sum = |x: &f32| (x.to_bits() & 0x7fff_ffff).wrapping_add(0x0080_0000);
             block.iter().fold(0, |all, x| all | sum(x)) >> 31 == 0
         },
@@ -16,7 +16,7 @@ pub fn first_not_finite(values: &[f32]) -> Option<usize> {
     )
 }
 
-/// The position of the first element that is NaN or infinite.
+/// The index of the first element that is NaN or infinite.
 pub fn first_not_finite_f64(values: &[f64]) -> Option<usize> {
     first(
         values,

@@ -7,10 +7,10 @@ use rayon::prelude::*;
 
 use super::real::Real;
 
-/// Rows of one block.
+/// Number of rows of one block.
 pub(super) const BLOCK: usize = 1024;
 
-/// Rows that one block of a product over rows sums up.
+/// Number of rows that one block of a product over rows sums up.
 pub(super) const LONG_BLOCK: usize = 8192;
 
 /// A matrix in memory, or its transpose.
@@ -29,28 +29,28 @@ impl<'a, T> Matrix<'a, T> {
         Matrix { data, rows, columns, strides: [columns, 1] }
     }
 
-    /// The transpose; shares memory.
+    /// The transpose, which shares the memory.
     #[must_use]
     pub fn transpose(self) -> Self {
         let Matrix { data, rows, columns, strides: [down, right] } = self;
         Matrix { data, rows: columns, columns: rows, strides: [right, down] }
     }
 
-    /// Rows and columns.
+    /// Numbers of rows and columns.
     pub(super) fn size(self) -> (usize, usize) {
         (self.rows, self.columns)
     }
 }
 
 impl<T: Copy> Matrix<'_, T> {
-    /// An element.
+    /// The element at (row, column).
     pub(super) fn at(self, row: usize, column: usize) -> T {
         self.data[row * self.strides[0] + column * self.strides[1]]
     }
 }
 
-/// `y = a b`, or with `add` `y += a b`, plus a row `bias` (`[b.columns]`) in every row. `a` is `[rows, k]` row by row, `y`
-/// is `[rows, b.columns]` row by row.
+/// `y = a b`, or `y += a b` with `add`, plus a row `bias` (`[b.columns]`) in every row. `a` is `[rows, k]` row by row, `y` is
+/// `[rows, b.columns]` row by row.
 pub fn matmul<T: Real>(a: &[T], b: Matrix<'_, T>, bias: Option<&[T]>, y: &mut [T], add: bool) {
     let (k, n) = (b.rows, b.columns);
     if n == 0 {
@@ -70,7 +70,7 @@ pub fn matmul<T: Real>(a: &[T], b: Matrix<'_, T>, bias: Option<&[T]>, y: &mut [T
     });
 }
 
-/// `x = x b` of a square matrix, in place.
+/// `x = x b` with a square matrix `b`, in place.
 pub fn matmul_in_place<T: Real>(x: &mut [T], b: Matrix<'_, T>) {
     let n = b.columns;
     assert_eq!(b.rows, n);
@@ -116,15 +116,15 @@ pub fn matmul_over_rows<T: Real>(a: &[T], b: &[T], m: usize, n: usize) -> Vec<T>
     total
 }
 
-/// `y = a b`, or `y += a b`, on this thread; `y` is row by row.
+/// `y = a b`, or `y += a b`, on the calling thread; `y` is row by row.
 pub(super) fn product<T: Real>(a: Matrix<'_, T>, b: Matrix<'_, T>, y: &mut [T], add: bool) {
     let (m, k, n) = (a.rows, a.columns, b.columns);
     assert_eq!(k, b.rows);
     assert_eq!(y.len(), m * n);
     let stride = |matrix: Matrix<'_, T>, side: usize| matrix.strides[side] as isize;
     let factor = if add { T::ONE } else { T::default() };
-    // SAFETY: `Matrix` holds data, sides and strides together, so every element that the routine reads through them lies
-    // in `a.data` and `b.data`; it writes the m * n elements of `y`, which is borrowed exclusively and has that length.
+    // SAFETY: `Matrix` holds data, sizes and strides together, so every element that the routine reads through them lies in
+    // `a.data` and `b.data`. It writes the m * n elements of `y`, which is borrowed exclusively and has that length.
     unsafe {
         gemm::gemm(
             m,

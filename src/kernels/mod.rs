@@ -1,4 +1,4 @@
-//! Sparse kernels over slices: each forward pass beside its adjoint, generic over the element type.
+//! Sparse and dense kernels over slices: each forward pass next to its adjoint, generic over the element type.
 //!
 //! All of them are deterministic: threads get blocks of destination rows, and a row is summed in one fixed order.
 

@@ -1,11 +1,11 @@
-//! The element types kernels compute in.
+//! The number types that kernels compute in.
 
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, Div, Mul, MulAssign, Sub};
 
 use super::element::Element;
 
-/// `f32` or `f64`.
+/// A number type that kernels compute in: `f32` or `f64`.
 pub trait Real:
     Element<Real = Self>
     + 'static
@@ -25,7 +25,7 @@ pub trait Real:
     /// Minus infinity.
     const NEG_INFINITY: Self;
 
-    /// The nearest value.
+    /// The value nearest to a double.
     fn from_f64(value: f64) -> Self;
 
     /// The exponential function.
@@ -41,11 +41,11 @@ pub trait Real:
     fn max(self, other: Self) -> Self;
 }
 
-/// The exponential function to about one unit in the last place, without branches so that it is vectorised: 0 far below
-/// -87, infinity-like beyond 88.
+/// The exponential function, accurate to about one unit in the last place, without branches so that it is vectorised: 0 far
+/// below -87, and as good as infinite beyond 88.
 #[inline(always)]
 fn exp_f32(x: f32) -> f32 {
-    // Adding this rounds to a whole number, which then stands in the low bits.
+    // Adding this rounds to a whole number, which then occupies the low bits.
     const ROUND: f32 = 12_582_912.0;
     let x = x.clamp(-104.0, 88.7);
     let shifted = x * std::f32::consts::LOG2_E + ROUND;

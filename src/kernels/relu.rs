@@ -6,7 +6,7 @@ use super::element::Element;
 use super::real::Real;
 use super::simd::{Kernel, vectorised};
 
-/// Elements a thread works on at a time.
+/// Number of elements that a thread works on at a time.
 const BLOCK: usize = 1 << 14;
 
 /// `x = max(x, 0)`.
@@ -14,8 +14,8 @@ pub fn relu<E: Element>(x: &mut [E]) {
     x.par_chunks_mut(BLOCK).for_each(|x| vectorised(Forward { x }));
 }
 
-/// The adjoint of [`relu`], with dropout behind it or not, of whose result `y` it takes where that is above 0: `g` is multiplied
-/// by `scale` there, and 0 elsewhere.
+/// The adjoint of [`relu`], alone or followed by dropout, given their result `y`: `g` is multiplied by `scale` where `y` is
+/// above 0, and set to 0 elsewhere.
 pub fn relu_adjoint<E: Element>(y: &[E], scale: f64, g: &mut [E]) {
     assert_eq!(y.len(), g.len());
     let scale = E::Real::from_f64(scale);
@@ -31,7 +31,7 @@ impl<E: Element> Kernel for Forward<'_, E> {
     #[inline(always)]
     fn run(self) {
         for x in self.x {
-            // What is not a number stays so.
+            // NaN stays NaN.
             *x = if x.wide() < E::Real::default() { E::default() } else { *x };
         }
     }

@@ -1,4 +1,4 @@
-//! Rows picked out of a matrix, and put back.
+//! Gathering rows of a matrix, and scattering them back.
 
 use rayon::prelude::*;
 
@@ -6,7 +6,7 @@ use super::element::Element;
 use super::real::Real;
 use super::simd::{Kernel, vectorised};
 
-/// Rows handled by one thread at a time.
+/// Number of rows that a thread works on at a time.
 const ROWS: usize = 512;
 
 /// `out[i] = x[rows[i]]`; `x` has rows of `width` elements.
@@ -33,7 +33,7 @@ pub fn scatter_add_rows<T: Real, E: Element<Real = T>>(
     scatter(values, width, rows, 0, x);
 }
 
-/// Halves the work at a row, so that each thread has a part of `x` for itself. `first` is the row `x` begins with.
+/// Halves the work at a row, so that each thread owns part of `x`. `first` is the row with which `x` begins.
 fn scatter<T: Real, E: Element<Real = T>>(
     values: &[E],
     width: usize,

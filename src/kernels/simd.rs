@@ -1,10 +1,10 @@
-//! The widest vector instructions that this processor has.
+//! Dispatch to the widest vector instructions of the processor.
 #![allow(unsafe_code)] // prefetching
 
 /// A piece of work with its arguments.
 ///
 /// `run` has to be marked `#[inline(always)]`, and so has everything it calls in its loops. Bodies of closures, and functions
-/// that are handed on as values, would stay compiled for the baseline.
+/// that are passed as values, would stay compiled for the baseline.
 pub(super) trait Kernel {
     /// Does the work.
     fn run(self);
@@ -27,12 +27,12 @@ impl<K: Kernel> pulp::NullaryFnOnce for Work<K> {
     }
 }
 
-/// Asks for a row that is about to be read.
+/// Prefetches a row that is about to be read.
 #[inline(always)]
 pub(super) fn prefetch<T>(row: &[T]) {
     #[cfg(target_arch = "x86_64")]
     for line in row.chunks(64 / size_of::<T>()) {
-        // SAFETY: the pointer is inside a slice that is borrowed; a prefetch changes nothing that can be seen.
+        // SAFETY: the pointer is inside a borrowed slice; a prefetch has no visible effect.
         unsafe {
             use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
             _mm_prefetch(line.as_ptr().cast(), _MM_HINT_T0);

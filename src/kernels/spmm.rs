@@ -6,15 +6,15 @@ use super::real::Real;
 use super::simd::{Kernel, prefetch, vectorised};
 use crate::graph::Csr;
 
-/// How many edges ahead a source's row is asked for.
+/// Number of edges by which prefetching runs ahead.
 const AHEAD: usize = 12;
 
-/// `y[r] += row_scale[r] * sum over entries (r, c) of weight * col_scale[c] * x[c]`, with every factor optional.
+/// `y[r] += row_scale[r] * sum over entries (r, c) of weight * col_scale[c] * x[c]`, where every factor is optional.
 ///
-/// The adjoint with respect to `x` is the same product with the transposed matrix (its weights in that order) and the
-/// two scales exchanged: [`GraphShard`](crate::graph::GraphShard) keeps both orders.
+/// The adjoint with respect to `x` is the same product with the transposed matrix (with its weights in that order) and the two
+/// scales exchanged: [`GraphShard`](crate::graph::GraphShard) keeps both orders.
 pub struct Spmm<'a, T> {
-    /// The matrix.
+    /// Structure of the matrix.
     pub graph: &'a Csr,
     /// One factor per entry, in the order of the matrix.
     pub weights: Option<&'a [f32]>,
@@ -25,8 +25,8 @@ pub struct Spmm<'a, T> {
 }
 
 impl<T: Real> Spmm<'_, T> {
-    /// Adds the product with `x` (`[num_cols, width]`) to `y` (`[num_rows, width]`). A row is summed up in `T` and rounded
-    /// once, when it is added.
+    /// Adds the product with `x` (`[num_cols, width]`) to `y` (`[num_rows, width]`). A row is summed in `T` and rounded once,
+    /// when it is added.
     pub fn add_to<X: Element<Real = T>, Y: Element<Real = T>>(
         &self,
         x: &[X],

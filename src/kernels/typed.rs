@@ -1,4 +1,4 @@
-//! The sum over neighbours, apart for each type of edge.
+//! The sum over neighbours, separately for each edge type.
 
 use super::blocks::{Block, Rows, for_row_blocks};
 use super::real::Real;
@@ -6,8 +6,8 @@ use crate::graph::Csr;
 
 /// `y[r, t] += x[c]` for every entry (r, c) of type t.
 ///
-/// `types` has the type of each entry, in the order of the matrix. `x` is `[num_cols, width]`, `y` is
-/// `[num_rows, num_types * width]`.
+/// `types` holds the type of each entry, in the order of the matrix. `x` is `[num_cols, width]`, `y` is `[num_rows, num_types *
+/// width]`.
 pub fn typed_sum<T: Real>(
     graph: &Csr,
     types: &[u16],

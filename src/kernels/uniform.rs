@@ -1,11 +1,11 @@
-//! Random start values that are a pure function of (seed, row, column).
+//! Random initial values that are a pure function of (seed, row, column).
 
 use rayon::prelude::*;
 
 use super::philox::philox4x32;
 use super::real::Real;
 
-/// Fills rows of `width` elements with numbers uniform in ±`bound`; row i of `out` is number `first + i` of all rows.
+/// Fills rows of `width` elements with numbers uniform in ±`bound`; row i of `out` is row `first + i` of the whole matrix.
 pub fn uniform_rows<T: Real>(seed: u64, bound: f64, (first, width): (u64, usize), out: &mut [T]) {
     if width == 0 {
         return;

@@ -1,4 +1,4 @@
-//! Child processes by fork.
+//! Forking of child processes.
 #![allow(unsafe_code)] // fork and _exit
 
 use rustix::process::{Pid, Signal, getpid, getppid, set_parent_process_death_signal, setpgid};
@@ -6,14 +6,14 @@ use rustix::process::{Pid, Signal, getpid, getppid, set_parent_process_death_sig
 use crate::error::{Error, Result};
 use crate::platform::signals;
 
-/// Forks a process ("a worker") that runs `work` and ends with the exit code it gives.
+/// Forks a process ("a worker") that runs `work` and exits with the code that `work` returns.
 ///
-/// A forked child has only the calling thread, and locks held by others stay locked in it for ever. So either this process has
-/// one thread, or `work` takes no locks but those of the allocator, which the C library keeps usable. The child dies when this
-/// process dies, and is in a process group of its own, so that Ctrl-C reaches this process alone.
+/// A forked child has only the calling thread, and locks that other threads hold stay locked in it for ever. So either this
+/// process has one thread, or `work` takes no locks but those of the allocator, which the C library keeps usable. The child
+/// dies when this process dies, and has a process group of its own, so that Ctrl-C reaches this process only.
 pub fn fork(what: &str, work: impl FnOnce() -> u8) -> Result<Pid> {
     let parent = getpid();
-    // SAFETY: this process has one thread, or the child touches nothing that another one may have been changing (see above).
+    // SAFETY: this process has one thread, or the child touches nothing that another thread may have been changing (see above).
     match unsafe { libc::fork() } {
         -1 => Err(Error::no_process(what, &std::io::Error::last_os_error())),
         0 => {
@@ -22,11 +22,11 @@ pub fn fork(what: &str, work: impl FnOnce() -> u8) -> Result<Pid> {
             unsafe { libc::_exit(i32::from(code)) }
         }
         child => Pid::from_raw(child)
-            .ok_or_else(|| Error::Internal("fork gave no process id".to_owned())),
+            .ok_or_else(|| Error::Internal("fork returned no process id".to_owned())),
     }
 }
 
-/// Whether this process has one thread, so that it may fork. True where the system does not tell.
+/// Whether this process has only one thread, so that it may fork. True where the system does not say.
 pub fn has_one_thread() -> bool {
     std::fs::read_dir("/proc/self/task").map_or(true, |tasks| tasks.count() == 1)
 }
@@ -34,7 +34,7 @@ pub fn has_one_thread() -> bool {
 fn enter(parent: Pid) -> std::io::Result<()> {
     set_parent_process_death_signal(Some(Signal::KILL))?;
     signals::stop_watching();
-    // If the parent died before the line above, nobody will tell.
+    // If the parent died before the line above, no signal will come.
     if getppid() != Some(parent) {
         return Err(std::io::ErrorKind::NotConnected.into());
     }
@@ -42,12 +42,12 @@ fn enter(parent: Pid) -> std::io::Result<()> {
     Ok(setpgid(None, None)?)
 }
 
-/// Where memory runs out, the kernel is to end a worker, whose end the launcher can tell, and not the launcher.
+/// Asks the kernel to kill this worker rather than the launcher when memory runs out: the launcher can report a worker's end.
 fn prefer_to_launcher() {
     const PATH: &str = "/proc/self/oom_score_adj";
     let own = std::fs::read_to_string(PATH).ok().and_then(|text| text.trim().parse::<i32>().ok());
     if let Some(own) = own {
-        // Raising it needs no privilege; where it is refused all the same, the kernel judges by size alone.
+        // Raising the score needs no privilege; where the system refuses it all the same, the kernel judges by size alone.
         let _ = std::fs::write(PATH, (own + 300).min(1000).to_string());
     }
 }

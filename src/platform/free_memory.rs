@@ -1,17 +1,17 @@
-//! How much memory is free, for this process and the control groups it is in.
+//! How much memory is free for this process and the control groups it is in.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Bytes that programs can still take: what the machine has available, or what is left of the control group's limit, if
-/// that is less. `None` where the system does not say.
+/// Bytes that programs can still allocate: what the machine has available, or what is left of the control group's limit if that
+/// is less. `None` where the system does not say.
 pub fn free_memory() -> Option<u64> {
     let machine = meminfo(&fs::read_to_string("/proc/meminfo").ok()?, "MemAvailable:")?;
     let left = MemoryGroups::of_this_process().left();
     Some(left.map_or(machine, |group| group.min(machine)))
 }
 
-/// Bytes of memory that the machine has. `None` where the system does not say.
+/// Total memory of the machine, in bytes. `None` where the system does not say.
 pub fn machine_memory() -> Option<u64> {
     meminfo(&fs::read_to_string("/proc/meminfo").ok()?, "MemTotal:")
 }
@@ -21,17 +21,17 @@ fn meminfo(text: &str, key: &str) -> Option<u64> {
     Some(line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? << 10)
 }
 
-/// The files of a version of control groups.
+/// The file names and keys of one version of control groups.
 struct Version {
-    /// What stands before the group's path in `/proc/PID/cgroup`.
+    /// The text before the group's path in `/proc/PID/cgroup`.
     key: &'static str,
-    /// Where the hierarchy is mounted, below `/sys/fs/cgroup`.
+    /// Mount point of the hierarchy, below `/sys/fs/cgroup`.
     mount: &'static str,
     limit: &'static str,
     used: &'static str,
-    /// Page cache in `memory.stat`.
+    /// Keys of the page cache in `memory.stat`.
     cache: [&'static str; 2],
-    /// The part of it that has to be written before it can be given up.
+    /// Keys of the part of the page cache that has to be written before it can be reclaimed.
     unwritten: [&'static str; 2],
     /// The file with a line `oom_kill N`.
     kills: &'static str,
@@ -58,17 +58,17 @@ const VERSIONS: [Version; 2] = [
     },
 ];
 
-/// The control groups that a process is in, from its own to the root, of both versions.
+/// The control groups of a process, from its own to the root, of both versions.
 pub struct MemoryGroups(Vec<(&'static Version, PathBuf)>);
 
 impl MemoryGroups {
-    /// Those of this process.
+    /// Finds the groups of this process.
     pub fn of_this_process() -> Self {
         let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
         Self::find(&groups, Path::new("/sys/fs/cgroup"))
     }
 
-    /// Those that a process's `/proc/PID/cgroup` names, below `root`.
+    /// Finds the groups that a process's `/proc/PID/cgroup` names, below `root`.
     fn find(groups: &str, root: &Path) -> Self {
         let mut found = Vec::new();
         for version in &VERSIONS {
@@ -82,8 +82,8 @@ impl MemoryGroups {
         MemoryGroups(found)
     }
 
-    /// What is left of the tightest limit, in bytes; `None` without limits. Page cache counts as free: the kernel gives it up
-    /// before it refuses memory.
+    /// Bytes left below the tightest limit; `None` without limits. Page cache counts as free: the kernel reclaims it before it
+    /// refuses memory.
     fn left(&self) -> Option<u64> {
         let left = |(version, group): &(&Version, PathBuf)| {
             let limit = number(&group.join(version.limit))?;
@@ -97,12 +97,13 @@ impl MemoryGroups {
         self.0.iter().filter_map(left).min()
     }
 
-    /// The tightest limit, in bytes; `None` if there is none.
+    /// The tightest limit, in bytes; `None` without limits.
     pub fn limit(&self) -> Option<u64> {
         self.0.iter().filter_map(|(version, group)| number(&group.join(version.limit))).min()
     }
 
-    /// How many processes of the innermost group the kernel has killed because memory ran out; `None` where it does not say.
+    /// Number of processes in the innermost group that the kernel has killed because memory ran out; `None` where it does not
+    /// say.
     pub fn kills(&self) -> Option<u64> {
         self.0.iter().find_map(|(version, group)| {
             value(&fs::read_to_string(group.join(version.kills)).ok()?, "oom_kill")
@@ -124,7 +125,7 @@ fn value(text: &str, key: &str) -> Option<u64> {
 mod tests {
     use super::*;
 
-    /// Makes files below a root and finds the groups there.
+    /// Creates files below a root and finds the groups there.
     fn groups(own: &str, files: &[(&str, &str)]) -> (tempfile::TempDir, MemoryGroups) {
         let root = tempfile::tempdir().unwrap();
         for (path, text) in files {

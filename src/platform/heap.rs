@@ -1,10 +1,11 @@
-//! The C allocator, which libtorch's tensors come from: freed memory has to go back to the system, or a parked worker
-//! would keep the pages of the tensors it has spilled.
+//! The C allocator, from which libtorch's tensors come. Freed memory has to return to the system, or a parked worker would keep
+//! the pages of the tensors it has spilled.
 #![allow(unsafe_code)] // two calls of the C library
 
-/// All threads share one heap from here on: of the heaps that glibc makes for others the free end is never given back.
+/// Makes all threads share one heap from here on: glibc never returns the free end of the heaps that it makes for other
+/// threads.
 ///
-/// Called by the launcher, and so before any process of a run has a second thread; with the first, glibc's choice is made.
+/// The launcher calls this before any process of a run has a second thread: when the first one starts, glibc's choice is made.
 pub fn share_one_heap() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     // SAFETY: mallopt takes two integers and changes settings of the allocator only.
@@ -13,14 +14,15 @@ pub fn share_one_heap() {
     }
 }
 
-/// Blocks from this size on, in bytes, are mapped one by one, and returned when they are freed.
+/// Size in bytes from which on blocks are mapped one by one, and unmapped when they are freed.
 const MAPPED: u32 = 4 << 20;
 
-/// Keeps freed memory below some megabytes for the next tensor, until [`give_memory_back`] is called: pages that are given
-/// back and taken again for each tensor cost as much as filling them. Larger tensors are made of huge pages, which cost
-/// little, and would leave holes in the heap: glibc does not find the place of a freed aligned block again for one of the same size.
+/// Keeps a few megabytes of freed memory for the next tensor, until [`give_memory_back`] is called: pages that are returned and
+/// mapped again for each tensor cost as much as filling them. Larger tensors consist of huge pages, which cost little to map;
+/// on the heap they would leave holes, as glibc does not find the place of a freed aligned block again for one of the same
+/// size.
 ///
-/// Called once, at the start of a worker. `scale` is 1, or less for a small stand-in of a run, where blocks are smaller, too.
+/// Called once, at the start of a worker. `scale` is 1, or less for a small stand-in of a run, where blocks are smaller too.
 pub fn prepare_allocator(scale: f64) {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     // SAFETY: mallopt takes two integers and changes settings of the allocator only.
@@ -30,14 +32,14 @@ pub fn prepare_allocator(scale: f64) {
     }
 }
 
-/// As [`prepare_allocator`], for a worker that trains on batches: blocks of any size come from the heap, which keeps them until
-/// the next pause. The features of a batch are many megabytes, and batches follow one another.
+/// Like [`prepare_allocator`], for a worker that trains on batches: blocks of any size come from the heap, which keeps them
+/// until the next pause. The features of a batch take many megabytes, and batches follow one another.
 ///
-/// Called once, instead of the other.
+/// Called once, instead of `prepare_allocator`.
 pub fn prepare_allocator_for_batches() {
     prepare_allocator(1.0);
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    // SAFETY: as above.
+    // SAFETY: mallopt takes two integers and changes settings of the allocator only.
     unsafe {
         libc::mallopt(libc::M_MMAP_MAX, 0);
     }

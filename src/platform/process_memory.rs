@@ -1,11 +1,11 @@
-//! How much memory a process has.
+//! How much memory a process uses.
 
 use std::fs;
 
-/// Bytes of memory that a process (its id, or `self`) has of its own: anonymous pages, those it still shares with the
-/// process it was forked from included. `None` where the system does not say, or the process is gone.
+/// Bytes of anonymous memory of a process (its id, or `self`), including pages it still shares with the process it was forked
+/// from. `None` where the system does not say, or the process has ended.
 ///
-/// The kernel counts these pages anyway, so that this costs microseconds.
+/// The kernel counts these pages anyway, so this costs microseconds.
 pub fn anonymous_bytes(process: &str) -> Option<u64> {
     let statm = fs::read_to_string(format!("/proc/{process}/statm")).ok()?;
     let mut pages = statm.split_whitespace().skip(1).map(str::parse::<u64>);
@@ -13,11 +13,10 @@ pub fn anonymous_bytes(process: &str) -> Option<u64> {
     Some(resident.saturating_sub(shared) * rustix::param::page_size() as u64)
 }
 
-/// The most memory that this process has had of its own at a time, in bytes: anonymous pages. `None` where the system does
-/// not say.
+/// Peak anonymous memory of this process, in bytes. `None` where the system does not say.
 ///
-/// The kernel keeps the peak of all pages; pages of files stay once they are there, so that what they take now is what they
-/// took at the peak.
+/// The kernel keeps the peak of all pages. Pages of files stay once they are mapped, so what they take now is what they took at
+/// the peak.
 pub fn peak_anonymous_bytes() -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     let kib = |name: &str| {
@@ -27,7 +26,7 @@ pub fn peak_anonymous_bytes() -> Option<u64> {
     Some(kib("VmHWM:")?.saturating_sub(kib("RssFile:")? + kib("RssShmem:")?) << 10)
 }
 
-/// Lets [`peak_anonymous_bytes`] begin anew; gives what it is now. `None` where the system cannot.
+/// Resets [`peak_anonymous_bytes`] and returns its new value. `None` where the system cannot do so.
 pub fn reset_peak() -> Option<u64> {
     fs::write("/proc/self/clear_refs", "5").ok()?;
     peak_anonymous_bytes()

@@ -1,6 +1,6 @@
 //! SIGINT (Ctrl-C), SIGTERM and SIGHUP, from the first moment of the program to its end.
 //!
-//! A signal sets a flag, which commands look at between two steps of their work. Signals that were ignored when the program
+//! A signal sets a flag, which commands check between two steps of their work. Signals that were ignored when the program
 //! started (`nohup`, `trap '' HUP`) stay ignored.
 #![allow(unsafe_code)] // two calls of the C library: sigprocmask, signal
 
@@ -16,16 +16,16 @@ use crate::error::{Error, Result};
 
 const ALL: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
 
-/// Whether one has come.
+/// Whether a signal has come.
 static RECEIVED: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 
-/// What [`remove_unfinished`] removes.
+/// The output that [`remove_unfinished`] removes.
 static UNFINISHED: Mutex<Vec<Output>> = Mutex::new(Vec::new());
 
-/// How often a folder is emptied again that another thread goes on writing to.
+/// How often a folder is emptied again while another thread goes on writing to it.
 const ATTEMPTS: usize = 1000;
 
-/// Signals that end the program: those that were not ignored when this was first asked for.
+/// Signals that end the program: those that were not ignored at the first call of this function.
 pub fn ending() -> &'static [i32] {
     static ENDING: OnceLock<Vec<i32>> = OnceLock::new();
     ENDING.get_or_init(|| {
@@ -41,20 +41,20 @@ fn ignored(status: &str) -> u64 {
     line.and_then(|text| u64::from_str_radix(text.trim(), 16).ok()).unwrap_or(0)
 }
 
-/// Holds signals back until [`watch`] is called. Async-signal-safe, and does not depend on anything that libraries set up, so
-/// that it may run before their constructors.
+/// Holds signals back until [`watch`] is called. Async-signal-safe and independent of anything that libraries set up, so that
+/// it may run before their constructors.
 pub extern "C" fn hold_back() {
     mask(libc::SIG_BLOCK);
 }
 
-/// Takes note of signals from here on, those that were held back included.
+/// Notes signals from here on, including those that were held back.
 ///
 /// # Errors
 /// If the system refuses a handler.
 pub fn watch() -> Result<()> {
     for signal in ending() {
         let registered = signal_hook::flag::register(*signal, Arc::clone(&RECEIVED));
-        registered.map_err(|e| Error::Internal(format!("signals cannot be watched: {e}")))?;
+        registered.map_err(|e| Error::Internal(format!("cannot handle signals: {e}")))?;
     }
     mask(libc::SIG_UNBLOCK);
     Ok(())
@@ -72,7 +72,7 @@ fn mask(how: i32) {
     }
 }
 
-/// Lets signals end this process, a forked child, as they would end any program.
+/// Restores the default actions of signals in this process, a forked child.
 pub fn stop_watching() {
     for signal in ending() {
         // SAFETY: the default action runs no code of ours.
@@ -85,7 +85,7 @@ pub fn received() -> bool {
     RECEIVED.load(Ordering::SeqCst)
 }
 
-/// To be called between two steps of long work.
+/// Returns an error if a signal has come; long work calls this between two steps.
 ///
 /// # Errors
 /// [`Error::Interrupted`] if a signal has come.
@@ -96,18 +96,18 @@ pub fn check() -> Result<()> {
 /// Unfinished output on the disk.
 struct Output {
     id: u64,
-    /// Removed with everything in it.
+    /// The folder, which is removed with everything in it.
     folder: PathBuf,
-    /// Removed afterwards, the last one first, as far as they are empty.
+    /// Folders that are removed afterwards, the innermost first, as far as they are empty.
     parents: Vec<PathBuf>,
 }
 
-/// Output that [`remove_unfinished`] removes until this is dropped.
+/// A note of output that [`remove_unfinished`] removes unless this value has been dropped before.
 #[derive(Debug)]
 pub struct Unfinished(u64);
 
 impl Unfinished {
-    /// Notes a folder that is being filled, and the folders that were made to hold it, the outermost first.
+    /// Notes a folder that is being filled, and the folders that were created to hold it, the outermost first.
     pub fn note(folder: PathBuf, parents: Vec<PathBuf>) -> Self {
         let mut outputs = UNFINISHED.lock();
         let id = outputs.last().map_or(0, |output| output.id + 1);
@@ -122,15 +122,16 @@ impl Drop for Unfinished {
     }
 }
 
-/// Removes unfinished output, while other threads may still write to it. To be called right before the process ends.
+/// Removes unfinished output, while other threads may still write to it. Call it right before the process ends.
 pub fn remove_unfinished() {
     let outputs = std::mem::take(&mut *UNFINISHED.lock());
     for Output { folder, parents, .. } in outputs {
-        // Fails where another thread has put a file into a folder that was just emptied; once the folder is gone, nobody can.
+        // This fails where another thread has put a file into a folder that was just emptied; once the folder is gone, no
+        // thread can.
         let gone = |_: &usize| fs::remove_dir_all(&folder).is_ok() || !folder.exists();
         (0..ATTEMPTS).find(gone);
         for parent in parents.iter().rev() {
-            // Fails, as it should, if something else has been put there.
+            // This fails, as it should, if something else has been put there.
             let _ = fs::remove_dir(parent);
         }
     }
