@@ -1,7 +1,7 @@
 //! The bridge between libtorch tensors and slices.
 //!
-//! Kernels, spill files and messages work on slices; libtorch works on tensors. Everything that looks at a tensor's
-//! memory goes through this file.
+//! Kernels, spill files and messages work on slices; libtorch works on tensors. All access to a tensor's memory goes through
+//! this file.
 #![allow(unsafe_code)] // casts of a tensor's memory to a slice, and views from several threads
 
 use bytemuck::Pod;
@@ -23,14 +23,14 @@ macro_rules! with_real {
                 type $T = f64;
                 $body
             }
-            other => Err($crate::Error::Internal(format!("no kernel computes in {other:?}"))),
+            other => Err($crate::Error::Internal(format!("kernels do not support {other:?}"))),
         }
     };
 }
 pub(crate) use with_real;
 
-/// Runs an expression with a type alias for the element type of a matrix that kernels read and write: what models compute
-/// in, or bfloat16.
+/// Runs an expression with a type alias for the element type of a matrix that kernels read and write: a type that models
+/// compute in, or bfloat16.
 macro_rules! with_element {
     ($kind:expr, $E:ident => $body:expr) => {
         match $kind {
@@ -44,9 +44,9 @@ macro_rules! with_element {
 }
 pub(crate) use with_element;
 
-/// A Rust type with the element type of tensors that has its layout. (tch takes bfloat16s for halves.)
+/// A Rust type with the layout of a tensor's elements. (tch takes bfloat16s for halves.)
 pub(crate) trait TensorElement: Pod {
-    /// The element type.
+    /// The element type of such tensors.
     const KIND: Kind;
 }
 
@@ -85,17 +85,17 @@ pub(crate) fn add(sum: &mut Tensor, x: &Tensor) -> Result<()> {
     })
 }
 
-/// Where the system has huge pages for who asks, rows of a large tensor are found, and its pages got, in a fraction of the
-/// time.
+/// Asks for huge pages where the system gives them on request: rows of a large tensor are then found, and its pages mapped, in
+/// a fraction of the time.
 fn ask_for_huge_pages(tensor: &Tensor) {
     const HUGE: usize = 2 << 20;
     const PAGE: usize = 4 << 10;
     let begin = tensor.data_ptr() as usize;
-    // A block that the allocator has mapped for itself begins with a few bytes of the allocator's.
+    // A block that the allocator has mapped separately begins with a few bytes of the allocator's own.
     let first = begin.saturating_sub(PAGE).next_multiple_of(HUGE);
     let end = (begin + check(tensor)) / HUGE * HUGE;
     if first < end {
-        // SAFETY: the range lies inside the tensor's own memory, whose contents the advice does not change. It only fails
+        // SAFETY: the range lies inside the tensor's own memory, whose contents the advice does not change. The call only fails
         // where there are no huge pages.
         let _ = unsafe {
             rustix::mm::madvise(first as *mut _, end - first, rustix::mm::Advice::LinuxHugepage)
@@ -103,7 +103,7 @@ fn ask_for_huge_pages(tensor: &Tensor) {
     }
 }
 
-/// A copy with memory of its own.
+/// A copy with its own memory.
 pub(crate) fn copy(tensor: &Tensor) -> Result<Tensor> {
     let mut copy = empty(&tensor.size(), tensor.kind())?;
     let tensor = tensor.f_contiguous()?;
@@ -112,17 +112,17 @@ pub(crate) fn copy(tensor: &Tensor) -> Result<Tensor> {
     Ok(copy)
 }
 
-/// Rows that one thread works on at a time: enough to be efficient, few enough to stay in a cache and to balance threads.
-/// Fixed, so that sums over blocks are the same with any number of threads.
+/// Number of rows that one thread works on at a time: enough to be efficient, few enough to stay in a cache and to balance
+/// threads. It is fixed, so that sums over blocks are the same with any number of threads.
 pub(crate) const BLOCK_ROWS: i64 = 1024;
 
-/// Elements that one thread works on at a time, where rows do not matter.
+/// Number of bytes that one thread works on at a time, where rows do not matter.
 const BLOCK_BYTES: usize = 1 << 18;
 
 /// Runs `work` on blocks of `rows` rows (start, length), in parallel; results come in order.
 ///
-/// This is how libtorch is parallelised here: its own threads are off (they spin between operations, also in workers that
-/// are parked), and each block is a single-threaded operation on a view.
+/// This is how libtorch is parallelised here: its own threads are off (they spin between operations, even in parked workers),
+/// and each block is a single-threaded operation on a view.
 pub(crate) fn map_row_blocks<R: Send>(
     rows: i64,
     work: impl Fn(i64, i64) -> Result<R> + Sync,
@@ -131,35 +131,35 @@ pub(crate) fn map_row_blocks<R: Send>(
     starts.into_par_iter().map(|start| work(start, BLOCK_ROWS.min(rows - start))).collect()
 }
 
-/// A tensor that several threads take views of.
+/// A tensor of which several threads take views.
 #[derive(Clone, Copy)]
 pub(crate) struct Shared<'a>(pub(crate) &'a Tensor);
 
-// SAFETY: a view is made by a function that only reads the tensor's metadata and counts references atomically, which
-// libtorch allows from several threads at once. What is written through views are disjoint blocks of rows.
+// SAFETY: a view is made by a function that only reads the tensor's metadata and counts references atomically, which libtorch
+// allows from several threads at once. Threads write through views of disjoint blocks of rows only.
 unsafe impl Sync for Shared<'_> {}
 // SAFETY: as above; moving the reference to another thread is sharing it.
 unsafe impl Send for Shared<'_> {}
 
 impl Shared<'_> {
-    /// A block of rows; shares memory.
+    /// A view of a block of rows.
     pub(crate) fn rows(self, start: i64, len: i64) -> Result<Tensor> {
         Ok(self.0.f_narrow(0, start, len)?)
     }
 
-    /// A block of rows in the type they are worked on in: bfloat16s are widened.
+    /// A block of rows in the type in which they are used: bfloat16s are widened.
     pub(crate) fn wide_rows(self, start: i64, len: i64) -> Result<Tensor> {
         let rows = self.rows(start, len)?;
         Ok(if rows.kind() == Kind::BFloat16 { rows.f_to_kind(Kind::Float)? } else { rows })
     }
 
-    /// The whole; shares memory.
+    /// A view of the whole tensor.
     pub(crate) fn whole(self) -> Tensor {
         self.0.shallow_clone()
     }
 }
 
-/// How many bytes a tensor's elements take.
+/// Size of a tensor's elements in bytes.
 pub(crate) fn byte_len(shape: &[i64], kind: Kind) -> usize {
     shape.iter().product::<i64>() as usize * kind.elt_size_in_bytes()
 }
@@ -170,15 +170,15 @@ pub(crate) fn bytes(tensor: &Tensor) -> &[u8] {
     if len == 0 {
         return &[];
     }
-    // SAFETY: `check` holds the tensor to be contiguous on the CPU, so `len` bytes lie at `data_ptr`; they live as long
+    // SAFETY: `check` asserts that the tensor is contiguous and on the CPU, so `len` bytes lie at `data_ptr`; they live as long
     // as the tensor, which the result borrows; every byte pattern is a valid u8.
     unsafe { std::slice::from_raw_parts(tensor.data_ptr().cast(), len) }
 }
 
 /// The elements of a contiguous CPU tensor as bytes to be written.
 ///
-/// The tensor must be the only handle on its memory. In this crate that holds because only tensors made in the same
-/// function, or taken out of their `PointerTensor`, are written to.
+/// The tensor must be the only handle on its memory. In this crate that holds because only tensors made in the same function,
+/// or taken out of their `PointerTensor`, are written to.
 pub(crate) fn bytes_mut(tensor: &mut Tensor) -> &mut [u8] {
     let len = check(tensor);
     if len == 0 {
@@ -191,7 +191,7 @@ pub(crate) fn bytes_mut(tensor: &mut Tensor) -> &mut [u8] {
 /// The elements of a contiguous CPU tensor of `T`.
 pub(crate) fn slice<T: TensorElement>(tensor: &Tensor) -> &[T] {
     assert_eq!(tensor.kind(), T::KIND, "a tensor of another element type");
-    // An empty tensor's bytes lie nowhere in particular, so they may not be aligned for T.
+    // An empty tensor's bytes have no particular address, so they may not be aligned for T.
     if tensor.numel() == 0 { &[] } else { bytemuck::cast_slice(bytes(tensor)) }
 }
 

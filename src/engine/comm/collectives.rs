@@ -1,6 +1,6 @@
-//! The collectives on tensors, over any process group.
+//! Collectives on tensors, over any process group.
 //!
-//! All take their tensors by value: what is sent is in the outbox before the pause and need not survive it.
+//! All take their tensors by value: what is sent is in the outbox before the pause and need not outlive it.
 
 use tch::{Kind, Tensor};
 
@@ -9,21 +9,21 @@ use super::hooks::Hooks;
 use super::message::{read_tensor, write_tensor};
 use crate::error::{Error, Result};
 
-/// How values of all ranks become one.
+/// How the values of all ranks are combined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReduceOp {
-    /// Their sum, in the order of ranks; floating-point values are summed in double precision.
+    /// Sum in the order of ranks; floating-point values are summed in double precision.
     Sum,
-    /// The largest.
+    /// Largest value.
     Max,
-    /// The smallest.
+    /// Smallest value.
     Min,
 }
 
-/// Sends `send[p]` to rank p and gives what each rank sent here; shapes and types may differ from rank to rank.
+/// Sends `send[p]` to rank p and returns what each rank sent here; shapes and types may differ from rank to rank.
 ///
 /// # Errors
-/// If `send` has not one tensor per rank.
+/// If `send` does not have one tensor per rank.
 pub fn exchange_tensors(
     group: &dyn ProcessGroup,
     send: Vec<Tensor>,
@@ -40,8 +40,7 @@ pub fn exchange_tensors(
     (0..group.world_size()).map(|from| receive(group, &collective, from)).collect()
 }
 
-/// [`exchange_tensors`] for receivers that know what to expect: `expected[p]` is the shape and type of what rank p
-/// sends here.
+/// [`exchange_tensors`] for receivers that know what to expect: `expected[p]` is the shape and type of what rank p sends here.
 ///
 /// # Errors
 /// If a tensor of another shape or type arrives.
@@ -64,10 +63,10 @@ pub fn all_to_all(
     Ok(received)
 }
 
-/// Sends `tensor` to rank `send_to` and gives what rank `receive_from` sent here.
+/// Sends `tensor` to rank `send_to` and returns what rank `receive_from` sent here.
 ///
 /// # Errors
-/// If `receive_from` did not name this rank.
+/// If `receive_from` did not send to this rank.
 pub fn exchange_single_tensor(
     group: &dyn ProcessGroup,
     receive_from: usize,
@@ -81,7 +80,7 @@ pub fn exchange_single_tensor(
     receive(group, &collective, receive_from)
 }
 
-/// Gives every rank what each rank brings, by rank; shapes may differ.
+/// Returns the tensors of all ranks, by rank, to every rank; shapes may differ.
 pub fn all_gather(
     group: &dyn ProcessGroup,
     tensor: Tensor,
@@ -96,7 +95,7 @@ pub fn all_gather(
 /// Combines the tensors of all ranks, position by position; every rank gets the same result, bit for bit.
 ///
 /// # Errors
-/// If ranks bring different numbers, shapes or types of tensors.
+/// If ranks pass different numbers, shapes or types of tensors.
 pub fn all_reduce(
     group: &dyn ProcessGroup,
     tensors: Vec<Tensor>,
@@ -141,7 +140,7 @@ fn combine(total: &Tensor, value: &Tensor, op: ReduceOp) -> Result<Tensor> {
     })
 }
 
-/// Gives every rank what `root` brings; what the others bring is dropped.
+/// Returns `root`'s tensors to every rank; those of other ranks are dropped.
 pub fn broadcast(
     group: &dyn ProcessGroup,
     tensors: Vec<Tensor>,
@@ -163,7 +162,7 @@ pub fn broadcast(
     (0..count).map(|_| read_tensor(&mut *inbox)).collect()
 }
 
-/// Waits until every rank is here.
+/// Waits until every rank has arrived.
 pub fn barrier(group: &dyn ProcessGroup, hooks: &dyn Hooks) -> Result<()> {
     let posted = group.outbox()?.post()?;
     complete(group, posted, hooks)?;
@@ -179,7 +178,7 @@ pub fn sync_params(
     broadcast(group, params, 0, hooks)
 }
 
-/// Sums the gradients of all ranks, in one collective whatever their number: SAR's `gather_grads`.
+/// Sums the gradients of all ranks in one collective, however many there are: SAR's `gather_grads`.
 pub fn gather_grads(
     group: &dyn ProcessGroup,
     grads: Vec<Tensor>,
@@ -188,7 +187,7 @@ pub fn gather_grads(
     all_reduce(group, grads, ReduceOp::Sum, hooks)
 }
 
-/// Posts one message per pair; the caller drops its tensors before it completes the collective.
+/// Posts one message per recipient; the caller drops its tensors before it completes the collective.
 fn post<'a>(
     group: &dyn ProcessGroup,
     messages: impl Iterator<Item = (Recipient, &'a Tensor)>,

@@ -1,9 +1,10 @@
-//! The process group of worker processes: messages are files, arrival is a word in the control file.
+//! The process group of worker processes: messages are files, and an arrival is a change of a word in the control file.
 //!
-//! One file per collective and sender, removed by the sender when a collective after it (and after its last
-//! reading, if it is kept) is complete. Layout, in native byte order (files never leave the machine): the messages back to back, then the index (one entry per recipient: offset u64,
-//! length u64, crc32 u64), the number of bytes at the file's front that lie in the page cache, and the number of those that count
-//! towards the sender's share of it (u64 each), then the crc32 of these (u64). The index comes last because lengths are known last; its place follows from the file's length.
+//! There is one file per collective and sender, which the sender removes when a later collective is complete (if the file is
+//! kept, one after its last reading). Layout, in native byte order (files never leave the machine): the messages back to back,
+//! then the index (one entry per recipient: offset u64, length u64, crc32 u64), the number of bytes at the file's front that
+//! lie in the page cache, and how many of them count towards the sender's share of it (u64 each), then the crc32 of these
+//! (u64). The index comes last because lengths are known last; its place follows from the file's length.
 
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
@@ -14,10 +15,10 @@ use crate::engine::turns::Control;
 use crate::error::{Error, Result};
 use crate::io::{FileWriter, IoCounters, Storage, StorageFile, overlap, read_split};
 
-/// Where a message lies in its file: offset, length, crc32.
+/// The place of a message in its file: offset, length, crc32.
 type Entry = [u64; 3];
 
-/// A rank's view of the worker processes.
+/// One rank's view of the group of worker processes.
 pub struct FileGroup {
     control: Arc<Control>,
     rank: usize,
@@ -29,7 +30,7 @@ pub struct FileGroup {
 }
 
 impl FileGroup {
-    /// The group of the run that `control` belongs to; `folder` is shared by all ranks.
+    /// Creates the group of the run that `control` belongs to; all ranks share `folder`.
     pub fn new(
         control: Arc<Control>,
         rank: usize,
@@ -91,8 +92,7 @@ impl ProcessGroup for FileGroup {
         let file = self.storage.open(&path).map_err(failed)?;
         let index_len = (self.world_size() * size_of::<Entry>() + 24) as u64;
         let index_at = file.byte_len().map_err(failed)?.checked_sub(index_len);
-        let index_at =
-            index_at.ok_or_else(|| Error::corrupt(&path, "is too short for its index"))?;
+        let index_at = index_at.ok_or_else(|| Error::corrupt(&path, "too short for its index"))?;
         let mut index = vec![0_u64; index_len as usize / 8];
         file.read_exact_at(bytemuck::cast_slice_mut(&mut index), index_at).map_err(failed)?;
         let (index, checksum) = index.split_at(index.len() - 1);
@@ -129,7 +129,7 @@ struct FileOutbox<'a> {
     message: Message,
 }
 
-/// The message being written.
+/// The message that is being written.
 struct Message {
     recipient: Option<Recipient>,
     begin: u64,
@@ -145,7 +145,7 @@ impl FileOutbox<'_> {
         Ok(())
     }
 
-    /// Enters the message being written into the index.
+    /// Adds the message that is being written to the index.
     fn end_message(&mut self) {
         let hasher = std::mem::take(&mut self.message.checksum);
         let entry =
@@ -192,9 +192,9 @@ impl Outbox for FileOutbox<'_> {
 struct FileInbox {
     path: PathBuf,
     file: Box<dyn StorageFile>,
-    /// Bytes at the file's front that lie in the page cache.
+    /// Number of bytes at the file's front that lie in the page cache.
     cached: u64,
-    /// How many of these count towards the sender's share of it.
+    /// Number of these bytes that count towards the sender's share of it.
     shared: u64,
     offset: u64,
     remaining: u64,

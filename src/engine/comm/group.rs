@@ -1,4 +1,4 @@
-//! What a backend has to offer.
+//! The interface of a communication backend.
 
 use std::sync::Arc;
 
@@ -9,33 +9,33 @@ use crate::error::{Error, Result};
 
 /// The ranks of a run, as one of them sees it. Every rank makes the same sequence of collectives.
 pub trait ProcessGroup {
-    /// This rank, from 0.
+    /// Index of this rank, from 0.
     fn rank(&self) -> usize;
 
-    /// How many ranks there are.
+    /// Number of ranks.
     fn world_size(&self) -> usize;
 
     /// Starts this rank's messages of the next collective.
     fn outbox(&self) -> Result<Box<dyn Outbox + '_>>;
 
-    /// Waits until every rank has posted its messages. What was posted to the collective before this one is gone
-    /// afterwards, unless it is kept: everybody who posts has finished reading.
+    /// Waits until every rank has posted its messages. Messages of the collective before this one are removed afterwards,
+    /// unless they are kept: every rank that posts has finished reading them.
     fn wait(&self, posted: Posted) -> Result<Collective>;
 
-    /// What `from` sent to this rank.
+    /// The message that `from` sent to this rank.
     fn inbox(&self, collective: &Collective, from: usize) -> Result<Box<dyn Inbox>>;
 }
 
-/// Whom a message is for.
+/// The recipient of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Recipient {
     /// One rank.
     Rank(usize),
-    /// Every rank, the sender included; written once.
+    /// Every rank, including the sender; the message is written once.
     Everyone,
 }
 
-/// A rank's messages of one collective. Each rank gets at most one; who gets none receives an empty one.
+/// A rank's messages of one collective. Each rank gets at most one; a rank without a message receives an empty one.
 pub trait Outbox {
     /// Begins the message for `recipient`; bytes written from here on belong to it.
     fn begin(&mut self, recipient: Recipient);
@@ -43,26 +43,26 @@ pub trait Outbox {
     /// Appends bytes to the message begun last.
     fn write(&mut self, bytes: &[u8]) -> Result<()>;
 
-    /// Keeps the messages until every rank has dropped its [`Collective`], so that they can be read again. All ranks keep
-    /// those of the same collectives, and drop them between the same collectives.
+    /// Keeps the messages until every rank has dropped its [`Collective`], so that they can be read again. All ranks keep the
+    /// messages of the same collectives, and drop them between the same collectives.
     fn keep(&mut self);
 
     /// Makes the messages visible to the others and counts this rank as arrived. Does not wait.
     fn post(self: Box<Self>) -> Result<Posted>;
 }
 
-/// A message that has arrived, read front to back.
+/// A message that has arrived, read from front to back.
 pub trait Inbox: Send {
-    /// Bytes left to read.
+    /// Number of bytes left to read.
     fn remaining(&self) -> u64;
 
-    /// Whether reading it takes a disk's time.
+    /// Whether a reader has to wait for a disk.
     fn waits_for_disk(&self) -> bool;
 
-    /// Fills `bytes` with the next part.
+    /// Fills `bytes` with the next part of the message.
     fn read(&mut self, bytes: &mut [u8]) -> Result<()>;
 
-    /// The error of a message that does not hold what was sent.
+    /// An error for a message that does not hold what was sent.
     fn damaged(&self, problem: &str) -> Error;
 }
 
@@ -75,30 +75,30 @@ pub struct Posted {
     pub(super) keep: bool,
 }
 
-/// A collective that every rank has posted to.
+/// A collective to which every rank has posted.
 #[derive(Debug)]
 pub struct Collective {
     pub(super) sequence: u64,
-    /// Only there to be dropped with the collective.
+    /// Held only to be dropped with the collective.
     _outbox: Option<KeptOutbox>,
 }
 
-/// The own outboxes that nobody reads any more once the next collective is complete.
+/// Numbers of the rank's own outboxes that nobody reads any more once the next collective is complete.
 #[derive(Debug, Default)]
 pub(super) struct ReadOutboxes(Arc<Mutex<Vec<u64>>>);
 
 impl ReadOutboxes {
-    /// For when everybody has posted to a collective: makes the handle on it, and says which outboxes can go.
+    /// Called when every rank has posted to a collective: returns the handle on it, and the outboxes that can be removed.
     pub(super) fn complete(&self, posted: &Posted) -> (Collective, Vec<u64>) {
         let read = std::mem::take(&mut *self.0.lock());
         let outbox = KeptOutbox { sequence: posted.sequence, read: self.0.clone() };
-        // One that is not kept is dropped here: every rank reads it before it posts to the next.
+        // An outbox that is not kept is dropped here: every rank reads it before it posts to the next collective.
         let outbox = posted.keep.then_some(outbox);
         (Collective { sequence: posted.sequence, _outbox: outbox }, read)
     }
 }
 
-/// An own outbox that is read until this is dropped.
+/// An outbox of this rank that is read until this is dropped.
 #[derive(Debug)]
 struct KeptOutbox {
     sequence: u64,

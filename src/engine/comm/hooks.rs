@@ -1,17 +1,17 @@
-//! What a rank does around the wait of a collective.
+//! What a rank does before and after the wait of a collective.
 
 use crate::engine::spill::PartitionDataManager;
 use crate::error::Result;
 
-/// SAR's `precall_func` and `callback_func`.
+/// The hooks of a collective: SAR's `precall_func` and `callback_func`.
 pub trait Hooks {
-    /// After the messages are posted, before the wait.
+    /// Runs after the messages are posted, before the wait.
     fn precall(&self) -> Result<()>;
-    /// After all ranks have posted, before messages are read.
+    /// Runs after all ranks have posted, before messages are read.
     fn callback(&self) -> Result<()>;
 }
 
-/// For ranks that take no turns.
+/// Hooks of ranks that take no turns.
 #[derive(Debug, Clone, Copy)]
 pub struct NoHooks;
 
@@ -25,7 +25,7 @@ impl Hooks for NoHooks {
     }
 }
 
-/// Spill everything and give the turn up; take the next turn.
+/// Spills everything and gives the turn up; then takes the next turn.
 impl Hooks for PartitionDataManager {
     fn precall(&self) -> Result<()> {
         self.precall_func()

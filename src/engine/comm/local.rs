@@ -1,4 +1,4 @@
-//! The process group of threads in one process: messages stay in memory. For tests, and for programs that train a
+//! The process group of threads in one process, whose messages stay in memory. It serves tests, and programs that train a
 //! partitioned graph without worker processes.
 
 use std::cell::Cell;
@@ -12,17 +12,17 @@ use super::group::{Collective, Inbox, Outbox, Posted, ProcessGroup, ReadOutboxes
 use crate::engine::turns::Control;
 use crate::error::{Error, Result};
 
-/// What a rank sent in one collective.
+/// The messages that a rank sent in one collective.
 struct Letter {
     bytes: Vec<u8>,
-    /// Per recipient.
+    /// Range of each recipient's message.
     messages: Vec<Range<usize>>,
 }
 
-/// By collective and sender.
+/// Letters by collective and sender.
 type Mail = Mutex<HashMap<(u64, usize), Arc<Letter>>>;
 
-/// A rank's view of the threads it runs beside.
+/// One rank's view of the group of threads.
 pub struct LocalGroup {
     control: Arc<Control>,
     mail: Arc<Mail>,
@@ -32,7 +32,7 @@ pub struct LocalGroup {
 }
 
 impl LocalGroup {
-    /// One group per rank, to be handed to a thread each; `control` is an in-memory block.
+    /// Creates one group per rank, to be passed to one thread each; `control` is an in-memory block.
     pub fn all(control: &Arc<Control>) -> Vec<Self> {
         let mail = Arc::new(Mail::default());
         let group = |rank| LocalGroup {
@@ -73,8 +73,9 @@ impl ProcessGroup for LocalGroup {
 
     fn inbox(&self, collective: &Collective, from: usize) -> Result<Box<dyn Inbox>> {
         let letter = self.mail.lock().get(&(collective.sequence, from)).cloned();
-        let letter = letter
-            .ok_or_else(|| Error::Internal(format!("rank {from} has not posted what is read")))?;
+        let letter = letter.ok_or_else(|| {
+            Error::Internal(format!("rank {from} has not posted the message that is read"))
+        })?;
         let rest = letter.messages[self.rank].clone();
         Ok(Box::new(LocalInbox { letter, rest }))
     }

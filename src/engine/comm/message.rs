@@ -8,7 +8,7 @@ use crate::engine::tensor;
 use crate::error::{Error, Result};
 use crate::io;
 
-/// What a receiver has to know before the elements.
+/// The facts that a receiver needs before the elements.
 #[derive(Serialize, Deserialize)]
 struct TensorHeader {
     kind: i32,
@@ -37,7 +37,7 @@ pub(super) fn read_tensor(inbox: &mut dyn Inbox) -> Result<Tensor> {
     }
     let mut header = vec![0; len as usize];
     inbox.read(&mut header)?;
-    // The checksum of the message is known at its end, and the header is needed before.
+    // The header is needed before the checksum of the message, which comes at its end.
     if crc32fast::hash(&header) != u32::from_le_bytes(checksum) {
         return Err(inbox.damaged("the checksum of a tensor's header does not match"));
     }
@@ -51,7 +51,7 @@ pub(super) fn read_tensor(inbox: &mut dyn Inbox) -> Result<Tensor> {
     Ok(value)
 }
 
-/// The element types that messages carry; a position in this list is the code on the wire.
+/// The element types that messages carry; the index in this list is the code in the message.
 const KINDS: [Kind; 10] = [
     Kind::Uint8,
     Kind::Int8,

@@ -1,9 +1,9 @@
-//! Collectives: what ranks tell each other, and when they pause for it.
+//! Collectives: how ranks exchange data, and when they pause for it.
 //!
-//! A [`ProcessGroup`] moves bytes: [`FileGroup`] between processes through files, [`LocalGroup`] between threads of one
-//! process through memory. The collectives are written once, over that trait. Every one of them is one phase: the rank
-//! posts its messages, calls `precall` (spill, give the turn up), waits until all ranks have posted, and calls `callback`
-//! (take the next turn) before it reads what the others sent.
+//! A [`ProcessGroup`] moves bytes: [`FileGroup`] between processes through files, [`LocalGroup`] between threads of one process
+//! through memory. The collectives are written once, over that trait. Each of them is one phase: the rank posts its messages,
+//! calls `precall` (spill, give the turn up), waits until all ranks have posted, and calls `callback` (take the next turn)
+//! before it reads what the others sent.
 
 mod collectives;
 mod file;

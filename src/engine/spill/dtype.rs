@@ -1,4 +1,4 @@
-//! How exactly rows are kept.
+//! The precision in which rows are kept.
 
 use half::bf16;
 use rayon::prelude::*;
@@ -9,26 +9,27 @@ use crate::engine::tensor;
 use crate::error::Result;
 use crate::kernels::{narrow_to_bf16, widen_bf16};
 
-/// Matrices with fewer columns are kept as they are: statistics, attention scores.
+/// Number of columns from which on matrices are rounded. Narrower ones, such as statistics and attention scores, keep their
+/// type.
 const LEAST_WIDTH: i64 = 16;
 
-/// Elements converted at a time.
+/// Number of elements converted at a time.
 const CHUNK: usize = 1 << 20;
 
-/// Elements that a thread converts at a time.
+/// Number of elements that a thread converts at a time.
 const BLOCK: usize = 1 << 16;
 
-/// What rows that outlive an operation are held as: in memory, in spill files and in messages. All of them, spilled or not,
-/// so that results do not depend on the memory budget.
+/// The type in which rows that outlive an operation are held: in memory, in spill files and in messages. It applies to all such
+/// rows, spilled or not, so that results do not depend on the memory budget.
 ///
-/// Sums are accumulated, and parameters and optimizer kept, in the type the model computes in.
+/// Sums, parameters and optimizer state keep the type that the model computes in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum SpillDtype {
     /// The type the model computes in.
     #[default]
     F32,
-    /// bfloat16, half the bytes; matrices of at least 16 columns in single precision.
+    /// bfloat16, half the bytes; matrices of fewer than 16 columns stay in single precision.
     Bf16,
 }
 
@@ -39,20 +40,19 @@ impl SpillDtype {
     }
 }
 
-/// What layers compute with.
+/// The type that layers compute with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum ComputeDtype {
     /// Single precision.
     #[default]
     F32,
-    /// bfloat16: rows are held as [`SpillDtype::Bf16`] says, those that can be had again included, and so are weights where
-    /// they are multiplied. Sums are in single precision, as are parameters, optimizer, losses, statistics and the scores
-    /// of attention.
+    /// bfloat16: all rows are held as with [`SpillDtype::Bf16`], including those that can be computed again, and so are weights
+    /// in products. Sums, parameters, optimizer, losses, statistics and attention scores are in single precision.
     Bf16,
 }
 
-/// A matrix of single precision as bfloat16s, or the other way round.
+/// Converts a matrix of single precision to bfloat16, or the other way round.
 pub(super) fn converted(value: &Tensor, kind: Kind) -> Result<Tensor> {
     let mut converted = tensor::empty(&value.size(), kind)?;
     if kind == Kind::BFloat16 {
@@ -67,7 +67,7 @@ pub(super) fn converted(value: &Tensor, kind: Kind) -> Result<Tensor> {
     Ok(converted)
 }
 
-/// Hands the nearest bfloat16s to `write`, piece by piece.
+/// Passes the nearest bfloat16s to `write`, piece by piece.
 pub(crate) fn write_narrow(
     values: &[f32],
     mut write: impl FnMut(&[u8]) -> Result<()>,
@@ -81,7 +81,7 @@ pub(crate) fn write_narrow(
     Ok(())
 }
 
-/// Fills `values` from bfloat16s that `read` gives, piece by piece.
+/// Fills `values` from bfloat16s that `read` returns, piece by piece.
 pub(crate) fn read_narrow(
     values: &mut [f32],
     mut read: impl FnMut(&mut [u8]) -> Result<()>,

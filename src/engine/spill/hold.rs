@@ -1,4 +1,4 @@
-//! Who works with a value.
+//! Uses of a value.
 
 use std::cell::Cell;
 use std::ops::Deref;
@@ -10,8 +10,8 @@ use super::manager::PartitionDataManager;
 use super::pointer::{Pinned, PointerTensor, Spillable};
 use crate::error::Result;
 
-/// Says that somebody works with a value. When the last one of a value goes while other handles on it remain, which will need it
-/// later, the manager lets go of it.
+/// A use of a value. When the last one ends while other handles remain, which will need the value later, the manager lets go of
+/// it.
 pub(crate) struct Hold {
     manager: Rc<PartitionDataManager>,
     value: Weak<dyn Spillable>,
@@ -19,7 +19,7 @@ pub(crate) struct Hold {
 }
 
 impl Hold {
-    /// A hold on a value that `manager` keeps. Values are let go of while `lets_go` is true: it says whether a pause lies before
+    /// A hold on a value that `manager` keeps. Values are let go of while `lets_go` is true, that is, while a pause lies before
     /// their next use.
     pub(crate) fn new(
         manager: &Rc<PartitionDataManager>,
@@ -33,15 +33,16 @@ impl Hold {
     }
 }
 
-/// A value for a recipe. If it had to be computed again itself, the manager lets go of it behind that: it can be once more.
+/// A value lent to a recipe. If the value itself had to be computed again, the manager lets go of it afterwards: it can be
+/// computed once more.
 pub(crate) struct Lent {
     value: Pinned<Tensor>,
-    /// Goes behind the value, which is in use before.
+    /// Comes after the value in the order of drops, so that the value is released first.
     _hold: Option<Hold>,
 }
 
 impl Lent {
-    /// Brings a value into memory, as it is held. `computed` says that it is no reading of files to make it.
+    /// Brings a value into memory, as it is held. `computed` is true if making it takes computation rather than reading files.
     pub(crate) fn new(
         manager: &Rc<PartitionDataManager>,
         value: &PointerTensor,
@@ -83,7 +84,7 @@ mod tests {
     use crate::engine::turns::{Control, TurnLock};
     use crate::io::{DiskStorage, Fault, FaultyStorage, IoCounters, Storage};
 
-    /// Bytes of a value that is worth letting go of.
+    /// Size in bytes from which on a value is worth letting go of.
     const LARGE: i64 = 1 << 20;
 
     struct Rank {
@@ -92,7 +93,7 @@ mod tests {
     }
 
     impl Rank {
-        /// A rank that may keep so many bytes.
+        /// A rank that may keep `share` bytes.
         fn new(folder: &Path, storage: Arc<dyn Storage>, share: u64) -> Self {
             let control = Arc::new(Control::in_memory(1, 1).unwrap());
             control.set_parked_share(share);
@@ -177,6 +178,6 @@ mod tests {
         lend(false);
         assert!(value.is_resident());
         lend(true);
-        assert!(value.is_resident(), "others use it, too");
+        assert!(value.is_resident(), "others use it too");
     }
 }

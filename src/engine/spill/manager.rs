@@ -1,4 +1,4 @@
-//! Everything a rank keeps, and what happens to it around a pause.
+//! Everything that a rank keeps, and what happens to it around a pause.
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::{Rc, Weak};
@@ -16,28 +16,28 @@ use crate::error::{Error, Result};
 use crate::platform::anonymous_bytes;
 use crate::platform::heap::give_memory_back;
 
-/// Values of fewer bytes stay in memory until the pause, and what is written of them then shares a file: there are many of them,
-/// and files cost something.
+/// Size in bytes below which values stay in memory until the pause, and then share a file when they are written: there are many
+/// of them, and each file has a cost.
 const SMALL: u64 = 1 << 20;
 
-/// Which nodes a loss or an accuracy is taken over: `bool` tensors with one element per label.
+/// The nodes over which a loss or a metric is taken: `bool` tensors with one element per label.
 #[derive(Clone)]
 pub struct Masks {
-    /// The nodes that are trained on.
+    /// The training nodes.
     pub train: PointerTensor,
-    /// The nodes of the validation accuracy.
+    /// The validation nodes.
     pub val: PointerTensor,
-    /// The nodes of the test accuracy.
+    /// The test nodes.
     pub test: PointerTensor,
 }
 
-/// What one rank keeps: its partition data, features, labels, masks, and all tensors of the epoch. SAR's class of the
-/// same name.
+/// Everything that one rank keeps: its partition data, features, labels, masks, and all tensors of the epoch. SAR's class of
+/// the same name.
 ///
-/// Tensors reach it through [`track`](PartitionDataManager::track). At a pause ([`precall_func`]) they leave memory as far
-/// as they do not fit into what this rank may keep (nothing, unless the launcher says otherwise), each written to disk at
-/// most once in its life, and the turn is given up; [`callback_func`] takes the next turn. A tensor comes back when it is
-/// first used.
+/// Tensors reach it through [`track`](PartitionDataManager::track). At a pause ([`precall_func`]), tensors leave memory as far
+/// as they exceed what this rank may keep (nothing, unless the launcher says otherwise); each is written to disk at most once
+/// in its life. Then the rank gives its turn up; [`callback_func`] takes the next one. A tensor comes back when it is first
+/// used.
 ///
 /// [`precall_func`]: PartitionDataManager::precall_func
 /// [`callback_func`]: PartitionDataManager::callback_func
@@ -45,23 +45,23 @@ pub struct PartitionDataManager {
     lock: TurnLock,
     store: Rc<SpillStore>,
     tracked: RefCell<Vec<Weak<dyn Spillable>>>,
-    /// Values that nobody works with before the next pause.
+    /// Values that nobody uses before the next pause.
     idle: RefCell<Vec<Weak<dyn Spillable>>>,
-    /// Why one of them could not be written.
+    /// The error of one that could not be written.
     failure: RefCell<Option<Error>>,
-    /// When the list of values has this length, those that are gone are taken off it.
+    /// Length of the list of values at which dropped ones are removed from it.
     longest: Cell<usize>,
     resumed: Cell<Option<Instant>>,
-    /// When the turn began, by the store's clock.
+    /// Start of the turn, by the store's clock.
     turn_began: Cell<u64>,
-    /// Memory of this process before it kept anything.
+    /// Memory of this process before it kept anything, in bytes.
     base: u64,
-    /// Values of fewer bytes count as small.
+    /// Size in bytes below which values count as small.
     small: Cell<u64>,
     stands_in: Cell<bool>,
-    /// What rows that outlive an operation are held as.
+    /// The type in which rows that outlive an operation are held.
     pub spill_dtype: Cell<SpillDtype>,
-    /// What layers compute with.
+    /// The type that layers compute with.
     pub compute_dtype: Cell<ComputeDtype>,
     /// The graph shards of the partition, by source rank.
     pub partition_data: OnceCell<Vec<ShardPointer>>,
@@ -69,12 +69,12 @@ pub struct PartitionDataManager {
     pub features: OnceCell<PointerTensor>,
     /// Class of each node, `int64 [num_inner_nodes]`, or rows of labels, `float32 [num_inner_nodes, columns]`.
     pub labels: OnceCell<PointerTensor>,
-    /// Train, validation and test nodes.
+    /// The training, validation and test nodes.
     pub masks: OnceCell<Masks>,
 }
 
 impl PartitionDataManager {
-    /// A manager that keeps nothing yet.
+    /// Creates a manager that keeps nothing yet.
     pub fn new(lock: TurnLock, store: Rc<SpillStore>) -> Rc<Self> {
         Rc::new(PartitionDataManager {
             lock,
@@ -97,21 +97,21 @@ impl PartitionDataManager {
         })
     }
 
-    /// For a stand-in of `scale` times the size of a run: its values are smaller, too, but not what a process takes beside them,
-    /// which does not count then.
+    /// Prepares for a stand-in of `scale` times the size of a run. Its values are smaller too, but the other memory of a
+    /// process is not, so that memory does not count.
     pub fn stand_in(&self, scale: f64) {
         self.small.set((SMALL as f64 * scale) as u64);
         self.stands_in.set(true);
     }
 
-    /// Takes a value into care. `label` shows in the names of spill files.
+    /// Tracks a value. `label` shows in the names of spill files.
     pub fn track<T: Spill>(&self, label: &str, value: T) -> Pointer<T> {
         let layout = value.layout();
         self.register(Pointer::resident(label, layout, value, self.store.clone()))
     }
 
-    /// Takes a matrix with one row per node into care, held as [`held_kind`](Self::held_kind) says. It may be of that type
-    /// already. Nobody else may have a handle on its memory.
+    /// Tracks a matrix with one row per node, held as [`held_kind`](Self::held_kind) says; it may have that type already. It
+    /// must be the only handle on its memory.
     pub fn track_rows(&self, label: &str, value: Tensor) -> Result<PointerTensor> {
         let mut layout = value.layout();
         if layout.kind == Kind::BFloat16 {
@@ -123,7 +123,7 @@ impl PartitionDataManager {
         Ok(self.register(Pointer::resident(label, layout, value, self.store.clone())))
     }
 
-    /// The type that rows of this width and type are held in when they outlive an operation.
+    /// The type in which rows of this width and type are held when they outlive an operation.
     pub fn held_kind(&self, width: i64, kind: Kind) -> Kind {
         let dtype = match self.compute_dtype.get() {
             ComputeDtype::F32 => self.spill_dtype.get(),
@@ -132,7 +132,7 @@ impl PartitionDataManager {
         if dtype.narrows(width, kind) { Kind::BFloat16 } else { kind }
     }
 
-    /// The type that rows are held in which can be made again, and the operands of products.
+    /// The type in which rows that can be computed again, and the operands of products, are held.
     pub fn computed_kind(&self, width: i64, kind: Kind) -> Kind {
         match self.compute_dtype.get() {
             ComputeDtype::F32 => kind,
@@ -140,8 +140,8 @@ impl PartitionDataManager {
         }
     }
 
-    /// Takes a tensor into care that never needs a file: `recipe` makes it again, always the same. It may give
-    /// the type that is [held](Self::computed_kind), which `value` has to have.
+    /// Tracks a tensor that never needs a file: `recipe` computes it again, always with the same result. The recipe may return
+    /// the type in which the tensor is [held](Self::computed_kind), which `value` must have.
     pub fn track_recipe(
         &self,
         label: &str,
@@ -170,7 +170,7 @@ impl PartitionDataManager {
         pointer
     }
 
-    /// Before a collective waits: what this rank may not keep leaves memory, then the turn is given up.
+    /// Runs before a collective waits: values that this rank may not keep leave memory, then the turn is given up.
     pub fn precall_func(&self) -> Result<()> {
         if let Some(error) = self.failure.take() {
             return Err(error);
@@ -182,8 +182,8 @@ impl PartitionDataManager {
         Ok(())
     }
 
-    /// Takes note that nobody works with a value before the next pause. If more is in memory than may be kept through that, such
-    /// values leave now, the one used longest ago first. An error is the next pause's.
+    /// Notes that nobody uses a value before the next pause. If more is in memory than may be kept through that pause, such
+    /// values leave now, the one used longest ago first. An error is reported at the next pause.
     pub(super) fn let_go(&self, value: &Rc<dyn Spillable>) {
         self.idle.borrow_mut().push(Rc::downgrade(value));
         if self.failure.borrow().is_none()
@@ -195,7 +195,7 @@ impl PartitionDataManager {
 
     fn spill_idle(&self) -> Result<()> {
         let mut slots: Vec<_> = self.idle.borrow().iter().filter_map(Weak::upgrade).collect();
-        // A small value would become a file of its own, for little room.
+        // A small value would get a file of its own, and free little memory.
         slots.retain(|slot| {
             slot.holds().get() == 0
                 && !slot.is_pinned()
@@ -208,29 +208,29 @@ impl PartitionDataManager {
         self.spill(slots, resident, self.lock.room_to_wait(&[resident]))
     }
 
-    /// After a collective is complete: takes the next turn. Nothing is read before it is used.
+    /// Runs after a collective is complete: takes the next turn. Values are read when they are used.
     pub fn callback_func(&self) -> Result<()> {
         self.resumed.set(Some(Instant::now()));
         self.turn_began.set(self.store.tick());
         self.lock.acquire()
     }
 
-    /// When the last collective was complete, before this rank waited for its turn: about the same moment on all ranks.
+    /// The moment when the last collective was complete, before this rank waited for its turn: about the same on all ranks.
     pub fn last_collective(&self) -> Option<Instant> {
         self.resumed.get()
     }
 
-    /// How many bytes of tracked values are in memory.
+    /// Bytes of tracked values in memory.
     pub fn resident_bytes(&self) -> u64 {
         self.tracked.borrow().iter().filter_map(Weak::upgrade).map(|s| s.resident_bytes()).sum()
     }
 
-    /// How many bytes more this rank may keep in memory when it waits.
+    /// Bytes more that this rank may keep in memory while it waits.
     pub fn spare_share(&self) -> u64 {
         self.lock.parked_share().saturating_sub(self.resident_bytes())
     }
 
-    /// Says which phase this rank is in, for messages about it.
+    /// Sets the phase of this rank, for messages about it.
     pub fn set_phase(&self, phase: Phase) {
         self.lock.status().set_phase(phase);
     }
@@ -245,23 +245,24 @@ impl PartitionDataManager {
         &self.store
     }
 
-    /// Removes every file of this rank. For the end of its work: what was only on disk is gone.
+    /// Removes every file of this rank, at the end of its work: values that were only on disk are gone.
     pub fn remove_files(&self) -> Result<()> {
         self.tracked.borrow_mut().clear();
         self.store.remove_files()
     }
 
-    /// Spills until no more is in memory than this rank may keep. Models run forwards and then back, so what was used last is
-    /// used first: the values that were used longest ago go first.
+    /// Spills until memory holds no more than this rank may keep. Models run forwards and then backwards, so the values used
+    /// last are used again first, and the values used longest ago are spilled first.
     fn make_room(&self) -> Result<()> {
         self.tracked.borrow_mut().retain(|slot| slot.strong_count() > 0);
-        // A copy of the list: nothing below may track, but a borrow held over file writes would only hide it if it did.
+        // A copy of the list: no code below may track a value, and a borrow held over file writes would only hide it if some
+        // did.
         let slots: Vec<_> = self.tracked.borrow().iter().filter_map(Weak::upgrade).collect();
         slots.iter().try_for_each(|slot| slot.check_unpinned())?;
         let resident: u64 = slots.iter().map(|slot| slot.resident_bytes()).sum();
         self.put_idle_behind();
         let soon = self.bytes_of_next_turn(&slots);
-        // Freed memory is worth keeping, too: it need not be asked for and cleared again.
+        // Freed memory is worth keeping too: the system need not map and clear it again.
         let all = self.own_memory().unwrap_or(0).max(resident);
         let room = self.lock.room_to_wait(&[soon, resident, all]);
         self.store.share_cache(self.lock.parked_share().saturating_sub(soon));
@@ -273,21 +274,21 @@ impl PartitionDataManager {
         Ok(())
     }
 
-    /// What was let go of in this turn counts as used before it: the next turn does not work with that.
+    /// Makes values that were let go of in this turn count as used before it: the next turn does not use them.
     fn put_idle_behind(&self) {
         for slot in self.idle.borrow().iter().filter_map(Weak::upgrade) {
             slot.used().set(slot.used().get().min(self.turn_began.get()));
         }
     }
 
-    /// Bytes of the values that the next turn works with, as far as this one tells: what it has used and not let go of.
+    /// Bytes of the values that the next turn is likely to use: those that this turn has used and not let go of.
     fn bytes_of_next_turn(&self, slots: &[Rc<dyn Spillable>]) -> u64 {
         let began = self.turn_began.get();
         let used = slots.iter().filter(|slot| slot.used().get() > began);
         used.map(|slot| slot.resident_bytes()).sum()
     }
 
-    /// Memory of this process beside what it took before it kept anything, if the system tells.
+    /// Memory of this process in bytes, less what it took before it kept anything, if the system reports it.
     fn own_memory(&self) -> Option<u64> {
         if self.stands_in.get() {
             return None;
@@ -295,7 +296,7 @@ impl PartitionDataManager {
         anonymous_bytes("self").map(|bytes| bytes.saturating_sub(self.base))
     }
 
-    /// Lets values leave memory, the one used longest ago first, until of `resident` bytes no more than `room` are left.
+    /// Spills values, the one used longest ago first, until at most `room` of `resident` bytes are left.
     fn spill(&self, slots: Vec<Rc<dyn Spillable>>, resident: u64, room: u64) -> Result<()> {
         let (mut slots, mut resident) = (slots, resident);
         slots.sort_by_key(|slot| slot.used().get());
@@ -314,7 +315,7 @@ impl PartitionDataManager {
         self.write(&small)
     }
 
-    /// Writes values into one file and lets them leave memory.
+    /// Writes values into one file and drops them from memory.
     fn write(&self, slots: &[Rc<dyn Spillable>]) -> Result<()> {
         let Some(first) = slots.first() else { return Ok(()) };
         let mut writer = self.store.writer(first.label())?;

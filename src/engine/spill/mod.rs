@@ -1,11 +1,11 @@
 //! Values that are in memory or on disk, and the manager that moves them.
 //!
-//! * [`SpillStore`] writes and reads files and knows nothing of their meaning.
+//! * [`SpillStore`] writes and reads files, whatever they mean.
 //! * [`Pointer`] is a handle on one value that is resident, spilled, or both; [`PointerTensor`] is the one for tensors.
 //! * [`PartitionDataManager`] knows every pointer of its rank and spills them around a pause.
 //!
-//! Files disappear in three ways: with the last handle of their value, with the rank's store, and with the run's
-//! folder, which the launcher removes (or the next start, if the launcher was killed).
+//! Files disappear in three ways: with the last handle of their value, with the rank's store, and with the run's folder, which
+//! the launcher removes (or the next start, if the launcher was killed).
 
 mod dtype;
 mod hold;

@@ -10,23 +10,23 @@ use super::store::{Extent, SpillFile, SpillStore, SpillWriter};
 use super::value::Spill;
 use crate::error::{Error, Result};
 
-/// A handle on an immutable value. Clones share it; the value and its file go with the last one.
+/// A handle on an immutable value. Clones share it; the value and its file are removed with the last one.
 ///
 /// Made by [`PartitionDataManager::track`](super::PartitionDataManager::track) and
 /// [`track_recipe`](super::PartitionDataManager::track_recipe).
 pub struct Pointer<T: Spill>(Rc<Slot<T>>);
 
-/// A tensor that is resident or spilled. Contiguous, on the CPU.
+/// A tensor that is resident or spilled; contiguous, on the CPU.
 pub type PointerTensor = Pointer<Tensor>;
 
-/// One value and where it is.
+/// A value, in memory or on disk.
 pub(super) struct Slot<T: Spill> {
     label: String,
     layout: T::Layout,
     store: Rc<SpillStore>,
-    /// When the value was last pinned or made, by the store's clock.
+    /// Time when the value was last pinned or made, by the store's clock.
     used: Cell<u64>,
-    /// How many work with the value.
+    /// Number of holds on the value.
     holds: Cell<usize>,
     state: RefCell<State<T>>,
 }
@@ -38,15 +38,15 @@ struct State<T> {
 
 /// How a value comes back once it has left memory.
 enum Backing<T> {
-    /// Not at all yet: it must be written before it may leave.
+    /// Not at all yet: the value must be written before it may leave.
     None,
     /// From its place in a spill file.
     File(Rc<SpillFile>, Extent),
-    /// By a function: read again from the user's data, or computed again from other pointers.
+    /// By a function that reads it again from the user's data, or computes it again from other pointers.
     Recipe(Rc<dyn Fn() -> Result<T>>),
 }
 
-/// A value held in memory for as long as this lives.
+/// A value that stays in memory for as long as this lives.
 pub struct Pinned<T>(Rc<T>);
 
 impl<T> Deref for Pinned<T> {
@@ -100,14 +100,14 @@ impl<T: Spill> Pointer<T> {
     }
 
     /// Brings the value into memory, if it is not there, and keeps it there while the result lives. Rows that are held in
-    /// another type than they are worked on in are converted, each time.
+    /// another type than the one they are used in are converted each time.
     pub fn pin(&self) -> Result<Pinned<T>> {
         let held = self.pin_held()?;
         let widened = held.widened(&self.0.layout)?;
         Ok(widened.map_or(held, |value| Pinned(Rc::new(value))))
     }
 
-    /// The same, in the type it is held in.
+    /// Like [`pin`](Self::pin), in the type in which the value is held.
     pub fn pin_held(&self) -> Result<Pinned<T>> {
         self.0.used.set(self.0.store.tick());
         if let Some(value) = &self.0.state.borrow().resident {
@@ -118,16 +118,16 @@ impl<T: Spill> Pointer<T> {
         Ok(Pinned(value))
     }
 
-    /// Takes the value out, for a change in place; its file is removed.
+    /// Takes the value out, to change it in place; its file is removed.
     ///
-    /// Fails if there is another handle on it or if it is pinned.
+    /// Fails if another handle on the value exists or if it is pinned.
     pub fn take(self) -> Result<T> {
         let layout = self.0.layout.clone();
         let held = self.take_held()?;
         Ok(held.widened(&layout)?.unwrap_or(held))
     }
 
-    /// The same, in the type it is held in.
+    /// Like [`take`](Self::take), in the type in which the value is held.
     pub fn take_held(self) -> Result<T> {
         let pinned = self.pin_held()?;
         let slot = Rc::try_unwrap(self.0).map_err(|slot| {
@@ -146,17 +146,17 @@ impl<T: Spill> Pointer<T> {
         Rc::strong_count(&self.0) == 1
     }
 
-    /// Whether the value is made again when it is needed.
+    /// Whether the value is computed or read again when it is needed.
     pub(super) fn has_recipe(&self) -> bool {
         matches!(self.0.state.borrow().backing, Backing::Recipe(_))
     }
 
-    /// Whether the value is in memory alone: once it leaves, it has to be written.
+    /// Whether the value is only in memory, so that it has to be written before it can leave.
     pub(crate) fn is_unwritten(&self) -> bool {
         self.0.unwritten_bytes().is_some()
     }
 
-    /// What the value is called in file names and messages.
+    /// Name of the value in file names and messages.
     pub fn label(&self) -> &str {
         &self.0.label
     }
@@ -173,19 +173,19 @@ impl PointerTensor {
         &self.0.layout.shape
     }
 
-    /// The element type the tensor is worked on in.
+    /// The element type in which the tensor is used.
     pub fn kind(&self) -> Kind {
         self.0.layout.kind
     }
 
-    /// The element type it is held in: that, or bfloat16.
+    /// The element type in which the tensor is held: [`kind`](Self::kind), or bfloat16.
     pub fn held_kind(&self) -> Kind {
         self.0.layout.held
     }
 }
 
 impl Pointer<Vec<u32>> {
-    /// How many rows the list has.
+    /// Number of rows in the list.
     pub fn len(&self) -> usize {
         self.0.layout
     }
@@ -218,25 +218,25 @@ impl<T: Spill> Slot<T> {
     }
 }
 
-/// What the manager does with a pointer without knowing its type.
+/// The operations of the manager on a pointer of any type.
 pub(super) trait Spillable {
-    /// What the value is called in file names.
+    /// Name of the value in file names.
     fn label(&self) -> &str;
-    /// How many bytes have to be written before the value can leave memory; `None` if it can, or has.
+    /// Number of bytes that have to be written before the value can leave memory; `None` if it can leave now, or has left.
     fn unwritten_bytes(&self) -> Option<u64>;
     /// Writes the value.
     fn save(&self, writer: &mut SpillWriter) -> Result<Extent>;
-    /// Lets the value leave memory, after it has been written if it had to be.
+    /// Drops the value from memory, after it has been written if that was necessary.
     fn leave(&self, written: Option<(Rc<SpillFile>, Extent)>);
-    /// Fails if the value is pinned: nothing may hold on to it through a pause.
+    /// Fails if the value is pinned: no pin may last through a pause.
     fn check_unpinned(&self) -> Result<()>;
     /// Whether the value is pinned.
     fn is_pinned(&self) -> bool;
-    /// How many [work](super::Hold) with the value.
+    /// Number of [holds](super::Hold) on the value.
     fn holds(&self) -> &Cell<usize>;
-    /// When the value was last used, by the store's clock.
+    /// Time when the value was last used, by the store's clock.
     fn used(&self) -> &Cell<u64>;
-    /// How many bytes of memory the value takes now.
+    /// Bytes of memory that the value takes now.
     fn resident_bytes(&self) -> u64;
 }
 

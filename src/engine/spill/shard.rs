@@ -1,12 +1,12 @@
-//! A shard whose two orders of edges are in memory or on disk each for itself.
+//! A shard whose two orders of edges are in memory or on disk independently of each other.
 
 use super::manager::PartitionDataManager;
 use super::pointer::{Pinned, Pointer};
 use crate::error::Result;
 use crate::graph::{GraphShard, SortedEdges};
 
-/// A [`GraphShard`] in care. The forward pass walks edges by destination, the adjoint of a sum by source: each order is
-/// written, read and kept apart from the other.
+/// A tracked [`GraphShard`]. The forward pass walks edges by destination, the adjoint of a sum by source; each order is
+/// written, read and kept separately.
 #[derive(Clone)]
 pub struct ShardPointer {
     by_dst: Pointer<SortedEdges>,
@@ -14,7 +14,7 @@ pub struct ShardPointer {
 }
 
 impl PartitionDataManager {
-    /// Takes a shard into care. `label` shows in the names of spill files.
+    /// Tracks a shard. `label` shows in the names of spill files.
     pub fn track_shard(&self, label: &str, shard: GraphShard) -> ShardPointer {
         let GraphShard { by_dst, by_src } = shard;
         ShardPointer { by_dst: self.track(label, by_dst), by_src: self.track(label, by_src) }
@@ -32,17 +32,17 @@ impl ShardPointer {
         self.by_src.pin()
     }
 
-    /// Destinations, those without edges counted: rows of [`by_dst`](Self::by_dst).
+    /// Number of destinations, including those without edges: rows of [`by_dst`](Self::by_dst).
     pub fn num_destinations(&self) -> usize {
         self.by_dst.layout().num_rows()
     }
 
-    /// Sources: rows of [`by_src`](Self::by_src).
+    /// Number of sources: rows of [`by_src`](Self::by_src).
     pub fn num_sources(&self) -> usize {
         self.by_src.layout().num_rows()
     }
 
-    /// Edges.
+    /// Number of edges.
     pub fn num_edges(&self) -> usize {
         self.by_dst.layout().num_edges()
     }

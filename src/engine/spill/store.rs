@@ -1,4 +1,4 @@
-//! Spill files of one rank: written once, checked when read, gone with their handle.
+//! Spill files of one rank: written once, checked when they are read, and removed with their handle.
 
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
@@ -15,31 +15,31 @@ pub struct SpillStore {
     counters: IoCounters,
     next: Cell<u64>,
     clock: Cell<u64>,
-    /// What messages, which are in the same storage, may take of the page cache.
+    /// Bytes of the page cache that messages, which are in the same storage, may take.
     for_messages: Cell<u64>,
 }
 
 impl SpillStore {
-    /// A store in `folder`, which must exist.
+    /// Creates a store in `folder`, which must exist.
     pub fn new(folder: &Path, storage: Arc<dyn Storage>, counters: IoCounters) -> Rc<Self> {
         let (next, clock, for_messages) = (Cell::new(0), Cell::new(0), Cell::new(0));
         let folder = folder.to_owned();
         Rc::new(SpillStore { folder, storage, counters, next, clock, for_messages })
     }
 
-    /// A number larger than all before it: tells which of two uses is the later one.
+    /// A number larger than all before it, which orders uses in time.
     pub(super) fn tick(&self) -> u64 {
         self.clock.set(self.clock.get() + 1);
         self.clock.get()
     }
 
-    /// Starts a file; `label` becomes part of its name, so that a listing of the folder can be read.
+    /// Starts a file; `label` becomes part of its name, to make a listing of the folder readable.
     pub(super) fn writer(&self, label: &str) -> Result<SpillWriter> {
         let number = self.next.replace(self.next.get() + 1);
         let path = self.folder.join(format!("{label}-{number}.spill"));
         let file = self.storage.create(&path).map_err(|e| Error::io("create", &path, e))?;
         let guard = Removal { path, storage: self.storage.clone() };
-        // What there is room for stays in memory as a value.
+        // Values for which there is room stay in memory, not in the page cache.
         self.storage.set_cache_share(0);
         Ok(SpillWriter {
             file,
@@ -57,31 +57,31 @@ impl SpillStore {
         std::fs::remove_dir_all(&self.folder).map_err(|e| Error::io("remove", &self.folder, e))
     }
 
-    /// Lets messages take so many bytes of the page cache.
+    /// Lets messages take up to `bytes` bytes of the page cache.
     pub(super) fn share_cache(&self, bytes: u64) {
         self.for_messages.set(bytes);
         self.storage.set_cache_share(bytes);
     }
 
-    /// How many bytes of the page cache messages take.
+    /// Bytes of the page cache that messages take.
     pub(super) fn cached_bytes(&self) -> u64 {
         self.storage.cached_bytes()
     }
 
-    /// What this rank has written and read.
+    /// Counters of the bytes that this rank has written and read.
     pub fn counters(&self) -> &IoCounters {
         &self.counters
     }
 }
 
-/// A file being written, of one value or several. Dropped before it is finished, it is removed.
+/// A file that is being written, with one value or several. If it is dropped before it is finished, the file is removed.
 pub struct SpillWriter {
     file: Box<dyn FileWriter>,
     guard: Removal,
     for_messages: u64,
     counters: IoCounters,
     len: u64,
-    /// Where the value begins that is being written.
+    /// Offset at which the present value begins.
     begin: u64,
     checksum: crc32fast::Hasher,
 }
@@ -96,7 +96,7 @@ impl SpillWriter {
         Ok(())
     }
 
-    /// Ends the value; what is written next belongs to another one.
+    /// Ends the value; bytes written next belong to another one.
     pub(super) fn end_value(&mut self) -> Extent {
         let offset = std::mem::replace(&mut self.begin, self.len);
         let checksum = std::mem::take(&mut self.checksum).finalize();
@@ -113,7 +113,7 @@ impl SpillWriter {
     }
 }
 
-/// Where a value lies in its file, and the checksum of its bytes.
+/// The place of a value in its file, and the checksum of its bytes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Extent {
     offset: u64,
@@ -121,12 +121,12 @@ pub(super) struct Extent {
     checksum: u32,
 }
 
-/// A finished file; removed when dropped.
+/// A finished file, which is removed when this is dropped.
 pub(super) struct SpillFile {
     file: Box<dyn StorageFile>,
     guard: Removal,
     counters: IoCounters,
-    /// Bytes at the front that lie in the page cache.
+    /// Number of bytes at the front that lie in the page cache.
     cached: u64,
 }
 
@@ -158,7 +158,7 @@ impl SpillReader<'_> {
         Ok(())
     }
 
-    /// Ends the pass: everything must have been read, and be what was written.
+    /// Ends the pass: fails unless everything has been read and matches what was written.
     pub(super) fn finish(self) -> Result<()> {
         let (path, Extent { len, checksum, .. }) = (&self.file.guard.path, self.extent);
         if self.read != len {
@@ -172,7 +172,7 @@ impl SpillReader<'_> {
     }
 }
 
-/// Removes a file when dropped.
+/// Removes a file when it is dropped.
 struct Removal {
     path: PathBuf,
     storage: Arc<dyn Storage>,
@@ -180,7 +180,7 @@ struct Removal {
 
 impl Drop for Removal {
     fn drop(&mut self) {
-        // Nobody is left to tell; what cannot be removed goes with the run's folder.
+        // Nobody is left to report an error to; a file that cannot be removed goes with the run's folder.
         let _ = self.storage.remove(&self.path);
     }
 }

@@ -1,4 +1,4 @@
-//! What can be spilled.
+//! Values that can be spilled.
 
 use bytemuck::Pod;
 use tch::{Kind, Tensor};
@@ -9,15 +9,15 @@ use crate::engine::tensor;
 use crate::error::Result;
 use crate::graph::{Csr, SortedEdges};
 
-/// A value that can be written to a file and read back the same.
+/// A value that can be written to a file and read back unchanged.
 pub trait Spill: Sized + 'static {
-    /// What stays in memory so that the value can be brought back: small.
+    /// The small description that stays in memory and lets the value be read back.
     type Layout: Clone;
 
-    /// How the value lies in its file.
+    /// The layout of the value in its file.
     fn layout(&self) -> Self::Layout;
 
-    /// How many bytes the value takes in memory.
+    /// Bytes that the value takes in memory.
     fn byte_len(layout: &Self::Layout) -> u64;
 
     /// Writes the value.
@@ -26,19 +26,19 @@ pub trait Spill: Sized + 'static {
     /// Reads the value.
     fn load(layout: &Self::Layout, source: &mut SpillReader<'_>) -> Result<Self>;
 
-    /// The value as it is worked on, where it is held in another way.
+    /// The value in the type in which it is used, if it is held in another one.
     fn widened(&self, _: &Self::Layout) -> Result<Option<Self>> {
         Ok(None)
     }
 }
 
-/// How a tensor lies in memory and in its file.
+/// Layout of a tensor in memory and in its file.
 #[derive(Debug, Clone)]
 pub struct TensorLayout {
     pub(super) shape: Vec<i64>,
-    /// The element type it is worked on in.
+    /// The element type in which it is used.
     pub(super) kind: Kind,
-    /// The element type it is held in.
+    /// The element type in which it is held.
     pub(super) held: Kind,
 }
 
@@ -69,7 +69,7 @@ impl Spill for Tensor {
     }
 }
 
-/// How a [`Csr`] lies in its file: rows and columns of the matrix, stored rows, entries.
+/// Layout of a [`Csr`] in its file: rows and columns of the matrix, stored rows, entries.
 type CsrLayout = (usize, usize, usize, usize);
 
 fn csr_layout(csr: &Csr) -> CsrLayout {
@@ -100,7 +100,7 @@ fn save_column<T: Pod>(values: Option<&Vec<T>>, sink: &mut SpillWriter) -> Resul
     values.map_or(Ok(()), |values| sink.write(bytemuck::cast_slice(values)))
 }
 
-/// How [`SortedEdges`] lie in their file.
+/// Layout of [`SortedEdges`] in their file.
 #[derive(Clone, Copy)]
 pub struct EdgesLayout {
     ends: CsrLayout,

@@ -1,4 +1,4 @@
-//! Aggregates of constants: the same in every pass, so computed in the first one alone.
+//! Aggregates of constants: equal in every pass, and so computed in the first one only.
 
 use std::cell::{Cell, RefCell};
 
@@ -8,21 +8,21 @@ use super::var::Var;
 use crate::engine::spill::PointerTensor;
 use crate::error::{Error, Result};
 
-/// What passes of one model over the same graphs and features have aggregated of constants, in the order of the model.
+/// Aggregates of constants from passes of one model over the same graphs and features, in the order of the model.
 ///
-/// The first layer's aggregate of the features is one, unless they are dropped out or multiplied by a weight first. A pass
-/// that finds it here needs no rows of other ranks for it.
+/// The first layer's aggregate of the features is one, unless the features pass dropout or are multiplied by a weight first. A
+/// pass that finds it here needs no rows of other ranks for it.
 ///
-/// Such passes have their pauses at the same operations, too, so that they know which values are not needed before the next one.
+/// Such passes also pause at the same operations, and so know which values are not needed before the next pause.
 #[derive(Default)]
 pub struct Constants {
     aggregates: RefCell<Vec<PointerTensor>>,
-    /// How many operations the last training pass had begun by its last forward pause, once there was one.
+    /// Number of operations that the last training pass had begun at its last forward pause, once there was one.
     pub(super) last_pause: Cell<Option<usize>>,
 }
 
 impl<'a> Tape<'a> {
-    /// Keeps aggregates of constants in `constants`, or takes them from there. For passes of the same model over the same
+    /// Stores aggregates of constants in `constants`, or takes them from there, for passes of the same model over the same
     /// graphs and the same [constants](Tape::constant).
     #[must_use]
     pub fn remembering(self, constants: &'a Constants) -> Self {
@@ -32,14 +32,14 @@ impl<'a> Tape<'a> {
         let last_pause = match constants.last_pause.get() {
             _ if lock.is_alone() => 0,
             Some(last_pause) if tape.records() => last_pause,
-            // No backward pass follows, or it is not known yet how much lies between.
+            // No backward pass follows, or its distance is not known yet.
             _ => usize::MAX,
         };
         tape.letting_go = LettingGo::until(last_pause, lock.turns());
         tape
     }
 
-    /// What `compute` gives, which depends on constants alone.
+    /// The result of `compute`, which depends on constants only.
     pub(super) fn once(&mut self, compute: impl FnOnce(&mut Self) -> Result<Var>) -> Result<Var> {
         let Some((constants, place)) = self.constants else { return compute(self) };
         self.constants = Some((constants, place + 1));

@@ -1,10 +1,10 @@
-//! Until when a forward pass lets go of values.
+//! The point of a forward pass up to which dropped values leave memory.
 
 use std::cell::Cell;
 use std::rc::Rc;
 
-/// Values that a model has dropped are not needed before the backward pass, so until a forward pass has come to its last pause
-/// they may leave memory. Behind it they are needed before the next pause. Which one is the last is what the pass before has shown.
+/// Values that a model has dropped are not needed before the backward pass, so they may leave memory until the forward pass has
+/// reached its last pause. After it they are needed before the next pause. The pass before shows which pause is the last.
 #[derive(Default)]
 pub(super) struct LettingGo {
     now: Rc<Cell<bool>>,
@@ -14,25 +14,25 @@ pub(super) struct LettingGo {
 }
 
 impl LettingGo {
-    /// Lets go until as many operations are recorded as had begun by the last pause of a pass like this; 0 if it had none. `turn`
-    /// is the turn in which the pass begins.
+    /// Lets go until as many operations are recorded as had begun at the last pause of such a pass; 0 if it had none. `turn` is
+    /// the turn in which the pass begins.
     pub(super) fn until(last_pause: usize, turn: u64) -> Self {
         let now = Rc::new(Cell::new(last_pause > 0));
         LettingGo { now, until: last_pause, turn, last_pause: 0 }
     }
 
-    /// Whether values leave now.
+    /// Whether dropped values leave memory now.
     pub(super) fn now(&self) -> &Rc<Cell<bool>> {
         &self.now
     }
 
-    /// An operation is being recorded in turn `turn`, behind so many others.
+    /// Notes that an operation is being recorded in turn `turn`, after `others` other operations.
     pub(super) fn record(&mut self, others: usize, turn: u64) {
         self.see(others, turn);
         self.now.set(others + 1 < self.until);
     }
 
-    /// The forward pass ends; gives how many operations had begun by its last pause, the one that paused included.
+    /// Ends the forward pass; returns how many operations had begun at its last pause, including the one that paused.
     pub(super) fn end(&mut self, operations: usize, turn: u64) -> usize {
         self.see(operations, turn);
         self.now.set(false);

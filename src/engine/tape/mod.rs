@@ -1,11 +1,11 @@
-//! What a model's forward pass writes to, and how it is played backwards.
+//! The record of a model's forward pass, and how it is played backwards.
 //!
-//! libtorch's autograd never sees the graph: it works inside one [segment](Tape::segment) at a time. Everything else
-//! (linear maps, aggregation, dropout) has an adjoint of its own, written beside its forward pass.
+//! libtorch's autograd never sees the graph: it works inside one [segment](Tape::segment) at a time. Everything else (linear
+//! maps, aggregation, dropout) has an adjoint of its own, written next to its forward pass.
 //!
-//! Values are [`PointerTensor`](crate::engine::spill::PointerTensor)s, so nothing a model computes outlives a pause in memory.
-//! What is cheap to compute again (segments, dropout) is never written to disk: it is rematerialised from its inputs when
-//! it is next used.
+//! Values are [`PointerTensor`](crate::engine::spill::PointerTensor)s, so no value that a model computes outlives a pause in
+//! memory. Values that are cheap to compute again (segments, dropout) are never written to disk: they are rematerialised from
+//! their inputs at their next use.
 
 mod constants;
 mod graphs;

@@ -1,6 +1,6 @@
 //! A model's parameters, in one flat tensor.
 //!
-//! One tensor makes an optimizer step a handful of operations, `gather_grads` one collective, and spilling one file.
+//! With one tensor, an optimizer step takes a handful of operations, `gather_grads` one collective, and spilling one file.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -14,7 +14,7 @@ use crate::engine::spill::{PartitionDataManager, PointerTensor};
 use crate::engine::tensor;
 use crate::error::{Error, Result};
 
-/// Parameters begin at multiples of this many elements, so that each is aligned like a tensor of its own.
+/// Parameters begin at multiples of this number of elements, so that each is aligned like a tensor of its own.
 const ALIGNMENT: usize = 16;
 
 /// A handle on one parameter of a [`ParameterSet`].
@@ -25,21 +25,21 @@ pub struct Parameter(usize);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Buffer(usize);
 
-/// How a parameter's start values are drawn.
+/// How a parameter's initial values are drawn.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Init {
-    /// All 0.
+    /// All zeros.
     Zeros,
-    /// All this.
+    /// All equal to this value.
     Constant(f64),
     /// Uniform in ±gain·√(6 / (fan_in + fan_out)) (Glorot and Bengio 2010), as `torch.nn.init.xavier_uniform_`.
     XavierUniform {
-        /// 1, or √2 before a ReLU.
+        /// Factor of the range: 1, or √2 before a ReLU.
         gain: f64,
     },
     /// Normal with deviation gain·√(2 / (fan_in + fan_out)), as `torch.nn.init.xavier_normal_`.
     XavierNormal {
-        /// 1, or √2 before a ReLU.
+        /// Factor of the deviation: 1, or √2 before a ReLU.
         gain: f64,
     },
     /// Uniform in ±bound.
@@ -52,11 +52,11 @@ pub enum Init {
 /// A parameter or a buffer in a [`ParameterSet`].
 #[derive(Debug, Clone)]
 pub struct Entry {
-    /// Its state-dict key.
+    /// State-dict key.
     pub name: String,
-    /// Its shape.
+    /// Sizes of the dimensions.
     pub shape: Vec<i64>,
-    /// Whether a state dict holds it as `int64`: a number of steps.
+    /// Whether a state dict holds it as `int64`, as it does a number of steps.
     pub is_count: bool,
     offset: usize,
 }
@@ -67,18 +67,18 @@ impl Entry {
     }
 }
 
-/// Collects a model's parameters while its layers are made.
+/// A collector of a model's parameters while its layers are built.
 pub struct ParameterBuilder {
     prefix: String,
     parameters: Vec<Entry>,
     values: Vec<f64>,
-    /// With the value that each starts with.
+    /// Buffers, each with its initial value.
     buffers: Vec<(Entry, f64)>,
     rng: ChaCha8Rng,
 }
 
 impl ParameterBuilder {
-    /// Start values are drawn from a generator with this seed, in the order in which parameters are added.
+    /// A builder that draws initial values from a generator with this seed, in the order in which parameters are added.
     pub fn new(seed: u64) -> Self {
         ParameterBuilder {
             prefix: String::new(),
@@ -89,7 +89,7 @@ impl ParameterBuilder {
         }
     }
 
-    /// Makes part of a model whose parameters are named `prefix.name`, as in a PyTorch state dict.
+    /// Builds part of a model whose parameters are named `prefix.name`, as in a PyTorch state dict.
     pub fn scope<T>(&mut self, prefix: &str, make: impl FnOnce(&mut Self) -> T) -> T {
         let outer = self.prefix.clone();
         self.prefix = format!("{outer}{prefix}.");
@@ -98,8 +98,8 @@ impl ParameterBuilder {
         made
     }
 
-    /// Adds a parameter. Of a matrix, the two sides are fan-in and fan-out; with more dimensions, the first two times the
-    /// product of the others, as in PyTorch.
+    /// Adds a parameter. The two dimensions of a matrix are fan-in and fan-out; with more dimensions, they are the first two
+    /// times the product of the others, as in PyTorch.
     pub fn add(&mut self, name: &str, shape: &[i64], init: Init) -> Parameter {
         let offset = self.values.len().next_multiple_of(ALIGNMENT);
         let entry = Entry { offset, ..self.entry(name, shape) };
@@ -128,14 +128,14 @@ impl ParameterBuilder {
         Parameter(self.parameters.len() - 1)
     }
 
-    /// Adds a value that is not trained, such as a running mean. It starts as `value` everywhere.
+    /// Adds a value that is not trained, such as a running mean, with `value` in all elements.
     pub fn add_buffer(&mut self, name: &str, shape: &[i64], value: f64) -> Buffer {
         let entry = self.entry(name, shape);
         self.buffers.push((entry, value));
         Buffer(self.buffers.len() - 1)
     }
 
-    /// Adds a number of steps, 0 at the start, as a buffer.
+    /// Adds a number of steps, initially 0, as a buffer.
     pub fn add_count(&mut self, name: &str) -> Buffer {
         let entry = Entry { is_count: true, ..self.entry(name, &[]) };
         self.buffers.push((entry, 0.0));
@@ -170,11 +170,11 @@ impl ParameterBuilder {
     }
 }
 
-/// All parameters of a model, and its buffers: what belongs to its state and is not trained.
+/// All parameters of a model and its buffers, which belong to its state and are not trained.
 pub struct ParameterSet {
     parameters: Vec<Entry>,
     buffers: Vec<Entry>,
-    /// Elements of the flat tensor that belong to parameters; behind them lie the buffers.
+    /// Number of elements of the flat tensor that belong to parameters; the buffers follow.
     trained: usize,
     manager: Rc<PartitionDataManager>,
     flat: RefCell<PointerTensor>,
@@ -226,7 +226,7 @@ impl ParameterSet {
         self.parameters.iter().chain(&self.buffers)
     }
 
-    /// The value of a buffer; a copy.
+    /// A copy of the value of a buffer.
     pub fn buffer(&self, buffer: Buffer) -> Result<Tensor> {
         let flat = self.flat.borrow().pin()?;
         tensor::copy(&self.part(&flat, &self.buffers[buffer.0])?)
@@ -241,14 +241,13 @@ impl ParameterSet {
         self.set_flat(flat)
     }
 
-    /// All values as one vector, with unused elements between parameters, and buffers at the end. An optimizer works on
-    /// this.
+    /// All values as one vector, with unused elements between parameters, and buffers at the end. Optimizers work on this.
     pub fn flat(&self) -> PointerTensor {
         self.flat.borrow().clone()
     }
 
-    /// Replaces the values of parameters by those of a flat tensor, and leaves buffers as they are. The tensor must be
-    /// the only handle on its memory.
+    /// Replaces the values of parameters by those of a flat tensor, and leaves buffers as they are. The tensor must be the only
+    /// handle on its memory.
     pub fn set_trained(&self, flat: Tensor) -> Result<()> {
         let trained = self.trained as i64;
         let buffers = flat.size()[0] - trained;
@@ -262,13 +261,13 @@ impl ParameterSet {
     /// Replaces all values.
     pub fn set_flat(&self, flat: Tensor) -> Result<()> {
         if flat.size() != self.flat.borrow().size() {
-            return Err(Error::Internal("parameters of another layout".to_owned()));
+            return Err(Error::Internal("these parameters have another layout".to_owned()));
         }
         *self.flat.borrow_mut() = self.manager.track("parameters", flat);
         Ok(())
     }
 
-    /// Gradients laid out as [`flat`](ParameterSet::flat); 0 where a parameter has none, and of buffers.
+    /// Gradients in the layout of [`flat`](ParameterSet::flat); 0 where a parameter has none, and for buffers.
     pub fn flat_gradients(&self, gradients: &Gradients) -> Result<Tensor> {
         let flat = self.flat.borrow();
         let all = tensor::zeros(flat.size(), flat.kind())?;

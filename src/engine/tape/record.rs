@@ -1,4 +1,4 @@
-//! The tape itself: operations in the order they were made, and the backward pass over them.
+//! The tape: operations in the order in which they were made, and the backward pass over them.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -20,16 +20,16 @@ use crate::kernels::DropoutKey;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Policy {
-    /// It is computed again, and so is its output wherever that is needed. Nothing but inputs is kept.
+    /// It is computed again, and so is its output wherever that is needed. Only inputs are kept.
     #[default]
     Rematerialise,
-    /// libtorch's local graph is kept in memory, also through pauses (SAR's `disable_sr`).
+    /// libtorch's local graph is kept in memory, even through pauses (SAR's `disable_sr`).
     Retain,
 }
 
 /// The backward half of an operation.
 pub(super) trait Adjoint {
-    /// Takes the gradient of the operation's output and adds those of its inputs and parameters to the tape.
+    /// Takes the gradient of the operation's output and adds the gradients of its inputs and parameters to the tape.
     fn adjoint(self: Box<Self>, tape: &mut Tape<'_>, gy: PointerTensor) -> Result<()>;
 }
 
@@ -44,16 +44,16 @@ pub struct Tape<'a> {
     manager: &'a Rc<PartitionDataManager>,
     parameters: &'a Rc<ParameterSet>,
     policy: Policy,
-    /// Seed and epoch of dropout; `None` in an evaluation: nothing is recorded and nothing is dropped.
+    /// Seed and epoch of dropout; `None` in an evaluation, which records and drops nothing.
     training: Option<DropoutKey>,
     entries: Vec<Entry<'a>>,
     values: usize,
     layer: u32,
-    /// Of a layer with a part per relation: which part, from 1; else 0.
+    /// For a layer with a part per relation: the index of the part, from 1; otherwise 0.
     relation: u32,
     grads: HashMap<usize, PointerTensor>,
     parameter_grads: HashMap<Parameter, PointerTensor>,
-    /// Where aggregates of constants are kept, and how many of them this pass has come by.
+    /// The store of aggregates of constants, and the number of aggregates that this pass has reached.
     pub(super) constants: Option<(&'a Constants, usize)>,
     pub(super) letting_go: LettingGo,
 }
@@ -70,7 +70,7 @@ impl<'a> Tape<'a> {
         Tape { training: Some(key), policy, ..Tape::evaluation(manager, parameters) }
     }
 
-    /// A tape for a forward pass alone: nothing is recorded, dropout does nothing.
+    /// A tape for a forward pass alone: nothing is recorded, and dropout does nothing.
     pub fn evaluation(
         manager: &'a Rc<PartitionDataManager>,
         parameters: &'a Rc<ParameterSet>,
@@ -91,24 +91,24 @@ impl<'a> Tape<'a> {
         }
     }
 
-    /// A value that is the same in all passes: the features of a graph that is trained on as a whole. One row per node.
+    /// Adds a value that is the same in all passes: the features of a graph that is trained on as a whole. One row per node.
     pub fn constant(&mut self, value: &PointerTensor) -> Var {
         self.values += 1;
         Var::constant(self.values, value.clone(), self.hold(value))
     }
 
-    /// A value that no gradient has to reach: features of a batch, degrees. One row per node.
+    /// Adds a value that needs no gradient: features of a batch, degrees. One row per node.
     pub fn input(&mut self, value: &PointerTensor) -> Var {
         self.var(value.clone(), false)
     }
 
-    /// An input that is learned, though it is no parameter of the model: rows of an embedding. [`Gradients::input`] has its
-    /// gradient.
+    /// Adds an input that is learned though it is not a parameter of the model: rows of an embedding. [`Gradients::input`] has
+    /// its gradient.
     pub fn trainable_input(&mut self, value: &PointerTensor) -> Var {
         self.var(value.clone(), true)
     }
 
-    /// A parameter of a set of its own, as an input with one row per node; [`Gradients::input`] has its gradient.
+    /// Adds a parameter of a separate set as an input with one row per node; [`Gradients::input`] has its gradient.
     pub fn learned_input(&mut self, set: &Rc<ParameterSet>, parameter: Parameter) -> Var {
         let (shape, kind) = (set.shape(parameter).to_vec(), set.kind());
         let recipe = {
@@ -119,16 +119,15 @@ impl<'a> Tape<'a> {
         self.trainable_input(&value)
     }
 
-    /// Says which layer (from 0) the following operations belong to. Messages name it, and dropout tells layers apart
-    /// by it.
+    /// Sets the layer (from 0) to which the following operations belong. Messages name it, and dropout depends on it.
     pub fn enter_layer(&mut self, layer: usize) {
         self.layer = layer as u32;
         self.relation = 0;
         self.manager.set_phase(Phase::Forward(self.layer));
     }
 
-    /// Says which relation (from 0) of the layer the following operations belong to, if to one: dropout tells relations apart
-    /// by it.
+    /// Sets the relation (from 0) of the layer to which the following operations belong, if they belong to one; dropout depends
+    /// on it.
     pub fn enter_relation(&mut self, relation: Option<usize>) {
         self.relation = relation.map_or(0, |relation| relation as u32 + 1);
     }
@@ -172,7 +171,7 @@ impl<'a> Tape<'a> {
         self.training.is_some() && self.policy == Policy::Retain
     }
 
-    /// A new value of this tape.
+    /// Makes a new value of this tape.
     pub(super) fn var(&mut self, value: PointerTensor, needs_grad: bool) -> Var {
         self.values += 1;
         let hold = self.hold(&value);
@@ -183,7 +182,7 @@ impl<'a> Tape<'a> {
         Hold::new(self.manager, value, self.letting_go.now())
     }
 
-    /// Records how the gradient of `output` is passed on; not done for values that need none.
+    /// Records how the gradient of `output` is passed on, unless the value needs none.
     pub(super) fn record(&mut self, output: &Var, operation: impl Adjoint + 'a) {
         if let Some(output) = output.target() {
             let operation = Box::new(operation);
@@ -197,7 +196,9 @@ impl<'a> Tape<'a> {
         let Some(Target { id, size }) = to else { return Ok(()) };
         if gradient.size() != size {
             let got = gradient.size();
-            return Err(Error::Internal(format!("a gradient {got:?} of a value {size:?}")));
+            return Err(Error::Internal(format!(
+                "a gradient has the shape {got:?}, its value {size:?}"
+            )));
         }
         let old = self.grads.remove(id);
         let sum = self.sum(old, gradient)?;
@@ -205,7 +206,7 @@ impl<'a> Tape<'a> {
         Ok(())
     }
 
-    /// The gradient of a value so far, for one that adds to it in place.
+    /// Takes the gradient of a value so far, for an operation that adds to it in place.
     pub(super) fn take_grad(&mut self, of: &Target) -> Option<PointerTensor> {
         self.grads.remove(&of.id)
     }
@@ -235,7 +236,8 @@ impl<'a> Tape<'a> {
     }
 }
 
-/// A gradient for a change in place: itself if nobody else has a handle on it, else a copy; as it is held, or wide.
+/// A gradient to be changed in place: itself if this is the only handle on it, otherwise a copy; in the type it is held in, or
+/// widened.
 pub(super) fn in_place(gradient: PointerTensor, as_held: bool) -> Result<Tensor> {
     match (gradient.is_unique(), as_held) {
         (true, true) => gradient.take_held(),
@@ -248,7 +250,7 @@ pub(super) fn in_place(gradient: PointerTensor, as_held: bool) -> Result<Tensor>
 /// The gradients of a step, by parameter. Parameters that the loss does not depend on have none.
 pub struct Gradients {
     by_parameter: HashMap<Parameter, PointerTensor>,
-    /// Of values that nothing computed.
+    /// Gradients of inputs, which no operation computed.
     by_input: HashMap<usize, PointerTensor>,
 }
 
@@ -258,8 +260,8 @@ impl Gradients {
         self.by_parameter.get(&parameter)
     }
 
-    /// The gradient of a [trainable](Tape::trainable_input) or [learned](Tape::learned_input) input of the tape, in its
-    /// shape. `None` if the loss does not depend on it.
+    /// The gradient of a [trainable](Tape::trainable_input) or [learned](Tape::learned_input) input of the tape, in its shape.
+    /// `None` if the loss does not depend on it.
     pub fn input(&self, input: &Var) -> Option<&PointerTensor> {
         self.by_input.get(&input.target()?.id)
     }

@@ -1,4 +1,4 @@
-//! A value on the tape.
+//! Values on the tape.
 
 use std::rc::Rc;
 
@@ -10,8 +10,8 @@ use crate::error::Result;
 
 /// A handle on a value of the forward pass: a matrix with one row per node.
 ///
-/// Clones are cheap and share the value. A value is freed, in memory and on disk, when the model has dropped its handles
-/// and no adjoint needs it; so a model that moves its handles into the next operation keeps nothing too long. A value that only
+/// Clones are cheap and share the value. A value is freed, in memory and on disk, when the model has dropped its handles and no
+/// adjoint needs it, so a model that moves its handles into the next operation keeps nothing too long. A value that only
 /// adjoints need may leave memory at once.
 #[derive(Clone)]
 pub struct Var(Rc<Node>);
@@ -21,20 +21,21 @@ struct Node {
     needs_grad: bool,
     constant: bool,
     value: PointerTensor,
-    /// Goes behind the value: what nobody else has a handle on is not let go of, it is gone.
+    /// Comes after the value in the order of drops: a value without other handles is gone rather than let go of.
     _hold: Hold,
 }
 
-/// A value as adjoints and recipes have it: it does not count as one that the model works with.
+/// A value held by adjoints and recipes, which does not count as one that the model uses.
 #[derive(Clone)]
 pub(super) struct Saved {
     pub(super) value: PointerTensor,
-    /// Where its gradient goes, if it needs one.
+    /// The target of its gradient, if it needs one.
     pub(super) target: Option<Target>,
 }
 
 impl Saved {
-    /// The value for a recipe, as it is held. If it depends on a parameter, it is computed, not read as features are.
+    /// The value for a recipe, in the type it is held in. A value that depends on a parameter is computed; others are read, as
+    /// features are.
     pub(super) fn lend(&self, manager: &Rc<PartitionDataManager>) -> Result<Lent> {
         Lent::new(manager, &self.value, self.target.is_some())
     }
@@ -56,30 +57,30 @@ impl Var {
         Var(Rc::new(Node { id, needs_grad: false, constant: true, value, _hold: hold }))
     }
 
-    /// Where a gradient of this value goes; `None` if it needs none. Does not keep the value.
+    /// The target of this value's gradient; `None` if it needs none. It does not keep the value.
     pub(super) fn target(&self) -> Option<Target> {
         let Node { id, needs_grad, value, .. } = &*self.0;
         needs_grad.then(|| Target { id: *id, size: value.size().to_vec() })
     }
 
-    /// The value for an adjoint or a recipe.
+    /// The value in the form that an adjoint or a recipe stores.
     pub(super) fn saved(&self) -> Saved {
         Saved { value: self.value(), target: self.target() }
     }
 
-    /// Whether this is the only handle on a value that has to be written before it can leave memory: it may be changed in place,
-    /// and what comes of it kept instead.
+    /// Whether this is the only handle on a value that has to be written before it can leave memory. If so, it may be changed
+    /// in place, and the result kept instead.
     pub(super) fn is_spare(&self) -> bool {
         let value = &self.0.value;
         Rc::strong_count(&self.0) == 1 && value.is_unique() && value.is_unwritten()
     }
 
-    /// Whether both are handles on one value.
+    /// Whether both are handles on the same value.
     pub fn is(&self, other: &Var) -> bool {
         Rc::ptr_eq(&self.0, &other.0)
     }
 
-    /// Whether a gradient has to reach this value: it depends on a parameter.
+    /// Whether this value needs a gradient, because it depends on a parameter.
     pub fn needs_grad(&self) -> bool {
         self.0.needs_grad
     }
@@ -89,12 +90,12 @@ impl Var {
         self.0.constant
     }
 
-    /// Rows and columns.
+    /// Numbers of rows and columns.
     pub fn size(&self) -> &[i64] {
         self.0.value.size()
     }
 
-    /// Columns.
+    /// Number of columns.
     pub fn width(&self) -> i64 {
         self.0.value.size()[1]
     }
@@ -114,7 +115,7 @@ impl Var {
         self.0.value.pin_held()
     }
 
-    /// The element type that the value is held in.
+    /// The element type in which the value is held.
     pub(super) fn held_kind(&self) -> Kind {
         self.0.value.held_kind()
     }
@@ -124,13 +125,13 @@ impl Var {
         self.0.value.clone()
     }
 
-    /// The value for a change in place, in the type it is worked on in.
+    /// The value for a change in place, in the type in which it is used.
     pub(super) fn into_tensor(self) -> Result<Tensor> {
         if self.held_kind() == self.kind() { self.into_held() } else { tensor::copy(&*self.pin()?) }
     }
 
-    /// The value for a change in place, in the type it is held in: the tensor itself if nobody else has a handle on it, else
-    /// a copy.
+    /// The value for a change in place, in the type it is held in: the tensor itself if this is the only handle on it,
+    /// otherwise a copy.
     pub(super) fn into_held(self) -> Result<Tensor> {
         match Rc::try_unwrap(self.0) {
             Ok(node) if node.value.is_unique() => node.value.take_held(),

@@ -18,7 +18,7 @@ use crate::io::new_private_file;
 
 const MAGIC: u32 = u32::from_le_bytes(*b"SARC");
 const VERSION: u32 = 3;
-/// More workers than this on one machine is a mistake in a flag.
+/// Largest number of workers on one machine; more are a mistake in a flag.
 const MAX_WORLD_SIZE: u32 = 4096;
 
 /// The first part of the block; one [`RankStatus`] per rank follows. `README.md` has the byte table.
@@ -31,7 +31,7 @@ struct Header {
     protocol: Protocol<FutexWord>,
 }
 
-/// The shared state of a run: the protocol's words and what each rank is doing.
+/// The shared state of a run: the protocol's words and the status of each rank.
 #[derive(Debug)]
 pub struct Control {
     map: MmapRaw,
@@ -39,14 +39,14 @@ pub struct Control {
 }
 
 impl Control {
-    /// Makes the control file of a run of `world_size` ranks of which `slots` may be resident at a time.
+    /// Creates the control file of a run of `world_size` ranks of which at most `slots` may be resident at a time.
     pub fn create(path: &Path, world_size: usize, slots: usize) -> Result<Self> {
         let (world_size, slots) = checked(world_size, slots)?;
         let refused = |e| Error::io("create", path, e);
         let mut file = new_private_file().open(path).map_err(refused)?;
-        // At once: from here on the folder of the file is known to be ours, and removed if this process is killed.
+        // At once: from here on this folder is known to be ours, and is removed if this process is killed.
         file.write_all(bytemuck::bytes_of(&MAGIC)).map_err(refused)?;
-        // Written, not only given its length: on a full disk the first use of a page without a block would be a SIGBUS.
+        // The file is written, not only extended: on a full disk the first use of a page without a block would be a SIGBUS.
         let rest = size_for(world_size) - size_of_val(&MAGIC);
         file.write_all(&vec![0; rest]).map_err(refused)?;
         let map = MmapRaw::map_raw(&file).map_err(refused)?;
@@ -62,7 +62,7 @@ impl Control {
         }
     }
 
-    /// The same block in memory, for ranks that are threads of one process.
+    /// A control block in memory, for ranks that are threads of one process.
     pub fn in_memory(world_size: usize, slots: usize) -> Result<Self> {
         let (world_size, slots) = checked(world_size, slots)?;
         let map = MmapMut::map_anon(size_for(world_size))
@@ -72,7 +72,7 @@ impl Control {
 
     /// Maps the control file of a running run.
     pub fn open(path: &Path) -> Result<Self> {
-        let not_ours = || Error::input(path, "", "is not a control file of this version");
+        let not_ours = || Error::input(path, "", "not a control file of this version");
         let file = OpenOptions::new().read(true).write(true).open(path);
         let file: File = file.map_err(|e| Error::unreadable(path, &e))?;
         let map = MmapRaw::map_raw(&file).map_err(|e| Error::unreadable(path, &e))?;
@@ -103,28 +103,27 @@ impl Control {
         control
     }
 
-    /// How many ranks the run has.
+    /// Number of ranks of the run.
     pub fn world_size(&self) -> usize {
         self.world_size as usize
     }
 
-    /// How many ranks may be resident at a time.
+    /// Number of ranks that may be resident at a time.
     pub fn slots(&self) -> usize {
         self.header().protocol.slots() as usize
     }
 
-    /// Says how many ranks may be resident at a time, at least 1.
+    /// Sets the number of ranks that may be resident at a time, at least 1.
     pub fn set_slots(&self, slots: usize) {
         self.header().protocol.set_slots(slots.min(self.world_size()) as u32);
     }
 
-    /// How many bytes the ranks may keep in memory while they wait, per rank; 0 at the start.
+    /// Bytes that each rank may keep in memory while it waits; initially 0.
     pub fn parked_share(&self) -> u64 {
         u64::from(self.header().parked_kib.load(Ordering::SeqCst)) << 10
     }
 
-    /// Says how many bytes the ranks may keep in memory while they wait, per rank and to the KiB. They act on it at their next
-    /// pause.
+    /// Sets the bytes that each rank may keep in memory while it waits, rounded to KiB. Ranks act on it at their next pause.
     pub fn set_parked_share(&self, bytes: u64) {
         let kib = u32::try_from(bytes >> 10).unwrap_or(u32::MAX);
         self.header().parked_kib.store(kib, Ordering::SeqCst);
@@ -140,12 +139,12 @@ impl Control {
         self.header().protocol.release();
     }
 
-    /// Says that this rank has done its part of the current collective.
+    /// Counts this rank as arrived at the current collective.
     pub fn arrive(&self) -> u32 {
         self.header().protocol.arrive(self.world_size)
     }
 
-    /// Waits until all ranks have done their part of the collective that [`arrive`](Control::arrive) named.
+    /// Waits until all ranks have arrived at the collective that [`arrive`](Control::arrive) returned.
     pub fn wait(&self, generation: u32) -> Result<()> {
         self.header().protocol.wait(generation).map_err(Error::from)
     }
@@ -155,17 +154,17 @@ impl Control {
         self.header().protocol.stop(stop);
     }
 
-    /// Whether and why the run is being stopped.
+    /// The reason for which the run is being stopped, if it is.
     pub fn stopped(&self) -> Option<Stop> {
         self.header().protocol.stopped()
     }
 
-    /// The slot of `rank`.
+    /// The status slot of `rank`.
     pub fn rank(&self, rank: usize) -> &RankStatus {
         assert!(rank < self.world_size(), "rank {rank} of {}", self.world_size);
         let offset = size_for(rank as u32);
-        // SAFETY: the map holds `size_for(world_size)` bytes, page-aligned, and lives as long as `self`; a RankStatus is
-        // made of atomics, for which every bit pattern is valid and shared change is allowed.
+        // SAFETY: the map holds `size_for(world_size)` bytes, page-aligned, and lives as long as `self`. A RankStatus consists
+        // of atomics, for which every bit pattern is valid and shared change is allowed.
         unsafe { &*self.map.as_ptr().add(offset).cast::<RankStatus>() }
     }
 
@@ -190,7 +189,7 @@ fn checked(world_size: usize, slots: usize) -> Result<(u32, u32)> {
     if slots == 0 {
         return Err(Error::config("resident", "at least one worker must be allowed in memory"));
     }
-    // More slots than ranks means that nobody ever waits.
+    // With more slots than ranks, nobody ever waits.
     Ok((world, slots.min(world_size) as u32))
 }
 

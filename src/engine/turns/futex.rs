@@ -8,7 +8,7 @@ use rustix::thread::futex;
 
 use super::word::Word;
 
-/// A sleeper looks again this often even if nobody wakes it, so that a wake lost with a killed process delays nobody.
+/// A sleeper checks again this often even if nobody wakes it, so that a wake lost with a killed process delays nobody.
 const PATIENCE: Duration = Duration::from_millis(250);
 
 /// A word on a cache line of its own.
@@ -33,13 +33,13 @@ impl Word for FutexWord {
             tv_sec: now.tv_sec + (now.tv_nsec + i64::from(PATIENCE.subsec_nanos())) / 1_000_000_000,
             tv_nsec: (now.tv_nsec + i64::from(PATIENCE.subsec_nanos())) % 1_000_000_000,
         };
-        // Woken, value changed, timed out, interrupted: in every case the caller looks at the word again.
+        // Woken, value changed, timed out, interrupted: in every case the caller reads the word again.
         let _ = futex::wait_bitset(&self.0, futex::Flags::empty(), expected, Some(&until), mask);
     }
 
     fn wake(&self, mask: u32) {
         let Some(mask) = NonZeroU32::new(mask) else { return };
-        // Only fails on a bad address, which a reference is not.
+        // This fails only on a bad address, which a reference is not.
         let _ = futex::wake_bitset(&self.0, futex::Flags::empty(), i32::MAX as u32, mask);
     }
 }

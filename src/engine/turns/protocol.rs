@@ -2,19 +2,19 @@
 
 use super::word::Word;
 
-/// Set in a word that sleepers wait on once everybody has to stop; the value below it stays as it is.
+/// The bit that is set in a word on which ranks sleep once all of them have to stop; the value below it stays as it is.
 const STOPPED: u32 = 1 << 31;
 /// The counting part of a word.
 const COUNT: u32 = STOPPED - 1;
-/// The counting part of `released`, in which the slots (less one) stand above it.
+/// The counting part of `released`; the number of slots (less one) stands above it.
 const TURNS: u32 = (1 << SLOTS_AT) - 1;
 const SLOTS_AT: u32 = 19;
-/// More ranks than this cannot be resident at a time.
+/// Largest number of ranks that can be resident at a time.
 pub(super) const MAX_SLOTS: u32 = (STOPPED >> SLOTS_AT) - 1;
-/// A wake for every sleeper.
+/// Mask that wakes every sleeper.
 const EVERYBODY: u32 = u32::MAX;
 
-/// Why a wait ended before what it waited for came.
+/// The reason why a wait ended early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stop {
     /// The user asked to stop.
@@ -25,28 +25,28 @@ pub enum Stop {
 
 /// The shared state of a run: who may be resident, who has arrived at the collective, and whether to stop.
 ///
-/// All methods may be called by all ranks at any time. Nothing here blocks a process that holds nothing: a rank that
-/// dies leaves the others waiting until the launcher calls [`stop`](Protocol::stop).
+/// All ranks may call all methods at any time. A method never blocks a process that holds nothing: a rank that dies leaves the
+/// others waiting until the launcher calls [`stop`](Protocol::stop).
 #[derive(Debug)]
 pub struct Protocol<W> {
-    /// Turns given back since the start, modulo 2^19, and how many slots there are. One word, so that who sleeps because
-    /// there is no slot hears of a new one.
+    /// Turns given back since the start, modulo 2^19, and the number of slots. They share one word, so that a rank that sleeps
+    /// for want of a slot is woken by a new one.
     pub released: W,
-    /// Ranks that have arrived at the current collective.
+    /// Number of ranks that have arrived at the current collective.
     pub arrived: W,
-    /// Collectives completed since the start, modulo 2^31.
+    /// Number of collectives completed since the start, modulo 2^31.
     pub generation: W,
-    /// 0, or why everybody has to stop.
+    /// 0, or the reason why all ranks have to stop.
     pub reason: W,
 }
 
 impl<W: Word> Protocol<W> {
-    /// How many ranks may be resident at a time; 1 at the start.
+    /// Number of ranks that may be resident at a time; initially 1.
     pub fn slots(&self) -> u32 {
         slots(self.released.load())
     }
 
-    /// Says how many ranks may be resident at a time: from now on, if they are more; as turns end, if they are fewer.
+    /// Sets the number of ranks that may be resident at a time. A larger number holds from now on; a smaller one as turns end.
     pub fn set_slots(&self, slots: u32) {
         let above = (slots.clamp(1, MAX_SLOTS) - 1) << SLOTS_AT;
         self.released.update(|word| word & (STOPPED | TURNS) | above);
@@ -55,7 +55,7 @@ impl<W: Word> Protocol<W> {
 
     /// Waits until turn number `ticket` may begin: all but `slots - 1` of the turns before it have ended.
     ///
-    /// Tickets are given by the caller, each number once, so the order of turns is the same in every run.
+    /// The caller numbers the tickets, each number once, so the order of turns is the same in every run.
     pub fn acquire(&self, ticket: u32) -> Result<(), Stop> {
         loop {
             let word = self.released.load();
@@ -74,14 +74,13 @@ impl<W: Word> Protocol<W> {
         self.released.wake(1 << (admitted % 32));
     }
 
-    /// Says that this rank has done its part of the current collective; the result is what [`wait`](Protocol::wait)
-    /// takes. Does not wait.
+    /// Counts this rank as arrived at the current collective; [`wait`](Protocol::wait) takes the result. Does not wait.
     pub fn arrive(&self, world_size: u32) -> u32 {
-        // Stable until this rank has arrived: the collective cannot complete without it.
+        // The generation is stable until this rank has arrived: the collective cannot complete without it.
         let generation = self.generation.load() & COUNT;
         let (_, arrived) = self.arrived.update(|count| count + 1);
         if arrived == world_size {
-            // Nobody arrives at the next collective before the new generation shows.
+            // No rank arrives at the next collective before the new generation shows.
             self.arrived.update(|_| 0);
             self.generation.update(next);
             self.generation.wake(EVERYBODY);
@@ -110,7 +109,7 @@ impl<W: Word> Protocol<W> {
         }
     }
 
-    /// Whether everybody has to stop, and why.
+    /// The reason why all ranks have to stop, if they have to.
     pub fn stopped(&self) -> Option<Stop> {
         match self.reason.load() {
             0 => None,
@@ -131,7 +130,7 @@ fn code(stop: Stop) -> u32 {
     }
 }
 
-/// One more in the counting part; the stop bit stays.
+/// Adds one to the counting part; the stop bit stays.
 fn next(word: u32) -> u32 {
     (word & STOPPED) | (word.wrapping_add(1) & COUNT)
 }
@@ -140,7 +139,7 @@ fn slots(word: u32) -> u32 {
     ((word & !STOPPED) >> SLOTS_AT) + 1
 }
 
-/// How many more turns than have ended come before `ticket`; negative when it is overdue. Counts wrap at 2^19.
+/// Number of turns before `ticket` less the turns that have ended; negative when it is overdue. Counts wrap at 2^19.
 fn turns_ahead(ticket: u32, word: u32) -> i32 {
     // Shifting the 19-bit difference to the top makes its sign the sign of an i32.
     let unused = u32::BITS - SLOTS_AT;

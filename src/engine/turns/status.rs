@@ -1,4 +1,4 @@
-//! What each rank is doing, written by the rank and read by the launcher (and by tests).
+//! The status of each rank, written by the rank and read by the launcher (and by tests).
 
 use std::fmt;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -11,13 +11,13 @@ pub enum Activity {
     Starting = 0,
     /// In its turn: the rank may keep tensors in memory.
     Resident = 1,
-    /// Between turns: no more than its share is in memory.
+    /// Between turns: memory holds no more than the rank's share.
     Parked = 2,
     /// Done; the process is about to end.
     Finished = 3,
 }
 
-/// The part of the work a rank is in, for messages such as "epoch 3, backward layer 1".
+/// The part of the work that a rank does, for messages such as "epoch 3, backward layer 1".
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
     /// Reading the partition and building the graph shards.
@@ -28,7 +28,7 @@ pub enum Phase {
     Backward(u32),
     /// Summing gradients over the ranks and updating the parameters.
     GatherGrads,
-    /// The last evaluation and writing of results.
+    /// The last evaluation, and writing of results.
     Finishing,
 }
 
@@ -58,12 +58,12 @@ pub struct RankStatus {
 }
 
 impl RankStatus {
-    /// Says what the rank is doing.
+    /// Sets whether the rank holds data in memory.
     pub fn set_activity(&self, activity: Activity) {
         self.activity.store(activity as u32, Ordering::SeqCst);
     }
 
-    /// What the rank is doing.
+    /// Whether the rank holds data in memory.
     pub fn activity(&self) -> Activity {
         match self.activity.load(Ordering::SeqCst) {
             0 => Activity::Starting,
@@ -73,37 +73,37 @@ impl RankStatus {
         }
     }
 
-    /// Counts a turn. Before [`set_activity`](RankStatus::set_activity) says that it has begun.
+    /// Counts a turn, before [`set_activity`](RankStatus::set_activity) shows that it has begun.
     pub fn count_turn(&self) {
         self.turns.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// How many turns the rank has begun: who reads this twice and sees no change knows that nothing began in between.
+    /// Number of turns that the rank has begun: a reader that sees the same number twice knows that no turn began in between.
     pub fn turns(&self) -> u32 {
         self.turns.load(Ordering::SeqCst)
     }
 
-    /// Says how many bytes of page cache the rank's messages take.
+    /// Sets the bytes of page cache that the rank's messages take.
     pub fn set_cached(&self, bytes: u64) {
         self.cached.store(u32::try_from(bytes >> 10).unwrap_or(u32::MAX), Ordering::SeqCst);
     }
 
-    /// How many bytes of page cache the rank's messages take, to the KiB below.
+    /// Bytes of page cache that the rank's messages take, rounded down to KiB.
     pub fn cached(&self) -> u64 {
         u64::from(self.cached.load(Ordering::SeqCst)) << 10
     }
 
-    /// Says how many bytes the rank keeps in memory while it waits. They may be there in its next turn, too.
+    /// Sets the bytes that the rank keeps in memory while it waits. They may still be there in its next turn.
     pub fn set_kept(&self, bytes: u64) {
         self.kept.store(u32::try_from(bytes >> 10).unwrap_or(u32::MAX), Ordering::SeqCst);
     }
 
-    /// How many bytes the rank keeps in memory while it waits, to the KiB below; in its turn, of the time before.
+    /// Bytes that the rank keeps in memory while it waits, rounded down to KiB; during its turn, the number of the wait before.
     pub fn kept(&self) -> u64 {
         u64::from(self.kept.load(Ordering::SeqCst)) << 10
     }
 
-    /// Says which epoch (from 1; 0 = before the first) the rank is in.
+    /// Sets the epoch (from 1; 0 = before the first) that the rank is in.
     pub fn set_epoch(&self, epoch: u32) {
         self.epoch.store(epoch, Ordering::SeqCst);
     }
@@ -113,7 +113,7 @@ impl RankStatus {
         self.epoch.load(Ordering::SeqCst)
     }
 
-    /// Says which phase the rank is in.
+    /// Sets the phase that the rank is in.
     pub fn set_phase(&self, phase: Phase) {
         let (code, layer) = match phase {
             Phase::Loading => (0, 0),

@@ -8,8 +8,8 @@ use super::control::Control;
 use super::status::{Activity, RankStatus};
 use crate::error::Result;
 
-/// A rank's side of the lock with K slots. Turns are taken in a fixed order, 0..N-1 and then N-1..0 in alternation, so
-/// that the rank that ends one phase begins the next and finds its data hot.
+/// A rank's side of the lock with K slots. Turns are taken in a fixed order, alternately 0..N-1 and N-1..0, so that the rank
+/// that ends one phase begins the next and finds its data hot.
 #[derive(Debug)]
 pub struct TurnLock {
     control: Arc<Control>,
@@ -50,7 +50,7 @@ impl TurnLock {
         self.status().set_activity(Activity::Finished);
     }
 
-    /// Whether there is no other rank, so that no operation on the graph waits.
+    /// Whether this is the only rank, so that no operation on the graph waits.
     pub fn is_alone(&self) -> bool {
         self.control.world_size() == 1
     }
@@ -60,12 +60,12 @@ impl TurnLock {
         self.control.parked_share()
     }
 
-    /// How many bytes this rank may keep in memory until its next turn, if it and all others want to keep as much as `wants`
-    /// says: what is most urgent, and each time more, which includes the former.
+    /// Bytes that this rank may keep in memory until its next turn, if all ranks want to keep as much as `wants` says. `wants`
+    /// lists cumulative sizes, beginning with the most urgent values.
     ///
-    /// All ranks keep of one pool, behind messages in the page cache. What does not suffice for all is for those whose turns come
-    /// last in this round: theirs are the first of the next one, and others may have the room then, so that the same memory
-    /// saves reading and writing in every round.
+    /// All ranks keep their values in one pool, in which messages in the page cache come first. If the pool does not suffice
+    /// for all, the ranks whose turns come last in this round get the room: they begin the next round, and later others may
+    /// have it. So the same memory saves reading and writing in every round.
     pub fn room_to_wait(&self, wants: &[u64]) -> u64 {
         let world = self.control.world_size();
         let cached: u64 = (0..world).map(|rank| self.control.rank(rank).cached()).sum();
@@ -80,7 +80,7 @@ impl TurnLock {
         wants.iter().map(room).max().unwrap_or(0)
     }
 
-    /// How many turns this rank has taken.
+    /// Number of turns that this rank has taken.
     pub fn turns(&self) -> u64 {
         self.turns.get()
     }
@@ -97,7 +97,7 @@ mod tests {
 
     const MIB: u64 = 1 << 20;
 
-    /// What four ranks keep, in MiB, after rounds in which each wants the same; `each` is an equal part of the pool.
+    /// Bytes in MiB that four ranks keep after rounds in which each wants the same; `each` is an equal part of the pool.
     fn kept(each: u64, wants: [u64; 2], rounds: usize) -> Vec<u64> {
         let control = Arc::new(Control::in_memory(4, 1).unwrap());
         control.set_parked_share(each * MIB);

@@ -11,10 +11,10 @@ use crate::engine::spill::{PartitionDataManager, Pointer, PointerTensor, ShardPo
 use crate::error::{Error, Result};
 use crate::graph::{Block, GraphShard, PartitionBook};
 
-/// A block, which lies here as a whole: the same layers run on it as on the full graph.
+/// A block that is complete in memory: the same layers run on it as on the full graph.
 ///
-/// In-degrees count the block's edges, out-degrees those of the whole graph, so that with all neighbours sampled every
-/// layer gives what it gives on the full graph.
+/// In-degrees count the block's edges, out-degrees those of the whole graph, so that with all neighbours sampled every layer
+/// returns what it returns on the full graph.
 pub struct BlockGraph {
     shard: ShardPointer,
     ends: Ends,
@@ -33,8 +33,8 @@ pub(in crate::engine::tape) struct BlockEnds<'b> {
 }
 
 impl BlockGraph {
-    /// Takes a block up. `out_degrees` are those of its sources over the whole graph, for models that look at them. With
-    /// `types` edges get theirs from the book.
+    /// Builds the graph of a block. `out_degrees` are those of its sources over the whole graph, for models that use them. With
+    /// `types`, the book gives each edge its type.
     pub fn new(
         manager: &Rc<PartitionDataManager>,
         block: &Block,
@@ -51,7 +51,7 @@ impl BlockGraph {
         BlockGraph::over(manager, block.to_shard(&types), ends)
     }
 
-    /// Makes the graph of some edges.
+    /// Builds the graph of some edges.
     pub(in crate::engine::tape) fn over(
         manager: &Rc<PartitionDataManager>,
         shard: GraphShard,
@@ -60,7 +60,7 @@ impl BlockGraph {
         let BlockEnds { sources, destinations, among_sources, out_degrees } = ends;
         let num_sources = sources.size()[0];
         if let Some(degrees) = out_degrees.filter(|d| d.len() != num_sources as usize) {
-            let problem = format!("{} out-degrees of {num_sources} sources", degrees.len());
+            let problem = format!("{} out-degrees for {num_sources} sources", degrees.len());
             return Err(Error::Internal(problem));
         }
         let num_destinations = destinations.size()[0] as u32;
@@ -86,7 +86,7 @@ impl BlockGraph {
     }
 }
 
-/// Ids of nodes, as layers look at them.
+/// Ids of nodes, in the form that layers read.
 pub(in crate::engine::tape) fn ids(
     manager: &PartitionDataManager,
     ids: &[u64],
@@ -100,8 +100,8 @@ fn track(manager: &PartitionDataManager, label: &str, values: &[u64]) -> Result<
 }
 
 fn missing() -> Result<Tensor> {
-    Err(Error::config("out-degrees", "the sampler has left them out")
-        .with_hint("make it with out_degrees(true)"))
+    Err(Error::config("out-degrees", "the sampler left them out")
+        .with_hint("build it with out_degrees(true)"))
 }
 
 impl Graph for BlockGraph {

@@ -10,15 +10,15 @@ use crate::engine::tensor;
 use crate::error::{Error, Result};
 use crate::graph::{Csr, GraphShard, SortedEdges};
 
-/// Sums are added up in double precision, whatever models compute in.
+/// Type in which sums are added up, whatever models compute in.
 const KIND: Kind = Kind::Double;
 
 impl GraphShardManager {
-    /// Replaces each edge weight w_uv by `w_uv / sqrt(sum of w_u. · sum of w_.v)`, the sums going over all out-edges of the
+    /// Replaces each edge weight w_uv by `w_uv / sqrt(sum of w_u. · sum of w_.v)`, where the sums go over all out-edges of the
     /// source and all in-edges of the destination: `dgl.nn.EdgeWeightNorm("both")`. Two collectives.
     ///
     /// # Errors
-    /// If a weight is not positive, or there are no weights.
+    /// If a weight is not positive, or the graph has no weights.
     pub fn normalise_edge_weights(&mut self) -> Result<()> {
         let transfer = self.push(None, &mut |shard, _| Ok(vec![source_sums(shard)?]))?;
         let own = source_sums(self.local_shard())?;
@@ -39,7 +39,7 @@ impl GraphShardManager {
                 destinations[row] += f64::from(weights[entry]);
             });
         }
-        // Own first, then the other ranks in their order.
+        // The own shard comes first, then those of the other ranks in order.
         let mut normalised = vec![divided(self.local_shard(), &*sources.pin()?, &destinations)?];
         self.pulled(collective.as_ref(), &[(1, KIND)], &mut |shard, parts| {
             normalised.push(divided(shard, &parts[0], &destinations)?);
@@ -53,7 +53,7 @@ impl GraphShardManager {
     }
 }
 
-/// Row, column and place of each entry.
+/// Visits row, column and index of each entry.
 fn for_entries(matrix: &Csr, mut visit: impl FnMut(usize, usize, usize)) {
     for (i, &row) in matrix.rows().iter().enumerate() {
         let begin = matrix.indptr()[i] as usize;

@@ -1,4 +1,4 @@
-//! The graph of a partition as one block: one-shot aggregation.
+//! The graph of a partition as one block, for one-shot aggregation.
 
 use std::ops::Range;
 
@@ -14,23 +14,23 @@ use crate::graph::ShardBuilder;
 
 /// All edges into a partition, with the rows of all their sources in memory at once: SAR's one-shot aggregation.
 ///
-/// Where a [`GraphShardManager`] reads the rows of one rank after the other, this one gathers those of all other ranks (the
-/// halo) and hands them to an operation in one piece, behind the partition's own. Layers run on it as on any [`Graph`] and
-/// give the same numbers.
+/// Where a [`GraphShardManager`] reads the rows of one rank after the other, this graph gathers the rows of all other ranks
+/// (the halo) and passes them to an operation in one piece, behind the partition's own. Layers run on it as on any [`Graph`]
+/// and give the same numbers.
 ///
-/// It costs memory. An aggregation holds halo nodes x width elements (the backward pass again, as gradients), where one rank
-/// after the other holds the share of the largest; the structure is there a second time. What it saves are passes over the
-/// destinations, one per rank.
+/// This takes more memory: an aggregation holds halo nodes x width elements (in the backward pass again, as gradients), instead
+/// of the share of the largest rank; the structure is in memory a second time. In return it saves passes over the destinations,
+/// one per rank.
 pub struct FullPartitionGraph<'g> {
     graph: &'g GraphShardManager,
     /// The edges from all other ranks; its columns are the columns of their shards, rank after rank.
     halo: ShardPointer,
-    /// By rank: its columns; of the own rank none.
+    /// The columns of each rank; empty for the own rank.
     columns: Vec<Range<usize>>,
 }
 
 impl GraphShardManager {
-    /// This partition's graph in one piece: SAR's method of the same name. No collective.
+    /// Builds this partition's graph in one piece: SAR's method of the same name. No collective.
     ///
     /// # Errors
     /// If the partition has edges from more than 2^32 nodes of other ranks.
@@ -46,7 +46,8 @@ impl GraphShardManager {
             if source != rank {
                 end += shard.num_sources();
                 if u32::try_from(end).is_err() {
-                    let problem = "a partition has edges from more than 2^32 nodes of others";
+                    let problem =
+                        "a partition has edges from more than 2^32 nodes of other partitions";
                     return Err(Error::config("one-shot aggregation", problem));
                 }
                 edges.append(shard.by_dst()?.edges_into(&rows, |column| begin as u32 + column));
@@ -63,7 +64,7 @@ impl GraphShardManager {
 }
 
 impl FullPartitionGraph<'_> {
-    /// The pulled rows of all other ranks.
+    /// Receives the pulled rows of all other ranks.
     fn receive(&self, collective: &Collective, layout: &[RowLayout]) -> Result<Vec<Tensor>> {
         let rows = self.columns.last().map_or(0, |columns| columns.end) as i64;
         let empty = |(width, kind): &RowLayout| tensor::empty(&[rows, *width as i64], *kind);

@@ -1,4 +1,4 @@
-//! What an operation needs of a graph, whether it is spread over ranks or lies here as a whole.
+//! The interface between operations and a graph, whether it is spread over ranks or complete in memory.
 
 use tch::{Kind, Tensor};
 
@@ -6,58 +6,58 @@ use crate::engine::comm::{Collective, Posted};
 use crate::engine::spill::{Pointer, PointerTensor, ShardPointer};
 use crate::error::{Error, Result};
 
-/// Messages under way between the partitions of a graph.
+/// Messages in transit between the partitions of a graph.
 #[must_use]
 pub enum Transfer {
-    /// The graph lies here as a whole: there is nothing to send and nothing to wait for.
+    /// The graph is complete here: nothing to send and nothing to wait for.
     Nothing,
-    /// Posted, not yet complete.
+    /// Messages that are posted and not yet complete.
     Posted(Posted),
 }
 
-/// Width and element type of the rows of a message's part.
+/// Width and element type of the rows in one part of a message.
 pub type RowLayout = (usize, Kind);
 
-/// Gets a shard and the rows of its sources.
+/// A function that takes a shard and the rows of its sources.
 pub type VisitShard<'v> = dyn FnMut(&ShardPointer, &[Tensor]) -> Result<()> + 'v;
 
-/// Computes rows for the sources of a shard, from the rows that were pulled, if any.
+/// A function that computes rows for the sources of a shard, from the rows that were pulled, if any.
 pub type MakeRows<'m> = dyn FnMut(&ShardPointer, &[Tensor]) -> Result<Vec<Tensor>> + 'm;
 
-/// Gets own source rows and what was computed for them.
+/// A function that takes own source rows and the rows computed for them.
 pub type VisitRows<'v> = dyn FnMut(&[u32], &[Tensor]) -> Result<()> + 'v;
 
 /// A completed pull, and the layout of its parts.
 pub type Pulled<'a> = (&'a Collective, &'a [RowLayout]);
 
-/// A graph as one rank sees it: the edges into its own destinations, in one shard per source rank, and the means to get
-/// rows to and from the ranks that own the sources.
+/// A graph as one rank sees it: the edges into its own destinations, in one shard per source rank, and the means to exchange
+/// rows with the ranks that own the sources.
 ///
-/// On a full graph sources and destinations are the same nodes. On a message flow graph the destinations are some of the
-/// sources; on the graph of one relation the two may be nodes of different types.
+/// On a full graph, sources and destinations are the same nodes. On a message flow graph, the destinations are some of the
+/// sources; on the graph of one relation, the two may be nodes of different types.
 ///
-/// A pull (forward) brings rows of sources here; a push (backward) sends rows computed for sources to their owners. A
-/// message consists of parts, each with rows of its own [`RowLayout`]. Both are posted, completed (this is the pause:
-/// nothing but `PointerTensor`s survives it) and then read in the order of ranks.
+/// A pull (forward) brings rows of sources here; a push (backward) sends rows computed for sources to their owners. A message
+/// consists of parts, each with rows of its own [`RowLayout`]. Both are posted, completed (this is the pause: only
+/// `PointerTensor`s survive it) and then read in the order of ranks.
 pub trait Graph {
-    /// Sources that this rank owns: rows of a layer's input.
+    /// Number of sources that this rank owns: rows of a layer's input.
     fn num_sources(&self) -> usize;
 
-    /// Destinations, all of which this rank owns: rows of a layer's output.
+    /// Number of destinations, all of which this rank owns: rows of a layer's output.
     fn num_destinations(&self) -> usize;
 
-    /// Whether it lies here as a whole, so that no operation on it waits for another rank.
+    /// Whether the graph is complete here, so that no operation on it waits for another rank.
     fn is_whole(&self) -> bool {
         false
     }
 
-    /// For each destination its row among the own sources, ascending or not; `None` if destination i is source i.
+    /// The row of each destination among the own sources, in any order; `None` if destination i is source i.
     fn destination_rows(&self) -> Option<&Pointer<Vec<u32>>>;
 
-    /// The global id of each own source, `int64 [num_sources]`.
+    /// Global id of each own source, `int64 [num_sources]`.
     fn source_ids(&self) -> &PointerTensor;
 
-    /// The global id of each destination, `int64 [num_destinations]`.
+    /// Global id of each destination, `int64 [num_destinations]`.
     fn destination_ids(&self) -> &PointerTensor;
 
     /// In-degree of each destination, `int64 [num_destinations]`.
@@ -69,8 +69,8 @@ pub trait Graph {
     /// The edges from own sources; its columns are their rows.
     fn local_shard(&self) -> &ShardPointer;
 
-    /// All shards, the own one first, then the others in the order in which they are [pulled](Graph::pulled). In this
-    /// order, and in a shard in that of its `by_dst`, lie the rows of edge values: `[num_edges, width]`.
+    /// All shards: the own one first, then the others in the order in which they are [pulled](Graph::pulled). Rows of edge
+    /// values, `[num_edges, width]`, follow this order, and within a shard the order of its `by_dst`.
     fn shards(&self) -> Vec<&ShardPointer>;
 
     /// Number of edges into the destinations: rows of edge values.
@@ -78,10 +78,10 @@ pub trait Graph {
         Ok(self.in_degrees().pin()?.f_sum(Kind::Int64)?.f_int64_value(&[])?)
     }
 
-    /// The row of each edge, in the order of [`shards`](Graph::shards), among the edge features of its partition.
+    /// Row of each edge, in the order of [`shards`](Graph::shards), in the edge features of its partition.
     ///
     /// # Errors
-    /// If the shards have been loaded without.
+    /// If the shards have been loaded without feature rows.
     fn feature_rows(&self) -> Result<Vec<u64>> {
         let mut rows = Vec::with_capacity(self.num_edges()? as usize);
         for shard in self.shards() {
@@ -98,16 +98,16 @@ pub trait Graph {
         Ok(rows)
     }
 
-    /// Posts the rows of `parts` (each `[num_sources, width]` or `[num_sources]`) that other ranks have edges from. With `keep` they can be
-    /// read again for as long as the collective lives.
+    /// Posts the rows of `parts` (each `[num_sources, width]` or `[num_sources]`) from which other ranks have edges. With
+    /// `keep` they can be read again for as long as the collective lives.
     fn pull(&self, parts: &[&Tensor], keep: bool) -> Result<Transfer>;
 
-    /// Posts, for each other rank, the rows that `make` computes for the sources of its shard (parts of
-    /// `[shard.num_sources(), width]`). What was pulled and kept is handed to `make` again.
+    /// Posts, for each other rank, the rows that `make` computes for the sources of its shard (parts of `[shard.num_sources(),
+    /// width]`). Rows that were pulled and kept are passed to `make` again.
     fn push(&self, kept: Option<Pulled<'_>>, make: &mut MakeRows<'_>) -> Result<Transfer>;
 
-    /// The sums over all ranks of what each brings, in the shapes and types of this rank's; a collective. A graph that
-    /// lies here as a whole has nothing to add.
+    /// Sums of the values of all ranks, in the shapes and types of this rank's; a collective. A graph that is complete here
+    /// returns its values unchanged.
     fn all_reduce(&self, values: Vec<Tensor>) -> Result<Vec<Tensor>> {
         Ok(values)
     }
@@ -115,8 +115,7 @@ pub trait Graph {
     /// Pauses until all ranks have posted.
     fn complete(&self, transfer: Transfer) -> Result<Option<Collective>>;
 
-    /// After a pull: hands every remote shard with its source rows (parts of `[shard.num_sources(), width]`) to
-    /// `visit`.
+    /// After a pull: passes every remote shard with its source rows (parts of `[shard.num_sources(), width]`) to `visit`.
     fn pulled(
         &self,
         collective: Option<&Collective>,
@@ -124,8 +123,8 @@ pub trait Graph {
         visit: &mut VisitShard<'_>,
     ) -> Result<()>;
 
-    /// After a push: hands own source rows (ascending) and what another rank computed for them (parts of
-    /// `[rows.len(), width]`) to `visit`.
+    /// After a push: passes own source rows (ascending) and what another rank computed for them (parts of `[rows.len(),
+    /// width]`) to `visit`.
     fn pushed(
         &self,
         collective: Option<&Collective>,

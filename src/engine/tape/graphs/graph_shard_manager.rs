@@ -18,18 +18,19 @@ use crate::engine::tensor::with_element;
 use crate::error::{Error, Result};
 use crate::kernels::gather_rows;
 
-/// Bytes gathered before they are written to an outbox.
+/// Number of bytes gathered before they are written to an outbox.
 const CHUNK: usize = 4 << 20;
 
 /// The partitioned graph as one rank sees it: SAR's class of the same name. Layers use it like any other [`Graph`].
 pub struct GraphShardManager {
     pub(in crate::engine::tape) manager: Rc<PartitionDataManager>,
     pub(in crate::engine::tape) group: Rc<dyn ProcessGroup>,
-    /// By source rank.
+    /// Shards by source rank.
     pub(in crate::engine::tape) shards: Vec<ShardPointer>,
-    /// By source rank: its rows that the columns of its shard stand for; of the own shard none, they are the rows.
+    /// By source rank: the rows of that rank that the columns of its shard stand for; empty for the own shard, whose columns
+    /// are the rows.
     pub(in crate::engine::tape) sources: Vec<Pointer<Vec<u32>>>,
-    /// By rank: own source rows that it has edges from, ascending.
+    /// By rank: own source rows from which it has edges, ascending.
     pub(in crate::engine::tape) requested: Vec<Pointer<Vec<u32>>>,
     pub(in crate::engine::tape) ends: Ends,
 }
@@ -45,10 +46,10 @@ pub(in crate::engine::tape) struct Ends {
 }
 
 impl GraphShardManager {
-    /// Makes the graph of the shards in `manager.partition_data`; one collective.
+    /// Builds the graph of the shards in `manager.partition_data`; one collective.
     ///
-    /// `sources[q]` are the rows of rank q that the columns of shard q stand for. `first_node` is the global id of this
-    /// rank's first node; the others follow it.
+    /// `sources[q]` are the rows of rank q that the columns of shard q stand for. `first_node` is the global id of this rank's
+    /// first node; the others follow it.
     pub fn new(
         manager: &Rc<PartitionDataManager>,
         group: &Rc<dyn ProcessGroup>,
@@ -65,7 +66,7 @@ impl GraphShardManager {
         GraphShardManager::over(manager, group, shards, sources, (ids.clone(), ids))
     }
 
-    /// Makes the graph of some shards over nodes with these global ids (of sources and of destinations); one collective.
+    /// Builds the graph of some shards over nodes with these global ids (of sources and of destinations); one collective.
     pub(in crate::engine::tape) fn over(
         manager: &Rc<PartitionDataManager>,
         group: &Rc<dyn ProcessGroup>,
@@ -140,7 +141,7 @@ impl GraphShardManager {
         Ok(Transfer::Posted(outbox.post()?))
     }
 
-    /// Whether the rows of a part travel as bfloat16s, though they are not held as such.
+    /// Whether the rows of a part are sent as bfloat16, though they are held in another type.
     fn narrows(&self, part: &Tensor) -> bool {
         let width = part.size().iter().skip(1).product();
         self.manager.held_kind(width, part.kind()) != part.kind()
@@ -159,7 +160,7 @@ impl GraphShardManager {
         }
     }
 
-    /// What other ranks sent, in parts of this layout; `rows[q]` of rank q.
+    /// The messages of the other ranks, in parts of this layout; `rows[q]` rows come from rank q.
     pub(in crate::engine::tape) fn messages<'m>(
         &'m self,
         collective: &'m Collective,

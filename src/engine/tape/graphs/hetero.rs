@@ -1,4 +1,4 @@
-//! A graph with several types of nodes and edges.
+//! Graphs with several types of nodes and edges.
 
 use std::rc::Rc;
 
@@ -13,37 +13,37 @@ use crate::graph::{CanonicalEtype, GraphShard, PartitionBook, TypeNodes};
 
 /// The edges of one type.
 pub struct Relation<G = GraphShardManager> {
-    /// Its name.
+    /// Name of the edge type.
     pub etype: CanonicalEtype,
-    /// The type of its sources.
+    /// Id of the source node type.
     pub src_type: usize,
-    /// The type of its destinations.
+    /// Id of the destination node type.
     pub dst_type: usize,
-    /// Its edges, from nodes of the one type to nodes of the other: any layer runs on them.
+    /// The edges, from nodes of the one type to nodes of the other; any layer runs on this graph.
     pub graph: G,
 }
 
-/// A graph with several types of nodes and edges: a [`Graph`] per relation. Nodes are counted within their type, in each
-/// partition or block from 0.
+/// A graph with several types of nodes and edges: one [`Graph`] per relation. Nodes are counted within their type, from 0 in
+/// each partition or block.
 pub struct HeteroGraph<G> {
     pub(in crate::engine::tape) ntypes: Vec<String>,
-    /// By node type: the id of each own node, or destination.
+    /// By node type: the ids of the own nodes, or of the destinations.
     pub(in crate::engine::tape) node_ids: Vec<PointerTensor>,
     /// By node type: the row of each destination among the sources; `None` if the two are the same nodes.
     pub(in crate::engine::tape) destination_rows: Vec<Option<Pointer<Vec<u32>>>>,
     pub(in crate::engine::tape) relations: Vec<Relation<G>>,
 }
 
-/// The partitioned heterogeneous graph as one rank sees it, a [`GraphShardManager`] per relation: SAR's class of the same
+/// The partitioned heterogeneous graph as one rank sees it, with a [`GraphShardManager`] per relation: SAR's class of the same
 /// name.
 pub type HeteroGraphShardManager = HeteroGraph<GraphShardManager>;
 
 impl HeteroGraph<GraphShardManager> {
-    /// Makes the graph of the shards of each edge type, in the order of the book: for each the shards by source rank, and
+    /// Builds the graph of the shards of each edge type, in the order of the book: for each type the shards by source rank, and
     /// the rows (within the source type) that their columns stand for. One collective per edge type.
     ///
     /// # Errors
-    /// If there are not the shards of all edge types.
+    /// If the shards of some edge type are missing.
     pub fn new(
         manager: &Rc<PartitionDataManager>,
         group: &Rc<dyn ProcessGroup>,
@@ -65,7 +65,7 @@ impl HeteroGraph<GraphShardManager> {
         });
         let ids: Vec<_> = ids.collect();
         let known = |name: &str| {
-            let unknown = || Error::Internal(format!("{name} is no node type of the graph"));
+            let unknown = || Error::Internal(format!("the graph has no node type {name}"));
             book.ntype_id(name).ok_or_else(unknown)
         };
         let mut relations = Vec::new();
@@ -89,9 +89,9 @@ impl<G: Graph> HeteroGraph<G> {
         &self.ntypes
     }
 
-    /// The ids of this rank's nodes of a type (of a block: of its destinations), `int64`: type-wise ids, type laid after type as
-    /// `dgl.to_homogeneous` does. Unlike the partitions' homogeneous ids they do not depend on how many nodes of other types a
-    /// partition has.
+    /// Ids of this rank's nodes of a type (in a block, of its destinations), `int64`: type-wise ids, with the types one after
+    /// the other as in `dgl.to_homogeneous`. Unlike the partitions' homogeneous ids they do not depend on how many nodes of
+    /// other types a partition has.
     pub fn node_ids(&self, ntype: usize) -> &PointerTensor {
         &self.node_ids[ntype]
     }

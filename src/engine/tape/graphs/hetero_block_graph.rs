@@ -8,22 +8,23 @@ use crate::engine::spill::{PartitionDataManager, PointerTensor};
 use crate::error::{Error, Result};
 use crate::graph::{HeteroBlock, PartitionBook};
 
-/// A [`HeteroBlock`] that lies here as a whole, a [`BlockGraph`] per relation: the same layers run on it as on the full graph.
+/// A [`HeteroBlock`] that is complete in memory, with a [`BlockGraph`] per relation: the same layers run on it as on the full
+/// graph.
 pub type HeteroBlockGraph = HeteroGraph<BlockGraph>;
 
 impl HeteroGraph<BlockGraph> {
-    /// Takes a block up. `out_degrees` has for each edge type those of its sources over the whole graph, for models that look
-    /// at them.
+    /// Builds the graph of a block. `out_degrees` holds for each edge type the out-degrees of its sources over the whole graph,
+    /// for models that use them.
     ///
     /// # Errors
-    /// If there are not as many out-degrees as sources.
+    /// If the numbers of out-degrees and sources differ.
     pub fn of_block(
         manager: &Rc<PartitionDataManager>,
         block: &HeteroBlock,
         book: &PartitionBook,
         out_degrees: Option<&[Vec<u64>]>,
     ) -> Result<Self> {
-        // Type is laid after type, as in the ids of the full graph: dropout depends on them.
+        // Types follow one another, as in the ids of the full graph: dropout depends on them.
         let mut before = 0;
         let (mut source_ids, mut node_ids) = (Vec::new(), Vec::new());
         for (ntype, nodes) in block.ends().iter().enumerate() {
@@ -35,7 +36,7 @@ impl HeteroGraph<BlockGraph> {
             before += book.num_nodes_of_type(ntype);
         }
         let known = |name: &str| {
-            let unknown = || Error::Internal(format!("{name} is no node type of the graph"));
+            let unknown = || Error::Internal(format!("the graph has no node type {name}"));
             book.ntype_id(name).ok_or_else(unknown)
         };
         let mut relations = Vec::new();

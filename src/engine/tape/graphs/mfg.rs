@@ -1,4 +1,4 @@
-//! Message flow graphs: for each layer only the nodes that the wanted outputs depend on.
+//! Message flow graphs: for each layer, only the nodes on which the wanted outputs depend.
 
 use tch::Tensor;
 
@@ -9,20 +9,19 @@ use crate::engine::spill::{Pointer, PointerTensor};
 use crate::engine::tensor;
 use crate::error::Result;
 
-/// A graph per layer.
+/// Message flow graphs, one per layer.
 pub struct Mfgs {
-    /// The first layer's first.
+    /// The graphs, beginning with the first layer's.
     pub graphs: Vec<GraphShardManager>,
-    /// The own rows, ascending, that are the sources of the first.
+    /// The own rows, ascending, that are the sources of the first graph.
     pub sources: Pointer<Vec<u32>>,
 }
 
-/// One graph per layer, the first layer's first, such that the last one's destinations are the `seeds`
-/// (`bool [num_nodes]`): SAR's function of the same name. One collective per layer.
+/// Builds one graph per layer, beginning with the first layer's, such that the last one's destinations are the `seeds` (`bool
+/// [num_nodes]`): SAR's function of the same name. One collective per layer.
 ///
-/// All in-edges of a layer's destinations are in its graph, and degrees are those of the full graph, so a model gives the
-/// seeds the outputs it would give them on the full graph. A layer's sources are the previous layer's
-/// destinations.
+/// The graph of a layer holds all in-edges of its destinations, and degrees are those of the full graph, so a model computes
+/// the same outputs of the seeds as on the full graph. A layer's sources are the previous layer's destinations.
 pub fn construct_mfgs(
     full: &GraphShardManager,
     seeds: &PointerTensor,
@@ -45,7 +44,7 @@ fn rows_of(mask: &[u8]) -> Vec<u32> {
     mask.iter().enumerate().filter(|(_, m)| **m != 0).map(|(row, _)| row as u32).collect()
 }
 
-/// The position of each row in a list, `u32::MAX` where it is not in it.
+/// The index of each row in a list, `u32::MAX` where the list does not have it.
 fn numbers(rows: &[u32], num_rows: usize) -> Vec<u32> {
     let mut numbers = vec![u32::MAX; num_rows];
     for (number, row) in rows.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Which of a rank's rows the other ranks have edges from.
+//! The rows of a rank from which other ranks have edges.
 
 use std::rc::Rc;
 
@@ -9,15 +9,15 @@ use crate::engine::spill::{PartitionDataManager, ShardPointer};
 use crate::engine::tensor;
 use crate::error::{Error, Result};
 
-/// What the other ranks, and this one, ask of a rank.
+/// The rows that all ranks request from one rank.
 pub(in crate::engine::tape) struct Requests {
-    /// By rank: own rows that it has edges from, ascending.
+    /// By rank: own rows from which it has edges, ascending.
     pub(in crate::engine::tape) rows: Vec<Vec<u32>>,
-    /// How many edges of all ranks begin at each own row.
+    /// Number of edges of all ranks that begin at each own row.
     pub(in crate::engine::tape) out_degrees: Vec<i64>,
 }
 
-/// Tells every rank which of its rows this rank's shards have edges from, and learns what they ask; one collective.
+/// Sends every rank the rows from which this rank's shards have edges, and receives their requests; one collective.
 ///
 /// `sources[q]` are the rows of rank q that the columns of shard q stand for; empty if they are the rows themselves.
 pub(in crate::engine::tape) fn exchange_requests(
@@ -38,7 +38,7 @@ pub(in crate::engine::tape) fn exchange_requests(
     Ok(Requests { rows, out_degrees })
 }
 
-/// What this rank asks of a shard's owner: `int64 [2, columns]`, the rows it needs and how many edges each has here.
+/// This rank's request to a shard's owner: `int64 [2, columns]`, the rows it needs and how many edges each has here.
 fn request(shard: &ShardPointer, sources: &[u32]) -> Result<Tensor> {
     let columns = shard.num_sources();
     let mut degree = vec![0_i64; columns];
@@ -54,7 +54,7 @@ fn request(shard: &ShardPointer, sources: &[u32]) -> Result<Tensor> {
     Ok(Tensor::f_from_slice(&values)?.f_view([2, columns as i64])?)
 }
 
-/// The rows that `rank` asks for; counts its edges.
+/// The rows that `rank` requests; counts its edges.
 fn asked_rows(rank: usize, request: &Tensor, degrees: &mut [i64]) -> Result<Vec<u32>> {
     let num_sources = degrees.len();
     let values = tensor::slice::<i64>(request);

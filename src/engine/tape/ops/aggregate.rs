@@ -20,17 +20,17 @@ use crate::kernels::{Element, Spmm, scatter_add_rows};
 /// How the messages along the in-edges of a node become one row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reduce {
-    /// Their sum.
+    /// Sum of the messages.
     Sum,
-    /// Their sum over the in-degree; 0 without in-edges.
+    /// Sum of the messages divided by the in-degree; 0 without in-edges.
     Mean,
-    /// Their largest value, column by column; 0 without in-edges.
+    /// Largest value, column by column; 0 without in-edges.
     Max,
-    /// Their smallest value, column by column; 0 without in-edges.
+    /// Smallest value, column by column; 0 without in-edges.
     Min,
 }
 
-/// What [`Tape::aggregate`] computes: y = `onto` + `bias` + scale ∘ reduce(w · x).
+/// An aggregation for [`Tape::aggregate`]: y = `onto` + `bias` + scale ∘ reduce(w · x).
 pub struct Aggregation {
     pub(in crate::engine::tape) reduce: Reduce,
     pub(in crate::engine::tape) weighted: bool,
@@ -40,7 +40,7 @@ pub struct Aggregation {
 }
 
 impl Aggregation {
-    /// The plain reduction.
+    /// A plain reduction.
     pub fn new(reduce: Reduce) -> Self {
         Aggregation { reduce, weighted: false, scale: None, onto: None, bias: None }
     }
@@ -51,7 +51,7 @@ impl Aggregation {
         Aggregation { weighted, ..self }
     }
 
-    /// Multiplies each row of the result of a sum by a factor, `[num_destinations]`.
+    /// Multiplies each row of a sum by a factor, `[num_destinations]`.
     #[must_use]
     pub fn scaled(self, scale: Option<PointerTensor>) -> Self {
         Aggregation { scale, ..self }
@@ -71,16 +71,16 @@ impl Aggregation {
 }
 
 impl<'a> Tape<'a> {
-    /// Aggregates the rows of `x` (`[num_sources, width]`) along the in-edges of each destination, `[num_destinations,
-    /// width]`. One collective; move `x` in if it is not used again, so that it need not survive the pause.
+    /// Aggregates the rows of `x` (`[num_sources, width]`) along the in-edges of each destination, `[num_destinations, width]`.
+    /// One collective; move `x` in if it is not used again, so that it need not outlive the pause.
     ///
-    /// Source rows of other ranks are added rank by rank as they are read (sequential aggregation). The sum over a row's
-    /// edges has a fixed order, so the result does not depend on which ranks are resident when. Aggregates of constants are
-    /// computed once, if the tape [remembers](Tape::remembering) them.
+    /// Source rows of other ranks are added rank by rank as they are read (sequential aggregation). The sum over a row's edges
+    /// has a fixed order, so the result does not depend on which ranks are resident when. Aggregates of constants are computed
+    /// once, if the tape [remembers](Tape::remembering) them.
     ///
     /// # Errors
-    /// If weights, a scale, `onto` or a bias are combined with a maximum or minimum, or weights are asked of a graph
-    /// without.
+    /// If weights, a scale, `onto` or a bias are combined with a maximum or minimum, or weights are used on a graph that has
+    /// none.
     pub fn aggregate(&mut self, graph: &'a dyn Graph, x: Var, how: Aggregation) -> Result<Var> {
         let onto_constant = how.onto.as_ref().is_none_or(Var::is_constant);
         if x.is_constant() && onto_constant && how.bias.is_none() {
@@ -101,8 +101,8 @@ impl<'a> Tape<'a> {
         }
     }
 
-    /// A factor per node computed from its degree, for [`Aggregation::scaled`] and the like: `[num_nodes]` of `kind`.
-    /// `formula` gets degrees of that kind.
+    /// A factor per node computed from its degree, `[num_nodes]` of `kind`, for [`Aggregation::scaled`] and the like. `formula`
+    /// takes degrees of that kind.
     pub fn degree_scale(
         &self,
         degrees: &PointerTensor,
@@ -169,7 +169,7 @@ struct SumAdjoint<'a> {
     bias: Option<Parameter>,
 }
 
-/// gx = Aᵀ (scale ∘ gy): each rank computes what its edges contribute to the sources of every rank and pushes it there.
+/// gx = Aᵀ (scale ∘ gy): each rank computes what its edges contribute to the sources of every rank and pushes it to the owners.
 impl Adjoint for SumAdjoint<'_> {
     fn adjoint(self: Box<Self>, tape: &mut Tape<'_>, gradient: PointerTensor) -> Result<()> {
         let SumAdjoint { graph, weighted, x, scale, onto, bias } = *self;
@@ -190,8 +190,8 @@ impl Adjoint for SumAdjoint<'_> {
         };
         let transfer = graph.push(None, &mut |shard, _| Ok(vec![product(shard, held)?]))?;
         let collective = graph.complete(transfer)?;
-        // The own part comes after the pause, so that it need not outlive it: the gradient does anyway, if it is added to
-        // `onto`, and takes no more room.
+        // The own part comes after the pause, so that it need not outlive it. If the result is added to `onto`, the gradient
+        // outlives the pause anyway and takes no more room.
         let mut gx = product(graph.local_shard(), kind)?;
         tape.add_grad(onto.as_ref(), gradient)?;
         add_pushed(graph, collective.as_ref(), held, &mut gx)?;
@@ -200,7 +200,7 @@ impl Adjoint for SumAdjoint<'_> {
     }
 }
 
-/// Adds what other ranks computed for own rows, and hold as `held`.
+/// Adds rows that other ranks computed for own rows and that are held in the type `held`.
 pub(in crate::engine::tape) fn add_pushed(
     graph: &dyn Graph,
     collective: Option<&Collective>,
@@ -225,7 +225,7 @@ pub(in crate::engine::tape) fn add_rows(
 }
 
 fn edge_weights(edges: &SortedEdges, weighted: bool) -> Result<Option<&[f32]>> {
-    // A shard without edges has no weights either.
+    // A shard without edges has no weights.
     if !weighted || edges.ends.num_entries() == 0 {
         return Ok(None);
     }

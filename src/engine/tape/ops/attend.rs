@@ -19,29 +19,29 @@ use crate::error::{Error, Result};
 pub enum Scoring {
     /// `leaky_relu(src[u] + dst[v])`, both `[.., heads]`: GAT.
     Additive {
-        /// `[num_sources, heads]`.
+        /// Scores of the sources, `[num_sources, heads]`.
         src: Var,
-        /// `[num_destinations, heads]`.
+        /// Scores of the destinations, `[num_destinations, heads]`.
         dst: Var,
     },
     /// `<vector, leaky_relu(messages[u] + dst[v])>` over the columns of the head: GATv2.
     Dynamic {
-        /// `[num_destinations, heads * width]`.
+        /// Rows of the destinations, `[num_destinations, heads * width]`.
         dst: Var,
-        /// `heads * width` elements.
+        /// The attention vector, `heads * width` elements.
         vector: Parameter,
     },
 }
 
-/// What [`Tape::attend`] computes.
+/// The arguments of [`Tape::attend`].
 pub struct Attend {
     /// Number of heads.
     pub heads: usize,
     /// How edges are scored.
     pub scoring: Scoring,
-    /// Slope of the leaky ReLU in scores for negative values.
+    /// Slope of the leaky ReLU for negative scores.
     pub negative_slope: f64,
-    /// Probability that an edge's attention is dropped (after the softmax), per head.
+    /// Probability that an edge's attention is dropped after the softmax, per head.
     pub dropout: f64,
 }
 
@@ -49,12 +49,12 @@ impl<'a> Tape<'a> {
     /// `y[v, h] = sum over in-edges u -> v of softmax_u(score(u, v, h)) · messages[u, h]`; 0 without in-edges. One
     /// collective.
     ///
-    /// `messages` is `[num_sources, heads * width]`, head after head, the result `[num_destinations, heads * width]`.
-    /// Scores, softmax and sum are one pass over the edges, and nothing has a row per edge. The backward pass walks the
+    /// `messages` is `[num_sources, heads * width]`, head after head; the result is `[num_destinations, heads * width]`.
+    /// Scores, softmax and sum take one pass over the edges, and no matrix has a row per edge. The backward pass walks the
     /// edges by source; it reads the sources' rows again where they were received and does not send them a second time.
     ///
     /// # Errors
-    /// If the width of the messages is no multiple of the number of heads, or the dropout is not in [0, 1).
+    /// If the width of the messages is not a multiple of the number of heads, or the dropout is not in [0, 1).
     pub fn attend(&mut self, graph: &'a dyn Graph, messages: Var, how: Attend) -> Result<Var> {
         let Attend { heads, scoring, negative_slope, dropout } = how;
         let (columns, kind) = (messages.width(), messages.kind());
@@ -149,7 +149,7 @@ struct AttendAdjoint<'a> {
     collective: Option<Collective>,
 }
 
-/// With a the attention and d = `<gy, y>`: the gradient of a score is a `(<gy[v], messages[u]> - d[v])`, that of a message
+/// With a the attention and d = `<gy, y>`: the gradient of a score is a `(<gy[v], messages[u]> - d[v])`, that of a message is
 /// the sum of `a gy[v]` over its out-edges (FlashAttention's backward pass: Dao et al., NeurIPS 2022).
 impl Adjoint for AttendAdjoint<'_> {
     fn adjoint(self: Box<Self>, tape: &mut Tape<'_>, gradient: PointerTensor) -> Result<()> {
@@ -217,7 +217,7 @@ impl Adjoint for AttendAdjoint<'_> {
 }
 
 impl Edges {
-    /// Hands the destinations' gradient on; that of the vector lies beside it.
+    /// Passes the destinations' gradient on; the gradient of the attention vector is stored in the same tensor.
     fn hand_over(&self, tape: &mut Tape<'_>, gradient: Tensor) -> Result<()> {
         let own = match self.vector {
             None => gradient,

@@ -15,9 +15,9 @@ use crate::kernels::{
 
 /// What attention needs of the sources: rows that are pulled from the ranks that own them.
 pub(in crate::engine::tape) struct Sources {
-    /// `[num_sources, heads * width]`.
+    /// Rows that are summed, `[num_sources, heads * width]`.
     pub(in crate::engine::tape) messages: Var,
-    /// `[num_sources, heads]`, if scores are sums of one term per end.
+    /// Scores of the sources, `[num_sources, heads]`, if scores are sums of one term per end.
     pub(in crate::engine::tape) scores: Option<Var>,
 }
 
@@ -38,7 +38,7 @@ impl Sources {
         Ok(parts)
     }
 
-    /// Of those parts.
+    /// The layout of those parts.
     pub(in crate::engine::tape) fn layout(&self, with_ids: bool) -> Vec<RowLayout> {
         let of = |v: &Var| (v.width() as usize, v.kind());
         let ids = with_ids.then_some((1, Kind::Int64));
@@ -52,7 +52,7 @@ pub(in crate::engine::tape) struct Edges {
     pub(in crate::engine::tape) heads: usize,
     /// The destinations' part of a score.
     pub(in crate::engine::tape) dst: Var,
-    /// `[heads * width]`, if the score is an inner product with it.
+    /// The attention vector, `[heads * width]`, if the score is an inner product with it.
     pub(in crate::engine::tape) vector: Option<Parameter>,
     pub(in crate::engine::tape) negative_slope: f64,
     pub(in crate::engine::tape) dropout: Option<(DropoutKey, f64)>,
@@ -80,7 +80,7 @@ impl Edges {
         })
     }
 
-    /// Columns of the gradients that [`PinnedEdges::backward`] fills: of sources' scores, of destinations.
+    /// Numbers of columns of the gradients that [`PinnedEdges::backward`] fills: of sources' scores, of destinations.
     pub(in crate::engine::tape) fn gradient_widths(&self) -> (i64, i64) {
         match self.vector {
             Some(_) => (0, 2 * self.dst.width()),
@@ -93,19 +93,19 @@ impl Edges {
 pub(in crate::engine::tape) struct Running {
     /// Largest score so far, `[num_destinations, heads]`.
     pub(in crate::engine::tape) largest: Tensor,
-    /// Sum of exponentials of scores less the largest, `[num_destinations, heads]`.
+    /// Sum of exponentials of scores minus the largest, `[num_destinations, heads]`.
     pub(in crate::engine::tape) sum: Tensor,
     /// Sum of messages times those exponentials, `[num_destinations, heads * width]`.
     pub(in crate::engine::tape) weighted: Tensor,
 }
 
-/// What the backward pass fills in for one shard.
+/// The gradients that the backward pass fills in for one shard.
 pub(in crate::engine::tape) struct ShardGradients<'g> {
-    /// `[num_destinations, _]`: summed over shards.
+    /// Gradient of the destinations, `[num_destinations, _]`, summed over shards.
     pub(in crate::engine::tape) destinations: &'g mut Tensor,
-    /// `[shard.num_sources(), heads * width]`.
+    /// Gradient of the messages, `[shard.num_sources(), heads * width]`.
     pub(in crate::engine::tape) messages: &'g mut Tensor,
-    /// `[shard.num_sources(), _]`.
+    /// Gradient of the sources' scores, `[shard.num_sources(), _]`.
     pub(in crate::engine::tape) scores: &'g mut Tensor,
 }
 
@@ -116,14 +116,14 @@ pub(in crate::engine::tape) struct Outputs<'o> {
     pub(in crate::engine::tape) gy: &'o Tensor,
 }
 
-/// Which way the edges are walked.
+/// The direction in which the edges are walked.
 enum Walk<'w, 'g> {
     Forward(&'w mut Running),
     Backward(&'w Outputs<'w>, ShardGradients<'g>),
 }
 
 impl PinnedEdges<'_> {
-    /// Takes a shard's edges into the running state. `parts` are its sources' rows.
+    /// Adds a shard's edges to the running state. `parts` are its sources' rows.
     pub(in crate::engine::tape) fn forward(
         &self,
         shard: &ShardPointer,
@@ -133,7 +133,7 @@ impl PinnedEdges<'_> {
         self.walk(shard, parts, Walk::Forward(state))
     }
 
-    /// Adds what a shard's edges contribute to gradients.
+    /// Adds the contributions of a shard's edges to gradients.
     pub(in crate::engine::tape) fn backward(
         &self,
         shard: &ShardPointer,

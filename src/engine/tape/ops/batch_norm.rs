@@ -14,20 +14,20 @@ use crate::engine::tensor;
 use crate::engine::tensor::{Shared, map_row_blocks};
 use crate::error::{Error, Result};
 
-/// What [`Tape::batch_norm`] learns and remembers; all but the count are `[width]`.
+/// Parameters and running statistics of [`Tape::batch_norm`]; all but the count are `[width]`.
 #[derive(Debug, Clone, Copy)]
 pub struct BatchStatistics {
-    /// What normalised columns are multiplied by.
+    /// Factor of the normalised columns.
     pub weight: Parameter,
-    /// What is added to them.
+    /// Bias that is added to them.
     pub bias: Parameter,
     /// Running mean of columns.
     pub running_mean: Buffer,
     /// Running variance of columns, unbiased.
     pub running_var: Buffer,
-    /// Number of training steps.
+    /// Number of training steps so far.
     pub num_batches_tracked: Buffer,
-    /// Added to the variance.
+    /// Constant that is added to the variance.
     pub eps: f64,
     /// Share of a step's statistics in the running ones.
     pub momentum: f64,
@@ -36,8 +36,8 @@ pub struct BatchStatistics {
 impl<'a> Tape<'a> {
     /// y = (x - mean) / √(variance + eps) · weight + bias, column by column, as `torch.nn.BatchNorm1d`.
     ///
-    /// In training mean and variance are those of all rows of all ranks, and the running statistics move towards them: one
-    /// collective, and one in the backward pass. In an evaluation they are the running ones.
+    /// In training, mean and variance are those of all rows of all ranks, and the running statistics move towards them: one
+    /// collective, and one in the backward pass. An evaluation uses the running ones.
     ///
     /// # Errors
     /// If there are fewer than two rows in training.
@@ -90,7 +90,7 @@ impl<'a> Tape<'a> {
         Ok(self.manager().track("column-statistics", columns))
     }
 
-    /// The result; it is computed again, rather than stored, when it is used after a pause.
+    /// The result, which is computed again, rather than stored, when it is used after a pause.
     fn normalized(
         &mut self,
         x: &Var,
@@ -137,8 +137,8 @@ struct BatchNormAdjoint<'a> {
     bias: Parameter,
 }
 
-/// With z the normalised input and s = 1 / √(variance + eps): db = Σ gy, dw = Σ gy z, and over all ranks' rows
-/// gx = w s (gy - mean(gy) - z mean(gy z)).
+/// With z the normalised input and s = 1 / √(variance + eps): db = Σ gy, dw = Σ gy z, and over all ranks' rows gx = w s (gy -
+/// mean(gy) - z mean(gy z)).
 impl Adjoint for BatchNormAdjoint<'_> {
     fn adjoint(self: Box<Self>, tape: &mut Tape<'_>, gradient: PointerTensor) -> Result<()> {
         let BatchNormAdjoint { graph, x: Saved { value: x, target }, columns, rows, weight, bias } =

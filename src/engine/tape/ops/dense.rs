@@ -1,4 +1,4 @@
-//! Dense products of matrices as they are held, and sums over their rows.
+//! Dense products of matrices in the type they are held in, and sums over their rows.
 
 use half::bf16;
 use tch::{Kind, Tensor};
@@ -11,12 +11,12 @@ use crate::kernels::{
     matmul_over_rows_bf16,
 };
 
-/// Whether a matrix is one of bfloat16s.
+/// Whether a matrix has elements of bfloat16.
 pub(in crate::engine::tape) fn is_narrow(x: &Tensor) -> bool {
     x.kind() == Kind::BFloat16
 }
 
-/// `y = x weight + bias`, or `y += x weight + bias`. Only products of bfloat16s may be written to some.
+/// `y = x weight + bias`, or `y += x weight + bias`. Only products of bfloat16 may be written to a bfloat16 matrix.
 pub(in crate::engine::tape) fn dense_product(
     x: &Tensor,
     weight: &Tensor,
@@ -60,7 +60,7 @@ pub(in crate::engine::tape) fn square_product(x: &mut Tensor, weight: &Tensor) -
     })
 }
 
-/// aᵀ b, not of bfloat16s.
+/// aᵀ b, in a type wider than bfloat16.
 pub(in crate::engine::tape) fn product_over_rows(a: &Tensor, b: &Tensor) -> Result<Tensor> {
     let (m, n) = (a.size()[1], b.size()[1]);
     let (columns, shape) = ((m as usize, n as usize), [m, n]);
@@ -78,7 +78,7 @@ pub(in crate::engine::tape) fn product_over_rows(a: &Tensor, b: &Tensor) -> Resu
     })
 }
 
-/// The gradient of a bias: the sum over rows, not of bfloat16s.
+/// The gradient of a bias: the sum over rows, in a type wider than bfloat16.
 pub(in crate::engine::tape) fn column_sums(gy: &Tensor) -> Result<Tensor> {
     let [rows, columns] = [gy.size()[0], gy.size()[1]];
     let kind = if is_narrow(gy) { Kind::Float } else { gy.kind() };

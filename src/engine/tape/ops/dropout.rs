@@ -12,7 +12,7 @@ use crate::engine::tensor::with_element;
 use crate::error::{Error, Result};
 use crate::kernels::{DropoutKey, dropout};
 
-/// One application of dropout. Its own adjoint: the same mask, the same factor.
+/// One application of dropout. It is its own adjoint: the same mask, the same factor.
 #[derive(Clone)]
 pub(in crate::engine::tape) struct Mask {
     key: DropoutKey,
@@ -31,25 +31,25 @@ impl Mask {
         })
     }
 
-    /// What elements are multiplied by that are not dropped.
+    /// The factor of the elements that are kept.
     pub(in crate::engine::tape) fn scale(&self) -> f64 {
         1.0 / (1.0 - self.probability)
     }
 }
 
 impl Tape<'_> {
-    /// Sets each element to 0 with the given probability and scales the others by 1 / (1 - probability); in an
-    /// evaluation, does nothing. Row i of `x` belongs to the node with global id `node_ids[i]` (`int64`). At most one
-    /// dropout per layer and node.
+    /// Sets each element to 0 with the given probability and scales the others by 1 / (1 - probability); does nothing in an
+    /// evaluation. Row i of `x` belongs to the node with global id `node_ids[i]` (`int64`). At most one dropout per layer and
+    /// node.
     ///
-    /// The mask is a function of (seed, epoch, layer, global node id, column), so it is the same whatever the memory
-    /// budget, and it is computed again rather than stored.
+    /// The mask is a function of (seed, epoch, layer, global node id, column), so it does not depend on the memory budget, and
+    /// it is computed again rather than stored.
     ///
     /// # Errors
     /// If the probability is not in [0, 1).
     pub fn dropout(&mut self, node_ids: &PointerTensor, x: &Var, probability: f64) -> Result<Var> {
         let Some(mask) = self.mask(node_ids, probability)? else {
-            // Not the handle itself: a constant must not be taken for one in evaluations alone.
+            // Not the handle itself: it would count as a constant in evaluations only.
             return Ok(if probability == 0.0 { x.clone() } else { self.input(&x.value()) });
         };
         let recipe = {
@@ -71,7 +71,7 @@ impl Tape<'_> {
         Ok(y)
     }
 
-    /// What an application of dropout here drops; nothing in an evaluation.
+    /// The mask of an application of dropout; `None` in an evaluation.
     pub(in crate::engine::tape) fn mask(
         &self,
         node_ids: &PointerTensor,

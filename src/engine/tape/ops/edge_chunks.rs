@@ -1,4 +1,4 @@
-//! The edges of a shard, a bounded number at a time, as tensors.
+//! The edges of a shard as tensors, a bounded number at a time.
 
 use std::ops::Range;
 
@@ -10,17 +10,17 @@ use crate::engine::tensor::with_real;
 use crate::error::Result;
 use crate::graph::SortedEdges;
 
-/// Edges whose messages are computed at a time by one thread.
+/// Number of edges whose messages one thread computes at a time.
 const EDGES: usize = 4096;
 
-/// Chunks whose messages are in memory at a time.
+/// Number of chunks whose messages are in memory at a time.
 pub(in crate::engine::tape) const CHUNKS_AT_ONCE: usize = 16;
 
 /// Consecutive edges of a shard, sorted by destination.
 pub(in crate::engine::tape) struct EdgeChunk<'s> {
     edges: &'s SortedEdges,
     entries: Range<usize>,
-    /// The destination of each.
+    /// Destination of each edge.
     pub(in crate::engine::tape) dst: Vec<u32>,
 }
 
@@ -43,7 +43,7 @@ pub(in crate::engine::tape) fn chunks(edges: &SortedEdges) -> impl Iterator<Item
 }
 
 impl EdgeChunk<'_> {
-    /// The position of the first edge in its shard.
+    /// The index of the first edge in its shard.
     pub(in crate::engine::tape) fn begin(&self) -> usize {
         self.entries.start
     }
@@ -53,8 +53,8 @@ impl EdgeChunk<'_> {
         &self.edges.ends.indices()[self.entries.clone()]
     }
 
-    /// What a message is computed from: rows of both ends; values of the edges, of which those of the shard begin at row
-    /// `first`; weights `[edges, 1]` and types `int64 [edges]`. What there is none of is an empty tensor.
+    /// The inputs of a message: rows of both ends; values of the edges, where those of the shard begin at row `first`; weights
+    /// `[edges, 1]` and types `int64 [edges]`. Inputs that the graph does not have are empty tensors.
     pub(in crate::engine::tape) fn inputs(
         &self,
         [src, dst]: [&Tensor; 2],

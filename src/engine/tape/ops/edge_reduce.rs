@@ -1,4 +1,4 @@
-//! What becomes of messages: one row per destination, or edge values.
+//! Collecting of messages into one row per destination, or into edge values.
 
 use tch::{Device, Kind, Tensor};
 
@@ -11,17 +11,17 @@ use crate::engine::tensor;
 use crate::engine::tensor::with_real;
 use crate::error::{Error, Result};
 
-/// What becomes of messages.
+/// How messages are collected.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(in crate::engine::tape) enum Collect {
-    /// The row of their destination.
+    /// Into the row of their destination.
     Reduce(Reduce),
-    /// The row of their edge.
+    /// Into the row of their edge.
     Each,
 }
 
 impl Collect {
-    /// Rows of the result.
+    /// Number of rows of the result.
     pub(in crate::engine::tape) fn rows(self, graph: &dyn Graph) -> Result<i64> {
         match self {
             Collect::Reduce(_) => Ok(graph.num_destinations() as i64),
@@ -30,11 +30,12 @@ impl Collect {
     }
 }
 
-/// The result while messages come in. Edges are numbered in the order in which their messages come, that of edge values.
+/// The result while messages come in. Edges are numbered in the order in which their messages come, which is that of edge
+/// values.
 pub(in crate::engine::tape) struct Collected {
     how: Collect,
     value: Tensor,
-    /// Of a maximum or minimum: the number of the edge that each element comes from, `int64`, -1 before the first.
+    /// For a maximum or minimum: the number of the edge that each element comes from, `int64`, -1 before the first.
     winner: Option<Tensor>,
     edges: i64,
 }
@@ -65,16 +66,16 @@ impl Collected {
         Ok(PausedCollected { how, value, winner, edges })
     }
 
-    /// How many edges' messages are in.
+    /// Number of edges whose messages have been collected.
     pub(in crate::engine::tape) fn edges(&self) -> i64 {
         self.edges
     }
 
-    /// Takes the messages of the next edges, to these destinations.
+    /// Adds the messages of the next edges, to these destinations.
     pub(in crate::engine::tape) fn take(&mut self, messages: &Tensor, dst: &[u32]) -> Result<()> {
         if messages.size()[1] != self.value.size()[1] {
             let widths = (messages.size()[1], self.value.size()[1]);
-            let problem = format!("gave {} columns, and {} before", widths.0, widths.1);
+            let problem = format!("returned {} columns, but {} before", widths.0, widths.1);
             return Err(Error::config("message function", problem));
         }
         let first = self.edges;
@@ -106,7 +107,7 @@ impl PausedCollected {
     }
 }
 
-/// Lets better messages take the place of what is there; the first of equal ones stays.
+/// Replaces values by better messages; of equal ones, the first stays.
 fn select(
     messages: &Tensor,
     dst: &[u32],

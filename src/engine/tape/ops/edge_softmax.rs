@@ -14,12 +14,12 @@ use crate::kernels::EdgeSoftmax;
 impl<'a> Tape<'a> {
     /// `a[e] = exp(scores[e]) / sum of exp(scores[e']) over the in-edges e' of e's destination`, column by column:
     /// `dgl.nn.functional.edge_softmax`. Scores and result are edge values, `[num_edges, heads]`, in the order of
-    /// [`Graph::shards`]. All in-edges of a destination are here, whoever owns their sources: there is no collective.
+    /// [`Graph::shards`]. This rank has all in-edges of its destinations, whoever owns the sources, so there is no collective.
     ///
-    /// [`attend`](Tape::attend) is the same, a weighted sum behind it, without anything that has a row per edge.
+    /// [`attend`](Tape::attend) computes the same followed by a weighted sum, without any matrix that has a row per edge.
     ///
     /// # Errors
-    /// If there is not one row of scores per edge.
+    /// If the number of rows of scores is not the number of edges.
     pub fn edge_softmax(&mut self, graph: &'a dyn Graph, scores: &Var) -> Result<Var> {
         let edges = graph.num_edges()?;
         check_edge_values("scores", scores, edges)?;
@@ -52,7 +52,7 @@ impl<'a> Tape<'a> {
     }
 }
 
-/// Edge values must have a row per edge.
+/// Checks that edge values have a row per edge.
 pub(in crate::engine::tape) fn check_edge_values(
     what: &str,
     values: &Var,
@@ -65,7 +65,7 @@ pub(in crate::engine::tape) fn check_edge_values(
     Err(Error::config(what, problem).with_hint("edge values have one row per edge of the graph"))
 }
 
-/// Hands the edges of each shard to `work`, with the place of their values.
+/// Passes the edges of each shard to `work`, with the range of their values.
 fn for_shards(
     graph: &dyn Graph,
     heads: i64,

@@ -14,7 +14,7 @@ use crate::engine::tape::var::{Saved, Target, Var};
 use crate::engine::tensor;
 use crate::error::Result;
 
-/// A weight matrix and how it is stored.
+/// A weight matrix, and how it is stored.
 #[derive(Clone)]
 pub enum Weight {
     /// `[out, in]`, as `torch.nn.Linear` keeps it: y = x Wᵀ.
@@ -32,7 +32,7 @@ pub struct DerivedWeight {
 }
 
 impl DerivedWeight {
-    /// `code` gets the parameters' values and gives the matrix, `[in, out]`.
+    /// `code` takes the parameters' values and returns the matrix, `[in, out]`.
     pub fn new(
         parameters: Vec<Parameter>,
         code: impl Fn(&[Tensor]) -> Result<Tensor> + Send + Sync + 'static,
@@ -118,7 +118,7 @@ impl Tape<'_> {
         self.product(&x, &weight, bias.as_ref(), onto.transpose()?)
     }
 
-    /// A factor of a product, in the type that is computed with.
+    /// A factor of a product, in the type that layers compute with.
     fn factor(&self, value: &PointerTensor) -> Result<Pinned<Tensor>> {
         match self.manager().compute_dtype.get() {
             ComputeDtype::F32 => value.pin(),

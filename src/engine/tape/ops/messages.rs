@@ -1,4 +1,4 @@
-//! What other ranks have sent, one rank after the other.
+//! Messages of the other ranks, one rank after the other.
 
 use std::collections::VecDeque;
 use std::thread::{self, JoinHandle};
@@ -11,25 +11,25 @@ use crate::engine::tape::graphs::graph::RowLayout;
 use crate::engine::tensor;
 use crate::error::{Error, Result};
 
-/// The messages of some ranks, in order. Where they come from a disk, the next one is read while the caller works on the one
+/// The messages of some ranks, in order. If they come from a disk, the next one is read while the caller works on the one
 /// before.
 pub(in crate::engine::tape) struct Messages<'a> {
     group: &'a dyn ProcessGroup,
     collective: &'a Collective,
     layout: Vec<SentLayout>,
-    /// Rank and number of rows.
+    /// Ranks that are left, and their numbers of rows.
     left: VecDeque<(usize, usize)>,
     ahead: Option<(usize, Reading)>,
 }
 
-/// How a part of a message is wanted, and the element type it is sent in.
+/// The layout in which a part of a message is wanted, and the element type in which it is sent.
 type SentLayout = (RowLayout, Kind);
 
-/// A message: the rank it is from, and its parts, `[rows, width]` each.
+/// A message: the rank that sent it, and its parts, `[rows, width]` each.
 type Message = (usize, Vec<Tensor>);
 
 impl<'a> Messages<'a> {
-    /// The messages of these ranks, of so many rows each, in parts of this layout.
+    /// The messages of these ranks, with this many rows each, in parts of this layout.
     pub(in crate::engine::tape) fn new(
         (group, collective): (&'a dyn ProcessGroup, &'a Collective),
         senders: impl Iterator<Item = (usize, usize)>,

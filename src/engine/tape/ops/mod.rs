@@ -1,4 +1,4 @@
-//! Operations on the tape, forward beside adjoint.
+//! Operations on the tape, each forward pass next to its adjoint.
 
 pub(super) mod aggregate;
 pub(super) mod attend;

@@ -1,4 +1,4 @@
-//! Message passing with messages of your own.
+//! Message passing with user-defined messages.
 
 use rayon::prelude::*;
 use tch::{Kind, Tensor};
@@ -20,30 +20,30 @@ use crate::engine::tensor::Shared;
 use crate::error::{Error, Result};
 use crate::graph::SortedEdges;
 
-/// Some edges, for whom a message function computes messages.
+/// A batch of edges for which a message function computes messages.
 pub struct EdgeBatch<'e> {
     /// The source's row of each edge, `[edges, width of src]`.
     pub src: &'e Tensor,
     /// The destination's row of each edge, `[edges, width of dst]`.
     pub dst: &'e Tensor,
-    /// The edge's own values, `[edges, width of edge]`; without rows if there are none.
+    /// The edge's own values, `[edges, width of edge]`; without rows if there are no values.
     pub edge: &'e Tensor,
-    /// Its weight, `[edges, 1]`; without rows if the graph has no weights.
+    /// Weight of each edge, `[edges, 1]`; without rows if the graph has no weights.
     pub weight: &'e Tensor,
-    /// Its type, `int64 [edges]`; empty if the graph has no types.
+    /// Type of each edge, `int64 [edges]`; empty if the graph has no types.
     pub etype: &'e Tensor,
     /// The values of the parameters.
     pub parameters: &'e [Tensor],
 }
 
-/// What [`Tape::propagate`] passes along edges.
+/// The inputs of [`Tape::propagate`].
 pub struct Propagation<'p> {
     /// Rows of the sources, `[num_sources, _]`.
     pub src: Var,
     /// Rows of the destinations, `[num_destinations, _]`.
     pub dst: Var,
-    /// Values of the edges, `[num_edges, _]`, in the order of [`Graph::shards`]: features, or what
-    /// [`Tape::apply_edges`] and [`Tape::edge_softmax`] give.
+    /// Values of the edges, `[num_edges, _]`, in the order of [`Graph::shards`]: features, or results of [`Tape::apply_edges`]
+    /// and [`Tape::edge_softmax`].
     pub edge: Option<Var>,
     /// Parameters of the messages.
     pub parameters: &'p [Parameter],
@@ -53,12 +53,12 @@ impl<'a> Tape<'a> {
     /// `y[v] = reduce over in-edges u -> v of message(src[u], dst[v], edge)`: `[num_destinations, width of a message]`; 0
     /// without in-edges. One collective.
     ///
-    /// `message` is any torch code; it gets some edges at a time and gives one row each, `[edges, width]`, the same width
-    /// for any number of edges. It is run by several threads, and again, with gradients on, in the
-    /// backward pass, so it must be a pure function. Messages are never kept: the memory they take does not depend on
-    /// the number of edges. The gradient of a maximum or minimum goes to the first of equal messages.
+    /// `message` is any torch code; it takes some edges at a time and returns one row each, `[edges, width]`, with the same
+    /// width for any number of edges. Several threads run it, and the backward pass runs it again with gradients on, so it must
+    /// be a pure function. Messages are never kept: the memory they take does not depend on the number of edges. The gradient
+    /// of a maximum or minimum goes to the first of equal messages.
     ///
-    /// Edge features may come from the partition: with shards loaded with `EdgeData::feature_rows`,
+    /// Edge features may come from the partition, if the shards were loaded with `EdgeData::feature_rows`:
     ///
     /// ```ignore
     /// let features = EdgeFeatures::find(&partition, "feat")?;
@@ -71,11 +71,11 @@ impl<'a> Tape<'a> {
     /// })
     /// ```
     ///
-    /// A learned row per edge type is a parameter `[types, width]` of which the message takes
-    /// `parameters[0].f_index_select(0, etype)`.
+    /// A learned row per edge type is a parameter `[types, width]` of which the message takes `parameters[0].f_index_select(0,
+    /// etype)`.
     ///
     /// # Errors
-    /// If the message function fails or its rows are not one per edge, or edge values have not one row per edge.
+    /// If the message function fails or does not return one row per edge, or edge values do not have one row per edge.
     pub fn propagate(
         &mut self,
         graph: &'a dyn Graph,
@@ -87,10 +87,10 @@ impl<'a> Tape<'a> {
     }
 
     /// The messages themselves, as edge values: `[num_edges, width of a message]`, in the order of [`Graph::shards`]. One
-    /// collective. What DGL calls `apply_edges`.
+    /// collective. DGL's `apply_edges`.
     ///
     /// # Errors
-    /// As [`propagate`](Tape::propagate).
+    /// As for [`propagate`](Tape::propagate).
     pub fn apply_edges(
         &mut self,
         graph: &'a dyn Graph,
@@ -179,7 +179,7 @@ impl Messages {
         self.parameters.iter().map(|p| tape.parameters().value(*p)).collect()
     }
 
-    /// The width of a message, from that of an edge between zeros.
+    /// The width of a message, computed from an edge between zeros.
     fn width(&self, [src, dst, edge]: [i64; 3], kind: Kind, values: &[Tensor]) -> Result<i64> {
         let zeros = |shape: &[i64], kind| tensor::zeros(shape, kind);
         let inputs = [
@@ -194,7 +194,7 @@ impl Messages {
         Ok(message.size()[1])
     }
 
-    /// Computes the messages of a shard's edges and takes them into the result.
+    /// Computes the messages of a shard's edges and adds them to the result.
     fn collect(
         &self,
         edges: &SortedEdges,
@@ -263,7 +263,7 @@ impl Messages {
     }
 }
 
-/// Computes something of every chunk of a shard's edges, several at a time, and hands the results on in order.
+/// Computes a result from every chunk of a shard's edges, several at a time, and passes the results on in order.
 fn for_chunks<'s, R: Send>(
     edges: &'s SortedEdges,
     compute: impl Fn(EdgeChunk<'s>) -> Result<R> + Sync,
@@ -283,14 +283,14 @@ fn check(messages: &Tensor, edges: usize) -> Result<()> {
     if size.len() == 2 && size[0] == edges as i64 {
         return Ok(());
     }
-    let problem = format!("gave {size:?} for {edges} edges; it must give one row each");
+    let problem = format!("returned {size:?} for {edges} edges; it must return one row for each");
     Err(Error::config("message function", problem))
 }
 
 /// Rows of sources and destinations, and the edges' values.
 type Inputs<'i> = ([&'i Tensor; 2], Option<&'i Tensor>);
 
-/// What the adjoint knows of the output, and which inputs need a gradient.
+/// The output as the adjoint knows it, and which inputs need a gradient.
 struct Output<'o> {
     how: Collect,
     gy: &'o Tensor,
@@ -298,10 +298,10 @@ struct Output<'o> {
     needs: [bool; 5],
 }
 
-/// What the shards' edges contribute to one after the other.
+/// The gradients to which the shards' edges contribute, one shard after the other.
 struct Gradients {
     dst: Tensor,
-    /// If the edges' values need it.
+    /// Gradient of the edges' values, if they need one.
     edge: Option<Tensor>,
     parameters: Vec<Tensor>,
     edges: i64,
@@ -317,7 +317,7 @@ struct PropagateAdjoint<'a> {
     collective: Option<Collective>,
 }
 
-/// Messages are computed again, with gradients on, where they were computed first; sources' gradients go to their owners.
+/// Messages are computed again, with gradients on, on the rank that computed them first; sources' gradients go to their owners.
 impl Adjoint for PropagateAdjoint<'_> {
     fn adjoint(self: Box<Self>, tape: &mut Tape<'_>, gradient: PointerTensor) -> Result<()> {
         let PropagateAdjoint { graph, ends, messages, how, winner, layout, collective } = *self;

@@ -19,7 +19,7 @@ impl Tape<'_> {
         self.rectify(x, None)
     }
 
-    /// The rectified linear unit, then [dropout](Tape::dropout), in the memory of one.
+    /// The rectified linear unit followed by [dropout](Tape::dropout), in the memory of one.
     ///
     /// # Errors
     /// If the probability is not in [0, 1).
@@ -33,7 +33,7 @@ impl Tape<'_> {
         self.rectify(x, mask)
     }
 
-    /// The result is stored in place of `x` if nothing else needs that, else computed again from it.
+    /// The result, which is stored in place of `x` if nothing else needs `x`, and otherwise computed again from it.
     fn rectify(&mut self, x: Var, mask: Option<Mask>) -> Result<Var> {
         let (target, needs_grad) = (x.target(), x.needs_grad());
         let scale = mask.as_ref().map_or(1.0, Mask::scale);
@@ -70,8 +70,8 @@ fn rectified(x: Tensor, mask: Option<&Mask>) -> Result<Tensor> {
     Ok(y)
 }
 
-/// A kept element is above 0 in the output where it was in the input, and no gradient passes a dropped one; so the output tells
-/// all, and the input need not come back.
+/// A kept element is above 0 in the output where it was in the input, and no gradient passes a dropped one. So the output
+/// suffices, and the input need not come back.
 struct ReluAdjoint {
     x: Option<Target>,
     y: PointerTensor,
@@ -81,7 +81,7 @@ struct ReluAdjoint {
 impl Adjoint for ReluAdjoint {
     fn adjoint(self: Box<Self>, tape: &mut Tape<'_>, gradient: PointerTensor) -> Result<()> {
         let ReluAdjoint { x, y, scale } = *self;
-        // A value that can be had again may be held in another type than its gradient.
+        // A value that can be computed again may be held in another type than its gradient.
         let as_held = y.held_kind() == gradient.held_kind();
         let mut g = in_place(gradient, as_held)?;
         {

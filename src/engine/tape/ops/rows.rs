@@ -15,8 +15,8 @@ use crate::error::Result;
 use crate::kernels::gather_rows;
 
 impl Tape<'_> {
-    /// The rows of `x` (`[num_sources, width]`) that belong to the destinations, `[num_destinations, width]`: `x` itself
-    /// where the two are the same nodes.
+    /// The rows of `x` (`[num_sources, width]`) that belong to the destinations, `[num_destinations, width]`: `x` itself where
+    /// the two are the same nodes.
     pub fn destinations(&mut self, graph: &dyn Graph, x: &Var) -> Result<Var> {
         match graph.destination_rows() {
             Some(rows) => self.rows(x, rows),
@@ -33,7 +33,8 @@ impl Tape<'_> {
         };
         let value = self.manager().track_recipe("rows", (&layout.0, layout.1), None, recipe);
         if x.is_constant() {
-            // As `destinations` gives it to a rank whose sources are its destinations: all ranks remember the same aggregates.
+            // As `destinations` returns for a rank whose sources are its destinations, so that all ranks remember the same
+            // aggregates.
             return Ok(self.constant(&value));
         }
         let y = self.var(value, x.needs_grad());

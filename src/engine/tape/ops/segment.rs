@@ -13,7 +13,7 @@ use crate::engine::tensor;
 use crate::engine::tensor::{BLOCK_ROWS, Shared, map_row_blocks};
 use crate::error::{Error, Result};
 
-/// The code of a segment: from a block of rows of each input, and the parameters, to the same rows of the output.
+/// The code of a segment, which computes a block of rows of the output from the same rows of each input, and the parameters.
 pub(in crate::engine::tape) type Code =
     dyn Fn(&[Tensor], &[Tensor]) -> Result<Tensor> + Send + Sync;
 
@@ -26,7 +26,7 @@ pub(in crate::engine::tape) struct Segment {
     manager: Rc<PartitionDataManager>,
 }
 
-/// The values a segment runs on, as they are held.
+/// The input values of a segment, as they are held.
 pub(in crate::engine::tape) struct Values {
     pub(in crate::engine::tape) inputs: Vec<Lent>,
     pub(in crate::engine::tape) parameters: Vec<Tensor>,
@@ -35,13 +35,13 @@ pub(in crate::engine::tape) struct Values {
 impl Tape<'_> {
     /// Runs torch code on the rows of this partition.
     ///
-    /// `code` gets blocks of rows of the inputs (`[block, width]` each) and the values of `parameters`, and gives the
-    /// same rows of the output. It has to be row-wise: a row of the output depends on that row of the inputs only. It is
-    /// run by several threads, again when its output is needed after a pause, and once more in the backward pass, there
-    /// with gradients on; so it must be a pure function.
+    /// `code` takes blocks of rows of the inputs (`[block, width]` each) and the values of `parameters`, and returns the same
+    /// rows of the output. It has to be row-wise: a row of the output depends on that row of the inputs only. Several threads
+    /// run it; it runs again when its output is needed after a pause, and once more in the backward pass, with gradients on. So
+    /// it must be a pure function.
     ///
     /// # Errors
-    /// If the inputs differ in their number of rows, or the output's rows are not the block's.
+    /// If the inputs differ in their number of rows, or the output has another number of rows than the block.
     pub fn segment(
         &mut self,
         name: &str,
@@ -72,14 +72,14 @@ impl Tape<'_> {
         Ok(y)
     }
 
-    /// The same value, kept from here on instead of computed again from what it was made of. No gradient passes.
+    /// The same value, stored from here on instead of computed again from its inputs. No gradient passes.
     pub fn store(&mut self, x: &Var) -> Result<Var> {
         let value = tensor::copy(&*x.pin()?)?;
         let value = self.manager().track("stored", value);
         Ok(self.input(&value))
     }
 
-    /// Multiplies each row by its factor, `scale[row]`, a function of the graph alone: [degrees](Tape::degree_scale), say.
+    /// Multiplies each row by its factor, `scale[row]`, a function of the graph alone, such as [degrees](Tape::degree_scale).
     pub fn scale_rows(&mut self, x: &Var, scale: &PointerTensor) -> Result<Var> {
         let scale = self.input(scale);
         let y = self
@@ -87,7 +87,7 @@ impl Tape<'_> {
         Ok(if x.is_constant() { self.constant(&y.value()) } else { y })
     }
 
-    /// The segment as one block, of which libtorch keeps what its backward pass needs.
+    /// The segment as one block, for which libtorch keeps what its backward pass needs.
     fn retained(&mut self, name: &str, segment: Rc<Segment>) -> Result<Var> {
         let rows = segment.rows()?;
         let values = segment.values()?;
@@ -119,7 +119,7 @@ impl Segment {
             check_rows(&part, len)?;
             Ok(part)
         };
-        // The first block tells the output's width.
+        // The first block determines the output's width.
         let first = block(0, BLOCK_ROWS.min(rows))?;
         let width = first.size()[1];
         let held = self.manager.computed_kind(width, first.kind());
@@ -183,7 +183,8 @@ fn check_rows(output: &Tensor, rows: i64) -> Result<()> {
     if size.len() == 2 && size[0] == rows {
         return Ok(());
     }
-    let problem = format!("a segment gave {size:?} for {rows} rows; it must give one row each");
+    let problem =
+        format!("a segment returned {size:?} for {rows} rows; it must return one row for each");
     Err(Error::Internal(problem))
 }
 
@@ -195,7 +196,8 @@ impl Adjoint for Rematerialised {
         let Rematerialised(segment) = *self;
         let (rows, needs) = (segment.rows()?, segment.needs());
         let gy = in_place(gradient, true)?;
-        // A block of the output's gradient is used before those of the inputs' are written: one of them may take its place.
+        // A block of the output's gradient is used before the same block of the inputs' is written: one of those may take its
+        // place.
         let mut place = Some(gy.shallow_clone());
         let whole = |Saved { value, target }: &Saved| {
             let (size, kind) = (value.size(), value.kind());
@@ -217,7 +219,7 @@ impl Adjoint for Rematerialised {
                     inputs.iter().map(|x| x.wide_rows(start, len)).collect::<Result<_>>()?;
                 let parameters = parameters.iter().map(|p| p.whole()).collect();
                 let run = SegmentGrad::run(code, inputs, &needs, parameters)?;
-                // A copy: libtorch refuses values of which another view has been written to since.
+                // A copy, as libtorch refuses values of which another view has been written to since.
                 let (inputs, parameters) = run.vjp(&gy.wide_rows(start, len)?.f_detach_copy()?)?;
                 for (whole, part) in gradients.iter().zip(inputs) {
                     let Some(whole) = whole else { continue };

@@ -12,7 +12,7 @@ pub(in crate::engine::tape) struct SegmentGrad {
     pub(in crate::engine::tape) output: Tensor,
 }
 
-/// Gradients, where there are any.
+/// Gradients of inputs or parameters; `None` where no gradient arrives.
 type Grads = Vec<Option<Tensor>>;
 
 impl SegmentGrad {
@@ -35,8 +35,8 @@ impl SegmentGrad {
 
     /// The gradients of inputs and parameters for the gradient `gy` of the output.
     pub(in crate::engine::tape) fn vjp(&self, gy: &Tensor) -> Result<(Grads, Grads)> {
-        // tch's backward takes no output gradient; that of the inner product with gy is the same. An output that no
-        // gradient reaches (a constant) has none to give.
+        // tch's backward takes no output gradient; the gradient of the inner product with gy is the same. An output that no
+        // gradient reaches (a constant) has none.
         if self.output.requires_grad() {
             self.output.f_mul(gy)?.f_sum(gy.kind())?.f_backward()?;
         }

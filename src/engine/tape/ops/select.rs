@@ -13,8 +13,8 @@ use crate::error::{Error, Result};
 use crate::kernels::{NO_SOURCE, Selection, select, select_adjoint};
 
 impl<'a> Tape<'a> {
-    /// y[v, j] = the largest (smallest) x[u, j] over the in-edges u -> v, 0 without any. The gradient goes to one edge,
-    /// the first of the winning value.
+    /// y[v, j] = the largest (smallest) x[u, j] over the in-edges u -> v, 0 without any. The gradient goes to one edge, the
+    /// first with the winning value.
     pub(in crate::engine::tape) fn aggregate_select(
         &mut self,
         graph: &'a dyn Graph,
@@ -57,8 +57,8 @@ impl<'a> Tape<'a> {
     }
 }
 
-/// The winning value of each element so far, and the number of the source it came from: sources are counted through
-/// the own shard and then the shards of the other ranks in order.
+/// The winning value of each element so far, and the number of the source it came from. Sources are counted through the own
+/// shard and then the shards of the other ranks in order.
 struct Selected {
     selection: Selection,
     value: Tensor,
@@ -95,7 +95,7 @@ fn next_base(base: u32, shard: &ShardPointer) -> Result<u32> {
         .ok_or_else(|| Error::Internal("more than 2^32 sources of one partition".to_owned()))
 }
 
-/// libtorch has no full set of operations on uint32; the bits are kept in an int32 tensor.
+/// libtorch lacks many operations on uint32, so the bits are kept in an int32 tensor.
 fn sources_mut(source: &mut Tensor) -> &mut [u32] {
     bytemuck::cast_slice_mut(tensor::slice_mut::<i32>(source))
 }

@@ -1,4 +1,4 @@
-//! Aggregation apart for each type of edge.
+//! Aggregation separately for each edge type.
 
 use tch::Tensor;
 
@@ -14,8 +14,8 @@ use crate::graph::SortedEdges;
 use crate::kernels::{typed_sum, typed_sum_adjoint};
 
 impl<'a> Tape<'a> {
-    /// For each destination and each of `num_types` edge types the sum of `x` (`[num_sources, width]`) over in-edges of
-    /// that type, side by side: `[num_destinations, num_types * width]`. One collective.
+    /// For each destination and each of `num_types` edge types, the sum of `x` (`[num_sources, width]`) over in-edges of that
+    /// type, side by side: `[num_destinations, num_types * width]`. One collective.
     ///
     /// # Errors
     /// If the graph has been loaded without edge types.
