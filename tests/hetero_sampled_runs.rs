@@ -146,7 +146,11 @@ fn what_makes_no_sense_is_named_with_its_remedy() {
         ("--fanouts writes=1,2;of=1,2;links=1,2", "links is ambiguous", types),
         ("--fanouts writes=1,2;cites=1,2", "there is no cites", types),
         ("--fanouts writes=1,2;of=1", "1 fan-outs of of for 2 layers", "one per layer"),
-        ("--edge-prob nothing", "nothing: is no feature", "it holds: author:writes:paper/weight"),
+        (
+            "--edge-prob nothing",
+            "nothing: does not match any feature",
+            "it holds: author:writes:paper/weight",
+        ),
         ("--dump-step x.safetensors", "dump-step", "leave --mode sample away"),
         ("--task link --edge-prob weight --hetero sum", "--hetero", "leave it out"),
         ("--model rgcn", "--model", "use --model sage"),

@@ -169,7 +169,7 @@ impl PartitionBook {
         if part < self.num_parts() {
             return Ok(());
         }
-        let problem = format!("there is no partition {part}, of {}", self.num_parts());
+        let problem = format!("there is no partition {part}; the graph has {}", self.num_parts());
         Err(Error::config("partition", problem))
     }
 

@@ -11,24 +11,24 @@ use crate::error::{Error, Result};
 use crate::formats::dgl::{Feature, Partition};
 use crate::io::IoCounters;
 
-/// Elements read at a time.
+/// Number of elements read at a time.
 const CHUNK: u64 = 1 << 20;
 
 const FEATURES: Role<'_> = Role { what: "edge features", flag: "", usual: &[] };
 
-/// The features of a partition's inner edges: one table per edge type, all of one width.
+/// The features of a partition's inner edges: one table per edge type, all with the same width.
 #[derive(Debug, Clone)]
 pub struct EdgeFeatures {
-    /// By edge type: where its rows begin if those of all types lie one after the other, and its table.
+    /// By edge type: its first row if the types follow one another, and its table.
     tables: Vec<(u64, Feature)>,
     width: u64,
 }
 
 impl EdgeFeatures {
-    /// Finds the features that `key` means; keys are matched as those of node features are.
+    /// Finds the features that `key` selects; keys are matched as for node features.
     ///
     /// # Errors
-    /// If there are none or several, or edge types differ in width or lack them.
+    /// If none or several match, or edge types lack them or differ in width.
     pub fn find(partition: &Partition, key: &str) -> Result<Self> {
         let set = partition.edge_features();
         let found = FEATURES.require(set, Some(key))?;
@@ -52,18 +52,18 @@ impl EdgeFeatures {
         Ok(EdgeFeatures { tables, width })
     }
 
-    /// Columns.
+    /// Number of columns.
     pub fn width(&self) -> i64 {
         self.width as i64
     }
 
-    /// Reads rows as `kind` (float or double), `[rows.len(), width]`. Types lie one after the other: for the edges of a
-    /// graph whose shards were loaded with [`EdgeData::feature_rows`](super::EdgeData::feature_rows),
-    /// [`Graph::feature_rows`](crate::engine::tape::Graph::feature_rows) says which rows are whose. Each table is read once,
+    /// Reads rows as `kind` (float or double), `[rows.len(), width]`. The rows of edge types follow one another: for the edges
+    /// of a graph whose shards were loaded with [`EdgeData::feature_rows`](super::EdgeData::feature_rows),
+    /// [`Graph::feature_rows`](crate::engine::tape::Graph::feature_rows) returns the row of each edge. Each table is read once,
     /// front to back.
     ///
     /// # Errors
-    /// If there is no such row, the file cannot be read, or a value is not finite.
+    /// If a row does not exist, the file cannot be read, or a value is not finite.
     pub fn read(&self, rows: &[u64], kind: Kind, counters: &IoCounters) -> Result<Tensor> {
         let mut values = tensor::empty(&[rows.len() as i64, self.width()], kind)?;
         let mut order: Vec<usize> = (0..rows.len()).collect();
@@ -87,11 +87,13 @@ impl EdgeFeatures {
         }
         match order.first() {
             None => Ok(values),
-            Some(i) => Err(Error::Internal(format!("there is no edge feature row {}", rows[*i]))),
+            Some(i) => {
+                Err(Error::Internal(format!("edge feature row {} does not exist", rows[*i])))
+            }
         }
     }
 
-    /// Reads a range of a table's rows and copies those that are asked for, as (row of the result, row of the range).
+    /// Reads a range of a table's rows and copies the rows that are asked for, as (row of the result, row of the range).
     fn copy(
         &self,
         array: &crate::formats::dgl::ArrayRef,

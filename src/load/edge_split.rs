@@ -1,4 +1,4 @@
-//! Which edges are trained on, and which are kept to be predicted.
+//! The split of edges into those that are trained on and those that are predicted.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,28 +7,28 @@ use crate::error::{Error, Result};
 use crate::formats::dgl::{EdgeBlock, Partition};
 use crate::kernels::philox4x32;
 
-/// Edges read at a time.
+/// Number of edges read at a time.
 const BLOCK: usize = 1 << 16;
 
 /// How edges are split.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum EdgeSplit {
-    /// By lot: shares of the pairs of nodes. All edges between two nodes, in both directions, are on the same side, whatever the
-    /// partitioning.
+    /// By random draw: fractions of the pairs of nodes. All edges between two nodes, in both directions, are on the same side,
+    /// whatever the partitioning.
     Fractions {
-        /// Kept for validation.
+        /// Fraction kept for validation.
         val: f64,
-        /// Kept for the test.
+        /// Fraction kept for the test.
         test: f64,
     },
-    /// By edge features, where anything but 0 is a member.
+    /// By edge features, where any value but 0 means membership.
     Masks {
-        /// Trained on.
+        /// Mask of the edges to train on.
         train: String,
-        /// Kept for validation.
+        /// Mask of the edges kept for validation.
         val: Option<String>,
-        /// Kept for the test.
+        /// Mask of the edges kept for the test.
         test: Option<String>,
     },
 }
@@ -36,7 +36,7 @@ pub enum EdgeSplit {
 /// The use of an edge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EdgeUse {
-    /// Trained on; messages go along these edges only.
+    /// Trained on; messages pass along these edges only.
     Train,
     /// Predicted after each epoch.
     Val,
@@ -47,10 +47,10 @@ pub enum EdgeUse {
 }
 
 impl EdgeSplit {
-    /// Whether the shares make sense.
+    /// Checks that the fractions make sense.
     ///
     /// # Errors
-    /// If one is negative, or nothing is left to train on.
+    /// If a fraction is negative, or no edges are left to train on.
     pub fn check(&self) -> Result<()> {
         match self {
             EdgeSplit::Fractions { val, test }
@@ -64,7 +64,7 @@ impl EdgeSplit {
         }
     }
 
-    /// The use of each edge of a partition, by its number there; a pure function of the graph, the split and the seed.
+    /// The use of each edge of a partition, by its index there; a pure function of the graph, the split and the seed.
     ///
     /// # Errors
     /// If a mask is missing, an edge is in several masks, or the edges cannot be read.
@@ -116,7 +116,7 @@ fn in_several(partition: &Partition, edge: u64) -> Error {
         .with_hint("an edge is trained on or kept to be predicted, not both")
 }
 
-/// What the lot says of the edges between two nodes.
+/// The use of the edges between two nodes, by random draw.
 fn by_lot([a, b]: [u64; 2], (val, test): (f64, f64), seed: u64) -> EdgeUse {
     let (low, high) = (a.min(b), a.max(b));
     let counter = [low as u32, (low >> 32) as u32, high as u32, (high >> 32) as u32];

@@ -14,27 +14,27 @@ use crate::kernels::{first_not_finite, first_not_finite_f64};
 
 const ONE_WIDTH: &str = "a homogeneous model needs features of one width on every node type";
 
-/// Elements converted at a time.
+/// Number of elements converted at a time.
 const CHUNK: u64 = 1 << 20;
 
-/// Arrays of fewer bytes are not worth taking out of the system's page cache.
+/// Size in bytes from which on arrays are worth dropping from the system's page cache.
 const LARGE: u64 = 16 << 20;
 
 pub(super) const FEATURES: Role<'_> =
     Role { what: "node features", flag: "--features-key", usual: &["feat", "features"] };
 
-/// What is done to features when they are read.
+/// How features are normalised when they are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum Normalize {
-    /// Nothing.
+    /// Not at all.
     #[default]
     None,
     /// Each row is divided by its sum (rows that sum to 0 stay), as is usual for bags of words.
     Row,
 }
 
-/// The features of a partition's inner nodes. They are never copied to spill files: what leaves memory is read from the
+/// The features of a partition's inner nodes. They are never copied to spill files: rows that leave memory are read from the
 /// partition again.
 #[derive(Debug, Clone)]
 pub struct NodeFeatures {
@@ -43,16 +43,16 @@ pub struct NodeFeatures {
     rows: u64,
     width: u64,
     normalize: Normalize,
-    /// Whether large arrays leave the system's page cache when they have been read.
+    /// Whether large arrays are dropped from the system's page cache once they have been read.
     leave_cache: bool,
 }
 
 impl NodeFeatures {
-    /// Finds the features that `key` means. Types of a heterogeneous graph are laid one after the other, as
-    /// `dgl.to_homogeneous` does.
+    /// Finds the features that `key` selects. The types of a heterogeneous graph follow one another, as in
+    /// `dgl.to_homogeneous`.
     ///
     /// # Errors
-    /// If there are none or several, or types differ in width or lack them.
+    /// If none or several match, or types lack them or differ in width.
     pub fn find(partition: &Partition, key: Option<&str>, normalize: Normalize) -> Result<Self> {
         let set = partition.node_features();
         let found = FEATURES.require(set, key)?;
@@ -81,10 +81,10 @@ impl NodeFeatures {
         Ok(NodeFeatures { tables, rows, width, normalize, leave_cache })
     }
 
-    /// The features of each node type apart, as `key` means them; `None` for types without.
+    /// The features of each node type separately, as `key` selects them; `None` for types without features.
     ///
     /// # Errors
-    /// If a key is given and means no features, or several of one type; if several usual names are there.
+    /// If a given key matches no feature, or several of one type; or if several usual names exist.
     pub fn by_type(
         partition: &Partition,
         key: Option<&str>,
@@ -102,13 +102,13 @@ impl NodeFeatures {
         Ok(found.into_iter().enumerate().map(of_type).collect())
     }
 
-    /// The same, but what is read leaves the system's page cache, if it is much: nobody else reads it soon.
+    /// Sets whether large arrays leave the system's page cache after they are read, because nobody reads them again soon.
     #[must_use]
     pub fn leaving_cache(self, leave_cache: bool) -> Self {
         NodeFeatures { leave_cache, ..self }
     }
 
-    /// Columns.
+    /// Number of columns.
     pub fn width(&self) -> i64 {
         self.width as i64
     }
@@ -118,7 +118,7 @@ impl NodeFeatures {
         self.tables.first().map_or(Dtype::F32, |(_, feature)| feature.array().dtype())
     }
 
-    /// Rows and columns.
+    /// Numbers of rows and columns.
     pub fn size(&self) -> [i64; 2] {
         [self.rows as i64, self.width as i64]
     }
@@ -126,7 +126,7 @@ impl NodeFeatures {
     /// Reads all rows as `kind` (float or double).
     ///
     /// # Errors
-    /// If the file cannot be read, or a value is not finite, before or after it is normalised.
+    /// If the file cannot be read, or a value is not finite, before or after normalisation.
     pub fn read(&self, kind: Kind, counters: &IoCounters) -> Result<Tensor> {
         let mut values = tensor::empty(&self.size(), kind)?;
         let chunk = (CHUNK / self.width.max(1)).max(1);
@@ -163,15 +163,17 @@ impl NodeFeatures {
         let table = self.tables.iter().find(|(rows, _)| rows.contains(&row));
         match table {
             Some((rows, feature)) => Err(not_normalisable(feature.array(), row - rows.start, sum)),
-            None => Err(Error::Internal(format!("row {row} belongs to no array of features"))),
+            None => {
+                Err(Error::Internal(format!("row {row} does not belong to any array of features")))
+            }
         }
     }
 }
 
 /// The error for a row that overflows when it is divided by its sum.
 pub(super) fn not_normalisable(array: &ArrayRef, row: u64, sum: f64) -> Error {
-    let problem = format!("row {row} sums to {sum:e}: divided by that, it is not finite");
-    array.fail(problem).with_hint("leave --normalize-features away, or scale the features")
+    let problem = format!("row {row} sums to {sum:e}; divided by that, it is not finite");
+    array.fail(problem).with_hint("leave out --normalize-features, or scale the features")
 }
 
 /// The first row in which a division by the row's sum has overflowed.

@@ -1,29 +1,29 @@
-//! Which arrays of a partition hold what.
+//! The keys of a partition's arrays.
 
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::formats::dgl::{Feature, FeatureSet};
 
-/// Keys of a partition's arrays; where none is given, the usual names are looked for. A key is matched as SAR does, by
-/// its end: see [`FeatureSet::lookup`].
+/// Keys of a partition's arrays; without a key, the usual names are tried. A key is matched by its end, as in SAR: see
+/// [`FeatureSet::lookup`].
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct DataKeys {
-    /// Node features; `feat` or `features`.
+    /// Node features; usually `feat` or `features`.
     pub features: Option<String>,
-    /// Node labels; `label` or `labels`.
+    /// Node labels; usually `label` or `labels`.
     pub labels: Option<String>,
-    /// Nodes to train on; `train_mask`.
+    /// Mask of the training nodes; usually `train_mask`.
     pub train_mask: Option<String>,
-    /// Nodes of the validation accuracy; `val_mask`.
+    /// Mask of the validation nodes; usually `val_mask`.
     pub val_mask: Option<String>,
-    /// Nodes of the test accuracy; `test_mask`.
+    /// Mask of the test nodes; usually `test_mask`.
     pub test_mask: Option<String>,
-    /// Edge weights; none.
+    /// Edge weights; no usual name.
     pub edge_weight: Option<String>,
 }
 
-/// What an array is for: how messages call it, which flag names it, and which names are usual.
+/// The purpose of an array: its name in messages, the flag that names its key, and the usual keys.
 pub(super) struct Role<'r> {
     pub(super) what: &'r str,
     pub(super) flag: &'r str,
@@ -31,8 +31,8 @@ pub(super) struct Role<'r> {
 }
 
 impl Role<'_> {
-    /// The features of the partition's types that `key`, or else a usual name, means. `None` if no key is given and
-    /// nothing has a usual name.
+    /// The features of the partition's types that `key`, or else a usual name, selects. `None` if no key is given and no array
+    /// has a usual name.
     pub(super) fn find<'a>(
         &self,
         features: &'a FeatureSet,
@@ -49,13 +49,13 @@ impl Role<'_> {
             [name] => features.lookup(name).map(Some),
             _ => {
                 let problem = format!("several arrays could be the {}: {usual:?}", self.what);
-                let hint = format!("say which with {} KEY", self.flag);
+                let hint = format!("choose one with {} KEY", self.flag);
                 Err(Error::input(features.path(), "", problem).with_hint(hint))
             }
         }
     }
 
-    /// [`find`](Role::find) for what a run cannot do without.
+    /// Like [`find`](Role::find), for an array that a run needs.
     pub(super) fn require<'a>(
         &self,
         features: &'a FeatureSet,
@@ -65,7 +65,11 @@ impl Role<'_> {
             let mut keys: Vec<_> = features.features().iter().map(Feature::key).collect();
             keys.sort_unstable();
             let problem = format!("holds no {} ({})", self.what, self.usual.join(" or "));
-            let hint = format!("say which with {} KEY; it holds: {}", self.flag, keys.join(", "));
+            let hint = format!(
+                "choose an array with {} KEY; the file holds: {}",
+                self.flag,
+                keys.join(", ")
+            );
             Error::input(features.path(), "", problem).with_hint(hint)
         })
     }

@@ -10,14 +10,14 @@ use crate::io::Dtype;
 pub(super) const LABELS: Role<'_> =
     Role { what: "node labels", flag: "--label-key", usual: &["label", "labels"] };
 
-/// What a node without a label has.
+/// The label of a node without one.
 pub(super) const UNLABELLED: i64 = -1;
 
-/// The class of each inner node, `int64 [num_inner_nodes]`; negative where there is none. Labels may be of any integer
+/// Loads the class of each inner node, `int64 [num_inner_nodes]`; negative for nodes without one. Labels may be of any integer
 /// type, or floating point with NaN for "none" (as OGB stores papers100M), one per node.
 ///
 /// # Errors
-/// If there are none or several, or they are not one class per node.
+/// If no array or several hold labels, or they are not one class per node.
 pub fn load_labels(partition: &Partition, key: Option<&str>) -> Result<Tensor> {
     let set = partition.node_features();
     let mut labels = vec![UNLABELLED; partition.num_inner_nodes() as usize];
@@ -25,7 +25,7 @@ pub fn load_labels(partition: &Partition, key: Option<&str>) -> Result<Tensor> {
         let array = feature.array();
         if array.row_len() != 1 {
             let problem = format!("has shape {:?}; one class per node is needed", array.shape());
-            let hint = "rows of 0 and 1 call for --task multilabel, rows of numbers for --task \
+            let hint = "for rows of 0 and 1 pass --task multilabel, for rows of numbers --task \
                         regression";
             return Err(Error::input(set.path(), feature.key(), problem).with_hint(hint));
         }
@@ -36,7 +36,7 @@ pub fn load_labels(partition: &Partition, key: Option<&str>) -> Result<Tensor> {
                 if !float.is_nan() && float.fract() != 0.0 {
                     let problem = format!("row {row} holds {float}, which is not a class number");
                     return Err(Error::input(set.path(), feature.key(), problem)
-                        .with_hint("numbers to be predicted call for --task regression"));
+                        .with_hint("to predict numbers, pass --task regression"));
                 }
                 *value = if float.is_nan() { UNLABELLED } else { float as i64 };
             }
@@ -47,17 +47,17 @@ pub fn load_labels(partition: &Partition, key: Option<&str>) -> Result<Tensor> {
     Ok(Tensor::f_from_slice(&labels)?)
 }
 
-/// The columns of the labels; only headers are read.
+/// The number of columns of the labels; only headers are read.
 ///
 /// # Errors
-/// If there are none or several arrays of labels.
+/// If no array or several hold labels.
 pub fn label_columns(partition: &Partition, key: Option<&str>) -> Result<u64> {
     let found = LABELS.require(partition.node_features(), key)?;
     Ok(found.iter().flatten().map(|feature| feature.array().row_len()).max().unwrap_or(0))
 }
 
-/// Which inner nodes a mask names, `bool [num_inner_nodes]`; anything but 0 is true. `name` is the usual key, looked for
-/// if `key` is not given; types without the mask have no such nodes. `None` if no key is given and there is no such mask.
+/// Loads a mask of the inner nodes, `bool [num_inner_nodes]`; any value but 0 is true. `name` is the usual key, which is tried
+/// if `key` is not given; for types without the mask it is false. `None` if neither a key is given nor a usual mask exists.
 ///
 /// # Errors
 /// If `key` matches no or several arrays, or the mask is not one value per node.
@@ -81,10 +81,10 @@ pub fn load_mask(partition: &Partition, key: Option<&str>, name: &str) -> Result
     Ok(Some(Tensor::f_from_slice(&mask)?))
 }
 
-/// The node type that a model is to predict: the one with labels; of several, the one with training nodes.
+/// The node type that a model is to predict: the type with labels; if several have labels, the one with training nodes.
 ///
 /// # Errors
-/// If there are no labels, or several types have them.
+/// If no type has labels, or several have them.
 pub fn labelled_type(
     partition: &Partition,
     label: Option<&str>,
@@ -103,14 +103,16 @@ pub fn labelled_type(
     }
     let labelled = ntypes.iter().zip(&labels).filter(|(_, labels)| labels.is_some());
     let labelled: Vec<&str> = labelled.map(|(name, _)| name.as_str()).collect();
-    let problem =
-        format!("several node types have labels ({}); one is learned", labelled.join(", "));
+    let problem = format!(
+        "several node types have labels ({}), but only one can be predicted",
+        labelled.join(", ")
+    );
     let key = label.unwrap_or("label");
     Err(Error::input(set.path(), key, problem)
-        .with_hint(format!("say which with --label-key {}/{key}", labelled[0])))
+        .with_hint(format!("choose one with --label-key {}/{key}", labelled[0])))
 }
 
-/// Lets `read` fill the part of `all`, `width` values per node, that belongs to each type's nodes.
+/// Calls `read` to fill the part of `all`, `width` values per node, that belongs to each type's nodes.
 pub(super) fn fill_types<T>(
     partition: &Partition,
     found: Vec<Option<&Feature>>,

@@ -1,4 +1,4 @@
-//! What a rank takes up from its partition: shards, features, labels, masks.
+//! What a rank loads from its partition: shards, features, labels, masks.
 
 mod edge_features;
 mod edge_split;

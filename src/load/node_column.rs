@@ -1,4 +1,4 @@
-//! Rows of a node feature of the whole graph, wherever they lie.
+//! Rows of a node feature of the whole graph, from the files of all partitions.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -20,25 +20,25 @@ use crate::graph::PartitionBook;
 use crate::io::IoCounters;
 use crate::kernels::first_not_finite;
 
-/// Rows are read together if no more bytes than this lie between them: fewer than a call costs.
+/// Largest gap in bytes across which rows are read together; a call costs more than reading the gap.
 const GAP: u64 = 512;
-/// Bytes read at a time, unless one row is longer: they are still in the processor's cache when they are copied.
+/// Number of bytes read at a time, unless one row is longer; they are still in the processor's cache when they are copied.
 const LARGEST: u64 = 256 << 10;
 
 /// A feature of all nodes, read row by row from the partitions' own files: rows that are asked for together are sorted,
-/// neighbouring ones are read with one call, and no other row is read. Some rows may be [kept](Self::keep). May be used from
-/// several threads; clones keep the same rows.
+/// neighbouring ones are read with one call, and no other row is read. Some rows may be [kept](Self::keep). Several threads may
+/// use it; clones keep the same rows.
 #[derive(Debug, Clone)]
 pub struct NodeColumn {
     book: Arc<PartitionBook>,
-    /// By partition and node type; of partitions that are not reachable, none.
+    /// Arrays by partition and node type; empty for partitions whose files are not reachable.
     arrays: Vec<Vec<Option<ArrayRef>>>,
     width: u64,
     integers: bool,
     normalize: Normalize,
     /// Whether values must be finite: those of features must, rows of labels may be NaN.
     finite: bool,
-    /// The one node type it is of, if not of all.
+    /// The only node type of the feature, if it does not belong to all types.
     only: Option<usize>,
     counters: IoCounters,
     bytes: RowCounters,
@@ -46,7 +46,7 @@ pub struct NodeColumn {
 }
 
 impl NodeColumn {
-    /// The input features that `key` (or else the usual name) means, in every reachable partition.
+    /// The input features that `key` (or else the usual name) selects, in every reachable partition.
     ///
     /// # Errors
     /// If a partition or a node type has none or several, or they differ in width.
@@ -62,10 +62,10 @@ impl NodeColumn {
         Ok(NodeColumn { normalize, finite: true, ..column })
     }
 
-    /// The input features that `key` (or else the usual name) means, of the nodes of one type.
+    /// The input features that `key` (or else the usual name) selects, for the nodes of one type.
     ///
     /// # Errors
-    /// If a partition has none or several of the type, or they differ in width.
+    /// If a partition has none or several for the type, or they differ in width.
     pub fn features_of_type<'c>(
         partitions: impl Into<Reachable<'c>>,
         ntype: usize,
@@ -84,7 +84,7 @@ impl NodeColumn {
         Ok(NodeColumn { normalize, finite: true, only: Some(ntype), ..column })
     }
 
-    /// Whether these node types have the features in all reachable partitions that have such nodes.
+    /// Checks that these node types have the features in all reachable partitions that have such nodes.
     fn check_types(
         &self,
         Reachable { config, parts }: Reachable<'_>,
@@ -105,7 +105,7 @@ impl NodeColumn {
         Err(Error::input(path, key.unwrap_or("feat"), problem))
     }
 
-    /// The labels that `key` (or else the usual name) means, in every reachable partition.
+    /// The labels that `key` (or else the usual name) selects, in every reachable partition.
     ///
     /// # Errors
     /// If a partition has none or several, or they are not one per node.
@@ -124,7 +124,7 @@ impl NodeColumn {
         }
     }
 
-    /// The rows of labels (several classes, or numbers) that `key` (or else the usual name) means, in every partition; as
+    /// The rows of labels (several classes, or numbers) that `key` (or else the usual name) selects, in every partition, as
     /// `float32`.
     ///
     /// # Errors
@@ -169,7 +169,7 @@ impl NodeColumn {
                 let this = feature.array().row_len();
                 if *width.get_or_insert(this) != this {
                     let problem = format!(
-                        "has {this} columns, others of the graph have {}",
+                        "has {this} columns, but others of the graph have {}",
                         width.unwrap_or(0)
                     );
                     return Err(Error::input(set.path(), feature.key(), problem)
@@ -194,17 +194,17 @@ impl NodeColumn {
         })
     }
 
-    /// Values per node.
+    /// Number of values per node.
     pub fn width(&self) -> usize {
         self.width as usize
     }
 
-    /// How many bytes of rows were needed so far, and how many were read.
+    /// Bytes of rows that were needed so far, and bytes that were read.
     pub fn row_bytes(&self) -> RowBytes {
         self.bytes.totals()
     }
 
-    /// How many rows [`keep`](Self::keep) can keep in so many bytes; none of integers.
+    /// Number of rows that [`keep`](Self::keep) can keep in `bytes` bytes; 0 for integers.
     pub fn capacity(&self, bytes: u64) -> usize {
         if self.integers {
             return 0;
@@ -212,7 +212,7 @@ impl NodeColumn {
         RowCache::capacity(bytes, self.book.num_nodes(), self.width())
     }
 
-    /// Those of the nodes (global ids) that it is of.
+    /// Those of `nodes` (global ids) to which the feature belongs.
     pub fn covered<'n>(&self, nodes: &'n [u64]) -> Cow<'n, [u64]> {
         match self.only {
             None => Cow::Borrowed(nodes),
@@ -222,8 +222,8 @@ impl NodeColumn {
         }
     }
 
-    /// Reads the rows of those of `nodes` (global ids, ascending) that it is of and keeps them in memory, instead of those kept
-    /// until now.
+    /// Reads the rows of those of `nodes` (global ids, ascending) to which the feature belongs and keeps them in memory,
+    /// instead of the rows kept until now.
     ///
     /// # Errors
     /// As [`read_f32`](Self::read_f32).
@@ -240,12 +240,12 @@ impl NodeColumn {
         Ok(())
     }
 
-    /// Keeps no rows any more.
+    /// Drops all kept rows.
     pub fn forget(&self) {
         *self.cache.write() = None;
     }
 
-    /// Reads the rows of nodes (global ids, in any order, repetitions allowed): `int64` for labels and whatever is stored as
+    /// Reads the rows of nodes (global ids, in any order, repetitions allowed): `int64` for labels and all that is stored as
     /// integers, `float32` otherwise; `[nodes.len(), width]`, or `[nodes.len()]` for integers of width 1.
     ///
     /// # Errors
@@ -261,7 +261,7 @@ impl NodeColumn {
         Ok(values)
     }
 
-    /// Shape and element type of what [`read`](Self::read) gives for so many nodes.
+    /// Shape and element type of the result of [`read`](Self::read) for `nodes` nodes.
     pub(crate) fn layout(&self, nodes: usize) -> (Vec<i64>, Kind) {
         let (nodes, width) = (nodes as i64, self.width as i64);
         match (self.integers, width) {
@@ -293,7 +293,7 @@ impl NodeColumn {
         self.read_from_files(others, out)
     }
 
-    /// Reads the rows of nodes with their places in `out`.
+    /// Reads the rows of nodes, each given with its row in `out`.
     fn read_from_files(&self, nodes: Vec<(u64, u32)>, out: &mut [f32]) -> Result<()> {
         self.gather(nodes, out, None, |array, rows, out| {
             if !self.finite {
@@ -323,8 +323,8 @@ impl NodeColumn {
         Ok(())
     }
 
-    /// As [`read_f32`](Self::read_f32), of integers. Nodes of types that lack the feature get -1, and so do values that are
-    /// not a number (as OGB marks papers without a class).
+    /// Like [`read_f32`](Self::read_f32), for integers. Nodes of types that lack the feature get -1, and so do NaN values (OGB
+    /// marks papers without a class with NaN).
     pub fn read_i64(&self, nodes: &[u64], out: &mut [i64]) -> Result<()> {
         self.check_size(nodes.len(), out.len())?;
         self.bytes.needed(nodes.len() as u64 * self.stored_row());
@@ -342,7 +342,7 @@ impl NodeColumn {
         })
     }
 
-    /// Bytes of a row in its file.
+    /// Size of a row in its file, in bytes.
     fn stored_row(&self) -> u64 {
         let array = self.arrays.iter().flatten().flatten().next();
         array.map_or(0, |array| self.width * array.dtype().size() as u64)
@@ -356,7 +356,7 @@ impl NodeColumn {
         Err(Error::Internal(problem))
     }
 
-    /// Reads the rows of nodes with their places in `out`.
+    /// Reads the rows of nodes, each given with its row in `out`.
     fn gather<T: Copy + Default>(
         &self,
         mut order: Vec<(u64, u32)>,
@@ -408,7 +408,7 @@ impl NodeColumn {
         Ok(())
     }
 
-    /// The ids of a node's partition and type, and the array with their rows.
+    /// The ids of the node's partition and type, and the array with their rows.
     fn table(&self, node: u64, may_lack: bool) -> Result<(Range<u64>, Option<&ArrayRef>)> {
         let place = self.book.part_of_node(node).zip(self.book.node_type(node));
         let (part, ntype) = place.ok_or_else(|| {
@@ -420,7 +420,7 @@ impl NodeColumn {
         if of_types.is_empty() {
             let problem = format!("the files of partition {part} are not reachable");
             return Err(Error::config("node features", problem)
-                .with_hint("ask the rank that owns it: CollectiveGraph"));
+                .with_hint("ask the rank that owns it, with CollectiveGraph"));
         }
         let array = of_types[ntype].as_ref();
         if array.is_none() && !may_lack {

@@ -1,14 +1,14 @@
-//! Where nodes were before the graph was partitioned.
+//! The order of nodes before the graph was partitioned.
 
 use crate::error::{Error, Result};
 use crate::formats::dgl::Partition;
 use crate::formats::dgl::config::PartitionConfig;
 use crate::graph::Bitmap;
 
-/// Checks that the partitions tell the original id of every node of the graph.
+/// Checks that the partitions hold the original id of every node of the graph.
 ///
 /// # Errors
-/// They do not, or tell of a node twice.
+/// If an original id is missing or occurs twice.
 pub fn check_original_order(config: &PartitionConfig) -> Result<()> {
     let book = config.book();
     let mut seen = Bitmap::new(book.num_nodes());
@@ -27,18 +27,18 @@ pub fn check_original_order(config: &PartitionConfig) -> Result<()> {
     Ok(())
 }
 
-/// The original homogeneous id of each inner node of a partition: those of a heterogeneous graph are type-wise ids, laid
-/// type after type as `dgl.to_homogeneous` does. 8 bytes a node.
+/// The original homogeneous id of each inner node of a partition. In a heterogeneous graph these are type-wise ids, with the
+/// types one after the other as in `dgl.to_homogeneous`. Takes 8 bytes a node.
 ///
 /// # Errors
-/// The partition does not tell original ids, or tells one that no node has.
+/// If the partition does not hold original ids, or holds one that is out of range.
 pub fn original_places(partition: &Partition) -> Result<Vec<u64>> {
     let (book, part) = (partition.book(), partition.part());
     let mut places = Vec::with_capacity(partition.num_inner_nodes() as usize);
     let mut first = 0;
     for ntype in 0..book.ntypes().len() {
         let ids = partition.orig_node_ids(ntype)?.ok_or_else(|| {
-            let problem = "the original ids of nodes are in no file";
+            let problem = "no file holds the original ids of nodes";
             Error::input(partition.node_features().path(), "", problem).with_hint(
                 "pass --order partition, or partition the graph with `sar-single partition`",
             )

@@ -1,10 +1,10 @@
-//! Whose files a rank can read.
+//! The partitions whose files a rank can read.
 
 use std::ops::Range;
 
 use crate::formats::dgl::config::PartitionConfig;
 
-/// A partition directory, and the partitions whose files are there: all of them, or one where each rank has its own disk.
+/// A partition directory, and the partitions whose files are here: all of them, or one if each rank has its own disk.
 #[derive(Debug, Clone)]
 pub struct Reachable<'c> {
     pub(super) config: &'c PartitionConfig,
@@ -12,7 +12,7 @@ pub struct Reachable<'c> {
 }
 
 impl<'c> Reachable<'c> {
-    /// One partition.
+    /// Only one partition.
     pub fn only(config: &'c PartitionConfig, part: usize) -> Self {
         Reachable { config, parts: part..part + 1 }
     }

@@ -1,4 +1,4 @@
-//! A partition's edges as shards, relation by relation.
+//! A partition's edges as shards, one relation after the other.
 
 use super::shards::{BLOCK, Shards, edge_columns, length};
 use crate::error::{Error, Result};

@@ -1,4 +1,4 @@
-//! How many bytes of rows were needed, and how many were read for them.
+//! Counts of the bytes of rows that were needed and read.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,9 +13,9 @@ pub(super) struct RowCounters {
 /// A reading of a column's counts, in bytes since the start.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RowBytes {
-    /// Of rows that were asked for, repetitions counted.
+    /// Bytes of rows that were asked for, where repetitions count.
     pub needed: u64,
-    /// Read from files: less than what is needed where rows are kept in memory, more where others lie between them.
+    /// Bytes read from files: fewer than needed if rows are kept in memory, more if other rows lie between them.
     pub read: u64,
 }
 

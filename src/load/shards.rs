@@ -5,28 +5,29 @@ use crate::error::{Error, Result};
 use crate::formats::dgl::{EdgeBlock, Partition};
 use crate::graph::{GraphShard, ShardBuilder};
 
-/// Edges read at a time.
+/// Number of edges read at a time.
 pub(super) const BLOCK: usize = 1 << 16;
 
 const EDGE_WEIGHT: Role<'_> = Role { what: "edge weights", flag: "--edge-weight-key", usual: &[] };
 
-/// The edges into a partition.
+/// The edges into a partition, by the rank that owns their sources.
 pub struct Shards {
-    /// By source rank.
+    /// Shards by source rank.
     pub shards: Vec<GraphShard>,
     /// By source rank: the rows there that the columns of its shard stand for; empty for the partition's own shard, whose
     /// columns are its rows.
     pub sources: Vec<Vec<u32>>,
 }
 
-/// What is kept of each edge besides its ends.
+/// The data that are kept for each edge besides its ends.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct EdgeData<'k> {
-    /// The weight with this key.
+    /// Key of the edge weights.
     pub weight: Option<&'k str>,
-    /// Its type.
+    /// Whether the type of each edge is kept.
     pub types: bool,
-    /// Its row among the partition's edge features: what [`EdgeFeatures`](super::EdgeFeatures) are read by.
+    /// Whether the row of each edge in the partition's edge features is kept, by which [`EdgeFeatures`](super::EdgeFeatures)
+    /// are read.
     pub feature_rows: bool,
 }
 
@@ -80,7 +81,7 @@ impl Shards {
     }
 }
 
-/// Where the rows of each edge type begin if those of all types lie one after the other.
+/// First row of each edge type if the types follow one another.
 pub(super) fn first_rows(partition: &Partition) -> Vec<u64> {
     let (book, part) = (partition.book(), partition.part());
     let first = book.edge_range(part).start;

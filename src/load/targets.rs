@@ -7,17 +7,17 @@ use crate::engine::tensor;
 use crate::error::{Error, Result};
 use crate::formats::dgl::Partition;
 
-/// What rows of labels may hold.
+/// The values that rows of labels may hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Targets {
-    /// 1 or 0: whether a node has the class of the column.
+    /// 1 or 0: whether the node belongs to the column's class.
     Classes,
     /// Any finite number.
     Numbers,
 }
 
 impl Targets {
-    /// Whether a label may have this value; NaN stands for no label.
+    /// Whether a label may have this value; NaN means that there is no label.
     fn allows(self, value: f32) -> bool {
         match self {
             Targets::Classes => value.is_nan() || [0.0, 1.0].contains(&value),
@@ -26,11 +26,11 @@ impl Targets {
     }
 }
 
-/// Labels of each inner node, `float32 [num_inner_nodes, columns]` (one column for labels of shape `[n]`), of any numeric
-/// type; NaN in all columns where a node has none.
+/// Loads the labels of each inner node, `float32 [num_inner_nodes, columns]` (one column for labels of shape `[n]`), from any
+/// numeric type; NaN in all columns for a node without labels.
 ///
 /// # Errors
-/// If there are none or several arrays of labels, types differ in width, or a value is not one that `targets` allows.
+/// If no array or several hold labels, types differ in width, or a value is not one that `targets` allows.
 pub fn load_targets(partition: &Partition, key: Option<&str>, targets: Targets) -> Result<Tensor> {
     let set = partition.node_features();
     let found = LABELS.require(set, key)?;
@@ -52,12 +52,12 @@ pub fn load_targets(partition: &Partition, key: Option<&str>, targets: Targets) 
         let value = values[at];
         let (problem, hint) = match targets {
             Targets::Classes => (
-                format!("{place} holds {value}; several classes per node are told by 0 and 1"),
-                "labels that are class numbers call for --task classification, numbers to be \
-                 predicted for --task regression",
+                format!("{place} holds {value}; labels of several classes per node must be 0 or 1"),
+                "for class numbers pass --task classification, to predict numbers --task \
+                 regression",
             ),
             Targets::Numbers => (
-                format!("{place} holds {value}; a number to be predicted must be finite"),
+                format!("{place} holds {value}, but numbers to be predicted must be finite"),
                 "mark nodes without a label with NaN",
             ),
         };

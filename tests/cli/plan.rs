@@ -174,5 +174,5 @@ fn misuse_is_told() {
     sampled.code(1).stderr(contains("the plan is of training on the full graph"));
     let key =
         sar().arg("plan").arg("--part-json").arg(&karate).args(["--label-key", "no"]).assert();
-    key.code(1).stderr(contains("no: is no feature"));
+    key.code(1).stderr(contains("no: does not match any feature"));
 }

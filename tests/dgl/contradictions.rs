@@ -84,7 +84,7 @@ fn assert_says(error: &Error, words: &[&str]) {
 #[test]
 fn node_ids_are_checked_when_a_partition_is_opened() {
     let cases: [(&'static str, u64, u64, &'static [&'static str]); 6] = [
-        ("_ID", 1, 0, &["_ID", "row 1 is inner node 0 where 1 is due"]),
+        ("_ID", 1, 0, &["_ID", "row 1 is inner node 0, but must be 1"]),
         ("_ID", 0, 9, &["_ID", "outside", "marked as inner"]),
         ("_ID", 8, 2, &["_ID", "inside", "marked as halo"]),
         ("_ID", 8, 99, &["_ID", "row 8 is 99, of 15 nodes"]),
@@ -128,10 +128,10 @@ fn edges_are_checked_when_they_are_read() {
 fn the_full_check_finds_what_reading_does_not_need_to_notice() {
     let inner_edges = 20;
     let cases: [(&'static str, bool, u64, u64, &'static str); 7] = [
-        ("_TYPE", true, 0, 1, "_TYPE: row 0 is 1, by the JSON file it is 0"),
-        ("_TYPE", true, 14, 0, "_TYPE: row 14 is 0, by the JSON file it is 1"),
-        ("part_id", true, 14, 0, "part_id: row 14 is 0, by the JSON file it is 1"),
-        ("_TYPE", false, 0, 2, "_TYPE: row 0 is edge type 2, not that of its id"),
+        ("_TYPE", true, 0, 1, "_TYPE: row 0 is 1, but by the JSON file it is 0"),
+        ("_TYPE", true, 14, 0, "_TYPE: row 14 is 0, but by the JSON file it is 1"),
+        ("part_id", true, 14, 0, "part_id: row 14 is 0, but by the JSON file it is 1"),
+        ("_TYPE", false, 0, 2, "_TYPE: row 0 is edge type 2, which is not the type of its id"),
         (
             "_ID",
             false,
@@ -163,7 +163,7 @@ fn the_full_check_looks_at_halo_edges_and_at_the_types_of_ends() {
     assert!(copy.findings()[0].contains("edge 20 and its destination disagree on being inner"));
     let copy = Copy::new();
     copy.set(sources, 20, 1000);
-    assert!(copy.findings()[0].contains("edge 20 ends at a node that is not there"));
+    assert!(copy.findings()[0].contains("edge 20 ends at a node that does not exist"));
     // Edge 0 is of author:writes:paper; node 3 is a paper.
     let copy = Copy::new();
     copy.set(sources, 0, 3);
@@ -175,8 +175,8 @@ fn the_full_check_looks_at_halo_edges_and_at_the_types_of_ends() {
 #[test]
 fn ranges_and_totals_of_the_json_file_must_agree() {
     let cases = [
-        ("\"num_nodes\": 15", "\"num_nodes\": 16", "num_nodes: is 16, the ranges hold 15"),
-        ("\"num_edges\": 41", "\"num_edges\": 40", "num_edges: is 40, the ranges hold 41"),
+        ("\"num_nodes\": 15", "\"num_nodes\": 16", "num_nodes: is 16, but the ranges hold 15"),
+        ("\"num_edges\": 41", "\"num_edges\": 40", "num_edges: is 40, but the ranges hold 41"),
         ("\"num_parts\": 2", "\"num_parts\": 3", "\"part-2\" is missing"),
         ("\"num_parts\": 2", "\"num_parts\": 0", "must be at least 1"),
         ("\"num_parts\": 2", "\"num_parts\": 1", "has 2 ranges for 1 partitions"),
@@ -209,7 +209,7 @@ fn feature_rows_must_be_as_many_as_nodes_and_alike_in_all_partitions() {
     let findings = copy.findings();
     assert_eq!(findings.len(), 3, "{findings:?}");
     assert!(
-        findings[0].contains("has not the rows (uint8 []) that it has in partition 0"),
+        findings[0].contains("does not have the rows (uint8 []) of partition 0"),
         "{findings:?}"
     );
 }

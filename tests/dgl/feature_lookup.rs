@@ -63,9 +63,11 @@ fn names_may_hold_slashes() {
 #[test]
 fn no_match_and_several_matches_list_the_keys_there_are() {
     let (_folder, partition) = partition(&[(1, "a_mask"), (1, "b_mask")]);
-    for (key, problem) in
-        [("mask", "matches several features"), ("labels", "is no feature"), ("", "is no feature")]
-    {
+    for (key, problem) in [
+        ("mask", "matches several features"),
+        ("labels", "does not match any"),
+        ("", "does not match any"),
+    ] {
         let error = partition.node_features().lookup(key).unwrap_err();
         assert!(error.to_string().contains(problem), "{error}");
         assert_eq!(error.hint(), Some("it holds: paper/a_mask, paper/b_mask"));

@@ -60,7 +60,7 @@ fn a_missing_file_is_named_with_its_path() {
     let config = PartitionConfig::open(&folder.path().join("g.json")).unwrap();
     assert!(Partition::open(&config, 0).is_ok());
     assert_says(Partition::open(&config, 1), "part1/node_feat.dgl: cannot be read");
-    assert_says(Partition::open(&config, 2), "there is no partition 2, of 2");
+    assert_says(Partition::open(&config, 2), "there is no partition 2; the graph has 2");
 }
 
 #[test]

@@ -110,7 +110,7 @@ fn flags_that_do_not_fit_are_named() {
         (&["--method", "file"], "--assignment: is missing"),
         (&["--assignment", "e.txt"], "--assignment: is not used"),
         (&["--memory", "1MiB"], "is too little for this graph"),
-        (&["--name", "../g"], "--name: is to name a file"),
+        (&["--name", "../g"], "--name: cannot name a file"),
         (&["--edge-columns", "w,w"], "is given twice"),
         (&["--node-ids", "string", "--num-nodes", "3"], "isolated nodes without names"),
     ] {

@@ -1,4 +1,4 @@
-//! An array inside a file, of which only the header has been read.
+//! Arrays inside a file, of which only the header has been read.
 
 use crate::error::{Error, Result};
 use crate::formats::dgl::file::InputFile;
@@ -6,10 +6,10 @@ use crate::io::Dtype;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Bytes converted at a time: large enough for few system calls, small enough to stay in the cache.
+/// Number of bytes converted at a time: large enough for few system calls, small enough to stay in the cache.
 const CHUNK: usize = 64 << 10;
 
-/// Type, shape and place of a row-major array in a file. Rows are read when they are asked for.
+/// A row-major array in a file: its type, shape and place. Rows are read when they are asked for.
 ///
 /// The first dimension counts rows; an array without dimensions has one row of one element.
 #[derive(Clone, Debug)]
@@ -35,7 +35,7 @@ impl ArrayRef {
         Some(ArrayRef { file, name: name.to_owned(), dtype, shape, offset })
     }
 
-    /// The name that errors give this array.
+    /// Name of this array in errors.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -45,7 +45,7 @@ impl ArrayRef {
         self.dtype
     }
 
-    /// All dimensions.
+    /// Sizes of all dimensions.
     pub fn shape(&self) -> &[u64] {
         &self.shape
     }
@@ -60,23 +60,23 @@ impl ArrayRef {
         self.shape.first().copied().unwrap_or(1)
     }
 
-    /// Dimensions of one row.
+    /// Sizes of the dimensions of one row.
     pub fn row_shape(&self) -> &[u64] {
         self.shape.get(1..).unwrap_or(&[])
     }
 
-    /// Elements of one row.
+    /// Number of elements of one row.
     pub fn row_len(&self) -> u64 {
-        // With no rows the product is not bounded by the file.
+        // Without rows, the file does not bound the product.
         self.row_shape().iter().fold(1, |product, &size| product.saturating_mul(size))
     }
 
-    /// Bytes of all rows.
+    /// Size of all rows in bytes.
     pub fn byte_len(&self) -> u64 {
         byte_len(self.dtype, &self.shape).unwrap_or(0)
     }
 
-    /// The same elements as one dimension.
+    /// The same elements as an array of one dimension.
     pub(crate) fn flat(&self) -> Self {
         let elements = self.num_rows().saturating_mul(self.row_len());
         ArrayRef { shape: vec![elements], ..self.clone() }
@@ -85,13 +85,13 @@ impl ArrayRef {
     /// Fills `out` with rows as they are stored (little endian).
     ///
     /// # Errors
-    /// Rows beyond the end, an `out` of another size, an unreadable file.
+    /// If rows lie beyond the end, `out` has another size, or the file cannot be read.
     pub fn read_rows(&self, rows: Range<u64>, out: &mut [u8]) -> Result<()> {
         let start = self.start_of(&rows, out.len() as u64, self.dtype.size() as u64)?;
         self.file.read_at(&self.name, start, out)
     }
 
-    /// Fills `out` with rows, converted.
+    /// Fills `out` with rows, converted to `f32`.
     ///
     /// # Errors
     /// As [`Self::read_rows`].
@@ -105,7 +105,7 @@ impl ArrayRef {
         })
     }
 
-    /// Fills `out` with rows, converted.
+    /// Fills `out` with rows, converted to `f64`.
     ///
     /// # Errors
     /// As [`Self::read_rows`].
@@ -119,7 +119,7 @@ impl ArrayRef {
     /// Fills `out` with rows, converted without loss.
     ///
     /// # Errors
-    /// As [`Self::read_rows`]; a value that is no `i64`, such as a fraction.
+    /// As for [`Self::read_rows`], or if a value is not an `i64`, such as a fraction.
     pub fn read_i64(&self, rows: Range<u64>, out: &mut [i64]) -> Result<()> {
         self.convert(rows, out, Dtype::to_i64)
     }
@@ -127,7 +127,7 @@ impl ArrayRef {
     /// Fills `out` with rows of ids or counts.
     ///
     /// # Errors
-    /// As [`Self::read_i64`]; a negative value.
+    /// As for [`Self::read_i64`], or if a value is negative.
     pub fn read_u64(&self, rows: Range<u64>, out: &mut [u64]) -> Result<()> {
         self.convert(rows, out, |dtype, bytes, out| {
             dtype.to_i64(bytes, bytemuck::cast_slice_mut(out))?;
@@ -136,7 +136,7 @@ impl ArrayRef {
         })
     }
 
-    /// Takes the bytes of rows that have been read out of the system's page cache.
+    /// Drops the bytes of rows that have been read from the system's page cache.
     pub(crate) fn drop_cached(&self, rows: Range<u64>) -> Result<()> {
         let row = self.row_len() * self.dtype.size() as u64;
         self.file.drop_cached(self.offset + rows.start * row, (rows.end - rows.start) * row)
@@ -169,12 +169,12 @@ impl ArrayRef {
         Ok(())
     }
 
-    /// Offset of a range of rows that a buffer of `len` units of `unit` bytes (1: elements) is to hold.
+    /// Offset of a range of rows, which a buffer of `len` units of `unit` bytes (1: elements) must hold exactly.
     fn start_of(&self, rows: &Range<u64>, len: u64, unit: u64) -> Result<u64> {
         let count = rows.end.checked_sub(rows.start).filter(|_| rows.end <= self.num_rows());
         let Some(count) = count else {
             return Err(self.fail(format!(
-                "rows {}..{} of {} were asked for",
+                "rows {}..{} of {} were requested",
                 rows.start,
                 rows.end,
                 self.num_rows()
@@ -191,7 +191,7 @@ impl ArrayRef {
     }
 }
 
-/// Bytes of an array, if they can be counted.
+/// Size of an array in bytes, if it fits in 64 bits.
 pub(crate) fn byte_len(dtype: Dtype, shape: &[u64]) -> Option<u64> {
     if shape.contains(&0) {
         return Some(0);

@@ -1,10 +1,10 @@
-//! Long columns, a block of rows at a time.
+//! Reading of long columns, a block of rows at a time.
 
 use crate::error::Result;
 use crate::formats::dgl::array::ArrayRef;
 use std::ops::Range;
 
-/// Rows per block.
+/// Number of rows per block.
 const ROWS: u64 = 16 << 10;
 
 /// Consecutive ranges that cover `0..rows`.
@@ -12,13 +12,13 @@ pub(crate) fn ranges(rows: u64) -> impl Iterator<Item = Range<u64>> {
     (0..rows).step_by(ROWS as usize).map(move |start| start..rows.min(start + ROWS))
 }
 
-/// Reads a range of rows into a buffer that is used again.
+/// Reads a range of rows into a buffer that is reused.
 pub(crate) fn read(array: &ArrayRef, rows: Range<u64>, out: &mut Vec<u64>) -> Result<()> {
     out.resize((rows.end - rows.start) as usize, 0);
     array.read_u64(rows, out)
 }
 
-/// As [`read`], of a column that may be missing; then the buffer is empty.
+/// Like [`read`], for a column that may be missing; then the buffer becomes empty.
 pub(crate) fn read_optional(
     array: Option<&ArrayRef>,
     rows: Range<u64>,
@@ -28,7 +28,7 @@ pub(crate) fn read_optional(
     array.map_or(Ok(()), |array| read(array, rows, out))
 }
 
-/// A mask value as a truth value.
+/// Converts a mask value to a truth value.
 pub(crate) fn truth(mask: &ArrayRef, row: u64, value: u64) -> Result<bool> {
     match value {
         0 => Ok(false),

@@ -1,13 +1,13 @@
-//! Some edges of a partition.
+//! A block of a partition's edges.
 
-/// Inner edges, one per index of the five vectors. A block is filled again and again, so that its memory is kept.
+/// Inner edges, one per index of the five vectors. A block is filled again and again, so that its memory is reused.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EdgeBlock {
     /// Global id of the source node.
     pub src: Vec<u64>,
     /// Destination node, counted among the inner nodes: its global id less the start of the partition's range.
     pub dst: Vec<u64>,
-    /// Edge type.
+    /// Edge type, by id.
     pub etype: Vec<u32>,
     /// Row in the feature tables of the edge's type.
     pub row: Vec<u64>,
@@ -43,7 +43,7 @@ impl EdgeBlock {
     }
 }
 
-/// What an inner edge is called.
+/// Global id, type and feature row of an inner edge.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Edge {
     pub(crate) etype: u32,

@@ -1,4 +1,4 @@
-//! Ids, types and feature rows of edges whose columns stand in the order in which they are read.
+//! Ids, types and feature rows of edges whose columns are in the order in which they are read.
 
 use crate::error::{Error, Result};
 use crate::formats::dgl::blocks;
@@ -8,7 +8,7 @@ use crate::formats::dgl::local_graph::{EdgeColumns, LocalGraph};
 use std::ops::Range;
 use std::path::PathBuf;
 
-/// Reads the columns of consecutive ranges of edges and counts the inner ones.
+/// A reader of the columns of consecutive ranges of edges, which counts the inner ones.
 #[derive(Debug)]
 pub(crate) struct EdgeColumnReader {
     path: PathBuf,
@@ -16,7 +16,7 @@ pub(crate) struct EdgeColumnReader {
     ids: EdgeIds,
     /// Whether feature rows count the edges of a type in this order; otherwise they follow the ids.
     rows_in_edge_order: bool,
-    /// Inner edges of each type so far.
+    /// Number of inner edges of each type so far.
     counts: Vec<u64>,
     stored: Vec<u64>,
     mask: Vec<u64>,
@@ -32,7 +32,7 @@ impl EdgeColumnReader {
         }
         Ok(EdgeColumnReader {
             path: graph.path.clone(),
-            // Without ids edges are numbered as they come, and so are rows.
+            // Without ids, edges are numbered in the order in which they come, and so are feature rows.
             rows_in_edge_order: !graph.is_graphbolt || columns.id.is_none(),
             columns,
             counts: vec![0; ids.num_types()],
@@ -45,7 +45,7 @@ impl EdgeColumnReader {
 
     /// Reads the columns of a range of edges.
     pub(crate) fn read(&mut self, rows: Range<u64>) -> Result<()> {
-        // With ids the types are known, and the JSON file's ranges are what counts.
+        // With ids the types are known, and the ranges in the JSON file count.
         let types = self.columns.ty.as_ref().filter(|_| self.columns.id.is_none());
         blocks::read_optional(types, rows.clone(), &mut self.types)?;
         blocks::read_optional(self.columns.id.as_ref(), rows.clone(), &mut self.stored)?;
@@ -58,12 +58,12 @@ impl EdgeColumnReader {
         mask.map(|mask| blocks::truth(mask, row, self.mask[at])).transpose()
     }
 
-    /// Whether the id at position `at` of the range is one that the partition owns.
+    /// Whether the partition owns the id at position `at` of the range.
     pub(crate) fn is_owned(&self, at: usize) -> bool {
         self.stored.get(at).is_some_and(|&stored| self.ids.global(stored).is_some())
     }
 
-    /// The inner edge at position `at` of the range. Inner edges must be asked for in order, each once.
+    /// The inner edge at position `at` of the range. Callers must ask for inner edges in order, each once.
     pub(crate) fn inner_edge(&mut self, at: usize, row: u64) -> Result<Edge> {
         let (id, etype) = match self.stored.get(at) {
             Some(&stored) => {

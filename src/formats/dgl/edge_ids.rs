@@ -1,4 +1,4 @@
-//! From the edge ids of a file to global ones.
+//! The mapping from the edge ids of a file to global ones.
 
 use crate::error::Result;
 use crate::formats::dgl::array::ArrayRef;
@@ -12,15 +12,15 @@ use std::ops::Range;
 #[derive(Clone, Debug)]
 pub(crate) struct EdgeIds {
     own: Range<u64>,
-    /// Where each edge type ends inside `own`.
+    /// End of each edge type inside `own`.
     type_ends: Vec<u64>,
     /// Inner edges by original id, in directories that keep original ids.
     original: Option<RankedBitmap>,
 }
 
 impl EdgeIds {
-    /// In a directory that keeps original ids the column of ids is read once, and a bit per edge of the whole graph is
-    /// kept.
+    /// Prepares the mapping. In a directory that keeps original ids, the column of ids is read once, and a bit per edge of the
+    /// whole graph is kept.
     pub(crate) fn load(config: &PartitionConfig, part: usize, graph: &LocalGraph) -> Result<Self> {
         let book = config.book();
         let types = 0..book.etypes().len();
@@ -69,7 +69,9 @@ impl EdgeIds {
 
 fn rank_inner(ids: &ArrayRef, graph: &LocalGraph, num_edges: u64) -> Result<RankedBitmap> {
     let Some(inner) = &graph.edges.inner else {
-        return Err(ids.fail("inner_edge is missing: inner edges cannot be told from others"));
+        return Err(
+            ids.fail("inner_edge is missing: inner edges cannot be distinguished from others")
+        );
     };
     let mut set = Bitmap::new(num_edges);
     let (mut stored, mut mask) = (Vec::new(), Vec::new());
@@ -78,7 +80,9 @@ fn rank_inner(ids: &ArrayRef, graph: &LocalGraph, num_edges: u64) -> Result<Rank
         blocks::read(inner, rows.clone(), &mut mask)?;
         for ((&id, &value), row) in stored.iter().zip(&mask).zip(rows) {
             if blocks::truth(inner, row, value)? && !set.insert(id) {
-                return Err(ids.fail(format!("row {row} is {id}, a second time or out of range")));
+                return Err(
+                    ids.fail(format!("row {row} is {id}, which is a repetition or out of range"))
+                );
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Ids, types and feature rows of edges, found by their entry.
+//! Ids, types and feature rows of edges, looked up by their entry.
 
 use crate::error::{Error, Result};
 use crate::formats::dgl::array::ArrayRef;
@@ -10,20 +10,20 @@ use crate::formats::dgl::local_graph::LocalGraph;
 use std::ops::Range;
 use std::path::PathBuf;
 
-/// Numbers the edges of consecutive ranges of entries.
+/// The ids, types and feature rows of the edges of consecutive ranges of entries.
 #[derive(Debug)]
 pub(crate) struct EdgeNumbers {
     path: PathBuf,
     order: Order,
 }
 
-// There is one of these per reader: its size does not matter.
+// Each reader has one of these, so its size does not matter.
 #[allow(clippy::large_enum_variant)]
 #[derive(Debug)]
 enum Order {
     /// Entry `i` is local edge `i`: columns are read along with the entries.
     SameAsEntries(EdgeColumnReader),
-    /// Entry `i` is some local edge, which is looked up.
+    /// Entry `i` is another local edge, which is looked up.
     Listed { edge_of_entry: ArrayRef, edges: Lookup, buffer: Vec<u64> },
 }
 
@@ -31,12 +31,12 @@ enum Order {
 enum Lookup {
     /// Inner edges come first and have consecutive ids.
     Consecutive(EdgeIds),
-    /// Inner edges are anywhere: id and row of every local edge. Heterogeneous partitions of DGL 0.6 that were saved
+    /// Inner edges are anywhere: holds id and row of every local edge. Heterogeneous partitions of DGL 0.6 that were saved
     /// without COO need it.
     Table(Vec<(u64, u64)>, EdgeIds),
 }
 
-/// In place of the id of an edge that is not inner.
+/// Stands for the id of an edge that is not inner.
 const HALO: u64 = u64::MAX;
 
 impl EdgeNumbers {
@@ -51,7 +51,7 @@ impl EdgeNumbers {
         Ok(EdgeNumbers { path: graph.path.clone(), order })
     }
 
-    /// Makes a range of entries ready.
+    /// Prepares a range of entries.
     pub(crate) fn read(&mut self, entries: Range<u64>) -> Result<()> {
         match &mut self.order {
             Order::SameAsEntries(columns) => columns.read(entries),
@@ -61,8 +61,8 @@ impl EdgeNumbers {
         }
     }
 
-    /// The edge of the entry at position `at` of the range that was read last; `None` for halo edges. `inner` says
-    /// whether its destination is an inner node, with which the marks must agree. Entries must be asked for in order.
+    /// The edge of the entry at position `at` of the last range; `None` for halo edges. `inner` says whether its destination is
+    /// an inner node; the marks must agree with it. Callers must ask for entries in order.
     pub(crate) fn edge(&mut self, at: usize, entry: u64, inner: bool) -> Result<Option<Edge>> {
         match &mut self.order {
             Order::SameAsEntries(columns) => {

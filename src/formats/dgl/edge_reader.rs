@@ -1,4 +1,4 @@
-//! The inner edges of a partition, a block at a time.
+//! Reading of a partition's inner edges, a block at a time.
 
 use crate::error::{Error, Result};
 use crate::formats::dgl::config::PartitionConfig;
@@ -10,10 +10,10 @@ use crate::formats::dgl::local_graph::LocalGraph;
 use crate::formats::dgl::node_table::NodeTable;
 use std::path::PathBuf;
 
-/// Goes once over the inner edges of a partition, in the order of the file: local edge order where the file has COO,
-/// by destination otherwise.
+/// One pass over the inner edges of a partition, in the order of the file: local edge order where the file has COO, by
+/// destination otherwise.
 ///
-/// It keeps the global ids of the halo nodes, and the columns of one block.
+/// It holds the global ids of the halo nodes, and the columns of one block.
 #[derive(Debug)]
 pub struct EdgeReader {
     path: PathBuf,
@@ -21,7 +21,7 @@ pub struct EdgeReader {
     entries: EntryStream,
     numbers: EdgeNumbers,
     max: usize,
-    /// Inner edges still to come.
+    /// Number of inner edges still to come.
     left: u64,
     src: Vec<u64>,
     dst: Vec<u64>,
@@ -48,11 +48,11 @@ impl EdgeReader {
         })
     }
 
-    /// Fills `block` with the next edges, at least one and at most as many as a block may have. False, and an empty
+    /// Fills `block` with the next edges, at least one and at most as many as a block may have. Returns false, with an empty
     /// block, once all edges have been read.
     ///
     /// # Errors
-    /// The file cannot be read, or contradicts itself or the JSON file: an end that is no node, an edge outside the
+    /// If the file cannot be read, or contradicts itself or the JSON file: an end that is not a node, an edge outside the
     /// partition's range, an inner edge whose destination is not inner, too few edges.
     pub fn next_block(&mut self, block: &mut EdgeBlock) -> Result<bool> {
         block.clear();
@@ -82,7 +82,7 @@ impl EdgeReader {
 
     fn global(&self, local: u64, entry: u64) -> Result<u64> {
         self.nodes.global(local).ok_or_else(|| {
-            let problem = format!("edge {entry} ends at node {local}, which is not there");
+            let problem = format!("edge {entry} ends at node {local}, which does not exist");
             Error::input(&self.path, "edges", problem)
         })
     }

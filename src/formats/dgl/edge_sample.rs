@@ -1,25 +1,25 @@
-//! Some of a partition's edges, without going over all of them.
+//! Samples of a partition's edges, without a pass over all of them.
 
 use crate::error::Result;
 use crate::formats::dgl::blocks;
 use crate::formats::dgl::local_graph::Entries;
 use crate::formats::dgl::partition::Partition;
 
-/// Consecutive inner edges.
+/// A run of consecutive inner edges.
 #[derive(Clone, Debug, Default)]
 pub struct EdgeRun {
-    /// Global id of the source and number of the destination among the inner nodes, per edge.
+    /// Global id of the source and index of the destination among the inner nodes, per edge.
     pub edges: Vec<[u64; 2]>,
-    /// Whether the edges of a destination stand together in the file.
+    /// Whether the file groups edges by destination.
     pub by_destination: bool,
 }
 
 impl Partition {
-    /// Reads `runs` runs of at most `max` edges each, from places all over the file; all edges, if they are not more.
-    /// Edge ids are not looked at.
+    /// Reads `runs` runs of at most `max` edges each, from places all over the file, or all edges if the partition has no more.
+    /// Edge ids are not read.
     ///
     /// # Errors
-    /// The ids of nodes or the ends of edges cannot be read.
+    /// If the ids of nodes or the ends of edges cannot be read.
     pub fn sample_edges(&self, runs: u64, max: u64) -> Result<Vec<EdgeRun>> {
         let graph = self.topology().graph();
         let nodes = self.topology().nodes()?;
@@ -28,7 +28,7 @@ impl Partition {
         let (mut src, mut dst, mut indptr) = (Vec::new(), Vec::new(), Vec::new());
         let mut found = Vec::new();
         for run in 0..runs {
-            // In the middle of its share of the file.
+            // The run lies in the middle of its share of the file.
             let begin = (total / runs * run + (total / runs).saturating_sub(max) / 2).min(total);
             let entries = begin..total.min(begin + max);
             match &graph.entries {

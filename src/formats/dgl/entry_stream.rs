@@ -6,10 +6,10 @@ use crate::formats::dgl::blocks;
 use crate::formats::dgl::local_graph::{Entries, LocalGraph};
 use std::ops::Range;
 
-/// Row starts read at a time.
+/// Number of row starts that are read at a time.
 const ROWS: u64 = 16 << 10;
 
-/// Reads the entries of a [`LocalGraph`] from the first to the last.
+/// A reader of the entries of a [`LocalGraph`] from the first to the last.
 #[derive(Debug)]
 pub(crate) struct EntryStream {
     entries: Entries,
@@ -28,7 +28,7 @@ impl EntryStream {
         }
     }
 
-    /// Reads up to `max` entries: local source and destination of each. Gives their range, empty at the end.
+    /// Reads up to `max` entries: local source and destination of each. Returns their range, which is empty at the end.
     pub(crate) fn next_block(
         &mut self,
         max: usize,
@@ -58,16 +58,16 @@ impl EntryStream {
 /// A position in the row starts of a compressed matrix.
 #[derive(Debug, Default)]
 struct Rows {
-    /// Rows passed, the current one included.
+    /// Number of rows entered, including the current one.
     entered: u64,
-    /// Where the current row ends.
+    /// End of the current row.
     row_end: u64,
     window: Vec<u64>,
     window_start: u64,
 }
 
 impl Rows {
-    /// The row of each entry of a range; ranges must follow each other.
+    /// Fills in the row of each entry of a range; ranges must follow each other.
     fn fill(
         &mut self,
         indptr: &ArrayRef,
@@ -99,7 +99,7 @@ impl Rows {
         let end = self.start_of(indptr, self.entered)?;
         if end < self.row_end || end > num_entries {
             return Err(indptr.fail(format!(
-                "row {} ends at {end}, after {} and of {num_entries}",
+                "row {} ends at {end}, after {}, of {num_entries} entries",
                 self.entered - 1,
                 self.row_end
             )));

@@ -12,7 +12,7 @@ pub struct Feature {
 }
 
 impl Feature {
-    /// The node type or edge type, by id.
+    /// Id of the node type or edge type.
     pub fn ty(&self) -> usize {
         self.ty
     }
@@ -27,8 +27,8 @@ impl Feature {
         &self.name
     }
 
-    /// The table. Row `j` belongs to the `j`-th inner node of the type in ascending order of ids, or to the inner edge
-    /// of the type whose [`EdgeBlock`](super::edge_block::EdgeBlock) says row `j`.
+    /// The table. Row `j` belongs to the `j`-th inner node of the type in ascending order of ids, or to the inner edge of the
+    /// type for which [`EdgeBlock`](super::edge_block::EdgeBlock) holds row `j`.
     pub fn array(&self) -> &ArrayRef {
         &self.array
     }

@@ -5,7 +5,7 @@ use crate::formats::dgl::feature::Feature;
 use crate::formats::dgl::tensor_file::TensorFile;
 use std::path::{Path, PathBuf};
 
-/// What a set of features belongs to: per type the prefixes that keys may have, and the number of rows.
+/// The types that features may belong to: per type the prefixes of its keys, and the number of rows.
 pub(crate) struct TypeRows {
     pub(crate) prefixes: Vec<String>,
     pub(crate) rows: u64,
@@ -17,7 +17,7 @@ pub struct FeatureSet {
     path: PathBuf,
     num_types: usize,
     features: Vec<Feature>,
-    /// Why the tables cannot be used, where they cannot.
+    /// The reason why the tables cannot be used, if there is one.
     unusable: Option<String>,
 }
 
@@ -27,12 +27,15 @@ impl FeatureSet {
         let file = TensorFile::open(path)?;
         let mut features: Vec<Feature> = Vec::with_capacity(file.entries().len());
         for (key, array) in file.entries() {
-            let (ty, name) = split_key(key, types)
-                .ok_or_else(|| Error::input(path, key, "belongs to no type of the JSON file"))?;
+            let (ty, name) = split_key(key, types).ok_or_else(|| {
+                Error::input(path, key, "does not belong to any type of the JSON file")
+            })?;
             let rows = types[ty].rows;
             if array.shape().first() != Some(&rows) {
-                let problem =
-                    format!("has shape {:?}, the JSON file calls for {rows} rows", array.shape());
+                let problem = format!(
+                    "has shape {:?}, but the JSON file requires {rows} rows",
+                    array.shape()
+                );
                 return Err(Error::input(path, key, problem));
             }
             if features.iter().any(|other| other.ty == ty && other.name == name) {
@@ -49,17 +52,17 @@ impl FeatureSet {
         &self.features
     }
 
-    /// The file.
+    /// Path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The feature that `key` means, for each type. A key of the file (`paper/feat`) means that one feature; a feature's
-    /// name (`feat`) means that feature of every type; anything else, the features whose keys end in it.
+    /// The feature of each type that `key` selects. A key of the file (`paper/feat`) selects that one feature; a feature's name
+    /// (`feat`) selects that feature of every type; any other text selects the features whose keys end in it.
     ///
     /// # Errors
-    /// No feature or several of one type match; the tables cannot be used because the file with the structure lacks
-    /// edge ids. The keys that exist are listed.
+    /// If no feature or several of one type match, or the tables cannot be used because the structure file lacks edge ids. The
+    /// error lists the keys that exist.
     pub fn lookup(&self, key: &str) -> Result<Vec<Option<&Feature>>> {
         if let Some(reason) = &self.unusable {
             return Err(Error::input(&self.path, key, reason.clone()));
@@ -73,7 +76,7 @@ impl FeatureSet {
             self.features.iter().filter(|feature| rule(feature, key)).collect::<Vec<_>>()
         });
         let Some(found) = matches.into_iter().find(|found| !found.is_empty()) else {
-            return Err(self.unmatched(key, "is no feature"));
+            return Err(self.unmatched(key, "does not match any feature"));
         };
         let mut by_type = vec![None; self.num_types];
         for feature in found {
@@ -95,15 +98,15 @@ impl FeatureSet {
     }
 }
 
-/// The type whose prefix a key has, and the rest of the key, which may hold more slashes. Without any prefix the key is
-/// a name of the only type, as DGL 0.5 wrote it.
+/// The type whose prefix a key has, and the rest of the key, which may hold more slashes. A key without any prefix is a name of
+/// the only type, as DGL 0.5 wrote it.
 fn split_key<'a>(key: &'a str, types: &[TypeRows]) -> Option<(usize, &'a str)> {
     let prefixes = types.iter().enumerate();
     let prefixes = prefixes.flat_map(|(ty, t)| t.prefixes.iter().map(move |p| (ty, p)));
     let matches = prefixes.filter_map(|(ty, prefix)| {
         Some((ty, key.strip_prefix(prefix.as_str())?.strip_prefix('/')?))
     });
-    // Type names may hold slashes, too: the longest prefix leaves the shortest name.
+    // Type names may also hold slashes: the longest prefix leaves the shortest name.
     let longest = matches.min_by_key(|(_, name)| name.len());
     longest.or_else(|| (types.len() == 1).then_some((0, key)))
 }

@@ -1,4 +1,4 @@
-//! A file that is only read, at any offset, by several readers at once.
+//! Input files that several readers read at any offset.
 
 use crate::error::{Error, Result};
 use crate::io::{drop_pages, open_input};
@@ -8,7 +8,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// An open input file and the length it had when it was opened.
+/// An open input file and its length at the time it was opened.
 #[derive(Debug)]
 pub(crate) struct InputFile {
     path: PathBuf,
@@ -20,28 +20,28 @@ impl InputFile {
     /// Opens `path`.
     ///
     /// # Errors
-    /// The file is missing, cannot be read, or is not a plain file.
+    /// If the file does not exist, cannot be read, or is not a regular file.
     pub(crate) fn open(path: &Path) -> Result<Arc<Self>> {
         let file = open_input(path).map_err(|e| Error::unreadable(path, &e))?;
         let info = file.metadata().map_err(|e| Error::unreadable(path, &e))?;
         Ok(Arc::new(InputFile { path: path.to_owned(), file, len: info.len() }))
     }
 
-    /// Takes an open file; errors name `path`, which is where its content came from.
+    /// Wraps an open file; errors name `path`, where its content came from.
     ///
     /// # Errors
-    /// The file's length cannot be had.
+    /// If the system does not report the file's length.
     pub(crate) fn from_open(path: &Path, file: File) -> Result<Arc<Self>> {
         let len = file.metadata().map_err(|e| Error::unreadable(path, &e))?.len();
         Ok(Arc::new(InputFile { path: path.to_owned(), file, len }))
     }
 
-    /// Where the file is.
+    /// Path of the file.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Bytes in the file.
+    /// Length of the file in bytes.
     pub(crate) fn len(&self) -> u64 {
         self.len
     }
@@ -49,7 +49,7 @@ impl InputFile {
     /// Fills `out` with the bytes from `offset` on; `field` names them in errors.
     ///
     /// # Errors
-    /// The system cannot read them, or the file has become shorter.
+    /// If the system cannot read the bytes, or the file has become shorter.
     pub(crate) fn read_at(&self, field: &str, offset: u64, out: &mut [u8]) -> Result<()> {
         self.file.read_exact_at(out, offset).map_err(|e| {
             let problem = match e.kind() {
@@ -62,7 +62,7 @@ impl InputFile {
         })
     }
 
-    /// Takes bytes out of the system's page cache.
+    /// Drops bytes from the system's page cache.
     pub(crate) fn drop_cached(&self, offset: u64, len: u64) -> Result<()> {
         drop_pages(&self.file, offset, len).map_err(|e| Error::unreadable(&self.path, &e))
     }

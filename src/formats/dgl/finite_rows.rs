@@ -1,4 +1,4 @@
-//! Rows of an array that must be finite: NaN or infinity in them would make a whole model useless.
+//! Reading of rows that must be finite: one NaN or infinity would spoil a whole model.
 
 use std::ops::Range;
 
@@ -10,7 +10,7 @@ impl ArrayRef {
     /// Fills `out` with rows, converted, and checks them while they are in the processor's cache.
     ///
     /// # Errors
-    /// As [`Self::read_rows`]; a value that is NaN or infinite, or too large for a `float32`.
+    /// As for [`Self::read_rows`], or if a value is NaN, infinite, or too large for a `float32`.
     pub fn read_finite_f32(&self, rows: Range<u64>, out: &mut [f32]) -> Result<()> {
         self.read_f32(rows.clone(), out)?;
         match first_not_finite(out) {
@@ -19,10 +19,10 @@ impl ArrayRef {
         }
     }
 
-    /// As [`Self::read_finite_f32`], in double precision.
+    /// Like [`Self::read_finite_f32`], in double precision.
     ///
     /// # Errors
-    /// As [`Self::read_rows`]; a value that is NaN or infinite.
+    /// As for [`Self::read_rows`], or if a value is NaN or infinite.
     pub fn read_finite_f64(&self, rows: Range<u64>, out: &mut [f64]) -> Result<()> {
         self.read_f64(rows.clone(), out)?;
         match first_not_finite_f64(out) {
@@ -31,7 +31,7 @@ impl ArrayRef {
         }
     }
 
-    /// The error for the element at position `at` behind the start of row `first`.
+    /// The error for the element at index `at` from the start of row `first`.
     fn not_finite(&self, first: u64, at: u64) -> Error {
         let (row, column) = (first + at / self.row_len(), at % self.row_len());
         let mut stored = vec![0.0; self.row_len() as usize];
@@ -49,7 +49,7 @@ impl ArrayRef {
             .with_hint("replace such values (numpy.nan_to_num does it) and write the file again")
     }
 
-    /// "row 3, column 7", as users count them: from 0.
+    /// Formats a place as "row 3, column 7", counted from 0 as users count.
     pub(crate) fn place(&self, row: u64, column: u64) -> String {
         if self.row_shape().is_empty() {
             return format!("row {row}");

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 const SCRIPT_CLASS: &str = "__torch__.torch.classes.graphbolt.FusedCSCSamplingGraph";
-/// What GraphBolt writes where others write a version.
+/// The number that GraphBolt writes in place of a version.
 const VERSION: u64 = 6199;
 
 /// Names and arrays of one dictionary of the file.
@@ -23,11 +23,11 @@ pub type Arrays = BTreeMap<String, ArrayRef>;
 #[derive(Clone, Debug)]
 pub struct FusedCsc {
     path: PathBuf,
-    /// Where each node's in-edges start, and their number at the end.
+    /// Start of each node's in-edges, and the number of edges at the end.
     pub indptr: ArrayRef,
     /// Source node of each edge.
     pub indices: ArrayRef,
-    /// Where each node type starts, in graphs whose nodes are sorted by type.
+    /// First node of each type, in graphs whose nodes are sorted by type.
     pub node_type_offset: Option<ArrayRef>,
     /// Edge type of each edge.
     pub type_per_edge: Option<ArrayRef>,
@@ -45,8 +45,8 @@ impl FusedCsc {
     /// Reads the directory of `path`; no array is read.
     ///
     /// # Errors
-    /// The file is unreadable, no GraphBolt graph, names classes that such a graph does not use, is cut short or
-    /// inconsistent.
+    /// If the file cannot be read, is not a GraphBolt graph, names classes that such a graph does not use, is cut short, or
+    /// contradicts itself.
     pub fn open(path: &Path) -> Result<Self> {
         let archive = TorchArchive::open(path)?;
         let pickle = Pickle::load(archive.pickle()).map_err(|e| {
@@ -61,12 +61,12 @@ impl FusedCsc {
     /// Compares every array and the directory's other members with their checksums, reading the whole file.
     ///
     /// # Errors
-    /// A member differs from its checksum.
+    /// If a member differs from its checksum.
     pub fn verify_checksums(&self) -> Result<()> {
         torch_archive::verify_checksums(&self.path)
     }
 
-    /// Where the file is.
+    /// Path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -77,7 +77,7 @@ impl FusedCsc {
             if array.shape().len() != 1 || !array.dtype().is_integer() {
                 let (dtype, shape) = (array.dtype(), array.shape());
                 return Err(
-                    array.fail(format!("must be a vector of integers, is {dtype} {shape:?}"))
+                    array.fail(format!("must be a vector of integers, but is {dtype} {shape:?}"))
                 );
             }
         }
@@ -92,7 +92,7 @@ impl FusedCsc {
             if array.shape().first() != Some(&rows) {
                 return Err(file.fail(
                     array.name(),
-                    format!("has shape {:?}, {rows} rows are due", array.shape()),
+                    format!("has shape {:?}, but must have {rows} rows", array.shape()),
                 ));
             }
         }
@@ -117,7 +117,7 @@ impl<'a> Reader<'a> {
         };
         let version = number(&required("version_number")?)?;
         if version != VERSION {
-            let problem = format!("{version} is not known; {VERSION} is");
+            let problem = format!("version {version} is not supported, only {VERSION}");
             return Err(self.archive.file().fail("version_number", problem));
         }
         Ok(FusedCsc {
@@ -133,7 +133,8 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// Graph object -> `_c_csc_graph` -> script object -> (dictionary of dictionaries, class name).
+    /// The state, found by the path graph object -> `_c_csc_graph` -> script object -> (dictionary of dictionaries, class
+    /// name).
     fn state(&self) -> Option<&'a Value<'a>> {
         let graph = self.state_of(self.pickle.root(), Class::FusedCsc)?;
         let script = self.pickle.entry(graph, "_c_csc_graph")?;
@@ -152,20 +153,20 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The tensors of one dictionary; none if it is missing.
+    /// The tensors of one dictionary; empty if the dictionary is missing.
     fn arrays(&self, state: &'a Value<'a>, dict: &str) -> Result<Arrays> {
         let file = self.archive.file();
         let entries = match self.pickle.entry(state, dict) {
             None => return Ok(Arrays::new()),
             Some(Value::Dict(entries)) => entries,
-            Some(_) => return Err(file.fail(dict, "is no dictionary")),
+            Some(_) => return Err(file.fail(dict, "is not a dictionary")),
         };
         let mut arrays = Arrays::new();
         for &(key, value) in entries {
             let (Value::Text(key), Value::Tensor(tensor)) =
                 (self.pickle.value(key), self.pickle.value(value))
             else {
-                return Err(file.fail(dict, "is no dictionary of tensors"));
+                return Err(file.fail(dict, "is not a dictionary of tensors"));
             };
             let name = format!("{dict} {key}");
             if arrays.insert((*key).to_owned(), self.archive.array(&name, tensor)?).is_some() {
@@ -175,7 +176,7 @@ impl<'a> Reader<'a> {
         Ok(arrays)
     }
 
-    /// A dictionary of numbers, each stored as a tensor without dimensions.
+    /// The numbers of a dictionary, each stored as a tensor without dimensions.
     fn ids(&self, state: &'a Value<'a>, dict: &str) -> Result<BTreeMap<String, u64>> {
         let arrays = self.arrays(state, dict)?.into_iter();
         arrays.map(|(name, array)| Ok((name, number(&array)?))).collect()
@@ -185,7 +186,7 @@ impl<'a> Reader<'a> {
 /// The only element of an array.
 fn number(array: &ArrayRef) -> Result<u64> {
     if array.num_rows() != 1 || array.row_len() != 1 {
-        return Err(array.fail("is no single number"));
+        return Err(array.fail("is not a single number"));
     }
     let mut value = [0];
     array.read_u64(0..1, &mut value)?;

@@ -1,4 +1,4 @@
-//! DGL's graph files: `graph.dgl` of a partition, and whatever `dgl.save_graphs` writes.
+//! DGL's graph files: `graph.dgl` of a partition, and any file of `dgl.save_graphs`.
 
 use crate::error::Result;
 use crate::formats::dgl::array::ArrayRef;
@@ -10,9 +10,9 @@ use crate::formats::dgl::tensor_file::read_pairs;
 use crate::formats::dgl::{graph_v1, magic, ndarray};
 use std::path::Path;
 
-/// Where a file's own part ends and its content starts.
+/// Offset at which the content of a file starts.
 pub(crate) const CONTENT: u64 = 4096;
-/// Bytes of the smallest graph record: magic, metagraph, five vectors.
+/// Size in bytes of the smallest graph record: magic, metagraph, five vectors.
 const MIN_GRAPH: u64 = 8 + 24 + 5 * 8;
 
 /// The headers of a graph file, version 2 (DGL 0.5 and later) or 1 (DGL 0.3 and 0.4).
@@ -27,7 +27,8 @@ impl GraphFile {
     /// Reads the headers of `path`; no column or structure is read.
     ///
     /// # Errors
-    /// The file is unreadable, no graph file, of another version, cut short, inconsistent, or has bytes left over.
+    /// If the file cannot be read, is not a graph file, has another version, is cut short or inconsistent, or has bytes left
+    /// over.
     pub fn open(path: &Path) -> Result<Self> {
         let file = InputFile::open(path)?;
         let mut reader = HeaderReader::new(&file);
@@ -43,13 +44,13 @@ impl GraphFile {
                 Ok(GraphFile { version: 2, labels, graphs })
             }
             version => {
-                let problem = format!("version {version} is not known; 1 and 2 are");
+                let problem = format!("version {version} is not supported, only 1 and 2");
                 Err(reader.fail(problem))
             }
         }
     }
 
-    /// 1 or 2.
+    /// Version of the format, 1 or 2.
     pub fn version(&self) -> u64 {
         self.version
     }
@@ -77,12 +78,12 @@ pub(crate) fn read_labels(reader: &mut HeaderReader<'_>) -> Result<Vec<(String, 
 fn read_v2(reader: &mut HeaderReader<'_>) -> Result<Content> {
     let kind = reader.u64()?;
     if kind != 2 {
-        return Err(reader.fail(format!("graph kind {kind} is not known; 2 is")));
+        return Err(reader.fail(format!("graph kind {kind} is not supported, only 2")));
     }
     let count = reader.count(MIN_GRAPH)?;
     let (offsets, trailer) = read_offsets(reader, count)?;
     reader.enter("header");
-    // Bytes 32 to 4095 are whatever was in memory when DGL wrote the file.
+    // Bytes 32 to 4095 are what happened to be in memory when DGL wrote the file.
     reader.seek(CONTENT)?;
     let first = reader.u64()?;
     let labels = read_labels(reader)?;
@@ -103,13 +104,13 @@ fn read_v2(reader: &mut HeaderReader<'_>) -> Result<Content> {
     if reader.pos() != trailer {
         reader.enter("table of graph offsets");
         return Err(
-            reader.fail(format!("graphs end at {}, the table is at {trailer}", reader.pos()))
+            reader.fail(format!("graphs end at {}, but the table is at {trailer}", reader.pos()))
         );
     }
     Ok((labels, graphs))
 }
 
-/// The table that ends the file: length, count, offsets, length again. Gives the offsets and where it starts.
+/// Reads the table at the end of the file: length, count, offsets, length again. Returns the offsets and the table's place.
 fn read_offsets(reader: &mut HeaderReader<'_>, count: usize) -> Result<(Vec<u64>, u64)> {
     let size = reader.pos() + reader.remaining();
     let blob = 8 + 8 * count as u64;
@@ -126,7 +127,7 @@ fn read_offsets(reader: &mut HeaderReader<'_>, count: usize) -> Result<(Vec<u64>
     let after = reader.u64()?;
     if (before, listed, after) != (blob, count as u64, blob) {
         return Err(reader.fail(format!(
-            "no table of {count} offsets at the end: the file was cut or has bytes left over"
+            "the end holds no table of {count} offsets: the file was cut or has bytes left over"
         )));
     }
     Ok((offsets, start))

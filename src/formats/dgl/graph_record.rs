@@ -21,7 +21,7 @@ impl Frame {
         &self.columns
     }
 
-    /// The column of a name.
+    /// The column with this name.
     pub fn get(&self, name: &str) -> Option<&ArrayRef> {
         find(&self.columns, name)
     }
@@ -34,7 +34,7 @@ pub struct GraphRecord {
     pub ntypes: Vec<String>,
     /// Edge type names; relation names may repeat.
     pub etypes: Vec<CanonicalEtype>,
-    /// Nodes of each node type.
+    /// Number of nodes of each node type.
     pub num_nodes: Vec<u64>,
     /// Structure of each edge type.
     pub relations: Vec<Relation>,
@@ -52,7 +52,7 @@ pub(crate) fn read(reader: &mut HeaderReader<'_>, graph: &str) -> Result<GraphRe
     reader.enter(graph);
     let count = reader.count(relation::MIN_BYTES)?;
     if count != ends.len() {
-        return Err(reader.fail(format!("{count} relations, {} in the metagraph", ends.len())));
+        return Err(reader.fail(format!("{count} relations, but {} in the metagraph", ends.len())));
     }
     let mut relations = Vec::with_capacity(count);
     for index in 0..count {
@@ -82,13 +82,13 @@ pub(crate) fn read(reader: &mut HeaderReader<'_>, graph: &str) -> Result<GraphRe
     Ok(GraphRecord { ntypes, etypes, num_nodes, relations, node_frames, edge_frames })
 }
 
-/// The node types at the ends of each edge type. They are below the number of node types only if the caller checks.
+/// The node types at the ends of each edge type. The caller must check that they are below the number of node types.
 fn read_metagraph(reader: &mut HeaderReader<'_>, graph: &str) -> Result<Vec<(usize, usize)>> {
     reader.enter(format!("{graph} metagraph"));
     magic::expect(reader, magic::IMMUTABLE_GRAPH, "metagraph")?;
     let csr = sparse::read_csr(reader)?;
     let (rows, count) = (csr.num_rows, csr.indices.num_rows());
-    // Both are followed by records of a known size, so both can be checked before memory is taken for them.
+    // Records of known size follow for both, so both can be checked before memory is allocated for them.
     if rows > reader.remaining() / 8 || count > reader.remaining() / relation::MIN_BYTES {
         return Err(reader.fail(format!("claims {rows} node types and {count} edge types")));
     }
@@ -136,9 +136,8 @@ fn read_frames(
         let columns = read_pairs(reader, columns, &format!("{graph} {prefix}"))?;
         for (_, column) in &columns {
             if column.shape().first() != Some(&rows) {
-                return Err(
-                    column.fail(format!("has shape {:?}, {rows} rows are due", column.shape()))
-                );
+                return Err(column
+                    .fail(format!("has shape {:?}, but must have {rows} rows", column.shape())));
             }
         }
         frames.push(Frame { columns });

@@ -11,11 +11,11 @@ use crate::formats::dgl::tensor_file::read_pairs;
 use crate::graph::CanonicalEtype;
 use crate::io::Dtype;
 
-/// Reads what follows the version number.
+/// Reads the content that follows the version number.
 pub(crate) fn read(reader: &mut HeaderReader<'_>) -> Result<Content> {
     let kind = reader.u64()?;
     if kind != 1 {
-        return Err(reader.fail(format!("graph kind {kind} is not known in version 1; 1 is")));
+        return Err(reader.fail(format!("graph kind {kind} is not supported in version 1, only 1")));
     }
     reader.seek(CONTENT)?;
     let count = reader.count(8)?;
@@ -46,7 +46,7 @@ fn read_vector(reader: &mut HeaderReader<'_>, due: usize) -> Result<Vec<u64>> {
     (0..count).map(|_| reader.size()).collect()
 }
 
-/// The in-edges by destination, then the columns of nodes and of edges.
+/// Reads the in-edges by destination, then the columns of nodes and of edges.
 fn read_graph(
     reader: &mut HeaderReader<'_>,
     graph: &str,
@@ -98,7 +98,9 @@ fn read_frame(reader: &mut HeaderReader<'_>, prefix: &str, rows: u64) -> Result<
     let columns = read_pairs(reader, count, prefix)?;
     for (_, column) in &columns {
         if column.shape().first() != Some(&rows) {
-            return Err(column.fail(format!("has shape {:?}, {rows} rows are due", column.shape())));
+            return Err(
+                column.fail(format!("has shape {:?}, but must have {rows} rows", column.shape()))
+            );
         }
     }
     Ok(Frame { columns })

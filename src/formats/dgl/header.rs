@@ -1,15 +1,15 @@
-//! A cursor over the headers in a binary file: small reads in file order, large data skipped.
+//! A cursor over the headers in a binary file: small reads in file order, which skip large data.
 
 use crate::error::{Error, Result};
 use crate::formats::dgl::file::InputFile;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Bytes fetched by one read. Headers are short and lie close together.
+/// Number of bytes fetched by one read. Headers are short and lie close together.
 const WINDOW: u64 = 4096;
 
-/// Reads little-endian numbers and strings one after the other. Every count is checked against what is left of the
-/// file before anything is allocated for it.
+/// A reader of little-endian numbers and strings, one after the other. Every count is checked against the rest of the file
+/// before memory is allocated for it.
 pub(crate) struct HeaderReader<'a> {
     file: &'a Arc<InputFile>,
     field: String,
@@ -43,12 +43,12 @@ impl<'a> HeaderReader<'a> {
         self.file
     }
 
-    /// Names what is read from here on, for errors.
+    /// Names the part that is read from here on, for errors.
     pub(crate) fn enter(&mut self, field: impl Into<String>) {
         self.field = field.into();
     }
 
-    /// What is being read.
+    /// Name of the part that is being read.
     pub(crate) fn field(&self) -> &str {
         &self.field
     }
@@ -58,7 +58,7 @@ impl<'a> HeaderReader<'a> {
         self.pos
     }
 
-    /// Bytes that are left.
+    /// Number of bytes left.
     pub(crate) fn remaining(&self) -> u64 {
         self.end - self.pos
     }
@@ -68,7 +68,7 @@ impl<'a> HeaderReader<'a> {
         self.file.fail(&self.field, problem)
     }
 
-    /// Goes to an absolute offset.
+    /// Moves to an absolute offset.
     pub(crate) fn seek(&mut self, pos: u64) -> Result<()> {
         if pos > self.end {
             return Err(self.fail(format!("offset {pos} lies behind the end of the file")));
@@ -77,7 +77,7 @@ impl<'a> HeaderReader<'a> {
         Ok(())
     }
 
-    /// Passes over `bytes`.
+    /// Skips `bytes` bytes.
     pub(crate) fn skip(&mut self, bytes: u64) -> Result<()> {
         self.need(bytes)?;
         self.pos += bytes;
@@ -100,25 +100,25 @@ impl<'a> HeaderReader<'a> {
         Ok(u64::from_le_bytes(self.take()?))
     }
 
-    /// An `i64` that counts something.
+    /// Reads an `i64` that counts something.
     pub(crate) fn size(&mut self) -> Result<u64> {
         let value = i64::from_le_bytes(self.take()?);
         u64::try_from(value).map_err(|_| self.fail(format!("a size is negative ({value})")))
     }
 
-    /// The number of elements that follow, each of at least `min_bytes`.
+    /// Reads the number of elements that follow, each of at least `min_bytes`.
     pub(crate) fn count(&mut self, min_bytes: u64) -> Result<usize> {
         let count = self.u64()?;
         if count.checked_mul(min_bytes).is_none_or(|bytes| bytes > self.remaining()) {
             return Err(self.fail(format!(
-                "claims {count} elements where {} bytes are left",
+                "claims {count} elements, but only {} bytes are left",
                 self.remaining()
             )));
         }
         Ok(count as usize)
     }
 
-    /// A length and that many bytes of UTF-8.
+    /// Reads a length and that many bytes of UTF-8.
     pub(crate) fn string(&mut self) -> Result<String> {
         let len = self.count(1)?;
         let mut bytes = vec![0; len];

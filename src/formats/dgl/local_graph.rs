@@ -1,4 +1,4 @@
-//! The structure of one partition in local ids, whatever file it comes from.
+//! The structure of one partition in local ids, independent of the file format.
 
 use crate::error::{Error, Result};
 use crate::formats::dgl::array::ArrayRef;
@@ -9,7 +9,7 @@ use crate::formats::dgl::relation::Relation;
 use crate::graph::PartitionBook;
 use std::path::{Path, PathBuf};
 
-/// How the ends of edges are stored. An *entry* is a place in these arrays.
+/// The encoding of the ends of edges. An *entry* is an index of these arrays.
 #[derive(Clone, Debug)]
 pub(crate) enum Entries {
     /// Source and destination of each entry.
@@ -23,30 +23,30 @@ pub(crate) enum Entries {
 /// Columns with a row per local node.
 #[derive(Clone, Debug)]
 pub(crate) struct NodeColumns {
-    /// Global id.
+    /// Global id of each node.
     pub(crate) id: ArrayRef,
     /// 1 for nodes that the partition owns.
     pub(crate) inner: Option<ArrayRef>,
     pub(crate) ty: Option<ArrayRef>,
-    /// Owning partition.
+    /// Owning partition of each node.
     pub(crate) part: Option<ArrayRef>,
-    /// Original id.
+    /// Original id of each node.
     pub(crate) orig: Option<ArrayRef>,
 }
 
 /// Columns with a row per local edge.
 #[derive(Clone, Debug)]
 pub(crate) struct EdgeColumns {
-    /// Global id; GraphBolt's files may lack it.
+    /// Global id of each edge; GraphBolt's files may lack it.
     pub(crate) id: Option<ArrayRef>,
     /// 1 for edges that the partition owns.
     pub(crate) inner: Option<ArrayRef>,
     pub(crate) ty: Option<ArrayRef>,
-    /// Original id.
+    /// Original id of each edge.
     pub(crate) orig: Option<ArrayRef>,
 }
 
-/// Structure and columns of one partition. Nothing but headers has been read.
+/// Structure and columns of one partition. Only headers have been read.
 #[derive(Clone, Debug)]
 pub(crate) struct LocalGraph {
     pub(crate) path: PathBuf,
@@ -55,8 +55,8 @@ pub(crate) struct LocalGraph {
     pub(crate) entries: Entries,
     /// Local edge of each entry; without it entry `i` is local edge `i`.
     pub(crate) edge_of_entry: Option<ArrayRef>,
-    /// Whether this is GraphBolt's file. There local edges stand by destination; elsewhere they stand in the order in
-    /// which feature rows are stored.
+    /// Whether this is GraphBolt's file. There, local edges are sorted by destination; elsewhere they are in the order in which
+    /// feature rows are stored.
     pub(crate) is_graphbolt: bool,
     pub(crate) nodes: NodeColumns,
     pub(crate) edges: EdgeColumns,
@@ -71,21 +71,21 @@ impl LocalGraph {
             return Err(Error::input(
                 path,
                 "",
-                format!("holds {count} graphs, a partition has one"),
+                format!("holds {count} graphs, but a partition has one"),
             ));
         };
         let ([relation], [node_frame], [edge_frame]) =
             (&graph.relations[..], &graph.node_frames[..], &graph.edge_frames[..])
         else {
-            let problem = "holds a graph of several types, a partition has a homogeneous one";
+            let problem = "holds a graph of several types, but a partition has a homogeneous one";
             return Err(Error::input(path, "", problem));
         };
-        let (entries, edge_of_entry) =
-            entries_of(relation).ok_or_else(|| Error::input(path, "", "holds no ends of edges"))?;
+        let (entries, edge_of_entry) = entries_of(relation)
+            .ok_or_else(|| Error::input(path, "", "does not hold the ends of edges"))?;
         let required = |frame: &Frame, field: &str| {
             column(frame, "_ID")?.ok_or_else(|| {
                 Error::input(path, field, "is missing")
-                    .with_hint("this is a graph, but no partition that DGL wrote")
+                    .with_hint("this is a graph, but not a partition that DGL wrote")
             })
         };
         Ok(LocalGraph {
@@ -145,7 +145,7 @@ impl LocalGraph {
     }
 }
 
-/// The encoding that is cheapest to read in edge order: COO in that order needs no random access, CSC next to none.
+/// The encoding that is cheapest to read in edge order: COO in that order needs no random access, CSC hardly any.
 fn entries_of(relation: &Relation) -> Option<(Entries, Option<ArrayRef>)> {
     let coo = relation.coo.as_ref();
     if let (Some(csc), None) = (&relation.csc, coo.filter(|coo| coo.edge_ids.is_none())) {
@@ -165,16 +165,16 @@ fn column(frame: &Frame, name: &str) -> Result<Option<ArrayRef>> {
     frame.get(name).map(integers).transpose()
 }
 
-/// Ids and masks are vectors of integers.
+/// Checks that an array is a vector of integers, as ids and masks are.
 fn integers(array: &ArrayRef) -> Result<ArrayRef> {
     if array.shape().len() == 1 && array.dtype().is_integer() {
         return Ok(array.clone());
     }
     let (dtype, shape) = (array.dtype(), array.shape());
-    Err(array.fail(format!("must be a vector of integers, is {dtype} {shape:?}")))
+    Err(array.fail(format!("must be a vector of integers, but is {dtype} {shape:?}")))
 }
 
-/// Type names in the file must have the ids that the JSON file gives them.
+/// Checks that type names in the file have the same ids as in the JSON file.
 fn check_type_ids(graph: &FusedCsc, book: &PartitionBook) -> Result<()> {
     let ntypes = graph.node_type_to_id.iter().map(|(name, &id)| {
         let agrees = book.ntype_id(name) == Some(id as usize);

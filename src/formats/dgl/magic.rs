@@ -1,4 +1,4 @@
-//! The numbers that DGL's records begin with.
+//! The numbers with which DGL's records begin.
 
 use crate::error::Result;
 use crate::formats::dgl::header::HeaderReader;
@@ -12,7 +12,7 @@ pub(crate) const UNIT_GRAPH: u64 = 0xDD2E_60F0_F6B4_A127;
 pub(crate) const COO_MATRIX: u64 = 0xDD61_FFD3_05DF_F127;
 pub(crate) const CSR_MATRIX: u64 = 0xDD6C_D312_05DF_F127;
 
-/// Reads the number that begins a record and checks that it is the one of `record`.
+/// Reads the number at the start of a record and checks that it is the number of `record`.
 pub(crate) fn expect(reader: &mut HeaderReader<'_>, magic: u64, record: &str) -> Result<()> {
     let at = reader.pos();
     let found = reader.u64()?;
@@ -22,7 +22,7 @@ pub(crate) fn expect(reader: &mut HeaderReader<'_>, magic: u64, record: &str) ->
     Err(reader.fail(format!("no {record} at offset {at} (found {found:#018x})")))
 }
 
-/// Reads the number that begins a file. Another kind of file is named in the error.
+/// Reads the number at the start of a file. The error for another kind of file names that kind.
 pub(crate) fn expect_file(reader: &mut HeaderReader<'_>, magic: u64, wanted: &str) -> Result<()> {
     if reader.remaining() < 8 {
         return Err(reader.fail(format!("is too short to be {wanted}")));
@@ -38,7 +38,7 @@ pub(crate) fn expect_file(reader: &mut HeaderReader<'_>, magic: u64, wanted: &st
     Err(reader.fail(problem))
 }
 
-/// What a file of a partition directory is, by its first bytes.
+/// The kind of a file of a partition directory, by its first bytes.
 pub(crate) fn kind_of(start: &[u8]) -> Option<&'static str> {
     let first = start.first_chunk::<8>().map(|&b| u64::from_le_bytes(b));
     match first {

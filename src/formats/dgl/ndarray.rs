@@ -6,10 +6,10 @@ use crate::formats::dgl::header::HeaderReader;
 use crate::formats::dgl::magic;
 use crate::io::Dtype;
 
-/// Bytes of the smallest record: no dimensions and one element of one byte.
+/// Size in bytes of the smallest record: no dimensions and one element of one byte.
 pub(crate) const MIN_BYTES: u64 = 41;
 
-/// torch's limit.
+/// Largest number of dimensions, which is torch's limit.
 const MAX_DIMS: i32 = 64;
 
 /// DLPack's type codes.
@@ -19,7 +19,7 @@ const FLOAT: u8 = 2;
 const BFLOAT: u8 = 4;
 const BOOL: u8 = 6;
 
-/// Reads the header of an array and passes over its elements. The array is named by the reader's field.
+/// Reads the header of an array and skips its elements. The reader's field names the array.
 pub(crate) fn read(reader: &mut HeaderReader<'_>) -> Result<ArrayRef> {
     magic::expect(reader, magic::NDARRAY, "array")?;
     reader.skip(8)?; // reserved
@@ -31,8 +31,8 @@ pub(crate) fn read(reader: &mut HeaderReader<'_>) -> Result<ArrayRef> {
     let (code, bits, lanes) = (reader.u8()?, reader.u8()?, reader.u16()?);
     let Some(dtype) = dtype_of(code, bits, lanes) else {
         return Err(reader.fail(format!(
-            "element type (code {code}, {bits} bits, {lanes} lanes) is not supported: integers, bool, float16, \
-             bfloat16, float32 and float64 are"
+            "element type (code {code}, {bits} bits, {lanes} lanes) is not supported; use integers, bool, float16, \
+             bfloat16, float32 or float64"
         )));
     };
     let mut shape = Vec::with_capacity(dims as usize);
@@ -49,7 +49,7 @@ pub(crate) fn read(reader: &mut HeaderReader<'_>) -> Result<ArrayRef> {
         .ok_or_else(|| reader.fail("an array lies behind the end of the file"))
 }
 
-/// The header that [`read`] understands, as DGL writes it.
+/// The header that [`read`] parses, as DGL writes it.
 pub(crate) fn header(dtype: Dtype, shape: &[u64], bytes: u64) -> Vec<u8> {
     const CPU: i32 = 1;
     let (code, bits) = code_of(dtype);

@@ -1,4 +1,4 @@
-//! From local node ids to global ones.
+//! The mapping from local node ids to global ones.
 
 use crate::error::{Error, Result};
 use crate::formats::dgl::blocks;
@@ -11,15 +11,15 @@ use std::ops::Range;
 #[derive(Clone, Debug)]
 pub(crate) struct NodeTable {
     own: Range<u64>,
-    /// Local nodes that are the first inner nodes, in order.
+    /// Number of local nodes at the start that are inner nodes, in order.
     prefix: u64,
     /// Global ids of the other local nodes.
     others: Vec<u64>,
 }
 
 impl NodeTable {
-    /// Reads and checks the ids: the inner nodes are exactly those of the partition, in ascending order; the others
-    /// are nodes of other partitions.
+    /// Reads and checks the ids: the inner nodes must be exactly those of the partition, in ascending order; the others must be
+    /// nodes of other partitions.
     pub(crate) fn load(config: &PartitionConfig, part: usize, graph: &LocalGraph) -> Result<Self> {
         let book = config.book();
         let own = book.node_range(part);
@@ -46,7 +46,8 @@ impl NodeTable {
                 };
                 let inner = table.own.contains(&id);
                 if id >= book.num_nodes() {
-                    let problem = format!("row {row} is {id}, of {} nodes", book.num_nodes());
+                    let problem =
+                        format!("row {row} is {id}, but the graph has {} nodes", book.num_nodes());
                     return Err(graph.nodes.id.fail(problem));
                 }
                 if marked.is_some_and(|marked| marked != inner) {
@@ -56,13 +57,13 @@ impl NodeTable {
             }
         }
         if found != owned {
-            let problem = format!("{found} inner nodes are stored, the partition owns {owned}");
+            let problem = format!("{found} inner nodes are stored, but the partition owns {owned}");
             return Err(graph.nodes.id.fail(problem));
         }
         Ok(table)
     }
 
-    /// Global id of a local node; `None` if there is no such node.
+    /// Global id of a local node; `None` if the node does not exist.
     pub(crate) fn global(&self, local: u64) -> Option<u64> {
         match local.checked_sub(self.prefix) {
             None => Some(self.own.start + local),
@@ -81,7 +82,7 @@ impl NodeTable {
         self.others.into_iter().filter(|id| !own.contains(id)).collect()
     }
 
-    /// Position of a global id among the inner nodes; `None` for halo nodes.
+    /// Index of a global id among the inner nodes; `None` for halo nodes.
     pub(crate) fn inner_index(&self, global: u64) -> Option<u64> {
         self.own.contains(&global).then(|| global - self.own.start)
     }
@@ -100,8 +101,10 @@ impl NodeTable {
                 return Err(graph
                     .nodes
                     .id
-                    .fail(format!("row {row} is inner node {id} where {due} is due"))
-                    .with_hint("inner nodes must ascend by id: their feature rows cannot be told apart otherwise"));
+                    .fail(format!("row {row} is inner node {id}, but must be {due}"))
+                    .with_hint(
+                        "inner nodes must ascend by id, because feature rows follow that order",
+                    ));
             }
             *found += 1;
         }
@@ -128,6 +131,6 @@ fn misplaced(graph: &LocalGraph, row: u64, id: u64, own: &Range<u64>) -> Error {
     let (is, marked) = if own.contains(&id) { ("inside", "halo") } else { ("outside", "inner") };
     let (start, end) = (own.start, own.end);
     graph.nodes.id.fail(format!(
-        "row {row} is node {id}, {is} this partition's [{start}, {end}), and marked as {marked}"
+        "row {row} is node {id}, {is} this partition's [{start}, {end}), but marked as {marked}"
     ))
 }

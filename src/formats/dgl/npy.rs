@@ -11,10 +11,10 @@ use std::sync::Arc;
 
 const MAGIC: &[u8; 6] = b"\x93NUMPY";
 
-/// A numpy file.
+/// The array of a numpy file.
 #[derive(Clone, Debug)]
 pub(crate) struct NpyArray {
-    /// The elements. For an array in Fortran order its transpose, whose dimensions are in reverse.
+    /// The elements. For an array in Fortran order, this is its transpose, with the dimensions in reverse.
     pub(crate) array: ArrayRef,
     /// Whether the array is in Fortran order.
     pub(crate) transposed: bool,
@@ -23,7 +23,7 @@ pub(crate) struct NpyArray {
 /// Reads the header of `path`. The elements must end where the file ends.
 ///
 /// # Errors
-/// The file is unreadable, no numpy file, cut short, in Fortran order, big endian, or of an unsupported type.
+/// If the file cannot be read, is not a numpy file, is cut short, in Fortran order or big endian, or has an unsupported type.
 pub fn open_npy(path: &Path) -> Result<ArrayRef> {
     let file = InputFile::open(path)?;
     let npy = read_npy(&file, 0..file.len())?;
@@ -34,10 +34,10 @@ pub fn open_npy(path: &Path) -> Result<ArrayRef> {
     Ok(npy.array)
 }
 
-/// Reads the header of an array that takes a range of an open file.
+/// Reads the header of an array that occupies a range of an open file.
 ///
 /// # Errors
-/// As [`open_npy`], but arrays may be in Fortran order.
+/// As for [`open_npy`], except that arrays may be in Fortran order.
 pub(crate) fn read_npy(file: &Arc<InputFile>, place: Range<u64>) -> Result<NpyArray> {
     let mut reader = HeaderReader::within(file, place);
     reader.enter("npy header");
@@ -75,7 +75,7 @@ pub(crate) fn read_npy(file: &Arc<InputFile>, place: Range<u64>) -> Result<NpyAr
     Ok(NpyArray { array, transposed })
 }
 
-/// Reads `{'descr': '<i8', 'fortran_order': False, 'shape': (12,), }`.
+/// Parses `{'descr': '<i8', 'fortran_order': False, 'shape': (12,), }`.
 fn parse(header: &str) -> Option<(Dtype, Vec<u64>, bool)> {
     let descr = value_of(header, "descr")?.strip_prefix('\'')?;
     let dtype = dtype_of(&descr[..descr.find('\'')?])?;
@@ -89,7 +89,7 @@ fn parse(header: &str) -> Option<(Dtype, Vec<u64>, bool)> {
     Some((dtype, sizes.map(|size| size.parse().ok()).collect::<Option<_>>()?, transposed))
 }
 
-/// What follows `'key': `.
+/// The text that follows `'key': `.
 fn value_of<'a>(header: &'a str, key: &str) -> Option<&'a str> {
     let (_, rest) = header.split_once(&format!("'{key}'"))?;
     Some(rest.trim_start().strip_prefix(':')?.trim_start())
@@ -107,7 +107,7 @@ fn dtype_of(descr: &str) -> Option<Dtype> {
         "<u8" => Dtype::U64,
         "|b1" => Dtype::Bool,
         "<f2" => Dtype::F16,
-        // What numpy makes of ml_dtypes.bfloat16.
+        // The form in which numpy stores ml_dtypes.bfloat16.
         "<V2" | "|V2" => Dtype::BF16,
         "<f4" => Dtype::F32,
         "<f8" => Dtype::F64,

@@ -1,4 +1,4 @@
-//! The ids that nodes and edges had before the graph was partitioned.
+//! The ids of nodes and edges before the graph was partitioned.
 
 use crate::error::{Error, Result};
 use crate::formats::dgl::array::ArrayRef;
@@ -16,9 +16,9 @@ pub struct OriginalIds {
 
 #[derive(Clone, Debug)]
 enum Source {
-    /// Consecutive rows of a column, from this one on.
+    /// Consecutive rows of a column, from this row on.
     Column(ArrayRef, u64),
-    /// Rows picked from all over a column.
+    /// Rows from all over a column.
     Picked(Vec<u64>),
 }
 
@@ -28,7 +28,7 @@ impl OriginalIds {
         OriginalIds { rows, source: Source::Column(column.clone(), first) }
     }
 
-    /// Rows of `column` for which `pick` holds; they are kept in memory.
+    /// The rows of `column` for which `pick` holds; they are kept in memory.
     pub(crate) fn pick(
         column: &ArrayRef,
         mut pick: impl FnMut(Range<u64>) -> Result<Vec<bool>>,
@@ -48,7 +48,7 @@ impl OriginalIds {
         let array = file.get(key).ok_or_else(|| Error::input(path, key, "is missing"))?;
         if array.shape() != [rows] || !array.dtype().is_integer() {
             let (dtype, shape) = (array.dtype(), array.shape());
-            return Err(array.fail(format!("must hold {rows} ids, is {dtype} {shape:?}")));
+            return Err(array.fail(format!("must hold {rows} ids, but is {dtype} {shape:?}")));
         }
         Ok(Self::column(array, 0, rows))
     }
@@ -61,7 +61,7 @@ impl OriginalIds {
     /// Fills `out` with the ids of a range of rows.
     ///
     /// # Errors
-    /// Rows beyond the end, an `out` of another length, an unreadable file, a negative id.
+    /// If rows lie beyond the end, `out` has another length, the file cannot be read, or an id is negative.
     pub fn read(&self, rows: Range<u64>, out: &mut [u64]) -> Result<()> {
         let count = rows.end.checked_sub(rows.start).filter(|_| rows.end <= self.rows);
         if count != Some(out.len() as u64) {

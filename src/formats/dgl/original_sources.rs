@@ -1,4 +1,4 @@
-//! Where a partition's files hold original ids.
+//! The places of original ids in a partition's files.
 
 use crate::error::Result;
 use crate::formats::dgl::array::ArrayRef;
@@ -49,11 +49,11 @@ pub(crate) fn of_edges(topology: &Topology, etype: usize) -> Result<Option<Origi
     OriginalIds::pick(originals, |rows| inner.rows(rows)).map(Some)
 }
 
-/// Tells the inner rows of one type from others.
+/// How the inner rows of one type are recognised.
 enum Inner<'a> {
-    /// Ids are original, there is one type: by the mask.
+    /// By the mask, where ids are original and there is only one type.
     Marked(&'a ArrayRef),
-    /// By the ids that the partition owns of this type.
+    /// By the ids of this type that the partition owns.
     Owned(&'a ArrayRef, Range<u64>),
 }
 

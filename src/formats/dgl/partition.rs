@@ -1,4 +1,4 @@
-//! One partition, as training consumes it, whatever version of DGL wrote it.
+//! One partition in the form that training reads, whichever version of DGL wrote it.
 
 use crate::error::Result;
 use crate::formats::dgl::config::PartitionConfig;
@@ -12,8 +12,8 @@ use crate::graph::PartitionBook;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// An open partition: counts, edges, features. Opening it reads headers and the column of node ids; features and edges
-/// are read when they are asked for.
+/// An open partition: counts, edges, features. Opening it reads headers and the column of node ids; features and edges are read
+/// when they are asked for.
 ///
 /// The inner nodes are exactly `book().node_range(part())`, in ascending order.
 #[derive(Clone, Debug)]
@@ -27,7 +27,7 @@ impl Partition {
     /// Opens the files of partition `part`.
     ///
     /// # Errors
-    /// There is no such partition; a file is missing, unreadable, of the wrong kind or cut short; its counts, node ids
+    /// If the partition does not exist; a file is missing, unreadable, of the wrong kind or cut short; or its counts, node ids
     /// or feature rows contradict the JSON file.
     pub fn open(config: &PartitionConfig, part: usize) -> Result<Self> {
         let topology = Topology::open(config, part)?;
@@ -35,54 +35,55 @@ impl Partition {
         Ok(Partition { topology, node_features, edge_features })
     }
 
-    /// Which partition this is.
+    /// Index of this partition.
     pub fn part(&self) -> usize {
         self.topology.part()
     }
 
-    /// Who owns which ids.
+    /// The owners of nodes and edges.
     pub fn book(&self) -> &Arc<PartitionBook> {
         self.topology.config().book()
     }
 
-    /// Nodes that the partition owns.
+    /// Number of nodes that the partition owns.
     pub fn num_inner_nodes(&self) -> u64 {
         length(&self.book().node_range(self.part()))
     }
 
-    /// Foreign nodes in the file.
+    /// Number of foreign nodes in the file.
     pub fn num_halo_nodes(&self) -> u64 {
         self.topology.graph().num_nodes - self.num_inner_nodes()
     }
 
-    /// Global ids of the halo nodes, in file order: 8 bytes a node.
+    /// Global ids of the halo nodes, in file order; they take 8 bytes a node.
     ///
     /// # Errors
-    /// The ids cannot be read.
+    /// If the ids cannot be read.
     pub fn halo_nodes(&self) -> Result<Vec<u64>> {
         Ok(self.topology.nodes()?.into_halo())
     }
 
-    /// Edges that the partition owns: all edges into inner nodes.
+    /// Number of edges that the partition owns: all edges into inner nodes.
     pub fn num_inner_edges(&self) -> u64 {
         length(&self.book().edge_range(self.part()))
     }
 
-    /// Edges in the file that the partition does not own. They are never read.
+    /// Number of edges in the file that the partition does not own. They are never read.
     pub fn num_halo_edges(&self) -> u64 {
         self.topology.graph().num_edges - self.num_inner_edges()
     }
 
     /// The inner edges, in blocks of at most `max` edges, in the order of the file: by local edge where it holds COO, by
-    /// destination otherwise. For an order that does not depend on the file, sort by edge id. Each call starts anew.
+    /// destination otherwise. For an order that does not depend on the file, sort by edge id. Each call starts from the
+    /// beginning.
     ///
     /// # Errors
-    /// The ids of nodes or edges cannot be read or contradict the JSON file.
+    /// If the ids of nodes or edges cannot be read or contradict the JSON file.
     pub fn edges(&self, max: usize) -> Result<EdgeReader> {
         self.topology.edges(max)
     }
 
-    /// Whether edges have the ids of the partition book. If not (GraphBolt without `store_eids`), ids are given in the
+    /// Whether edges have the ids of the partition book. If not (GraphBolt without `store_eids`), they are numbered in the
     /// order of the file and edge features cannot be used.
     pub fn has_edge_ids(&self) -> bool {
         self.topology.graph().edges.id.is_some()
@@ -98,7 +99,7 @@ impl Partition {
         &self.edge_features
     }
 
-    /// What a user should know about how this partition was understood.
+    /// Remarks for the user on how this partition was understood.
     pub fn notes(&self) -> &[String] {
         self.topology.notes()
     }
@@ -107,16 +108,16 @@ impl Partition {
     /// 0.9), `orig_nids.dgl` (the pipeline), or the ids themselves (`reshuffle=False`).
     ///
     /// # Errors
-    /// The ids cannot be read or are of another number or type.
+    /// If the ids cannot be read, or have another number or type.
     pub fn orig_node_ids(&self, ntype: usize) -> Result<Option<OriginalIds>> {
         original_sources::of_nodes(&self.topology, ntype)
     }
 
-    /// The original type-wise ids of the inner edges of a type, by feature row; see [`Self::orig_node_ids`]. Where a
-    /// file does not hold them in that order they are kept in memory, 8 bytes an edge.
+    /// The original type-wise ids of the inner edges of a type, by feature row; see [`Self::orig_node_ids`]. If the file does
+    /// not hold them in that order they are kept in memory, 8 bytes an edge.
     ///
     /// # Errors
-    /// The ids cannot be read or are of another number or type.
+    /// If the ids cannot be read, or have another number or type.
     pub fn orig_edge_ids(&self, etype: usize) -> Result<Option<OriginalIds>> {
         original_sources::of_edges(&self.topology, etype)
     }
@@ -153,7 +154,7 @@ pub(crate) fn open_node_features(config: &PartitionConfig, part: usize) -> Resul
     FeatureSet::open(&files.node_feats, &types.collect::<Vec<_>>(), None)
 }
 
-/// Keys of edge features begin with the canonical name since DGL 1.0 and with the relation before.
+/// The prefixes of edge feature keys: the canonical name since DGL 1.0, the relation before.
 fn edge_type_rows(book: &PartitionBook, part: usize) -> Vec<TypeRows> {
     let types = book.etypes().iter().enumerate();
     let types = types.map(|(etype, name)| {

@@ -1,13 +1,13 @@
 //! An interpreter for the pickles inside PyTorch files of graphs.
 //!
-//! It knows the instructions and the classes that such a file uses and refuses everything else: no name is looked up,
-//! nothing is executed. Values live in one list and refer to each other by index, so that a value may be filled after
-//! it has been stored, and cycles do no harm.
+//! It supports the instructions and the classes that such a file uses and refuses everything else: no name is looked up,
+//! nothing is executed. Values live in one list and refer to each other by index, so that a value may be filled after it has
+//! been stored, and cycles do no harm.
 
 use crate::formats::dgl::pickle_value::{Class, Index, Storage, Tensor, Value};
 use std::collections::HashMap;
 
-/// What is wrong with a pickle, and where.
+/// What is wrong with a pickle, and at which byte.
 #[derive(Debug)]
 pub(crate) struct PickleError {
     pub(crate) offset: usize,
@@ -42,7 +42,7 @@ impl<'a> Pickle<'a> {
         }
     }
 
-    /// The value that the pickle stands for.
+    /// The value of the pickle as a whole.
     pub(crate) fn root(&self) -> &Value<'a> {
         &self.values[self.root]
     }
@@ -73,7 +73,7 @@ struct Machine<'a> {
 type Step<T> = Result<T, String>;
 
 impl<'a> Machine<'a> {
-    /// Executes one instruction; gives the result at STOP.
+    /// Executes one instruction; returns the result at STOP.
     fn step(&mut self) -> Step<Option<Index>> {
         let [opcode] = self.take()?;
         match opcode {
@@ -89,12 +89,12 @@ impl<'a> Machine<'a> {
             b'X' => self.text()?,
             b'q' | b'r' => {
                 let slot = self.slot(opcode == b'q')?;
-                let top = *self.stack.last().ok_or("nothing to remember")?;
+                let top = *self.stack.last().ok_or("memoizes a value of an empty stack")?;
                 self.memo.insert(slot, top);
             }
             b'h' | b'j' => {
                 let slot = self.slot(opcode == b'h')?;
-                let index = *self.memo.get(&slot).ok_or("recalls what it never stored")?;
+                let index = *self.memo.get(&slot).ok_or("recalls a value that it never stored")?;
                 self.stack.push(index);
             }
             b'c' => self.class()?,
@@ -111,7 +111,9 @@ impl<'a> Machine<'a> {
                 self.set_items(items)?;
             }
             b'.' => return self.pop().map(Some),
-            other => return Err(format!("instruction {other:#04x} has no place in a graph file")),
+            other => {
+                return Err(format!("instruction {other:#04x} does not belong in a graph file"));
+            }
         }
         Ok(None)
     }
@@ -145,7 +147,7 @@ impl<'a> Machine<'a> {
     }
 
     fn items_from_mark(&mut self) -> Step<Vec<Index>> {
-        let mark = self.marks.pop().ok_or("no mark")?;
+        let mark = self.marks.pop().ok_or("a mark is missing")?;
         if mark > self.stack.len() {
             return Err("a mark lies above the stack".to_owned());
         }
@@ -215,13 +217,15 @@ impl<'a> Machine<'a> {
         let (module, name) = (self.line()?, self.line()?);
         let class = Class::known(module, name);
         let class = class.ok_or_else(|| {
-            format!("names {module}.{name}, which has no place in a graph file; it is not loaded")
+            format!(
+                "names {module}.{name}, which does not belong in a graph file; it is not loaded"
+            )
         })?;
         self.push(Value::Class(class));
         Ok(())
     }
 
-    /// The tuple ('storage', class, key, 'cpu', number of elements).
+    /// Reads the tuple ('storage', class, key, 'cpu', number of elements).
     fn storage(&mut self) -> Step<()> {
         let id = self.pop()?;
         let storage = match self.tuple(id) {
@@ -239,7 +243,7 @@ impl<'a> Machine<'a> {
             },
             _ => None,
         };
-        let storage = storage.ok_or("a storage is not described as torch does it")?;
+        let storage = storage.ok_or("a storage is not described as torch describes it")?;
         self.push(Value::Storage(Box::new(storage)));
         Ok(())
     }
@@ -252,7 +256,7 @@ impl<'a> Machine<'a> {
             {
                 *class
             }
-            _ => return Err("creates an object that is no graph".to_owned()),
+            _ => return Err("creates an object that is not a graph".to_owned()),
         };
         self.push(Value::Object { class, state: None });
         Ok(())
@@ -263,18 +267,18 @@ impl<'a> Machine<'a> {
         let result = match &self.values[function] {
             Value::Class(Class::OrderedDict) => Value::Dict(Vec::new()),
             Value::Class(Class::RebuildTensor) => Value::Tensor(Box::new(self.tensor(arguments)?)),
-            _ => return Err("calls what is no function of a graph file".to_owned()),
+            _ => return Err("calls a function that does not belong in a graph file".to_owned()),
         };
         self.push(result);
         Ok(())
     }
 
-    /// (storage, offset, size, stride, requires_grad, hooks).
+    /// Reads the tuple (storage, offset, size, stride, requires_grad, hooks).
     fn tensor(&self, arguments: Index) -> Step<Tensor<'a>> {
         let Some([Value::Storage(storage), Value::Int(offset), size, stride, _grad, _hooks]) =
             self.tuple(arguments)
         else {
-            return Err("a tensor is not described as torch does it".to_owned());
+            return Err("a tensor is not described as torch describes it".to_owned());
         };
         let (size, stride) = (self.sizes(size)?, self.sizes(stride)?);
         let offset = u64::try_from(*offset).map_err(|_| "a tensor starts at a negative offset")?;
@@ -283,20 +287,22 @@ impl<'a> Machine<'a> {
 
     fn sizes(&self, tuple: &Value<'a>) -> Step<Vec<u64>> {
         let Value::Tuple(items) = tuple else {
-            return Err("a tensor's sizes are no tuple".to_owned());
+            return Err("a tensor's sizes are not a tuple".to_owned());
         };
         let sizes = items.iter().map(|&item| match self.values[item] {
             Value::Int(size) => u64::try_from(size).ok(),
             _ => None,
         });
-        sizes.collect::<Option<_>>().ok_or_else(|| "a tensor's size is no whole number".to_owned())
+        sizes
+            .collect::<Option<_>>()
+            .ok_or_else(|| "a tensor's size is not a whole number".to_owned())
     }
 
     fn build(&mut self) -> Step<()> {
         let (state, object) = (self.pop()?, self.pop()?);
         match &mut self.values[object] {
             Value::Object { state: slot, .. } => *slot = Some(state),
-            _ => return Err("gives a state to what is no object".to_owned()),
+            _ => return Err("gives a state to a value that is not an object".to_owned()),
         }
         self.stack.push(object);
         Ok(())
@@ -309,13 +315,13 @@ impl<'a> Machine<'a> {
             Value::Dict(entries) if odd.is_empty() => {
                 entries.extend(pairs.iter().map(|&[key, value]| (key, value)));
             }
-            _ => return Err("sets items of what is no dictionary".to_owned()),
+            _ => return Err("sets items of a value that is not a dictionary".to_owned()),
         }
         self.stack.push(dict);
         Ok(())
     }
 
-    /// The members of a tuple of `N`.
+    /// The members of a tuple of length `N`.
     fn tuple<const N: usize>(&self, index: Index) -> Option<[&Value<'a>; N]> {
         let Value::Tuple(items) = &self.values[index] else { return None };
         let items: [Index; N] = items.as_slice().try_into().ok()?;

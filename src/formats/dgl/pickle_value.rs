@@ -2,10 +2,10 @@
 
 use crate::io::Dtype;
 
-/// Place of a value in its pickle.
+/// Index of a value in its pickle.
 pub(crate) type Index = usize;
 
-/// A byte of a pickle may become one of these, so they are small; what is large is boxed.
+/// A value of a pickle. One byte of a pickle may become one of these, so they are small; large parts are boxed.
 #[derive(Clone, Debug)]
 pub(crate) enum Value<'a> {
     None,
@@ -20,7 +20,7 @@ pub(crate) enum Value<'a> {
     Object { class: Class, state: Option<Index> },
 }
 
-/// The classes and functions that may be named. There are no others.
+/// The classes and functions that a pickle may name; all others are refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Class {
     FusedCsc,
@@ -65,7 +65,7 @@ fn storage_dtype(name: &str) -> Option<Dtype> {
 #[derive(Clone, Debug)]
 pub(crate) struct Storage<'a> {
     pub(crate) dtype: Dtype,
-    /// Names the member.
+    /// Key of the member.
     pub(crate) key: &'a str,
     /// Number of elements.
     pub(crate) len: u64,

@@ -7,8 +7,8 @@ use crate::formats::dgl::array::ArrayRef;
 use crate::formats::dgl::blocks;
 use std::ops::Range;
 
-/// Replaces original node ids by new ones. `owner` holds the partition of every original node and is read once;
-/// memory is taken in proportion to `ids` only. `range` gives the new ids of a partition.
+/// Replaces original node ids by new ones. `owner` holds the partition of every original node and is read once; memory use is
+/// proportional to `ids` only. `range` returns the new ids of a partition.
 pub(crate) fn nodes(
     owner: &ArrayRef,
     range: impl Fn(usize) -> Range<u64>,
@@ -24,7 +24,7 @@ pub(crate) fn nodes(
         blocks::read(owner, rows.clone(), &mut parts)?;
         for (&part, original) in parts.iter().zip(rows) {
             let Some(new) = next.get_mut(part as usize) else {
-                return Err(owner.fail(format!("gives id {original} to partition {part}")));
+                return Err(owner.fail(format!("assigns id {original} to partition {part}")));
             };
             while let Some(at) = wanted.next_if(|&at| ids[at] == original) {
                 ids[at] = *new;

@@ -5,16 +5,16 @@ use crate::formats::dgl::header::HeaderReader;
 use crate::formats::dgl::magic;
 use crate::formats::dgl::sparse::{Coo, Csr, read_coo, read_csr};
 
-/// Bytes of the smallest record: three numbers, a metagraph and a matrix.
+/// Size in bytes of the smallest record: three numbers, a metagraph and a matrix.
 pub(crate) const MIN_BYTES: u64 = 24 + 8 + 2 * 24;
 
-/// Since DGL 1.0 this bit marks the save code as a set of formats.
+/// The bit that marks the save code as a set of formats, since DGL 1.0.
 const IS_MASK: u64 = 1 << 32;
 const COO: u64 = 1;
 const CSR: u64 = 2;
 const CSC: u64 = 4;
 
-/// The edges of one relation. At least one encoding is there, and all of them describe the same edges.
+/// The edges of one relation in at least one encoding; all encodings describe the same edges.
 #[derive(Clone, Debug)]
 pub struct Relation {
     /// Number of source nodes.
@@ -23,11 +23,11 @@ pub struct Relation {
     pub num_dst: u64,
     /// Number of edges.
     pub num_edges: u64,
-    /// As (source, destination).
+    /// Edges as (source, destination).
     pub coo: Option<Coo>,
-    /// By source.
+    /// Edges by source.
     pub csr: Option<Csr>,
-    /// By destination.
+    /// Edges by destination.
     pub csc: Option<Csr>,
 }
 
@@ -75,7 +75,7 @@ pub(crate) fn read(reader: &mut HeaderReader<'_>) -> Result<Relation> {
     Ok(relation)
 }
 
-/// Passes over the metagraph that precedes each matrix; it repeats what the file says elsewhere.
+/// Skips the metagraph that precedes each matrix; it repeats what the file says elsewhere.
 fn enter_matrix(reader: &mut HeaderReader<'_>, field: &str, format: &str) -> Result<()> {
     reader.enter(format!("{field} {format}"));
     magic::expect(reader, magic::IMMUTABLE_GRAPH, "metagraph")?;

@@ -1,4 +1,4 @@
-//! DGL's records of sparse matrices, of which a graph's structure is made.
+//! DGL's records of sparse matrices, which make up a graph's structure.
 
 use crate::error::Result;
 use crate::formats::dgl::array::ArrayRef;
@@ -6,7 +6,7 @@ use crate::formats::dgl::header::HeaderReader;
 use crate::formats::dgl::{magic, ndarray};
 use crate::io::Dtype;
 
-/// An adjacency as a list of (row, column). Rows are sources, columns destinations.
+/// An adjacency as a list of (row, column). Rows are sources, columns are destinations.
 #[derive(Clone, Debug)]
 pub struct Coo {
     /// Number of sources.
@@ -28,7 +28,7 @@ pub struct Csr {
     pub num_rows: u64,
     /// Number of columns.
     pub num_cols: u64,
-    /// Where each row starts in `indices`, and their number at the end.
+    /// Start of each row in `indices`, and the number of entries at the end.
     pub indptr: ArrayRef,
     /// Column of each entry.
     pub indices: ArrayRef,
@@ -79,7 +79,7 @@ fn index_array(reader: &mut HeaderReader<'_>, field: &str, part: &str) -> Result
     let array = ndarray::read(reader)?;
     if array.shape().len() != 1 || !matches!(array.dtype(), Dtype::I32 | Dtype::I64) {
         return Err(array.fail(format!(
-            "an index array must be int32 or int64 with one dimension, this is {} {:?}",
+            "an index array must be int32 or int64 with one dimension, but is {} {:?}",
             array.dtype(),
             array.shape()
         )));

@@ -1,18 +1,19 @@
-//! Which file holds the structure of a partition.
+//! The choice of the file that holds the structure of a partition.
 
 use crate::error::{Error, Result};
 use crate::formats::dgl::config::PartitionConfig;
 use crate::formats::dgl::local_graph::LocalGraph;
 use std::path::Path;
 
-/// Reads the headers of `graph.dgl`, or of GraphBolt's file where there is no `graph.dgl`, and compares counts with the
-/// JSON file. Gives also what a user should know about the choice.
+/// Reads the headers of `graph.dgl`, or of GraphBolt's file if `graph.dgl` does not exist, and compares counts with the JSON
+/// file. Also returns remarks for the user on the choice.
 pub(crate) fn open_structure(
     config: &PartitionConfig,
     part: usize,
 ) -> Result<(LocalGraph, Vec<String>)> {
     let Some(files) = config.parts().get(part) else {
-        let problem = format!("there is no partition {part}, of {}", config.parts().len());
+        let problem =
+            format!("there is no partition {part}; the graph has {}", config.parts().len());
         return Err(Error::input(config.path(), "num_parts", problem));
     };
     let mut notes = Vec::new();
@@ -45,6 +46,6 @@ fn check_count(path: &Path, what: &str, stored: u64, owned: u64) -> Result<()> {
     if stored >= owned {
         return Ok(());
     }
-    let problem = format!("{stored} {what} are stored, the partition owns {owned}");
+    let problem = format!("{stored} {what} are stored, but the partition owns {owned}");
     Err(Error::input(path, "", problem))
 }

@@ -1,4 +1,4 @@
-//! What the headers of a partition's files say.
+//! A summary of a partition, from the headers of its files.
 
 use crate::error::Result;
 use crate::formats::dgl::config::{PartFiles, PartitionConfig};
@@ -6,27 +6,27 @@ use crate::formats::dgl::feature_set::FeatureSet;
 use crate::formats::dgl::partition::open_features;
 use crate::formats::dgl::structure_file::open_structure;
 
-/// Counts, sizes and features of one partition, for people. Ids and edges are neither read nor checked, so that this is
-/// quick for partitions of any size; [`Partition::open`](super::Partition::open) and [`verify`](super::verify()) do that.
+/// Counts, sizes and features of one partition, for people. Ids and edges are neither read nor checked, so this is quick for
+/// partitions of any size; [`Partition::open`](super::Partition::open) and [`verify`](super::verify()) check them.
 #[derive(Clone, Debug)]
 pub struct PartitionSummary {
-    /// Which partition this is.
+    /// Index of this partition.
     pub part: usize,
-    /// Nodes that the partition owns.
+    /// Number of nodes that the partition owns.
     pub num_inner_nodes: u64,
-    /// Foreign nodes in the file.
+    /// Number of foreign nodes in the file.
     pub num_halo_nodes: u64,
-    /// Edges that the partition owns.
+    /// Number of edges that the partition owns.
     pub num_inner_edges: u64,
-    /// Foreign edges in the file.
+    /// Number of foreign edges in the file.
     pub num_halo_edges: u64,
-    /// Size of the partition's files, those included that are there and not used.
+    /// Size of the partition's files in bytes, including files that exist but are not used.
     pub bytes: u64,
     /// Features of inner nodes.
     pub node_features: FeatureSet,
     /// Features of inner edges.
     pub edge_features: FeatureSet,
-    /// What a user should know about how this partition was understood.
+    /// Remarks for the user on how this partition was understood.
     pub notes: Vec<String>,
 }
 
@@ -34,7 +34,7 @@ impl PartitionSummary {
     /// Reads the headers of the files of partition `part`.
     ///
     /// # Errors
-    /// There is no such partition; a file is missing, unreadable, of the wrong kind or cut short; its counts or feature
+    /// If the partition does not exist; a file is missing, unreadable, of the wrong kind or cut short; or its counts or feature
     /// rows contradict the JSON file.
     pub fn open(config: &PartitionConfig, part: usize) -> Result<Self> {
         let (graph, notes) = open_structure(config, part)?;

@@ -18,7 +18,7 @@ impl TensorFile {
     /// Reads the headers of `path`.
     ///
     /// # Errors
-    /// The file is unreadable, no tensor file, cut short, has bytes left over or a key twice.
+    /// If the file cannot be read, is not a tensor file, is cut short, has bytes left over, or has a key twice.
     pub fn open(path: &Path) -> Result<Self> {
         let file = InputFile::open(path)?;
         let mut reader = HeaderReader::new(&file);
@@ -26,7 +26,7 @@ impl TensorFile {
         let announced = reader.u64()?;
         let count = reader.count(8 + ndarray::MIN_BYTES)?;
         if announced != count as u64 {
-            return Err(reader.fail(format!("announces {announced} tensors and lists {count}")));
+            return Err(reader.fail(format!("announces {announced} tensors, but lists {count}")));
         }
         let entries = read_pairs(&mut reader, count, "")?;
         if reader.remaining() > 0 {
@@ -47,7 +47,7 @@ impl TensorFile {
     }
 }
 
-/// Reads `count` pairs of a name and an array; errors name them `prefix` + name. A name may not repeat.
+/// Reads `count` pairs of a name and an array; errors call each array `prefix` + name. A name may not repeat.
 pub(crate) fn read_pairs(
     reader: &mut HeaderReader<'_>,
     count: usize,
@@ -67,7 +67,7 @@ pub(crate) fn read_pairs(
     Ok(entries)
 }
 
-/// The array of a name.
+/// The array with this name.
 pub(crate) fn find<'a>(entries: &'a [(String, ArrayRef)], name: &str) -> Option<&'a ArrayRef> {
     entries.iter().find(|(key, _)| key == name).map(|(_, array)| array)
 }

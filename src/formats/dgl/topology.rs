@@ -1,4 +1,4 @@
-//! The structure of one partition: which file holds it, and its edges.
+//! The structure of one partition: the file that holds it, and its edges.
 
 use crate::error::Result;
 use crate::formats::dgl::config::PartitionConfig;
@@ -18,7 +18,7 @@ pub(crate) struct Topology {
 }
 
 impl Topology {
-    /// Opens the file of the structure and checks the node ids.
+    /// Opens the structure file and checks the node ids.
     pub(crate) fn open(config: &PartitionConfig, part: usize) -> Result<Self> {
         let (graph, notes) = open_structure(config, part)?;
         let inner_first = NodeTable::load(config, part, &graph)?.is_inner_first();

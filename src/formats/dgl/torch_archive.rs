@@ -13,18 +13,18 @@ use std::path::Path;
 use std::sync::Arc;
 use zip::{CompressionMethod, ZipArchive};
 
-/// A graph's pickle names its arrays, in some kilobytes; their content is in other members. Each byte of a pickle may become a
-/// value of 32 bytes, so that larger ones are refused.
+/// Largest size of a pickle in bytes. A graph's pickle names its arrays in some kilobytes; their content is in other members.
+/// Each byte of a pickle may become a value of 32 bytes, so larger pickles are refused.
 const MAX_PICKLE: u64 = 1 << 20;
 
-/// Where a member's bytes are.
+/// The place of a member's bytes.
 #[derive(Clone, Copy, Debug)]
 struct Member {
     offset: u64,
     len: u64,
 }
 
-/// The directory of an archive.
+/// The directory of an archive, and its pickle.
 #[derive(Debug)]
 pub(crate) struct TorchArchive {
     file: Arc<InputFile>,
@@ -64,7 +64,7 @@ impl TorchArchive {
         Ok(archive)
     }
 
-    /// The file.
+    /// The archive's file.
     pub(crate) fn file(&self) -> &Arc<InputFile> {
         &self.file
     }
@@ -106,7 +106,7 @@ impl TorchArchive {
     }
 
     fn check_byte_order(&self) -> Result<()> {
-        // Members of torch before 2.1 have no such entry and are of the machine's order.
+        // Archives of torch before 2.1 have no such entry and have the machine's byte order.
         let name = format!("{}/byteorder", self.root);
         let Some(member) = self.members.get(&name) else { return Ok(()) };
         let mut text = vec![0; member.len.min(16) as usize];
@@ -118,7 +118,7 @@ impl TorchArchive {
     }
 }
 
-/// Compares every member of the archive with its checksum, reading all of it.
+/// Compares every member of the archive with its checksum, and so reads all of it.
 pub(crate) fn verify_checksums(path: &Path) -> Result<()> {
     let file = InputFile::open(path)?;
     let mut zip = open_zip(&file)?;

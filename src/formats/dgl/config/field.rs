@@ -1,4 +1,4 @@
-//! A value in a JSON file that knows where it stands, so that errors can say so.
+//! Values in a JSON file that know their place, so that errors can name it.
 
 use crate::error::{Error, Result};
 use serde_json::{Map, Value};
@@ -22,7 +22,7 @@ impl<'a> Field<'a> {
         Some(self.child(key, value))
     }
 
-    /// A member that must be there.
+    /// A member that must exist.
     pub(super) fn require(&self, key: &str) -> Result<Field<'a>> {
         self.get(key).ok_or_else(|| self.fail(format!("{key:?} is missing")))
     }
@@ -32,11 +32,11 @@ impl<'a> Field<'a> {
     }
 
     pub(super) fn number(&self) -> Result<u64> {
-        self.value.as_u64().ok_or_else(|| self.fail("must be a whole number, not negative"))
+        self.value.as_u64().ok_or_else(|| self.fail("must be a whole number of at least 0"))
     }
 
     pub(super) fn text(&self) -> Result<&'a str> {
-        self.value.as_str().ok_or_else(|| self.fail("must be a text"))
+        self.value.as_str().ok_or_else(|| self.fail("must be a string"))
     }
 
     pub(super) fn object(&self) -> Result<&'a Map<String, Value>> {

@@ -1,36 +1,36 @@
-//! `node_map` and `edge_map`: which ids belong to which partition.
+//! `node_map` and `edge_map`: the ids that belong to each partition.
 
 use super::field::Field;
 use crate::error::Result;
 use crate::formats::dgl::array::ArrayRef;
 use std::ops::Range;
 
-/// Entries of a map file read at a time.
+/// Number of entries of a map file that are read at a time.
 const BLOCK: usize = 64 << 10;
 
 /// The owner of every original id, in directories written with `reshuffle=False` (DGL 0.5 to 0.9).
 #[derive(Clone, Debug)]
 pub(crate) struct OriginalMaps {
-    /// Partition of each node.
+    /// Partition number of each node.
     pub(crate) nodes: ArrayRef,
-    /// Partition of each edge.
+    /// Partition number of each edge.
     pub(crate) edges: ArrayRef,
 }
 
-/// Number of ids of each partition and type, from ranges. They must tile the id space, partition by partition and
-/// inside a partition type by type.
+/// Numbers of ids of each partition and type, from ranges. The ranges must tile the id space, partition by partition and inside
+/// a partition type by type.
 pub(super) fn counts(field: &Field<'_>, keys: &[String], parts: usize) -> Result<Vec<Vec<u64>>> {
     let mut ranges = Vec::with_capacity(keys.len());
     if field.value().is_array() {
         // DGL 0.5: the cumulative ends of the only type.
         if keys.len() != 1 {
-            return Err(field.fail(format!("is one list for {} types", keys.len())));
+            return Err(field.fail(format!("has one list for {} types", keys.len())));
         }
         ranges.push(type_ranges(field, parts)?);
     } else {
         let entries = field.object()?;
         if let Some(unknown) = entries.keys().find(|name| !keys.contains(name)) {
-            return Err(field.fail(format!("{unknown:?} is no known type")));
+            return Err(field.fail(format!("unknown type {unknown:?}")));
         }
         for key in keys {
             ranges.push(type_ranges(&field.require(key)?, parts)?);
@@ -77,11 +77,13 @@ fn type_ranges(field: &Field<'_>, parts: usize) -> Result<Vec<Range<u64>>> {
     Ok(ranges)
 }
 
-/// Number of ids of each partition, from a map with the partition of every original id.
+/// Number of ids of each partition, from a map that holds the partition of every original id.
 pub(super) fn original_counts(map: &ArrayRef, due: u64, parts: usize) -> Result<Vec<Vec<u64>>> {
     if map.shape() != [due] || !map.dtype().is_integer() {
         let (dtype, shape) = (map.dtype(), map.shape());
-        return Err(map.fail(format!("must hold {due} partition numbers, is {dtype} {shape:?}")));
+        return Err(
+            map.fail(format!("must hold {due} partition numbers, but is {dtype} {shape:?}"))
+        );
     }
     let mut counts = vec![vec![0u64]; parts];
     let mut block = Vec::new();
@@ -93,7 +95,9 @@ pub(super) fn original_counts(map: &ArrayRef, due: u64, parts: usize) -> Result<
         for (&part, id) in block.iter().zip(row..) {
             let count = usize::try_from(part).ok().and_then(|part| counts.get_mut(part));
             let Some(count) = count else {
-                return Err(map.fail(format!("gives id {id} to partition {part} of {parts}")));
+                return Err(
+                    map.fail(format!("assigns id {id} to partition {part}, but there are {parts}"))
+                );
             };
             count[0] += 1;
         }

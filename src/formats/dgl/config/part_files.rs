@@ -1,4 +1,4 @@
-//! Where the files of each partition are.
+//! The places of each partition's files.
 
 use super::field::Field;
 use crate::error::Result;
@@ -7,43 +7,43 @@ use std::path::{Component, Path, PathBuf};
 /// The files of one partition. They need not exist until the partition is opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PartFiles {
-    /// Features of inner nodes.
+    /// Feature file of inner nodes.
     pub node_feats: PathBuf,
-    /// Features of inner edges.
+    /// Feature file of inner edges.
     pub edge_feats: PathBuf,
-    /// The structure as DGL's graph file.
+    /// Structure in DGL's graph file.
     pub graph: Option<PathBuf>,
-    /// The structure as GraphBolt's file.
+    /// Structure in GraphBolt's file.
     pub graphbolt: Option<PathBuf>,
-    /// Original ids of inner nodes, if that file exists.
+    /// File of original ids of inner nodes, if it exists.
     pub orig_nids: Option<PathBuf>,
-    /// Original ids of inner edges, if that file exists.
+    /// File of original ids of inner edges, if it exists.
     pub orig_eids: Option<PathBuf>,
 }
 
-/// Finds files that a JSON file names, though it may have been moved since.
+/// A search for the files that a JSON file names, although it may have been moved since.
 pub(super) struct Finder<'a> {
     folder: &'a Path,
     notes: Vec<String>,
 }
 
 impl<'a> Finder<'a> {
-    /// Looks in the folder of the JSON file.
+    /// A search that begins in the folder of the JSON file.
     pub(super) fn new(json: &'a Path) -> Self {
         Finder { folder: json.parent().unwrap_or(Path::new("")), notes: Vec::new() }
     }
 
-    /// What was found elsewhere than the file says.
+    /// Notes on files that were found in another place than the JSON file says.
     pub(super) fn into_notes(self) -> Vec<String> {
         self.notes
     }
 
-    /// The stored path, or its last `keep` components below the folder if only that exists. A relative path that leads upwards
-    /// (DGL writes one for `out_path="../parts"`) is only looked for by its last components: nothing outside of the folder
-    /// is opened for it.
+    /// Returns the stored path, or its last `keep` components below the folder if only that exists. Of a relative path that
+    /// leads upwards (DGL writes one for `out_path="../parts"`), only the last components are tried: no file outside of the
+    /// folder is opened for it.
     ///
     /// # Errors
-    /// If the field is not a text, or leads upwards to something else.
+    /// If the field is not a string, or leads upwards to another file.
     pub(super) fn find(&mut self, field: &Field<'_>, keep: usize) -> Result<PathBuf> {
         let stored = field.text()?;
         let upwards = Path::new(stored).components().any(|part| part == Component::ParentDir);
@@ -73,7 +73,7 @@ impl<'a> Finder<'a> {
         Ok(moved)
     }
 
-    /// Reads `part-<k>`.
+    /// Reads the entry `part-<k>`.
     pub(super) fn part(&mut self, part: &Field<'_>) -> Result<PartFiles> {
         let node_feats = self.find(&part.require("node_feats")?, 2)?;
         let edge_feats = self.find(&part.require("edge_feats")?, 2)?;

@@ -1,4 +1,4 @@
-//! Opening the JSON file of a partition directory.
+//! Opening of the JSON file of a partition directory.
 
 use super::canonical;
 use super::field::Field;
@@ -13,13 +13,13 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A JSON file with a few numbers per partition and type is far smaller than this.
+/// Largest size of the JSON file in bytes; a few numbers per partition and type take far less.
 const MAX_BYTES: u64 = 256 << 20;
 
-/// More nodes or edges than this are beyond any disk.
+/// Largest number of nodes or edges; more are beyond any disk.
 const MAX_IDS: u64 = 1 << 40;
 
-/// A partition directory: what `<graph>.json` (of the chunked pipeline: `metadata.json`) says.
+/// A partition directory, as `<graph>.json` (in the chunked pipeline, `metadata.json`) describes it.
 #[derive(Clone, Debug)]
 pub struct PartitionConfig {
     path: PathBuf,
@@ -35,12 +35,12 @@ pub struct PartitionConfig {
 impl PartitionConfig {
     /// Reads the JSON file of a partition directory written by any DGL since 0.5.
     ///
-    /// Directories written with `reshuffle=False` keep original ids; they get new ids here, partition by partition and
-    /// ascending in the original id. Edge types without node types (DGL 0.6 to 0.9) get them from the edges, for which
-    /// structure files are read.
+    /// Nodes and edges of directories written with `reshuffle=False` have original ids in the files; they get new ids here,
+    /// partition by partition and ascending in the original id. Edge types without node types (DGL 0.6 to 0.9) get them from
+    /// the edges, for which structure files are read.
     ///
     /// # Errors
-    /// The file is unreadable, no JSON, not the description of a partitioned graph, or contradicts itself.
+    /// If the file cannot be read, is not JSON, does not describe a partitioned graph, or contradicts itself.
     pub fn open(path: &Path) -> Result<Self> {
         let json = read_json(path)?;
         let root = Field::root(path, &json);
@@ -77,7 +77,7 @@ impl PartitionConfig {
         Ok(config)
     }
 
-    /// The JSON file.
+    /// Path of the JSON file.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -87,17 +87,17 @@ impl PartitionConfig {
         &self.graph_name
     }
 
-    /// How the graph was partitioned, if the file says so (the pipeline always says `metis`).
+    /// The method of partitioning, if the file names it (the pipeline always says `metis`).
     pub fn part_method(&self) -> Option<&str> {
         self.part_method.as_deref()
     }
 
-    /// How many hops of foreign nodes the files hold, if they say so.
+    /// Number of hops of foreign nodes in the files, if the JSON file says so.
     pub fn halo_hops(&self) -> Option<u64> {
         self.halo_hops
     }
 
-    /// Who owns which ids.
+    /// The owners of nodes and edges.
     pub fn book(&self) -> &Arc<PartitionBook> {
         &self.book
     }
@@ -112,7 +112,7 @@ impl PartitionConfig {
         self.original.is_some()
     }
 
-    /// What a user should know about how the directory was understood.
+    /// Remarks for the user on how the directory was understood.
     pub fn notes(&self) -> &[String] {
         &self.notes
     }
@@ -142,7 +142,7 @@ fn read_json(path: &Path) -> Result<Value> {
         .map_err(|e| Error::input(path, "", format!("is not valid JSON: {e}")))
 }
 
-/// Other JSON files that DGL's tools write are named.
+/// Refuses other JSON files that DGL's tools write, with an error that names their kind.
 fn check_kind(root: &Field<'_>) -> Result<()> {
     root.object()?;
     let chunked = root.get("num_nodes_per_chunk").or(root.get("num_nodes_per_type"));
@@ -159,7 +159,7 @@ fn part_files(root: &Field<'_>, finder: &mut Finder<'_>) -> Result<Vec<PartFiles
     if count == 0 {
         return Err(root.require("num_parts")?.fail("must be at least 1"));
     }
-    // No memory is taken for partitions that are announced and not described.
+    // No memory is allocated for partitions that are announced but not described.
     let mut parts = Vec::new();
     for part in 0..count {
         parts.push(finder.part(&root.require(&format!("part-{part}"))?)?);
@@ -169,7 +169,7 @@ fn part_files(root: &Field<'_>, finder: &mut Finder<'_>) -> Result<Vec<PartFiles
 
 type Counts = (Vec<Vec<u64>>, Vec<Vec<u64>>);
 
-/// Ids per partition and type, of nodes and of edges; and the maps of original ids, where there are such.
+/// Numbers of ids per partition and type, of nodes and of edges; and the maps of original ids, if the directory has them.
 fn id_counts(
     root: &Field<'_>,
     types: &Types,
@@ -180,7 +180,9 @@ fn id_counts(
     let totals = (root.require("num_nodes")?, root.require("num_edges")?);
     if nodes.value().is_string() && edges.value().is_string() {
         if types.ntypes.len() != 1 || types.etype_keys.len() != 1 {
-            return Err(nodes.fail("map files are known for one node type and one edge type only"));
+            return Err(
+                nodes.fail("map files are supported for one node type and one edge type only")
+            );
         }
         let maps = OriginalMaps {
             nodes: open_npy(&finder.find(&nodes, 1)?)?,
@@ -203,7 +205,7 @@ fn id_counts(
             return Err(total.fail(format!("the ranges hold {sum}; at most 2^40 are possible")));
         }
         if total.number()? != sum {
-            return Err(total.fail(format!("is {}, the ranges hold {sum}", total.number()?)));
+            return Err(total.fail(format!("is {}, but the ranges hold {sum}", total.number()?)));
         }
     }
     Ok((None, counts))

@@ -1,4 +1,4 @@
-//! Node and edge types, named by the JSON file.
+//! Node and edge types, as the JSON file names them.
 
 use super::field::Field;
 use crate::error::Result;
@@ -21,7 +21,7 @@ impl Types {
         Ok(Types { ntypes: names("ntypes", "_N")?, etype_keys: names("etypes", "_E")? })
     }
 
-    /// The canonical name of each edge type. `None` where the node types at its ends are not written in the file.
+    /// The canonical name of each edge type. `None` where the file does not name the node types at its ends.
     pub(super) fn canonical(&self, root: &Field<'_>) -> Result<Vec<Option<CanonicalEtype>>> {
         let names = self.etype_keys.iter().map(|key| {
             if key.contains(':') {

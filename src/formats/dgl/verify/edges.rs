@@ -1,4 +1,4 @@
-//! Columns and ends of edges, halo edges included.
+//! Columns and ends of edges, including halo edges.
 
 use crate::error::{Error, Result};
 use crate::formats::dgl::array::ArrayRef;
@@ -9,11 +9,11 @@ use crate::formats::dgl::entry_stream::EntryStream;
 use crate::formats::dgl::topology::Topology;
 use crate::graph::Bitmap;
 
-/// Edges read at a time.
+/// Number of edges read at a time.
 const BLOCK: usize = 16 << 10;
 
-/// Masks are 0 or 1, inner edges have the ids of the partition once each, halo edges have other ids, types agree with
-/// ids. Gives the set of inner edges by local edge; `None` if the file neither marks nor numbers edges.
+/// Checks that masks are 0 or 1, that inner edges have the ids of the partition once each and halo edges have other ids, and
+/// that types agree with ids. Returns the set of inner edges by local edge; `None` if the file neither marks nor numbers edges.
 pub(super) fn check_columns(topology: &Topology) -> Result<Option<Bitmap>> {
     let (config, graph) = (topology.config(), topology.graph());
     let (book, columns) = (config.book(), &graph.edges);
@@ -46,7 +46,8 @@ pub(super) fn check_columns(topology: &Topology) -> Result<Option<Bitmap>> {
             if let (Some(&ty), Some(column)) = (types.get(at), &columns.ty) {
                 let due = id.and_then(|id| book.edge_type(id)).map_or(ty, |due| due as u64);
                 if due != ty || ty >= book.etypes().len() as u64 {
-                    let problem = format!("row {row} is edge type {ty}, not that of its id");
+                    let problem =
+                        format!("row {row} is edge type {ty}, which is not the type of its id");
                     return Err(column.fail(problem));
                 }
             }
@@ -60,7 +61,8 @@ pub(super) fn check_columns(topology: &Topology) -> Result<Option<Bitmap>> {
         return Ok(None);
     }
     if found != own.end - own.start {
-        let problem = format!("marks {found} edges, the partition owns {}", own.end - own.start);
+        let problem =
+            format!("marks {found} edges, but the partition owns {}", own.end - own.start);
         return Err(Error::input(&graph.path, "inner_edge", problem));
     }
     Ok(Some(inner_edges))
@@ -70,13 +72,13 @@ fn wrong_id(column: &ArrayRef, row: u64, id: u64, inner: bool) -> Error {
     let problem = if inner {
         "which is outside this partition's range or occurs twice"
     } else {
-        "which is this partition's, on an edge marked as foreign, or too large"
+        "which belongs to this partition though the edge is marked as foreign, or is too large"
     };
     column.fail(format!("row {row} is {id}, {problem}"))
 }
 
-/// Every end is a local node, entries stand for each local edge once, and an edge is inner exactly if its destination
-/// is.
+/// Checks that every end is a local node, that entries stand for each local edge once, and that an edge is inner exactly if its
+/// destination is.
 pub(super) fn check_ends(topology: &Topology, inner_edges: Option<&Bitmap>) -> Result<()> {
     let graph = topology.graph();
     let nodes = topology.nodes()?;
@@ -93,11 +95,11 @@ pub(super) fn check_ends(topology: &Topology, inner_edges: Option<&Bitmap>) -> R
             let edge = listed.get(at).copied().unwrap_or(entry);
             if met.as_mut().is_some_and(|met| !met.insert(edge)) {
                 let problem =
-                    format!("entry {entry} is edge {edge}, a second time or out of range");
+                    format!("entry {entry} is edge {edge}, which is a repetition or out of range");
                 return Err(Error::input(&graph.path, "edge ids", problem));
             }
             let (Some(_), Some(end)) = (nodes.global(src[at]), nodes.global(dst[at])) else {
-                let problem = format!("edge {edge} ends at a node that is not there");
+                let problem = format!("edge {edge} ends at a node that does not exist");
                 return Err(Error::input(&graph.path, "edges", problem));
             };
             let ends_inside = nodes.inner_index(end).is_some();
@@ -109,7 +111,7 @@ pub(super) fn check_ends(topology: &Topology, inner_edges: Option<&Bitmap>) -> R
     }
 }
 
-/// The ends of every inner edge have the node types of its edge type's canonical name.
+/// Checks that the ends of every inner edge have the node types of its edge type's canonical name.
 pub(super) fn check_types(topology: &Topology) -> Result<()> {
     let book = topology.config().book();
     let first = book.node_range(topology.part()).start;

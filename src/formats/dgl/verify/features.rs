@@ -1,4 +1,4 @@
-//! Features are the same in every partition, and finite.
+//! Checks that features are the same in every partition, and finite.
 
 use crate::error::{Error, Result};
 use crate::formats::dgl::feature::Feature;
@@ -7,13 +7,13 @@ use crate::formats::dgl::partition::Partition;
 use crate::io::Dtype;
 use std::collections::BTreeMap;
 
-/// Values read at a time.
+/// Number of values read at a time.
 const BLOCK: u64 = 64 << 10;
 
-/// Type and name of a feature, to what its rows are.
+/// The row type and shape of each feature, by type and name.
 type Rows = BTreeMap<(usize, String), (Dtype, Vec<u64>)>;
 
-/// The features of the partitions met so far.
+/// The features of the partitions seen so far.
 #[derive(Default)]
 pub(super) struct Known {
     nodes: Option<Rows>,
@@ -21,7 +21,7 @@ pub(super) struct Known {
 }
 
 impl Known {
-    /// What differs in this partition from the first one.
+    /// Differences between this partition's features and those of the first one.
     pub(super) fn compare(&mut self, partition: &Partition) -> Vec<Error> {
         let sides = [
             (&mut self.nodes, partition.node_features()),
@@ -31,7 +31,7 @@ impl Known {
     }
 }
 
-/// Values of each feature that are not finite, where they have to be: NaN is how labels say that a node has none.
+/// Values of each feature that are not finite, where they must be; NaN in labels means that a node has none.
 pub(super) fn check_values(set: &FeatureSet) -> Vec<Result<()>> {
     set.features().iter().filter(|f| !f.name().contains("label")).map(check_array).collect()
 }
@@ -63,7 +63,7 @@ fn compare(known: &mut Option<Rows>, set: &FeatureSet) -> Vec<Error> {
     for ((_, name), (dtype, shape)) in
         known.iter().filter(|(key, rows)| here.get(*key) != Some(*rows))
     {
-        let problem = format!("has not the rows ({dtype} {shape:?}) that it has in partition 0");
+        let problem = format!("does not have the rows ({dtype} {shape:?}) of partition 0");
         findings.push(Error::input(set.path(), name, problem));
     }
     for ((_, name), _) in here.iter().filter(|(key, _)| !known.contains_key(*key)) {

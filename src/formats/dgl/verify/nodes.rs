@@ -1,4 +1,4 @@
-//! Columns of nodes: types and owners agree with the partition book.
+//! Checks that types and owners of nodes agree with the partition book.
 
 use crate::error::Result;
 use crate::formats::dgl::array::ArrayRef;
@@ -29,7 +29,7 @@ fn check_column(
             if due != Some(value as usize) {
                 let due = due.map_or("unknown".to_owned(), |due| due.to_string());
                 return Err(
-                    column.fail(format!("row {row} is {value}, by the JSON file it is {due}"))
+                    column.fail(format!("row {row} is {value}, but by the JSON file it is {due}"))
                 );
             }
         }

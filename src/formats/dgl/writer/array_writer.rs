@@ -8,17 +8,17 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Bytes collected before they are written.
+/// Number of bytes collected before they are written.
 const BUFFER: usize = 64 << 10;
 
-/// Takes the elements of an array of known length, in order and in chunks of any size.
+/// A writer of the elements of an array of known length, in order and in chunks of any size.
 #[derive(Debug)]
 pub struct ArrayWriter {
     file: Arc<File>,
     path: PathBuf,
     name: String,
     dtype: Dtype,
-    /// Where the next bytes go, and where the array ends.
+    /// Offset of the next bytes, and the end of the array.
     room: Range<u64>,
     buffer: Vec<u8>,
 }
@@ -49,7 +49,7 @@ impl ArrayWriter {
     /// Appends elements as they are to be stored (little endian).
     ///
     /// # Errors
-    /// The array is full; the file cannot be written.
+    /// If the array is full, or the file cannot be written.
     pub fn append_bytes(&mut self, bytes: &[u8]) -> Result<()> {
         self.reserve(bytes.len())?;
         if self.buffer.len() + bytes.len() <= BUFFER {
@@ -63,7 +63,7 @@ impl ArrayWriter {
     /// Appends elements of a `float32` array.
     ///
     /// # Errors
-    /// As [`Self::append_bytes`]; the array is of another type.
+    /// As for [`Self::append_bytes`], or if the array has another type.
     pub fn append_f32(&mut self, values: &[f32]) -> Result<()> {
         self.append(values, Dtype::F32, f32::to_le_bytes)
     }
@@ -71,7 +71,7 @@ impl ArrayWriter {
     /// Appends elements of an `int64` array.
     ///
     /// # Errors
-    /// As [`Self::append_bytes`]; the array is of another type.
+    /// As for [`Self::append_bytes`], or if the array has another type.
     pub fn append_i64(&mut self, values: &[i64]) -> Result<()> {
         self.append(values, Dtype::I64, i64::to_le_bytes)
     }
@@ -84,10 +84,10 @@ impl ArrayWriter {
         Ok(())
     }
 
-    /// Writes what is left in the buffer.
+    /// Writes the rest of the buffer.
     ///
     /// # Errors
-    /// Elements are missing; the file cannot be written.
+    /// If elements are missing, or the file cannot be written.
     pub(super) fn finish(mut self) -> Result<()> {
         self.flush()?;
         if self.room.is_empty() {
@@ -132,7 +132,7 @@ impl ArrayWriter {
         Ok(())
     }
 
-    /// Lengths are the caller's to keep; a wrong one is no fault of any file.
+    /// An internal error: the caller is responsible for lengths, and a wrong one is not the fault of any file.
     fn misused(&self, problem: &str) -> Error {
         Error::Internal(format!("writing {} of {}: {problem}", self.name, self.path.display()))
     }

@@ -12,8 +12,8 @@ use std::sync::Arc;
 
 /// A `graph.dgl` that is being written: COO, local edge `i` at entry `i`.
 ///
-/// Inner nodes and inner edges come first, in ascending order of ids, so their ids follow from the partition book and
-/// are not asked for. Dropped before [`finish`](Self::finish) it leaves nothing behind.
+/// Inner nodes and inner edges come first, in ascending order of ids, so their ids follow from the partition book. If it is
+/// dropped before [`finish`](Self::finish), it leaves no file behind.
 #[derive(Debug)]
 pub struct GraphWriter {
     file: OutputFile,
@@ -27,7 +27,7 @@ pub struct GraphWriter {
     edges: Columns,
 }
 
-/// Columns of nodes or edges, and the rows written so far.
+/// Columns of nodes or edges, and the number of rows written so far.
 #[derive(Debug)]
 struct Columns {
     rows: u64,
@@ -56,7 +56,7 @@ impl GraphWriter {
         let (src, dst) = put_structure(&mut file, num_nodes, num_edges)?;
         file.put_u64s(&[1, num_nodes]);
         let alone = book.num_parts() == 1;
-        // DGL's order of columns is that of a hash map and depends on which there are.
+        // DGL's order of columns is that of a hash map and depends on which columns there are.
         let typed = book.is_heterogeneous() || alone;
         let part_column = !alone;
         let (node_names, edge_names): (&[&str], &[&str]) = match (typed, part_column) {
@@ -89,7 +89,7 @@ impl GraphWriter {
     /// Appends halo nodes: their global ids. They get the local ids after the inner nodes.
     ///
     /// # Errors
-    /// A node of this partition or of none; more nodes than announced; the file cannot be written.
+    /// If a node belongs to this partition or to none, there are more nodes than announced, or the file cannot be written.
     pub fn append_halo_nodes(&mut self, ids: &[u64]) -> Result<()> {
         for &id in ids {
             let owner = self.book.part_of_node(id).filter(|&owner| owner != self.part);
@@ -102,7 +102,7 @@ impl GraphWriter {
     /// Appends inner edges, in ascending order of their ids: local ids of their sources and destinations.
     ///
     /// # Errors
-    /// An end that is no local node, a destination that is not inner, more edges than the partition owns; the file
+    /// If an end is not a local node, a destination is not inner, there are more edges than the partition owns, or the file
     /// cannot be written.
     pub fn append_inner_edges(&mut self, src: &[u64], dst: &[u64]) -> Result<()> {
         let (own, inner) = (self.book.edge_range(self.part), self.num_inner_nodes());
@@ -120,8 +120,8 @@ impl GraphWriter {
     /// Appends halo edges, after all inner ones: local ids of their sources and destinations, and global ids.
     ///
     /// # Errors
-    /// Inner edges are missing; an end that is no local node, a destination that is inner, an edge of this partition
-    /// or of none; the file cannot be written.
+    /// If inner edges are missing, an end is not a local node, a destination is inner, an edge belongs to this partition or to
+    /// none, or the file cannot be written.
     pub fn append_halo_edges(&mut self, src: &[u64], dst: &[u64], ids: &[u64]) -> Result<()> {
         let (own, inner) = (self.book.edge_range(self.part), self.num_inner_nodes());
         if self.edges.rows < own.end - own.start || ids.len() != src.len() {
@@ -141,7 +141,7 @@ impl GraphWriter {
     /// Completes the file.
     ///
     /// # Errors
-    /// Nodes or edges are missing; the file cannot be written.
+    /// If nodes or edges are missing, or the file cannot be written.
     pub fn finish(self) -> Result<()> {
         self.src.finish()?;
         self.dst.finish()?;
@@ -211,7 +211,7 @@ impl Columns {
     }
 }
 
-/// Everything up to the ends of edges; gives their arrays.
+/// Writes everything up to the ends of edges; returns their arrays.
 fn put_structure(
     file: &mut OutputFile,
     num_nodes: u64,
@@ -235,7 +235,7 @@ fn put_structure(
     Ok((src, dst))
 }
 
-/// One node type, and one edge type from it to itself.
+/// Writes a metagraph of one node type, and one edge type from it to itself.
 fn put_metagraph(file: &mut OutputFile) -> Result<()> {
     file.put_u64s(&[magic::IMMUTABLE_GRAPH, magic::CSR_MATRIX, 1, 1]);
     for values in [&[0, 1][..], &[0], &[0]] {
@@ -247,7 +247,7 @@ fn put_metagraph(file: &mut OutputFile) -> Result<()> {
     Ok(())
 }
 
-/// Type names and the table of graph offsets.
+/// Writes type names and the table of graph offsets.
 fn put_end(file: &mut OutputFile) {
     for name in ["_N", "_E"] {
         file.put_u64s(&[1]);

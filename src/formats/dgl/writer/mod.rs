@@ -1,7 +1,7 @@
 //! Writing partition directories as DGL 1.0 and later write them.
 //!
-//! All sizes are given first; then arrays are appended in chunks, in any interleaving, and no array is ever held in
-//! memory. Each file gets its name when it is complete.
+//! All sizes are given first; then arrays are appended in chunks, in any interleaving, and no array is ever held in memory.
+//! Each file gets its name when it is complete.
 
 mod array_writer;
 mod graph_writer;

@@ -1,4 +1,4 @@
-//! A file that gets its name when it is complete.
+//! Output files that get their name when they are complete.
 
 use super::array_writer::ArrayWriter;
 use crate::error::{Error, Result};
@@ -10,13 +10,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tempfile::NamedTempFile;
 
-/// Lays out headers one after the other and leaves room for the elements of arrays.
+/// A file of headers one after the other, with room for the elements of arrays.
 #[derive(Debug)]
 pub(super) struct OutputFile {
     path: PathBuf,
     temporary: NamedTempFile,
     file: Arc<File>,
-    /// Headers not written yet, and where they go.
+    /// Headers that are not written yet, and their offset.
     pending: Vec<u8>,
     pending_at: u64,
 }
@@ -26,7 +26,7 @@ impl OutputFile {
     pub(super) fn create(path: &Path) -> Result<Self> {
         let folder = path.parent().unwrap_or(Path::new("."));
         std::fs::create_dir_all(folder).map_err(|e| Error::io("create", folder, e))?;
-        // What umask leaves of it, as for any other new file.
+        // The umask applies, as to any other new file.
         let mut builder = tempfile::Builder::new();
         builder.prefix(".writing-").permissions(Permissions::from_mode(0o666));
         let temporary = builder.tempfile_in(folder).map_err(|e| Error::io("create", path, e))?;
@@ -40,7 +40,7 @@ impl OutputFile {
         })
     }
 
-    /// Offset of what comes next.
+    /// Offset of the next header.
     pub(super) fn pos(&self) -> u64 {
         self.pending_at + self.pending.len() as u64
     }
@@ -82,7 +82,7 @@ impl OutputFile {
         Ok(ArrayWriter::new(&self.file, &self.path, name, dtype, offset..offset + bytes))
     }
 
-    /// Writes what is pending and gives the file its name.
+    /// Writes the pending headers and gives the file its name.
     pub(super) fn finish(mut self) -> Result<()> {
         self.flush()?;
         // The last array may have no elements.

@@ -1,4 +1,4 @@
-//! A folder that gets all its files or none.
+//! Output folders that get all their files or none.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,14 +9,14 @@ use crate::error::{Error, Result};
 use crate::io::MadeFolders;
 use crate::platform::signals::Unfinished;
 
-/// Bytes; most file systems admit 255, of which `.json` takes some.
+/// Largest size of a name in bytes; most file systems admit 255, of which `.json` takes some.
 const MAX_NAME: usize = 200;
 
-/// Begins the name of the hidden folder.
+/// Prefix of the hidden folder's name.
 const UNFINISHED: &str = ".unfinished-";
 
-/// The folder of a partition directory that is being made. Files are written in a hidden folder inside it, so that
-/// they need not be copied, and moved when all are there. Dropped before [`commit`](Self::commit) it leaves nothing.
+/// The folder of a partition directory that is being written. Files are written in a hidden folder inside it, so that they need
+/// not be copied, and moved when all are complete. If it is dropped before [`commit`](Self::commit), it leaves nothing behind.
 #[derive(Debug)]
 pub(crate) struct OutputFolder {
     // Dropped before `made`, which must be empty then.
@@ -27,10 +27,10 @@ pub(crate) struct OutputFolder {
 }
 
 impl OutputFolder {
-    /// Makes `path`, or takes it if it is empty.
+    /// Creates `path`, or uses it if it is empty.
     ///
     /// # Errors
-    /// It is a file, or not empty; it cannot be created or written to.
+    /// If it is a file or not empty, or cannot be created or written to.
     pub(crate) fn create(path: &Path, graph_name: &str) -> Result<Self> {
         check_empty(path, graph_name)?;
         let made = MadeFolders::create(path, "--out")?;
@@ -40,18 +40,18 @@ impl OutputFolder {
         Ok(OutputFolder { staging, path: path.to_owned(), made, _unfinished: unfinished })
     }
 
-    /// Where to write.
+    /// The folder to write to.
     pub(crate) fn staging(&self) -> &Path {
         self.staging.path()
     }
 
-    /// Moves `names` from the staging folder to where they belong, in that order; either all or none.
+    /// Moves `names` from the staging folder to their places, in that order; either all or none.
     pub(crate) fn commit(self, names: &[String]) -> Result<()> {
         for (done, name) in names.iter().enumerate() {
             let target = self.path.join(name);
             if let Err(error) = fs::rename(self.staging().join(name), &target) {
                 for name in &names[..done] {
-                    // Back to where it is removed with everything else; there is nothing to be done if that fails.
+                    // Back to the folder that is removed with everything in it; if that fails, nothing can be done.
                     let _ = fs::rename(self.path.join(name), self.staging().join(name));
                 }
                 return Err(Error::io("create", &target, error));
@@ -62,7 +62,7 @@ impl OutputFolder {
     }
 }
 
-/// Refuses a name of a graph that cannot be part of a file's.
+/// Refuses a graph name that cannot be part of a file's name.
 pub(crate) fn check_graph_name(name: &str) -> Result<()> {
     let unusual = |c: char| c == '/' || c.is_control();
     let problem = if name.is_empty() {
@@ -70,7 +70,7 @@ pub(crate) fn check_graph_name(name: &str) -> Result<()> {
     } else if name.len() > MAX_NAME {
         "is too long for the name of a file"
     } else if name.starts_with('.') || name.contains(unusual) {
-        "is to name a file, but it begins with a dot or holds a slash or a control character"
+        "cannot name a file, as it begins with a dot or holds a slash or a control character"
     } else {
         return Ok(());
     };
@@ -79,7 +79,7 @@ pub(crate) fn check_graph_name(name: &str) -> Result<()> {
 
 fn unwritable(path: &Path, error: &std::io::Error) -> Error {
     Error::config("--out", format!("{} cannot be used: {error}", path.display()))
-        .with_hint("name a folder that you may create files in")
+        .with_hint("name a folder in which you may create files")
 }
 
 fn check_empty(path: &Path, graph_name: &str) -> Result<()> {

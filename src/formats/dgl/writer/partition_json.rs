@@ -7,7 +7,7 @@ use serde_json::ser::{Formatter, PrettyFormatter};
 use std::io::{self, Write};
 use std::ops::Range;
 
-/// What the file says.
+/// The content of the JSON file.
 pub(super) struct PartitionJson<'a> {
     pub(super) graph_name: &'a str,
     pub(super) part_method: &'a str,
@@ -16,7 +16,7 @@ pub(super) struct PartitionJson<'a> {
 }
 
 impl PartitionJson<'_> {
-    /// The content of the file.
+    /// The file as bytes.
     pub(super) fn to_bytes(&self) -> Result<Vec<u8>> {
         let mut bytes = Vec::new();
         let format = PythonFormat(PrettyFormatter::with_indent(b"    "));
@@ -59,7 +59,7 @@ impl Serialize for PartitionJson<'_> {
     }
 }
 
-/// An object whose keys stay in order.
+/// A JSON object whose keys keep their order.
 struct InOrder<'a, T>(&'a [String], &'a [T]);
 
 impl<T: Serialize> Serialize for InOrder<'_, T> {
@@ -68,7 +68,7 @@ impl<T: Serialize> Serialize for InOrder<'_, T> {
     }
 }
 
-/// Python's `json.dump(indent=4)`: ASCII only.
+/// A formatter with the output of Python's `json.dump(indent=4)`: ASCII only.
 struct PythonFormat<'a>(PrettyFormatter<'a>);
 
 impl Formatter for PythonFormat<'_> {

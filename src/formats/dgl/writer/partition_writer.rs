@@ -10,7 +10,7 @@ use crate::io::Dtype;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A feature of one type of nodes or edges.
+/// Name, type and shape of a feature of one type of nodes or edges.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FeatureSpec {
     /// Node type or edge type, by id.
@@ -19,12 +19,12 @@ pub struct FeatureSpec {
     pub name: String,
     /// Element type.
     pub dtype: Dtype,
-    /// Dimensions of one row.
+    /// Sizes of the dimensions of one row.
     pub row_shape: Vec<u64>,
 }
 
-/// A partition directory that is being written. Every partition needs a graph and two feature files, which may be
-/// written in any order and at the same time; the JSON file comes last.
+/// A partition directory that is being written. Every partition needs a graph and two feature files, which may be written in
+/// any order and at the same time; the JSON file comes last.
 #[derive(Debug)]
 pub struct PartitionWriter {
     folder: PathBuf,
@@ -35,8 +35,8 @@ pub struct PartitionWriter {
 }
 
 impl PartitionWriter {
-    /// Will write `<graph_name>.json` and `part<k>/` into `folder`. `part_method` and `halo_hops` tell a reader how the
-    /// graph was partitioned and how far halo nodes reach.
+    /// A writer of `<graph_name>.json` and `part<k>/` into `folder`. `part_method` and `halo_hops` tell a reader how the graph
+    /// was partitioned and how far halo nodes reach.
     pub fn new(
         folder: &Path,
         graph_name: &str,
@@ -56,7 +56,7 @@ impl PartitionWriter {
     /// Starts the structure of a partition.
     ///
     /// # Errors
-    /// There is no such partition; the file cannot be written.
+    /// If the partition does not exist, or the file cannot be written.
     pub fn graph(
         &self,
         part: usize,
@@ -70,7 +70,7 @@ impl PartitionWriter {
     /// Starts the features of a partition's inner nodes: for each, a row per inner node of the type.
     ///
     /// # Errors
-    /// There is no such partition or type; the file cannot be written.
+    /// If the partition or type does not exist, or the file cannot be written.
     pub fn node_features(&self, part: usize, features: &[FeatureSpec]) -> Result<TensorWriter> {
         let specs = features.iter().map(|feature| {
             let name = self.book.ntypes().get(feature.ty);
@@ -83,7 +83,7 @@ impl PartitionWriter {
     /// Starts the features of a partition's inner edges: for each, a row per inner edge of the type.
     ///
     /// # Errors
-    /// There is no such partition or type; the file cannot be written.
+    /// If the partition or type does not exist, or the file cannot be written.
     pub fn edge_features(&self, part: usize, features: &[FeatureSpec]) -> Result<TensorWriter> {
         let specs = features.iter().map(|feature| {
             let name = self.book.etypes().get(feature.ty);
@@ -96,7 +96,7 @@ impl PartitionWriter {
     /// Starts `orig_nids.dgl`, as the chunked pipeline writes it: per node type, an original type-wise id per inner node.
     ///
     /// # Errors
-    /// There is no such partition; the file cannot be written.
+    /// If the partition does not exist, or the file cannot be written.
     pub fn original_node_ids(&self, part: usize) -> Result<TensorWriter> {
         let types = self.book.ntypes().iter().enumerate();
         let specs = types.map(|(ty, name)| ids(name, self.book.node_type_range(part, ty)));
@@ -106,17 +106,17 @@ impl PartitionWriter {
     /// Starts `orig_eids.dgl`: per edge type, an original type-wise id per inner edge.
     ///
     /// # Errors
-    /// There is no such partition; the file cannot be written.
+    /// If the partition does not exist, or the file cannot be written.
     pub fn original_edge_ids(&self, part: usize) -> Result<TensorWriter> {
         let types = self.book.etypes().iter().enumerate();
         let specs = types.map(|(ty, name)| ids(name, self.book.edge_type_range(part, ty)));
         TensorWriter::create(&self.file(part, "orig_eids.dgl")?, &specs.collect::<Vec<_>>())
     }
 
-    /// Writes the JSON file and gives its path.
+    /// Writes the JSON file and returns its path.
     ///
     /// # Errors
-    /// A partition's file is missing; the file cannot be written.
+    /// If a partition's file is missing, or the file cannot be written.
     pub fn finish(self) -> Result<PathBuf> {
         for part in 0..self.book.num_parts() {
             for name in ["graph.dgl", "node_feat.dgl", "edge_feat.dgl"] {
@@ -141,7 +141,7 @@ impl PartitionWriter {
 
     fn file(&self, part: usize, name: &str) -> Result<PathBuf> {
         if part >= self.book.num_parts() {
-            return Err(Error::Internal(format!("there is no partition {part} to be written")));
+            return Err(Error::Internal(format!("partition {part} does not exist")));
         }
         Ok(self.folder.join(format!("part{part}")).join(name))
     }
@@ -158,7 +158,7 @@ fn tensor(
     rows: std::ops::Range<u64>,
 ) -> Result<TensorSpec> {
     let Some(type_name) = type_name else {
-        return Err(Error::Internal(format!("{} is a feature of no type", feature.name)));
+        return Err(Error::Internal(format!("{} is a feature of an unknown type", feature.name)));
     };
     let mut shape = vec![rows.end - rows.start];
     shape.extend(&feature.row_shape);

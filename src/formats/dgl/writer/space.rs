@@ -1,4 +1,4 @@
-//! Whether there is room on the disk.
+//! A check of the free space on a disk.
 
 use std::path::Path;
 
@@ -6,13 +6,13 @@ use crate::error::{Error, Result};
 use crate::event::size;
 use crate::platform::free_space;
 
-/// Refuses to write `what` where so many bytes cannot be, before that is found out the hard way. `out` need not exist.
+/// Refuses to write `what` if the disk lacks `needed` bytes of free space, before writing fails. `out` need not exist.
 pub(crate) fn check_space(what: &str, needed: u64, out: &Path) -> Result<()> {
-    // A file system that does not tell is no reason to refuse.
+    // A file system that does not report its free space is not refused.
     let Some(free) = free_space(out).filter(|free| needed > *free) else { return Ok(()) };
     let existing = out.ancestors().find(|path| path.exists()).unwrap_or(Path::new("."));
     let problem = format!(
-        "{what} takes {} while it is made, and {} has {} left",
+        "{what} takes {} while it is written, but {} has {} left",
         size(needed),
         existing.display(),
         size(free)

@@ -1,37 +1,37 @@
-//! The structure of a partition from its edges: nodes, foreign ends, edges.
+//! Writing of a partition's structure from its edges: nodes, foreign ends, edges.
 
 use super::graph_writer::GraphWriter;
 use super::partition_writer::PartitionWriter;
 use crate::error::Result;
 use crate::graph::{Bitmap, PartitionBook, RankedBitmap};
 
-/// Halo nodes handed to the writer at a time.
+/// Number of halo nodes passed to the writer at a time.
 const BLOCK: usize = 1 << 12;
 
-/// The edges of partitions, with global ids. They are gone over twice.
+/// The edges of partitions, with global ids, for two passes.
 pub(crate) trait PartitionEdges {
     /// Calls `take` with sources and destinations of the inner edges of a partition, in the order of edge ids.
     fn inner(&self, part: usize, take: &mut dyn FnMut(&[[u64; 2]]) -> Result<()>) -> Result<()>;
 
-    /// Number of edges from a partition's nodes to others that are stored with it, too.
+    /// Number of edges from a partition's nodes to other nodes that are stored with the partition.
     fn num_halo(&self, part: usize) -> u64;
 
-    /// Calls `take` with sources, destinations and edge ids of these.
+    /// Calls `take` with sources, destinations and edge ids of those edges.
     fn halo(&self, part: usize, take: &mut dyn FnMut(&[[u64; 3]]) -> Result<()>) -> Result<()>;
 }
 
-/// What a partition has of others.
+/// Counts of a partition's foreign nodes and cut edges.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Halo {
-    /// Foreign nodes in its file.
+    /// Number of foreign nodes in its file.
     pub(crate) nodes: u64,
-    /// Foreign nodes that its inner edges come from.
+    /// Number of foreign nodes that are sources of its inner edges.
     pub(crate) sources: u64,
-    /// Inner edges from foreign nodes.
+    /// Number of inner edges from foreign nodes.
     pub(crate) cut_edges: u64,
 }
 
-/// Writes `graph.dgl` of a partition. `tell` hears now and then how many inner edges are done. Memory is taken for one bit
+/// Writes `graph.dgl` of a partition. `tell` is called now and then with the number of inner edges written. Memory use: one bit
 /// per node of the whole graph, and buffers.
 pub(crate) fn write_structure(
     writer: &PartitionWriter,

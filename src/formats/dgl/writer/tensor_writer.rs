@@ -7,18 +7,18 @@ use crate::formats::dgl::magic;
 use crate::io::Dtype;
 use std::path::Path;
 
-/// What one tensor is.
+/// Name, type and shape of one tensor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TensorSpec {
-    /// Its name in the dictionary.
+    /// Name in the dictionary.
     pub key: String,
     /// Element type. Truth values are stored as `uint8`, as DGL stores them.
     pub dtype: Dtype,
-    /// All dimensions.
+    /// Sizes of all dimensions.
     pub shape: Vec<u64>,
 }
 
-/// A dictionary of tensors that is being written. Dropped before [`finish`](Self::finish) it leaves nothing behind.
+/// A dictionary of tensors that is being written. If it is dropped before [`finish`](Self::finish), it leaves no file behind.
 #[derive(Debug)]
 pub struct TensorWriter {
     file: OutputFile,
@@ -29,7 +29,7 @@ impl TensorWriter {
     /// Starts `path` with tensors in the order of `specs`.
     ///
     /// # Errors
-    /// The file cannot be created or written; a tensor is too large.
+    /// If the file cannot be created or written, or a tensor is too large.
     pub fn create(path: &Path, specs: &[TensorSpec]) -> Result<Self> {
         let mut file = OutputFile::create(path)?;
         let count = specs.len() as u64;
@@ -42,7 +42,7 @@ impl TensorWriter {
         Ok(TensorWriter { file, arrays })
     }
 
-    /// Takes the elements of each tensor, in the order of the specs.
+    /// The writers of the tensors' elements, in the order of the specs.
     pub fn arrays(&mut self) -> &mut [ArrayWriter] {
         &mut self.arrays
     }
@@ -50,7 +50,7 @@ impl TensorWriter {
     /// Completes the file.
     ///
     /// # Errors
-    /// Elements are missing; the file cannot be written.
+    /// If elements are missing, or the file cannot be written.
     pub fn finish(self) -> Result<()> {
         self.arrays.into_iter().try_for_each(ArrayWriter::finish)?;
         self.file.finish()
