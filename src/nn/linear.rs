@@ -3,9 +3,9 @@
 use crate::engine::tape::{Init, Parameter, ParameterBuilder, Tape, Var, Weight};
 use crate::error::Result;
 
-/// A map of rows: what a layer applies inside.
+/// A map of rows that a layer applies inside.
 pub trait Network {
-    /// From `[rows, in]` to `[rows, out]`.
+    /// Maps `[rows, in]` to `[rows, out]`.
     fn forward(&self, tape: &mut Tape<'_>, x: Var) -> Result<Var>;
 }
 
@@ -16,14 +16,14 @@ pub struct Linear {
 }
 
 impl Linear {
-    /// Makes the layer with PyTorch's initial distributions: uniform in ±1/√in.
+    /// Creates the layer with PyTorch's initial distributions: uniform in ±1/√in.
     pub fn new(parameters: &mut ParameterBuilder, in_feats: i64, out_feats: i64) -> Self {
         let init = Init::Uniform { bound: 1.0 / (in_feats.max(1) as f64).sqrt() };
         let weight = Weight::OutIn(parameters.add("weight", &[out_feats, in_feats], init));
         Linear { weight, bias: parameters.add("bias", &[out_feats], init) }
     }
 
-    /// Makes the layer with weights for a ReLU behind it (Glorot and Bengio 2010) and a bias of 0.
+    /// Creates the layer with weights for a following ReLU (Glorot and Bengio 2010) and a bias of 0.
     pub fn xavier(parameters: &mut ParameterBuilder, in_feats: i64, out_feats: i64) -> Self {
         let init = Init::XavierUniform { gain: 2f64.sqrt() };
         let weight = Weight::OutIn(parameters.add("weight", &[out_feats, in_feats], init));
@@ -37,12 +37,12 @@ impl Network for Linear {
     }
 }
 
-/// Linear layers with ReLU between them. State-dict keys `i.weight` and `i.bias`, where i counts the ReLUs, too, as in
+/// Linear layers with ReLU between them. State-dict keys `i.weight` and `i.bias`, where i also counts the ReLUs, as in
 /// `torch.nn.Sequential(Linear, ReLU, Linear, ...)`.
 pub struct Mlp(Vec<Linear>);
 
 impl Mlp {
-    /// Makes the network; `widths` are those of the input, of what lies between, and of the output.
+    /// Creates the network; `widths` are those of the input, the hidden layers, and the output.
     pub fn new(parameters: &mut ParameterBuilder, widths: &[i64]) -> Self {
         let layers = widths.windows(2).enumerate().map(|(i, width)| {
             let name = (2 * i).to_string();

@@ -1,8 +1,8 @@
 //! Layers, models, losses and optimizers.
 //!
 //! A layer is one file: its configuration, its parameters, its forward pass. The backward pass follows from the tape's
-//! operations. Parameters carry the state-dict keys of the DGL module of the same name, so that weights go there and
-//! back.
+//! operations. Parameters carry the state-dict keys of the DGL module of the same name, so that weights can be exchanged in
+//! both directions.
 
 pub mod conv;
 mod learned_rows;

@@ -1,4 +1,4 @@
-//! Learned rows for nodes that have no features.
+//! Learned rows for nodes without features.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -18,7 +18,7 @@ use crate::graph::TypeNodes;
 use crate::kernels::{Real, uniform_rows};
 
 /// A learned row for every node of a type: the `torch.nn.Embedding` of the type in `dgl.nn.HeteroEmbedding`. A rank owns the
-/// rows of its own nodes, and updates them itself: unlike weights they are neither gathered nor sent.
+/// rows of its own nodes and updates them itself; unlike weights, they are neither gathered nor sent.
 pub struct NodeEmbedding {
     rows: Rc<ParameterSet>,
     weight: Parameter,
@@ -27,9 +27,9 @@ pub struct NodeEmbedding {
 }
 
 impl NodeEmbedding {
-    /// Makes rows of this width for the nodes of the type `ntype`. They start uniform in ±√2·√(6 / (total + width)), as
-    /// `torch.nn.init.xavier_uniform_` with the gain of a ReLU makes them in DGL's examples; a node's row depends on `seed`
-    /// and the node alone.
+    /// Creates rows of this width for the nodes of the type `ntype`. Their initial values are uniform in ±√2·√(6 / (total +
+    /// width)), as `torch.nn.init.xavier_uniform_` with the gain of a ReLU in DGL's examples; a node's row depends only on
+    /// `seed` and the node.
     pub fn new(
         manager: &Rc<PartitionDataManager>,
         (ntype, nodes): (&str, TypeNodes),
@@ -52,7 +52,7 @@ impl NodeEmbedding {
         tape.learned_input(&self.rows, self.weight)
     }
 
-    /// The gradient of the rows that `input` gave, laid out as [`parameters`](NodeEmbedding::parameters); 0 where the loss
+    /// The gradient of the rows that `input` returned, laid out as [`parameters`](NodeEmbedding::parameters); 0 where the loss
     /// does not depend on them.
     pub fn flat_gradient(&self, input: &Var, gradients: &Gradients) -> Result<Tensor> {
         let flat = tensor::zeros(self.rows.flat().size(), self.rows.kind())?;
@@ -62,7 +62,7 @@ impl NodeEmbedding {
         Ok(flat)
     }
 
-    /// The rows as what an optimizer updates: one parameter, row after row.
+    /// The rows in the form that an optimizer updates: one parameter, row after row.
     pub fn parameters(&self) -> &ParameterSet {
         &self.rows
     }
@@ -74,10 +74,10 @@ impl NodeEmbedding {
         save_state_dict(path, &nothing, &[self], &BTreeMap::new(), (group, &self.manager))
     }
 
-    /// Replaces the rows by those of a safetensors file; only this rank's are read.
+    /// Replaces the rows by those of a safetensors file; only this rank's rows are read.
     ///
     /// # Errors
-    /// If the file cannot be read or has no such rows of as many nodes, or of another width.
+    /// If the file cannot be read or does not have the rows in this number and width.
     pub fn load(&self, path: &Path) -> Result<()> {
         load_rows(&open(path)?, self)
     }
@@ -107,7 +107,7 @@ impl LearnedRows for NodeEmbedding {
     }
 }
 
-/// Start values of rows from number `first` of `total` rows on, as [`NodeEmbedding::new`] says.
+/// Initial values of the rows from `first` of `total` rows on, as [`NodeEmbedding::new`] describes.
 pub(crate) fn start_rows<T: Real>(
     seed: u64,
     (total, first, width): (u64, u64, usize),

@@ -1,4 +1,4 @@
-//! What brings the columns or rows of a hidden layer to one scale.
+//! Normalisations, which bring the columns or rows of a hidden layer to one scale.
 
 use serde::{Deserialize, Serialize};
 use tch::Tensor;
@@ -8,11 +8,11 @@ use crate::error::Result;
 
 const EPS: f64 = 1e-5;
 
-/// Which normalisation lies between two layers.
+/// The normalisation between two layers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum NormKind {
-    /// None.
+    /// No normalisation.
     #[default]
     None,
     /// Batch normalisation with the statistics of the nodes of all partitions (`BatchNorm1d`).
@@ -22,7 +22,7 @@ pub enum NormKind {
 }
 
 impl NormKind {
-    /// Makes a normalisation of rows of this width.
+    /// Creates a normalisation of rows of this width.
     pub(super) fn make(
         self,
         parameters: &mut ParameterBuilder,
@@ -38,7 +38,7 @@ impl NormKind {
 
 /// A normalisation of a value with one row per node.
 pub trait Normalization {
-    /// From `[rows, width]` to the same. `graph` is one that joins the ranks.
+    /// Maps `[rows, width]` to the same shape. `graph` is one that connects the ranks.
     fn forward<'a>(&self, tape: &mut Tape<'a>, graph: &'a dyn Graph, x: Var) -> Result<Var>;
 }
 
@@ -48,7 +48,7 @@ pub trait Normalization {
 pub struct BatchNorm(BatchStatistics);
 
 impl BatchNorm {
-    /// Makes the layer with PyTorch's start: weight 1, bias 0, mean 0, variance 1.
+    /// Creates the layer with PyTorch's initial values: weight 1, bias 0, mean 0, variance 1.
     pub fn new(parameters: &mut ParameterBuilder, width: i64) -> Self {
         BatchNorm(BatchStatistics {
             weight: parameters.add("weight", &[width], Init::Constant(1.0)),
@@ -77,7 +77,7 @@ pub struct LayerNorm {
 }
 
 impl LayerNorm {
-    /// Makes the layer with PyTorch's start: weight 1, bias 0.
+    /// Creates the layer with PyTorch's initial values: weight 1, bias 0.
     pub fn new(parameters: &mut ParameterBuilder, width: i64) -> Self {
         LayerNorm {
             weight: parameters.add("weight", &[width], Init::Constant(1.0)),

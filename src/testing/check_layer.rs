@@ -1,4 +1,4 @@
-//! Whether a layer is what a layer must be.
+//! A check that a layer satisfies what training expects of it.
 
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
@@ -17,33 +17,33 @@ const IN_FEATS: i64 = 5;
 const OUT_FEATS: i64 = 4;
 const TYPES: u16 = 3;
 
-/// Where partitions begin: several sizes, one without nodes, one with a single node.
+/// First nodes of the partitions: several sizes, one without nodes, one with a single node.
 const PARTITIONINGS: [&[u32]; 4] =
     [&[0, 40], &[0, 23, 40], &[0, 10, 11, 40], &[0, 10, 10, 25, 33, 40]];
 
 /// Relative difference that rounding in double precision explains.
 const ROUNDING: f64 = 1e-10;
 
-/// Parameters whose derivative is taken by finite differences.
+/// Number of parameters whose derivative is taken by finite differences.
 const SAMPLES: usize = 12;
 
-/// What one forward and backward pass over all ranks gives.
+/// The result of a forward and backward pass over all ranks.
 struct Outcome {
     output: Vec<f64>,
     loss: f64,
     gradient: Vec<f64>,
 }
 
-/// Checks a layer from 5 to 4 features (`make` makes it) on a graph with isolated nodes, self loops, parallel edges, edge
+/// Checks a layer from 5 to 4 features, which `make` creates, on a graph with isolated nodes, self loops, parallel edges, edge
 /// weights and three edge types, in double precision:
 ///
 /// * its output has one row of 4 per node;
-/// * neither the order of edges nor the partitioning (1, 2, 3 and 5 partitions, an empty one and one of a single node
-///   among them) changes output or gradients;
-/// * gradients, those of the inputs included, are what finite differences say.
+/// * neither the order of edges nor the partitioning (1, 2, 3 and 5 partitions, including an empty one and one with a single
+///   node) changes output or gradients;
+/// * gradients, including those of the inputs, equal finite differences.
 ///
 /// # Errors
-/// If it is not so: the message says what was found.
+/// If a check fails: the message says what was found.
 pub fn check_layer<L: Conv>(
     make: impl Fn(&mut ParameterBuilder, i64, i64) -> Result<L> + Sync,
 ) -> Result<()> {
@@ -54,8 +54,8 @@ pub fn check_layer<L: Conv>(
     let whole = graph(PARTITIONINGS[0]);
     let reference = run(&whole, &make, None)?;
     if reference.output.len() != NODES * OUT_FEATS as usize {
-        let problem = format!("gives {} values for {NODES} nodes", reference.output.len());
-        return Err(failed(format!("{problem}; it must give {OUT_FEATS} each")));
+        let problem = format!("returns {} values for {NODES} nodes", reference.output.len());
+        return Err(failed(format!("{problem}; it must return {OUT_FEATS} each")));
     }
 
     let mut shuffled = whole.clone();
@@ -78,8 +78,9 @@ pub fn check_layer<L: Conv>(
         let numeric = (loss(step)? - loss(-step)?) / (2.0 * step);
         let ours = reference.gradient[index];
         if (ours - numeric).abs() > 1e-6 + 1e-5 * numeric.abs() {
-            let problem = format!("has a derivative of {ours} by parameter element {index}");
-            return Err(failed(format!("{problem}; finite differences say {numeric}")));
+            let problem =
+                format!("has a derivative of {ours} with respect to parameter element {index}");
+            return Err(failed(format!("{problem}; finite differences give {numeric}")));
         }
     }
     Ok(())
@@ -100,8 +101,8 @@ fn edges() -> (Vec<(u32, u32, f32)>, Vec<u16>) {
     (edges, types)
 }
 
-/// The layer on all ranks. The features go through a linear map first, so that the gradient of the layer's input is part
-/// of what is compared. `nudge` is added to one element of the flat parameters.
+/// Runs the layer on all ranks. The features go through a linear map first, so that the gradient of the layer's input is also
+/// compared. `nudge` is added to one element of the flat parameters.
 fn run<L: Conv>(
     graph: &TestGraph,
     make: &(impl Fn(&mut ParameterBuilder, i64, i64) -> Result<L> + Sync),
@@ -134,7 +135,7 @@ fn run_rank<L: Conv>(
     let map = builder.add("map", &[IN_FEATS, FEATURES], Init::XavierUniform { gain: 1.0 });
     let layer = builder.scope("layer", |builder| make(builder, IN_FEATS, OUT_FEATS))?;
     let parameters = std::rc::Rc::new(builder.finish(manager, Kind::Double)?);
-    // Biases that start at 0 would put nodes without in-edges on the kink of a ReLU.
+    // Biases of 0 would put nodes without in-edges on the kink of a ReLU.
     let mut flat: Vec<f64> = Vec::try_from(&*parameters.flat().pin()?)?;
     for (i, value) in flat.iter_mut().enumerate() {
         *value += 0.05 * (i as f64).cos();
@@ -161,7 +162,7 @@ fn run_rank<L: Conv>(
     })
 }
 
-/// Some values that depend on the node and the column alone.
+/// Values that depend only on the node and the column.
 fn rows(nodes: &std::ops::Range<u32>, width: i64) -> Result<Tensor> {
     let value = |node: u32, column: i64| (f64::from(node) * 1.7 + column as f64 * 2.3).sin();
     let values = nodes.clone().flat_map(|v| (0..width).map(move |column| value(v, column)));
@@ -177,7 +178,7 @@ fn compare(what: &str, ours: &Outcome, reference: &Outcome) -> Result<()> {
     for (name, ours, reference) in pairs {
         let scale = reference.iter().fold(1.0, |m: f64, v| m.max(v.abs()));
         let differences = ours.iter().zip(reference).map(|(a, b)| (a - b).abs());
-        // A difference that is no number is no small difference; `f64::max` would drop it.
+        // A difference of NaN is not small; `f64::max` would drop it.
         let larger = |m: f64, d: f64| if d.is_nan() { f64::INFINITY } else { m.max(d) };
         let worst = differences.fold(0.0, larger);
         if ours.len() != reference.len() || worst > ROUNDING * scale {

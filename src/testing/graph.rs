@@ -5,14 +5,14 @@ use crate::engine::tape::GraphShardManager;
 use crate::error::{Error, Result};
 use crate::graph::{GraphShard, ShardBuilder};
 
-/// A graph cut into partitions of consecutive nodes. The feature row of an edge is its place in `edges`.
+/// A graph cut into partitions of consecutive nodes. The feature row of an edge is its index in `edges`.
 #[derive(Debug, Clone)]
 pub struct TestGraph {
     /// Source, destination and weight of each edge.
     pub edges: Vec<(u32, u32, f32)>,
     /// Type of each edge; empty if there are no types.
     pub types: Vec<u16>,
-    /// Where each partition begins, and the number of nodes.
+    /// First node of each partition, and the number of nodes.
     pub boundaries: Vec<u32>,
 }
 

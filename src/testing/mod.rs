@@ -1,4 +1,4 @@
-//! Ranks as threads, small partitioned graphs, and a check for layers of your own: what tests stand on.
+//! Tools for tests: ranks as threads, small partitioned graphs, and a check for user-defined layers.
 
 mod check_layer;
 mod graph;

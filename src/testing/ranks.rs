@@ -9,25 +9,25 @@ use crate::engine::turns::{Control, Stop, TurnLock};
 use crate::error::{Error, Result};
 use crate::io::{DiskStorage, IoCounters};
 
-/// What a rank has.
+/// The rank, process group and data of a rank.
 pub struct RankContext {
-    /// This rank.
+    /// Index of this rank.
     pub rank: usize,
-    /// Its collectives.
+    /// Process group for its collectives.
     pub group: Rc<dyn ProcessGroup>,
-    /// Its data; everything is spilled at every pause.
+    /// Its data, all of which is spilled at every pause.
     pub manager: Rc<PartitionDataManager>,
 }
 
-/// Runs `work` as `world_size` ranks, threads of this process, of which `slots` may be resident at a time; gives what
-/// each returned. If a rank fails, the others are stopped and the first error that is not such a stop is returned.
+/// Runs `work` as `world_size` ranks, threads of this process, of which at most `slots` may be resident at a time; returns the
+/// result of each. If a rank fails, the others are stopped and the first error that is not such a stop is returned.
 pub fn on_ranks<T: Send>(
     world_size: usize,
     slots: usize,
     work: impl Fn(RankContext) -> Result<T> + Sync,
 ) -> Result<Vec<T>> {
     let control = Arc::new(Control::in_memory(world_size, slots)?);
-    // What is spilled is small and often written: where the system has a folder in memory, it takes a fraction of the time.
+    // Spilled values are small and often written: a folder in memory, where the system has one, takes a fraction of the time.
     let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir());
     let folder = folder.map_err(|e| Error::io("create", "spill folder".as_ref(), e))?;
     let run = |group: LocalGroup| -> Result<T> {
@@ -59,7 +59,7 @@ pub fn on_ranks<T: Send>(
     own.into_iter().chain(stopped).collect()
 }
 
-/// Stops all ranks when dropped.
+/// Stops all ranks when it is dropped.
 struct Alarm<'a>(&'a Control);
 
 impl Drop for Alarm<'_> {

@@ -1,4 +1,4 @@
-//! A model as it runs on sampled batches.
+//! The interface of models that run on sampled batches.
 
 use std::rc::Rc;
 
@@ -11,9 +11,9 @@ use crate::nn::Model;
 use crate::sampling::loaders::MiniBatch;
 use crate::sampling::stores::GraphSource;
 
-/// What a [`SampledTrainer`](super::SampledTrainer) trains.
+/// A model that a [`SampledTrainer`](super::SampledTrainer) trains.
 pub trait BatchModel {
-    /// Takes a batch up, for features of the parameters' type.
+    /// Prepares a batch; its features get the parameters' type.
     fn take_up<'b>(
         &'b self,
         manager: &Rc<PartitionDataManager>,
@@ -21,8 +21,8 @@ pub trait BatchModel {
         batch: (&dyn GraphSource, &MiniBatch),
     ) -> Result<Box<dyn BatchForward + 'b>>;
 
-    /// Updates learned rows with the gradients that were [kept](BatchForward::keep_gradients) on all ranks. Every rank calls this
-    /// at each step, in which nobody gives up a turn.
+    /// Updates learned rows with the gradients that were [kept](BatchForward::keep_gradients) on all ranks. Every rank calls
+    /// this at each step; no rank gives up a turn in it.
     fn update_rows(&self, _lr: f64, _group: &dyn ProcessGroup) -> Result<()> {
         Ok(())
     }
@@ -30,7 +30,7 @@ pub trait BatchModel {
 
 /// The forward pass over a batch.
 pub trait BatchForward {
-    /// The model's output, `[seeds, outputs]`, and the learned rows that went into it.
+    /// Computes the model's output, `[seeds, outputs]`, and returns the learned rows that it used.
     fn forward<'t>(&'t self, tape: &mut Tape<'t>) -> Result<(Var, Vec<Var>)>;
 
     /// Keeps the gradients of these learned rows for [`BatchModel::update_rows`].
@@ -39,11 +39,11 @@ pub trait BatchForward {
     }
 }
 
-/// A model on nodes of one type, or on a heterogeneous graph that is taken for such.
+/// A model on nodes of one type, or on a heterogeneous graph that is treated as one.
 pub struct GraphBatches<'a> {
     /// The model.
     pub model: &'a dyn Model,
-    /// Whether it looks at edge types.
+    /// Whether it uses edge types.
     pub edge_types: bool,
 }
 

@@ -4,10 +4,10 @@ use crate::engine::spill::PartitionDataManager;
 use crate::error::Result;
 use crate::sampling::loaders::Batches;
 
-/// Does `work` with the next batch; `None` when there is none left. If batches are sampled on demand, the rank takes a turn for
-/// the sampling and the work, and gives its memory back at the end; else ranks work side by side.
+/// Calls `work` with the next batch; returns `None` when none is left. If batches are sampled on demand, the rank takes a turn
+/// for the sampling and the work, and returns its memory at the end; otherwise ranks work side by side.
 ///
-/// The rank has no turn when this is called, nor afterwards. All ranks have as many batches: turns go round.
+/// The rank has no turn when this is called, nor afterwards. All ranks have the same number of batches, so turns go round.
 pub(super) fn with_next_batch<T: Send + 'static, R>(
     manager: &PartitionDataManager,
     batches: &mut Batches<T>,

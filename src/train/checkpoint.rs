@@ -1,4 +1,4 @@
-//! Checkpoints: everything a training needs to go on as if it had not stopped.
+//! Checkpoints: everything that training needs to continue as if it had not stopped.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -17,12 +17,12 @@ use crate::nn::{LearningRate, SafetensorsFile, SharedArray, write_arrays};
 const CONFIG: &str = "config";
 const PROGRESS: &str = "progress";
 
-/// How far a training has come.
+/// The progress of training.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Progress {
-    /// Complete epochs.
+    /// Number of complete epochs.
     pub epoch: u32,
-    /// Steps of the optimizer.
+    /// Number of optimizer steps.
     pub optimizer_steps: i32,
     /// The learning rate with the state of its schedule.
     pub learning_rate: LearningRate,
@@ -30,19 +30,19 @@ pub struct Progress {
     pub best: Option<BestEpoch>,
 }
 
-/// A training after an epoch, as a safetensors file. Tensors are `float32`: `parameters`, and where there are such
+/// The state of training after an epoch, as a safetensors file. Tensors are `float32`: `parameters`, and if they exist
 /// `optimizer.first`, `optimizer.second` and `best.parameters`, laid out as
-/// [`ParameterSet::flat`](crate::engine::tape::ParameterSet::flat); and the same of learned rows, `embeds.<node type>.parameters` and so
-/// on, as matrices of the rows of all ranks; of those that are trained on sampled neighbourhoods also the steps of each row,
-/// `embeds.<node type>.optimizer.step`.
+/// [`ParameterSet::flat`](crate::engine::tape::ParameterSet::flat). The same tensors of learned rows, `embeds.<node
+/// type>.parameters` and so on, are matrices of the rows of all ranks; rows trained on sampled neighbourhoods also have the
+/// steps of each row, `embeds.<node type>.optimizer.step`.
 pub struct Checkpoint {
     /// The configuration of the run, as text.
     pub config: String,
-    /// How far it has come.
+    /// The progress of the run.
     pub progress: Progress,
     path: PathBuf,
     file: SafetensorsFile,
-    /// The tensors that were read.
+    /// Names of the tensors that were read.
     read: RefCell<BTreeSet<String>>,
 }
 
@@ -54,12 +54,12 @@ pub(super) struct Part {
 }
 
 impl Part {
-    /// Rows and columns over all ranks.
+    /// Numbers of rows and columns over all ranks.
     pub(super) fn shape(self) -> [u64; 2] {
         [self.nodes.total, self.width as u64]
     }
 
-    /// Where it begins, in float32.
+    /// Offset of the part in bytes, in float32.
     pub(super) fn first_byte(self) -> u64 {
         self.nodes.first * self.width as u64 * size_of::<f32>() as u64
     }
@@ -74,7 +74,7 @@ impl Checkpoint {
         ranks: (&dyn ProcessGroup, &dyn Hooks),
     ) -> Result<()> {
         let progress = serde_json::to_string(&progress)
-            .map_err(|e| Error::Internal(format!("a checkpoint cannot be written: {e}")))?;
+            .map_err(|e| Error::Internal(format!("cannot encode a checkpoint: {e}")))?;
         let metadata = [(CONFIG.to_owned(), config), (PROGRESS.to_owned(), progress)].into();
         write_arrays(path, arrays, &metadata, ranks)
     }
@@ -82,7 +82,7 @@ impl Checkpoint {
     /// Opens a file. Tensors are read when they are asked for.
     ///
     /// # Errors
-    /// If it is not there or is no checkpoint.
+    /// If it does not exist or is not a checkpoint.
     pub fn open(path: &Path) -> Result<Self> {
         let file = SafetensorsFile::open(path, "a checkpoint").map_err(|e| {
             e.with_hint(
@@ -95,7 +95,8 @@ impl Checkpoint {
         Ok(Checkpoint { config, progress, path, file, read: RefCell::default() })
     }
 
-    /// Compares the whole file with its checksum, before anything of it is used. `false` if it has none, as those of earlier versions.
+    /// Compares the whole file with its checksum, before any of it is used. Returns `false` if it has none, as files of earlier
+    /// versions.
     ///
     /// # Errors
     /// If the file is damaged.
@@ -112,9 +113,9 @@ impl Checkpoint {
     /// A tensor's part of this size: all of it, or this rank's rows.
     ///
     /// # Errors
-    /// If there is no such tensor, or it is of another type or size.
+    /// If the tensor does not exist, or has another type or size.
     pub(super) fn tensor(&self, name: &str, size: &[i64], part: Option<Part>) -> Result<Tensor> {
-        let missing = || self.file.wrong(name, "is missing, but the run needs it to go on");
+        let missing = || self.file.wrong(name, "is missing, but the run needs it to continue");
         let shape = self.file.shape(name).ok_or_else(missing)?;
         self.read.borrow_mut().insert(name.to_owned());
         let expected = match part {
@@ -122,16 +123,16 @@ impl Checkpoint {
             None => size.to_vec(),
         };
         if shape != expected {
-            let problem = format!("{name} is of another size than the model's parameters");
+            let problem = format!("{name} has another size than the model's parameters");
             return Err(Error::config("--resume", problem)
-                .with_hint("the graph or its features have changed; train anew"));
+                .with_hint("the graph or its features have changed; start a new run"));
         }
         let value = match part.map(|part| part.nodes) {
             Some(nodes) => self.file.read_rows(name, nodes.first, nodes.own as i64)?,
             None => self.file.read(name)?,
         };
         if value.kind() != Kind::Float {
-            return Err(self.file.wrong(name, "is not of float32"));
+            return Err(self.file.wrong(name, "is not float32"));
         }
         Ok(value.f_view(size)?)
     }
@@ -139,11 +140,11 @@ impl Checkpoint {
     /// Checks that every tensor was read.
     ///
     /// # Errors
-    /// If there is one that the run has no use for.
+    /// If the run does not use one of them.
     pub(super) fn check_all_read(&self) -> Result<()> {
         let read = self.read.borrow();
         match self.file.names().iter().find(|name| !read.contains(*name)) {
-            Some(name) => Err(self.file.wrong(name, "is nothing that the run has")),
+            Some(name) => Err(self.file.wrong(name, "does not belong to this run")),
             None => Ok(()),
         }
     }

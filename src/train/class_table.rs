@@ -1,4 +1,4 @@
-//! Which class was taken for which: F1 and confusion matrices.
+//! Counts of true and predicted classes, for F1 and confusion matrices.
 
 use tch::{Kind, Tensor};
 
@@ -9,21 +9,22 @@ use crate::error::Result;
 use crate::event::{Confusion, Metric, Scores};
 use crate::nn::{Task, f1};
 
-/// Tables with more rows than this are neither gathered nor written.
+/// Number of classes above which tables are neither gathered nor written.
 const MOST_CLASSES: i64 = 100;
 
-/// Of each mask, how often every class is predicted and right. Ranks add theirs up.
+/// For each mask, how often every class is predicted and correct. Ranks add up their tables.
 pub(super) struct ClassTable {
     task: Task,
     classes: usize,
     /// `[3 masks, classes, 3]`: nodes that have the class and are predicted to, nodes predicted to, nodes that have it.
     counts: Vec<i64>,
-    /// `[3 masks, classes, classes]`: nodes of a class by predicted class. For one class per node, unless they are many.
+    /// `[3 masks, classes, classes]`: nodes of a class by predicted class, if each node has one class and classes are not too
+    /// many.
     matrix: Vec<i64>,
 }
 
 impl ClassTable {
-    /// Of one rank. `in_masks` tells of each row the masks it is in, a bit per mask.
+    /// The table of one rank. `in_masks` holds the masks of each row, one bit per mask.
     pub(super) fn new(
         task: Task,
         logits: &Tensor,
@@ -55,7 +56,7 @@ impl ClassTable {
         Ok(ClassTable { counts: Vec::try_from(counts)?, matrix: Vec::try_from(matrix)?, ..self })
     }
 
-    /// F1 with each way to average.
+    /// F1 scores with each kind of average.
     pub(super) fn scores(&self, totals: Totals) -> [Scores; 2] {
         let of = |metric, average: fn(&Self, usize) -> f64| {
             let score = |mask, nodes: i64| (nodes > 0).then(|| average(self, mask));
@@ -65,7 +66,7 @@ impl ClassTable {
         [of(Metric::F1Micro, Self::micro), of(Metric::F1Macro, Self::macro_average)]
     }
 
-    /// The tables, if they are small enough to look at.
+    /// The confusion tables, if they are small enough to read.
     pub(super) fn confusion(&self, totals: Totals) -> Option<Confusion> {
         let Totals { train, val, test } = totals;
         let small = self.task == Task::Multilabel && self.classes as i64 <= 4 * MOST_CLASSES;
@@ -106,7 +107,8 @@ impl ClassTable {
         f1(tp, fp, fn_)
     }
 
-    /// With one class per node, over the classes that some node has or is predicted to have, as scikit-learn does.
+    /// The macro average; with one class per node, over the classes that some node has or is predicted to have, as in
+    /// scikit-learn.
     fn macro_average(&self, mask: usize) -> f64 {
         let classes = (0..self.classes).map(|class| self.of_class(mask, class));
         let several = self.task == Task::Multilabel;

@@ -7,18 +7,18 @@ use crate::error::{Error, Result};
 use crate::event::Scores;
 use crate::nn::{ScoreSums, Task};
 
-/// How many nodes each mask has over all ranks.
+/// Number of nodes of each mask over all ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Totals {
-    /// Training nodes.
+    /// Number of training nodes.
     pub train: i64,
-    /// Validation nodes.
+    /// Number of validation nodes.
     pub val: i64,
-    /// Test nodes.
+    /// Number of test nodes.
     pub test: i64,
 }
 
-/// One rank's part of the mean loss, and the sums of each mask that the task's score follows from.
+/// One rank's part of the mean loss, and the sums of each mask from which the task's score is computed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Counts {
     loss: f64,
@@ -49,12 +49,12 @@ impl Counts {
     pub(super) fn from_tensor(numbers: &Tensor) -> Result<Self> {
         let numbers: Vec<f64> = Vec::try_from(numbers.f_to_kind(Kind::Double)?)?;
         let [loss, a, b, c, d, e, f, g, h, i] = numbers[..] else {
-            return Err(Error::Internal("counts of another layout".to_owned()));
+            return Err(Error::Internal("counts have another layout".to_owned()));
         };
         Ok(Counts { loss, sums: [[a, b, c], [d, e, f], [g, h, i]].map(ScoreSums) })
     }
 
-    /// The mean loss and the scores, once summed over all ranks.
+    /// The mean loss and the scores, from the sums over all ranks.
     pub(super) fn over(self, task: Task, totals: Totals, outputs: i64) -> (f64, Scores) {
         let [train, val, test] = self.sums;
         let scores = Scores {

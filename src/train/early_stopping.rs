@@ -1,4 +1,4 @@
-//! Early stopping: the weights with the best validation score, and when to stop looking for better ones.
+//! Early stopping: the weights with the best validation score, and when to stop waiting for better ones.
 
 use super::trained_set::TrainedSet;
 use crate::engine::spill::{PartitionDataManager, PointerTensor};
@@ -8,13 +8,13 @@ use serde::{Deserialize, Serialize};
 /// The best epoch so far.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct BestEpoch {
-    /// From 1.
+    /// Number of the epoch, from 1.
     pub epoch: u32,
-    /// Its validation score.
+    /// Validation score of the epoch.
     pub score: f64,
 }
 
-/// Stops a training whose validation score has not become better for `patience` epochs.
+/// Ends training when the validation score has not improved for `patience` epochs.
 pub(super) struct EarlyStopping {
     patience: u32,
     best: Option<(BestEpoch, Vec<PointerTensor>)>,
@@ -25,17 +25,17 @@ impl EarlyStopping {
         EarlyStopping { patience, best: None }
     }
 
-    /// Goes on from a checkpoint.
+    /// Continues from a checkpoint.
     pub(super) fn set_best(&mut self, best: BestEpoch, weights: Vec<PointerTensor>) {
         self.best = Some((best, weights));
     }
 
-    /// The best epoch and its weights, of each set of what is trained.
+    /// The best epoch and its weights, for each set that is trained.
     pub(super) fn best(&self) -> Option<(BestEpoch, &[PointerTensor])> {
         self.best.as_ref().map(|(best, weights)| (*best, &weights[..]))
     }
 
-    /// Takes note of an epoch's score; keeps the weights if they are the best.
+    /// Notes an epoch's score; keeps the weights if they are the best so far.
     pub(super) fn update(
         &mut self,
         (epoch, score, more_is_better): (u32, f64, bool),

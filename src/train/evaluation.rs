@@ -1,4 +1,4 @@
-//! What a model is worth: forward passes without dropout.
+//! Evaluation of a model: forward passes without dropout.
 
 use tch::{Kind, Tensor};
 
@@ -26,7 +26,7 @@ impl Trainer<'_> {
         Ok(counts.over(self.loss.task(), self.totals, self.outputs).1)
     }
 
-    /// Loss and all metrics of the task, over all ranks. `epoch` is the one whose update made the weights.
+    /// Loss and all metrics of the task, over all ranks. `epoch` is the epoch whose update produced the weights.
     pub fn evaluate(&self, epoch: u32) -> Result<Evaluation> {
         let (_, logits, _) = self.forward(Tape::evaluation(self.manager, self.parameters))?;
         let task = self.loss.task();
@@ -46,7 +46,7 @@ impl Trainer<'_> {
         let table = table.with_sums(&in_counts, &in_matrix)?;
         let [micro, macro_average] = table.scores(self.totals);
         let mut all = vec![scores];
-        // The task's own metric is not told twice.
+        // The task's own metric is not reported twice.
         all.extend((micro.metric != scores.metric).then_some(micro));
         all.extend([macro_average, PairCounts::from_tensor(&pairs).scores(self.totals)]);
         let confusion = table.confusion(self.totals);
@@ -77,11 +77,11 @@ impl Trainer<'_> {
 
     fn sum<const N: usize>(&self, tensors: [Tensor; N]) -> Result<[Tensor; N]> {
         let sums = all_reduce(self.group, tensors.into(), ReduceOp::Sum, &**self.manager)?;
-        sums.try_into().map_err(|_| Error::Internal("a sum has gone".to_owned()))
+        sums.try_into().map_err(|_| Error::Internal("a sum is missing".to_owned()))
     }
 }
 
-/// Of each row the masks it is in: 1 for train, 2 for validation, 4 for test.
+/// The masks of each row: 1 for train, 2 for validation, 4 for test.
 fn bits(masks: &Masks) -> Result<Vec<u8>> {
     let mut bits = vec![0; masks.train.size()[0] as usize];
     for (i, mask) in [&masks.train, &masks.val, &masks.test].into_iter().enumerate() {

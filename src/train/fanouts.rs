@@ -1,4 +1,4 @@
-//! How many in-edges are drawn per node, as runs are told.
+//! Fan-outs in the form in which users write them.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
@@ -9,24 +9,24 @@ use crate::error::{Error, Result};
 use crate::graph::PartitionBook;
 use crate::sampling::stores::Fanout;
 
-/// In-edges drawn per node: one number per layer, the input layer's first; negative means all.
+/// Fan-outs: in-edges drawn per node, one number per layer, the input layer's first; negative means all.
 ///
-/// Written as `15,10`, or for each edge type by itself as `writes=15,10;author:cites:paper=5,-1`.
+/// Written as `15,10`, or for each edge type separately as `writes=15,10;author:cites:paper=5,-1`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Fanouts {
-    /// The same everywhere: for the edges of each type if each type has a layer of its own (as DGL does), or else for the edges of
-    /// all types together.
+    /// The same everywhere: for the edges of each type if each type has a layer of its own (as in DGL), otherwise for the edges
+    /// of all types together.
     Same(Vec<i64>),
     /// By the name of the edge type, `rel` or `src:rel:dst`; every type must be named.
     ByEtype(BTreeMap<String, Vec<i64>>),
 }
 
 impl Fanouts {
-    /// Whether they are for `layers` layers.
+    /// Checks that they are for `layers` layers.
     ///
     /// # Errors
-    /// If they are for another number.
+    /// If they are for another number of layers.
     pub(super) fn check(&self, layers: usize) -> Result<()> {
         let lists: Vec<(String, &Vec<i64>)> = match self {
             Fanouts::Same(list) => vec![(String::new(), list)],
@@ -42,7 +42,7 @@ impl Fanouts {
             .with_hint("name one per layer, the input layer's first: --fanouts 15,10,5"))
     }
 
-    /// The fan-out of each of `layers` layers, the input layer's first. `by_etype`: whether each edge type has a layer of its own.
+    /// The fan-out of each of `layers` layers, the input layer's first. With `by_etype`, each edge type has a layer of its own.
     ///
     /// # Errors
     /// If an edge type is unknown or missing.
@@ -82,7 +82,7 @@ impl FromStr for Fanouts {
         let list = |text: &str| -> Result<Vec<i64>> {
             let numbers = text.split(',').map(|number| number.trim().parse());
             numbers.collect::<std::result::Result<_, _>>().map_err(|_| {
-                Error::config("fan-outs", format!("{text:?} is no list of numbers"))
+                Error::config("fan-outs", format!("{text:?} is not a list of numbers"))
                     .with_hint("write 15,10 or writes=15,10;cites=5,5")
             })
         };
@@ -93,8 +93,11 @@ impl FromStr for Fanouts {
         for part in text.split(';').filter(|part| !part.trim().is_empty()) {
             let (name, numbers) = part.split_once('=').unwrap_or(("", part));
             if name.trim().is_empty() {
-                return Err(Error::config("fan-outs", format!("{part:?} names no edge type"))
-                    .with_hint("write writes=15,10;cites=5,5"));
+                return Err(Error::config(
+                    "fan-outs",
+                    format!("{part:?} does not name an edge type"),
+                )
+                .with_hint("write writes=15,10;cites=5,5"));
             }
             if lists.insert(name.trim().to_owned(), list(numbers)?).is_some() {
                 let problem = format!("edge type {} is named twice", name.trim());

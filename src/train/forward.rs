@@ -1,4 +1,4 @@
-//! What a trainer runs: a model, with the rank's part of the data that it looks at.
+//! The interface of models that run on a rank's part of the data.
 
 use super::stored_rows::StoredRows;
 use crate::engine::spill::PointerTensor;
@@ -8,10 +8,10 @@ use crate::nn::{HeteroStack, LearnedRows, Model, NodeEmbedding};
 
 /// A forward pass over a rank's data.
 pub trait Forward {
-    /// The model's output, `[labels, outputs]`, and the [`learned`](Forward::learned) rows that went into it.
+    /// Computes the model's output, `[labels, outputs]`, and returns the [`learned`](Forward::learned) rows that it used.
     fn forward<'t>(&'t self, tape: &mut Tape<'t>) -> Result<(Var, Vec<Var>)>;
 
-    /// Learned rows, which belong to this rank and are trained beside the model's parameters.
+    /// Learned rows of this rank, which are trained along with the model's parameters.
     fn learned(&self) -> Vec<&NodeEmbedding> {
         Vec::new()
     }
@@ -28,7 +28,7 @@ pub trait Forward {
     }
 }
 
-/// A model on nodes of one type, or on a heterogeneous graph that is taken for such.
+/// A model on nodes of one type, or on a heterogeneous graph that is treated as one.
 pub struct GraphModel<'a> {
     /// The model.
     pub model: &'a dyn Model,
@@ -47,26 +47,26 @@ impl Forward for GraphModel<'_> {
 
 /// A model with a layer per relation.
 pub struct HeteroModel<'a> {
-    /// The model.
+    /// The model, with a layer per relation.
     pub model: &'a HeteroStack,
     /// The graph.
     pub graph: &'a HeteroGraphShardManager,
-    /// By node type.
+    /// Inputs by node type.
     pub inputs: &'a [NodeInput],
 }
 
-/// What a model knows of the nodes of a type.
+/// The input of a model for the nodes of a type.
 pub enum NodeInput {
     /// Features, `[own nodes of the type, width]`.
     Features(PointerTensor),
-    /// Rows that it learns.
+    /// Learned rows.
     Learned(NodeEmbedding),
-    /// Rows that it learns and that stay on disk.
+    /// Learned rows that stay on disk.
     Stored(StoredRows),
 }
 
 impl NodeInput {
-    /// The rows that stay on disk, if it has such.
+    /// The rows that stay on disk, if the type has any.
     pub(super) fn stored(&self) -> Option<&StoredRows> {
         match self {
             NodeInput::Stored(rows) => Some(rows),

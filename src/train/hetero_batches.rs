@@ -1,4 +1,4 @@
-//! A model with a layer per relation as it runs on sampled batches.
+//! A model with a layer per relation on sampled batches.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -19,24 +19,24 @@ use crate::nn::HeteroStack;
 use crate::sampling::loaders::MiniBatch;
 use crate::sampling::stores::{GraphSource, SparseAdam};
 
-/// The name of the input features of a node type in a batch.
+/// Name of a node type's input features in a batch.
 pub fn features_of(ntype: &str) -> String {
     format!("{ntype}/{FEATURES}")
 }
 
-/// A model with a layer per relation, on batches that have the [features](features_of) of each node type that has some. Rows
-/// of the others are [`StoredRows`](super::StoredRows).
+/// A model with a layer per relation, on batches that hold the [features](features_of) of each node type with features. The
+/// rows of other types are [`StoredRows`](super::StoredRows).
 pub struct HeteroBatches<'a> {
     model: &'a HeteroStack,
     inputs: &'a [NodeInput],
-    /// Of the stored rows, in the order of node types.
+    /// Optimizer of the stored rows, in the order of node types.
     optimizer: RefCell<SparseAdam>,
     out_degrees: Option<RelationDegrees>,
 }
 
 impl<'a> HeteroBatches<'a> {
-    /// `inputs` are by node type; `optimizer` is of those that are [stored](NodeInput::Stored). `out_degrees` are for models
-    /// that look at them.
+    /// `inputs` are by node type; `optimizer` updates those that are [stored](NodeInput::Stored). `out_degrees` serve models
+    /// that use them.
     pub fn new(
         model: &'a HeteroStack,
         inputs: &'a [NodeInput],
@@ -53,7 +53,7 @@ struct HeteroBatch<'b> {
     inputs: Vec<BatchInput>,
 }
 
-/// What a batch has of the nodes of a type.
+/// The rows of a batch for the nodes of a type.
 enum BatchInput {
     Features(PointerTensor),
     /// Type-wise ids and rows.
@@ -91,7 +91,8 @@ impl BatchModel for HeteroBatches<'_> {
                         BatchInput::Learned(ids, learned)
                     }
                     NodeInput::Learned(_) => {
-                        let problem = format!("rows of node type {name} are in memory");
+                        let problem =
+                            format!("rows of node type {name} are in memory, but must be on disk");
                         return Err(Error::Internal(problem));
                     }
                 })

@@ -1,4 +1,4 @@
-//! What a training trains.
+//! The model that is trained, with its data.
 
 use std::rc::Rc;
 
@@ -12,12 +12,12 @@ use crate::engine::spill::PartitionDataManager;
 use crate::error::Result;
 use crate::event::{Evaluation, Metric};
 
-/// A model with what it learns from.
+/// A model with the data that it learns from.
 #[derive(Clone, Copy)]
 pub(super) enum Learner<'a> {
-    /// It learns something of nodes: on the full graph, or on samples.
+    /// A model of nodes: on the full graph, or on samples.
     Nodes(&'a Trainer<'a>, Option<SampledTrainer<'a>>),
-    /// It predicts edges.
+    /// A model that predicts edges.
     Links(&'a LinkTrainer<'a>, &'a LinkLoaders),
 }
 
@@ -44,7 +44,7 @@ impl<'a> Learner<'a> {
         }
     }
 
-    /// What epochs are judged by.
+    /// The metric by which epochs are compared.
     pub(super) fn metric(self) -> Metric {
         match self {
             Learner::Nodes(trainer, _) => trainer.loss.task().metric(),
@@ -52,7 +52,7 @@ impl<'a> Learner<'a> {
         }
     }
 
-    /// All metrics. `epoch` is the one whose update made the weights.
+    /// All metrics. `epoch` is the epoch whose update produced the weights.
     pub(super) fn evaluate(self, epoch: u32) -> Result<Evaluation> {
         match self {
             Learner::Nodes(trainer, _) => trainer.evaluate(epoch),

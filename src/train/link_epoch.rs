@@ -1,4 +1,4 @@
-//! An epoch of a training that predicts edges.
+//! An epoch of training that predicts edges.
 
 use std::time::Instant;
 
@@ -10,11 +10,11 @@ use crate::sampling::loaders::DistEdgeDataLoader;
 
 /// The loaders of a rank's edges.
 pub struct LinkLoaders {
-    /// Trained on.
+    /// Loader of the training edges.
     pub train: DistEdgeDataLoader,
-    /// Predicted after each epoch.
+    /// Loader of the validation edges, predicted after each epoch.
     pub val: DistEdgeDataLoader,
-    /// Predicted at the end.
+    /// Loader of the test edges, predicted at the end.
     pub test: DistEdgeDataLoader,
 }
 
@@ -50,8 +50,8 @@ impl Training<'_> {
 }
 
 impl LinkTrainer<'_> {
-    /// All metrics of validation and test edges; the loss is that of the test edges. `epoch` is the one whose update made the
-    /// weights.
+    /// All metrics of validation and test edges; the loss is that of the test edges. `epoch` is the epoch whose update produced
+    /// the weights.
     pub(super) fn evaluate_all(&self, loaders: &LinkLoaders, epoch: u32) -> Result<Evaluation> {
         let (val, test) = (self.evaluate(&loaders.val)?, self.evaluate(&loaders.test)?);
         let scores = |metric, of: fn(&LinkEvaluation) -> Option<f64>| Scores {

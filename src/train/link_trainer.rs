@@ -1,4 +1,4 @@
-//! One rank of a training that predicts edges, on sampled neighbourhoods.
+//! One rank of training that predicts edges, on sampled neighbourhoods.
 
 use std::rc::Rc;
 
@@ -18,44 +18,44 @@ use crate::io::IoTotals;
 use crate::nn::{LinkScore, Model, Optimizer, auc, link_loss, mean_reciprocal_rank};
 use crate::sampling::loaders::{DistEdgeDataLoader, EdgeBatch};
 
-/// A model whose outputs are compared in pairs, and what it learns from. The loss is the binary cross entropy of the scores of edges
-/// and of drawn pairs.
+/// A model whose outputs are compared in pairs, and the data that it learns from. The loss is the binary cross entropy of the
+/// scores of edges and of drawn pairs.
 pub struct LinkTrainer<'a> {
     /// This rank's data.
     pub manager: &'a Rc<PartitionDataManager>,
-    /// The other ranks.
+    /// The process group of all ranks.
     pub group: &'a dyn ProcessGroup,
-    /// From input features to rows that are compared.
+    /// The model, from input features to the rows that are compared.
     pub model: &'a dyn Model,
-    /// How they are compared.
+    /// The score of two rows.
     pub score: &'a LinkScore,
-    /// Parameters of both.
+    /// Parameters of model and score.
     pub parameters: &'a Rc<ParameterSet>,
     /// Seed of dropout.
     pub seed: u64,
     /// What happens to the inside of segments.
     pub policy: Policy,
-    /// How gradients of the ranks are put together.
+    /// How the gradients of the ranks are combined.
     pub reduce: Reduce,
-    /// Whether the model looks at edge types.
+    /// Whether the model uses edge types.
     pub edge_types: bool,
 }
 
-/// A pass over all batches of training edges, over all ranks.
+/// The results of a pass over all batches of training edges, over all ranks.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LinkPass {
-    /// Mean over the batches, before each step's update.
+    /// Mean loss over the batches, before each step's update.
     pub loss: f64,
     /// Bytes written and read by all ranks.
     pub io: IoTotals,
-    /// What the batches of all ranks needed.
+    /// The batches of all ranks and the rows they needed.
     pub samples: SampleReport,
 }
 
-/// How well edges are told from drawn pairs, over all ranks.
+/// How well scores separate edges from drawn pairs, over all ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct LinkEvaluation {
-    /// Mean over edges and pairs.
+    /// Mean loss over edges and pairs.
     pub loss: Option<f64>,
     /// The probability that an edge has a higher score than a pair.
     pub auc: Option<f64>,
@@ -64,8 +64,9 @@ pub struct LinkEvaluation {
 }
 
 impl LinkTrainer<'_> {
-    /// One pass over the loader's edges (epochs count from 1): for each batch a forward and a backward pass, one collective, and the
-    /// optimizer's update, the same on every rank. Turns are as in [`SampledTrainer::pass`](super::SampledTrainer::pass).
+    /// One pass over the loader's edges (epochs count from 1): for each batch a forward and a backward pass, one collective,
+    /// and the optimizer's update, the same on every rank. Turns are taken as in
+    /// [`SampledTrainer::pass`](super::SampledTrainer::pass).
     pub fn pass(
         &self,
         loader: &DistEdgeDataLoader,
@@ -132,7 +133,7 @@ impl LinkTrainer<'_> {
         Ok((parameters.flat_gradients(&gradients)?, loss, 1.0))
     }
 
-    /// The scores of a batch's pairs, `[pairs, 1]`: those of edges first.
+    /// The scores of a batch's pairs, `[pairs, 1]`, with those of edges first.
     fn scores<'t>(
         &self,
         tape: &mut Tape<'t>,
@@ -148,8 +149,8 @@ impl LinkTrainer<'_> {
         self.score.forward(tape, &rows, [&both(0)?, &both(1)?])
     }
 
-    /// Scores the loader's edges, each once, and the pairs drawn for them: the same pairs each time; in one turn, if batches are
-    /// sampled on demand. Two collectives; every rank then has all scores (4 bytes for each edge and pair).
+    /// Scores the loader's edges, each once, and the pairs drawn for them, the same pairs each time; in one turn, if batches
+    /// are sampled on demand. Two collectives; every rank then has all scores (4 bytes for each edge and pair).
     pub fn evaluate(&self, loader: &DistEdgeDataLoader) -> Result<LinkEvaluation> {
         let LinkTrainer { manager, group, parameters, .. } = self;
         let (mut edges, mut others) = (Vec::new(), Vec::new());
@@ -158,7 +159,7 @@ impl LinkTrainer<'_> {
         if in_turn {
             manager.callback_func()?;
         }
-        // A rank with fewer batches than others would repeat them behind its own.
+        // A rank with fewer batches than others would repeat them after its own.
         for batch in batches.take(loader.own_len()) {
             let batch = batch?;
             let neighbourhood = &batch.neighbourhood;

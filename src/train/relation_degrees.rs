@@ -10,17 +10,18 @@ use crate::error::Result;
 use crate::graph::{HeteroBlock, PartitionBook};
 use crate::sampling::stores::{DistTensor, DistTensorConfig, PartitionPolicy};
 
-/// How many edges of each type go out from each node of the whole graph: a number per node, on disk.
+/// Out-degrees of the nodes of the whole graph for each edge type: a number per node, on disk.
 pub struct RelationDegrees {
-    /// By edge type, with the type of its sources.
+    /// Degrees by edge type, with the type of its sources.
     degrees: Vec<(usize, DistTensor<i64>)>,
 }
 
 impl RelationDegrees {
-    /// Every rank writes those of its own nodes, into files in `folder`, which is the caller's to remove. Collectives: two.
+    /// Writes the degrees; every rank writes those of its own nodes, into files in `folder`, which the caller removes.
+    /// Collectives: two.
     ///
     /// # Errors
-    /// If a file cannot be made.
+    /// If a file cannot be created.
     pub fn new(
         graph: &HeteroGraphShardManager,
         book: &Arc<PartitionBook>,
@@ -54,7 +55,7 @@ impl RelationDegrees {
         Ok(RelationDegrees { degrees })
     }
 
-    /// Those of a block's sources, by edge type.
+    /// The degrees of a block's sources, by edge type.
     pub(super) fn of(&self, block: &HeteroBlock) -> Result<Vec<Vec<u64>>> {
         let read = |(src_type, tensor): &(usize, DistTensor<i64>)| {
             let degrees = tensor.read(&block.ends()[*src_type].sources)?;

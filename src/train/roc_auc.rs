@@ -1,9 +1,9 @@
 //! The area under the ROC curve, exactly, over all ranks.
 //!
-//! The area of a class is the share of pairs of a node that has the class and one that has not in which the former has
-//! the higher score, ties counting half (Hanley and McNeil 1982). Every rank sends its positives' scores, sorted, to all
-//! ranks, and counts the pairs of every rank's positives with its own negatives. In memory are, beside the logits, one
-//! column of scores and one sender's positives of one class.
+//! The area of a class is the fraction of pairs, of a node in the class and one outside it, in which the former has the higher
+//! score; ties count half (Hanley and McNeil 1982). Every rank sends its positives' scores, sorted, to all ranks, and counts
+//! the pairs of every rank's positives with its own negatives. Besides the logits, memory holds one column of scores and one
+//! sender's positives of one class.
 
 use rayon::prelude::*;
 use tch::{Kind, Tensor};
@@ -18,20 +18,20 @@ use crate::nn::Task;
 
 const MASKS: usize = 3;
 
-/// One rank's scores of every class, column by column. Classification: log softmax, so that a class stands against all
-/// others; multilabel: logits.
+/// One rank's scores of every class, column by column. Classification: log softmax, so that a class stands against all others;
+/// multilabel: logits.
 pub(super) struct ClassScores<'a> {
     task: Task,
     logits: &'a Tensor,
     labels: &'a Tensor,
-    /// Of each row the masks it is in, a bit per mask.
+    /// The masks of each row, one bit per mask.
     in_masks: &'a [u8],
     /// log Σ exp of each row, for classification.
     normalisers: Vec<f64>,
 }
 
-/// Of each class and mask: twice the pairs in which the positive wins (once for a tie), positives, negatives, and scores that
-/// are NaN, with which the area is NaN.
+/// For each class and mask: twice the pairs in which the positive wins (once for a tie), positives, negatives, and scores that
+/// are NaN, which make the area NaN.
 pub(super) struct PairCounts(Vec<[i64; 4]>);
 
 impl<'a> ClassScores<'a> {
@@ -55,7 +55,7 @@ impl<'a> ClassScores<'a> {
         Ok(ClassScores { task, logits, labels, in_masks, normalisers })
     }
 
-    /// Writes the positives' scores: by class, by mask, their number (u64) and they (f64) in ascending order.
+    /// Writes the positives' scores: by class, by mask, their number (u64) and the scores (f64) in ascending order.
     pub(super) fn send(&self, outbox: &mut dyn Outbox) -> Result<()> {
         for class in 0..self.classes() {
             let (scores, positive) = self.column(class)?;
@@ -69,7 +69,8 @@ impl<'a> ClassScores<'a> {
         Ok(())
     }
 
-    /// Counts own negatives against what the ranks have sent; positives are counted where they are received by `own`.
+    /// Counts own negatives against the scores that the ranks have sent; the positives themselves are counted on receipt by
+    /// `own`.
     pub(super) fn count(&self, inboxes: Vec<Box<dyn Inbox>>, own: usize) -> Result<PairCounts> {
         let mut inboxes = inboxes;
         let mut counts = Vec::new();
@@ -103,7 +104,7 @@ impl<'a> ClassScores<'a> {
         self.logits.size()[1]
     }
 
-    /// Scores of a class, and whether each row has it.
+    /// Scores of a class, and whether each row belongs to it.
     fn column(&self, class: i64) -> Result<(Vec<f64>, Vec<bool>)> {
         let column = self.logits.f_select(1, class)?.f_to_kind(Kind::Double)?;
         let mut scores: Vec<f64> = Vec::try_from(column.f_contiguous()?)?;
@@ -122,7 +123,7 @@ impl<'a> ClassScores<'a> {
     }
 }
 
-/// Twice the number of sorted scores above `score`, plus that of equal ones.
+/// Twice the number of sorted scores above `score`, plus the number of equal ones.
 fn twice_above(sorted: &[f64], score: f64) -> i64 {
     let below = sorted.partition_point(|s| *s < score);
     let not_above = sorted.partition_point(|s| *s <= score);

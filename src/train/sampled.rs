@@ -20,48 +20,49 @@ use crate::nn::{Optimizer, ScoreSums};
 use crate::sampling::loaders::{DataLoader, MiniBatch};
 use crate::sampling::stores::GraphSource;
 
-/// The name of the input features in a batch.
+/// Name of the input features in a batch.
 pub const FEATURES: &str = "features";
-/// The name of the seeds' labels in a batch.
+/// Name of the seeds' labels in a batch.
 pub const LABELS: &str = "labels";
 
-/// Trains the model of a [`Trainer`] on batches whose [`FEATURES`] and [`LABELS`] are read.
+/// Training of a [`Trainer`]'s model on batches with [`FEATURES`] and [`LABELS`].
 #[derive(Clone, Copy)]
 pub struct SampledTrainer<'a> {
-    /// The task, and the model's parameters. Of its data, nothing is used here.
+    /// The task and the model's parameters. Its data are not used here.
     pub full: &'a Trainer<'a>,
     /// The model.
     pub model: &'a dyn BatchModel,
     /// The batches.
     pub loader: &'a DataLoader,
-    /// How gradients are put together.
+    /// How gradients are combined.
     pub reduce: Reduce,
 }
 
-/// A pass over all batches, over all ranks.
+/// The results of a pass over all batches, over all ranks.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SampledPass {
-    /// Mean over the batches, before each step's update; `None` without seeds.
+    /// Mean loss over the batches, before each step's update; `None` without seeds.
     pub loss: Option<f64>,
-    /// The task's metric over the seeds, likewise.
+    /// The task's metric over the seeds, before each step's update.
     pub score: Option<f64>,
     /// Bytes written and read by all ranks.
     pub io: IoTotals,
-    /// What the batches of all ranks needed.
+    /// The batches of all ranks and the rows they needed.
     pub samples: SampleReport,
 }
 
-/// What ranks add up at each step, beside the gradient: loss, batches, the sums of the score, seeds, bytes written and read,
-/// bytes of rows needed and read.
+/// Numbers that ranks sum at each step, along with the gradient: loss, batches, the sums of the score, seeds, bytes written and
+/// read, bytes of rows needed and read.
 type Counts = [f64; 11];
 
 impl SampledTrainer<'_> {
-    /// One pass (epochs count from 1): for each batch a forward and a backward pass, one collective, and the optimizer's update,
-    /// the same on every rank; with learned rows, three more collectives per node type, and the update of the batches' rows. In
-    /// `room` bytes the rows of the most frequent nodes are kept. The rank has no turn when this is called, nor afterwards; if the
-    /// loader samples on demand, it takes one for each batch and what is computed with it, else ranks work side by side. (Batches
-    /// that are requested from other ranks, by a [`CollectiveGraph`](crate::sampling::stores::CollectiveGraph), need the manager as that
-    /// graph's hooks then: a rank that waits for answers while it has its turn would wait for ever.)
+    /// One pass (epochs count from 1): for each batch a forward and a backward pass, one collective, and the optimizer's
+    /// update, the same on every rank; with learned rows, three more collectives per node type, and the update of the batches'
+    /// rows. The rows of the most frequent nodes are kept in `room` bytes. The rank has no turn when this is called, nor
+    /// afterwards; if the loader samples on demand, it takes one for each batch and what is computed with it, otherwise ranks
+    /// work side by side. (Batches that are requested from other ranks, through a
+    /// [`CollectiveGraph`](crate::sampling::stores::CollectiveGraph), then need the manager as that graph's hooks: a rank that
+    /// waits for answers while it has its turn would wait for ever.)
     pub fn pass(
         &self,
         epoch: u32,
@@ -123,7 +124,7 @@ impl SampledTrainer<'_> {
         let (counts, gradient) = {
             let values = logits.pin()?;
             let all = Tensor::f_ones([seeds as i64], (Kind::Bool, values.device()))?;
-            // Class weights may all be 0 in a batch.
+            // The class weights of a batch may all be 0.
             let divisor = loss.divisor(labels, &all)?.max(f64::MIN_POSITIVE);
             let (mean, gradient) = loss.forward(&values, labels, &all, divisor)?;
             let ScoreSums([a, b, c]) = ScoreSums::new(loss.task(), &values, labels, &all)?;
@@ -135,7 +136,7 @@ impl SampledTrainer<'_> {
     }
 }
 
-/// The blocks of a batch as graphs for a model's layers, with edge types if asked for.
+/// The blocks of a batch as graphs for a model's layers, with edge types if they are needed.
 pub fn block_graphs(
     manager: &Rc<PartitionDataManager>,
     graph: &dyn GraphSource,

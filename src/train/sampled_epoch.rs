@@ -1,4 +1,4 @@
-//! An epoch of a training on sampled neighbourhoods.
+//! An epoch of training on sampled neighbourhoods.
 
 use std::time::Instant;
 
@@ -8,11 +8,11 @@ use crate::error::Result;
 use crate::event::{EpochReport, Scores};
 
 impl Training<'_> {
-    /// One epoch: all ranks leave their turns for a [pass](SampledTrainer::pass) over sampled batches; then they take turns again
-    /// for an evaluation on the full graph.
+    /// One epoch: all ranks leave their turns for a [pass](SampledTrainer::pass) over sampled batches; then they take turns
+    /// again for an evaluation on the full graph.
     ///
-    /// Seconds and bytes of the report are those of the pass over the batches, and so are loss and training score; validation and
-    /// test scores are the evaluation's.
+    /// Seconds and bytes of the report, loss and training score belong to the pass over the batches; validation and test scores
+    /// belong to the evaluation.
     pub(super) fn next_sampled_epoch(
         &mut self,
         samples: &SampledTrainer<'_>,

@@ -1,4 +1,4 @@
-//! How a model is trained on sampled neighbourhoods.
+//! The configuration of training on sampled neighbourhoods.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,38 +8,38 @@ use crate::error::{Error, Result};
 use crate::graph::PartitionBook;
 use crate::sampling::loaders::{DataLoaderConfig, DistNeighborSampler};
 
-/// Configuration of a training on sampled neighbourhoods.
+/// Configuration of training on sampled neighbourhoods.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SamplingConfig {
-    /// In-edges drawn per node.
+    /// Number of in-edges drawn per node.
     pub fanouts: Fanouts,
     /// Whether an edge may be drawn several times.
     pub replace: bool,
-    /// Edges are drawn in proportion to this edge feature; uniformly if not given.
+    /// Key of the edge feature in proportion to which edges are drawn; `None` draws uniformly.
     pub edge_probability: Option<String>,
-    /// Seeds per batch of each rank.
+    /// Number of seeds per batch of each rank.
     pub batch_size: usize,
-    /// Threads of each rank that sample ahead.
+    /// Number of threads of each rank that sample ahead.
     pub sampler_threads: usize,
-    /// How gradients of the ranks become one.
+    /// How the gradients of the ranks are combined.
     pub reduce: Reduce,
 }
 
 impl SamplingConfig {
-    /// Whether it fits a model of `layers` layers.
+    /// Checks that it fits a model of `layers` layers.
     ///
     /// # Errors
-    /// If there is not one fan-out per layer, or the batch size is 0.
+    /// If the number of fan-outs is not that of layers, or the batch size is 0.
     pub fn check(&self, layers: usize) -> Result<()> {
         self.loader(0).check()?;
         if layers == 0 {
-            let problem = "the model looks at no neighbours while it trains";
+            let problem = "the model does not use neighbours while it trains";
             return Err(Error::config("--mode sample", problem).with_hint("leave it out"));
         }
         self.fanouts.check(layers)
     }
 
-    /// The sampler for a model of `layers` layers. `by_etype`: whether each edge type has a layer of its own.
+    /// The sampler for a model of `layers` layers. With `by_etype`, each edge type has a layer of its own.
     ///
     /// # Errors
     /// If an edge type is unknown or missing.

@@ -17,22 +17,22 @@ use crate::sampling::stores::{
     Adam, DistEmbedding, DistTensor, DistTensorConfig, PartitionPolicy, SparseAdam,
 };
 
-/// The learned rows of a node type without features in a training on sampled neighbourhoods: a
-/// [`DistEmbedding`], of which a step reads and updates the rows of its batch, with the state of its [`SparseAdam`].
+/// The learned rows of a node type without features in training on sampled neighbourhoods: a [`DistEmbedding`], of which a step
+/// reads and updates the rows of its batch, with the state of its [`SparseAdam`].
 pub struct StoredRows {
     key: String,
     nodes: TypeNodes,
     weight: DistTensor<f32>,
-    /// As [`SparseOptimizer::states`](crate::sampling::stores::SparseOptimizer::states) has them.
+    /// State tensors, in the order of [`SparseOptimizer::states`](crate::sampling::stores::SparseOptimizer::states).
     states: Vec<DistTensor<f32>>,
     manager: Rc<PartitionDataManager>,
 }
 
-/// A [`StoredRows`] for each of some node types (by id, with the seed of its start values), and what updates them; their files lie in
-/// `folder`, which is the caller's to remove. Collectives: two.
+/// Creates [`StoredRows`] for each of some node types (by id, with the seed of its initial values), and their optimizer; their
+/// files lie in `folder`, which the caller removes. Collectives: two.
 ///
 /// # Errors
-/// If a file cannot be made.
+/// If a file cannot be created.
 pub fn stored_rows(
     (manager, group): (&Rc<PartitionDataManager>, &dyn ProcessGroup),
     book: &Arc<PartitionBook>,
@@ -58,7 +58,7 @@ pub fn stored_rows(
     let created = if group.rank() == 0 { Some(all(true)?) } else { None };
     barrier(group, &**manager)?;
     let embeddings = created.map_or_else(|| all(false), Ok)?;
-    // The learning rate is said at each step.
+    // The learning rate is set at each step.
     let optimizer = SparseAdam::new(embeddings, Adam::new(0.0), ranks)?;
     let rows = ntypes.iter().enumerate().map(|(i, (ntype, _))| StoredRows {
         key: format!("embeds.{}.weight", book.ntypes()[*ntype]),
@@ -88,7 +88,7 @@ impl StoredRows {
         Ok(Tensor::f_from_slice(&rows)?.f_view(size)?)
     }
 
-    /// Takes note that this rank has updated so many rows of it.
+    /// Counts `rows` rows as updated by this rank.
     pub(super) fn count_updates(&self, rows: u64) {
         let elements: usize =
             self.weight.width() + self.states.iter().map(DistTensor::width).sum::<usize>();
@@ -98,7 +98,7 @@ impl StoredRows {
         counters.wrote(bytes);
     }
 
-    /// What the optimizer remembers, with the names under which checkpoints have it.
+    /// The optimizer's state, with the names of its tensors in checkpoints.
     pub(super) fn states(&self) -> impl Iterator<Item = (&'static str, StoredState)> + '_ {
         let names = ["optimizer.step", "optimizer.first", "optimizer.second"];
         let state = |tensor: &DistTensor<f32>| StoredState(tensor.clone(), self.nodes);

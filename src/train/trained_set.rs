@@ -1,4 +1,4 @@
-//! Some of what is trained, and its part of a checkpoint.
+//! A set of trained values, and its part of a checkpoint.
 
 use tch::{Kind, Tensor};
 
@@ -15,21 +15,21 @@ use crate::nn::{LearnedRows, NodeEmbedding, Optimizer, OptimizerState, SharedArr
 
 /// The model's parameters, or the learned rows of a node type.
 pub(super) struct TrainedSet<'a> {
-    /// How its names in a checkpoint begin.
+    /// Prefix of its names in a checkpoint.
     prefix: String,
     values: Values<'a>,
 }
 
 enum Values<'a> {
-    /// The same on all ranks.
+    /// Parameters, which are the same on all ranks.
     Model(&'a ParameterSet),
-    /// Those of a rank's own nodes.
+    /// Rows of a rank's own nodes.
     Rows(&'a NodeEmbedding),
-    /// Likewise; an optimizer of their own keeps its state beside them.
+    /// Rows of a rank's own nodes on disk; a separate optimizer keeps its state next to them.
     Stored(&'a StoredRows),
 }
 
-/// Everything that is trained: the model's parameters, then learned rows, those that stay on disk last.
+/// Everything that is trained: the model's parameters, then learned rows, with those on disk last.
 pub(super) fn trained_sets<'a>(
     parameters: &'a ParameterSet,
     forward: &'a dyn Forward,
@@ -45,12 +45,12 @@ pub(super) fn trained_sets<'a>(
 }
 
 impl<'a> TrainedSet<'a> {
-    /// A model's parameters.
+    /// The set of a model's parameters.
     pub(super) fn model(parameters: &'a ParameterSet) -> Self {
         TrainedSet { prefix: String::new(), values: Values::Model(parameters) }
     }
 
-    /// What an [`Optimizer`] updates; `None` if it has one of its own.
+    /// The values that an [`Optimizer`] updates; `None` if the set has its own optimizer.
     pub(super) fn parameters(&self) -> Option<&'a ParameterSet> {
         match self.values {
             Values::Model(parameters) => Some(parameters),
@@ -81,7 +81,7 @@ impl<'a> TrainedSet<'a> {
         }
     }
 
-    /// Replaces the values by such a copy.
+    /// Replaces the values by a copy that [`copy`](Self::copy) returned.
     pub(super) fn set(&self, values: Tensor) -> Result<()> {
         match self.values {
             Values::Stored(rows) => rows.set_rows(&values),
@@ -90,7 +90,7 @@ impl<'a> TrainedSet<'a> {
         }
     }
 
-    /// What a checkpoint has of it, its optimizer and its best values.
+    /// The arrays of a checkpoint: the values, the state of their optimizer and the best values.
     pub(super) fn arrays(
         &self,
         optimizer: Option<&Optimizer>,
@@ -153,10 +153,10 @@ impl<'a> TrainedSet<'a> {
         Some(Part { nodes: rows.nodes(), width })
     }
 
-    /// Takes over the values and the state of the optimizer; gives the best values, if there are such.
+    /// Restores the values and the state of the optimizer; returns the best values, if there are any.
     ///
     /// # Errors
-    /// If the checkpoint is not one of this model.
+    /// If the checkpoint belongs to another model.
     pub(super) fn set_state(
         &self,
         checkpoint: &Checkpoint,

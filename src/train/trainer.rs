@@ -1,4 +1,4 @@
-//! One rank of a full-batch training.
+//! One rank of full-batch training.
 
 use std::rc::Rc;
 use std::time::Instant;
@@ -20,51 +20,51 @@ use crate::nn::{Loss, sum_of_squares};
 pub struct Trainer<'a> {
     /// This rank's data.
     pub manager: &'a Rc<PartitionDataManager>,
-    /// The other ranks.
+    /// The process group of all ranks.
     pub group: &'a dyn ProcessGroup,
     /// The model with its inputs.
     pub forward: &'a dyn Forward,
     /// Labels, one row per output of the model.
     pub labels: PointerTensor,
-    /// Which of them belong to training, validation and test nodes.
+    /// The training, validation and test labels among them.
     pub masks: Masks,
     /// The model's parameters.
     pub parameters: &'a Rc<ParameterSet>,
-    /// What is learned.
+    /// The loss of the task.
     pub loss: Loss,
-    /// What the loss of all ranks' training nodes is divided by; see [`Loss::divisor`].
+    /// The number by which the loss of all ranks' training nodes is divided; see [`Loss::divisor`].
     pub divisor: f64,
-    /// Columns of the model's output.
+    /// Number of columns of the model's output.
     pub outputs: i64,
-    /// Nodes of each mask, over all ranks.
+    /// Number of nodes of each mask, over all ranks.
     pub totals: Totals,
     /// Seed of dropout.
     pub seed: u64,
     /// What happens to the inside of segments.
     pub policy: Policy,
-    /// What passes over these graphs need not compute again; none at first.
+    /// Results that passes over these graphs need not compute again; empty at first.
     pub constants: Constants,
 }
 
-/// What a forward and backward pass over all ranks gives.
+/// The results of a forward and backward pass over all ranks.
 pub struct Step {
-    /// Mean over the training nodes.
+    /// Mean loss over the training nodes.
     pub loss: f64,
-    /// Gradients laid out as [`ParameterSet::flat`].
+    /// Gradients, laid out as [`ParameterSet::flat`].
     pub gradient: Tensor,
     /// This rank's gradients of learned rows, in the order of [`Forward::learned`].
     pub learned: Vec<PointerTensor>,
-    /// The sum of their squares over all ranks.
+    /// Sum of the squares of learned rows' gradients over all ranks.
     pub learned_squares: f64,
-    /// Of the forward pass.
+    /// Scores of the forward pass.
     pub scores: Scores,
     /// Bytes written and read by all ranks since the mark.
     pub io: IoTotals,
-    /// What this rank has written and read in its life, as far as it is counted in `io`.
+    /// Bytes that this rank has written and read since its start, as far as `io` counts them.
     pub(super) io_counted: IoTotals,
 }
 
-/// A moment in the life of a rank, to tell what happened since.
+/// A moment in a rank's run, from which epochs are measured.
 #[derive(Debug, Clone, Copy)]
 pub struct Mark {
     time: Instant,
@@ -73,7 +73,7 @@ pub struct Mark {
 }
 
 impl Mark {
-    /// Now.
+    /// The present moment.
     pub(super) fn now(manager: &PartitionDataManager) -> Self {
         Mark {
             // The end of a collective is the same moment on all ranks; their turns come one after the other.
@@ -83,12 +83,12 @@ impl Mark {
         }
     }
 
-    /// This moment, but bytes are counted from `io` on.
+    /// The same moment, with bytes counted from `io` on.
     pub(super) fn counted(self, io: IoTotals) -> Self {
         Mark { io, ..self }
     }
 
-    /// This moment, but turns are counted from `later` on.
+    /// The same moment, with turns counted from `later` on.
     pub(super) fn turned(self, later: Mark) -> Self {
         Mark { turns: later.turns, ..self }
     }
@@ -103,13 +103,13 @@ impl Mark {
 }
 
 impl Trainer<'_> {
-    /// Now.
+    /// The present moment.
     pub fn mark(&self) -> Mark {
         Mark::now(self.manager)
     }
 
     /// Forward and backward pass of epoch `epoch` (from 1), with gradients and counts summed over the ranks; no update.
-    /// `on_logits` gets the logits of own nodes, `[num_inner_nodes, classes]`.
+    /// `on_logits` is called with the logits of own nodes, `[num_inner_nodes, classes]`.
     pub fn step(
         &self,
         epoch: u32,
@@ -141,7 +141,7 @@ impl Trainer<'_> {
         let sums = vec![flat, counts.to_tensor()?, numbers];
         let sums = gather_grads(self.group, sums, &**self.manager)?;
         let [gradient, counts, numbers] = <[Tensor; 3]>::try_from(sums)
-            .map_err(|_| Error::Internal("gathering lost a tensor".to_owned()))?;
+            .map_err(|_| Error::Internal("the gathered tensors are incomplete".to_owned()))?;
         let counts = Counts::from_tensor(&counts)?;
         let (loss, scores) = counts.over(self.loss.task(), self.totals, self.outputs);
         let numbers: Vec<f64> = Vec::try_from(numbers)?;

@@ -1,4 +1,4 @@
-//! A training from epoch to epoch.
+//! Training from epoch to epoch.
 
 use std::path::Path;
 
@@ -19,21 +19,21 @@ use crate::error::{Error, Result};
 use crate::event::{EpochReport, Evaluation};
 use crate::nn::{LearningRate, Optimizer, OptimizerConfig, Schedule, SharedArray, clip_factor};
 
-/// How a model is trained.
+/// The parameters of training.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Regime {
     /// The optimizer.
     pub optimizer: OptimizerConfig,
-    /// How its learning rate changes.
+    /// The schedule of its learning rate.
     pub schedule: Schedule,
     /// The largest norm of a gradient, if there is one.
     pub clip_norm: Option<f64>,
-    /// Epochs without a better validation score after which training stops, if it does.
+    /// Number of epochs without a better validation score after which training stops, if it does.
     pub patience: Option<u32>,
 }
 
 impl Regime {
-    /// Whether its constants make sense, and there is something to judge epochs by if they have to be.
+    /// Checks that its constants make sense, and that epochs can be compared if they have to be.
     pub(super) fn check(&self, has_validation: bool, (what, flag): (&str, &str)) -> Result<()> {
         if self.clip_norm.is_some_and(|norm| norm.is_nan() || norm <= 0.0) {
             return Err(Error::config("--clip-norm", "must be above 0"));
@@ -43,20 +43,18 @@ impl Regime {
         }
         if needs_validation(self) && !has_validation {
             let judge = if self.patience.is_some() { "--patience" } else { "--schedule" };
-            let problem = format!("there are no validation {what} to judge epochs by");
-            return Err(
-                Error::config(judge, problem).with_hint(format!("say which are with {flag}"))
-            );
+            let problem = format!("there are no validation {what} to compare epochs by");
+            return Err(Error::config(judge, problem).with_hint(format!("name them with {flag}")));
         }
         Ok(())
     }
 }
 
-/// One rank's part of a training, between two epochs.
+/// One rank's part of training, between two epochs.
 pub struct Training<'a> {
     learner: Learner<'a>,
     pub(super) regime: Regime,
-    /// One for each of [`sets`](Training::sets) that has none of its own; these come first.
+    /// One optimizer for each of [`sets`](Training::sets) that has none of its own; these sets come first.
     pub(super) optimizers: Vec<Optimizer>,
     learning_rate: LearningRate,
     early_stopping: Option<EarlyStopping>,
@@ -69,7 +67,7 @@ pub struct Training<'a> {
 }
 
 impl<'a> Training<'a> {
-    /// Before the first epoch; with `samples`, epochs are passes over sampled neighbourhoods.
+    /// Training before the first epoch; with `samples`, epochs are passes over sampled neighbourhoods.
     ///
     /// # Errors
     /// If a constant of the regime makes no sense, or it needs validation nodes and there are none.
@@ -82,11 +80,12 @@ impl<'a> Training<'a> {
         Self::of(Learner::Nodes(trainer, samples), regime)
     }
 
-    /// A training that predicts edges, before the first epoch. The metric that epochs are judged by is the mean reciprocal rank.
-    /// Ranks work side by side from here on: none has a turn.
+    /// Training that predicts edges, before the first epoch. Epochs are compared by the mean reciprocal rank. Ranks work side
+    /// by side from here on: none has a turn.
     ///
     /// # Errors
-    /// If a constant of the regime makes no sense, it needs validation edges and there are none, or no edge is trained on.
+    /// If a constant of the regime makes no sense, it needs validation edges and there are none, or there are no training
+    /// edges.
     pub fn of_links(
         trainer: &'a LinkTrainer<'a>,
         loaders: &'a LinkLoaders,
@@ -95,8 +94,8 @@ impl<'a> Training<'a> {
         let flag = "--val-fraction SHARE or --val-mask-key KEY";
         regime.check(!loaders.val.is_empty(), ("edges", flag))?;
         if loaders.train.is_empty() {
-            return Err(Error::config("--task link", "no edge is trained on")
-                .with_hint("say which are with --train-mask-key KEY"));
+            return Err(Error::config("--task link", "there are no training edges")
+                .with_hint("name them with --train-mask-key KEY"));
         }
         Self::of(Learner::Links(trainer, loaders), regime)
     }
@@ -123,10 +122,10 @@ impl<'a> Training<'a> {
         self.learner.sets()
     }
 
-    /// Takes over the state of a checkpoint, parameters included. One collective if there are rows on disk.
+    /// Restores the state of a checkpoint, including parameters. One collective if there are rows on disk.
     ///
     /// # Errors
-    /// If it is not one of this model.
+    /// If the checkpoint belongs to another model.
     pub fn set_state(&mut self, checkpoint: &Checkpoint) -> Result<()> {
         let (progress, manager) = (checkpoint.progress, self.learner.manager());
         let sets = self.sets();
@@ -148,12 +147,12 @@ impl<'a> Training<'a> {
         Ok(())
     }
 
-    /// Complete epochs.
+    /// Number of complete epochs.
     pub fn epoch(&self) -> u32 {
         self.epoch
     }
 
-    /// Why training stops here, if it does before the last epoch.
+    /// The reason why training stops here, if it stops before the last epoch.
     pub fn stop(&self) -> Option<String> {
         let early_stopping = self.early_stopping.as_ref()?;
         early_stopping.is_over(self.epoch).then(|| {
@@ -167,7 +166,8 @@ impl<'a> Training<'a> {
         })
     }
 
-    /// One epoch: a step (or one for each batch), the optimizer's update, and an evaluation if something depends on one.
+    /// One epoch: a step (or one for each batch), the optimizer's update, and an evaluation if early stopping or the schedule
+    /// needs one.
     pub fn next_epoch(&mut self) -> Result<EpochReport> {
         match self.learner {
             Learner::Nodes(trainer, None) => self.next_full_epoch(trainer),
@@ -196,7 +196,9 @@ impl<'a> Training<'a> {
                 None => gradient,
             };
             let parameters = set.parameters().ok_or_else(|| {
-                Error::Internal("rows on disk are trained on sampled neighbourhoods".to_owned())
+                Error::Internal(
+                    "rows on disk are trained on sampled neighbourhoods only".to_owned(),
+                )
             })?;
             optimizer.step(parameters, gradient)?;
         }
@@ -223,7 +225,7 @@ impl<'a> Training<'a> {
         lr
     }
 
-    /// After the epoch's updates: what depends on the validation score, if there is one.
+    /// Does what depends on the validation score after the epoch's updates, if there is one.
     pub(super) fn judge(&mut self, validation: Option<f64>) -> Result<()> {
         let manager = self.learner.manager();
         let sets = self.sets();
@@ -244,7 +246,7 @@ impl<'a> Training<'a> {
         }
     }
 
-    /// Whether everything that is trained is finite, on all ranks; all ranks call this. One collective if there are learned rows.
+    /// Whether all trained values are finite, on all ranks; all ranks call this. One collective if there are learned rows.
     pub fn is_finite(&self) -> Result<bool> {
         let mut finite = true;
         for set in self.sets() {
@@ -260,14 +262,14 @@ impl<'a> Training<'a> {
         Ok(sums[0].f_int64_value(&[0])? == 0)
     }
 
-    /// Whether the weights that [`finish`](Training::finish) ends with are finite; as [`is_finite`](Training::is_finite).
+    /// Whether the weights with which [`finish`](Training::finish) ends are finite; see [`is_finite`](Training::is_finite).
     pub fn ends_finite(&self) -> Result<bool> {
         let best = self.early_stopping.as_ref().and_then(EarlyStopping::best);
         if best.is_some() { Ok(true) } else { self.is_finite() }
     }
 
-    /// Writes everything to go on from here; all ranks call this. `config` is kept with it. One collective if there are
-    /// learned rows.
+    /// Writes everything that is needed to continue from here; all ranks call this. `config` is stored with it. One collective
+    /// if there are learned rows.
     pub fn write_checkpoint(&mut self, path: &Path, config: String) -> Result<()> {
         let (group, manager) = (self.learner.group(), self.learner.manager());
         let (progress, arrays) = self.state();
@@ -295,8 +297,8 @@ impl<'a> Training<'a> {
         (progress, arrays)
     }
 
-    /// Keeps the state after this epoch while the next one changes it, for [`write_kept`](Training::write_kept): on rank 0, if it
-    /// is finite. Where there are learned rows, of which each rank has a part, nothing is kept.
+    /// Keeps the state after this epoch while the next one changes it, for [`write_kept`](Training::write_kept): on rank 0, if
+    /// it is finite. With learned rows, of which each rank has a part, no state is kept.
     pub fn keep_state(&mut self) -> Result<()> {
         let sets = self.sets();
         if let ([model], 0) = (&sets[..], self.learner.group().rank())
@@ -307,19 +309,20 @@ impl<'a> Training<'a> {
         Ok(())
     }
 
-    /// The epoch that the state is kept of.
+    /// The epoch whose state is kept.
     pub fn kept_epoch(&self) -> Option<u32> {
         self.kept.as_ref().map(|(progress, _)| progress.epoch)
     }
 
-    /// Writes the state that is kept, if one is. No collective.
+    /// Writes the kept state, if there is one. No collective.
     pub fn write_kept(&self, path: &Path, config: String) -> Result<()> {
         let Some((progress, arrays)) = &self.kept else { return Ok(()) };
         let (group, manager) = (self.learner.group(), self.learner.manager());
         Checkpoint::write(path, (config, *progress), arrays, (group, &**manager))
     }
 
-    /// Ends the training with the best weights, if there was early stopping, or else the last ones; all metrics with them.
+    /// Ends training with the best weights if there was early stopping, otherwise with the last ones; returns all metrics with
+    /// them.
     pub fn finish(self) -> Result<Evaluation> {
         let mut epoch = self.epoch;
         if let Some((best, weights)) = self.early_stopping.as_ref().and_then(EarlyStopping::best) {

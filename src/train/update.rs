@@ -8,19 +8,19 @@ use crate::engine::tape::ParameterSet;
 use crate::error::{Error, Result};
 use crate::nn::{Optimizer, clip_grad_norm};
 
-/// How the gradients of the ranks become one at each step. Each rank's is that of the mean loss over its batch.
+/// How the gradients of the ranks are combined at each step. Each rank has the gradient of the mean loss over its batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum Reduce {
-    /// Their mean, as PyTorch's `DistributedDataParallel`.
+    /// Their mean, as in PyTorch's `DistributedDataParallel`.
     #[default]
     Mean,
-    /// Their sum, as SAR's `gather_grads`.
+    /// Their sum, as in SAR's `gather_grads`.
     Sum,
 }
 
-/// Puts the gradients of all ranks together and updates the parameters, the same on every rank; gives the sums of `counts` over
-/// the ranks. One collective, in which nobody gives up a turn.
+/// Combines the gradients of all ranks and updates the parameters, the same on every rank; returns the sums of `counts` over
+/// the ranks. One collective, in which no rank gives up a turn.
 pub(super) fn update(
     (group, reduce): (&dyn ProcessGroup, Reduce),
     (gradient, counts): (Tensor, &[f64]),
@@ -30,7 +30,7 @@ pub(super) fn update(
     let sums = vec![gradient, Tensor::f_from_slice(counts)?];
     let sums = gather_grads(group, sums, &NoHooks)?;
     let [gradient, counts] = <[Tensor; 2]>::try_from(sums)
-        .map_err(|_| Error::Internal("gathering lost a tensor".to_owned()))?;
+        .map_err(|_| Error::Internal("the gathered tensors are incomplete".to_owned()))?;
     let gradient = match reduce {
         Reduce::Sum => gradient,
         Reduce::Mean => gradient.f_div_scalar(group.world_size() as f64)?,

@@ -105,7 +105,7 @@ fn class_weights_are_numbers_a_file_or_balanced() {
     refused("0,0", "the weights of all training nodes are 0");
     refused("equal", "equal is neither numbers nor a file that can be read");
     std::fs::write(&file, "one two").unwrap();
-    refused(file.to_str().unwrap(), "weights.txt: holds something else than numbers");
+    refused(file.to_str().unwrap(), "weights.txt: holds something other than numbers");
 }
 
 #[test]

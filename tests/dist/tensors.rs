@@ -33,7 +33,7 @@ fn a_tensor_is_seen_by_all_and_goes_with_its_maker_unless_it_is_persistent() {
     seen.write(&[5], &[0.5]).unwrap();
     drop(seen);
     assert_eq!(made.read(&[4, 5, 6]).unwrap(), [4.0, 0.5, 6.0]);
-    assert!(DistTensor::<f32>::create(&book(), &config).is_err(), "it is there already");
+    assert!(DistTensor::<f32>::create(&book(), &config).is_err(), "it exists already");
     assert!(DistTensor::<i64>::open(&book(), &config).is_err(), "another element type");
     let wider = DistTensorConfig { width: 2, ..config.clone() };
     assert!(DistTensor::<f32>::open(&book(), &wider).is_err(), "another shape");

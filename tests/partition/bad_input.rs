@@ -28,11 +28,11 @@ fn complaint(folder: &Path, arguments: &[&str]) -> String {
 fn a_wrong_line_of_edges_is_named_with_its_file() {
     let folder = tempfile::tempdir().unwrap();
     let cases = [
-        ("0 1\n1 x\n", "line 2: \"x\" is no node id"),
+        ("0 1\n1 x\n", "line 2: \"x\" is not a node id"),
         ("0 1\n1\n", "line 2: holds one column"),
-        ("0 1\n\n# note\n-1 0\n", "line 4: \"-1\" is no node id"),
-        ("0,1\n1,0,3\n", "line 2: holds 3 columns, 2 are known"),
-        ("0 1\n1 1.5\n", "line 2: \"1.5\" is no node id"),
+        ("0 1\n\n# note\n-1 0\n", "line 4: \"-1\" is not a node id"),
+        ("0,1\n1,0,3\n", "line 2: holds 3 columns, but only 2 have names"),
+        ("0 1\n1 1.5\n", "line 2: \"1.5\" is not a node id"),
         ("0 1\n1 99999999999999999999999\n", "line 2"),
         ("0 1\n1 1099511627776\n", "line 2: node 1099511627776 is beyond 2^40 nodes"),
         ("0 1 5\n1 2 x\n", "line 1: holds 3 columns"),
@@ -44,7 +44,7 @@ fn a_wrong_line_of_edges_is_named_with_its_file() {
     }
     write(folder.path(), "e.txt", "0 1 5\n1 2 x\n");
     let said = complaint(folder.path(), &["--edges", "e.txt", "--edge-columns", "w"]);
-    assert!(said.contains("line 2: column w: \"x\" is no number"), "{said}");
+    assert!(said.contains("line 2: column w: \"x\" is not a number"), "{said}");
     let said = complaint(folder.path(), &["--edges", "e.txt", "--edge-columns", "w,v"]);
     assert!(said.contains("line 1: has no column v"), "{said}");
 }
@@ -64,7 +64,7 @@ fn nodes_beyond_their_number_are_named() {
     );
     let said = complaint(folder.path(), &[&with_data[..], &["--num-nodes", "6"]].concat());
     assert!(
-        said.contains("--node-data x: tells of 3 nodes of type _N, but --num-nodes of 6"),
+        said.contains("--node-data x: states 3 nodes of type _N, but --num-nodes states 6"),
         "{said}"
     );
     write(folder.path(), "train.txt", "1\n6\n");
@@ -78,10 +78,10 @@ fn tables_of_the_wrong_form_are_named() {
     write(folder.path(), "e.txt", "0 1\n1 2\n");
     write(folder.path(), "x.csv", "a,b\n1,2\n3,4\n5\n");
     let said = complaint(folder.path(), &["--edges", "e.txt", "--node-data", "x=x.csv"]);
-    assert!(said.contains("x.csv: line 4: has 1 columns, the lines before have 2"), "{said}");
+    assert!(said.contains("x.csv: line 4: has 1 columns, but the lines before have 2"), "{said}");
     write(folder.path(), "x.csv", "1,2\n3,four\n5,6\n");
     let said = complaint(folder.path(), &["--edges", "e.txt", "--node-data", "x=x.csv"]);
-    assert!(said.contains("x.csv: line 2: column 2: \"four\" is no number"), "{said}");
+    assert!(said.contains("x.csv: line 2: column 2: \"four\" is not a number"), "{said}");
     write(folder.path(), "w.csv", "1\n2\n3\n");
     let said = complaint(folder.path(), &["--edges", "e.txt", "--edge-data", "w=w.csv"]);
     assert!(said.contains("w.csv: has 3 rows, but there are 2 edges"), "{said}");
@@ -105,8 +105,8 @@ fn flags_that_do_not_fit_are_named() {
         (&["--num-nodes", "many"][..], "\"many\" is no number"),
         (&["--split", "paper/train=e.txt"], "no edge joins nodes of type \"paper\""),
         (&["--node-data", "paper/x=x.csv"], "x.csv: cannot be read"),
-        (&["--edge-data", "a:b/w=w.csv"], "is no edge type"),
-        (&["--node-data", "x"], "is not of the form NAME=FILE"),
+        (&["--edge-data", "a:b/w=w.csv"], "is not an edge type"),
+        (&["--node-data", "x"], "does not have the form NAME=FILE"),
         (&["--method", "file"], "--assignment: is missing"),
         (&["--assignment", "e.txt"], "--assignment: is not used"),
         (&["--memory", "1MiB"], "is too little for this graph"),
@@ -119,13 +119,13 @@ fn flags_that_do_not_fit_are_named() {
     }
     write(folder.path(), "parts", "0\n1\n2\n");
     let said = with(&["--method", "file", "--assignment", "parts"]);
-    assert!(said.contains("parts: line 3: \"2\" is none of 2 partitions"), "{said}");
+    assert!(said.contains("parts: line 3: \"2\" is not one of the 2 partitions"), "{said}");
     write(folder.path(), "parts", "0\n1\n");
     let said = with(&["--method", "file", "--assignment", "parts"]);
     assert!(said.contains("assigns 2 nodes, but there are 3"), "{said}");
     let typed = ["--edges", "a:r:b=e.txt", "--undirected"];
     let said = complaint(folder.path(), &typed);
-    assert!(said.contains("the reverse of a:r:b is no edge of that type"), "{said}");
+    assert!(said.contains("the reverse of a:r:b is not an edge of that type"), "{said}");
 }
 
 #[test]

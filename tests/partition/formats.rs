@@ -154,12 +154,12 @@ fn a_graph_of_metis_is_read_with_its_weights() {
     let done = partition(edges(&path), &request(1), &here.join("plain")).unwrap();
     assert_eq!(content(&done.json, 0).0, [(0, 1, 0), (1, 0, 0), (1, 2, 0), (2, 1, 0)]);
     for (text, due) in [
-        ("3 2\n2\n1 3\n", "line 3: is the last line, after 2 of 3 nodes"),
-        ("3 2\n2\n1 4\n2\n", "line 3: \"4\" is none of 3 nodes"),
-        ("3 2\n2\n1 0\n2\n", "line 3: \"0\" is none of 3 nodes"),
+        ("3 2\n2\n1 3\n", "line 3: is the last line, but only 2 of 3 nodes have one"),
+        ("3 2\n2\n1 4\n2\n", "line 3: \"4\" is not one of the 3 nodes"),
+        ("3 2\n2\n1 0\n2\n", "line 3: \"0\" is not one of the 3 nodes"),
         ("3 3\n2\n1 3\n2\n", "ends 4 edges"),
         ("3 2 1\n2 5\n1 5 3 6\n2 6\n", "edge weights, which have no name"),
-        ("2 1\n2\n1\n\n1\n", "line 5: comes behind the last of 2 nodes"),
+        ("2 1\n2\n1\n\n1\n", "line 5: comes after the last of 2 nodes"),
         ("x\n", "line 1"),
     ] {
         let path = write(here, "wrong.graph", text);

@@ -171,6 +171,6 @@ fn a_negative_probability_is_refused() {
     let index = tempfile::tempdir().unwrap();
     let error =
         sar::sampling::stores::DistGraph::create(&config, &keys, index.path()).err().unwrap();
-    assert!(error.to_string().contains("a probability is finite and 0 or more"), "{error}");
+    assert!(error.to_string().contains("a probability must be finite and at least 0"), "{error}");
     assert_eq!(error.exit_code(), 1);
 }

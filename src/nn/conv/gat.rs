@@ -11,9 +11,9 @@ use crate::error::Result;
 ///
 /// `y_v = sum_{u in N(v)} softmax_u(leaky_relu(<attn_l, z_u> + <attn_r, z_v>)) z_u + b`
 ///
-/// A node without in-edges gets the bias alone. State-dict keys: `fc.weight` `[heads * out, in]`, `attn_l` and `attn_r`
-/// `[1, heads, out]`, `bias` `[heads * out]`; with a residual of another width `res_fc.weight` and `res_fc.bias` take the
-/// place of `bias`.
+/// A node without in-edges gets only the bias. State-dict keys: `fc.weight` `[heads * out, in]`, `attn_l` and `attn_r` `[1,
+/// heads, out]`, `bias` `[heads * out]`; with a residual of another width, `res_fc.weight` and `res_fc.bias` take the place of
+/// `bias`.
 pub struct GatConv {
     config: AttentionConfig,
     fc: Weight,
@@ -24,7 +24,7 @@ pub struct GatConv {
 }
 
 impl GatConv {
-    /// Makes the layer with DGL's initial distributions.
+    /// Creates the layer with DGL's initial distributions.
     pub fn new(parameters: &mut ParameterBuilder, config: AttentionConfig) -> Self {
         let columns = config.columns();
         let normal = Init::XavierNormal { gain: 2f64.sqrt() };

@@ -23,7 +23,7 @@ pub struct Gatv2Conv {
 }
 
 impl Gatv2Conv {
-    /// Makes the layer with DGL's initial distributions.
+    /// Creates the layer with DGL's initial distributions.
     pub fn new(parameters: &mut ParameterBuilder, config: AttentionConfig) -> Self {
         let columns = config.columns();
         let normal = Init::XavierNormal { gain: 2f64.sqrt() };

@@ -10,7 +10,7 @@ use crate::engine::tape::{
 };
 use crate::error::{Error, Result};
 
-/// How messages are normalised by degrees; the names are DGL's.
+/// How messages are normalised by degrees, under DGL's names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum Norm {
@@ -35,8 +35,7 @@ pub struct GcnConvConfig {
     pub norm: Norm,
     /// Whether messages are multiplied by edge weights.
     pub edge_weights: bool,
-    /// Whether nodes without in-edges are let pass; their output is the bias alone. Otherwise they are an error, as in
-    /// DGL.
+    /// Whether nodes without in-edges are accepted; their output is only the bias. Otherwise they are an error, as in DGL.
     pub allow_zero_in_degree: bool,
 }
 
@@ -49,7 +48,7 @@ pub struct GcnConv {
 }
 
 impl GcnConv {
-    /// Makes the layer with DGL's initial distributions.
+    /// Creates the layer with DGL's initial distributions.
     pub fn new(parameters: &mut ParameterBuilder, config: GcnConvConfig) -> Self {
         let shape = [config.in_feats, config.out_feats];
         let weight = parameters.add("weight", &shape, Init::XavierUniform { gain: 1.0 });
@@ -57,7 +56,7 @@ impl GcnConv {
         GcnConv { config, weight: Weight::InOut(weight), bias }
     }
 
-    /// The factor of each source, and of each destination.
+    /// The factors of sources and of destinations.
     fn scales(
         &self,
         tape: &Tape<'_>,
@@ -87,7 +86,7 @@ impl GcnConv {
             return Ok(());
         }
         let problem = format!(
-            "{without} nodes of this partition have no in-edges; their output would be the bias alone"
+            "{without} nodes of this partition have no in-edges, so their output would be only the bias"
         );
         let hint = "add self loops to the graph, or set allow_zero_in_degree";
         Err(Error::config("graph", problem).with_hint(hint))
@@ -95,7 +94,7 @@ impl GcnConv {
 }
 
 impl Conv for GcnConv {
-    /// The destinations' own features play no part.
+    /// The destinations' own features are not used.
     fn forward<'a>(
         &self,
         tape: &mut Tape<'a>,

@@ -7,8 +7,8 @@ use crate::engine::tape::{
 use crate::error::Result;
 use crate::nn::linear::Network;
 
-/// `dgl.nn.GINConv`: `y_v = f((1 + eps) x_v + reduce_{u in N(v)} w_uv x_u)` with any inner network f. State-dict keys:
-/// those of f below `apply_func`, and `eps` `[1]` if it is learned (else it is 0).
+/// `dgl.nn.GINConv`: `y_v = f((1 + eps) x_v + reduce_{u in N(v)} w_uv x_u)` with any inner network f. State-dict keys: those of
+/// f below `apply_func`, and `eps` `[1]` if it is learned (otherwise it is 0).
 pub struct GinConv {
     apply: Box<dyn Network>,
     eps: Option<Parameter>,
@@ -17,8 +17,8 @@ pub struct GinConv {
 }
 
 impl GinConv {
-    /// Makes the layer around the network that `apply` makes. `edge_weights`: whether messages of a sum are multiplied by
-    /// edge weights.
+    /// Creates the layer around the network that `apply` creates. With `edge_weights`, messages of a sum are multiplied by edge
+    /// weights.
     pub fn new<N: Network + 'static>(
         parameters: &mut ParameterBuilder,
         apply: impl FnOnce(&mut ParameterBuilder) -> N,

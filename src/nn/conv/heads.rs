@@ -1,4 +1,4 @@
-//! What attention layers share: how their heads are configured and put together.
+//! The part that attention layers share: the configuration and merging of heads.
 
 use tch::Kind;
 
@@ -21,10 +21,10 @@ pub struct AttentionConfig {
     pub attn_drop: f64,
     /// Slope of the leaky ReLU in scores.
     pub negative_slope: f64,
-    /// Whether the destination's input is added to the output: as it is if it has the output's width, else through a
+    /// Whether the destination's input is added to the output: unchanged if it has the output's width, otherwise through a
     /// linear map.
     pub residual: bool,
-    /// How heads become one row.
+    /// How the outputs of the heads become one row.
     pub merge: HeadMerge,
 }
 
@@ -38,7 +38,7 @@ pub enum HeadMerge {
 }
 
 impl AttentionConfig {
-    /// Columns of all heads together.
+    /// Number of columns of all heads together.
     pub(in crate::nn) fn columns(&self) -> i64 {
         self.out_feats * self.heads as i64
     }
@@ -76,7 +76,7 @@ impl AttentionConfig {
         })
     }
 
-    /// Adds what there is of a bias and a residual, and merges the heads.
+    /// Adds the bias and the residual, if there are any, and merges the heads.
     pub(in crate::nn) fn finish(
         &self,
         tape: &mut Tape<'_>,

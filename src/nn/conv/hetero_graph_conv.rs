@@ -10,18 +10,18 @@ use crate::engine::tape::{
 use crate::error::{Error, Result};
 use crate::graph::CanonicalEtype;
 
-/// How the results of several relations into one node type become one.
+/// How the results of several relations into one node type are merged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum RelationMerge {
-    /// Their sum.
+    /// Sum of the results.
     #[default]
     Sum,
-    /// Their mean.
+    /// Mean of the results.
     Mean,
-    /// Their largest value, column by column.
+    /// Largest value, column by column.
     Max,
-    /// Their smallest value, column by column.
+    /// Smallest value, column by column.
     Min,
     /// Side by side, in the order of edge types: `relations * width` columns, the rows of DGL's `[relations, width]`.
     #[value(skip)]
@@ -37,7 +37,7 @@ pub struct HeteroGraphConv {
 }
 
 impl HeteroGraphConv {
-    /// Makes the layer; `make` makes that of a relation, or leaves the relation out.
+    /// Creates the layer; `make` creates the layer of a relation, or leaves the relation out.
     pub fn new(
         parameters: &mut ParameterBuilder,
         graph: &HeteroGraphShardManager,
@@ -52,9 +52,9 @@ impl HeteroGraphConv {
         Ok(HeteroGraphConv { convs: convs.collect::<Result<_>>()?, merge })
     }
 
-    /// From one value per node type (`[sources of the type, width of the type]`) to another, `[destinations of the type, out]`; on
-    /// the full graph both are a rank's own nodes. Relations from a type
-    /// without a value are left out, and a type that no relation gives a result has none, as in DGL.
+    /// Maps one value per node type (`[sources of the type, width of the type]`) to another, `[destinations of the type, out]`;
+    /// on the full graph both have a row per own node of the rank. Relations from a type without a value are left out, and a
+    /// type into which no relation leads has no result, as in DGL.
     ///
     /// # Errors
     /// If a relation's destinations have no value, or results for one type differ in width.
@@ -67,7 +67,7 @@ impl HeteroGraphConv {
         self.forward_into(tape, graph, inputs, &vec![true; graph.ntypes().len()])
     }
 
-    /// [`forward`](HeteroGraphConv::forward) for the node types that are `wanted` alone; the others have no result.
+    /// [`forward`](HeteroGraphConv::forward) for the `wanted` node types only; the others have no result.
     pub(in crate::nn) fn forward_into<'a, G: Graph>(
         &self,
         tape: &mut Tape<'a>,
@@ -109,7 +109,9 @@ impl RelationMerge {
         };
         if self != RelationMerge::Stack && others.iter().any(|y| y.width() != first.width()) {
             let widths: Vec<i64> = results.iter().map(Var::width).collect();
-            let problem = format!("the relations into one node type give widths {widths:?}");
+            let problem = format!(
+                "the results of the relations into one node type have the widths {widths:?}"
+            );
             return Err(Error::config("relations", problem));
         }
         let inputs: Vec<&Var> = results.iter().collect();

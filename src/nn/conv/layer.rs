@@ -1,13 +1,13 @@
-//! What layers and models are.
+//! The interfaces of layers and models.
 
 use crate::engine::tape::{Graph, Tape, Var};
 use crate::error::Result;
 
 /// A graph layer.
 pub trait Conv {
-    /// From features of the sources, `[num_sources, in]`, and of the destinations, `[num_destinations, in]`, to
-    /// `[num_destinations, out]`. Where both are the same nodes, `dst` is a clone of `src`;
-    /// [`Tape::destinations`] makes it of `src` on any graph of one node type.
+    /// Maps features of the sources, `[num_sources, in]`, and of the destinations, `[num_destinations, in]`, to
+    /// `[num_destinations, out]`. Where both are the same nodes, `dst` is a clone of `src`; [`Tape::destinations`] computes it
+    /// from `src` on any graph of one node type.
     fn forward<'a>(
         &self,
         tape: &mut Tape<'a>,
@@ -19,30 +19,31 @@ pub trait Conv {
 
 /// A model: ordinary code over a tape.
 pub trait Model {
-    /// What of the forward pass depends on constants alone and is done once, before all steps: from input features to the
-    /// input of [`forward`](Model::forward), row by row of the same nodes. Nothing, usually.
+    /// The part of the forward pass that depends on constants only and is done once, before all steps: from input features to
+    /// the input of [`forward`](Model::forward), row by row of the same nodes. By default it does nothing.
     fn precompute<'a>(&self, _: &mut Tape<'a>, _: &'a dyn Graph, x: Var) -> Result<Var> {
         Ok(x)
     }
 
-    /// From input features to the last layer's output. `graphs` holds one graph per layer
+    /// Maps input features to the last layer's output. `graphs` holds one graph per layer
     /// ([`ModelConfig::num_graphs`](crate::nn::ModelConfig::num_graphs)); for full-graph training all are the same.
     fn forward<'a>(&self, tape: &mut Tape<'a>, graphs: &[&'a dyn Graph], x: Var) -> Result<Var>;
 }
 
-/// Whether the destinations are sources, too, so that what is computed for sources need not be computed for them again.
+/// Whether the destinations are also sources, so that what is computed for sources need not be computed for them again.
 pub(in crate::nn) fn ends_coincide(graph: &dyn Graph, src: &Var, dst: &Var) -> bool {
     src.is(dst) || graph.destination_rows().is_some()
 }
 
 /// Whether a layer with a linear aggregator should aggregate before it multiplies by its weight.
 ///
-/// Rows that cross partitions are `in` or `out` wide. Multiplying first lets the gradient of the weight come from the
-/// pushed gradient, so no aggregate is kept; but it needs a push in the backward pass, which constant inputs
-/// (`needs_grad` false) do without when they are aggregated first.
+/// Rows that cross partitions have the width `in` or `out`. If the layer multiplies first, the gradient of the weight comes
+/// from the pushed gradient, so no aggregate is kept. But that needs a push in the backward pass, which constant inputs
+/// (`needs_grad` false) avoid when they are aggregated first.
 ///
-/// A sampled block has several times as many sources as destinations, and nothing crosses: there the fewer rows to multiply
-/// count, unless inputs are so wide that adding them up costs more. (Ranks may decide differently only where no rank waits.)
+/// A sampled block has several times as many sources as destinations, and no rows cross partitions: there the number of rows to
+/// multiply counts, unless inputs are so wide that adding them up costs more. (Ranks may decide differently only where no rank
+/// waits.)
 pub(in crate::nn) fn aggregates_first(
     graph: &dyn Graph,
     x: &Var,

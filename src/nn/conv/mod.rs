@@ -1,4 +1,4 @@
-//! Graph layers, a file each.
+//! Graph layers, one file each.
 
 pub(super) mod gat;
 pub(super) mod gatv2;

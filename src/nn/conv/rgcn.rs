@@ -12,15 +12,15 @@ use crate::engine::tape::{
 };
 use crate::error::{Error, Result};
 
-/// How the weights of the relations are kept small; the names are DGL's.
+/// How the weights of the relations are kept small, under DGL's names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Regularizer {
     /// Not at all: a matrix per relation.
     None,
-    /// Each is a sum of this many matrices, the same for all, with coefficients of its own.
+    /// Each weight is a sum of this many matrices, which all relations share, with its own coefficients.
     Basis(i64),
-    /// Each has this many blocks on its diagonal and nothing beside them.
+    /// Each weight is block diagonal, with this many blocks.
     Bdd(i64),
 }
 
@@ -49,10 +49,10 @@ pub struct RgcnConv {
 }
 
 impl RgcnConv {
-    /// Makes the layer with DGL's initial distributions.
+    /// Creates the layer with DGL's initial distributions.
     ///
     /// # Errors
-    /// If a width is no multiple of the number of blocks.
+    /// If a width is not a multiple of the number of blocks.
     pub fn new(parameters: &mut ParameterBuilder, config: RgcnConvConfig) -> Result<Self> {
         let RgcnConvConfig { in_feats, out_feats, num_rels, regularizer } = config;
         let bias = parameters.add("h_bias", &[out_feats], Init::Zeros);
@@ -63,7 +63,7 @@ impl RgcnConv {
     }
 }
 
-/// The relations' weights one below the other, `[rels * in, out]`.
+/// The relations' weights, one below the other, `[rels * in, out]`.
 fn relation_weights(
     parameters: &mut ParameterBuilder,
     RgcnConvConfig { in_feats, out_feats, .. }: RgcnConvConfig,

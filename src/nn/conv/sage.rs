@@ -8,11 +8,11 @@ use crate::engine::tape::{
 };
 use crate::error::Result;
 
-/// How neighbours are combined; the names are DGL's.
+/// How neighbours are combined, under DGL's names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum SageAggregator {
-    /// The mean over in-neighbours, beside the node's own row.
+    /// The mean over in-neighbours, separate from the node's own row.
     Mean,
     /// The mean over in-neighbours and the node itself, with one weight for both.
     Gcn,
@@ -39,7 +39,7 @@ pub struct SageConvConfig {
 /// * gcn: `y_v = W_neigh (x_v + sum_{u in N(v)} w_uv x_u) / (|N(v)| + 1) + b`
 /// * pool: `y_v = W_self x_v + b + W_neigh max_{u in N(v)} relu(W_pool x_u + b_pool)`
 ///
-/// Mean and maximum over nothing are 0. State-dict keys: `fc_neigh.weight` `[out, in]`; mean and pool: `fc_self.weight`
+/// Mean and maximum over an empty set are 0. State-dict keys: `fc_neigh.weight` `[out, in]`; mean and pool: `fc_self.weight`
 /// `[out, in]`, `fc_self.bias`; gcn: `bias`; pool: `fc_pool.weight` `[in, in]`, `fc_pool.bias`.
 pub struct SageConv {
     config: SageConvConfig,
@@ -50,11 +50,11 @@ pub struct SageConv {
 }
 
 impl SageConv {
-    /// Makes the layer with DGL's initial distributions.
+    /// Creates the layer with DGL's initial distributions.
     pub fn new(parameters: &mut ParameterBuilder, config: SageConvConfig) -> Self {
         let SageConvConfig { in_feats, out_feats, aggregator, .. } = config;
         let weight = Init::XavierUniform { gain: 2f64.sqrt() };
-        // nn.Linear's own start for biases, which DGL leaves as it is.
+        // nn.Linear's own initial values for biases, which DGL leaves as they are.
         let bias_init = Init::Uniform { bound: 1.0 / (in_feats.max(1) as f64).sqrt() };
         let pool = (aggregator == SageAggregator::Pool).then(|| {
             let pool = parameters.add("fc_pool.weight", &[in_feats, in_feats], weight);
@@ -76,7 +76,9 @@ impl SageConv {
     fn own_term(&self, tape: &mut Tape<'_>, x: &Var, onto: Option<Var>) -> Result<Var> {
         match &self.own {
             Some(own) => tape.linear(x, own, Some(self.bias), onto),
-            None => unreachable!("only the gcn aggregator has no own weight, and it does not ask"),
+            None => {
+                unreachable!("only the gcn aggregator has no own weight, and it does not need one")
+            }
         }
     }
 

@@ -11,23 +11,23 @@ use crate::io::read_input;
 
 const FLAG: &str = "--class-weights";
 
-/// How much each class counts; see [`Loss::weighted`](crate::nn::Loss::weighted).
+/// The weights of classes; see [`Loss::weighted`](crate::nn::Loss::weighted).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ClassWeights {
-    /// From the training nodes: nodes / (classes · nodes of the class) (scikit-learn's `class_weight="balanced"`) for
-    /// classification, negatives / positives of the class (what PyTorch suggests for `pos_weight`) for several labels.
-    /// Classes without such nodes have 1.
+    /// Weights from the training nodes: nodes / (classes · nodes of the class) (scikit-learn's `class_weight="balanced"`) for
+    /// classification, negatives / positives of the class (as PyTorch suggests for `pos_weight`) for several labels. Classes
+    /// without such nodes have 1.
     Balanced,
-    /// These, by class.
+    /// Given weights, by class.
     Values(Vec<f64>),
 }
 
 impl ClassWeights {
-    /// What a command line says: `balanced`, numbers with commas between them, or the name of a file of numbers.
+    /// Parses a text: `balanced`, numbers separated by commas, or the name of a file of numbers.
     ///
     /// # Errors
-    /// If it is none of these, or a number is negative.
+    /// If the text is none of these, or a number is negative.
     pub fn parse(text: &str) -> Result<Self> {
         if text == "balanced" {
             return Ok(ClassWeights::Balanced);
@@ -39,23 +39,23 @@ impl ClassWeights {
         let content = read_input(path).map_err(|e| {
             let problem = format!("{text} is neither numbers nor a file that can be read: {e}");
             Error::config(FLAG, problem)
-                .with_hint("give `balanced`, a list such as 1,2.5,1, or a text file of numbers")
+                .with_hint("pass `balanced`, a list such as 1,2.5,1, or a text file of numbers")
         })?;
         let values = numbers(&content).ok_or_else(|| {
-            Error::input(path, "", "holds something else than numbers")
-                .with_hint("write a number per class, with spaces, commas or line ends between")
+            Error::input(path, "", "holds something other than numbers")
+                .with_hint("write a number per class, separated by spaces, commas or line ends")
         })?;
         check(values).map_err(|problem| Error::input(path, "", problem))
     }
 
-    /// The weight of each class, from the number of training nodes and of those that have each class.
+    /// The weight of each class, given the number of training nodes and of those in each class.
     ///
     /// # Errors
-    /// If the task has no classes, or another number of them than there are weights.
+    /// If the task has no classes, or the number of weights is not that of classes.
     pub fn resolve(&self, task: Task, nodes: i64, of_class: &[i64]) -> Result<Vec<f64>> {
         if !task.has_classes() {
             return Err(Error::config(FLAG, "a regression has no classes")
-                .with_hint("leave the flag out, or give another --task"));
+                .with_hint("leave the flag out, or pass another --task"));
         }
         let classes = of_class.len();
         let balanced = |count: i64| match (task, count) {
@@ -68,13 +68,13 @@ impl ClassWeights {
             ClassWeights::Values(values) if values.len() == classes => Ok(values.clone()),
             ClassWeights::Values(values) => {
                 let problem = format!("{} weights for {classes} classes", values.len());
-                Err(Error::config(FLAG, problem).with_hint("give one weight per class"))
+                Err(Error::config(FLAG, problem).with_hint("pass one weight per class"))
             }
         }
     }
 }
 
-/// How many rows of `mask` have each class, `int64 [classes]`. Labels as [`Loss`](crate::nn::Loss) takes them.
+/// Number of rows of `mask` in each class, `int64 [classes]`. Labels have the form that [`Loss`](crate::nn::Loss) takes.
 pub fn class_counts(task: Task, labels: &Tensor, mask: &Tensor, classes: i64) -> Result<Tensor> {
     Ok(match task {
         Task::Classification => {

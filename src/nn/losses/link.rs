@@ -5,11 +5,11 @@ use tch::{Kind, Tensor};
 use crate::engine::tape::{Init, ParameterBuilder, Tape, Var, Weight};
 use crate::error::Result;
 
-/// How the rows of two nodes become a score; a larger one makes an edge more likely.
+/// How the rows of two nodes become a score; a larger score makes an edge more likely.
 pub enum LinkScore {
-    /// Their product: `<h_u, h_v>`.
+    /// Their inner product, `<h_u, h_v>`.
     Dot,
-    /// `<h_u W, h_v>`, with a learned matrix.
+    /// Their bilinear product with a learned matrix, `<h_u W, h_v>`.
     Bilinear(Weight),
 }
 
@@ -20,7 +20,8 @@ impl LinkScore {
         LinkScore::Bilinear(Weight::InOut(parameters.add("weight", &[dim, dim], init)))
     }
 
-    /// Scores of pairs, `[pairs, 1]`: of rows of `h` (`[nodes, dim]`) that `sources` and `destinations` (`int64 [pairs]`) name.
+    /// Scores of pairs, `[pairs, 1]`, from the rows of `h` (`[nodes, dim]`) that `sources` and `destinations` (`int64 [pairs]`)
+    /// name.
     pub fn forward(
         &self,
         tape: &mut Tape<'_>,
@@ -40,7 +41,7 @@ impl LinkScore {
     }
 }
 
-/// The mean binary cross entropy of scores (`[pairs, 1]`), of which the first `num_positive` are of edges and the others are
+/// The mean binary cross entropy of scores (`[pairs, 1]`), where the first `num_positive` belong to edges and the others do
 /// not; and the gradient of the scores.
 pub fn link_loss(scores: &Tensor, num_positive: i64) -> Result<(f64, Tensor)> {
     let pairs = scores.size()[0];
@@ -57,8 +58,8 @@ pub fn link_loss(scores: &Tensor, num_positive: i64) -> Result<(f64, Tensor)> {
     Ok((loss, gradient))
 }
 
-/// The probability that an edge has a higher score than a pair that is none (ties count half): the area under the ROC curve.
-/// `None` without edges or without others; NaN if a score is.
+/// The probability that an edge has a higher score than a negative pair (ties count half): the area under the ROC curve. `None`
+/// without edges or without negative pairs; NaN if a score is.
 pub fn auc(positive: &[f32], negative: &[f32]) -> Option<f64> {
     if positive.is_empty() || negative.is_empty() {
         return None;
@@ -77,9 +78,8 @@ pub fn auc(positive: &[f32], negative: &[f32]) -> Option<f64> {
     Some(wins / (positive.len() * negative.len()) as f64)
 }
 
-/// The mean over edges of 1 / rank of the edge's score among its own negative pairs' (ties count half, as OGB counts them).
-/// Those of edge i are `negative[i * k..][..k]`. `None` without edges, or if the numbers do not fit;
-/// NaN if a score is.
+/// The mean over edges of 1 / rank of the edge's score among its own negative pairs (ties count half, as in OGB). The pairs of
+/// edge i are `negative[i * k..][..k]`. `None` without edges, or if the numbers do not match; NaN if a score is.
 pub fn mean_reciprocal_rank(positive: &[f32], negative: &[f32]) -> Option<f64> {
     if positive.is_empty() || !negative.len().is_multiple_of(positive.len()) {
         return None;

@@ -10,8 +10,7 @@ use crate::error::Result;
 
 /// A loss as a function of logits, labels and a mask, with its gradient.
 ///
-/// `logits` is `[n, outputs]`, `mask` `bool [n]`; labels outside the mask are not looked at. By task, with PyTorch's
-/// definitions:
+/// `logits` is `[n, outputs]`, `mask` is `bool [n]`; labels outside the mask are ignored. By task, with PyTorch's definitions:
 ///
 /// * classification: `cross_entropy(logits, labels, weight)`; labels `int64 [n]`
 /// * multilabel: `binary_cross_entropy_with_logits(logits, labels, pos_weight)`; labels `[n, outputs]` of 0 and 1
@@ -28,19 +27,19 @@ impl Loss {
         Loss { task, class_weights: None }
     }
 
-    /// The loss of a task with classes, with a weight for each: that of a node of the class (classification), or that of
-    /// the class's positive labels (multilabel).
+    /// The loss of a task with classes, with a weight for each: the weight of a node of the class (classification), or of the
+    /// class's positive labels (multilabel).
     pub fn weighted(task: Task, weights: &[f64]) -> Result<Self> {
         Ok(Loss { task, class_weights: Some(Tensor::f_from_slice(weights)?) })
     }
 
-    /// Whose loss it is.
+    /// The task to which the loss belongs.
     pub fn task(&self) -> Task {
         self.task
     }
 
-    /// What the loss of these rows has to be divided by to be PyTorch's mean: their number, or with class weights the sum
-    /// of their weights (classification); the number of their labels (multilabel, regression). Ranks add theirs up.
+    /// The number by which the loss of these rows is divided to be PyTorch's mean: the number of rows, or with class weights
+    /// the sum of their weights (classification); the number of labels (multilabel, regression). Ranks sum their divisors.
     pub fn divisor(&self, labels: &Tensor, mask: &Tensor) -> Result<f64> {
         let rows = mask.f_sum(Kind::Int64)?.f_int64_value(&[])?;
         match (self.task, &self.class_weights) {
@@ -53,8 +52,8 @@ impl Loss {
         }
     }
 
-    /// The sum over the rows in `mask`, divided by `divisor` (summed over all ranks), and its gradient by the logits. So
-    /// what ranks get adds up to the loss.
+    /// The sum over the rows in `mask`, divided by `divisor` (summed over all ranks), and its gradient with respect to the
+    /// logits. So the results of all ranks add up to the loss.
     ///
     /// Computed in blocks of rows, whose sums are added in order: the same bits with any number of threads.
     pub fn forward(
@@ -92,7 +91,7 @@ impl Loss {
     }
 }
 
-/// Losses and gradients of all elements.
+/// Squared errors and gradients of all elements.
 fn squared_error(outputs: &Tensor, labels: &Tensor) -> Result<(Tensor, Tensor)> {
     let difference = outputs.f_sub(&labels.f_to_kind(outputs.kind())?)?;
     Ok((difference.f_square()?, difference.f_mul_scalar(2.0)?))

@@ -1,4 +1,4 @@
-//! The score of a task: what is computed in every epoch beside the loss.
+//! The score of a task, which is computed in every epoch along with the loss.
 
 use tch::{Kind, Tensor};
 
@@ -6,16 +6,17 @@ use super::task::Task;
 use crate::engine::tensor::{Shared, map_row_blocks};
 use crate::error::{Error, Result};
 
-/// Sums over nodes that a task's score follows from. Ranks and blocks of rows add theirs up.
+/// Sums over nodes from which a task's score is computed. Ranks and blocks of rows add up their sums.
 ///
-/// Classification: nodes classified right. Multilabel: true positives, false positives, false negatives over all classes.
-/// Regression: squared errors. What is not used is 0.
+/// Classification: nodes classified correctly. Multilabel: true positives, false positives, false negatives over all classes.
+/// Regression: squared errors. Unused elements are 0.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct ScoreSums(pub [f64; 3]);
 
 impl ScoreSums {
-    /// Of the rows in `mask`; logits and labels as [`Loss`](crate::nn::Loss) takes them. A class is predicted if its logit is
-    /// the largest (classification), or above 0 (multilabel); a row of classification with a NaN is never right.
+    /// The sums of the rows in `mask`; logits and labels have the form that [`Loss`](crate::nn::Loss) takes. A class is
+    /// predicted if its logit is the largest (classification), or above 0 (multilabel); in classification, a row with a NaN is
+    /// never correct.
     pub fn new(task: Task, logits: &Tensor, labels: &Tensor, mask: &Tensor) -> Result<Self> {
         let rows = logits.size()[0];
         let (logits, labels, mask) = (Shared(logits), Shared(labels), Shared(mask));
@@ -44,7 +45,7 @@ impl ScoreSums {
     }
 }
 
-/// 2 TP / (2 TP + FP + FN); 0 where nothing is positive, as scikit-learn has it.
+/// 2 TP / (2 TP + FP + FN); 0 where nothing is positive, as in scikit-learn.
 pub fn f1(true_positive: f64, false_positive: f64, false_negative: f64) -> f64 {
     let all = 2.0 * true_positive + false_positive + false_negative;
     if all == 0.0 { 0.0 } else { 2.0 * true_positive / all }

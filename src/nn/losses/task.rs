@@ -1,10 +1,10 @@
-//! What is learned of a node.
+//! What a model learns of a node.
 
 use serde::{Deserialize, Serialize};
 
 use crate::event::Metric;
 
-/// What a model learns of each node; decides the loss, the form of labels and the metrics.
+/// What a model learns of each node, which decides the loss, the form of labels and the metrics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum Task {
@@ -18,7 +18,7 @@ pub enum Task {
 }
 
 impl Task {
-    /// The metric that is computed in every epoch, and that early stopping looks at.
+    /// The metric that is computed in every epoch and decides early stopping.
     pub fn metric(self) -> Metric {
         match self {
             Task::Classification => Metric::Accuracy,

@@ -9,22 +9,22 @@ use crate::error::{Error, Result};
 use crate::nn::conv::layer::Model;
 use crate::nn::linear::{Linear, Network};
 
-/// How [`Appnp`] propagates.
+/// Configuration of [`Appnp`]'s propagation.
 #[derive(Debug, Clone, Copy)]
 pub struct AppnpConfig {
     /// Number of steps.
     pub steps: usize,
-    /// Share of the prediction in each, from 0 to 1.
+    /// Share of the prediction in each step, from 0 to 1.
     pub alpha: f64,
-    /// Whether Â has the graph's edge weights as entries.
+    /// Whether the entries of Â are the graph's edge weights.
     pub edge_weights: bool,
 }
 
-/// A multilayer perceptron and, behind it, `dgl.nn.APPNPConv` without edge dropout: with h⁰ the perceptron's output and
-/// Â = D_in^-1/2 A D_out^-1/2 (degrees at least 1), hⁱ⁺¹ = (1 - alpha) Â hⁱ + alpha h⁰. With edge weights Â has those as its
-/// entries, [normalised](crate::engine::tape::GraphShardManager::normalise_edge_weights) before.
+/// A multilayer perceptron followed by `dgl.nn.APPNPConv` without edge dropout: with h⁰ the perceptron's output and Â =
+/// D_in^-1/2 A D_out^-1/2 (degrees at least 1), hⁱ⁺¹ = (1 - alpha) Â hⁱ + alpha h⁰. With edge weights, those are the entries of
+/// Â, after they have been [normalised](crate::engine::tape::GraphShardManager::normalise_edge_weights).
 ///
-/// ReLU, then dropout, lie between the layers of the perceptron. The i-th one's state-dict keys are `layers.i.weight`
+/// ReLU and then dropout follow each hidden layer of the perceptron. The i-th layer's state-dict keys are `layers.i.weight`
 /// `[out, in]` and `layers.i.bias`, as in DGL's example.
 pub struct Appnp {
     layers: Vec<Linear>,
@@ -33,10 +33,10 @@ pub struct Appnp {
 }
 
 impl Appnp {
-    /// Makes the model; of `config` it takes layers, hidden width and dropout.
+    /// Creates the model; from `config` it uses layers, hidden width and dropout.
     ///
     /// # Errors
-    /// If there is no layer, no hidden width, no step, or alpha is not in [0, 1].
+    /// If there are no layers or no steps, the hidden width is 0, or alpha is not in [0, 1].
     pub fn new(
         parameters: &mut ParameterBuilder,
         config: &ModelConfig,
@@ -60,7 +60,7 @@ impl Appnp {
         Ok(Appnp { layers: layers.collect(), config: steps, dropout: config.dropout })
     }
 
-    /// The perceptron; `graph` is the first step's.
+    /// The perceptron's output; `graph` is the first step's.
     fn predict(&self, tape: &mut Tape<'_>, graph: &dyn Graph, x: Var) -> Result<Var> {
         let mut x = x;
         for (i, layer) in self.layers.iter().enumerate() {
@@ -75,7 +75,7 @@ impl Appnp {
 }
 
 impl Model for Appnp {
-    /// One graph per step of propagation.
+    /// Takes one graph per step of propagation.
     fn forward<'a>(&self, tape: &mut Tape<'a>, graphs: &[&'a dyn Graph], x: Var) -> Result<Var> {
         let AppnpConfig { steps, alpha, edge_weights } = self.config;
         if graphs.len() != steps {

@@ -8,7 +8,7 @@ use crate::engine::spill::PointerTensor;
 use crate::engine::tape::{Aggregation, Graph, Reduce, Tape, Var};
 use crate::error::{Error, Result};
 
-/// Label propagation: y ← alpha D^-1/2 A D^-1/2 y + (1 - alpha) y⁰, so many times; D are the in-degrees, at least 1.
+/// Label propagation: y ← alpha D^-1/2 A D^-1/2 y + (1 - alpha) y⁰, repeated; D are the in-degrees, at least 1.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct LabelPropagation {
     /// Number of steps.
@@ -25,16 +25,16 @@ pub struct CorrectAndSmooth {
     pub correction: LabelPropagation,
     /// How corrected predictions are spread.
     pub smoothing: LabelPropagation,
-    /// What spread errors are multiplied by; `None`: to the mean size of the training nodes' errors, node by node.
+    /// Factor of the spread errors; `None` scales them to the mean size of the training nodes' errors, node by node.
     pub scale: Option<f64>,
 }
 
-/// The truth about some nodes of this rank.
+/// The known classes of some nodes of this rank.
 #[derive(Clone)]
 pub struct KnownLabels {
-    /// The class of each node, `int64 [num_nodes]`; not looked at outside the mask.
+    /// Class of each node, `int64 [num_nodes]`; ignored outside the mask.
     pub labels: PointerTensor,
-    /// Which nodes' classes are known, `bool [num_nodes]`.
+    /// Whether the class of each node is known, `bool [num_nodes]`.
     pub mask: PointerTensor,
 }
 
@@ -50,8 +50,8 @@ impl Default for CorrectAndSmooth {
 }
 
 impl CorrectAndSmooth {
-    /// Both steps, from logits `[num_nodes, classes]` to scores from 0 to 1 of that shape. `tape` is one of an evaluation.
-    /// One collective per step of propagation, and one without a scale.
+    /// Applies both steps to logits `[num_nodes, classes]`; returns scores from 0 to 1 of the same shape. `tape` belongs to an
+    /// evaluation. One collective per step of propagation, and one without a scale.
     ///
     /// # Errors
     /// If a share is not in [0, 1].
@@ -98,7 +98,7 @@ impl CorrectAndSmooth {
                 let sizes =
                     x[1].f_abs()?.f_sum_dim_intlist([1_i64].as_slice(), true, x[1].kind())?;
                 let scale = sizes.f_reciprocal()?.f_mul_scalar(size)?;
-                // Not a number, infinite, or large: what reached the node is next to nothing.
+                // NaN, infinite, or large: what reached the node is next to nothing.
                 let usable = scale.f_le(1000.0)?;
                 let scale = scale.f_where_self(&usable, &scale.f_ones_like()?)?;
                 Ok(x[0].f_add(&x[1].f_mul(&scale)?)?)
@@ -118,7 +118,7 @@ impl CorrectAndSmooth {
 }
 
 impl LabelPropagation {
-    /// `after` is applied to the result of each step.
+    /// Propagates; `after` is applied to the result of each step.
     fn forward<'a>(
         &self,
         tape: &mut Tape<'a>,
@@ -146,7 +146,7 @@ impl LabelPropagation {
     }
 }
 
-/// What the known nodes' predictions lack, 0 elsewhere.
+/// The errors of the known nodes' predictions, 0 elsewhere.
 fn error(tape: &mut Tape<'_>, soft: &Var, known: &KnownLabels) -> Result<Var> {
     let (labels, mask) = (tape.input(&known.labels), tape.input(&known.mask));
     tape.segment("error", &[soft, &labels, &mask], &[], |x, _| {
@@ -155,7 +155,7 @@ fn error(tape: &mut Tape<'_>, soft: &Var, known: &KnownLabels) -> Result<Var> {
     })
 }
 
-/// The predictions, but of known nodes the truth.
+/// The predictions, with the truth in place of those of known nodes.
 fn with_truth(tape: &mut Tape<'_>, soft: &Var, known: &KnownLabels) -> Result<Var> {
     let (labels, mask) = (tape.input(&known.labels), tape.input(&known.mask));
     tape.segment("truth", &[soft, &labels, &mask], &[], |x, _| {

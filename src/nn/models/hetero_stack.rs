@@ -17,28 +17,28 @@ use crate::nn::weights::state_dict::stored_width;
 /// Configuration of a [`HeteroStack`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct HeteroConfig {
-    /// Which layer a relation has.
+    /// The layer of a relation.
     pub kind: ModelKind,
     /// Number of layers.
     pub layers: usize,
-    /// Width of all node types between the layers; of each head, with attention.
+    /// Width of all node types between the layers; with attention, of each head.
     pub hidden: i64,
     /// Dropout on the input of every layer but the first; with attention, of every layer.
     pub dropout: f64,
-    /// How the results of several relations into one node type become one.
+    /// How the results of several relations into one node type are merged.
     pub merge: RelationMerge,
 }
 
-/// A linear map per node type to one width, then layers of [`HeteroGraphConv`] with ReLU (with attention ELU) and dropout
-/// between them; the last gives the outputs of one node type, the target.
+/// A linear map per node type to one width, then layers of [`HeteroGraphConv`] with ReLU (with attention, ELU) and dropout
+/// between them; the last layer returns the outputs of one node type, the target.
 ///
-/// A type that no relation ends at keeps its rows from layer to layer. State-dict keys: `linears.<node type>.weight`
+/// A type into which no relation leads keeps its rows from layer to layer. State-dict keys: `linears.<node type>.weight`
 /// `[width, features]` and `linears.<node type>.bias` (DGL's `HeteroLinear`), and those of the i-th layer below `convs.i`.
-/// Every layer has all relations, as in DGL's examples; those that the outputs do not depend on are not computed.
+/// Every layer has all relations, as in DGL's examples; relations on which the outputs do not depend are not computed.
 pub struct HeteroStack {
     linears: Vec<Option<Linear>>,
     convs: Vec<HeteroGraphConv>,
-    /// By layer and node type: whether the outputs depend on the type's rows behind that many layers.
+    /// By layer and node type: whether the outputs depend on the type's rows after that many layers.
     wanted: Vec<Vec<bool>>,
     kind: ModelKind,
     width: i64,
@@ -47,15 +47,15 @@ pub struct HeteroStack {
 }
 
 impl HeteroConfig {
-    /// Width of the node types' rows between the layers, learned rows included.
+    /// Width of the node types' rows between the layers, including learned rows.
     pub fn width(&self) -> i64 {
         self.hidden * self.kind.heads()
     }
 
-    /// The width of the outputs in a file of weights of a model for the node type `target`.
+    /// The width of the outputs in a weights file of a model for the node type `target`.
     ///
     /// # Errors
-    /// If the file cannot be read or has no such layer, or no relation ends at the target.
+    /// If the file cannot be read or does not have the layer, or no relation leads into the target.
     pub fn stored_out_feats(
         &self,
         path: &Path,
@@ -73,11 +73,11 @@ impl HeteroConfig {
 }
 
 impl HeteroStack {
-    /// Makes the model for the node type `target`. `widths` are those of the node types' features; types without features
-    /// (`None`) are given learned rows of [`HeteroConfig::width`] instead.
+    /// Creates the model for the node type `target`. `widths` are those of the node types' features; types without features
+    /// (`None`) get learned rows of [`HeteroConfig::width`] instead.
     ///
     /// # Errors
-    /// If there is no layer or no width, the layer is none that a relation can have, or no relation ends at the target.
+    /// If there are no layers or the width is 0, a relation cannot have this layer, or no relation leads into the target.
     pub fn new(
         parameters: &mut ParameterBuilder,
         graph: &HeteroGraphShardManager,
@@ -87,10 +87,14 @@ impl HeteroStack {
     ) -> Result<Self> {
         let HeteroConfig { kind, layers, hidden, dropout, merge } = *config;
         if layers == 0 || hidden < 1 {
-            return Err(Error::config("layers", "a model has at least one layer and a width"));
+            return Err(Error::config(
+                "layers",
+                "a model needs at least one layer and a width of at least 1",
+            ));
         }
         if kind.uses_edge_types() || !kind.is_stack() || merge == RelationMerge::Stack {
-            let problem = "relations have layers of one relation each, and results of one width";
+            let problem =
+                "each relation needs a layer for one relation, and all results need one width";
             return Err(Error::config("layer", problem)
                 .with_hint("use SAGE, GCN, GAT, GATv2 or GIN, and another merge than stack"));
         }
@@ -134,12 +138,12 @@ impl HeteroStack {
         self.convs.len()
     }
 
-    /// From one input per node type, `[sources of the type, features]` or learned rows, to the target's outputs,
-    /// `[destinations of the target, out]`. `graphs` holds one graph per layer; for full-graph training all are the same, and
-    /// sources and destinations are a rank's own nodes.
+    /// Maps one input per node type, `[sources of the type, features]` or learned rows, to the target's outputs, `[destinations
+    /// of the target, out]`. `graphs` holds one graph per layer; for full-graph training all are the same, and sources and
+    /// destinations are a rank's own nodes.
     ///
     /// # Errors
-    /// If there is not one input per node type and one graph per layer.
+    /// If the number of inputs is not that of node types, or the number of graphs is not that of layers.
     pub fn forward<'a, G: Graph>(
         &self,
         tape: &mut Tape<'a>,
@@ -151,7 +155,7 @@ impl HeteroStack {
             return Err(Error::config("graphs", problem));
         }
         if inputs.len() != self.linears.len() {
-            let problem = format!("{} inputs of {} node types", inputs.len(), self.linears.len());
+            let problem = format!("{} inputs for {} node types", inputs.len(), self.linears.len());
             return Err(Error::config("inputs", problem));
         }
         tape.enter_layer(0);
@@ -181,7 +185,7 @@ impl HeteroStack {
                 };
             }
         }
-        let missing = || Error::Internal("the last layer gives the target no result".to_owned());
+        let missing = || Error::Internal("the last layer has no result for the target".to_owned());
         rows.swap_remove(self.target).ok_or_else(missing)
     }
 
@@ -200,7 +204,7 @@ impl HeteroStack {
     }
 }
 
-/// Behind how many layers which node types' rows the target's outputs depend on, from 0 to all layers.
+/// For each number of layers, from 0 to all, the node types on whose rows the target's outputs depend after that many layers.
 fn wanted_types(graph: &HeteroGraphShardManager, layers: usize, target: usize) -> Vec<Vec<bool>> {
     let mut wanted = vec![vec![false; graph.ntypes().len()]];
     wanted[0][target] = true;
@@ -217,5 +221,5 @@ fn wanted_types(graph: &HeteroGraphShardManager, layers: usize, target: usize) -
 fn no_relation(graph: &HeteroGraphShardManager, target: usize) -> Error {
     let name = graph.ntypes().get(target).map_or("?", String::as_str);
     Error::config("target", format!("no edge ends at a node of type {name}"))
-        .with_hint("add reverse edges, so that these nodes hear of their neighbours")
+        .with_hint("add reverse edges, so that these nodes receive messages")
 }

@@ -7,28 +7,28 @@ use crate::engine::tape::{ParameterBuilder, Tape, Var};
 use crate::error::{Error, Result};
 use crate::nn::linear::{Linear, Network};
 
-/// How the outputs of all layers become one row.
+/// How the outputs of all layers are joined into one row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum JumpMode {
     /// Not at all: the last layer's output is the model's.
     #[default]
     None,
-    /// Side by side.
+    /// Side by side, one layer after the other.
     Cat,
-    /// Their largest value, column by column.
+    /// Largest value, column by column.
     Max,
 }
 
-/// `torch_geometric.nn.JumpingKnowledge` and the linear layer behind it, as in `torch_geometric`'s `BasicGNN`. State-dict
-/// keys: `lin.weight` `[out, layers * width]` (max: `[out, width]`), `lin.bias` `[out]`.
+/// `torch_geometric.nn.JumpingKnowledge` followed by a linear layer, as in `torch_geometric`'s `BasicGNN`. State-dict keys:
+/// `lin.weight` `[out, layers * width]` (max: `[out, width]`), `lin.bias` `[out]`.
 pub struct JumpingKnowledge {
     mode: JumpMode,
     lin: Linear,
 }
 
 impl JumpingKnowledge {
-    /// Makes it for outputs of this width of so many layers; `None` without jumping knowledge.
+    /// Creates it for outputs of `width` columns from `layers` layers; `None` without jumping knowledge.
     pub fn new(
         parameters: &mut ParameterBuilder,
         mode: JumpMode,
@@ -44,13 +44,15 @@ impl JumpingKnowledge {
         Some(JumpingKnowledge { mode, lin })
     }
 
-    /// From the layers' outputs, each `[rows, width]`, to `[rows, out]`.
+    /// Maps the layers' outputs, each `[rows, width]`, to `[rows, out]`.
     ///
     /// # Errors
-    /// If there are none.
+    /// If `outputs` is empty.
     pub fn forward(&self, tape: &mut Tape<'_>, outputs: &[Var]) -> Result<Var> {
         if outputs.is_empty() {
-            return Err(Error::Internal("jumping knowledge of no layer".to_owned()));
+            return Err(Error::Internal(
+                "jumping knowledge needs the output of a layer".to_owned(),
+            ));
         }
         let mode = self.mode;
         let inputs: Vec<&Var> = outputs.iter().collect();

@@ -1,4 +1,4 @@
-//! What a model is made of.
+//! The configuration of a model.
 
 use serde::{Deserialize, Serialize};
 
@@ -17,25 +17,25 @@ use crate::nn::normalization::NormKind;
 /// Configuration of a model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ModelConfig {
-    /// Which layer it is made of.
+    /// The layer of which the model is made.
     #[serde(flatten)]
     pub kind: ModelKind,
     /// Number of layers.
     pub layers: usize,
-    /// Width of the layers between the first and the last; of each head, with attention.
+    /// Width of the layers between the first and the last; with attention, of each head.
     pub hidden: i64,
     /// Dropout on the input of every layer but the first; with attention, of every layer.
     pub dropout: f64,
-    /// What lies between two layers of a stack, before the activation.
+    /// The normalisation between two layers of a stack, before the activation.
     pub norm: NormKind,
     /// How the outputs of a stack's layers are joined.
     pub jumping_knowledge: JumpMode,
-    /// Whether a stack's layers add their input to their output. Attention layers do it as DGL's, through a linear map where
-    /// the widths differ; other layers do it where the widths are equal.
+    /// Whether a stack's layers add their input to their output. Attention layers do so as in DGL, through a linear map where
+    /// the widths differ; other layers do so where the widths are equal.
     pub residual: bool,
 }
 
-/// Three layers of GraphSAGE(mean), 128 wide, with dropout 0.5.
+/// The default: three layers of GraphSAGE(mean), 128 wide, with dropout 0.5.
 impl Default for ModelConfig {
     fn default() -> Self {
         ModelConfig {
@@ -50,22 +50,22 @@ impl Default for ModelConfig {
     }
 }
 
-/// What the data say of a model.
+/// The sizes of a model that depend on the data.
 #[derive(Debug, Clone, Copy)]
 pub struct Sizes {
     /// Width of the input features.
     pub in_feats: i64,
     /// Width of the last layer's output.
     pub out_feats: i64,
-    /// Edge types of the graph.
+    /// Number of edge types of the graph.
     pub num_rels: usize,
 }
 
 impl ModelConfig {
-    /// Makes the model.
+    /// Creates the model.
     ///
     /// # Errors
-    /// If there is no layer or no width, or a layer cannot have its width.
+    /// If there are no layers, a width is 0, or a layer does not support its width.
     pub fn build(&self, parameters: &mut ParameterBuilder, sizes: Sizes) -> Result<Box<dyn Model>> {
         Ok(match self.kind {
             ModelKind::Appnp { hops, alpha, edge_weights } => {
@@ -82,7 +82,7 @@ impl ModelConfig {
         })
     }
 
-    /// How many graphs a forward pass takes: one per layer that looks at neighbours. SIGN takes one for its nodes alone.
+    /// Number of graphs that a forward pass takes: one per layer that uses neighbours. SIGN takes one for its nodes only.
     pub fn num_graphs(&self) -> usize {
         match self.kind {
             ModelKind::Appnp { hops, .. } => hops,
@@ -92,7 +92,7 @@ impl ModelConfig {
         }
     }
 
-    /// The parameter, and which of its dimensions, that tells the width of the output.
+    /// The parameter, and the index of its dimension, that holds the width of the output.
     pub(in crate::nn) fn output_parameter(&self) -> (String, usize) {
         match self.jumping_knowledge {
             JumpMode::None => self.kind.output_parameter(self.layers.saturating_sub(1)),
@@ -100,13 +100,13 @@ impl ModelConfig {
         }
     }
 
-    /// Whether it describes a model.
+    /// Checks that the configuration describes a model.
     pub(in crate::nn) fn check(&self) -> Result<()> {
         if self.layers == 0 {
-            return Err(Error::config("layers", "a model has at least one layer"));
+            return Err(Error::config("layers", "a model needs at least one layer"));
         }
         if self.hidden < 1 {
-            return Err(Error::config("hidden", "the hidden width is at least 1"));
+            return Err(Error::config("hidden", "the hidden width must be at least 1"));
         }
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! Which layer a model is made of.
+//! The layer of which a model is made.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +14,7 @@ use crate::nn::conv::rgcn::{Regularizer, RgcnConv, RgcnConvConfig};
 use crate::nn::conv::sage::{SageAggregator, SageConv, SageConvConfig};
 use crate::nn::linear::Linear;
 
-/// Which layer a model is made of, with what all its layers have in common.
+/// The layer of which a model is made, with the settings that all its layers share.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase", tag = "layer")]
 pub enum ModelKind {
@@ -27,8 +27,7 @@ pub enum ModelKind {
     },
     /// [`GcnConv`].
     Gcn {
-        /// How messages are normalised; `gcn_norm` in files, where `norm` is that of
-        /// [`ModelConfig`](crate::nn::ModelConfig).
+        /// How messages are normalised; `gcn_norm` in files, where `norm` is that of [`ModelConfig`](crate::nn::ModelConfig).
         #[serde(rename = "gcn_norm")]
         norm: Norm,
         /// Whether messages are multiplied by edge weights.
@@ -36,7 +35,7 @@ pub enum ModelKind {
     },
     /// [`GatConv`]; heads are concatenated between layers and averaged in the last.
     Gat(Heads),
-    /// [`Gatv2Conv`]; likewise.
+    /// [`Gatv2Conv`]; heads are joined as with `Gat`.
     Gatv2(Heads),
     /// [`GinConv`] with a linear map inside.
     Gin {
@@ -52,7 +51,7 @@ pub enum ModelKind {
     },
     /// [`Appnp`](crate::nn::Appnp).
     Appnp {
-        /// Steps of propagation.
+        /// Number of steps of propagation.
         hops: usize,
         /// Share of the prediction in each step.
         alpha: f64,
@@ -61,21 +60,21 @@ pub enum ModelKind {
     },
     /// [`Sgc`](crate::nn::Sgc).
     Sgc {
-        /// Steps of propagation.
+        /// Number of steps of propagation.
         hops: usize,
         /// Whether messages are multiplied by normalised edge weights.
         edge_weights: bool,
     },
     /// [`Sign`](crate::nn::Sign).
     Sign {
-        /// Steps of propagation.
+        /// Number of steps of propagation.
         hops: usize,
         /// Whether messages are multiplied by normalised edge weights.
         edge_weights: bool,
     },
 }
 
-/// What attention layers have in common.
+/// The settings that attention layers share.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Heads {
     /// Number of heads.
@@ -89,11 +88,11 @@ pub struct Heads {
 pub(in crate::nn) struct Place {
     /// Width of the input.
     pub(in crate::nn) in_feats: i64,
-    /// Width of the output; of one head, with attention.
+    /// Width of the output; with attention, of one head.
     pub(in crate::nn) out_feats: i64,
-    /// Whether it is the last.
+    /// Whether it is the last layer.
     pub(in crate::nn) last: bool,
-    /// Edge types of the graph.
+    /// Number of edge types of the graph.
     pub(in crate::nn) num_rels: usize,
     /// Dropout on its input.
     pub(in crate::nn) dropout: f64,
@@ -102,18 +101,18 @@ pub(in crate::nn) struct Place {
 }
 
 impl ModelKind {
-    /// Whether it is a stack of graph layers; the others have models of their own.
+    /// Whether the model is a stack of graph layers; the others have models of their own.
     pub fn is_stack(self) -> bool {
         !matches!(self, ModelKind::Appnp { .. }) && !self.propagates_once()
     }
 
-    /// Whether it propagates features before training and looks at no neighbours afterwards.
+    /// Whether the model propagates features before training and needs no neighbours afterwards.
     pub fn propagates_once(self) -> bool {
         matches!(self, ModelKind::Sgc { .. } | ModelKind::Sign { .. })
     }
 
-    /// Whether it takes edge weights
-    /// [normalised](crate::engine::tape::GraphShardManager::normalise_edge_weights) over the whole graph.
+    /// Whether the model takes edge weights [normalised](crate::engine::tape::GraphShardManager::normalise_edge_weights) over
+    /// the whole graph.
     pub fn normalises_edge_weights(self) -> bool {
         match self {
             ModelKind::Appnp { edge_weights, .. }
@@ -123,8 +122,8 @@ impl ModelKind {
         }
     }
 
-    /// The parameter, and which of its dimensions, that tells the width of the output of a model whose last layer has
-    /// number `last`.
+    /// The parameter, and the index of its dimension, that holds the width of the output of a model whose last layer has the
+    /// index `last`.
     pub(in crate::nn) fn output_parameter(self, last: usize) -> (String, usize) {
         let (name, dimension) = match self {
             ModelKind::Sage { .. } => ("fc_neigh.weight", 0),
@@ -145,12 +144,12 @@ impl ModelKind {
         matches!(self, ModelKind::Gat(_) | ModelKind::Gatv2(_))
     }
 
-    /// Whether its layers look at the types of edges.
+    /// Whether its layers use the types of edges.
     pub fn uses_edge_types(self) -> bool {
         matches!(self, ModelKind::Rgcn { .. })
     }
 
-    /// Whether its layers look at out-degrees.
+    /// Whether its layers use out-degrees.
     pub fn uses_out_degrees(self) -> bool {
         match self {
             ModelKind::Gcn { norm, .. } => matches!(norm, Norm::Both | Norm::Left),
@@ -159,7 +158,7 @@ impl ModelKind {
         }
     }
 
-    /// Whether a node without in-edges gets nothing but a bias.
+    /// Whether a node without in-edges gets only a bias.
     pub fn needs_in_edges(self) -> bool {
         matches!(
             self,
@@ -167,7 +166,7 @@ impl ModelKind {
         )
     }
 
-    /// How many rows of the hidden width a layer's output has side by side.
+    /// Number of rows of the hidden width that a layer's output has side by side.
     pub fn heads(self) -> i64 {
         match self {
             ModelKind::Gat(heads) | ModelKind::Gatv2(heads) => heads.heads as i64,
@@ -175,7 +174,7 @@ impl ModelKind {
         }
     }
 
-    /// Makes a layer.
+    /// Creates a layer.
     pub(in crate::nn) fn conv(
         self,
         parameters: &mut ParameterBuilder,
@@ -188,7 +187,7 @@ impl ModelKind {
                 Box::new(SageConv::new(parameters, config))
             }
             ModelKind::Gcn { norm, edge_weights } => {
-                // A run notes nodes without in-edges once; it does not end for them.
+                // A run notes nodes without in-edges once, and does not fail because of them.
                 let allow_zero_in_degree = true;
                 let config =
                     GcnConvConfig { in_feats, out_feats, norm, edge_weights, allow_zero_in_degree };
@@ -207,7 +206,7 @@ impl ModelKind {
                 Box::new(RgcnConv::new(parameters, config)?)
             }
             ModelKind::Appnp { .. } | ModelKind::Sgc { .. } | ModelKind::Sign { .. } => {
-                return Err(Error::config("model", "is no stack of graph layers"));
+                return Err(Error::config("model", "is not a stack of graph layers"));
             }
         })
     }

@@ -21,8 +21,8 @@ impl Propagation {
         Ok(Propagation { hops, edge_weights })
     }
 
-    /// Hands ÂX, Â²X, ... to `each`. Â is D^-1/2 A D^-1/2, D being the in-degrees, at least 1; with edge weights it is those,
-    /// [normalised](crate::engine::tape::GraphShardManager::normalise_edge_weights) as they are.
+    /// Passes ÂX, Â²X, ... to `each`. Â is D^-1/2 A D^-1/2, where D are the in-degrees, at least 1. With edge weights, those
+    /// are its entries, [normalised](crate::engine::tape::GraphShardManager::normalise_edge_weights) beforehand.
     pub(in crate::nn) fn run<'a>(
         self,
         tape: &mut Tape<'a>,
@@ -49,8 +49,8 @@ impl Propagation {
     }
 }
 
-/// `dgl.nn.SGConv`: a linear layer on Â^k X, where Â is D^-1/2 A D^-1/2, D being the in-degrees, at least 1. With edge weights
-/// the entries of Â are `w_uv / sqrt(sum of w_u. · sum of w_.v)`; the graph's must be
+/// `dgl.nn.SGConv`: a linear layer on Â^k X, where Â is D^-1/2 A D^-1/2, and D are the in-degrees, at least 1. With edge
+/// weights the entries of Â are `w_uv / sqrt(sum of w_u. · sum of w_.v)`; the graph's weights must be
 /// [normalised](crate::engine::tape::GraphShardManager::normalise_edge_weights) for it. State-dict keys: `convs.0.fc.weight`
 /// `[out, in]` and `convs.0.fc.bias`.
 ///
@@ -61,10 +61,10 @@ pub struct Sgc {
 }
 
 impl Sgc {
-    /// Makes the model with k = `hops`.
+    /// Creates the model with k = `hops`.
     ///
     /// # Errors
-    /// If there is no hop.
+    /// If `hops` is 0.
     pub fn new(
         parameters: &mut ParameterBuilder,
         sizes: Sizes,
@@ -87,7 +87,7 @@ impl Model for Sgc {
         Ok(last)
     }
 
-    /// No graph: `x` is what [`precompute`](Model::precompute) gave.
+    /// Uses no graph: `x` is the result of [`precompute`](Model::precompute).
     fn forward<'a>(&self, tape: &mut Tape<'a>, _: &[&'a dyn Graph], x: Var) -> Result<Var> {
         tape.enter_layer(0);
         self.fc.forward(tape, x)

@@ -11,7 +11,7 @@ use crate::nn::linear::{Linear, Network};
 
 /// The model of DGL's example `sign.py`: a perceptron for each of X, ÂX, ..., Â^K X, all `hidden` wide; their outputs side by
 /// side; PReLU and dropout; and a perceptron to the outputs. Perceptrons have `layers` linear layers, with PReLU and dropout
-/// between them. Â is that of [`Sgc`](crate::nn::Sgc).
+/// between them. Â is defined as in [`Sgc`](crate::nn::Sgc).
 ///
 /// State-dict keys: `inception_ffs.k.layers.i.weight` `[out, in]` and `.bias`, `project.layers.i.*`, and the slopes `prelu.weight`,
 /// `inception_ffs.k.prelu.weight` and `project.prelu.weight` `[1]`, the last two with more than one layer.
@@ -42,7 +42,7 @@ impl Perceptron {
         Perceptron { layers, slope }
     }
 
-    /// `first` is the number that its first layer has on the tape.
+    /// `first` is the index of its first layer on the tape.
     fn forward(
         &self,
         tape: &mut Tape<'_>,
@@ -67,7 +67,7 @@ fn slope(parameters: &mut ParameterBuilder) -> Parameter {
     parameters.add("prelu.weight", &[1], Init::Constant(0.25))
 }
 
-/// PReLU, then dropout.
+/// PReLU followed by dropout.
 fn prelu(
     tape: &mut Tape<'_>,
     graph: &dyn Graph,
@@ -80,10 +80,10 @@ fn prelu(
 }
 
 impl Sign {
-    /// Makes the model with K = `hops`; of `config` it takes layers, hidden width and dropout.
+    /// Creates the model with K = `hops`; from `config` it uses layers, hidden width and dropout.
     ///
     /// # Errors
-    /// If there is no hop, no layer or no hidden width.
+    /// If `hops`, the number of layers or the hidden width is 0.
     pub fn new(
         parameters: &mut ParameterBuilder,
         config: &ModelConfig,
@@ -128,7 +128,7 @@ impl Model for Sign {
         tape.store(&all)
     }
 
-    /// Of the one graph only the destinations count: `x` is what [`precompute`](Model::precompute) gave.
+    /// Uses only the destinations of its one graph: `x` is the result of [`precompute`](Model::precompute).
     fn forward<'a>(&self, tape: &mut Tape<'a>, graphs: &[&'a dyn Graph], x: Var) -> Result<Var> {
         let [graph] = graphs else {
             return Err(Error::Internal(format!("{} graphs for SIGN", graphs.len())));

@@ -10,11 +10,11 @@ use crate::error::{Error, Result};
 use crate::nn::conv::layer::{Conv, Model};
 use crate::nn::normalization::{Normalization, add};
 
-/// Layers with a normalisation (if there is one), an activation and dropout between them; none after the last, unless
-/// jumping knowledge joins the outputs of all layers. The activation is ReLU, with attention ELU.
+/// Layers with an optional normalisation, an activation and dropout between them; none after the last, unless jumping knowledge
+/// joins the outputs of all layers. The activation is ReLU, with attention ELU.
 ///
-/// The i-th layer's parameters are named `convs.i.*`, as those of a PyTorch module with `self.convs = nn.ModuleList(...)`,
-/// those of the normalisation behind it `norms.i.*`, those of the linear layer of [`JumpingKnowledge`] `lin.*`.
+/// The i-th layer's parameters are named `convs.i.*`, as those of a PyTorch module with `self.convs = nn.ModuleList(...)`;
+/// those of the normalisation after it are named `norms.i.*`, and those of the linear layer of [`JumpingKnowledge`] `lin.*`.
 pub struct Stack {
     layers: Vec<Layer>,
     jump: Option<JumpingKnowledge>,
@@ -25,15 +25,15 @@ pub struct Stack {
 struct Layer {
     conv: Box<dyn Conv>,
     norm: Option<Box<dyn Normalization>>,
-    /// Whether the input is added to what `conv` gives.
+    /// Whether the input is added to the output of `conv`.
     residual: bool,
 }
 
 impl Stack {
-    /// Makes the model.
+    /// Creates the model.
     ///
     /// # Errors
-    /// If there is no layer or no width, or a layer cannot have its width.
+    /// If there are no layers, a width is 0, or a layer does not support its width.
     pub fn new(
         parameters: &mut ParameterBuilder,
         config: &ModelConfig,
@@ -69,7 +69,7 @@ impl Stack {
         Ok(Stack { layers, jump, kind, dropout: config.dropout })
     }
 
-    /// What lies behind a layer that is not the last; `layer` is the number of the next one.
+    /// Applies what follows a layer that is not the last; `layer` is the index of the next one.
     fn hidden<'a>(
         &self,
         tape: &mut Tape<'a>,
@@ -111,7 +111,7 @@ impl Model for Stack {
                 x = self.hidden(tape, *graph, x, layer.norm.as_deref(), i + 1)?;
             }
             if self.jump.is_some() {
-                // Of the earlier outputs, too, only these nodes' rows are needed.
+                // Of the earlier outputs, too, only the rows of these nodes are needed.
                 for output in &mut outputs {
                     *output = tape.destinations(*graph, output)?;
                 }

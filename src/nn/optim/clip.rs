@@ -4,7 +4,7 @@ use tch::{Kind, Tensor};
 
 use crate::error::Result;
 
-/// Scales gradients down so that their norm is at most `max_norm`, as `torch.nn.utils.clip_grad_norm_`. `gradient` holds the
+/// Scales gradients down so that their norm is at most `max_norm`, like `torch.nn.utils.clip_grad_norm_`. `gradient` holds the
 /// gradients of all parameters.
 pub fn clip_grad_norm(gradient: &Tensor, max_norm: f64) -> Result<Tensor> {
     Ok(match clip_factor(gradient, 0.0, max_norm)? {
@@ -13,16 +13,16 @@ pub fn clip_grad_norm(gradient: &Tensor, max_norm: f64) -> Result<Tensor> {
     })
 }
 
-/// The factor that `torch.nn.utils.clip_grad_norm_` multiplies gradients by, `min(1, max_norm / (norm + 1e-6))`, where
-/// `squares` is the sum of squares of those that are not in `gradient`; `None` if it is 1.
+/// The factor by which `torch.nn.utils.clip_grad_norm_` multiplies gradients, `min(1, max_norm / (norm + 1e-6))`, where
+/// `squares` is the sum of squares of the gradients that are not in `gradient`; `None` if it is 1.
 pub fn clip_factor(gradient: &Tensor, squares: f64, max_norm: f64) -> Result<Option<f64>> {
     let own = sum_of_squares(gradient)?;
-    // A norm that is not a number gives gradients that are none, as in PyTorch.
+    // With a norm of NaN, gradients become NaN, as in PyTorch.
     let factor = max_norm / ((own + squares).sqrt() + 1e-6);
     Ok(if factor >= 1.0 { None } else { Some(factor) })
 }
 
-/// In double precision.
+/// The sum of squares, in double precision.
 pub(crate) fn sum_of_squares(values: &Tensor) -> Result<f64> {
     let squares = values.f_to_kind(Kind::Double)?.f_square()?;
     Ok(squares.f_sum(Kind::Double)?.f_double_value(&[])?)

@@ -10,7 +10,7 @@ use crate::engine::tape::ParameterSet;
 use crate::engine::tensor;
 use crate::error::{Error, Result};
 
-/// Which update rule, and its constants.
+/// An update rule and its constants.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase", tag = "name")]
 pub enum OptimizerConfig {
@@ -18,29 +18,28 @@ pub enum OptimizerConfig {
     Sgd {
         /// Learning rate.
         lr: f64,
-        /// μ; 0 for none.
+        /// The momentum μ; 0 for none.
         momentum: f64,
-        /// λ, L2 added to the gradient.
+        /// The weight decay λ, an L2 penalty that is added to the gradient.
         weight_decay: f64,
     },
     /// `torch.optim.Adam` (Kingma and Ba 2015) with betas (0.9, 0.999) and eps 1e-8; λθ is added to the gradient.
     Adam {
         /// Learning rate.
         lr: f64,
-        /// λ.
+        /// The weight decay λ.
         weight_decay: f64,
     },
-    /// `torch.optim.AdamW` (Loshchilov and Hutter 2019), constants as Adam's; decay is applied to the parameters:
-    /// θ -= lr·λ·θ.
+    /// `torch.optim.AdamW` (Loshchilov and Hutter 2019) with Adam's constants; decay is applied to the parameters: θ -= lr·λ·θ.
     AdamW {
         /// Learning rate.
         lr: f64,
-        /// λ.
+        /// The weight decay λ.
         weight_decay: f64,
     },
 }
 
-/// Adam with learning rate 0.01.
+/// The default: Adam with learning rate 0.01.
 impl Default for OptimizerConfig {
     fn default() -> Self {
         OptimizerConfig::Adam { lr: 0.01, weight_decay: 0.0 }
@@ -53,7 +52,7 @@ impl OptimizerConfig {
         *self.rate()
     }
 
-    /// Whether it has a first moment (momentum, with SGD) after a step.
+    /// Whether the state has a first moment (with SGD, momentum) after a step.
     pub fn has_first(self) -> bool {
         match self {
             OptimizerConfig::Sgd { momentum, .. } => momentum != 0.0,
@@ -61,7 +60,7 @@ impl OptimizerConfig {
         }
     }
 
-    /// Whether it has a second moment after a step.
+    /// Whether the state has a second moment after a step.
     pub fn has_second(self) -> bool {
         match self {
             OptimizerConfig::Sgd { .. } => false,
@@ -89,10 +88,10 @@ pub struct Optimizer {
     state: OptimizerState,
 }
 
-/// What an optimizer remembers from step to step. Tensors are laid out as [`ParameterSet::flat`].
+/// The state that an optimizer keeps from step to step. Tensors are laid out as [`ParameterSet::flat`].
 #[derive(Clone, Default)]
 pub struct OptimizerState {
-    /// Steps made.
+    /// Number of steps made.
     pub step: i32,
     /// Momentum (SGD), first moment (Adam).
     pub first: Option<PointerTensor>,
@@ -120,17 +119,17 @@ impl Optimizer {
         Ok(Optimizer { config, manager: manager.clone(), state })
     }
 
-    /// What it remembers now. The next step changes it in place, or a copy while somebody has this.
+    /// The state. The next step changes it in place, or a copy of it while this is alive.
     pub fn state(&self) -> OptimizerState {
         self.state.clone()
     }
 
-    /// Which update rule, and its constants.
+    /// The update rule and its constants.
     pub fn config(&self) -> OptimizerConfig {
         self.config
     }
 
-    /// Goes on from a state.
+    /// Continues from a state.
     pub fn set_state(&mut self, state: OptimizerState) {
         self.state = state;
     }
@@ -198,7 +197,7 @@ impl Optimizer {
     }
 }
 
-/// A value to be changed in place: a copy if somebody else has it, too.
+/// A value to be changed in place: a copy if other handles on it exist.
 fn own(value: PointerTensor) -> Result<Tensor> {
     if value.is_unique() { value.take() } else { tensor::copy(&*value.pin()?) }
 }

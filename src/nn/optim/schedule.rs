@@ -8,50 +8,50 @@ use crate::error::{Error, Result};
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase", tag = "name")]
 pub enum Schedule {
-    /// Not at all.
+    /// A constant rate.
     #[default]
     Constant,
-    /// `StepLR`: times gamma every `step_size` epochs.
+    /// `StepLR`: the rate is multiplied by gamma every `step_size` epochs.
     Step {
-        /// Epochs between changes.
+        /// Number of epochs between changes.
         step_size: u32,
-        /// The factor.
+        /// Factor of each change.
         gamma: f64,
     },
     /// `CosineAnnealingLR` (Loshchilov and Hutter 2017): min + (lr - min) (1 + cos(π t / t_max)) / 2 after t epochs.
     Cosine {
-        /// Epochs from the largest to the smallest rate.
+        /// Number of epochs from the largest to the smallest rate.
         t_max: u32,
         /// The smallest rate.
         min: f64,
     },
-    /// `ReduceLROnPlateau`: times `factor` when the validation metric has not become better, by a ten-thousandth of its
-    /// value, for more than `patience` epochs.
+    /// `ReduceLROnPlateau`: the rate is multiplied by `factor` when the validation metric has not improved, by a ten-thousandth
+    /// of its value, for more than `patience` epochs.
     Plateau {
-        /// The factor.
+        /// Factor of each change.
         factor: f64,
-        /// Epochs to wait for.
+        /// Number of epochs without an improvement.
         patience: u32,
         /// The smallest rate.
         min: f64,
     },
 }
 
-/// PyTorch's `threshold`: the relative change that counts as one.
+/// PyTorch's `threshold`: the relative change that counts as an improvement.
 const THRESHOLD: f64 = 1e-4;
 /// PyTorch's `eps`: smaller changes of the rate are not made.
 const SMALLEST_CHANGE: f64 = 1e-8;
 
 impl Schedule {
-    /// Whether it looks at the validation metric.
+    /// Whether it depends on the validation metric.
     pub fn needs_validation(self) -> bool {
         matches!(self, Schedule::Plateau { .. })
     }
 
-    /// Whether its constants make sense.
+    /// Checks that its constants make sense.
     ///
     /// # Errors
-    /// The first that does not, by the name of its flag.
+    /// The first constant that does not make sense, by the name of its flag.
     pub fn check(self) -> Result<()> {
         let positive = |name, value: f64| {
             if value > 0.0 && value.is_finite() {
@@ -86,13 +86,13 @@ impl Schedule {
     }
 }
 
-/// A learning rate on its way along a schedule.
+/// A learning rate that follows a schedule.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct LearningRate {
     base: f64,
     current: f64,
     epochs: u32,
-    /// The best validation metric so far, and for how many epochs there was no better one.
+    /// The best validation metric so far, and the number of epochs since.
     best: Option<f64>,
     without_better: u32,
 }
@@ -107,12 +107,12 @@ impl LearningRate {
         Ok(LearningRate { base, current: base, epochs: 0, best: None, without_better: 0 })
     }
 
-    /// The rate of the epoch to come.
+    /// The rate of the next epoch.
     pub fn current(&self) -> f64 {
         self.current
     }
 
-    /// Ends an epoch. `validation` is the validation metric, for schedules that look at it, and whether more is better.
+    /// Ends an epoch. `validation` is the validation metric, for schedules that depend on it, and whether more is better.
     pub fn step(&mut self, schedule: Schedule, validation: Option<(f64, bool)>) {
         self.epochs += 1;
         match schedule {

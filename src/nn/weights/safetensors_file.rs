@@ -1,4 +1,4 @@
-//! A safetensors file of which only what is wanted is read.
+//! A safetensors file of which only the wanted tensors are read.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -16,15 +16,15 @@ pub(crate) struct SafetensorsFile {
     path: PathBuf,
     file: File,
     header: Metadata,
-    /// Where the tensors begin.
+    /// Offset of the tensors.
     data: u64,
 }
 
 impl SafetensorsFile {
-    /// Opens a file; `what` says in a message what it should have been ("a checkpoint").
+    /// Opens a file; `what` names in messages what the file should be ("a checkpoint").
     ///
     /// # Errors
-    /// If it cannot be read or is no safetensors file, or not all of one.
+    /// If it cannot be read, is not a safetensors file, or is cut short.
     pub(crate) fn open(path: &Path, what: &str) -> Result<Self> {
         let unreadable = |e: std::io::Error| Error::unreadable(path, &e);
         let wrong = |problem: &str| Error::input(path, "", format!("is not {what}: {problem}"));
@@ -47,8 +47,8 @@ impl SafetensorsFile {
         Ok(SafetensorsFile { path: path.to_owned(), file, header, data })
     }
 
-    /// Compares the whole file with the checksum in its header. `false` if it has none: it was written by an earlier version or by
-    /// another program.
+    /// Compares the whole file with the checksum in its header. Returns `false` if it has none: it was written by an earlier
+    /// version or by another program.
     ///
     /// # Errors
     /// If the file is damaged, or cannot be read.
@@ -64,7 +64,7 @@ impl SafetensorsFile {
             return Ok(true);
         }
         let hint = "restore it from a copy; a program that changes such a file leaves out the text crc32 of its header";
-        Err(self.wrong("", "is damaged: its content does not have its checksum").with_hint(hint))
+        Err(self.wrong("", "is damaged: its content does not match its checksum").with_hint(hint))
     }
 
     /// The keys of all texts of the header.
@@ -72,7 +72,7 @@ impl SafetensorsFile {
         self.header.metadata().iter().flat_map(|texts| texts.keys()).map(String::as_str)
     }
 
-    /// A text of the header, "" if there is none.
+    /// A text of the header; "" if the header does not have it.
     pub(crate) fn text(&self, key: &str) -> &str {
         let texts = self.header.metadata().as_ref();
         texts.and_then(|texts| texts.get(key)).map_or("", String::as_str)
@@ -83,7 +83,7 @@ impl SafetensorsFile {
         self.header.offset_keys()
     }
 
-    /// The shape of a tensor; `None` if there is none of this name.
+    /// The shape of a tensor; `None` if the name is unknown.
     pub(crate) fn shape(&self, name: &str) -> Option<Vec<i64>> {
         let info = self.header.info(name)?;
         Some(info.shape.iter().map(|side| *side as i64).collect())
@@ -92,7 +92,7 @@ impl SafetensorsFile {
     /// Reads a tensor, in the type it is stored in.
     ///
     /// # Errors
-    /// If there is none of this name, or it is of a type that weights do not have.
+    /// If the name is unknown, or the tensor has a type that weights cannot have.
     pub(crate) fn read(&self, name: &str) -> Result<Tensor> {
         let shape = self.shape(name).unwrap_or_default();
         self.read_part(name, &shape, 0)
@@ -101,11 +101,11 @@ impl SafetensorsFile {
     /// Reads rows of a matrix from row `first` on.
     ///
     /// # Errors
-    /// As [`read`](SafetensorsFile::read), or if it has no such rows.
+    /// As for [`read`](SafetensorsFile::read), or if the matrix does not have the rows.
     pub(crate) fn read_rows(&self, name: &str, first: u64, rows: i64) -> Result<Tensor> {
         let width = match self.shape(name).as_deref() {
             Some([all, width]) if first as i64 + rows <= *all => *width,
-            _ => return Err(self.wrong(name, "has no such rows")),
+            _ => return Err(self.wrong(name, "does not have these rows")),
         };
         self.read_part(name, &[rows, width], first * width as u64)
     }
@@ -115,7 +115,7 @@ impl SafetensorsFile {
         Error::input(&self.path, name, problem)
     }
 
-    /// Reads elements from number `first` on, in this shape.
+    /// Reads elements from index `first` on, in this shape.
     fn read_part(&self, name: &str, shape: &[i64], first: u64) -> Result<Tensor> {
         let info = self.header.info(name).ok_or_else(|| self.wrong(name, "is missing"))?;
         let TensorInfo { dtype, data_offsets: (begin, _), .. } = info;
@@ -126,7 +126,7 @@ impl SafetensorsFile {
             Dtype::F64 => Kind::Double,
             Dtype::I64 => Kind::Int64,
             other => {
-                let problem = format!("has type {other:?}, which is none of weights");
+                let problem = format!("has type {other:?}, which weights cannot have");
                 return Err(self.wrong(name, problem));
             }
         };

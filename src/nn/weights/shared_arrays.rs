@@ -12,20 +12,20 @@ use crate::io::{ArraySpec, ArraysFile, CHECKSUM, Dtype, FilePart, NO_CHECKSUM};
 
 /// An array, float32 or int64, of which each rank has all or a part.
 pub(crate) struct SharedArray<'a> {
-    /// Its key.
+    /// Key of the array.
     pub(crate) name: String,
-    /// Its element type.
+    /// Element type.
     pub(crate) dtype: Dtype,
-    /// Its dimensions.
+    /// Sizes of the dimensions.
     pub(crate) shape: Vec<u64>,
-    /// Where this rank's part begins, in bytes; `None` if all ranks have all of it.
+    /// Offset of this rank's part, in bytes; `None` if all ranks have all of it.
     pub(crate) first_byte: Option<u64>,
-    /// Gives what this rank has, contiguous.
+    /// Returns this rank's part, contiguous.
     pub(crate) value: Box<dyn Fn() -> Result<Tensor> + 'a>,
 }
 
-/// Writes a file of arrays, whole or not at all, with a checksum among the texts of its header (`metadata`); all ranks call this
-/// with the same arrays. Rank 0 writes what all have. One collective if there are arrays in parts.
+/// Writes a file of arrays, whole or not at all, with a checksum among the texts of its header (`metadata`); all ranks call
+/// this with the same arrays. Rank 0 writes the arrays that all ranks have. One collective if there are arrays in parts.
 pub(crate) fn write_arrays(
     path: &Path,
     arrays: &[SharedArray<'_>],

@@ -19,7 +19,7 @@ use crate::nn::models::model_config::ModelConfig;
 
 /// The remedy for weights of another model.
 const OTHER_MODEL: &str =
-    "give the flags (--model, --layers, --hidden, ...) that the weights were made with";
+    "pass the flags (--model, --layers, --hidden, ...) with which the weights were trained";
 
 /// Writes all parameters and buffers as float32, numbers of steps as int64, and the learned rows of all ranks. All ranks call
 /// this; rank 0 writes the parameters, each rank its own rows. One collective if there are learned rows. `metadata` goes into
@@ -55,11 +55,11 @@ pub fn save_state_dict(
     write_arrays(path, &arrays, metadata, (group, manager))
 }
 
-/// Replaces parameters and buffers by those of a safetensors file, and this rank's learned rows by theirs. Any
-/// floating-point type is accepted.
+/// Replaces parameters and buffers by those of a safetensors file, and this rank's learned rows by theirs. Any floating-point
+/// type is accepted.
 ///
 /// # Errors
-/// If a key is missing, or one is left over, or a shape differs: the message lists them. If a weight is not finite.
+/// If a key is missing or left over, or a shape differs: the message lists them. If a weight is not finite.
 pub fn load_state_dict(
     path: &Path,
     parameters: &ParameterSet,
@@ -78,24 +78,24 @@ pub fn load_state_dict(
     learned.iter().try_for_each(|rows| load_rows(&file, *rows))
 }
 
-/// A text of the header of a file of weights; "" if there is none.
+/// A text from the header of a weights file; "" if the header does not have it.
 ///
 /// # Errors
-/// If the file cannot be read or is no safetensors file.
+/// If the file cannot be read or is not a safetensors file.
 pub fn state_dict_text(path: &Path, key: &str) -> Result<String> {
     Ok(open(path)?.text(key).to_owned())
 }
 
-/// Compares a file of weights with its checksum. `false` if it has none: it was written by an earlier version or by another
-/// program.
+/// Compares a weights file with its checksum. Returns `false` if it has none: it was written by an earlier version or by
+/// another program.
 ///
 /// # Errors
-/// If the file is damaged, cannot be read or is no safetensors file.
+/// If the file is damaged, cannot be read or is not a safetensors file.
 pub fn verify_state_dict(path: &Path) -> Result<bool> {
     open(path)?.verify()
 }
 
-/// Replaces learned rows by those of a file; only this rank's are read.
+/// Replaces learned rows by those of a file; only this rank's rows are read.
 pub(in crate::nn) fn load_rows(file: &SafetensorsFile, learned: &dyn LearnedRows) -> Result<()> {
     check_shape(file, learned.key(), &learned.shape().map(|side| side as i64))?;
     let first = learned.nodes().first;
@@ -104,20 +104,20 @@ pub(in crate::nn) fn load_rows(file: &SafetensorsFile, learned: &dyn LearnedRows
     learned.set_rows(&rows)
 }
 
-/// Opens a file of weights.
+/// Opens a weights file.
 pub(in crate::nn) fn open(path: &Path) -> Result<SafetensorsFile> {
     SafetensorsFile::open(path, "a safetensors file")
 }
 
-/// The width of the last layer's output in a file of weights of this model.
+/// The width of the last layer's output in a weights file of this model.
 ///
 /// # Errors
-/// If the file cannot be read or has no such layer.
+/// If the file cannot be read or does not have the layer.
 pub fn stored_out_feats(path: &Path, model: &ModelConfig) -> Result<i64> {
     stored_width(path, model.output_parameter())
 }
 
-/// One side of a parameter's shape in a file of weights.
+/// One dimension of a parameter's shape in a weights file.
 pub(in crate::nn) fn stored_width(path: &Path, (name, dimension): (String, usize)) -> Result<i64> {
     let file = open(path)?;
     let shape = file.shape(&name).unwrap_or_default();
@@ -150,14 +150,15 @@ fn check_keys(
     Err(file.wrong("", problem).with_hint(OTHER_MODEL))
 }
 
-/// Weights that are NaN or infinite make every prediction useless. `first` is the number of the first element in the file.
+/// Checks that weights are finite: NaN or infinity makes every prediction useless. `first` is the index of the first element in
+/// the file.
 fn check_finite(file: &SafetensorsFile, name: &str, first: u64, value: &Tensor) -> Result<()> {
     let value = value.f_to_kind(Kind::Float)?.f_contiguous()?;
     let values = tensor::slice::<f32>(&value);
     let Some(at) = first_not_finite(values) else { return Ok(()) };
     let problem =
         format!("element {} is {}, which is not a finite number", first + at as u64, values[at]);
-    Err(file.wrong(name, problem).with_hint("use weights of a training that did not diverge"))
+    Err(file.wrong(name, problem).with_hint("use weights of a training run that did not diverge"))
 }
 
 fn check_shape(file: &SafetensorsFile, name: &str, expected: &[i64]) -> Result<()> {

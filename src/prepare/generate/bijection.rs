@@ -2,12 +2,12 @@
 
 use super::draws::{Draws, Purpose, below};
 
-/// Half rounds; four would do for what looks random to the eye, eight leave no pattern that a model could learn.
+/// Number of half rounds; four would look random to the eye, eight leave no pattern that a model could learn.
 const HALF_ROUNDS: usize = 8;
 
-/// A bijection of `0..len`: a Feistel network over pairs of digits, repeated while it leads outside (cycle walking).
+/// A bijection of `0..len`: a Feistel network over pairs of digits, repeated while the result is out of range (cycle walking).
 ///
-/// The digits count to a and b with a * b just above `len`, so that it is rarely repeated.
+/// The digits count to a and b with a * b just above `len`, so repetitions are rare.
 #[derive(Clone, Debug)]
 pub(super) struct Bijection {
     len: u64,
@@ -17,7 +17,7 @@ pub(super) struct Bijection {
 }
 
 impl Bijection {
-    /// Of `0..len`, for `len` above 0.
+    /// A bijection of `0..len`, for `len` above 0.
     pub(super) fn new(len: u64, seed: u64, purpose: Purpose) -> Self {
         let draws = Draws::new(seed, purpose);
         let root = len.isqrt();
@@ -26,7 +26,7 @@ impl Bijection {
         Bijection { len, high, low: len.div_ceil(high), keys }
     }
 
-    /// Where an id goes.
+    /// The place of an id.
     pub(super) fn apply(&self, id: u64) -> u64 {
         let mut at = self.forward(id);
         while at >= self.len {
@@ -35,7 +35,7 @@ impl Bijection {
         at
     }
 
-    /// The id that goes there.
+    /// The id at a place.
     pub(super) fn invert(&self, place: u64) -> u64 {
         let mut at = self.backward(place);
         while at >= self.len {

@@ -1,4 +1,4 @@
-//! What graph is to be generated.
+//! The parameters of a generated graph.
 
 use clap::ValueEnum;
 
@@ -14,14 +14,14 @@ pub enum GraphKind {
     Rmat,
 }
 
-/// What graph is to be generated, and into how many partitions it is cut. The graph does not depend on `num_parts`.
+/// The parameters of a generated graph, and the number of partitions it is cut into. The graph does not depend on `num_parts`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GeneratorConfig {
     /// The random model.
     pub kind: GraphKind,
     /// The graph's name, which also names the JSON file.
     pub name: String,
-    /// Number of nodes, at least 2: an edge joins two different ones.
+    /// Number of nodes, at least 2, because an edge joins two different ones.
     pub nodes: u64,
     /// Number of directed edges, at least 1.
     pub edges: u64,
@@ -31,15 +31,15 @@ pub struct GeneratorConfig {
     pub classes: u64,
     /// Number of partitions, from 1 to the number of nodes.
     pub num_parts: u64,
-    /// What the graph is drawn from.
+    /// Seed of the random numbers.
     pub seed: u64,
 }
 
 impl GeneratorConfig {
-    /// Refuses what no graph can be generated from.
+    /// Refuses parameters from which no graph can be generated.
     ///
     /// # Errors
-    /// A value is zero, too large, or does not fit another one; the message names its flag.
+    /// If a value is zero, too large, or does not fit another one; the message names its flag.
     pub fn check(&self) -> Result<()> {
         check_graph_name(&self.name)?;
         let counts = [
@@ -69,13 +69,13 @@ impl GeneratorConfig {
         if count <= nodes {
             return Ok(());
         }
-        let problem = format!("is {count}, but {nodes} nodes cannot fill as many {what}");
+        let problem = format!("is {count}, but {nodes} nodes cannot fill that many {what}");
         Err(Error::config(flag, problem)
             .with_hint(format!("pass {flag} {nodes} or less, or --nodes {count} or more")))
     }
 }
 
-/// A trillion nodes or edges are beyond any disk. With no more features than this the bytes of all features can be
-/// counted in 63 bits.
+/// Largest number of nodes or edges; a trillion is beyond any disk. With no more features than this, the bytes of all features
+/// can be counted in 63 bits.
 const MAX_IDS: u64 = 1 << 40;
 const MAX_FEATURES: u64 = 1 << 20;

@@ -1,21 +1,21 @@
-//! The random numbers of a graph: each a pure function of the seed, what it is for, and an index.
+//! The random numbers of a graph: each a pure function of the seed, its purpose, and an index.
 
 use crate::kernels::philox4x32;
 
-/// What random numbers are for; numbers of different purposes are independent.
+/// The purpose of random numbers; numbers for different purposes are independent.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Purpose {
     /// The ends of a pair of nodes.
     Ends,
-    /// Whether a pair is to be of one community or class.
+    /// Whether the ends of a pair share a community or class.
     Kinship,
-    /// Which class a place has.
+    /// The class of a place.
     Class,
-    /// Nodes with another class than their surroundings.
+    /// The nodes whose class differs from their surroundings.
     Outlier,
     /// The mean of a class's features.
     Mean,
-    /// What features have beside the mean.
+    /// The noise that is added to the mean of features.
     Noise,
     /// The order of R-MAT's nodes.
     Scramble,
@@ -35,30 +35,30 @@ impl Draws {
         Draws { key: [seed as u32, (seed >> 32) as u32], purpose: purpose as u32 }
     }
 
-    /// 128 random bits for an index; `step` tells several draws for it apart.
+    /// 128 random bits for an index; `step` distinguishes several draws for it.
     #[inline]
     pub(super) fn words(&self, index: u64, step: u32) -> [u32; 4] {
         philox4x32([index as u32, (index >> 32) as u32, step, self.purpose], self.key)
     }
 
-    /// The same as two numbers.
+    /// The random bits for an index as two numbers.
     pub(super) fn pair(&self, index: u64, step: u32) -> [u64; 2] {
         let [a, b, c, d] = self.words(index, step).map(u64::from);
         [a << 32 | b, c << 32 | d]
     }
 }
 
-/// A number below `limit`, all equally likely, from a random one.
+/// Maps a random number to a number below `limit`, all equally likely.
 pub(super) fn below(random: u64, limit: u64) -> u64 {
     ((u128::from(random) * u128::from(limit)) >> 64) as u64
 }
 
-/// True with a probability, from a random number.
+/// Maps a random number to true with the given probability.
 pub(super) fn happens(random: u32, probability: f64) -> bool {
     f64::from(random) < probability * 2f64.powi(32)
 }
 
-/// A number of `0..limit` other than `one` of them, all equally likely, from a random one. `limit` is 2 or more.
+/// Maps a random number to a number of `0..limit` other than `one`, all equally likely. `limit` is 2 or more.
 pub(super) fn other_than(one: u64, random: u64, limit: u64) -> u64 {
     let other = below(random, limit - 1);
     other + u64::from(other >= one)

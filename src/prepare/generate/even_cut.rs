@@ -10,7 +10,7 @@ pub(super) struct EvenCut {
 }
 
 impl EvenCut {
-    /// With `pieces` in `1..=total`, so that no piece is empty.
+    /// Cuts into `pieces`, which is in `1..=total`, so that no piece is empty.
     pub(super) fn new(total: u64, pieces: u64) -> Self {
         EvenCut { total, pieces }
     }
@@ -20,7 +20,7 @@ impl EvenCut {
         self.start(piece)..self.start(piece + 1)
     }
 
-    /// The piece that an id lies in.
+    /// The piece that contains an id.
     pub(super) fn piece_of(&self, id: u64) -> u64 {
         let (id, pieces) = (u128::from(id), u128::from(self.pieces));
         (((id + 1) * pieces - 1) / u128::from(self.total)) as u64

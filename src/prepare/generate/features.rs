@@ -4,16 +4,16 @@ use super::config::GeneratorConfig;
 use super::draws::{Draws, Purpose};
 use super::labels::Labels;
 
-/// Of the sum of eight numbers that are uniform on `0..65536`.
+/// Mean of the sum of eight numbers that are uniform on `0..65536`.
 const NOISE_MEAN: f32 = 4.0 * 65_535.0;
 const NOISE_VARIANCE: f64 = (65_536.0 * 65_536.0 - 1.0) * 8.0 / 12.0;
 
-/// A pure function from (node, column) to a value: the mean of the node's class in that column, plus noise.
+/// Features as a pure function from (node, column) to a value: the mean of the node's class in that column, plus noise.
 ///
-/// With C classes and D columns the noise has the variance 1 / D, so that a row has a length of about 1 (with longer rows
-/// the first epochs are lost on shrinking the output). Means are `+a` or `-a` at random, with
-/// `a = signal * sqrt(2 ln C) / D`: `sqrt(2 ln C)` is about how far the best of C wrong guesses rises above the noise, so
-/// that a classifier of single rows is about as good for any C and D.
+/// With C classes and D columns the noise has the variance 1 / D, so that a row has a length of about 1 (with longer rows, the
+/// first epochs are lost on shrinking the output). Means are `+a` or `-a` at random, with `a = signal * sqrt(2 ln C) / D`. As
+/// the best of C wrong guesses rises about `sqrt(2 ln C)` above the noise, a classifier of single rows is about equally good
+/// for any C and D.
 pub(super) struct Features<'a> {
     labels: &'a Labels<'a>,
     columns: u64,
@@ -36,8 +36,8 @@ impl<'a> Features<'a> {
         }
     }
 
-    /// Writes consecutive elements of the table of all nodes, row by row, as little-endian `float32`. `first` is the
-    /// place of the first one, `node * columns + column`.
+    /// Writes consecutive elements of the table of all nodes, row by row, as little-endian `float32`. `first` is the index of
+    /// the first one, `node * columns + column`.
     pub(super) fn write(&self, first: u64, out: &mut [u8]) {
         let mut elements = out.as_chunks_mut::<4>().0;
         let (mut node, mut column) = (first / self.columns, first % self.columns);
@@ -49,7 +49,7 @@ impl<'a> Features<'a> {
         }
     }
 
-    /// Columns from `first` on of one node.
+    /// Writes the columns from `first` on of one node.
     fn write_row(&self, node: u64, first: u32, out: &mut [[u8; 4]]) {
         let class = self.labels.class(node);
         let mut signs = None;
@@ -66,8 +66,8 @@ impl<'a> Features<'a> {
         }
     }
 
-    /// A sum of eight uniform numbers, which is as good as normal (it ends at 4.9 standard deviations) and, unlike
-    /// formulas with logarithms, has the same bits on every machine.
+    /// A sum of eight uniform numbers, which is as good as normal (it ends at 4.9 standard deviations) and, unlike formulas
+    /// with logarithms, has the same bits on every machine.
     fn noise(&self, node: u64, column: u32) -> f32 {
         let words = self.noise.words(node, column);
         let sum: u32 = words.iter().map(|word| (word & 0xffff) + (word >> 16)).sum();

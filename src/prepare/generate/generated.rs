@@ -16,27 +16,27 @@ use crate::error::{Error, Result};
 use crate::formats::dgl::writer::{OutputFolder, PartitionWriter};
 use crate::graph::{CanonicalEtype, PartitionBook};
 
-/// What was generated.
+/// The result of generating a graph.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Generated {
-    /// The JSON file of the partition directory.
+    /// Path of the partition directory's JSON file.
     pub json: PathBuf,
-    /// Edges whose ends are in different partitions.
+    /// Number of edges whose ends are in different partitions.
     pub cut_edges: u64,
-    /// Size of all files.
+    /// Size of all files in bytes.
     pub bytes: u64,
 }
 
-/// Generates the graph of `config` as a partition directory in `out`, which is made, or empty. The same configuration
-/// gives the same bytes on every machine.
+/// Generates the graph of `config` as a partition directory in `out`, a new or empty folder. The same configuration gives the
+/// same bytes on every machine.
 ///
-/// `progress` hears now and then how far the work is; an error of it ends the work. Work is done on rayon's current
-/// thread pool. Memory is taken for one bit per node and some buffers, whatever the number of edges and features; disk
-/// space for 16 bytes per edge beside the result, for a while.
+/// `progress` is called now and then; an error that it returns ends the work. Work is done on rayon's current thread pool.
+/// Memory use: one bit per node and some buffers, whatever the number of edges and features. Disk use: the result, and 16 bytes
+/// per edge for a while.
 ///
 /// # Errors
-/// A bad configuration (see [`GeneratorConfig::check`]); `out` is not empty or cannot be written to, the disk is full, or
-/// `progress` says so. In every case nothing is left behind.
+/// If the configuration is bad (see [`GeneratorConfig::check`]), `out` is not empty or cannot be written to, the disk is full,
+/// or `progress` fails. In every case no file is left behind.
 pub fn generate(
     config: &GeneratorConfig,
     out: &Path,
@@ -76,7 +76,7 @@ fn partition_book(
     PartitionBook::new(vec!["_N".to_owned()], etypes, &nodes, &edges)
 }
 
-/// Bytes of all files below a folder.
+/// Size of all files below a folder, in bytes.
 fn size_of(folder: &Path) -> Result<u64> {
     let failed = |e| Error::io("read", folder, e);
     let mut bytes = 0;

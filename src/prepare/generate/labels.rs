@@ -4,7 +4,7 @@ use super::config::GeneratorConfig;
 use super::draws::{Draws, Purpose, happens, other_than};
 use super::model::GraphModel;
 
-/// A pure function from nodes to classes: that of the node's place, or for some outliers any other one.
+/// Classes as a pure function of nodes: the class of the node's place, or for some outliers any other one.
 pub(super) struct Labels<'a> {
     model: &'a dyn GraphModel,
     classes: u64,

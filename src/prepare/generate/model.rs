@@ -1,4 +1,4 @@
-//! What the kinds of graphs have in common.
+//! The interface of the kinds of graphs.
 
 use super::config::{GeneratorConfig, GraphKind};
 use super::rmat::Rmat;
@@ -9,17 +9,17 @@ pub(super) trait GraphModel: Sync {
     /// The two ends of a pair, which differ.
     fn pair(&self, index: u64) -> (u64, u64);
 
-    /// The class that a node's place in the graph stands for; most nodes have it.
+    /// The class of a node's place in the graph; most nodes have it.
     fn class_of_place(&self, node: u64) -> u64;
 
-    /// How large a share of the nodes has another class than its place.
+    /// Fraction of the nodes that have another class than their place.
     fn outliers(&self) -> f64;
 
     /// How clearly features show the class; see [`Features`](super::features::Features).
     fn signal(&self) -> f64;
 }
 
-/// The graph that a configuration asks for.
+/// The graph that a configuration describes.
 pub(super) fn graph_model(config: &GeneratorConfig) -> Box<dyn GraphModel> {
     match config.kind {
         GraphKind::Sbm => Box::new(Sbm::new(config)),

@@ -1,4 +1,4 @@
-//! All edges, drawn and sorted by the partition that owns them.
+//! The drawing of all edges, sorted by the partition that owns them.
 
 use std::path::Path;
 
@@ -11,20 +11,20 @@ use super::progress::{Progress, Step};
 use crate::error::Result;
 use crate::io::BucketSpool;
 
-/// Pairs drawn at a time: enough to keep all threads busy between two visits of the file.
+/// Number of pairs drawn at a time: enough to keep all threads busy between two writes to the file.
 const BATCH: u64 = 1 << 18;
 
-/// Pairs that a thread draws at a time.
+/// Number of pairs that a thread draws at a time.
 const CHUNK: usize = 1 << 12;
 
-/// Bytes of an edge: source and destination.
+/// Size of an edge in bytes: source and destination.
 const EDGE: usize = 16;
 
-/// Bytes of all buffers of the spool together, about.
+/// Approximate size of all buffers of the spool together, in bytes.
 const BUFFERS: usize = 16 << 20;
 
-/// Draws every pair and stores both its directions, one of the last one if the number of edges is odd, with the partition
-/// of the destination.
+/// Draws every pair and stores both its directions with the partition of the destination. If the number of edges is odd, only
+/// one direction of the last pair is stored.
 pub(super) fn spool_edges(
     config: &GeneratorConfig,
     model: &dyn GraphModel,

@@ -1,6 +1,6 @@
-//! How far a graph is.
+//! Progress of generating a graph.
 
-/// What is being done.
+/// The step that is being done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// Edges are drawn and sorted by partition.
@@ -11,13 +11,13 @@ pub enum Step {
     Features,
 }
 
-/// How far a step is; the steps come one after the other.
+/// Progress of a step; the steps come one after the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
-    /// The step.
+    /// The step that is being done.
     pub step: Step,
-    /// Edges, or nodes in the last step, that are done.
+    /// Number of edges, or of nodes in the last step, that are done.
     pub done: u64,
-    /// All of them.
+    /// Number of all edges or nodes.
     pub total: u64,
 }

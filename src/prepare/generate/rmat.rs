@@ -5,7 +5,7 @@ use super::config::GeneratorConfig;
 use super::draws::{Draws, Purpose, below, happens};
 use super::model::GraphModel;
 
-/// Share of the pairs whose second end is moved to the class of the first.
+/// Fraction of the pairs whose second end is moved to the class of the first.
 const KIN: f64 = 0.85;
 
 /// See [`GraphModel::outliers`].
@@ -14,14 +14,14 @@ const OUTLIERS: f64 = 0.04;
 /// See [`GraphModel::signal`].
 const SIGNAL: f64 = 1.0;
 
-/// Graph500's shares of the upper left, upper right and lower left quadrant, added up; 0.05 are left for the last one.
+/// Graph500's shares of the upper left, upper right and lower left quadrant, added up; 0.05 remains for the last one.
 const QUADRANTS: [f64; 3] = [0.57, 0.76, 0.95];
 
-/// Draws that one attempt at a pair may take: four levels each.
+/// Number of draws for one attempt at a pair; each serves four levels.
 const STEPS: u32 = 16;
 
-/// Graph500's R-MAT: a pair is a cell of the adjacency matrix, found by descending into one of four quadrants until one
-/// cell is left. Ids are then scrambled.
+/// Graph500's R-MAT: a pair is a cell of the adjacency matrix, found by descending into one of four quadrants until one cell is
+/// left. Ids are then scrambled.
 #[derive(Debug)]
 pub(super) struct Rmat {
     nodes: u64,
@@ -61,14 +61,14 @@ impl Rmat {
         (row, column)
     }
 
-    /// The class of an id before scrambling. Blocks of consecutive ids hold each class once, in another order each time:
-    /// with the same order everywhere, the degree of a node, which depends on the bits of its id, would tell its class.
+    /// The class of an id before scrambling. Blocks of consecutive ids hold each class once, in another order each time. With
+    /// the same order everywhere, the degree of a node, which depends on the bits of its id, would reveal its class.
     fn class(&self, id: u64) -> u64 {
         let (block, at) = (id / self.classes, id % self.classes);
         (at + self.turn(block)) % self.classes
     }
 
-    /// The id of a class in the block of `id`, if there is one: the last block may be short.
+    /// The id with a class in the block of `id`, if the block has one: the last block may be short.
     fn of_class(&self, class: u64, id: u64) -> Option<u64> {
         let block = id / self.classes;
         let at = (class + self.classes - self.turn(block)) % self.classes;
@@ -85,7 +85,7 @@ impl GraphModel for Rmat {
         let mut attempt = 0;
         loop {
             let (u, v) = self.cell(index, attempt);
-            // Drawn each time: in a block of their own no two nodes are kin, so that kin would be looked for for ever.
+            // Drawn each time: in a block of their own no two nodes are kin, and the search for kin would never end.
             let kin = happens(self.kinship.words(index, attempt)[0], KIN);
             attempt += 1;
             if u >= self.nodes || v >= self.nodes {

@@ -5,11 +5,11 @@ use super::draws::{Draws, Purpose, below, happens, other_than};
 use super::even_cut::EvenCut;
 use super::model::GraphModel;
 
-/// A community has at most this many nodes: enough that neighbours seldom repeat at usual degrees, few enough that a cut
-/// into partitions goes through few communities.
+/// Largest number of nodes in a community: enough that neighbours seldom repeat at usual degrees, few enough that a cut into
+/// partitions goes through few communities.
 const COMMUNITY: u64 = 128;
 
-/// Share of the pairs that are inside a community; the others go anywhere.
+/// Fraction of the pairs that are inside a community; the others go anywhere.
 const INSIDE: f64 = 0.9;
 
 /// See [`GraphModel::outliers`].

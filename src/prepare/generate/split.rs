@@ -1,10 +1,10 @@
-//! Which nodes are for training, validation and test.
+//! The split into training, validation and test nodes.
 
 use super::bijection::Bijection;
 use super::config::GeneratorConfig;
 use super::draws::Purpose;
 
-/// What a node is for.
+/// The role of a node in training.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
     Train,
@@ -12,8 +12,8 @@ pub(super) enum Role {
     Test,
 }
 
-/// 60 % of the nodes for training, 20 % for validation, 20 % for test, drawn at random: as many as there can be in
-/// whole nodes, whatever the seed.
+/// A random split of the nodes: 60 % for training, 20 % for validation, 20 % for test, as exactly as whole nodes allow,
+/// whatever the seed.
 #[derive(Debug)]
 pub(super) struct Split {
     order: Bijection,
@@ -30,7 +30,7 @@ impl Split {
         }
     }
 
-    /// What a node is for.
+    /// The role of a node.
     pub(super) fn role(&self, node: u64) -> Role {
         let rank = self.order.apply(node);
         if rank < self.train_end {

@@ -15,8 +15,8 @@ use crate::formats::dgl::writer::{ArrayWriter, FeatureSpec, PartitionWriter};
 use crate::graph::PartitionBook;
 use crate::io::Dtype;
 
-/// Bytes of a table made at a time, and by one thread at a time. Blocks need not end with a row, so that memory does not
-/// grow with the width of rows.
+/// Number of bytes of a table made at a time, and by one thread at a time. Blocks need not end with a row, so that memory does
+/// not grow with the width of rows.
 const BLOCK: u64 = 4 << 20;
 const CHUNK: usize = 64 << 10;
 
@@ -37,7 +37,7 @@ pub(super) fn write_tables(
         let mut file = writer.node_features(part, &specs)?;
         let mut arrays = file.arrays().iter_mut();
         let mut next =
-            || arrays.next().ok_or_else(|| Error::Internal("a table too few".to_owned()));
+            || arrays.next().ok_or_else(|| Error::Internal("a table is missing".to_owned()));
         let tell = &mut |node| {
             progress(Progress { step: Step::Features, done: node, total: book.num_nodes() })
         };
@@ -76,9 +76,9 @@ fn specs(columns: u64) -> Vec<FeatureSpec> {
     ]
 }
 
-/// Appends the rows of a range of nodes to an array. `write(first, out)` makes the bytes of the elements from `first` on,
-/// where element `node * columns + column` is that of a node and column; it is called by several threads. `tell` hears
-/// now and then which node is next.
+/// Appends the rows of a range of nodes to an array. `write(first, out)` makes the bytes of the elements from `first` on, where
+/// `node * columns + column` is the index of an element; several threads call it. `tell` is called now and then with the next
+/// node.
 fn fill(
     array: &mut ArrayWriter,
     nodes: Range<u64>,

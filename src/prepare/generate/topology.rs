@@ -6,7 +6,7 @@ use crate::formats::dgl::writer::{PartitionEdges, PartitionWriter, write_structu
 use crate::graph::PartitionBook;
 use crate::io::BucketSpool;
 
-/// Writes `graph.dgl` of every partition, and `edge_feat.dgl` without features. Gives the number of edges that come from
+/// Writes `graph.dgl` of every partition, and `edge_feat.dgl` without features. Returns the number of edges that come from
 /// another partition.
 pub(super) fn write_topology(
     writer: &PartitionWriter,

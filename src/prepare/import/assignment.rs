@@ -1,14 +1,14 @@
-//! Files with a partition per node.
+//! Files that assign a partition to each node.
 
 use std::path::Path;
 
 use super::text::{Lines, parse_id, shown};
 use crate::error::{Error, Result};
 
-/// Appends the partition of each of `count` nodes, one a line, to `assigned`.
+/// Appends the partition of each of `count` nodes, one per line of the file, to `assigned`.
 ///
 /// # Errors
-/// The file is unreadable, a line is no partition, there are more or fewer lines than nodes.
+/// If the file cannot be read, a line is not a partition, or there are more or fewer lines than nodes.
 pub fn read_assignment(
     path: &Path,
     count: u64,
@@ -21,7 +21,8 @@ pub fn read_assignment(
         found += 1;
         let part = parse_id(lines.text()).filter(|&part| part < num_parts as u64);
         let part = part.ok_or_else(|| {
-            let problem = format!("{} is none of {num_parts} partitions", shown(lines.text()));
+            let problem =
+                format!("{} is not one of the {num_parts} partitions", shown(lines.text()));
             lines.fail(problem).with_hint("partitions are counted from 0")
         })?;
         if found > count {

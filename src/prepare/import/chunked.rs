@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::graph::CanonicalEtype;
 use crate::io::read_input;
 
-/// What the file says; both forms, that of DGL 1.0 with numbers per chunk and the later one with numbers per type.
+/// The content of the file, in both forms: that of DGL 1.0 with numbers per chunk and the later one with numbers per type.
 #[derive(Deserialize)]
 struct Metadata {
     node_type: Vec<String>,
@@ -33,16 +33,16 @@ struct Files {
 }
 
 impl GraphFiles {
-    /// The files that a `metadata.json` names. Their formats are told by their content.
+    /// The files that a `metadata.json` names. Their formats are recognised by their content.
     ///
     /// # Errors
-    /// The file is unreadable, no such JSON, or contradicts itself.
+    /// If the file cannot be read, is not such a JSON file, or contradicts itself.
     pub fn of_chunks(json: &Path) -> Result<Self> {
         let text = read_input(json).map_err(|e| Error::unreadable(json, &e))?;
         let wrong = |e: serde_json::Error| {
-            Error::input(json, "", format!("is no metadata of a chunked graph: {e}"))
+            Error::input(json, "", format!("is not the metadata of a chunked graph: {e}"))
         };
-        // Through a value, so that messages tell of missing fields rather than of places.
+        // Through a value, so that messages name missing fields rather than places.
         let value: Value = serde_json::from_str(&text).map_err(wrong)?;
         let metadata = Metadata::deserialize(value).map_err(wrong)?;
         let folder = json.parent().unwrap_or(Path::new(""));
@@ -51,14 +51,14 @@ impl GraphFiles {
             (metadata.num_nodes_per_chunk.as_ref(), metadata.num_nodes_per_type.as_ref());
         let counts = counts(json, "num_nodes", metadata.node_type.len(), per_chunk, per_type)?;
         let counts = counts.ok_or_else(|| {
-            Error::input(json, "", "tells neither num_nodes_per_type nor num_nodes_per_chunk")
+            Error::input(json, "", "has neither num_nodes_per_type nor num_nodes_per_chunk")
         })?;
         files.num_nodes = metadata.node_type.iter().cloned().zip(counts).collect();
         let known = |ty: &str| metadata.node_type.iter().any(|name| name == ty);
         let etype = |name: &str| {
             let etype = CanonicalEtype::parse(name).filter(|e| known(&e.src) && known(&e.dst));
             etype.ok_or_else(|| {
-                Error::input(json, name, "is no edge type between node_type's types")
+                Error::input(json, name, "is not an edge type between types of node_type")
             })
         };
         for name in &metadata.edge_type {
@@ -79,7 +79,7 @@ impl GraphFiles {
         }
         for (ty, name, path) in listed(&metadata.node_data) {
             if !known(ty) {
-                return Err(Error::input(json, "node_data", format!("{ty} is no node type")));
+                return Err(Error::input(json, "node_data", format!("unknown node type {ty}")));
             }
             files.node_data.push(DataFile::new(ty.to_owned(), name, &folder.join(path)));
         }
@@ -101,7 +101,7 @@ fn listed(
     })
 }
 
-/// Numbers by type, from whichever form there is; both must agree.
+/// Counts by type, from whichever form exists; if both do, they must agree.
 fn counts(
     json: &Path,
     field: &str,
@@ -117,7 +117,7 @@ fn counts(
             format!("{field}_per_chunk and {field}_per_type contradict each other")
         }
         (_, Some(counts)) | (Some(Some(counts)), None) if counts.len() != types => {
-            format!("{field} tells of {} types, but there are {types}", counts.len())
+            format!("{field} has {} types, but there are {types}", counts.len())
         }
         (sums, counts) => return Ok(counts.or(sums.flatten())),
     };

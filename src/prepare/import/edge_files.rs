@@ -13,24 +13,24 @@ use super::text::{Lines, Separator, parse_id};
 use crate::error::{Error, Result};
 use crate::formats::dgl::npy::NpyArray;
 
-/// Edges of an array read at a time.
+/// Number of edges of an array read at a time.
 const BLOCK: u64 = 1 << 16;
 
-/// Lines between two reports of progress.
+/// Number of lines between two reports of progress.
 pub(super) const LINES: u64 = 1 << 14;
 
-/// Where edges of one type go.
+/// The destination of the edges of one type.
 pub(super) struct EdgeSink<'a> {
     pub(super) files: &'a GraphFiles,
-    /// For temporary files.
+    /// Folder of temporary files.
     pub(super) folder: &'a Path,
     pub(super) spaces: &'a mut [IdSpace],
     /// The node types of sources and destinations.
     pub(super) ends: [usize; 2],
     pub(super) writer: &'a mut RawEdgeWriter,
-    /// Further columns of text files.
+    /// Tables of the further columns of text files.
     pub(super) columns: &'a mut Vec<NumberTable>,
-    /// Hears how many bytes of the file have been read.
+    /// Called with the number of bytes of the file that have been read.
     pub(super) tell: &'a mut dyn FnMut(u64) -> Result<()>,
 }
 
@@ -43,7 +43,7 @@ impl EdgeSink<'_> {
             Format::Npy | Format::Npz => {
                 self.read_array(path, open_array(path, None, self.folder)?)?;
             }
-            // Rows of source and destination are what a (2, E) array in Fortran order is.
+            // An array of shape (2, E) in Fortran order is one with rows of source and destination.
             Format::Parquet => {
                 let array = read_parquet(path, self.folder)?;
                 self.read_array(path, NpyArray { array, transposed: true })?;
@@ -64,8 +64,12 @@ impl EdgeSink<'_> {
                 .with_hint("give edges between named nodes as text"));
         }
         if !self.files.edge_columns.is_empty() {
-            return Err(Error::input(path, "", "has no further columns, as --edge-columns says")
-                .with_hint("give edge data as --edge-data NAME=FILE"));
+            return Err(Error::input(
+                path,
+                "",
+                "has no further columns, which --edge-columns names",
+            )
+            .with_hint("give edge data as --edge-data NAME=FILE"));
         }
         let ends = Ends::of(&npy)?;
         let per_edge = npy.array.byte_len() / ends.len().max(1);
@@ -129,7 +133,7 @@ impl EdgeSink<'_> {
             let field = fields.next();
             let field = field.ok_or_else(|| lines.fail(format!("has no column {name}")))?;
             if !column.push(field)? {
-                let problem = format!("{:?} is no number", String::from_utf8_lossy(field));
+                let problem = format!("{:?} is not a number", String::from_utf8_lossy(field));
                 return Err(lines.fail(format!("column {name}: {problem}")));
             }
         }
@@ -137,8 +141,8 @@ impl EdgeSink<'_> {
         if more > 0 {
             let columns = 2 + self.columns.len() + more;
             return Err(lines
-                .fail(format!("holds {columns} columns, {} are known", columns - more))
-                .with_hint("name what stands behind source and destination: --edge-columns A,B"));
+                .fail(format!("holds {columns} columns, but only {} have names", columns - more))
+                .with_hint("name the columns after source and destination: --edge-columns A,B"));
         }
         self.writer.push(ids[0], ids[1])
     }

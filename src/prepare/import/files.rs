@@ -1,4 +1,4 @@
-//! What files a graph is read from.
+//! The files from which a graph is read.
 
 use std::path::{Path, PathBuf};
 
@@ -7,15 +7,15 @@ use clap::ValueEnum;
 use crate::error::{Error, Result};
 use crate::graph::CanonicalEtype;
 
-/// The only type of nodes, as DGL names it, where types are not named.
+/// DGL's name for the only type of nodes, if types have no names.
 pub(crate) const NODE: &str = "_N";
 
-/// The only type of edges.
+/// The only type of edges, if types have no names.
 pub(crate) fn edge() -> CanonicalEtype {
     CanonicalEtype::new(NODE, "_E", NODE)
 }
 
-/// What files call nodes.
+/// How files identify nodes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum NodeIds {
     /// Numbers from 0 on
@@ -28,27 +28,27 @@ pub enum NodeIds {
 /// A file of edges.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EdgeFile {
-    /// Their type.
+    /// Type of the edges.
     pub etype: CanonicalEtype,
-    /// The file. Files of one type continue each other.
+    /// Path of the file. Files of one type continue each other.
     pub path: PathBuf,
 }
 
-/// A file with something about each node or edge of a type.
+/// A file with data about each node or edge of a type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DataFile<T> {
-    /// The type.
+    /// Type of the nodes or edges.
     pub ty: T,
-    /// What the file holds, such as `feat`.
+    /// Name of the data, such as `feat`.
     pub name: String,
-    /// The file. Files of one type and name continue each other.
+    /// Path of the file. Files of one type and name continue each other.
     pub path: PathBuf,
-    /// The array that is meant, if it is called otherwise in an archive of several.
+    /// Name of the array in an archive of several, if it differs from `name`.
     pub array: Option<String>,
 }
 
 impl<T> DataFile<T> {
-    /// A file whose array has the same name, if it has one.
+    /// A file whose array, if it has a name, is called `name`.
     pub fn new(ty: T, name: &str, path: &Path) -> Self {
         DataFile { ty, name: name.to_owned(), path: path.to_owned(), array: None }
     }
@@ -59,9 +59,9 @@ impl<T> DataFile<T> {
 pub struct GraphFiles {
     /// Edges; the order of their rows numbers the edges of a type.
     pub edges: Vec<EdgeFile>,
-    /// Numbers of nodes by type, where they are told.
+    /// Numbers of nodes by type, where they are given.
     pub num_nodes: Vec<(String, u64)>,
-    /// Numbers of edges by type, where they are told.
+    /// Numbers of edges by type, where they are given.
     pub num_edges: Vec<(CanonicalEtype, u64)>,
     /// Features, labels and masks: a row per node.
     pub node_data: Vec<DataFile<String>>,
@@ -69,53 +69,55 @@ pub struct GraphFiles {
     pub edge_data: Vec<DataFile<CanonicalEtype>>,
     /// Lists of nodes, each of which becomes a mask.
     pub splits: Vec<DataFile<String>>,
-    /// What the files call nodes.
+    /// How the files identify nodes.
     pub node_ids: NodeIds,
-    /// Names of the nodes of a type, one a line, in the order of node data. Types with such a file are named by strings.
+    /// Files with the names of the nodes of a type, one per line, in the order of node data. Nodes of types with such a file
+    /// are identified by strings.
     pub node_names: Vec<(String, PathBuf)>,
-    /// Text files of edges begin with a line of column names. Where nodes are numbered this is seen without being told.
+    /// Whether text files of edges begin with a line of column names. Where nodes are numbered, such a line is recognised
+    /// anyway.
     pub header: bool,
-    /// Names of the columns that text files of edges have behind source and destination; they become edge data.
+    /// Names of the columns after source and destination in text files of edges; they become edge data.
     pub edge_columns: Vec<String>,
 }
 
 impl GraphFiles {
-    /// Reads `FILE` or `src:rel:dst=FILE`.
+    /// Parses `FILE` or `src:rel:dst=FILE`.
     ///
     /// # Errors
-    /// There is no file's name.
+    /// If the name of the file is missing.
     pub fn parse_edges(flag: &str, text: &str) -> Result<EdgeFile> {
         let typed = text.split_once('=').and_then(|(name, path)| {
             Some((CanonicalEtype::parse(name).filter(|etype| !has_empty(etype))?, path))
         });
         let (etype, path) = typed.unwrap_or_else(|| (edge(), text));
         if path.is_empty() {
-            return Err(Error::config(flag, format!("{text:?} names no file"))
+            return Err(Error::config(flag, format!("{text:?} does not name a file"))
                 .with_hint(format!("pass {flag} FILE or {flag} SRC:REL:DST=FILE")));
         }
         Ok(EdgeFile { etype, path: path.into() })
     }
 
-    /// Reads `NAME=FILE` or `TYPE/NAME=FILE` of nodes.
+    /// Parses `NAME=FILE` or `TYPE/NAME=FILE` of nodes.
     ///
     /// # Errors
-    /// There is no name, no type or no file's name.
+    /// If the name, the type or the name of the file is missing.
     pub fn parse_node_data(flag: &str, text: &str) -> Result<DataFile<String>> {
         let (ty, name, path) = split(flag, text)?;
         Ok(DataFile::new(ty.unwrap_or(NODE).to_owned(), &name, &path))
     }
 
-    /// Reads `NAME=FILE` or `SRC:REL:DST/NAME=FILE` of edges.
+    /// Parses `NAME=FILE` or `SRC:REL:DST/NAME=FILE` of edges.
     ///
     /// # Errors
-    /// There is no name, no file's name, or the type is no canonical one.
+    /// If the name or the name of the file is missing, or the type is not a canonical edge type.
     pub fn parse_edge_data(flag: &str, text: &str) -> Result<DataFile<CanonicalEtype>> {
         let (ty, name, path) = split(flag, text)?;
         let ty = match ty {
             None => edge(),
             Some(ty) => {
                 CanonicalEtype::parse(ty).filter(|etype| !has_empty(etype)).ok_or_else(|| {
-                    Error::config(flag, format!("{ty:?} is no edge type"))
+                    Error::config(flag, format!("{ty:?} is not an edge type"))
                         .with_hint(format!("pass {flag} SRC:REL:DST/NAME=FILE"))
                 })?
             }
@@ -123,7 +125,7 @@ impl GraphFiles {
         Ok(DataFile::new(ty, &name, &path))
     }
 
-    /// Reads `VALUE` or `TYPE=VALUE` of nodes.
+    /// Parses `VALUE` or `TYPE=VALUE` of nodes.
     pub fn parse_of_type(text: &str) -> (String, String) {
         let (ty, value) = text.split_once('=').unwrap_or((NODE, text));
         (ty.to_owned(), value.to_owned())
@@ -141,7 +143,7 @@ fn split<'a>(flag: &str, text: &'a str) -> Result<(Option<&'a str>, String, Path
         complete.then(|| (ty, name.to_owned(), PathBuf::from(path)))
     });
     parts.ok_or_else(|| {
-        Error::config(flag, format!("{text:?} is not of the form NAME=FILE"))
+        Error::config(flag, format!("{text:?} does not have the form NAME=FILE"))
             .with_hint(format!("pass {flag} NAME=FILE, or {flag} TYPE/NAME=FILE"))
     })
 }

@@ -1,4 +1,4 @@
-//! The formats of files, told by their first bytes.
+//! The formats of files, recognised by their first bytes.
 
 use std::io::Read;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::error::{Error, Result};
 use crate::io::open_input;
 
-/// What a file is.
+/// The format of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Format {
     /// numpy's `.npy`.
@@ -15,14 +15,14 @@ pub(super) enum Format {
     Npz,
     /// Apache Parquet.
     Parquet,
-    /// A graph as METIS reads it, by the file's name: one line per node with its neighbours.
+    /// A graph file of METIS, recognised by its name: one line per node with its neighbours.
     MetisGraph,
-    /// Lines, maybe compressed.
+    /// Lines of text, plain or compressed.
     Text,
 }
 
 impl Format {
-    /// The format of a file.
+    /// Recognises the format of a file.
     pub(super) fn of(path: &Path) -> Result<Self> {
         let mut start = Vec::new();
         let file = open_input(path).map_err(|e| Error::unreadable(path, &e))?;

@@ -1,4 +1,4 @@
-//! A graph as it was given.
+//! A graph as the user gave it.
 
 use super::node_names::NodeNames;
 use super::raw_edges::RawEdges;
@@ -7,8 +7,8 @@ use crate::error::Result;
 use crate::formats::dgl::OriginalIds;
 use crate::graph::CanonicalEtype;
 
-/// A graph on its way from a user's files to partitions. Edges lie in a temporary file; tables are read from where they
-/// are when they are needed.
+/// A graph on its way from a user's files to partitions. Edges lie in a temporary file; tables are read in place when they are
+/// needed.
 #[derive(Debug)]
 pub struct RawGraph {
     /// Node types, sorted by name as DGL sorts them.
@@ -22,22 +22,23 @@ pub struct RawGraph {
 /// Nodes of one type.
 #[derive(Debug)]
 pub struct NodeType {
-    /// The name.
+    /// Name of the type.
     pub name: String,
-    /// How many there are.
+    /// Number of nodes.
     pub count: u64,
     /// Named tables with a row per node.
     pub data: Vec<(String, Table)>,
-    /// What nodes were before the input numbered them, in pieces that continue each other; nothing if it numbers them first.
+    /// Original ids of nodes from before the input numbered them, in pieces that continue each other; empty if the input's
+    /// numbers are the original ones.
     pub originals: Vec<OriginalIds>,
-    /// What the input calls the nodes, if it does not number them.
+    /// Names of the nodes, if the input identifies them by strings.
     pub names: Option<NodeNames>,
 }
 
 /// Edges of one type.
 #[derive(Debug)]
 pub struct EdgeType {
-    /// The name.
+    /// Name of the type.
     pub name: CanonicalEtype,
     /// The node types of sources and destinations.
     pub ends: [usize; 2],
@@ -45,14 +46,14 @@ pub struct EdgeType {
     pub data: Vec<(String, Table)>,
 }
 
-/// Nodes told at a time.
+/// Number of nodes passed on at a time.
 const BLOCK: u64 = 1 << 14;
 
 impl NodeType {
     /// Calls `take` with the original ids of all nodes, in order.
     ///
     /// # Errors
-    /// They cannot be read; `take` says so.
+    /// If the ids cannot be read, or `take` fails.
     pub fn original_ids(&self, mut take: impl FnMut(&[u64]) -> Result<()>) -> Result<()> {
         let mut block = Vec::new();
         let pieces: Vec<Option<&OriginalIds>> = match &self.originals[..] {
@@ -81,7 +82,7 @@ impl RawGraph {
         self.ntypes.iter().map(|ntype| ntype.count).sum()
     }
 
-    /// Bytes of all tables, and of the original ids of nodes.
+    /// Size of all tables and of the original ids of nodes, in bytes.
     pub fn table_bytes(&self) -> u64 {
         let bytes = |table: &Table| table.num_rows() * table.row_bytes() as u64;
         let nodes = self.ntypes.iter().flat_map(|ntype| &ntype.data);

@@ -7,23 +7,23 @@ use super::raw_edges::MAX_IDS;
 use super::text::{parse_id, shown, unquoted};
 use crate::error::{Error, Result};
 
-/// So many nodes are accepted whatever the number of edges: they take little memory.
+/// Number of nodes that is accepted for any number of edges: they take little memory.
 const USUAL: u64 = 1 << 24;
-/// Of more nodes than that, at most so many for each edge.
+/// Largest number of nodes per edge, for more nodes than that.
 const FEWEST_EDGES: u64 = 100;
 
 /// The ids of one node type.
 #[derive(Debug)]
 pub(super) struct IdSpace {
-    /// The type.
+    /// Name of the type.
     pub(super) name: String,
-    /// How many there are and who says so, once that is known.
+    /// The number of nodes and its origin, once it is known.
     known: Option<(u64, String)>,
     /// One above the largest id that occurred.
     end: u64,
-    /// The line or edge that is being read.
+    /// Number of the line or edge that is being read.
     place: u64,
-    /// The one with the largest id, and its file once that has been read.
+    /// Place of the largest id, and its file once that has been read.
     largest: u64,
     largest_in: Option<(PathBuf, &'static str)>,
     names: Option<NodeNames>,
@@ -42,22 +42,21 @@ impl IdSpace {
         }
     }
 
-    /// Takes note of a number of nodes that `origin` tells.
+    /// Notes a number of nodes that `origin` states.
     ///
     /// # Errors
-    /// Another number was told before.
+    /// If another number was stated before.
     pub(super) fn tell(&mut self, count: u64, origin: String) -> Result<()> {
         if count > MAX_IDS {
-            return Err(Error::config(
-                &origin,
-                format!("tells of {count} nodes, which is too many"),
-            )
-            .with_hint("2^40 nodes are possible"));
+            return Err(Error::config(&origin, format!("states {count} nodes, which is too many"))
+                .with_hint("2^40 nodes are possible"));
         }
         match &self.known {
             Some((known, first)) if *known != count => {
-                let problem =
-                    format!("tells of {count} nodes of type {}, but {first} of {known}", self.name);
+                let problem = format!(
+                    "states {count} nodes of type {}, but {first} states {known}",
+                    self.name
+                );
                 Err(Error::config(&origin, problem))
             }
             Some(_) => Ok(()),
@@ -68,30 +67,30 @@ impl IdSpace {
         }
     }
 
-    /// Whether nodes are named by strings.
+    /// Whether nodes are identified by strings.
     pub(super) fn is_named(&self) -> bool {
         self.names.is_some()
     }
 
-    /// The id that a field of text stands for; `Err` holds what is wrong with it.
+    /// The id that a field of text stands for; `Err` describes what is wrong with it.
     pub(super) fn id_of(&mut self, field: &[u8]) -> Result<Result<u64, String>> {
         let field = unquoted(field);
         if let Some(names) = &mut self.names {
             let id = names.id(&field)?;
-            return Ok(id.ok_or_else(|| format!("{} is the name of no node", shown(&field))));
+            return Ok(id.ok_or_else(|| format!("{} is not the name of a node", shown(&field))));
         }
         let Some(id) = parse_id(&field) else {
-            return Ok(Err(format!("{} is no node id", shown(&field))));
+            return Ok(Err(format!("{} is not a node id", shown(&field))));
         };
         Ok(self.admit(id))
     }
 
-    /// Takes note of an id; `Err` holds what is wrong with it.
+    /// Notes an id; `Err` describes what is wrong with it.
     pub(super) fn admit(&mut self, id: u64) -> Result<u64, String> {
         match &self.known {
             Some((count, origin)) if id >= *count => {
                 return Err(format!(
-                    "node {id} is beyond the {count} nodes of type {} that {origin} tells of",
+                    "node {id} is beyond the {count} nodes of type {} that {origin} states",
                     self.name
                 ));
             }
@@ -104,7 +103,7 @@ impl IdSpace {
         Ok(id)
     }
 
-    /// Says which line or edge the next ids stand in.
+    /// Sets the line or edge in which the next ids occur.
     pub(super) fn at(&mut self, place: u64) {
         self.place = place;
     }
@@ -114,17 +113,17 @@ impl IdSpace {
         self.end
     }
 
-    /// Says which file has been read, after which the largest id was no longer below `end`; its lines, or edges, are the places.
+    /// Notes that a file has been read after which the largest id was no longer below `end`; places are its lines, or edges.
     pub(super) fn has_read(&mut self, path: &Path, unit: &'static str, end: u64) {
         if self.end > end {
             self.largest_in = Some((path.to_owned(), unit));
         }
     }
 
-    /// Whether so many nodes are credible where only the edges tell how many there are.
+    /// Checks that the number of nodes is credible if only the edges determine it.
     ///
     /// # Errors
-    /// The largest id is far beyond what the number of edges lets expect.
+    /// If the largest id is far beyond what the number of edges suggests.
     pub(super) fn check_largest(&self, edges: u64) -> Result<()> {
         let Some((path, unit)) = &self.largest_in else { return Ok(()) };
         if self.known.is_some() || self.names.is_some() {
@@ -143,7 +142,7 @@ impl IdSpace {
         Err(Error::input(path, &format!("{unit} {}", self.largest), problem).with_hint(hint))
     }
 
-    /// Whether the number of nodes need not be found out.
+    /// Whether the number of nodes is known already.
     pub(super) fn is_known(&self) -> bool {
         self.known.is_some()
     }
@@ -154,7 +153,7 @@ impl IdSpace {
         self.known.as_ref().map(|(count, _)| *count).or(named).unwrap_or(self.end)
     }
 
-    /// Ends the reading of edges: from here on there are as many nodes as those named.
+    /// Ends the reading of edges: from here on the nodes that have occurred are all nodes.
     pub(super) fn settle(&mut self) {
         let count = self.count();
         self.known.get_or_insert((count, "the largest id of the edges".to_owned()));
@@ -163,7 +162,7 @@ impl IdSpace {
         }
     }
 
-    /// The names, if nodes have some.
+    /// The names, if nodes are identified by strings.
     pub(super) fn into_names(self) -> Option<NodeNames> {
         self.names
     }

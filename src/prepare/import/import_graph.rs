@@ -19,11 +19,11 @@ use crate::graph::CanonicalEtype;
 /// Tables of nodes or edges by type and name.
 type Tables<T> = BTreeMap<T, BTreeMap<String, Table>>;
 
-/// Reads the files of a graph. Temporary files without a name take their room in `folder`. `memory` bounds what names of
-/// nodes take; everything else is streamed. `tell` hears how many bytes of how many have been read.
+/// Reads the files of a graph. Unnamed temporary files take their space in `folder`. `memory` bounds the memory for names of
+/// nodes; all other data are streamed. `tell` is called with the bytes read so far and the total.
 ///
 /// # Errors
-/// A file is missing or malformed, or files contradict each other; the message names file and line.
+/// If a file is missing or malformed, or files contradict each other; the message names file and line.
 pub fn import(
     files: &GraphFiles,
     folder: &Path,
@@ -39,7 +39,9 @@ pub fn import(
             if space.is_named() && !space.is_known() {
                 return Err(Error::config(
                     "--node-data",
-                    format!("the rows of {name} cannot be told apart: nodes have names"),
+                    format!(
+                        "the rows of {name} cannot be assigned to nodes, because nodes have names"
+                    ),
                 )
                 .with_hint("list the names in the order of the rows: --node-names FILE"));
             }
@@ -70,7 +72,7 @@ pub fn import(
     let graph = RawGraph { ntypes: ntypes.collect(), etypes, edges };
     if graph.num_nodes() == 0 {
         return Err(Error::config("--edges", "the graph has no nodes")
-            .with_hint("isolated nodes are told by --num-nodes N"));
+            .with_hint("state the number of isolated nodes with --num-nodes N"));
     }
     Ok(graph)
 }
@@ -111,7 +113,7 @@ fn id_spaces(files: &GraphFiles, memory: u64) -> Result<Vec<IdSpace>> {
         if space.is_named() && !space.is_known() {
             return Err(Error::config(
                 "--num-nodes",
-                "isolated nodes without names cannot be told",
+                "nodes have names, so the number of isolated nodes cannot be stated",
             )
             .with_hint("list the names of all nodes: --node-names FILE"));
         }
@@ -130,7 +132,7 @@ fn space_of<'a>(spaces: &'a mut [IdSpace], ty: &str, flag: &str) -> Result<&'a m
     })
 }
 
-/// Files of one type and name belong together, in the order in which they are given.
+/// Groups files of one type and name, in the order in which they are given.
 fn grouped<T: Ord>(files: &[DataFile<T>]) -> BTreeMap<(&T, &String), Vec<&DataFile<T>>> {
     let mut groups: BTreeMap<_, Vec<_>> = BTreeMap::new();
     for file in files {
@@ -189,21 +191,24 @@ fn read_edges(
         }
         for (name, column) in files.edge_columns.iter().zip(columns) {
             if data.insert(name.clone(), Table::new(vec![column.finish()?])?).is_some() {
-                return Err(Error::config("--edge-columns", format!("{name} is edge data, too")));
+                return Err(Error::config(
+                    "--edge-columns",
+                    format!("{name} is also given as edge data"),
+                ));
             }
         }
         let rows = writer.of_type().end;
         if let Some((_, told)) =
             files.num_edges.iter().find(|(ty, told)| ty == name && *told != rows)
         {
-            let problem = format!("{rows} edges of type {name} were read, but {told} are told of");
+            let problem = format!("{rows} edges of type {name} were read, but {told} are stated");
             return Err(Error::config("--chunked", problem));
         }
         for (data_name, table) in &data {
             if table.num_rows() != rows {
                 let problem = format!("has {} rows, but there are {rows} edges", table.num_rows());
                 return Err(table.fail(problem).with_hint(format!(
-                    "--edge-data {data_name} needs a row per row of the edge files of {name}"
+                    "--edge-data {data_name} needs one row for each row of the edge files of {name}"
                 )));
             }
         }

@@ -6,19 +6,19 @@ use super::edge_files::{EdgeSink, LINES};
 use super::text::{Lines, Separator, parse_id, shown};
 use crate::error::Result;
 
-/// What the first line says: `nodes edges [format [weights per node]]`, where the digits of the format tell of sizes and
-/// weights of nodes and of weights of edges.
+/// The content of the first line: `nodes edges [format [weights per node]]`, where the digits of the format announce sizes and
+/// weights of nodes and weights of edges.
 struct Header {
     nodes: u64,
     edges: u64,
-    /// Numbers before the neighbours of a node.
+    /// Number of values before the neighbours of a node.
     skip: usize,
     weighted: bool,
 }
 
 impl EdgeSink<'_> {
-    /// Reads a graph file. Nodes are counted from 1 there, and every edge is there in both directions. A weight per edge
-    /// goes to the first of the named columns; sizes and weights of nodes are passed over.
+    /// Reads a graph file. Nodes are counted from 1 there, and every edge occurs in both directions. The weight of each edge,
+    /// if there is one, goes to the first of the named columns; sizes and weights of nodes are skipped.
     pub(super) fn read_metis(&mut self, path: &Path) -> Result<()> {
         let mut lines = Lines::open(path)?;
         if !lines.advance()? {
@@ -32,18 +32,19 @@ impl EdgeSink<'_> {
             }
             // A node without neighbours has an empty line.
             if !lines.advance_any()? {
-                return Err(
-                    lines.fail(format!("is the last line, after {node} of {} nodes", header.nodes))
-                );
+                return Err(lines.fail(format!(
+                    "is the last line, but only {node} of {} nodes have one",
+                    header.nodes
+                )));
             }
             ends += self.read_node(&lines, node, &header)?;
         }
         if lines.advance()? {
-            return Err(lines.fail(format!("comes behind the last of {} nodes", header.nodes)));
+            return Err(lines.fail(format!("comes after the last of {} nodes", header.nodes)));
         }
         if Some(ends) != header.edges.checked_mul(2) {
             let problem = format!(
-                "ends {ends} edges, in both directions, but the first line tells of 2 x {}",
+                "is the last of {ends} edges, in both directions, but the first line states 2 x {}",
                 header.edges
             );
             return Err(lines.fail(problem));
@@ -55,9 +56,8 @@ impl EdgeSink<'_> {
         let fields: Vec<&[u8]> = Separator::Blank.split(lines.text()).collect();
         let number = |at: usize| match fields.get(at) {
             None => Ok(0),
-            Some(field) => {
-                parse_id(field).ok_or_else(|| lines.fail(format!("{} is no number", shown(field))))
-            }
+            Some(field) => parse_id(field)
+                .ok_or_else(|| lines.fail(format!("{} is not a number", shown(field)))),
         };
         if !(2..=4).contains(&fields.len()) {
             return Err(lines.fail("must hold the numbers of nodes and edges, and maybe a format"));
@@ -69,9 +69,9 @@ impl EdgeSink<'_> {
         let header = Header { nodes, edges, skip, weighted: has(0) };
         if header.weighted != (self.columns.len() == 1) {
             let (problem, hint) = if header.weighted {
-                ("tells of edge weights, which have no name", "name them: --edge-columns weight")
+                ("announces edge weights, which have no name", "name them: --edge-columns weight")
             } else {
-                ("tells of no edge weights", "leave --edge-columns out")
+                ("does not announce edge weights", "leave --edge-columns out")
             };
             return Err(lines.fail(problem).with_hint(hint));
         }
@@ -81,20 +81,20 @@ impl EdgeSink<'_> {
         Ok(header)
     }
 
-    /// The neighbours of a node, as edges from it; gives their number.
+    /// Reads the neighbours of a node, as edges from it; returns their number.
     fn read_node(&mut self, lines: &Lines, node: u64, header: &Header) -> Result<u64> {
         let mut fields = Separator::Blank.split(lines.text()).skip(header.skip);
         let mut count = 0;
         while let Some(field) = fields.next() {
             let neighbour = parse_id(field).filter(|id| (1..=header.nodes).contains(id));
             let neighbour = neighbour.ok_or_else(|| {
-                let problem = format!("{} is none of {} nodes", shown(field), header.nodes);
+                let problem = format!("{} is not one of the {} nodes", shown(field), header.nodes);
                 lines.fail(problem).with_hint("nodes are counted from 1 in graph files")
             })?;
             if let Some(column) = self.columns.first_mut() {
                 let weight = fields.next().unwrap_or_default();
                 if !column.push(weight)? {
-                    return Err(lines.fail(format!("{} is no edge weight", shown(weight))));
+                    return Err(lines.fail(format!("{} is not an edge weight", shown(weight))));
                 }
             }
             self.writer.push(node, neighbour - 1)?;

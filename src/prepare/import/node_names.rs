@@ -1,4 +1,4 @@
-//! Nodes that are named by strings.
+//! Nodes that are identified by strings.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -9,26 +9,26 @@ use super::text::{Lines, shown, unquoted};
 use crate::error::{Error, Result};
 use crate::event::size;
 
-/// What a name takes in memory beside its bytes: its entry in the map, a reference to it, and what an allocation costs.
+/// Memory of a name besides its bytes: its entry in the map, a reference to it, and the overhead of an allocation.
 const PER_NAME: u64 = 80;
 
-/// The names of the nodes of one type; a node's id is the place of its name.
+/// The names of the nodes of one type; a node's id is the index of its name.
 #[derive(Debug)]
 pub struct NodeNames {
     ids: HashMap<Box<[u8]>, u64>,
-    /// Whether names that are not there yet become new nodes.
+    /// Whether unknown names become new nodes.
     open: bool,
     memory: u64,
     limit: u64,
 }
 
 impl NodeNames {
-    /// No names yet; nodes are numbered in the order in which they first occur. They may take `limit` bytes.
+    /// An empty list of names; nodes are numbered in the order in which they first occur. The names may take `limit` bytes.
     pub(super) fn new(limit: u64) -> Self {
         NodeNames { ids: HashMap::new(), open: true, memory: 0, limit }
     }
 
-    /// The names that a file lists, one a line.
+    /// The names that a file lists, one per line.
     pub(super) fn read(path: &Path, limit: u64) -> Result<Self> {
         let mut names = NodeNames::new(limit);
         let mut lines = Lines::open(path)?;
@@ -43,12 +43,12 @@ impl NodeNames {
         Ok(names)
     }
 
-    /// From here on other names are none.
+    /// Ends the list: from here on, unknown names are not nodes.
     pub(super) fn close(&mut self) {
         self.open = false;
     }
 
-    /// The id of a name; `None` if there is no such node.
+    /// The id of a name; `None` if no node has it.
     pub(super) fn id(&mut self, name: &[u8]) -> Result<Option<u64>> {
         if let Some(&id) = self.ids.get(name) {
             return Ok(Some(id));
@@ -76,15 +76,15 @@ impl NodeNames {
         self.ids.len() as u64
     }
 
-    /// Whether there are none.
+    /// Whether the list is empty.
     pub fn is_empty(&self) -> bool {
         self.ids.is_empty()
     }
 
-    /// Writes the names, one a line, in the order of ids.
+    /// Writes the names, one per line, in the order of ids.
     ///
     /// # Errors
-    /// The file cannot be written.
+    /// If the file cannot be written.
     pub fn write(&self, path: &Path) -> Result<()> {
         let mut names: Vec<(&[u8], u64)> =
             self.ids.iter().map(|(name, id)| (&**name, *id)).collect();

@@ -10,11 +10,10 @@ use crate::formats::dgl::ArrayRef;
 use crate::formats::dgl::file::InputFile;
 use crate::io::Dtype;
 
-/// Bytes converted at a time.
+/// Number of bytes converted at a time.
 const BUFFER: usize = 256 << 10;
 
-/// Rows of numbers, kept in a file without a name until it is known what numbers they are: `int64` if all are whole,
-/// `float32` otherwise.
+/// Rows of numbers in an unnamed file, until their type is known: `int64` if all are whole, `float32` otherwise.
 pub(super) struct NumberTable {
     path: PathBuf,
     folder: PathBuf,
@@ -25,7 +24,7 @@ pub(super) struct NumberTable {
 }
 
 impl NumberTable {
-    /// A table of what will be read from `path`; the numbers take room in `folder`.
+    /// A table of what will be read from `path`; the numbers take space in `folder`.
     pub(super) fn create(path: &Path, folder: &Path, columns: u64) -> Result<Self> {
         let file = tempfile::tempfile_in(folder).map_err(|e| Error::io("create", folder, e))?;
         Ok(NumberTable {
@@ -38,7 +37,7 @@ impl NumberTable {
         })
     }
 
-    /// Appends the next value of the row. False if it is no number.
+    /// Appends the next value of the row. Returns false if it is not a number.
     pub(super) fn push(&mut self, field: &[u8]) -> Result<bool> {
         let Some((value, whole)) = parse(field) else { return Ok(false) };
         self.whole &= whole;
@@ -91,7 +90,7 @@ impl NumberTable {
     }
 }
 
-/// A number and whether it is whole. Whole numbers that a double cannot hold are none.
+/// Parses a number, and whether it is whole. Whole numbers that a double cannot hold are refused.
 fn parse(field: &[u8]) -> Option<(f64, bool)> {
     let field = unquoted(field);
     let text = std::str::from_utf8(&field).ok()?;

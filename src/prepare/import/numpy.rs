@@ -15,14 +15,14 @@ use crate::formats::dgl::file::InputFile;
 use crate::formats::dgl::npy::{NpyArray, read_npy};
 use crate::io::open_input;
 
-/// Bytes unpacked at a time.
+/// Number of bytes unpacked at a time.
 const BUFFER: usize = 256 << 10;
 
-/// Names under which an archive may hold edges, if it holds more than one array.
+/// Names of edge arrays that are tried if an archive holds more than one array.
 const USUAL_EDGES: [&str; 3] = ["edge_index", "edges", "edge_list"];
 
-/// Opens the array of a `.npy` file, or the one that `name` calls for of a `.npz` file. Compressed members of an archive
-/// are unpacked into files without a name in `folder`; others stay where they are.
+/// Opens the array of a `.npy` file, or the array `name` of a `.npz` file. Compressed members of an archive are unpacked into
+/// unnamed files in `folder`; others stay where they are.
 pub(super) fn open_array(path: &Path, name: Option<&str>, folder: &Path) -> Result<NpyArray> {
     let file = InputFile::open(path)?;
     if Format::of(path)? != Format::Npz {
@@ -35,8 +35,10 @@ pub(super) fn open_array(path: &Path, name: Option<&str>, folder: &Path) -> Resu
         held.sort_unstable();
         let wanted = name.map_or_else(|| USUAL_EDGES.join(" or "), str::to_owned);
         let problem = format!("holds several arrays, but none named {wanted}");
-        Error::input(path, "", problem)
-            .with_hint(format!("it holds {}; save the one that is meant alone", held.join(", ")))
+        Error::input(path, "", problem).with_hint(format!(
+            "it holds {}; save the one you need in a separate file",
+            held.join(", ")
+        ))
     })?;
     let mut stored = archive.by_name(member).map_err(|e| unzippable(path, &e))?;
     if let (CompressionMethod::Stored, Some(start)) = (stored.compression(), stored.data_start()) {
@@ -45,7 +47,7 @@ pub(super) fn open_array(path: &Path, name: Option<&str>, folder: &Path) -> Resu
     let mut unpacked = tempfile::tempfile_in(folder).map_err(|e| Error::io("create", folder, e))?;
     let mut buffer = vec![0; BUFFER];
     loop {
-        // What cannot be unpacked or fails its checksum is the user's file, what cannot be written is ours.
+        // A member that cannot be unpacked or fails its checksum is an error of the user's file; a failure to write is ours.
         let len = stored.read(&mut buffer).map_err(|e| Error::unreadable(path, &e))?;
         if len == 0 {
             break;
@@ -57,7 +59,7 @@ pub(super) fn open_array(path: &Path, name: Option<&str>, folder: &Path) -> Resu
     read_npy(&unpacked, 0..unpacked.len())
 }
 
-/// Whether an archive has an array of that name.
+/// Whether an archive has an array with this name.
 pub(super) fn holds(path: &Path, name: &str) -> Result<bool> {
     let names = names(path, &open_archive(path)?)?;
     Ok(names.iter().any(|member| stem(member) == name))
@@ -73,7 +75,7 @@ fn names(path: &Path, archive: &ZipArchive<File>) -> Result<Vec<String>> {
     names.collect::<Result<_, ZipError>>().map_err(|e| unzippable(path, &e))
 }
 
-/// As [`open_array`], of arrays whose first dimension counts rows.
+/// Like [`open_array`], for arrays whose first dimension counts rows.
 pub(super) fn open_rows(path: &Path, name: &str, folder: &Path) -> Result<NpyArray> {
     let npy = open_array(path, Some(name), folder)?;
     if npy.transposed && npy.array.shape().len() > 1 {
@@ -103,12 +105,12 @@ fn unzippable(path: &Path, error: &ZipError) -> Error {
 pub(super) struct Ends {
     array: ArrayRef,
     edges: u64,
-    /// Source and destination come by turns, rather than all sources first.
+    /// Whether source and destination alternate; otherwise all sources come first.
     by_turns: bool,
 }
 
 impl Ends {
-    /// Tells which of both an array is.
+    /// Recognises which of both layouts an array has.
     pub(super) fn of(npy: &NpyArray) -> Result<Self> {
         let array = &npy.array;
         if !array.dtype().is_integer() {
@@ -123,7 +125,7 @@ impl Ends {
                 "has shape {shape:?}, but edges are an array of shape (2, E) or (E, 2)"
             )));
         };
-        // Two by two is read as a row of sources and one of destinations.
+        // An array of shape (2, 2) is read as a row of sources and one of destinations.
         let by_turns = columns == 2 && (rows != 2 || npy.transposed);
         let edges = if by_turns { rows } else { columns };
         Ok(Ends { array: array.flat(), edges, by_turns })

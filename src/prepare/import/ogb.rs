@@ -7,20 +7,20 @@ use super::files::{DataFile, EdgeFile, GraphFiles, NODE, edge};
 use super::text::{Lines, parse_id};
 use crate::error::{Error, Result};
 
-/// Tables in `raw/`: of nodes and of edges, with the names they get.
+/// Tables in `raw/` of nodes and of edges, with the names that they get.
 const NODE_TABLES: [(&str, &str); 3] =
     [("node-feat", "feat"), ("node-label", "label"), ("node_year", "year")];
 const EDGE_TABLES: [(&str, &str); 1] = [("edge-feat", "feat")];
 
-/// Arrays in `raw/data.npz` of large graphs.
+/// Arrays in `raw/data.npz` of large graphs, with the names that they get.
 const NODE_ARRAYS: [(&str, &str); 2] = [("node_feat", "feat"), ("node_year", "year")];
 
 impl GraphFiles {
-    /// The files of a homogeneous data set of node properties: `raw/edge.csv.gz` or `raw/data.npz`, tables beside it, and the
-    /// lists of nodes in `split/`.
+    /// The files of a homogeneous data set of node properties: `raw/edge.csv.gz` or `raw/data.npz`, the tables next to it, and
+    /// the lists of nodes in `split/`.
     ///
     /// # Errors
-    /// The folder is no such data set, or has several splits.
+    /// If the folder is not such a data set, or has several splits.
     pub fn of_ogb(folder: &Path) -> Result<Self> {
         let raw = folder.join("raw");
         let mut files = GraphFiles::default();
@@ -44,7 +44,7 @@ impl GraphFiles {
             }
         } else {
             return Err(Error::input(folder, "", "holds neither raw/edge.csv.gz nor raw/data.npz")
-                .with_hint("name the folder that a data set of OGB was unpacked to"));
+                .with_hint("name the folder of an unpacked OGB data set"));
         }
         for (file, name) in NODE_TABLES {
             if let Some(path) = table(&raw, file) {
@@ -65,7 +65,7 @@ impl GraphFiles {
     }
 }
 
-/// A table as text or as array.
+/// The file of a table, as text or as an array.
 fn table(raw: &Path, name: &str) -> Option<PathBuf> {
     let candidates =
         ["csv.gz", "npz", "npy"].map(|extension| raw.join(format!("{name}.{extension}")));
@@ -77,7 +77,7 @@ fn read_count(path: &Path) -> Result<u64> {
     let count = if lines.advance()? { parse_id(lines.text()) } else { None };
     let count = count.ok_or_else(|| lines.fail("must hold the number of nodes"))?;
     if lines.advance()? {
-        return Err(lines.fail("tells of a second graph; a data set of one graph is needed"));
+        return Err(lines.fail("announces a second graph; a data set of one graph is needed"));
     }
     Ok(count)
 }
@@ -91,9 +91,9 @@ fn splits(folder: &Path) -> Result<Vec<DataFile<String>>> {
         found.extend(path.is_dir().then_some(path));
     }
     let [split] = &found[..] else {
-        let problem = format!("holds {} splits, one is needed", found.len());
+        let problem = format!("holds {} splits, but one is needed", found.len());
         return Err(Error::input(folder, "", problem)
-            .with_hint("leave the others out, or name its files: --split train=FILE"));
+            .with_hint("remove the others, or name the files of one: --split train=FILE"));
     };
     let lists = ["train", "valid", "test"];
     let lists = lists.map(|name| (name, split.join(format!("{name}.csv.gz"))));

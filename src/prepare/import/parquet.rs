@@ -18,20 +18,19 @@ use crate::formats::dgl::ArrayRef;
 use crate::formats::dgl::file::InputFile;
 use crate::io::{Dtype, open_input};
 
-/// Rows read at a time.
+/// Number of rows read at a time.
 const BATCH: usize = 8 << 10;
 
-/// A file's metadata may say what shape an array had; DGL's pipeline writes it.
+/// The key of a file's metadata that may hold the shape of an array; DGL's pipeline writes it.
 const SHAPE: &str = "shape";
 
 /// Reads a table of numbers: a column per value of a row, or one column of lists of equal length. One plain column gives
-/// `[rows]`, others `[rows, values]`; `shape` in the metadata tells more dimensions. The values go to a file without a
-/// name in `folder`.
+/// `[rows]`, others `[rows, values]`; `shape` in the metadata may add dimensions. The values go to an unnamed file in `folder`.
 ///
 /// # Errors
-/// The file is unreadable, damaged, or holds anything else.
+/// If the file cannot be read, is damaged, or holds other data.
 pub(super) fn read_parquet(path: &Path, folder: &Path) -> Result<ArrayRef> {
-    // The Parquet library panics on some damaged files. What it was working on is dropped with the panic, and the temporary
+    // The Parquet library panics on some damaged files. All that it was working on is dropped with the panic, and the temporary
     // file has no name yet.
     catch_unwind(AssertUnwindSafe(|| read_table(path, folder))).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str);
@@ -56,11 +55,11 @@ fn read_table(path: &Path, folder: &Path) -> Result<ArrayRef> {
     let is_list = first.max_rep_level() == 1 && columns.len() == 1;
     for column in columns {
         if dtype_of(column) != Some(dtype) {
-            let problem = format!("is of another type than column {}", first.name());
+            let problem = format!("has another type than column {}", first.name());
             return Err(Error::input(path, column.name(), problem));
         }
         if column.max_rep_level() > 0 && !is_list {
-            return Err(Error::input(path, column.name(), "is a column of lists beside others"));
+            return Err(Error::input(path, column.name(), "is a column of lists among others"));
         }
     }
     let temporary = tempfile::tempfile_in(folder).map_err(|e| Error::io("create", folder, e))?;
@@ -109,7 +108,7 @@ struct Table<'a> {
     folder: &'a Path,
     out: BufWriter<File>,
     dtype: Dtype,
-    /// Values of a row, once that is known.
+    /// Number of values per row, once that is known.
     width: Option<usize>,
     rows: u64,
 }
@@ -117,7 +116,7 @@ struct Table<'a> {
 impl Table<'_> {
     fn read_group(&mut self, readers: Vec<ColumnReader>) -> Result<()> {
         let size = self.dtype.size();
-        /// Takes all readers of one type.
+        /// Collects all column readers of one type.
         macro_rules! typed {
             ($($variant:ident => $bytes:expr),*) => {
                 match readers.first() {
@@ -155,7 +154,7 @@ impl Table<'_> {
             for reader in &mut readers {
                 columns.push(self.read_batch(reader)?);
             }
-            // All columns of a group have the same rows.
+            // All columns of a group have the same number of rows.
             let values = columns.first().map_or(0, Vec::len);
             if values == 0 {
                 return Ok(());
@@ -174,7 +173,7 @@ impl Table<'_> {
         }
     }
 
-    /// The next values of a column; checks that no row lacks a value and that lists have one length.
+    /// Reads the next values of a column; checks that no row lacks a value and that lists have one length.
     fn read_batch<T: DataType>(&mut self, reader: &mut ColumnReaderImpl<T>) -> Result<Vec<T::T>> {
         let (mut values, mut present, mut repeats) = (Vec::new(), Vec::new(), Vec::new());
         let read = reader.read_records(BATCH, Some(&mut present), Some(&mut repeats), &mut values);

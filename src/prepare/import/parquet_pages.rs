@@ -1,4 +1,4 @@
-//! The sizes that the pages of a Parquet file claim, checked before the Parquet library allocates memory for them.
+//! Checks of the sizes that the pages of a Parquet file claim, before the Parquet library allocates memory for them.
 //!
 //! The library takes the decompressed size of a page, and the number of values of a dictionary, from the page's header, and
 //! allocates that much before it reads the page: up to 2 GiB for a file of a few hundred bytes.
@@ -11,13 +11,13 @@ use crate::error::Result;
 use crate::formats::dgl::file::InputFile;
 use crate::formats::dgl::header::HeaderReader;
 
-/// Decompressed pages of this size are accepted, however little they take in the file. Usual are 1 MiB.
+/// Size in bytes up to which decompressed pages are accepted, however little they take in the file. The usual size is 1 MiB.
 const USUAL: u64 = 16 << 20;
 
-/// Larger pages may be so many times as long as they are in the file.
+/// Largest ratio of decompressed to stored size, for larger pages.
 const RATIO: u64 = 256;
 
-/// Structures inside each other; a page's header has three.
+/// Largest depth of nested structures; a page's header has three.
 const MAX_DEPTH: u32 = 16;
 
 /// Types of values in Thrift's compact protocol.
@@ -34,7 +34,7 @@ const SET: u8 = 10;
 const MAP: u8 = 11;
 const STRUCT: u8 = 12;
 
-/// What the header of a page says.
+/// The content of a page's header.
 #[derive(Default)]
 struct Page {
     decompressed: i64,
@@ -46,7 +46,7 @@ struct Page {
 /// Checks the header of every page.
 ///
 /// # Errors
-/// A column lies outside the file, or a page claims a size that its bytes in the file do not explain.
+/// If a column lies outside the file, or a page claims a size that its bytes in the file do not explain.
 pub(super) fn check_pages(file: &Arc<InputFile>, metadata: &ParquetMetaData) -> Result<()> {
     for column in metadata.row_groups().iter().flat_map(RowGroupMetaData::columns) {
         let name = column.column_descr().name();
@@ -63,7 +63,7 @@ pub(super) fn check_pages(file: &Arc<InputFile>, metadata: &ParquetMetaData) -> 
             let page = read_page_header(&mut reader)?;
             let compressed = u64::try_from(page.compressed).unwrap_or(u64::MAX);
             let limit = USUAL.saturating_add(compressed.saturating_mul(RATIO));
-            // Values of a dictionary have at least one byte each.
+            // Each value of a dictionary has at least one byte.
             let claimed = page.decompressed.max(page.dictionary_values);
             if page.decompressed < 0
                 || claimed as u64 > limit
@@ -78,16 +78,17 @@ pub(super) fn check_pages(file: &Arc<InputFile>, metadata: &ParquetMetaData) -> 
             reader.skip(compressed)?;
             values = values.saturating_add(page.values.max(0));
         }
-        // A run of one value takes no room in the file, so that its length must be confirmed elsewhere.
+        // A run of one value takes no room in the file, so its length must be confirmed elsewhere.
         if values > column.num_values() {
-            let problem = format!("has {values} values, the footer says {}", column.num_values());
+            let problem =
+                format!("has {values} values, but the footer says {}", column.num_values());
             return Err(reader.fail(problem));
         }
     }
     Ok(())
 }
 
-/// Reads a header and stops behind it.
+/// Reads a header and stops after it.
 fn read_page_header(reader: &mut HeaderReader<'_>) -> Result<Page> {
     let mut page = Page::default();
     let mut id = 0;
@@ -103,7 +104,7 @@ fn read_page_header(reader: &mut HeaderReader<'_>) -> Result<Page> {
     Ok(page)
 }
 
-/// The first field of a structure, which is passed over.
+/// Reads the first field of a structure, and skips the rest.
 fn first_integer(reader: &mut HeaderReader<'_>) -> Result<i64> {
     let (mut first, mut id) = (0, 0);
     while let Some(kind) = next_field(reader, &mut id)? {
@@ -128,7 +129,7 @@ fn next_field(reader: &mut HeaderReader<'_>, id: &mut i64) -> Result<Option<u8>>
     Ok(Some(head & 0xf))
 }
 
-/// Passes over a value.
+/// Skips a value.
 fn skip(reader: &mut HeaderReader<'_>, kind: u8, depth: u32) -> Result<()> {
     let Some(depth) = depth.checked_sub(1) else {
         return Err(reader.fail("the header of a page is nested too deeply"));
@@ -169,7 +170,7 @@ fn skip(reader: &mut HeaderReader<'_>, kind: u8, depth: u32) -> Result<()> {
     }
 }
 
-/// Passes over an element of a list; there, truth values take a byte.
+/// Skips an element of a list, where truth values take a byte.
 fn skip_element(reader: &mut HeaderReader<'_>, kind: u8, depth: u32) -> Result<()> {
     match kind {
         TRUE | FALSE => reader.skip(1),

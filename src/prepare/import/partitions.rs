@@ -1,4 +1,4 @@
-//! A graph that is partitioned already.
+//! Import of a graph that is partitioned already.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,15 +12,15 @@ use crate::formats::dgl::{ArrayRef, EdgeBlock, FeatureSet, OriginalIds, Partitio
 use crate::graph::PartitionBook;
 use crate::io::{ExternalSort, KeyLayout};
 
-/// Edges read at a time.
+/// Number of edges read at a time.
 const BLOCK: usize = 1 << 16;
 
-/// Reads the partition directory of `json`. Nodes and edges are numbered as there, type by type; where the directory tells
-/// the original ids of nodes they are kept. `memory` bounds what sorting edges takes; `tell` hears how many edges of how
-/// many have been read.
+/// Reads the partition directory of `json`. Nodes and edges keep their numbers, type by type, and the original ids of nodes, if
+/// the directory holds them. `memory` bounds the memory for sorting edges; `tell` is called with the number of edges read so
+/// far and the total.
 ///
 /// # Errors
-/// A partition cannot be read, or lacks a table that others have.
+/// If a partition cannot be read, or lacks a table that others have.
 pub fn import_partitions(
     json: &Path,
     folder: &Path,
@@ -56,7 +56,7 @@ pub fn import_partitions(
     Ok(RawGraph { etypes: etypes.collect(), ntypes: ntypes.collect::<Result<_>>()?, edges })
 }
 
-/// Edges type by type, in the order of their ids.
+/// Reads edges type by type, in the order of their ids.
 fn read_edges(
     partitions: &[Partition],
     book: &PartitionBook,
@@ -99,12 +99,12 @@ fn read_edges(
     writer.finish()
 }
 
-/// By type: the tables of all partitions, one after the other.
+/// The tables of all partitions by type, one after the other.
 fn tables(sets: &[&FeatureSet], types: usize) -> Result<Vec<Vec<(String, Table)>>> {
     let mut arrays = vec![BTreeMap::<&str, Vec<_>>::new(); types];
     for set in sets {
         for feature in set.features() {
-            // Fails where the file lacks what it takes to use them.
+            // This fails where the file lacks what it takes to use them.
             set.lookup(feature.key())?;
             arrays[feature.ty()].entry(feature.name()).or_default().push(feature.array().clone());
         }
@@ -120,7 +120,7 @@ fn tables(sets: &[&FeatureSet], types: usize) -> Result<Vec<Vec<(String, Table)>
     arrays.into_iter().map(|arrays| arrays.into_iter().map(table).collect()).collect()
 }
 
-/// The original ids of the nodes of a type by partition; nothing unless all partitions tell them.
+/// The original ids of the nodes of a type by partition; empty unless all partitions hold them.
 fn originals(partitions: &[Partition], ntype: usize) -> Result<Vec<OriginalIds>> {
     let ids = partitions.iter().map(|partition| partition.orig_node_ids(ntype));
     let ids: Option<Vec<_>> = ids.collect::<Result<Vec<_>>>()?.into_iter().collect();

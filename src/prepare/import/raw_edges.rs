@@ -1,4 +1,4 @@
-//! The edges of a graph as they were given.
+//! The edges of a graph as the user gave them.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -8,21 +8,21 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 
-/// Bytes of an id; see [`MAX_IDS`].
+/// Size of an id in bytes; see [`MAX_IDS`].
 const ID: usize = 5;
 
-/// More nodes than this are beyond any disk.
+/// Largest number of nodes; more are beyond any disk.
 pub(super) const MAX_IDS: u64 = 1 << 40;
 
-/// Edges read at a time.
+/// Number of edges read at a time.
 const BLOCK: u64 = 1 << 15;
 
-/// Sources and destinations of all edges, type by type, in a file without a name.
+/// Sources and destinations of all edges, type by type, in an unnamed file.
 #[derive(Debug)]
 pub struct RawEdges {
     file: File,
     folder: PathBuf,
-    /// First edge of each type, and the number of all at the end.
+    /// First edge of each type, and the number of all edges at the end.
     starts: Vec<u64>,
 }
 
@@ -32,10 +32,10 @@ impl RawEdges {
         self.starts[etype + 1] - self.starts[etype]
     }
 
-    /// Calls `take` with the first edge of a block, and sources and destinations of its edges, by type-wise id.
+    /// Calls `take` with the first edge of a block, and the sources and destinations of its edges, as type-wise ids.
     ///
     /// # Errors
-    /// The file cannot be read; `take` says so.
+    /// If the file cannot be read, or `take` fails.
     pub fn read(
         &self,
         etype: usize,
@@ -62,7 +62,7 @@ fn id([a, b, c, d, e]: [u8; ID]) -> u64 {
     u64::from_le_bytes([a, b, c, d, e, 0, 0, 0])
 }
 
-/// Takes edges type by type.
+/// A writer of edges, type by type.
 #[derive(Debug)]
 pub(super) struct RawEdgeWriter {
     file: BufWriter<File>,
@@ -83,7 +83,7 @@ impl RawEdgeWriter {
         self.starts.push(self.edges);
     }
 
-    /// Edges of the current type so far.
+    /// Range of the current type's edges so far.
     pub(super) fn of_type(&self) -> Range<u64> {
         0..self.edges - self.starts.last().copied().unwrap_or(0)
     }

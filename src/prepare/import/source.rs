@@ -1,4 +1,4 @@
-//! What a graph is read from.
+//! The source from which a graph is read.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use super::import_graph::import;
 use super::partitions::import_partitions;
 use crate::error::Result;
 
-/// What a graph is read from.
+/// The source from which a graph is read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum GraphSource {
     /// Files of edges, and tables of nodes and edges.
@@ -18,11 +18,11 @@ pub enum GraphSource {
 }
 
 impl GraphSource {
-    /// Reads the graph. Temporary files without a name take their room in `folder`. `memory` bounds what names of nodes, and
-    /// sorting, take; `tell` hears how much of how much has been read.
+    /// Reads the graph. Unnamed temporary files take their space in `folder`. `memory` bounds the memory for names of nodes and
+    /// for sorting; `tell` is called with the amount read so far and the total.
     ///
     /// # Errors
-    /// A file is missing or malformed, or files contradict each other.
+    /// If a file is missing or malformed, or files contradict each other.
     pub fn read(
         &self,
         folder: &Path,

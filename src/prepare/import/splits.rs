@@ -1,4 +1,4 @@
-//! Lists of nodes, as masks.
+//! Conversion of lists of nodes to masks.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -15,17 +15,18 @@ use crate::formats::dgl::file::InputFile;
 use crate::graph::Bitmap;
 use crate::io::Dtype;
 
-/// Ids read at a time.
+/// Number of ids read at a time.
 const BLOCK: u64 = 1 << 16;
 
-/// The name of the mask that a split becomes: `train` gives `train_mask`, `valid` gives `val_mask`.
+/// The name of the mask that a split becomes: `train_mask` for `train`, `val_mask` for `valid`.
 pub(super) fn mask_name(split: &str) -> String {
     let split = if split == "valid" { "val" } else { split };
     let bare = split.strip_suffix("_mask").unwrap_or(split);
     format!("{bare}_mask")
 }
 
-/// Reads the nodes that files list, once all edges have been read, one a line or as an array of integers, and makes a mask of them, `uint8`.
+/// Reads the nodes that files list, one per line or as an array of integers, and makes a mask of them, `uint8`. Runs after all
+/// edges have been read.
 pub(super) fn read_split(paths: &[&Path], space: &mut IdSpace, folder: &Path) -> Result<Table> {
     let mut members = Bitmap::new(space.count());
     for path in paths {
@@ -41,9 +42,9 @@ pub(super) fn read_split(paths: &[&Path], space: &mut IdSpace, folder: &Path) ->
 fn read_array(path: &Path, space: &mut IdSpace, folder: &Path, members: &mut Bitmap) -> Result<()> {
     let array = open_rows(path, "", folder)?.array;
     if !array.dtype().is_integer() || array.dtype() == Dtype::Bool || array.row_len() != 1 {
-        let problem = format!("holds {} {:?}, no list of nodes", array.dtype(), array.shape());
+        let problem = format!("holds {} {:?}, not a list of nodes", array.dtype(), array.shape());
         return Err(
-            Error::input(path, "", problem).with_hint("give a mask as --node-data train_mask=FILE")
+            Error::input(path, "", problem).with_hint("pass a mask as --node-data train_mask=FILE")
         );
     }
     let mut ids = Vec::new();
@@ -66,7 +67,7 @@ fn read_text(path: &Path, space: &mut IdSpace, members: &mut Bitmap) -> Result<(
     Ok(())
 }
 
-/// A byte per node.
+/// Writes a mask with a byte per node.
 fn store(members: &Bitmap, count: u64, paths: &[&Path], folder: &Path) -> Result<ArrayRef> {
     let failed = |e| Error::io("write a temporary file in", folder, e);
     let file: File = tempfile::tempfile_in(folder).map_err(failed)?;

@@ -6,19 +6,19 @@ use crate::error::{Error, Result};
 use crate::formats::dgl::ArrayRef;
 use crate::io::Dtype;
 
-/// One array, or several that continue each other. Rows are read when they are asked for.
+/// A table of one array, or of several that continue each other. Rows are read when they are asked for.
 #[derive(Clone, Debug)]
 pub struct Table {
-    /// Arrays with their first row.
+    /// The arrays, each with its first row.
     pieces: Vec<(u64, ArrayRef)>,
     rows: u64,
 }
 
 impl Table {
-    /// Lays arrays one after the other.
+    /// Concatenates arrays.
     ///
     /// # Errors
-    /// They differ in element type or row shape, or there is none.
+    /// If they differ in element type or row shape, or the list is empty.
     pub fn new(arrays: Vec<ArrayRef>) -> Result<Self> {
         let mut table = Table { pieces: Vec::new(), rows: 0 };
         for array in arrays {
@@ -26,7 +26,7 @@ impl Table {
                 && (first.dtype(), first.row_shape()) != (array.dtype(), array.row_shape())
             {
                 let problem = format!(
-                    "has rows of {} {:?}, but those before it {} {:?}",
+                    "has rows of {} {:?}, but the arrays before it have {} {:?}",
                     array.dtype(),
                     array.row_shape(),
                     first.dtype(),
@@ -35,7 +35,7 @@ impl Table {
                 return Err(array.fail(problem));
             }
             let first = table.rows;
-            // Rows without values take no bytes, so that a file can claim any number of them.
+            // Rows without values take no bytes, so a file can claim any number of them.
             table.rows = match table.rows.checked_add(array.num_rows()) {
                 Some(rows) => rows,
                 None => return Err(array.fail("brings the number of rows above 2^64")),
@@ -53,7 +53,7 @@ impl Table {
         self.rows
     }
 
-    /// Element type, as it is stored in partitions: truth values become `uint8`.
+    /// Element type, as stored in partitions, where truth values become `uint8`.
     pub fn dtype(&self) -> Dtype {
         match self.first().dtype() {
             Dtype::Bool => Dtype::U8,
@@ -61,21 +61,21 @@ impl Table {
         }
     }
 
-    /// Dimensions of a row.
+    /// Sizes of the dimensions of a row.
     pub fn row_shape(&self) -> &[u64] {
         self.first().row_shape()
     }
 
-    /// Bytes of a row.
+    /// Size of a row in bytes.
     pub fn row_bytes(&self) -> usize {
-        // Without rows the length of one is not bounded by the file.
+        // Without rows, the file does not bound the length of one.
         (self.first().row_len() as usize).saturating_mul(self.first().dtype().size())
     }
 
     /// Fills `out` with rows as they are stored.
     ///
     /// # Errors
-    /// Rows beyond the end, an `out` of another size, an unreadable file.
+    /// If rows lie beyond the end, `out` has another size, or a file cannot be read.
     pub fn read_rows(&self, rows: Range<u64>, mut out: &mut [u8]) -> Result<()> {
         let row_bytes = self.row_bytes();
         for (first, array) in &self.pieces {
@@ -90,13 +90,13 @@ impl Table {
         if out.is_empty() {
             return Ok(());
         }
-        Err(self.fail(format!("rows {}..{} of {} were asked for", rows.start, rows.end, self.rows)))
+        Err(self.fail(format!("rows {}..{} of {} were requested", rows.start, rows.end, self.rows)))
     }
 
     /// Fills `out` with one whole number per row.
     ///
     /// # Errors
-    /// As [`read_rows`](Self::read_rows); a value that is not whole, or rows of several values.
+    /// As for [`read_rows`](Self::read_rows), or if a value is not whole, or rows have several values.
     pub fn read_i64(&self, rows: Range<u64>, out: &mut [i64]) -> Result<()> {
         let mut bytes = vec![0; out.len() * self.row_bytes()];
         self.read_rows(rows.clone(), &mut bytes)?;

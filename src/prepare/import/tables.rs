@@ -10,8 +10,8 @@ use super::text::{Lines, Separator, shown};
 use crate::error::{Error, Result};
 use crate::formats::dgl::ArrayRef;
 
-/// The array that a file holds; `name` tells which of an archive is meant. Other formats than numpy's are converted to
-/// files without a name in `folder`.
+/// Opens the array in a file; `name` selects one of an archive. Files of other formats than numpy's are converted to unnamed
+/// files in `folder`.
 pub(super) fn open_array(path: &Path, name: &str, folder: &Path) -> Result<ArrayRef> {
     let array = match Format::of(path)? {
         Format::Npy | Format::Npz => open_rows(path, name, folder)?.array,
@@ -24,7 +24,7 @@ pub(super) fn open_array(path: &Path, name: &str, folder: &Path) -> Result<Array
     Ok(array)
 }
 
-/// Rows of numbers. A first line without any number is a header.
+/// Reads rows of numbers. A first line without any number is a header.
 fn read_text(path: &Path, folder: &Path) -> Result<ArrayRef> {
     let mut lines = Lines::open(path)?;
     let mut table: Option<(NumberTable, Separator, usize)> = None;
@@ -47,11 +47,13 @@ fn read_text(path: &Path, folder: &Path) -> Result<ArrayRef> {
         for field in separator.split(lines.text()) {
             found += 1;
             if !table.push(field)? {
-                return Err(lines.fail(format!("column {found}: {} is no number", shown(field))));
+                return Err(lines.fail(format!("column {found}: {} is not a number", shown(field))));
             }
         }
         if found != *columns {
-            return Err(lines.fail(format!("has {found} columns, the lines before have {columns}")));
+            return Err(
+                lines.fail(format!("has {found} columns, but the lines before have {columns}"))
+            );
         }
     }
     match table {

@@ -12,19 +12,19 @@ use flate2::bufread::MultiGzDecoder;
 use crate::error::{Error, Result};
 use crate::io::open_input;
 
-/// Bytes read at a time.
+/// Number of bytes read at a time.
 const BUFFER: usize = 256 << 10;
 
 /// The first bytes of a gzip file.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 
-/// What some programs put before the first character of a file.
+/// The byte order mark that some programs write at the start of a file.
 const BYTE_ORDER_MARK: [u8; 3] = [0xef, 0xbb, 0xbf];
 
-/// A longer line is not held in memory: a small compressed file may have lines of any length.
+/// Largest length of a line in bytes: a small compressed file may have lines of any length, and a line is held in memory.
 const LONGEST: u64 = 64 << 20;
 
-/// The lines of a text file that say something: neither empty nor a comment, which begins with `#` or `%`.
+/// The lines of a text file without empty lines and comments, which begin with `#` or `%`.
 pub(super) struct Lines {
     path: PathBuf,
     reader: Box<dyn BufRead>,
@@ -34,7 +34,7 @@ pub(super) struct Lines {
 }
 
 impl Lines {
-    /// Opens a file; gzip is told by the first bytes.
+    /// Opens a file; gzip is recognised by the first bytes.
     pub(super) fn open(path: &Path) -> Result<Self> {
         let file = open_input(path).map_err(|e| Error::unreadable(path, &e))?;
         let read = Arc::new(AtomicU64::new(0));
@@ -49,7 +49,7 @@ impl Lines {
         Ok(Lines { path: path.to_owned(), reader, read, number: 0, line: Vec::new() })
     }
 
-    /// Goes to the next line that says something; false at the end.
+    /// Moves to the next line that is neither empty nor a comment; false at the end.
     pub(super) fn advance(&mut self) -> Result<bool> {
         while self.advance_any()? {
             if !self.text().is_empty() {
@@ -59,7 +59,7 @@ impl Lines {
         Ok(false)
     }
 
-    /// Goes to the next line that is no comment, though it may be empty; false at the end.
+    /// Moves to the next line that is not a comment, though it may be empty; false at the end.
     pub(super) fn advance_any(&mut self) -> Result<bool> {
         loop {
             self.line.clear();
@@ -85,7 +85,7 @@ impl Lines {
         }
     }
 
-    /// The file.
+    /// Path of the file.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
@@ -100,7 +100,7 @@ impl Lines {
         self.line.trim_ascii()
     }
 
-    /// Bytes read so far, compressed ones where the file is.
+    /// Bytes read so far; compressed bytes if the file is compressed.
     pub(super) fn bytes_read(&self) -> u64 {
         self.read.load(Ordering::Relaxed)
     }
@@ -111,7 +111,7 @@ impl Lines {
     }
 }
 
-/// A file that counts what is read of it.
+/// A file that counts the bytes read from it.
 struct Counted {
     file: File,
     read: Arc<AtomicU64>,
@@ -125,17 +125,17 @@ impl Read for Counted {
     }
 }
 
-/// What stands between the fields of a line.
+/// The separator between the fields of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Separator {
     /// Any white space.
     Blank,
-    /// One such byte, and white space around it.
+    /// One such byte, with optional white space around it.
     Byte(u8),
 }
 
 impl Separator {
-    /// What a line seems to use.
+    /// The separator that a line seems to use.
     pub(super) fn guess(line: &[u8]) -> Self {
         let found = b",;\t|".iter().find(|byte| line.contains(byte));
         found.map_or(Separator::Blank, |&byte| Separator::Byte(byte))
@@ -160,7 +160,7 @@ impl Separator {
     }
 }
 
-/// A field without the quotes that may be around it; two quotes inside stand for one.
+/// A field without the quotes around it, if there are any; two quotes inside stand for one.
 pub(super) fn unquoted(field: &[u8]) -> Cow<'_, [u8]> {
     match field.strip_prefix(b"\"").and_then(|rest| rest.strip_suffix(b"\"")) {
         None => Cow::Borrowed(field),
@@ -189,7 +189,7 @@ pub(super) fn parse_id(field: &[u8]) -> Option<u64> {
     })
 }
 
-/// A field as it is shown in messages.
+/// A field as messages show it.
 pub(super) fn shown(field: &[u8]) -> String {
     let text = String::from_utf8_lossy(field);
     let mut short: String = text.chars().take(40).collect();

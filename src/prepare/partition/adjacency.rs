@@ -10,21 +10,21 @@ use super::progress::Meter;
 use crate::error::{Error, Result};
 use crate::io::{ExternalSort, KeyLayout};
 
-/// Bytes read at a time.
+/// Number of bytes read at a time.
 const BUFFER: usize = 1 << 20;
 
-/// Of each node: how many edges it owns, and its neighbours, whatever the direction of edges, each once, ascending, and
-/// without itself.
+/// For each node, the number of edges it owns and its neighbours. Neighbours ignore the direction of edges; they are listed
+/// once, in ascending order, without the node itself.
 ///
-/// The file has per node the number of neighbours, the number of edges, the first neighbour, and from each neighbour to
-/// the next the distance less one; all in bytes of seven bits (LEB128). It is gone over in the order of nodes.
+/// Per node the file holds the number of neighbours, the number of edges, the first neighbour, and from each neighbour to the
+/// next the distance less one; all in bytes of seven bits (LEB128). It is read in the order of nodes.
 #[derive(Debug)]
 pub(super) struct Adjacency {
     file: File,
     folder: PathBuf,
     bytes: u64,
     pub(super) num_nodes: u64,
-    /// Neighbours of all nodes.
+    /// Number of neighbours of all nodes.
     pub(super) entries: u64,
 }
 
@@ -37,7 +37,7 @@ impl Adjacency {
         memory: u64,
         meter: &mut Meter<'_, '_>,
     ) -> Result<Self> {
-        // The last bit tells the node that owns the edge.
+        // The last bit marks the node that owns the edge.
         let layout = KeyLayout::new([num_nodes, num_nodes, 2])?;
         let mut sort = ExternalSort::new(folder, layout.bits(), memory);
         edges.for_each(|edge| {
@@ -65,7 +65,7 @@ impl Adjacency {
         writer.finish(num_nodes)
     }
 
-    /// Goes over all nodes.
+    /// Starts a pass over all nodes.
     pub(super) fn read(&self) -> AdjacencyReader<'_> {
         AdjacencyReader {
             adjacency: self,
@@ -137,15 +137,15 @@ pub(super) struct AdjacencyReader<'a> {
     place: u64,
     buffer: Vec<u8>,
     at: usize,
-    /// Neighbours of the current node that have not been read.
+    /// Number of the current node's neighbours that have not been read.
     left: u64,
-    /// The neighbour read last, of this node.
+    /// The last neighbour that was read for this node.
     last: Option<u64>,
 }
 
 impl AdjacencyReader<'_> {
-    /// Goes to the next node and gives how many neighbours and edges it has. Neighbours of the node before that were
-    /// not asked for are skipped.
+    /// Moves to the next node and returns its numbers of neighbours and edges. Unread neighbours of the node before are
+    /// skipped.
     pub(super) fn node(&mut self) -> Result<(u64, u64)> {
         while self.neighbour()?.is_some() {}
         self.left = self.get()?;
@@ -187,7 +187,7 @@ impl AdjacencyReader<'_> {
         let Adjacency { file, folder, bytes, .. } = self.adjacency;
         let count = (bytes - self.place).min(BUFFER as u64);
         if count == 0 {
-            return Err(Error::Internal("a node beyond the last one was asked for".to_owned()));
+            return Err(Error::Internal("a node beyond the last one was requested".to_owned()));
         }
         self.buffer.resize(count as usize, 0);
         let read = file.read_exact_at(&mut self.buffer, self.place);

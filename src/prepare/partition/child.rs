@@ -1,4 +1,4 @@
-//! Work that cannot be interrupted, in a process that can be killed.
+//! Work that cannot be interrupted, done in a process that can be killed.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -14,17 +14,17 @@ use crate::error::{Error, Result};
 use crate::platform::fork;
 use crate::platform::signals;
 
-/// The child is looked at this often, at first and later.
+/// Interval at which the child is polled, at first and later.
 const SHORT: Duration = Duration::from_micros(100);
 const LONG: Duration = Duration::from_millis(10);
 
 /// The exit code of a child that has no memory for its results.
 const NOT_WRITTEN: u8 = u8::MAX;
 
-/// The most memory of a child, in bytes.
+/// The largest memory of a child so far, in bytes.
 static PEAK: AtomicU64 = AtomicU64::new(0);
 
-/// What a child has done.
+/// The result of a child.
 pub(super) struct Outcome {
     /// Its exit code, or another one if it had no memory for its results; `None` if it was killed.
     pub(super) code: Option<u8>,
@@ -32,18 +32,19 @@ pub(super) struct Outcome {
     pub(super) values: Vec<i32>,
 }
 
-/// Fills `count` values in a forked process, which has signal handlers, random numbers and memory of its own: METIS handles
-/// SIGTERM itself, and draws from the C library's random numbers. `work` may only compute: see [`fork`]. It gives the exit code.
+/// Fills `count` values in a forked process, which has its own signal handlers, random numbers and memory: METIS handles
+/// SIGTERM itself, and draws from the C library's random numbers. `work` may only compute: see [`fork`]. It returns the exit
+/// code.
 ///
 /// # Errors
-/// If there is no such process to be had; [`Error::Interrupted`] after a signal.
+/// If the system does not start the process; [`Error::Interrupted`] after a signal.
 pub(super) fn in_child(
     what: &str,
     count: usize,
     work: impl FnOnce(&mut [i32]) -> u8,
 ) -> Result<Outcome> {
     let failed = |e: std::io::Error| Error::io("pass results of", Path::new(what), e);
-    // In memory, and gone with its last descriptor: the values, and the child's peak of memory.
+    // The values, and the child's peak of memory, in a memory file that is gone with its last descriptor.
     let results = memfd_create(what, MemfdFlags::CLOEXEC).map_err(|e| failed(e.into()))?;
     let results = File::from(results);
     let end = (count * size_of::<i32>()) as u64;
@@ -79,7 +80,7 @@ fn wait(child: Pid) -> Result<WaitStatus> {
             return Ok(status);
         }
         if signals::received() {
-            // Fails only if it has just ended by itself; the next look tells.
+            // This fails only if the child has just ended by itself, which the next poll shows.
             let _ = kill_process(child, Signal::KILL);
         }
         std::thread::sleep(pause);
@@ -87,7 +88,7 @@ fn wait(child: Pid) -> Result<WaitStatus> {
     }
 }
 
-/// The most memory of a child, in bytes; 0 without one.
+/// The largest memory of a child so far, in bytes; 0 without one.
 pub(super) fn peak_of_children() -> u64 {
     PEAK.load(Ordering::Relaxed)
 }

@@ -1,11 +1,12 @@
-//! The edges that are to be partitioned, from those that were read.
+//! The edges to be partitioned, made from those that were read.
 
 use super::request::{EdgeRules, SelfLoops};
 use crate::error::{Error, Result};
 use crate::prepare::import::RawGraph;
 
-/// Edges after [`EdgeRules`], but with duplicates. An edge has a type-wise id that tells where it comes from: a row of the
-/// input; the number of rows more, if it is that row's reverse; or behind all these a node, if it is an added self loop.
+/// Edges after [`EdgeRules`], but with duplicates. The type-wise id of an edge shows its origin: ids below the number of rows
+/// are rows of the input; the same number of ids above that are the rows' reverses; ids above those are nodes with an added
+/// self loop.
 pub(super) struct RuledEdges<'a> {
     graph: &'a RawGraph,
     rules: EdgeRules,
@@ -18,7 +19,7 @@ pub(super) struct Edge {
     pub(super) etype: usize,
     pub(super) src: u64,
     pub(super) dst: u64,
-    /// Type-wise.
+    /// Type-wise id.
     pub(super) id: u64,
 }
 
@@ -27,20 +28,20 @@ impl<'a> RuledEdges<'a> {
         let joins_types =
             |etype: &&crate::prepare::import::EdgeType| etype.ends[0] != etype.ends[1];
         if let Some(etype) = graph.etypes.iter().find(joins_types).filter(|_| rules.undirected) {
-            let problem = format!("the reverse of {} is no edge of that type", etype.name);
+            let problem = format!("the reverse of {} is not an edge of that type", etype.name);
             return Err(Error::config("--undirected", problem).with_hint(
-                "give reverse edges between different node types as a relation of their own",
+                "pass reverse edges between different node types as a separate relation",
             ));
         }
         Ok(RuledEdges { graph, rules, first_nodes: graph.first_nodes() })
     }
 
-    /// Above every id of a type.
+    /// A bound above every id of a type.
     pub(super) fn id_end(&self, etype: usize) -> u64 {
         self.first_loop(etype) + self.graph.ntypes[self.graph.etypes[etype].ends[0]].count
     }
 
-    /// Edges that a type has at least, if duplicates stay.
+    /// Smallest number of edges of a type, if duplicates stay.
     pub(super) fn least(&self, etype: usize) -> u64 {
         if self.rules.dedup || self.rules.self_loops != SelfLoops::Keep {
             return 0;

@@ -1,4 +1,4 @@
-//! Tables of edges, moved to where the edges are.
+//! Moving of edge tables to the places of their edges.
 
 use std::path::Path;
 
@@ -68,17 +68,17 @@ pub(super) fn write_edge_tables(
     Ok(())
 }
 
-/// A table whose rows are taken in ascending order, some several times.
+/// A table whose rows are taken in ascending order, some of them several times.
 struct MovingTable<'a> {
     table: &'a Table,
     scatter: RowScatter,
-    /// The rows in memory begin here.
+    /// First row in memory.
     first: u64,
     rows: Vec<u8>,
 }
 
 impl MovingTable<'_> {
-    /// A row behind the last one stands for ones: DGL's `add_self_loop` gives its edges the same.
+    /// Appends a row. A row beyond the last one stands for ones, as DGL's `add_self_loop` gives its edges.
     fn push(&mut self, row: u64, place: u64) -> Result<()> {
         let row_bytes = self.table.row_bytes();
         if row == self.table.num_rows() {
@@ -96,7 +96,7 @@ impl MovingTable<'_> {
     }
 }
 
-/// The number 1 as it is stored.
+/// The bytes of the number 1.
 fn one(dtype: Dtype) -> Vec<u8> {
     match dtype {
         Dtype::I8 | Dtype::U8 | Dtype::Bool => vec![1],

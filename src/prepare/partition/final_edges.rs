@@ -14,27 +14,27 @@ use crate::graph::IdRanges;
 use crate::io::{BucketSpool, ExternalSort, KeyLayout, SortedKeys};
 use crate::prepare::import::RawGraph;
 
-/// Edges read at a time.
+/// Number of edges read at a time.
 const BLOCK: u64 = 1 << 15;
 
-/// Bytes of the buffers of edges that are stored with their sources, too.
+/// Size of the buffers of edges that are also stored with their sources, in bytes.
 const HALO_BUFFERS: usize = 16 << 20;
 
-/// Source, destination and id.
+/// Size in bytes of source, destination and id.
 const HALO_EDGE: usize = 24;
 
-/// Edges by partition, type, destination and source, in a file without a name. Each belongs to the partition of its
-/// destination; those from another partition are stored a second time for that one.
+/// Edges by partition, type, destination and source, in an unnamed file. Each belongs to the partition of its destination; an
+/// edge from another partition is stored a second time for that one.
 pub(super) struct FinalEdges {
     file: File,
     folder: PathBuf,
     layout: KeyLayout<3>,
-    /// `counts[partition][type]`.
+    /// Number of edges, `counts[partition][type]`.
     pub(super) counts: Vec<Vec<u64>>,
     halo: BucketSpool,
 }
 
-/// Which row of the input's tables an edge takes its data from, by type: keys of (row, type-wise new id).
+/// The row of the input's tables from which each edge takes its data, by type: keys of (row, type-wise new id).
 pub(super) struct EdgeRows {
     pub(super) layout: KeyLayout<2>,
     pub(super) sort: ExternalSort,
@@ -48,7 +48,7 @@ pub(super) struct NewIds<'a> {
 }
 
 impl FinalEdges {
-    /// Sorts all edges. Types with tables also get the rows of their edges.
+    /// Sorts all edges. For types with tables, the rows of their edges are also returned.
     pub(super) fn sort(
         graph: &RawGraph,
         edges: &RuledEdges<'_>,
@@ -175,7 +175,7 @@ struct Writer<'a> {
     layout: KeyLayout<3>,
     ranges: &'a IdRanges,
     counts: Vec<Vec<u64>>,
-    /// Edges of each type so far.
+    /// Number of edges of each type so far.
     of_type: Vec<u64>,
     edges: u64,
     halo: BucketSpool,
@@ -211,7 +211,8 @@ impl<'a> Writer<'a> {
         let [src, dst, _] = edge;
         if !self.ranges.part_range(part).contains(&src) {
             let owner = self.ranges.part_of(src);
-            let owner = owner.ok_or_else(|| Error::Internal(format!("node {src} is nowhere")))?;
+            let owner =
+                owner.ok_or_else(|| Error::Internal(format!("node {src} has no partition")))?;
             self.halo.push_numbers(owner, [src, dst, self.edges])?;
         }
         if let Some(rows) = &mut self.rows[etype] {

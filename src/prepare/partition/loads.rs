@@ -1,12 +1,12 @@
-//! What partitions are to have the same of: nodes, edges, training nodes.
+//! The quantities that are balanced over partitions: nodes, edges, training nodes.
 
-/// Number of things that are balanced.
+/// Number of quantities that are balanced.
 pub(super) const CONSTRAINTS: usize = 3;
 
-/// How much more than the mean a partition may have.
+/// Largest load of a partition, in multiples of the mean.
 pub(super) const TOLERANCE: f64 = 1.05;
 
-/// How much partitions have.
+/// The loads of all partitions.
 #[derive(Clone, Debug)]
 pub(super) struct Loads {
     loads: Vec<[u64; CONSTRAINTS]>,
@@ -14,7 +14,7 @@ pub(super) struct Loads {
 }
 
 impl Loads {
-    /// Empty partitions that are to share what there is in total; the heaviest single nodes fit in any case.
+    /// Empty partitions that will share the total; the heaviest single nodes fit in any case.
     pub(super) fn new(
         num_parts: usize,
         totals: [u64; CONSTRAINTS],
@@ -27,19 +27,19 @@ impl Loads {
         Loads { loads: vec![[0; CONSTRAINTS]; num_parts], limits: std::array::from_fn(limit) }
     }
 
-    /// Gives a node to a partition.
+    /// Adds a node to a partition.
     #[inline]
     pub(super) fn add(&mut self, part: usize, weights: [u64; CONSTRAINTS]) {
         self.loads[part].iter_mut().zip(weights).for_each(|(load, weight)| *load += weight);
     }
 
-    /// Takes a node away from a partition.
+    /// Removes a node from a partition.
     #[inline]
     pub(super) fn remove(&mut self, part: usize, weights: [u64; CONSTRAINTS]) {
         self.loads[part].iter_mut().zip(weights).for_each(|(load, weight)| *load -= weight);
     }
 
-    /// Whether a partition can take a node.
+    /// Whether a node fits into a partition.
     #[inline]
     pub(super) fn fits(&self, part: usize, weights: [u64; CONSTRAINTS]) -> bool {
         let loads = self.loads[part].iter().zip(weights).zip(self.limits);
@@ -52,7 +52,7 @@ impl Loads {
         self.loads[part].iter().zip(self.limits).any(|(load, limit)| *load > limit)
     }
 
-    /// The partition with the fewest nodes among those that can take a node.
+    /// The partition with the fewest nodes among those into which a node fits.
     pub(super) fn lightest(&self, weights: [u64; CONSTRAINTS]) -> Option<usize> {
         let fitting = (0..self.loads.len()).filter(|&part| self.fits(part, weights));
         fitting.min_by_key(|&part| self.loads[part][0])

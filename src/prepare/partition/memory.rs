@@ -1,4 +1,4 @@
-//! How much memory there is and how much is taken.
+//! The memory that partitioning may take, and how much it takes.
 
 use std::fs;
 
@@ -7,13 +7,13 @@ use crate::error::{Error, Result};
 use crate::event::size;
 use crate::platform::free_memory;
 
-/// Below this no part of the work is sensible.
+/// Smallest amount of memory with which any part of the work is sensible, in bytes.
 const LEAST: u64 = 48 << 20;
 
-/// What small buffers take together.
+/// Size of all small buffers together, in bytes.
 const SMALL: u64 = 32 << 20;
 
-/// Where the system does not say what is free.
+/// Assumed free memory where the system does not report it, in bytes.
 const UNKNOWN: u64 = 1 << 30;
 
 /// Half of the memory that is free.
@@ -21,17 +21,17 @@ pub fn default_memory() -> u64 {
     free_memory().map_or(UNKNOWN, |free| free / 2)
 }
 
-/// The most memory that partitioning has taken in one process, in bytes, if the system tells.
+/// The largest memory that partitioning has taken in one process, in bytes, if the system reports it.
 pub fn peak_memory() -> Option<u64> {
     own_peak().map(|own| own.max(peak_of_children()))
 }
 
-/// The most memory that this process has taken.
+/// The largest memory that this process has taken, in bytes.
 pub(super) fn own_peak() -> Option<u64> {
     field("/proc/self/status", "VmHWM:")
 }
 
-/// What is left of `--memory` for buffers, when the process and `kept` bytes are subtracted.
+/// Rest of `--memory` for buffers, after the process and `kept` bytes.
 pub(super) fn left_of(memory: u64, kept: u64) -> Result<u64> {
     let taken = field("/proc/self/status", "VmRSS:").unwrap_or(0) + kept + SMALL;
     if memory >= taken + LEAST {

@@ -9,15 +9,15 @@ use super::progress::{Meter, Observer, Step};
 use crate::error::{Error, Result};
 use crate::event::size;
 
-/// Sums of weights stay below this, which leaves METIS room in its 32 bits.
+/// Bound on sums of weights, which leaves METIS room in its 32 bits.
 const MAX_SUM: u64 = 1 << 30;
 
-/// Bytes that METIS takes per neighbour and per node, its input counted, on graphs that it can hardly make smaller: measured
-/// on R-MAT graphs. Graphs with communities take half.
+/// Memory of METIS in bytes per neighbour and per node, including its input, on graphs that it can hardly coarsen: measured on
+/// R-MAT graphs. Graphs with communities take half.
 const PER_ENTRY: u64 = 80;
 const PER_NODE: u64 = 120;
 
-/// How a child process that ran METIS ended.
+/// Exit codes of a child process that ran METIS.
 const DONE: u8 = 0;
 const NO_MEMORY: u8 = 1;
 const FAILED: u8 = 2;
@@ -31,7 +31,7 @@ impl Partitioner for MetisPartitioner {
         let limit = i32::MAX as u64;
         if adjacency.entries > limit || adjacency.num_nodes >= limit {
             let problem = format!(
-                "metis counts with 32 bits, but the graph has {} nodes and {} pairs of neighbours",
+                "METIS counts with 32 bits, but the graph has {} nodes and {} pairs of neighbours",
                 adjacency.num_nodes,
                 adjacency.entries / 2
             );
@@ -56,14 +56,14 @@ impl Partitioner for MetisPartitioner {
     }
 }
 
-/// Refuses what METIS could not do in so many bytes.
+/// Refuses a graph for which METIS needs more than `memory` bytes.
 fn check_memory(nodes: u64, entries: u64, memory: u64) -> Result<()> {
     let needed = entries * PER_ENTRY + nodes * PER_NODE;
     if needed <= memory {
         return Ok(());
     }
     let problem = format!(
-        "METIS may need {} for {nodes} nodes and {} pairs of neighbours, {} are left",
+        "METIS may need {} for {nodes} nodes and {} pairs of neighbours, but {} are left",
         size(needed),
         entries / 2,
         size(memory)
@@ -75,9 +75,9 @@ fn check_memory(nodes: u64, entries: u64, memory: u64) -> Result<()> {
 #[derive(Debug)]
 pub(crate) struct WeightedGraph {
     starts: Vec<i32>,
-    /// Of all nodes, one after the other.
+    /// Neighbours of all nodes, one node after the other.
     pub(crate) neighbours: Vec<i32>,
-    /// A weight per neighbour, or nothing if all are 1.
+    /// A weight per neighbour; empty if all are 1.
     pub(crate) weights: Vec<u32>,
     node_weights: Vec<[u64; CONSTRAINTS]>,
 }
@@ -90,13 +90,13 @@ impl Default for WeightedGraph {
 }
 
 impl WeightedGraph {
-    /// Ends the neighbours of the next node; `weights` are what partitions are to have the same of.
+    /// Ends the neighbours of the next node; `weights` are its shares of the balanced quantities.
     pub(crate) fn end_node(&mut self, weights: [u64; CONSTRAINTS]) {
         self.starts.push(self.neighbours.len() as i32);
         self.node_weights.push(weights);
     }
 
-    /// Refuses a graph that METIS could not partition in so many bytes.
+    /// Refuses the graph if METIS needs more than `memory` bytes for it.
     pub(crate) fn check_memory(&self, memory: u64) -> Result<()> {
         check_memory(self.node_weights.len() as u64, self.neighbours.len() as u64, memory)
     }
@@ -136,15 +136,15 @@ impl WeightedGraph {
         })?;
         match outcome.code {
             Some(DONE) => Ok(outcome.values),
-            Some(FAILED) => Err(Error::Internal("METIS refuses the graph".to_owned())),
-            // The kernel ends the child where memory runs out.
+            Some(FAILED) => Err(Error::Internal("METIS refused the graph".to_owned())),
+            // The kernel ends the child when memory runs out.
             _ => Err(Error::config("--method", "METIS ran out of memory")
                 .with_hint("use --method stream")),
         }
     }
 }
 
-/// Weights in 32 bits, node by node, and how many there are per node: those that are zero everywhere are left out.
+/// Weights scaled to 32 bits, node by node, and the number of weights per node: weights that are zero everywhere are left out.
 fn scaled(weights: &[[u64; CONSTRAINTS]]) -> (Vec<i32>, usize) {
     let mut sums = [0u64; CONSTRAINTS];
     for node in weights {

@@ -1,9 +1,8 @@
 //! From a graph in a user's files to partitions, in bounded memory.
 //!
-//! Edges are read once into a temporary file. A partitioner gives each node 16 bits. Edges are then sorted on disk by
+//! Edges are read once into a temporary file. A partitioner assigns 16 bits to each node. Edges are then sorted on disk by
 //! partition, type, destination and source, which is the order in which partitions hold them; the rows of tables are moved
-//! through buckets of neighbouring places. What is in memory is a few bytes per node, and buffers that are as large as
-//! `--memory` lets them be.
+//! through buckets of neighbouring places. Memory holds a few bytes per node, and buffers whose size depends on `--memory`.
 
 mod adjacency;
 mod child;

@@ -11,12 +11,12 @@ pub(super) enum NodeMap {
 }
 
 impl NodeMap {
-    /// Bytes per node that a map of so many nodes takes.
+    /// Bytes per node of a map for `nodes` nodes.
     pub(super) fn bytes_per_node(nodes: u64) -> u64 {
         if u32::try_from(nodes).is_ok() { 4 } else { 8 }
     }
 
-    /// Nodes of each partition and type keep their order.
+    /// Numbers the nodes so that those of each partition and type keep their order.
     pub(super) fn new(graph: &RawGraph, parts: &[u16], ranges: &IdRanges) -> Self {
         let mut map = match NodeMap::bytes_per_node(graph.num_nodes()) {
             4 => NodeMap::Narrow(Vec::with_capacity(parts.len())),
@@ -48,7 +48,7 @@ impl NodeMap {
     }
 }
 
-/// How many nodes of each type each partition has.
+/// Numbers of nodes of each type in each partition.
 pub(super) fn node_counts(graph: &RawGraph, parts: &[u16], num_parts: usize) -> Vec<Vec<u64>> {
     let mut counts = vec![vec![0; graph.ntypes.len()]; num_parts];
     let mut parts = parts.iter();

@@ -1,4 +1,4 @@
-//! Tables of nodes, moved to where the nodes are.
+//! Moving of node tables to the places of their nodes.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use crate::formats::dgl::writer::{FeatureSpec, PartitionWriter};
 use crate::graph::PartitionBook;
 use crate::prepare::import::{RawGraph, Table};
 
-/// Bytes read of a table at a time.
+/// Number of bytes of a table read at a time.
 pub(super) const BLOCK: u64 = 4 << 20;
 
 /// Writes `node_feat.dgl` and `orig_nids.dgl` of every partition.
@@ -76,7 +76,7 @@ struct Places<'a> {
 impl Places<'_> {
     fn of(&self, ty: usize, node: u64) -> u64 {
         let id = self.map.get(self.first_nodes[ty] + node);
-        // Every id that the map gives is one of the book's.
+        // Every id of the map is one of the book's.
         self.book.to_per_type(id).map_or(0, |(_, id)| id)
     }
 

@@ -24,32 +24,32 @@ use crate::formats::dgl::writer::{Halo, OutputFolder, PartitionWriter, write_str
 use crate::graph::{Bitmap, IdRanges, PartitionBook};
 use crate::prepare::import::{GraphSource, RawGraph};
 
-/// The folder of the names that nodes have in the input.
+/// The folder of the nodes' names in the input.
 const NAMES: &str = "node_names";
 
-/// What was partitioned.
+/// The result of partitioning a graph.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Partitioned {
-    /// The JSON file of the partition directory.
+    /// Path of the partition directory's JSON file.
     pub json: PathBuf,
-    /// Nodes of the graph.
+    /// Number of nodes of the graph.
     pub nodes: u64,
-    /// Edges of the graph.
+    /// Number of edges of the graph.
     pub edges: u64,
-    /// How good the partitions are.
+    /// Sizes and quality of the partitions.
     pub report: PartitionReport,
 }
 
-/// Reads a graph, assigns its nodes to partitions, and writes a partition directory to `out`, which is made, or empty.
-/// Besides what DGL's `partition_graph` writes it has `orig_nids.dgl` and `orig_eids.dgl` as DGL's chunked pipeline writes
-/// them. The same source and request give the same bytes.
+/// Reads a graph, assigns its nodes to partitions, and writes a partition directory to `out`, a new or empty folder. In
+/// addition to the output of DGL's `partition_graph` it has `orig_nids.dgl` and `orig_eids.dgl` as DGL's chunked pipeline
+/// writes them. The same source and request give the same bytes.
 ///
-/// `observer` hears now and then how far the work is; an error of it ends the work. Sorting is done on rayon's current
-/// thread pool. Temporary files without names take their room in `out`.
+/// `observer` is called now and then; an error that it returns ends the work. Sorting is done on rayon's current thread pool.
+/// Unnamed temporary files take their space in `out`.
 ///
 /// # Errors
-/// The input is wrong; `out` is not empty or cannot be written to, the disk is full, the memory is too little, or
-/// `observer` says so. In every case nothing is left behind.
+/// If the input is wrong, `out` is not empty or cannot be written to, the disk is full, the memory is too little, or `observer`
+/// fails. In every case no file is left behind.
 pub fn partition_graph(
     source: &GraphSource,
     request: &PartitionRequest,
@@ -77,7 +77,7 @@ pub fn partition_graph(
     let parts = assign(request, &graph, (&edges, train.as_ref()), (staging, memory), observer)?;
     let node_counts = node_counts(&graph, &parts, request.num_parts);
     let ranges = IdRanges::from_counts(&node_counts)
-        .ok_or_else(|| Error::Internal("partitions of different numbers of types".to_owned()))?;
+        .ok_or_else(|| Error::Internal("partitions have different numbers of types".to_owned()))?;
     let map = NodeMap::new(&graph, &parts, &ranges);
     let ids = NewIds { map: &map, parts: &parts, ranges: &ranges };
     let rows: u64 = (0..graph.etypes.len()).map(|etype| graph.edges.num_edges(etype)).sum();
@@ -152,14 +152,14 @@ fn write_structures(
     structures.collect()
 }
 
-/// Values of a row of the widest table of floating-point numbers: most likely the features.
+/// Number of values in a row of the widest table of floating-point numbers, which are most likely the features.
 fn feature_values(graph: &RawGraph) -> u64 {
     let tables = graph.ntypes.iter().flat_map(|ntype| &ntype.data);
     let values = tables.map(|(_, table)| table.row_shape().iter().product());
     values.max().unwrap_or(0)
 }
 
-/// Writes what the input calls nodes, and gives the folder's name if it does not number them.
+/// Writes the names of the nodes, and returns the folder's name if the input identifies nodes by strings.
 fn write_names(graph: &RawGraph, staging: &Path) -> Result<Option<String>> {
     let named = graph.ntypes.iter().filter_map(|ntype| Some((&ntype.name, ntype.names.as_ref()?)));
     let folder = staging.join(NAMES);

@@ -1,4 +1,4 @@
-//! What all ways to assign nodes have in common.
+//! The interface of all ways to assign nodes.
 
 use std::path::Path;
 
@@ -9,17 +9,17 @@ use crate::error::Result;
 use crate::graph::Bitmap;
 use crate::prepare::import::RawGraph;
 
-/// What a partitioner is given.
+/// The input of a partitioner.
 pub(super) struct Task<'a> {
     pub(super) graph: &'a RawGraph,
     pub(super) edges: &'a RuledEdges<'a>,
-    /// Training nodes, by homogeneous id, if there are some.
+    /// Training nodes, by homogeneous id, if there are any.
     pub(super) train: Option<&'a Bitmap>,
     pub(super) num_parts: usize,
     pub(super) seed: u64,
-    /// Bytes that may be taken beside the result.
+    /// Bytes that may be taken in addition to the result.
     pub(super) memory: u64,
-    /// For temporary files.
+    /// Folder of temporary files.
     pub(super) folder: &'a Path,
 }
 

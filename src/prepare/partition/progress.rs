@@ -1,8 +1,8 @@
-//! How far the work is.
+//! Progress of partitioning.
 
 use crate::error::Result;
 
-/// What is being done.
+/// The step that is being done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// Input files are read (bytes).
@@ -19,27 +19,27 @@ pub enum Step {
     Tables,
 }
 
-/// How far a step is; the steps come one after the other.
+/// Progress of a step; the steps come one after the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
-    /// The step.
+    /// The step that is being done.
     pub step: Step,
-    /// What is done of it.
+    /// Number of units done.
     pub done: u64,
-    /// All of it.
+    /// Number of all units.
     pub total: u64,
 }
 
-/// Who hears how far the work is; an error of it ends the work.
+/// A function that is told the progress; an error that it returns ends the work.
 pub type Observer<'a> = dyn FnMut(Progress) -> Result<()> + 'a;
 
-/// Reports one step, now and then.
+/// A reporter of one step's progress, now and then.
 pub(super) struct Meter<'a, 'b> {
     observer: &'a mut Observer<'b>,
     progress: Progress,
 }
 
-/// Units between two reports.
+/// Number of units between two reports.
 const INTERVAL: u64 = 1 << 16;
 
 impl<'a, 'b> Meter<'a, 'b> {
@@ -49,13 +49,13 @@ impl<'a, 'b> Meter<'a, 'b> {
         Ok(Meter { observer, progress })
     }
 
-    /// One more unit is done.
+    /// Counts one more unit as done.
     #[inline]
     pub(super) fn tick(&mut self) -> Result<()> {
         self.add(1)
     }
 
-    /// More units are done.
+    /// Counts more units as done.
     #[inline]
     pub(super) fn add(&mut self, units: u64) -> Result<()> {
         let before = self.progress.done / INTERVAL;

@@ -1,29 +1,29 @@
-//! How good partitions are.
+//! Sizes and quality of partitions.
 
 use crate::formats::dgl::writer::Halo;
 use crate::graph::PartitionBook;
 
-/// What one partition has.
+/// The size of one partition.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PartitionSize {
-    /// Nodes that it owns.
+    /// Number of nodes that it owns.
     pub nodes: u64,
-    /// Edges that it owns: those into its nodes.
+    /// Number of edges that it owns: those into its nodes.
     pub edges: u64,
-    /// Training nodes that it owns.
+    /// Number of training nodes that it owns.
     pub train_nodes: u64,
-    /// Foreign nodes that its edges come from.
+    /// Number of foreign nodes that are sources of its edges.
     pub halo_nodes: u64,
-    /// Edges from foreign nodes.
+    /// Number of edges from foreign nodes.
     pub cut_edges: u64,
 }
 
-/// How good partitions are.
+/// Sizes and quality of the partitions of a graph.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PartitionReport {
-    /// By partition.
+    /// Sizes by partition.
     pub sizes: Vec<PartitionSize>,
-    /// Values of a node's features; what training keeps of a node also depends on them.
+    /// Number of values of a node's features, on which the memory of training also depends.
     pub feature_values: u64,
 }
 
@@ -48,30 +48,30 @@ impl PartitionReport {
         PartitionReport { sizes, feature_values }
     }
 
-    /// Edges whose ends are in different partitions.
+    /// Number of edges whose ends are in different partitions.
     pub fn cut_edges(&self) -> u64 {
         self.sum(|size| size.cut_edges)
     }
 
-    /// How many nodes partitions hold per node of the graph, foreign ones counted.
+    /// Nodes that partitions hold per node of the graph, including foreign ones.
     pub fn replication(&self) -> f64 {
         let nodes = self.sum(|size| size.nodes);
         (nodes + self.sum(|size| size.halo_nodes)) as f64 / nodes as f64
     }
 
-    /// How many times the mean the largest partition has, of something; 1 if there is nothing.
+    /// The largest partition in multiples of the mean, for some quantity; 1 if its sum is 0.
     pub fn balance(&self, of: impl Fn(&PartitionSize) -> u64 + Copy) -> f64 {
         let (sum, largest) = (self.sum(of), self.sizes.iter().map(of).max().unwrap_or(0));
         if sum == 0 { 1.0 } else { (largest * self.sizes.len() as u64) as f64 / sum as f64 }
     }
 
-    /// The sum over all partitions.
+    /// The sum of a quantity over all partitions.
     pub fn sum(&self, of: impl Fn(&PartitionSize) -> u64) -> u64 {
         self.sizes.iter().map(of).sum()
     }
 
-    /// The partition that takes the most memory in training, and about how many bytes a run with such hidden layers takes
-    /// while it is resident.
+    /// The partition that takes the most memory in training, and the approximate number of bytes that a run with such hidden
+    /// layers takes while it is resident.
     pub fn training_memory(&self, hidden: u64) -> (usize, u64) {
         let bytes = |size: &PartitionSize| {
             // Both directions of each shard: an index per edge, and the bounds of rows.
@@ -86,9 +86,9 @@ impl PartitionReport {
     }
 }
 
-/// Hidden rows per own node at the peak of an epoch: values, gradients, sums, and rows on their way. Measured with
-/// GraphSAGE on graphs of `generate`.
+/// Hidden rows per own node at the peak of an epoch: values, gradients, sums, and rows in transit. Measured with GraphSAGE on
+/// graphs of `generate`.
 const ACTIVATIONS: u64 = 10;
 
-/// What a run takes without any graph.
+/// Memory of a run without any graph, in bytes.
 const PROCESS: u64 = 80 << 20;

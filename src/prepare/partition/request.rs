@@ -1,4 +1,4 @@
-//! What partitions are asked for.
+//! The parameters of partitioning.
 
 use std::path::PathBuf;
 
@@ -25,7 +25,7 @@ pub enum Method {
 }
 
 impl Method {
-    /// What the JSON file calls it.
+    /// Name of the method in the JSON file.
     pub(super) fn name(self) -> &'static str {
         match self {
             Method::Stream => "stream",
@@ -49,18 +49,18 @@ pub enum SelfLoops {
     Add,
 }
 
-/// What is done to the edges that were read.
+/// Changes to the edges that were read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EdgeRules {
-    /// Every edge is there in both directions: DGL's `add_reverse_edges`, edge data copied. Self loops are not doubled.
+    /// Every edge also gets its reverse: DGL's `add_reverse_edges` with copied edge data. Self loops are not doubled.
     pub undirected: bool,
     /// What happens to self loops.
     pub self_loops: SelfLoops,
-    /// Of several edges with the same ends only the first one stays.
+    /// Of several edges with the same ends, only the first one stays.
     pub dedup: bool,
 }
 
-/// What partitions are asked for.
+/// The parameters of partitioning.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PartitionRequest {
     /// The graph's name, which also names the JSON file.
@@ -69,17 +69,17 @@ pub struct PartitionRequest {
     pub num_parts: usize,
     /// How nodes are assigned to partitions.
     pub method: Method,
-    /// For [`Method::File`]: files with the partition of each node of a type, one a line.
+    /// For [`Method::File`]: files with the partition of each node of a type, one per line.
     pub assignment: Vec<(String, PathBuf)>,
-    /// What is done to the edges.
+    /// Changes to the edges.
     pub rules: EdgeRules,
-    /// Bytes that the process may take.
+    /// Memory that the process may take, in bytes.
     pub memory: u64,
-    /// What is drawn at random depends on it.
+    /// Seed of random choices.
     pub seed: u64,
 }
 
-/// With 16 bits per node.
+/// Largest number of partitions, as a node has 16 bits for its own.
 const MAX_PARTS: usize = 65_535;
 
 impl PartitionRequest {
@@ -92,7 +92,7 @@ impl PartitionRequest {
         if (self.method == Method::File) == self.assignment.is_empty() {
             let problem = if self.assignment.is_empty() { "is missing" } else { "is not used" };
             return Err(Error::config("--assignment", problem).with_hint(
-                "pass --method file --assignment FILE, with the partition of each node, one a line",
+                "pass --method file --assignment FILE, with the partition of each node, one per line",
             ));
         }
         Ok(())

@@ -5,11 +5,11 @@ use std::path::Path;
 use crate::error::{Error, Result};
 use crate::io::BucketSpool;
 
-/// Bytes of a place.
+/// Size of a place in bytes.
 const PLACE: usize = size_of::<u64>();
 
-/// Takes the rows of a table in any order and gives them back by place, partition by partition. Rows lie in a file without
-/// a name; places that are near each other lie in one bucket, which fits in memory.
+/// A spool that takes the rows of a table in any order and returns them by place, partition by partition. Rows lie in an
+/// unnamed file; neighbouring places share a bucket, which fits in memory.
 pub(super) struct RowScatter {
     spool: BucketSpool,
     row_bytes: usize,
@@ -21,7 +21,7 @@ pub(super) struct RowScatter {
 }
 
 impl RowScatter {
-    /// For so many rows in each partition.
+    /// A spool for the given number of rows in each partition.
     pub(super) fn create(
         folder: &Path,
         row_bytes: usize,
@@ -41,7 +41,7 @@ impl RowScatter {
         Ok(RowScatter { spool, row_bytes, starts, first_buckets, rows_per_bucket })
     }
 
-    /// Adds a row; every place gets one.
+    /// Adds a row; every place gets exactly one.
     pub(super) fn push(&mut self, place: u64, row: &[u8]) -> Result<()> {
         let part = self.starts.partition_point(|&start| start <= place) - 1;
         let inside = (place - self.starts[part]) / self.rows_per_bucket;

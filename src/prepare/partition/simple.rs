@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::kernels::philox4x32;
 use crate::prepare::import::read_assignment;
 
-/// Any node anywhere: the partition is a pure function of the seed and the node, each equally likely.
+/// Assigns any node anywhere: the partition is a pure function of the seed and the node, each equally likely.
 pub(super) struct RandomPartitioner;
 
 impl Partitioner for RandomPartitioner {
@@ -23,7 +23,7 @@ impl Partitioner for RandomPartitioner {
     }
 }
 
-/// Consecutive nodes of each type, as many as elsewhere.
+/// Assigns consecutive nodes of each type, equally many to every partition.
 pub(super) struct RangePartitioner;
 
 impl Partitioner for RangePartitioner {
@@ -38,7 +38,7 @@ impl Partitioner for RangePartitioner {
     }
 }
 
-/// As files say: one partition a line, as METIS, KaHIP and HeiStream write them.
+/// Assigns nodes as files say: one partition per line, as METIS, KaHIP and HeiStream write them.
 pub(super) struct FilePartitioner<'a>(pub(super) &'a [(String, PathBuf)]);
 
 impl Partitioner for FilePartitioner<'_> {

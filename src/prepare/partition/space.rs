@@ -1,4 +1,4 @@
-//! Whether there is room on the disk.
+//! A check that the disk has room for partitions.
 
 use std::path::Path;
 
@@ -7,16 +7,16 @@ use crate::error::Result;
 use crate::formats::dgl::writer::check_space;
 use crate::prepare::import::RawGraph;
 
-/// Bytes of an edge in temporary files that exist while its final ones are written, at least: ends and id, twice.
+/// Smallest size in bytes of an edge in temporary files that exist while its final ones are written: ends and id, twice.
 const SPOOLED: u64 = 16;
 
-/// Bytes of an edge in `graph.dgl` and `orig_eids.dgl`: both ends, id, `inner_edge`, original id.
+/// Size in bytes of an edge in `graph.dgl` and `orig_eids.dgl`: both ends, id, `inner_edge`, original id.
 const STORED: u64 = 33;
 
-/// Refuses a graph for which there is clearly no room beside what has been read already.
+/// Refuses a graph for which the disk clearly has no room, given what has been written already.
 pub(super) fn check_room(graph: &RawGraph, edges: &RuledEdges<'_>, out: &Path) -> Result<()> {
     let of_edges: u64 = (0..graph.etypes.len()).map(|etype| edges.least(etype)).sum();
-    // Tables are there twice: on their way and at their places.
+    // Tables exist twice: on their way and at their places.
     let needed = of_edges * (SPOOLED + STORED) + 2 * graph.table_bytes();
     check_space("the graph", needed, out)
 }

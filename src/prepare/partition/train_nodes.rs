@@ -1,4 +1,4 @@
-//! Which nodes are trained on.
+//! The training nodes of a graph.
 
 use crate::error::Result;
 use crate::graph::Bitmap;
@@ -7,10 +7,10 @@ use crate::prepare::import::{RawGraph, Table};
 /// The mask's usual name.
 const MASK: &str = "train_mask";
 
-/// Rows read at a time.
+/// Number of rows read at a time.
 const BLOCK: u64 = 1 << 16;
 
-/// The nodes that the usual mask names, by homogeneous id; `None` if there is no such mask.
+/// The nodes of the usual mask, by homogeneous id; `None` if the mask does not exist.
 pub(super) fn train_nodes(graph: &RawGraph) -> Result<Option<Bitmap>> {
     let first_nodes = graph.first_nodes();
     let mut found = None;

@@ -6,26 +6,26 @@ use crossbeam::channel::{Receiver, bounded};
 
 use crate::error::{Error, Result};
 
-/// Batches that a sampler thread keeps ready beside the one it works on.
+/// Number of batches that a sampler thread keeps ready besides the one it works on.
 const AHEAD: usize = 1;
 
-/// An iterator over the batches of an epoch, in their order. After an error it ends.
+/// An iterator over the batches of an epoch, in their order. It ends after an error.
 pub struct Batches<T> {
     next: usize,
     steps: usize,
-    /// Samples on the caller's thread, where there are no others.
+    /// The function that samples on the caller's thread, if there are no sampler threads.
     inline: Option<Box<dyn Fn(usize) -> Result<T>>>,
-    /// Thread t samples the batches t, t + T, ...: the order of batches needs no sorting.
+    /// The sampler threads. Thread t samples the batches t, t + T, ..., so the order of batches needs no sorting.
     threads: Vec<(Receiver<Result<T>>, JoinHandle<()>)>,
 }
 
 impl<T: Send + 'static> Batches<T> {
-    /// Samples each batch when it is asked for.
+    /// Batches that are sampled when they are asked for.
     pub(super) fn on_demand(steps: usize, sample: impl Fn(usize) -> Result<T> + 'static) -> Self {
         Batches { next: 0, steps, threads: Vec::new(), inline: Some(Box::new(sample)) }
     }
 
-    /// Samples ahead on so many threads.
+    /// Batches that `threads` threads sample ahead.
     pub(super) fn ahead(
         steps: usize,
         threads: usize,
@@ -37,7 +37,7 @@ impl<T: Send + 'static> Batches<T> {
             let sample = sample.clone();
             let work = move || {
                 for step in (first..steps).step_by(count) {
-                    // Nobody listens any more if the epoch was given up.
+                    // Nobody receives batches any more if the epoch was given up.
                     if sender.send(sample(step)).is_err() {
                         return;
                     }
@@ -53,7 +53,7 @@ impl<T: Send + 'static> Batches<T> {
         self.inline.is_some()
     }
 
-    /// How many batches are still to come.
+    /// Number of batches still to come.
     pub fn steps_left(&self) -> usize {
         self.steps - self.next
     }
@@ -84,10 +84,10 @@ impl<T: Send + 'static> Iterator for Batches<T> {
 impl<T> Drop for Batches<T> {
     fn drop(&mut self) {
         let (receivers, threads): (Vec<_>, Vec<_>) = self.threads.drain(..).unzip();
-        // A thread that waits for room learns that nobody listens.
+        // A thread that waits for room notices that nobody receives.
         drop(receivers);
         for thread in threads {
-            // A panic has been told where the batch was missing.
+            // A panic has been reported in place of the missing batch.
             let _ = thread.join();
         }
     }

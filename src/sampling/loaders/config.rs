@@ -1,23 +1,24 @@
-//! How seeds become batches.
+//! The division of seeds into batches.
 
 use crate::error::{Error, Result};
 
 /// Configuration of a [`DataLoader`](super::DataLoader).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DataLoaderConfig {
-    /// Seeds per batch.
+    /// Number of seeds per batch.
     pub batch_size: usize,
-    /// Whether each epoch visits the seeds in an order of its own.
+    /// Whether each epoch visits the seeds in a new order.
     pub shuffle: bool,
     /// Whether a last batch with fewer seeds is left out.
     pub drop_last: bool,
-    /// Threads that sample ahead; with 0, batches are sampled when they are asked for. Batches are the same for any number.
+    /// Number of threads that sample ahead; with 0, batches are sampled when they are asked for. Batches are the same for any
+    /// number.
     pub sampler_threads: usize,
     /// Seed of orders and samples.
     pub seed: u64,
 }
 
-/// Shuffled batches of 1024 seeds, the last one kept, sampled by one thread.
+/// The default: shuffled batches of 1024 seeds, the last one kept, sampled by one thread.
 impl Default for DataLoaderConfig {
     fn default() -> Self {
         let (batch_size, sampler_threads) = (1024, 1);
@@ -26,13 +27,13 @@ impl Default for DataLoaderConfig {
 }
 
 impl DataLoaderConfig {
-    /// Whether the numbers make sense.
+    /// Checks that the numbers make sense.
     ///
     /// # Errors
     /// If the batch size is 0.
     pub fn check(&self) -> Result<()> {
         match self.batch_size {
-            0 => Err(Error::config("batch size", "a batch has at least one seed")),
+            0 => Err(Error::config("batch size", "a batch must have at least one seed")),
             _ => Ok(()),
         }
     }

@@ -1,4 +1,4 @@
-//! The batches of one rank's nodes.
+//! Batches of one rank's nodes.
 
 use std::path::Path;
 
@@ -12,21 +12,21 @@ use crate::engine::comm::{Hooks, ProcessGroup};
 use crate::error::Result;
 use crate::sampling::stores::{GraphSource, SampleKey};
 
-/// Batches of nodes: SAR's `DataLoader`, DGL's `DistNodeDataLoader`.
+/// A loader of batches of nodes: SAR's `DataLoader`, DGL's `DistNodeDataLoader`.
 pub type DataLoader = Loader<NodeTask>;
 
-/// DGL's name of the [`DataLoader`].
+/// DGL's name for [`DataLoader`].
 pub type DistNodeDataLoader = DataLoader;
 
-/// Samples the neighbourhoods of nodes.
+/// The task of sampling the neighbourhoods of nodes.
 pub struct NodeTask {
     sampler: DistNeighborSampler,
 }
 
 impl DataLoader {
-    /// A loader of this rank's `seeds` (homogeneous ids, each named once); one collective, in which the ranks learn how many
-    /// batches the rank with the most of them has. Ranks with fewer repeat theirs (with other neighbours); a rank without
-    /// seeds gets batches without seeds. So all ranks make the same number of steps.
+    /// A loader of this rank's `seeds` (homogeneous ids, each named once); one collective, in which the ranks agree on the
+    /// largest number of batches of any rank. Ranks with fewer repeat theirs (with other neighbours); a rank without seeds gets
+    /// batches without seeds. So all ranks make the same number of steps.
     ///
     /// # Errors
     /// If the batch size is 0.
@@ -40,15 +40,15 @@ impl DataLoader {
         Loader::of(graph.into(), NodeTask { sampler }, seeds, config, ranks)
     }
 
-    /// Puts seeds together that have many neighbours in common, so that a batch needs fewer rows: SAR's
-    /// `precompute_optimized_batches`. METIS cuts the partitions that the seeds lie in, in memory, into as many batches as there
-    /// were, none of them larger; each epoch has the same batches, in another order if they are shuffled. With `cache`, SAR's
-    /// `optimized_batches_cache`, the rank's batches are kept in the file `<cache>_<rank>_<number of batches>`, and taken
-    /// from there if it is there. All ranks call this.
+    /// Groups seeds that have many neighbours in common, so that a batch needs fewer rows: SAR's
+    /// `precompute_optimized_batches`. METIS cuts the partitions of the seeds, in memory, into as many batches as before, none
+    /// of them larger; each epoch has the same batches, in another order if they are shuffled. With `cache`, SAR's
+    /// `optimized_batches_cache`, the rank's batches are stored in the file `<cache>_<rank>_<number of batches>`, and read from
+    /// it if it exists. All ranks call this.
     ///
     /// # Errors
-    /// If METIS needs more than half of the free memory, or the cache was made of another graph, of other seeds, or for
-    /// another batch size or seed.
+    /// If METIS needs more than half of the free memory, or the cache was made for another graph, other seeds, or another batch
+    /// size or seed.
     pub fn precompute_optimized_batches(self, cache: Option<&Path>) -> Result<Self> {
         let schedule = &self.schedule;
         let DataLoaderConfig { batch_size, seed, .. } = schedule.config;

@@ -1,4 +1,4 @@
-//! What a step of link prediction works on.
+//! The input of a step of link prediction.
 
 use super::mini_batch::MiniBatch;
 
@@ -11,13 +11,13 @@ pub struct Pairs {
     pub destinations: Vec<i64>,
 }
 
-/// Some edges, negative pairs beside them, and the sampled neighbourhood of all their ends.
+/// A batch of edges with negative pairs, and the sampled neighbourhood of all their ends.
 pub struct EdgeBatch {
     /// Global ids of the edges.
     pub edges: Vec<u64>,
     /// The ends of the edges: DGL's `pair_graph`.
     pub positive: Pairs,
-    /// Pairs that are not among them: DGL's `neg_graph`; empty without a negative sampler.
+    /// Negative pairs, which are not edges of the batch: DGL's `neg_graph`; empty without a negative sampler.
     pub negative: Pairs,
     /// The blocks; their seeds are the ends of all pairs, each once.
     pub neighbourhood: MiniBatch,

@@ -1,4 +1,4 @@
-//! The batches of one rank's edges.
+//! Batches of one rank's edges.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -15,26 +15,27 @@ use crate::engine::comm::{Hooks, ProcessGroup};
 use crate::error::Result;
 use crate::sampling::stores::{GraphSource, SampleKey};
 
-/// Finds the reverse of an edge, both by global id.
+/// A function that returns the reverse of an edge, both by global id.
 pub type ReverseEdge = dyn Fn(u64) -> u64 + Send + Sync;
 
-/// Which edges are left out of the blocks, so that a model does not see what it is to predict.
+/// The edges that are left out of the blocks, so that a model does not see what it is to predict.
 #[derive(Clone)]
 pub enum Exclude {
-    /// None.
+    /// No edges.
     Nothing,
     /// The edges of the batch (DGL's `self`).
     Batch,
-    /// They and their reverses (DGL's `reverse_id`, and `reverse_types` with a function that looks at types).
+    /// The edges of the batch and their reverses (DGL's `reverse_id`, and `reverse_types` with a function that distinguishes
+    /// types).
     WithReverse(Arc<ReverseEdge>),
-    /// All edges between the two ends of an edge of the batch, in either direction: reverses and parallel edges, too.
+    /// All edges between the two ends of an edge of the batch, in either direction, including reverses and parallel edges.
     BetweenEnds,
 }
 
-/// Batches of edges: DGL's `DistEdgeDataLoader`.
+/// A loader of batches of edges: DGL's `DistEdgeDataLoader`.
 pub type DistEdgeDataLoader = Loader<EdgeTask>;
 
-/// Samples the neighbourhoods of edges' ends.
+/// The task of sampling the neighbourhoods of edges' ends.
 pub struct EdgeTask {
     sampler: DistNeighborSampler,
     exclude: Exclude,

@@ -5,18 +5,17 @@ use std::sync::Arc;
 
 use crate::sampling::stores::{CollectiveGraph, DistGraph, GraphSource};
 
-/// Where a loader's samples come from.
+/// The source of a loader's samples.
 #[derive(Clone)]
 pub enum SampledGraph {
-    /// The files of all partitions; sampler threads read them.
+    /// The files of all partitions, read by sampler threads.
     Files(Arc<DistGraph>),
-    /// The ranks that own the partitions. Collectives are made by the thread that asks for batches, and by no other, so
-    /// nothing is sampled ahead.
+    /// The ranks that own the partitions. Only the thread that asks for batches makes collectives, so nothing is sampled ahead.
     Ranks(Rc<CollectiveGraph>),
 }
 
 impl SampledGraph {
-    /// What is asked of it.
+    /// The graph as a source of samples.
     pub(super) fn source(&self) -> &dyn GraphSource {
         match self {
             SampledGraph::Files(graph) => &**graph,

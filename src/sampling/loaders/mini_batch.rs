@@ -1,4 +1,4 @@
-//! What a training step on sampled neighbourhoods works on.
+//! The input of a training step on sampled neighbourhoods.
 
 use std::collections::BTreeMap;
 
@@ -9,20 +9,20 @@ use crate::graph::Block;
 
 /// The sampled neighbourhood of some seeds.
 pub struct MiniBatch {
-    /// One block per layer, the input layer first. The sources of a layer are the destinations of the one before it; the last
-    /// one's destinations are the seeds.
+    /// One block per layer, the input layer first. The sources of a layer are the destinations of the layer before it; the last
+    /// layer's destinations are the seeds.
     pub blocks: Vec<Block>,
     /// Rows of features of the first block's sources, `[num_sources, width]`, by name.
     pub srcdata: BTreeMap<String, Tensor>,
     /// Rows of features of the seeds, by name.
     pub dstdata: BTreeMap<String, Tensor>,
-    /// Out-degrees over the whole graph of the first block's sources, unless the sampler leaves them out. Those of a later
-    /// block are the first of them.
+    /// Out-degrees of the first block's sources over the whole graph, unless the sampler leaves them out. Those of a later
+    /// block come first among them.
     pub out_degrees: Option<Vec<u64>>,
 }
 
 impl MiniBatch {
-    /// The seeds.
+    /// The nodes whose neighbourhood was sampled.
     pub fn seeds(&self) -> &[u64] {
         self.blocks.last().map_or(&[], Block::destinations)
     }
@@ -35,7 +35,7 @@ impl MiniBatch {
     /// A feature of the input nodes, by name.
     ///
     /// # Errors
-    /// If the sampler was not told to read it.
+    /// If the sampler does not read it.
     pub fn input(&self, name: &str) -> Result<&Tensor> {
         find(&self.srcdata, name, "input_node_feature")
     }
@@ -43,7 +43,7 @@ impl MiniBatch {
     /// A feature of the seeds, by name.
     ///
     /// # Errors
-    /// If the sampler was not told to read it.
+    /// If the sampler does not read it.
     pub fn output(&self, name: &str) -> Result<&Tensor> {
         find(&self.dstdata, name, "output_node_feature")
     }
@@ -51,7 +51,7 @@ impl MiniBatch {
 
 fn find<'a>(data: &'a BTreeMap<String, Tensor>, name: &str, how: &str) -> Result<&'a Tensor> {
     data.get(name).ok_or_else(|| {
-        let hint = format!("name it with {how} when the sampler is made");
+        let hint = format!("name it with {how} when you create the sampler");
         Error::config(name, "is not among the features of this batch").with_hint(hint)
     })
 }

@@ -1,4 +1,4 @@
-//! Pairs of nodes that are no edges.
+//! Pairs of nodes that are not edges.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,25 +9,25 @@ use crate::sampling::stores::{Draws, GraphSource, NEGATIVES, SampleKey};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NegativeSampler {
     /// DGL's `PerSourceUniform` (`Uniform`): for each edge, its source with this many destinations, drawn uniformly and with
-    /// replacement from the nodes of the destination's type. They may happen to be edges.
+    /// replacement from the nodes of the destination's type. Some pairs may happen to be edges.
     PerSourceUniform(usize),
-    /// DGL's `GlobalUniform`: per edge up to this many pairs of nodes of its two types that are no edges.
+    /// DGL's `GlobalUniform`: per edge, up to this many pairs of nodes of its two types that are not edges.
     GlobalUniform {
-        /// Pairs per edge, at most.
+        /// Largest number of pairs per edge.
         per_edge: usize,
         /// Whether pairs of a node with itself are left out.
         exclude_self_loops: bool,
-        /// Whether a pair may come several times.
+        /// Whether a pair may be drawn several times.
         replace: bool,
     },
 }
 
-/// How often a pair that is an edge is drawn anew.
+/// Number of times that a pair is drawn again if it is an edge.
 const TRIES: usize = 3;
 
 impl NegativeSampler {
     /// Draws the sources and destinations of negative pairs; a pure function of the graph, the edges and the key. With
-    /// [`PerSourceUniform`](NegativeSampler::PerSourceUniform) those of an edge lie together, in the order of the edges.
+    /// [`PerSourceUniform`](NegativeSampler::PerSourceUniform) the pairs of an edge lie together, in the order of the edges.
     pub(super) fn draw(
         self,
         graph: &dyn GraphSource,

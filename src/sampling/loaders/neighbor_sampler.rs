@@ -1,4 +1,4 @@
-//! Sampled neighbourhoods of seeds, layer by layer.
+//! Sampling of the neighbourhoods of seeds, layer by layer.
 
 use std::ops::Add;
 
@@ -9,7 +9,7 @@ use crate::sampling::stores::{DistGraph, Fanout, GraphSource, SampleKey, Samplin
 
 use super::mini_batch::MiniBatch;
 
-/// Draws one block per layer, from the seeds outwards: SAR's class of the same name.
+/// A sampler that draws one block per layer, from the seeds outwards: SAR's class of the same name.
 pub struct DistNeighborSampler {
     fanouts: Vec<Fanout>,
     replace: bool,
@@ -23,10 +23,10 @@ impl DistNeighborSampler {
     /// A sampler with one fan-out per layer, the input layer's first, that draws uniformly and without replacement.
     ///
     /// # Errors
-    /// If there is no layer, or there are more than 253.
+    /// If there are no layers, or more than 253.
     pub fn new(fanouts: Vec<Fanout>) -> Result<Self> {
         if fanouts.is_empty() || fanouts.len() > 253 {
-            let problem = format!("{} fan-outs; a model has 1 to 253 layers", fanouts.len());
+            let problem = format!("{} fan-outs, but a model has 1 to 253 layers", fanouts.len());
             return Err(Error::config("fan-outs", problem));
         }
         Ok(DistNeighborSampler {
@@ -39,33 +39,33 @@ impl DistNeighborSampler {
         })
     }
 
-    /// Whether an edge may be drawn several times.
+    /// Sets whether an edge may be drawn several times.
     #[must_use]
     pub fn replace(self, replace: bool) -> Self {
         DistNeighborSampler { replace, ..self }
     }
 
-    /// Whether edges are drawn with the probabilities of the graph's index.
+    /// Sets whether edges are drawn with the probabilities of the graph's index.
     #[must_use]
     pub fn weighted(self, weighted: bool) -> Self {
         DistNeighborSampler { weighted, ..self }
     }
 
-    /// Whether out-degrees are read for the sources of the first block (they are if nothing is said): for models that divide
-    /// by them.
+    /// Sets whether out-degrees are read for the sources of the first block (by default they are): for models that divide by
+    /// them.
     #[must_use]
     pub fn out_degrees(self, out_degrees: bool) -> Self {
         DistNeighborSampler { out_degrees, ..self }
     }
 
-    /// Lets a feature be read for the sources of the first block: for those of one type, if it is a feature of one.
+    /// Adds a feature that is read for the sources of the first block, or for those of its node type if it belongs to one.
     #[must_use]
     pub fn input_node_feature(mut self, name: &str, column: NodeColumn) -> Self {
         self.input_node_features.push((name.to_owned(), column));
         self
     }
 
-    /// Lets a feature be read for the seeds.
+    /// Adds a feature that is read for the seeds.
     #[must_use]
     pub fn output_node_feature(mut self, name: &str, column: NodeColumn) -> Self {
         self.output_node_features.push((name.to_owned(), column));
@@ -77,8 +77,8 @@ impl DistNeighborSampler {
         self.fanouts.len()
     }
 
-    /// Keeps as many rows of the input features as `bytes` hold in memory, those of the nodes that are drawn most often, until
-    /// [`forget_rows`](Self::forget_rows).
+    /// Keeps as many rows of the input features in memory as fit in `bytes` bytes, those of the nodes that are drawn most
+    /// often, until [`forget_rows`](Self::forget_rows).
     pub fn keep_rows(&self, graph: &DistGraph, bytes: u64) -> Result<()> {
         let share = bytes / self.input_node_features.len().max(1) as u64;
         for (_, column) in &self.input_node_features {
@@ -87,19 +87,19 @@ impl DistNeighborSampler {
         Ok(())
     }
 
-    /// Keeps no rows any more.
+    /// Drops all kept rows.
     pub fn forget_rows(&self) {
         self.input_node_features.iter().for_each(|(_, column)| column.forget());
     }
 
-    /// How many bytes of input features batches needed so far, and how many were read for them.
+    /// Bytes of input features that batches have needed so far, and bytes that were read for them.
     pub fn row_bytes(&self) -> RowBytes {
         let columns = self.input_node_features.iter();
         columns.map(|(_, column)| column.row_bytes()).fold(RowBytes::default(), RowBytes::add)
     }
 
-    /// Draws the blocks of `seeds` (homogeneous ids, each named once) and reads their features. `key.layer` is not looked at.
-    /// A pure function of the graph, the sampler, the seeds and the key.
+    /// Draws the blocks of `seeds` (homogeneous ids, each named once) and reads their features. `key.layer` is ignored. A pure
+    /// function of the graph, the sampler, the seeds and the key.
     ///
     /// # Errors
     /// If a seed does not exist or is named twice, or a file cannot be read.
@@ -112,8 +112,8 @@ impl DistNeighborSampler {
         self.sample_without(graph, seeds, None, key)
     }
 
-    /// As [`sample`](Self::sample), without the edges (source, destination and edge) that `excluded` says: they are taken
-    /// out of what has been drawn.
+    /// Like [`sample`](Self::sample), without the edges (source, destination and edge) for which `excluded` is true: they are
+    /// removed from what has been drawn.
     pub fn sample_without(
         &self,
         graph: &dyn GraphSource,

@@ -14,31 +14,31 @@ use crate::sampling::stores::GraphSource;
 
 const VERSION: u32 = 1;
 
-/// What a cached cut was made of.
+/// The inputs from which a cached cut was made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Key {
     version: u32,
     batch_size: usize,
     seed: u64,
-    /// crc32 of the seeds.
+    /// CRC-32 of the seeds.
     nodes: u32,
-    /// crc32 of their partitions' edges.
+    /// CRC-32 of their partitions' edges.
     graph: u32,
 }
 
-/// How seeds are put together.
+/// The parameters of grouping seeds.
 pub(super) struct Cut<'a> {
     /// The seeds, each named once.
     pub(super) seeds: &'a [u64],
     pub(super) batch_size: usize,
     pub(super) num_batches: usize,
-    /// METIS's.
+    /// Seed of METIS.
     pub(super) seed: u64,
 }
 
 impl Cut<'_> {
-    /// Batches of as many seeds or fewer, in ascending order, some of which may be empty: METIS's cut of the partitions that the
-    /// seeds lie in. Taken from the cache if there is one, or else put there.
+    /// Batches of at most the batch size, in ascending order, some of which may be empty: METIS's cut of the partitions of the
+    /// seeds. They are read from the cache if it exists, and otherwise stored there.
     pub(super) fn batches(
         &self,
         graph: &dyn GraphSource,
@@ -63,7 +63,8 @@ impl Cut<'_> {
             return Ok(batches);
         }
         if self.num_batches > usize::from(u16::MAX) {
-            let problem = format!("{} batches; METIS cuts into 65535 at most", self.num_batches);
+            let problem =
+                format!("{} batches, but METIS cuts into 65535 at most", self.num_batches);
             return Err(Error::config("batch size", problem));
         }
         let mut seeds = self.seeds.to_vec();
@@ -89,7 +90,7 @@ impl Cut<'_> {
         Ok(batches)
     }
 
-    /// METIS's cut is not quite even: what a batch has too much goes to those with room.
+    /// Evens out METIS's cut: seeds of batches that are too large move to those with room.
     fn even(&self, batches: &mut [Vec<u64>]) {
         let size = self.batch_size.max(self.seeds.len().div_ceil(self.num_batches));
         let too_much = batches.iter_mut().flat_map(|batch| batch.split_off(size.min(batch.len())));
@@ -103,15 +104,15 @@ impl Cut<'_> {
 
 /// The neighbours, in either direction, of the nodes of some partitions.
 struct Neighbours {
-    /// These nodes and their sources, ascending.
+    /// The nodes and their sources, ascending.
     nodes: Vec<u64>,
-    /// Pairs of places in `nodes`, each once in both directions, ascending.
+    /// Pairs of indices in `nodes`, each once in both directions, ascending.
     pairs: Vec<[u32; 2]>,
     checksum: u32,
 }
 
 impl Neighbours {
-    /// Of the partitions that `seeds` lie in.
+    /// The neighbours of the nodes in the partitions of `seeds`.
     fn of(graph: &dyn GraphSource, seeds: &[u64]) -> Result<Self> {
         let book = graph.book();
         let parts = (0..book.num_parts()).map(|part| book.node_range(part));
@@ -137,21 +138,21 @@ impl Neighbours {
     }
 }
 
-/// The cache file of a rank: SAR's names.
+/// The cache file of a rank, named as in SAR.
 pub(super) fn cache_file(prefix: &Path, rank: usize, num_batches: usize) -> PathBuf {
     let mut path = prefix.as_os_str().to_owned();
     path.push(format!("_{rank}_{num_batches}"));
     path.into()
 }
 
-/// A line with the key and the sizes of batches, then the seeds of all batches as 64-bit numbers, then their crc32.
+/// Writes a line with the key and the sizes of batches, then the seeds of all batches as 64-bit numbers, then their CRC-32.
 fn save(path: &Path, key: &Key, batches: &[Vec<u64>]) -> Result<()> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder).map_err(|e| Error::io("create", folder, e))?;
     }
     let sizes: Vec<usize> = batches.iter().map(Vec::len).collect();
     let mut bytes = serde_json::to_vec(&(key, sizes))
-        .map_err(|e| Error::Internal(format!("batches cannot be written: {e}")))?;
+        .map_err(|e| Error::Internal(format!("cannot encode batches: {e}")))?;
     bytes.push(b'\n');
     let seeds = batches.concat();
     let checksum = crc32fast::hash(bytemuck::cast_slice(&seeds));
@@ -169,15 +170,15 @@ fn load(path: &Path, expected: &Key) -> Result<Vec<Vec<u64>>> {
     file.read_until(b'\n', &mut line).map_err(unreadable)?;
     file.read_to_end(&mut rest).map_err(unreadable)?;
     let stale = |problem: &str| {
-        let hint = "remove it to make it anew, or name another optimized_batches_cache";
+        let hint = "remove it to compute it again, or name another optimized_batches_cache";
         Error::input(path, "", problem).with_hint(hint)
     };
     let header: std::result::Result<(Key, Vec<usize>), _> = serde_json::from_slice(&line);
     let (key, sizes) = header.map_err(|_| stale("holds no batches"))?;
     let differs = [
-        (key.version != expected.version, "is of another version"),
-        (key.graph != expected.graph, "was made of another graph"),
-        (key.nodes != expected.nodes, "was made of other seeds"),
+        (key.version != expected.version, "has another version"),
+        (key.graph != expected.graph, "was made for another graph"),
+        (key.nodes != expected.nodes, "was made for other seeds"),
         (key.batch_size != expected.batch_size, "was made for another batch size"),
         (key.seed != expected.seed, "was made with another seed"),
     ];

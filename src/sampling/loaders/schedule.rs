@@ -1,4 +1,4 @@
-//! Which seeds come in which batch.
+//! The assignment of seeds to batches.
 
 use tch::Tensor;
 
@@ -7,11 +7,11 @@ use crate::engine::comm::{Hooks, ProcessGroup, ReduceOp, all_reduce};
 use crate::error::Result;
 use crate::sampling::stores::{SampleKey, permutation};
 
-/// The batches of one rank's seeds, as many as the rank with the most batches has.
+/// The batches of one rank's seeds, as many as on the rank with the most batches.
 #[derive(Clone)]
 pub(super) struct Schedule {
     pub(super) seeds: Vec<u64>,
-    /// Batches that were put together beforehand.
+    /// Batches that were grouped beforehand.
     optimized: Option<Vec<Vec<u64>>>,
     pub(super) config: DataLoaderConfig,
     pub(super) rank: usize,
@@ -20,7 +20,7 @@ pub(super) struct Schedule {
 }
 
 impl Schedule {
-    /// One collective, in which the ranks learn how many steps there are.
+    /// Builds the schedule; one collective, in which the ranks agree on the number of steps.
     pub(super) fn new(
         seeds: Vec<u64>,
         config: DataLoaderConfig,
@@ -36,17 +36,17 @@ impl Schedule {
         Ok(schedule)
     }
 
-    /// The same with batches that were put together beforehand.
+    /// The same schedule with batches that were grouped beforehand.
     pub(super) fn with_batches(&self, batches: Vec<Vec<u64>>) -> Self {
         Schedule { optimized: Some(batches), ..self.clone() }
     }
 
-    /// Batches per epoch.
+    /// Number of batches per epoch.
     pub(super) fn steps(&self) -> usize {
         self.steps
     }
 
-    /// Batches of the own seeds.
+    /// Number of batches of the own seeds.
     pub(super) fn num_batches(&self) -> usize {
         let (seeds, size) = (self.seeds.len(), self.config.batch_size);
         if let Some(batches) = &self.optimized {
@@ -55,7 +55,7 @@ impl Schedule {
         if self.config.drop_last { seeds / size } else { seeds.div_ceil(size) }
     }
 
-    /// The order of the seeds in an epoch, or of the numbers of batches that were put together beforehand.
+    /// The order of the seeds in an epoch, or of the indices of batches that were grouped beforehand.
     pub(super) fn order(&self, epoch: u32) -> Vec<u64> {
         let numbers: Vec<u64> = match &self.optimized {
             Some(batches) => (0..batches.len() as u64).collect(),
@@ -68,8 +68,8 @@ impl Schedule {
         order.into_iter().map(|i| numbers[i as usize]).collect()
     }
 
-    /// The seeds of a step in an epoch with this order, and the key of its samples. A rank with fewer batches
-    /// than steps repeats them; one without seeds has none.
+    /// The seeds of a step in an epoch with this order, and the key of its samples. A rank with fewer batches than steps
+    /// repeats them; a rank without seeds has none.
     pub(super) fn batch<'o>(
         &'o self,
         epoch: u32,

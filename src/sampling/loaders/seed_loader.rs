@@ -1,4 +1,4 @@
-//! What all loaders do.
+//! The part that all loaders share.
 
 use std::sync::Arc;
 
@@ -11,20 +11,20 @@ use crate::engine::comm::{Hooks, ProcessGroup};
 use crate::error::Result;
 use crate::sampling::stores::{GraphSource, SampleKey};
 
-/// What is made of the seeds of a batch.
+/// How a loader turns the seeds of a batch into a batch.
 pub trait Task: Send + Sync + 'static {
-    /// A batch.
+    /// Type of a batch.
     type Item: Send + 'static;
 
-    /// The sampler.
+    /// The sampler of neighbourhoods.
     fn sampler(&self) -> &DistNeighborSampler;
 
-    /// Makes the batch of some seeds: a pure function.
+    /// Samples the batch of some seeds: a pure function.
     fn sample(&self, graph: &dyn GraphSource, seeds: &[u64], key: SampleKey) -> Result<Self::Item>;
 }
 
-/// Cuts one rank's seeds (nodes, or edges) into batches and samples their neighbourhoods. An epoch's batches are a pure
-/// function of the configuration, the seeds, the rank and the epoch, whether they come from files or from other ranks.
+/// A loader that cuts one rank's seeds (nodes, or edges) into batches and samples their neighbourhoods. An epoch's batches are
+/// a pure function of the configuration, the seeds, the rank and the epoch, whether they come from files or from other ranks.
 pub struct Loader<T> {
     graph: SampledGraph,
     task: Arc<T>,
@@ -32,9 +32,9 @@ pub struct Loader<T> {
 }
 
 impl<T: Task> Loader<T> {
-    /// One collective, in which the ranks learn how many batches the rank with the most of them has. Ranks with fewer repeat
-    /// theirs (with other neighbours); a rank without seeds gets batches without seeds. So all ranks make the same number of
-    /// steps.
+    /// Builds a loader; one collective, in which the ranks agree on the largest number of batches of any rank. Ranks with fewer
+    /// repeat theirs (with other neighbours); a rank without seeds gets batches without seeds. So all ranks make the same
+    /// number of steps.
     pub(super) fn of(
         graph: SampledGraph,
         task: T,
@@ -46,12 +46,12 @@ impl<T: Task> Loader<T> {
         Ok(Loader { graph, task: Arc::new(task), schedule })
     }
 
-    /// The same with batches that were put together beforehand.
+    /// The same loader with batches that were grouped beforehand.
     pub(super) fn with_batches(self, batches: Vec<Vec<u64>>) -> Self {
         Loader { schedule: Arc::new(self.schedule.with_batches(batches)), ..self }
     }
 
-    /// Batches per epoch, the same on every rank.
+    /// Number of batches per epoch, the same on every rank.
     pub fn len(&self) -> usize {
         self.schedule.steps()
     }
@@ -61,7 +61,7 @@ impl<T: Task> Loader<T> {
         self.len() == 0
     }
 
-    /// Batches of this rank's own seeds; those behind them repeat.
+    /// Number of batches of this rank's own seeds; the batches after those are repetitions.
     pub fn own_len(&self) -> usize {
         self.schedule.num_batches()
     }
@@ -71,13 +71,13 @@ impl<T: Task> Loader<T> {
         self.graph.source()
     }
 
-    /// The sampler.
+    /// The sampler of neighbourhoods.
     pub fn sampler(&self) -> &DistNeighborSampler {
         self.task.sampler()
     }
 
-    /// Keeps as many rows of the input features as `bytes` hold in memory, those of the nodes that are drawn most often, until
-    /// the sampler [forgets](DistNeighborSampler::forget_rows) them. Rows that other ranks send are never kept.
+    /// Keeps as many rows of the input features in memory as fit in `bytes` bytes, those of the nodes that are drawn most
+    /// often, until the sampler [drops](DistNeighborSampler::forget_rows) them. Rows that other ranks send are never kept.
     pub fn keep_rows(&self, bytes: u64) -> Result<()> {
         match &self.graph {
             SampledGraph::Files(graph) => self.sampler().keep_rows(graph, bytes),
@@ -85,7 +85,7 @@ impl<T: Task> Loader<T> {
         }
     }
 
-    /// The batches of an epoch. Sampling starts at once; dropped before its end, it stops.
+    /// The batches of an epoch. Sampling starts at once; it stops when the iterator is dropped.
     pub fn epoch(&self, epoch: u32) -> Batches<T::Item> {
         let (task, schedule) = (self.task.clone(), self.schedule.clone());
         let order = Arc::new(schedule.order(epoch));

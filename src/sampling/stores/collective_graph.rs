@@ -1,4 +1,4 @@
-//! The whole graph, by questions to the ranks that own its partitions.
+//! The whole graph, through requests to the ranks that own its partitions.
 
 use std::ops::Range;
 use std::path::Path;
@@ -21,9 +21,9 @@ use crate::graph::{InEdges, PartitionBook};
 use crate::io::{DiskStorage, IoCounters};
 use crate::load::{NodeColumn, Reachable};
 
-/// A partitioned graph of which each rank reads its own partition only and asks the others for theirs, as SAR samples: every method
-/// of [`GraphSource`] is two or three collectives, which all ranks make at the same time, whatever they ask. What comes back
-/// is what [`DistGraph`](super::DistGraph) reads, bit for bit.
+/// A partitioned graph of which each rank reads only its own partition and asks the others for theirs, as SAR samples. Every
+/// method of [`GraphSource`] takes two or three collectives, which all ranks make at the same time, whatever they request. The
+/// results equal those of [`DistGraph`](super::DistGraph), bit for bit.
 pub struct CollectiveGraph {
     config: PartitionConfig,
     index: NeighborIndex,
@@ -33,10 +33,10 @@ pub struct CollectiveGraph {
 }
 
 impl CollectiveGraph {
-    /// Writes the index of the rank's partition into `folder` and opens it. The folder is the caller's to remove. One collective.
+    /// Writes the index of the rank's partition into `folder` and opens it. The caller removes the folder. One collective.
     ///
     /// # Errors
-    /// If there is not one rank per partition, or as [`write_index`].
+    /// If the number of ranks is not that of partitions, or as for [`write_index`].
     pub fn create(
         config: &PartitionConfig,
         keys: &IndexConfig,
@@ -68,18 +68,18 @@ impl CollectiveGraph {
         Ok(CollectiveGraph { config: config.clone(), index, counters, group, hooks })
     }
 
-    /// What the rank can read of the partition directory, for columns that [`rows`](GraphSource::rows) is asked for.
+    /// The partitions whose files this rank can read, for columns that are passed to [`rows`](GraphSource::rows).
     pub fn reachable(&self) -> Reachable<'_> {
         Reachable::only(&self.config, self.group.rank())
     }
 
-    /// A node feature, of which the own rows are read.
+    /// A node feature, of which only the own rows are read.
     pub fn ndata(&self, key: &str) -> Result<NodeColumn> {
         NodeColumn::named(self.reachable(), key, self.counters.clone())
     }
 
-    /// Sends every rank its ids, counted inside its partition, behind a header of `N` numbers; gives the header and the ids of what
-    /// each rank asks of this one.
+    /// Sends every rank its ids, counted inside its partition, after a header of `N` numbers; returns the header and the ids
+    /// that each rank requests from this one.
     fn ask<const N: usize>(
         &self,
         sorted: &Sorted,
@@ -93,13 +93,13 @@ impl CollectiveGraph {
         })?;
         let asked = self.exchange(questions)?.into_iter().map(|question| {
             let header = question.first_chunk().copied();
-            let header = header.ok_or_else(|| Error::Internal("a question is cut short".into()))?;
+            let header = header.ok_or_else(|| Error::Internal("a request is cut short".into()))?;
             Ok((header, question[N..].to_vec()))
         });
         asked.collect()
     }
 
-    /// Sends a list of numbers to every rank and gives theirs.
+    /// Sends a list of numbers to every rank and returns theirs.
     fn exchange(&self, lists: Vec<Vec<u64>>) -> Result<Vec<Vec<u64>>> {
         let lists = lists
             .into_iter()
@@ -109,7 +109,7 @@ impl CollectiveGraph {
         Ok(theirs.map(<[u64]>::to_vec).collect())
     }
 
-    /// The parts of `sorted` by partition: where each id was.
+    /// The parts of `sorted` by partition, as the original positions of the ids.
     fn places(
         &self,
         sorted: &Sorted,
@@ -131,8 +131,8 @@ impl CollectiveGraph {
         Sorted::new(nodes, "node", self.book().num_nodes())
     }
 
-    /// Asks the owners of `sorted` for `width` numbers of each id, which `answer` gives of own ones, and hands them to `visit` with
-    /// the place of the id.
+    /// Requests `width` numbers of each id from the owners of `sorted`, and passes them to `visit` with the position of the id.
+    /// `answer` returns the numbers of own ids.
     fn numbers(
         &self,
         sorted: &Sorted,
@@ -149,7 +149,7 @@ impl CollectiveGraph {
             }
             let width = answer.len() / places.len();
             if width * places.len() != answer.len() || width == 0 {
-                return Err(Error::Internal("an answer of another length".to_owned()));
+                return Err(Error::Internal("an answer has the wrong length".to_owned()));
             }
             for (place, values) in places.iter().zip(answer.chunks_exact(width)) {
                 visit(*place as usize, values);
@@ -257,12 +257,12 @@ impl GraphSource for CollectiveGraph {
     }
 }
 
-/// The drawn edges of `nodes` nodes: their counts, then sources, then edges.
+/// The drawn edges of `nodes` nodes, from their counts, then sources, then edges.
 fn in_edges(nodes: usize, answer: &[u64]) -> Result<InEdges> {
     let (counts, ends) = answer
         .split_at_checked(nodes)
         .filter(|(counts, ends)| ends.len() as u64 == 2 * counts.iter().sum::<u64>())
-        .ok_or_else(|| Error::Internal("an answer of another length".to_owned()))?;
+        .ok_or_else(|| Error::Internal("an answer has the wrong length".to_owned()))?;
     let (sources, edges) = ends.split_at(ends.len() / 2);
     let counts = counts.iter().map(|count| *count as u32).collect();
     Ok(InEdges { counts, sources: sources.to_vec(), edges: edges.to_vec(), weights: Vec::new() })

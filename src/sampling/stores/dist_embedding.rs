@@ -6,19 +6,19 @@ use super::dist_tensor::{DistTensor, DistTensorConfig};
 use crate::error::{Error, Result};
 use crate::graph::PartitionBook;
 
-/// DGL's `DistEmbedding`: float32 rows that are learned, more than memory holds. A step reads the rows it needs
-/// ([`lookup`](Self::lookup)), gives their gradients back ([`accumulate`](Self::accumulate)), and an optimizer
-/// ([`SparseAdam`](super::SparseAdam), [`SparseAdagrad`](super::SparseAdagrad)) updates those rows and no others.
+/// DGL's `DistEmbedding`: learned float32 rows that may exceed memory. A step reads the rows it needs
+/// ([`lookup`](Self::lookup)) and returns their gradients ([`accumulate`](Self::accumulate)); an optimizer
+/// ([`SparseAdam`](super::SparseAdam), [`SparseAdagrad`](super::SparseAdagrad)) updates only those rows.
 pub struct DistEmbedding {
     name: String,
     weight: DistTensor<f32>,
-    /// Rows that gradients have come for since the last step, and the gradients.
+    /// The rows with gradients since the last step, and the gradients.
     trace: (Vec<u64>, Vec<f32>),
 }
 
 impl DistEmbedding {
-    /// Makes an embedding whose rows `init` fills (it gets the first row's number and some rows). For one rank; the others
-    /// [`open`](Self::open) it after a barrier.
+    /// Creates an embedding whose rows `init` fills (it takes the first row's index and some rows). One rank calls this; the
+    /// others [`open`](Self::open) the embedding after a barrier.
     ///
     /// # Errors
     /// As [`DistTensor::create`].
@@ -31,7 +31,7 @@ impl DistEmbedding {
         Ok(DistEmbedding { name: config.name.to_owned(), weight, trace: Default::default() })
     }
 
-    /// Opens an embedding that some rank, or an earlier run, has made.
+    /// Opens an embedding that another rank, or an earlier run, has created.
     ///
     /// # Errors
     /// As [`DistTensor::open`].
@@ -40,7 +40,7 @@ impl DistEmbedding {
         Ok(DistEmbedding { name: config.name.to_owned(), weight, trace: Default::default() })
     }
 
-    /// Its name.
+    /// Name of the embedding.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -50,12 +50,12 @@ impl DistEmbedding {
         self.weight.shape()[0]
     }
 
-    /// Elements per row (DGL's `embedding_dim`).
+    /// Number of elements per row (DGL's `embedding_dim`).
     pub fn embedding_dim(&self) -> usize {
         self.weight.width()
     }
 
-    /// The rows.
+    /// The rows as a tensor.
     pub fn weight(&self) -> &DistTensor<f32> {
         &self.weight
     }
@@ -65,10 +65,10 @@ impl DistEmbedding {
         self.weight.read(ids)
     }
 
-    /// Keeps the gradients of rows, `[ids.len(), embedding_dim]`, for the optimizer's next step.
+    /// Records the gradients of rows, `[ids.len(), embedding_dim]`, for the optimizer's next step.
     ///
     /// # Errors
-    /// If a row does not exist or the gradients are of another number.
+    /// If a row does not exist or the number of gradients is wrong.
     pub fn accumulate(&mut self, ids: &[u64], gradients: &[f32]) -> Result<()> {
         if gradients.len() != ids.len() * self.embedding_dim() {
             let dim = self.embedding_dim();
@@ -84,7 +84,7 @@ impl DistEmbedding {
         Ok(())
     }
 
-    /// Forgets the gradients that have come since the last step.
+    /// Drops the gradients recorded since the last step.
     pub fn zero_grad(&mut self) {
         self.trace = Default::default();
     }

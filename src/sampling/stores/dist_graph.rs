@@ -1,4 +1,4 @@
-//! The whole graph, by reads of its partitions.
+//! The whole graph, through reads of its partitions' files.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,8 +14,8 @@ use crate::graph::{CanonicalEtype, InEdges, PartitionBook};
 use crate::io::{DiskStorage, IoCounters, Storage};
 use crate::load::NodeColumn;
 
-/// A partitioned graph as one: DGL's `DistGraph`, with files in the place of servers. Nothing but the partition book is in
-/// memory; may be used from several threads.
+/// A partitioned graph as one: DGL's `DistGraph`, with files in place of servers. Only the partition book is in memory; several
+/// threads may use it.
 pub struct DistGraph {
     config: PartitionConfig,
     indexes: Vec<NeighborIndex>,
@@ -23,11 +23,11 @@ pub struct DistGraph {
 }
 
 impl DistGraph {
-    /// Writes the index of every partition into `folder` (8 bytes per edge, 12 per node) and opens the graph. The folder is the
-    /// caller's to remove.
+    /// Writes the index of every partition into `folder` (8 bytes per edge, 12 per node) and opens the graph. The caller
+    /// removes the folder.
     ///
     /// # Errors
-    /// As [`write_index`] and [`open`](Self::open).
+    /// As for [`write_index`] and [`open`](Self::open).
     pub fn create(config: &PartitionConfig, keys: &IndexConfig, folder: &Path) -> Result<Self> {
         let (storage, counters) = (DiskStorage::default(), IoCounters::default());
         let parts = 0..config.parts().len();
@@ -45,7 +45,7 @@ impl DistGraph {
     /// Opens the graph with the indexes that [`write_index`] wrote into `folder`, one per partition.
     ///
     /// # Errors
-    /// If an index is missing or of another length than its partition calls for.
+    /// If an index is missing or its length does not match its partition.
     pub fn open(
         config: &PartitionConfig,
         keys: &IndexConfig,
@@ -60,7 +60,7 @@ impl DistGraph {
         Ok(DistGraph { config: config.clone(), indexes, counters })
     }
 
-    /// Who owns which nodes and edges: DGL's `get_partition_book`.
+    /// The owners of nodes and edges: DGL's `get_partition_book`.
     pub fn book(&self) -> &Arc<PartitionBook> {
         self.config.book()
     }
@@ -70,19 +70,19 @@ impl DistGraph {
         &self.config
     }
 
-    /// Counts of what has been read.
+    /// Counters of the bytes that have been read.
     pub fn counters(&self) -> &IoCounters {
         &self.counters
     }
 
-    /// Nodes of a type, or of all types.
+    /// Number of nodes of a type, or of all types.
     pub fn num_nodes(&self, ntype: Option<&str>) -> Result<u64> {
         let book = self.book();
         let of_type = |name| Ok(book.num_nodes_of_type(book.get_ntype_id(name)?));
         ntype.map_or_else(|| Ok(book.num_nodes()), of_type)
     }
 
-    /// Edges of a type, or of all types.
+    /// Number of edges of a type, or of all types.
     pub fn num_edges(&self, etype: Option<&str>) -> Result<u64> {
         let book = self.book();
         let of_type = |name| Ok(book.num_edges_of_type(book.get_etype_id(name)?));
@@ -99,10 +99,10 @@ impl DistGraph {
         self.book().etypes()
     }
 
-    /// The edge type of a name, `rel` or `src:rel:dst`.
+    /// The edge type with a name, `rel` or `src:rel:dst`.
     ///
     /// # Errors
-    /// If there is none, or several types have the short name.
+    /// If no type has the name, or several types have the short name.
     pub fn to_canonical_etype(&self, name: &str) -> Result<&CanonicalEtype> {
         Ok(&self.book().etypes()[self.book().get_etype_id(name)?])
     }
@@ -172,9 +172,9 @@ impl DistGraph {
         self.sample_neighbors(nodes, &all, key)
     }
 
-    /// Draws in-edges of nodes (homogeneous ids), node by node in the order of `nodes`; weights come along if the graph was
-    /// opened with a weight key. DGL's `sample_neighbors` and, with a fan-out per type, `sample_etype_neighbors`. The sample
-    /// is a pure function of the graph, `how`, `key` and each node.
+    /// Draws in-edges of nodes (homogeneous ids), node by node in the order of `nodes`, with weights if the graph was opened
+    /// with a weight key: DGL's `sample_neighbors` and, with a fan-out per type, `sample_etype_neighbors`. The sample is a pure
+    /// function of the graph, `how`, `key` and each node.
     ///
     /// # Errors
     /// If a node does not exist or a file cannot be read.
@@ -198,7 +198,7 @@ impl DistGraph {
         Sorted::new(nodes, "node", self.book().num_nodes())
     }
 
-    /// Hands each partition's nodes, counted inside the partition, and where they were to `work`.
+    /// Passes each partition's nodes, counted inside the partition, and their original positions to `work`.
     fn each_part(
         &self,
         sorted: &Sorted,

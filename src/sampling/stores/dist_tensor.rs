@@ -15,12 +15,12 @@ use crate::formats::dgl::npy::open_npy;
 use crate::graph::PartitionBook;
 use crate::io::{Dtype, new_private_file, npy_header, read_ranges};
 
-/// Bytes filled or counted at a time.
+/// Number of bytes filled or counted at a time.
 const CHUNK: usize = 1 << 20;
 
 /// An element type of distributed tensors.
 pub trait Element: Pod + Default + PartialEq {
-    /// Its name on disk.
+    /// Element type on disk.
     const DTYPE: Dtype;
 }
 
@@ -33,12 +33,12 @@ macro_rules! element {
 }
 element!(f32 => F32, i64 => I64, u8 => U8);
 
-/// DGL's `DistTensor`: a dense tensor whose rows belong to the nodes or edges of a type and are divided among the partitions
-/// as those are. Here it is one `.npy` file whose rows lie in the order of ids, so each partition's rows are a consecutive part of it;
-/// any rank reads and writes any row. Nothing of it is in memory.
+/// DGL's `DistTensor`: a dense tensor whose rows belong to the nodes or edges of a type and are divided among the partitions in
+/// the same way. Here it is one `.npy` file whose rows lie in the order of ids, so each partition's rows are a consecutive part
+/// of it; any rank reads and writes any row. No row is kept in memory.
 ///
-/// Clones are handles on the same tensor. Unless it is persistent its file goes with the last handle of the process that made
-/// it. Rows are not locked: who reads a row while another writes it may see either or a mixture.
+/// Clones are handles on the same tensor. Unless it is persistent, its file is removed with the last handle of the process that
+/// created it. Rows are not locked: a rank that reads a row while another writes it may see either version or a mixture.
 #[derive(Debug, Clone)]
 pub struct DistTensor<T> {
     book: Arc<PartitionBook>,
@@ -53,7 +53,7 @@ pub struct DistTensor<T> {
 struct RowsFile {
     path: PathBuf,
     file: File,
-    /// Where the first row begins.
+    /// Offset of the first row.
     start: u64,
     temporary: bool,
 }
@@ -61,32 +61,32 @@ struct RowsFile {
 impl Drop for RowsFile {
     fn drop(&mut self) {
         if self.temporary {
-            // Nobody is left to tell; the folder's owner removes it with the rest.
+            // Nobody is left to report an error to; the folder's owner removes the file with the rest.
             let _ = std::fs::remove_file(&self.path);
         }
     }
 }
 
-/// Which tensor, and where.
+/// Name, place and shape of a distributed tensor.
 #[derive(Debug, Clone)]
 pub struct DistTensorConfig<'a> {
-    /// The folder of its file.
+    /// Folder of its file.
     pub folder: &'a Path,
-    /// Its name, which is that of its file.
+    /// Name of the tensor and of its file.
     pub name: &'a str,
-    /// Elements per row.
+    /// Number of elements per row.
     pub width: usize,
-    /// What its rows belong to.
+    /// The nodes or edges to which its rows belong.
     pub policy: PartitionPolicy,
-    /// Whether its file stays.
+    /// Whether its file outlives all handles.
     pub persistent: bool,
 }
 
 impl<T: Element> DistTensor<T> {
-    /// Makes a tensor of zeros. For one rank; the others [`open`](Self::open) it after a barrier.
+    /// Creates a tensor of zeros. One rank calls this; the others [`open`](Self::open) the tensor after a barrier.
     ///
     /// # Errors
-    /// If the name is empty or no file name, the tensor exists already, or the file cannot be made.
+    /// If the name is empty or cannot be a file name, the tensor exists already, or the file cannot be created.
     pub fn create(book: &Arc<PartitionBook>, config: &DistTensorConfig<'_>) -> Result<Self> {
         let path = path(config.folder, config.name)?;
         let num_rows = config.policy.num_rows(book);
@@ -94,24 +94,24 @@ impl<T: Element> DistTensor<T> {
         let refused = |e| Error::io("create", &path, e);
         let mut options = new_private_file();
         if config.persistent {
-            // What the umask leaves of it, as for any other file of a user.
+            // The umask applies, as to any other file of a user.
             options.mode(0o666);
         }
         let file = options.open(&path).map_err(|e| match e.kind() {
-            std::io::ErrorKind::AlreadyExists => Error::input(&path, "", "is there already")
-                .with_hint("open the tensor instead of making it, or give it another name"),
+            std::io::ErrorKind::AlreadyExists => Error::input(&path, "", "exists already")
+                .with_hint("open the tensor instead of creating it, or give it another name"),
             _ => refused(e),
         })?;
         let start = header.len() as u64;
         let rows = RowsFile { path: path.clone(), file, start, temporary: !config.persistent };
         rows.file.write_all_at(&header, 0).map_err(refused)?;
         let row = (config.width * size_of::<T>()) as u64;
-        // A hole in the file reads as zeros and takes no room.
+        // A hole in the file reads as zeros and takes no space.
         rows.file.set_len(start + num_rows * row).map_err(refused)?;
         Ok(Self::with(book, config.policy, rows, num_rows, config.width))
     }
 
-    /// As [`create`](Self::create), with rows that `init` fills: it gets the first row's number and some rows.
+    /// Like [`create`](Self::create), with rows that `init` fills; it takes the first row's index and some rows.
     pub fn create_with(
         book: &Arc<PartitionBook>,
         config: &DistTensorConfig<'_>,
@@ -126,10 +126,10 @@ impl<T: Element> DistTensor<T> {
         Ok(tensor)
     }
 
-    /// Opens a tensor that some rank, or an earlier run, has made.
+    /// Opens a tensor that another rank, or an earlier run, has created.
     ///
     /// # Errors
-    /// If there is no such file, or it has another shape or element type.
+    /// If the file does not exist, or has another shape or element type.
     pub fn open(book: &Arc<PartitionBook>, config: &DistTensorConfig<'_>) -> Result<Self> {
         let path = path(config.folder, config.name)?;
         let num_rows = config.policy.num_rows(book);
@@ -151,12 +151,12 @@ impl<T: Element> DistTensor<T> {
         DistTensor { book, policy, file, num_rows, width, element }
     }
 
-    /// Its name, which is that of its file.
+    /// Name of the tensor and of its file.
     pub fn name(&self) -> &str {
         self.file.path.file_stem().and_then(|name| name.to_str()).unwrap_or_default()
     }
 
-    /// Rows.
+    /// Number of rows.
     pub fn len(&self) -> u64 {
         self.num_rows
     }
@@ -171,27 +171,27 @@ impl<T: Element> DistTensor<T> {
         T::DTYPE
     }
 
-    /// Rows and elements per row.
+    /// Numbers of rows and of elements per row.
     pub fn shape(&self) -> [u64; 2] {
         [self.num_rows, self.width as u64]
     }
 
-    /// Elements per row.
+    /// Number of elements per row.
     pub fn width(&self) -> usize {
         self.width
     }
 
-    /// The tensor's file.
+    /// Path of the tensor's file.
     pub fn path(&self) -> &Path {
         &self.file.path
     }
 
-    /// What its rows belong to.
+    /// The nodes or edges to which its rows belong.
     pub fn policy(&self) -> PartitionPolicy {
         self.policy
     }
 
-    /// Who owns its rows.
+    /// The owners of its rows.
     pub fn book(&self) -> &Arc<PartitionBook> {
         &self.book
     }
@@ -221,10 +221,10 @@ impl<T: Element> DistTensor<T> {
         Ok(values)
     }
 
-    /// Writes rows (type-wise ids in any order), `[ids.len(), width]`. Of a row named several times the last value stays.
+    /// Writes rows (type-wise ids in any order), `[ids.len(), width]`. If a row is named several times, the last value stays.
     ///
     /// # Errors
-    /// If a row does not exist, the values are of another number, or the file cannot be written.
+    /// If a row does not exist, the number of values is wrong, or the file cannot be written.
     pub fn write(&self, ids: &[u64], values: &[T]) -> Result<()> {
         if values.len() != ids.len() * self.width {
             let problem =
@@ -248,7 +248,7 @@ impl<T: Element> DistTensor<T> {
     /// Reads consecutive rows from row `first` on into `out`.
     ///
     /// # Errors
-    /// If there are no such rows or the file cannot be read.
+    /// If a row does not exist or the file cannot be read.
     pub fn read_from(&self, first: u64, out: &mut [T]) -> Result<()> {
         let at = self.place(first, out.len())?;
         let read = self.file.file.read_exact_at(bytemuck::cast_slice_mut(out), at);
@@ -258,13 +258,13 @@ impl<T: Element> DistTensor<T> {
     /// Writes consecutive rows from row `first` on.
     ///
     /// # Errors
-    /// If there are no such rows or the file cannot be written.
+    /// If a row does not exist or the file cannot be written.
     pub fn write_from(&self, first: u64, values: &[T]) -> Result<()> {
         self.place(first, values.len())?;
         self.write_range(first, values)
     }
 
-    /// Where so many values of rows from `first` on begin in the file.
+    /// Offset in the file of `values` values of the rows from `first` on.
     fn place(&self, first: u64, values: usize) -> Result<u64> {
         let width = self.width.max(1);
         let end = first + (values / width) as u64;
@@ -275,7 +275,7 @@ impl<T: Element> DistTensor<T> {
         Ok(self.file.start + first * (self.width * size_of::<T>()) as u64)
     }
 
-    /// How many elements are not 0.
+    /// Number of elements that are not 0.
     pub fn count_nonzero(&self) -> Result<u64> {
         let mut count = 0;
         for rows in self.chunks(0..self.num_rows) {
@@ -285,7 +285,7 @@ impl<T: Element> DistTensor<T> {
         Ok(count)
     }
 
-    /// Whether a file is a copy of a tensor like this one.
+    /// Checks that a file is a copy of a tensor like this one.
     ///
     /// # Errors
     /// If it is not.
@@ -293,13 +293,13 @@ impl<T: Element> DistTensor<T> {
         start_of_rows::<T>(path, self.shape()).map(drop)
     }
 
-    /// Writes part of the file, its header included.
+    /// Writes part of the file, including its header.
     pub(super) fn write_bytes(&self, at: u64, bytes: &[u8]) -> Result<()> {
         let written = self.file.file.write_all_at(bytes, at);
         written.map_err(|e| Error::io("write", &self.file.path, e))
     }
 
-    /// Positions in `ids`, by ascending id; equal ids keep their order.
+    /// Indices into `ids`, by ascending id; equal ids keep their order.
     fn sorted(&self, ids: &[u64]) -> Result<Vec<u32>> {
         if let Some(id) = ids.iter().find(|id| **id >= self.num_rows) {
             let problem = format!("there is no row {id}; ids are below {}", self.num_rows);
@@ -322,7 +322,7 @@ impl<T: Element> DistTensor<T> {
     }
 }
 
-/// Where the rows of a tensor's file begin, which must have this shape.
+/// Offset of the rows in a tensor's file, which must have this shape.
 fn start_of_rows<T: Element>(path: &Path, expected: [u64; 2]) -> Result<u64> {
     let array = open_npy(path)?;
     if array.dtype() != T::DTYPE || array.shape() != expected {
@@ -336,7 +336,7 @@ fn start_of_rows<T: Element>(path: &Path, expected: [u64; 2]) -> Result<u64> {
 fn path(folder: &Path, name: &str) -> Result<PathBuf> {
     let file_name = Path::new(name).file_name().and_then(|n| n.to_str());
     if file_name != Some(name) {
-        return Err(Error::config("name", format!("{name:?} is no name of a file")));
+        return Err(Error::config("name", format!("{name:?} cannot be the name of a file")));
     }
     Ok(folder.join(format!("{name}.npy")))
 }

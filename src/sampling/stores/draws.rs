@@ -3,7 +3,7 @@
 use super::sample::SampleKey;
 use crate::kernels::philox4x32;
 
-/// A sequence that is a pure function of (seed, epoch, batch, layer, edge type, node).
+/// A sequence of random numbers that is a pure function of (seed, epoch, batch, layer, edge type, node).
 pub(crate) struct Draws {
     counter: [u32; 4],
     key: [u32; 2],
@@ -12,7 +12,7 @@ pub(crate) struct Draws {
 }
 
 impl Draws {
-    /// `node` and the batch take 32 bits each; layer and edge type 16 together with a block number beside the epoch.
+    /// `node` and the batch take 32 bits each; layer and edge type take 16 together, with a block number next to the epoch.
     pub(crate) fn new(key: SampleKey, etype: u32, node: u64) -> Self {
         let place = key.layer << 24 ^ etype;
         Draws {
@@ -23,7 +23,7 @@ impl Draws {
         }
     }
 
-    /// 32 random bits.
+    /// Returns 32 random bits.
     pub(super) fn next(&mut self) -> u32 {
         if self.used == 4 {
             self.block = philox4x32(self.counter, self.key);
@@ -38,7 +38,7 @@ impl Draws {
     pub(crate) fn below(&mut self, bound: u32) -> u32 {
         loop {
             let product = u64::from(self.next()) * u64::from(bound);
-            // The remainder, which takes long, is below the bound.
+            // The remainder, which takes long to compute, is below the bound.
             let low = product as u32;
             if low >= bound || low >= bound.wrapping_neg() % bound {
                 return (product >> 32) as u32;
@@ -58,8 +58,8 @@ impl Draws {
     }
 }
 
-/// Adds `count` different numbers below `bound` to an empty list, each such set with the same probability (Floyd 1987).
-/// `count` is not above `bound`.
+/// Adds `count` different numbers below `bound` to an empty list, each such set with the same probability (Floyd 1987). `count`
+/// is at most `bound`.
 pub(super) fn without_replacement(
     bound: u32,
     count: u32,
@@ -73,12 +73,12 @@ pub(super) fn without_replacement(
     }
 }
 
-/// A layer that no sample has: the order of seeds.
+/// A layer that no sample has, for the order of seeds.
 const ORDER: u32 = 255;
-/// A layer that no sample has: negative pairs.
+/// A layer that no sample has, for negative pairs.
 pub(crate) const NEGATIVES: u32 = 254;
 
-/// A permutation of `0..len` that is a pure function of (seed, epoch, rank), each with the same probability.
+/// A random permutation of `0..len`, each with the same probability; a pure function of (seed, epoch, rank).
 pub(crate) fn permutation(len: usize, (seed, epoch, rank): (u64, u32, u32)) -> Vec<u32> {
     let key = SampleKey { seed, epoch, batch: rank, layer: ORDER };
     let mut draws = Draws::new(key, 0, 0);

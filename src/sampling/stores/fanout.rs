@@ -1,9 +1,9 @@
-//! How many in-edges of a node are drawn.
+//! The number of in-edges that are drawn per node.
 
 use crate::error::{Error, Result};
 use crate::graph::PartitionBook;
 
-/// A layer's fan-out: in-edges drawn per node, over all edge types together or for each. Negative means all of them.
+/// A layer's fan-out: in-edges drawn per node, over all edge types together or for each. A negative number means all of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fanout {
     /// Over all edge types together.
@@ -16,7 +16,7 @@ impl Fanout {
     /// All in-edges.
     pub const ALL: Fanout = Fanout::Total(-1);
 
-    /// Fan-outs by edge type from pairs of a type's name and its fan-out, as DGL's dictionaries: every type must be named.
+    /// Fan-outs by edge type, from pairs of a type's name and its fan-out, like DGL's dictionaries: every type must be named.
     ///
     /// # Errors
     /// If a type is unknown, missing or named twice.
@@ -33,7 +33,7 @@ impl Fanout {
         Ok(Fanout::PerEtype(named.collect::<Result<_>>()?))
     }
 
-    /// Whether every in-edge is taken.
+    /// Whether all in-edges are taken.
     pub fn is_all(&self) -> bool {
         match self {
             Fanout::Total(fanout) => *fanout < 0,

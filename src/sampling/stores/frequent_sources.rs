@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use super::dist_graph::DistGraph;
 use crate::error::Result;
 
-/// Nodes whose degrees are read at a time.
+/// Number of nodes whose degrees are read at a time.
 const CHUNK: u64 = 1 << 16;
 
 impl DistGraph {
-    /// The `count` nodes with the most out-edges, or fewer if no others have any (homogeneous ids, ascending). Of nodes with
-    /// equally many, those with the lowest ids. Takes memory for these only.
+    /// The `count` nodes with the most out-edges, or fewer if no others have any (homogeneous ids, ascending). Among nodes with
+    /// equally many, those with the lowest ids. Takes memory for these nodes only.
     pub fn most_frequent_sources(&self, count: usize) -> Result<Vec<u64>> {
         if count == 0 {
             return Ok(Vec::new());

@@ -1,4 +1,4 @@
-//! What a sampler needs of a graph.
+//! The interface between samplers and a graph.
 
 use std::sync::Arc;
 
@@ -11,10 +11,10 @@ use crate::error::Result;
 use crate::graph::{InEdges, PartitionBook};
 use crate::load::NodeColumn;
 
-/// In-edges and rows of features of the whole graph, wherever they come from: by reads of all partitions' files ([`DistGraph`]),
-/// or from the ranks that own them ([`CollectiveGraph`](super::CollectiveGraph)). Both give the same. Ids are homogeneous.
+/// In-edges and rows of features of the whole graph, from all partitions' files ([`DistGraph`]), or from the ranks that own
+/// them ([`CollectiveGraph`](super::CollectiveGraph)). Both give the same results. Ids are homogeneous.
 pub trait GraphSource {
-    /// Who owns which nodes and edges.
+    /// The owners of nodes and edges.
     fn book(&self) -> &Arc<PartitionBook>;
 
     /// Draws in-edges of nodes, node by node in the order of `nodes`; a pure function of the graph, `how`, `key` and each node.
@@ -26,7 +26,7 @@ pub trait GraphSource {
     /// Source and destination of edges.
     fn find_edges(&self, edges: &[u64]) -> Result<(Vec<u64>, Vec<u64>)>;
 
-    /// Rows of a feature, as [`NodeColumn::read`] gives them.
+    /// Rows of a feature, as [`NodeColumn::read`] returns them.
     fn rows(&self, column: &NodeColumn, nodes: &[u64]) -> Result<Tensor>;
 
     /// All in-edges of nodes, node by node.

@@ -1,4 +1,4 @@
-//! Writing a partition's in-edges by destination, from whatever order its files have.
+//! Writing of a partition's in-edges by destination, from files in any order.
 
 use std::path::Path;
 
@@ -8,25 +8,27 @@ use crate::formats::dgl::{EdgeBlock, Partition};
 use crate::io::{IoCounters, Storage};
 use crate::load::edge_columns;
 
-/// Edges read at a time.
+/// Number of edges read at a time.
 const BLOCK: usize = 1 << 16;
 
-/// What an index holds beside the structure.
+/// The data that an index holds besides the structure.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct IndexConfig {
-    /// Weights that models multiply messages by, by the key of an edge feature.
+    /// Key of the edge feature with the weights by which models multiply messages.
     pub weight: Option<String>,
-    /// Unnormalised probabilities that edges are drawn with, likewise. A node whose edges all have probability 0 gives none.
+    /// Key of the edge feature with the unnormalised probabilities of edges. A node whose edges all have probability 0 draws
+    /// none.
     pub probability: Option<String>,
-    /// Whether a list given to [`write_index`] stands in the place of the probabilities.
+    /// Whether a list given to [`write_index`] takes the place of the probabilities.
     pub drawn: bool,
-    /// The two ends of each edge by its id, for [`find_edges`](super::DistGraph::find_edges): 8 bytes more per edge.
+    /// Whether the two ends of each edge are stored by its id, for [`find_edges`](super::DistGraph::find_edges): 8 bytes more
+    /// per edge.
     pub ends: bool,
 }
 
-/// Writes the index of a partition into `folder`, for [`NeighborIndex::open`](super::NeighborIndex::open). `out_degrees`
-/// are those of the partition's nodes over the whole graph; with [`IndexConfig::drawn`], `drawn` has a probability per edge of the
-/// partition, by its number. Takes 8 bytes of memory per edge, and 8 more with edge features.
+/// Writes the index of a partition into `folder`, for [`NeighborIndex::open`](super::NeighborIndex::open). `out_degrees` are
+/// those of the partition's nodes over the whole graph; with [`IndexConfig::drawn`], `drawn` has a probability per edge of the
+/// partition, by its index. Takes 8 bytes of memory per edge, and 8 more with edge features.
 ///
 /// # Errors
 /// If edges or edge features cannot be read, a probability is negative or not finite, the graph has more than 2^32 nodes or
@@ -41,7 +43,7 @@ pub fn write_index(
 ) -> Result<()> {
     let layout = Layout::new(partition.book(), partition.part(), keys)?;
     if out_degrees.len() as u64 != layout.num_nodes {
-        let problem = format!("{} out-degrees of {} nodes", out_degrees.len(), layout.num_nodes);
+        let problem = format!("{} out-degrees for {} nodes", out_degrees.len(), layout.num_nodes);
         return Err(Error::Internal(problem));
     }
     let fits = match drawn {
@@ -49,7 +51,7 @@ pub fn write_index(
         None => true,
     };
     if keys.drawn != drawn.is_some() || !fits {
-        let problem = "a list of probabilities that does not fit the index";
+        let problem = "the list of probabilities does not match the index";
         return Err(Error::Internal(problem.to_owned()));
     }
     let mut starts = row_starts(partition, &layout)?;
@@ -77,7 +79,7 @@ pub fn write_index(
     if let Some(key) = &keys.probability {
         let values = column(key)?;
         if let Some(bad) = values.iter().find(|p| !(**p >= 0.0 && p.is_finite())) {
-            let problem = format!("holds {bad}; a probability is finite and 0 or more");
+            let problem = format!("holds {bad}, but a probability must be finite and at least 0");
             return Err(Error::input(partition.edge_features().path(), key, problem)
                 .with_hint("name another edge feature; probabilities need not sum to 1"));
         }
@@ -93,7 +95,7 @@ pub fn write_index(
     file.finish().map(drop).map_err(failed)
 }
 
-/// Where the in-edges of each node begin, and the number of edges at the end.
+/// Start of the in-edges of each node, and the number of edges at the end.
 fn row_starts(partition: &Partition, layout: &Layout) -> Result<Vec<u64>> {
     let mut starts = vec![0_u64; layout.num_nodes as usize + 1];
     each_edge(partition, |row, _, _| starts[row + 1] += 1)?;
@@ -142,7 +144,7 @@ fn fill(
     Ok(())
 }
 
-/// The out-degree of every node of the graph, from all partitions' edges: 4 bytes of memory per node.
+/// The out-degree of every node of the graph, from all partitions' edges; takes 4 bytes of memory per node.
 pub(super) fn out_degrees(partitions: &[Partition], num_nodes: u64) -> Result<Vec<u32>> {
     let mut degrees = vec![0; num_nodes as usize];
     for partition in partitions {
@@ -151,7 +153,7 @@ pub(super) fn out_degrees(partitions: &[Partition], num_nodes: u64) -> Result<Ve
     Ok(degrees)
 }
 
-/// Hands the destination, the record and the feature row of every inner edge to `visit`.
+/// Passes the destination, the record and the feature row of every inner edge to `visit`.
 fn each_edge(partition: &Partition, mut visit: impl FnMut(usize, Record, u32)) -> Result<()> {
     let first = partition.book().edge_range(partition.part()).start;
     let mut edges = partition.edges(BLOCK)?;
@@ -165,7 +167,7 @@ fn each_edge(partition: &Partition, mut visit: impl FnMut(usize, Record, u32)) -
     Ok(())
 }
 
-/// Source (global) and destination (counted inside the partition) of each edge, by its number.
+/// Source (global) and destination (counted inside the partition) of each edge, by its index.
 fn ends(starts: &[u64], records: &[Record]) -> Vec<Record> {
     let mut ends = vec![[0; 2]; records.len()];
     for (node, row) in starts.windows(2).enumerate() {

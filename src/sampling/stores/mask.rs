@@ -5,13 +5,13 @@ use std::sync::Arc;
 use super::dist_tensor::{DistTensor, DistTensorConfig};
 use crate::error::{Error, Result};
 
-/// Truth values are bytes, 0 or not, as the masks of DGL's partitions are.
+/// Truth values are bytes, 0 or not, as in the masks of DGL's partitions.
 impl DistTensor<u8> {
-    /// The tensor that is 1 where this one or `other` is not 0, else 0: `a | b` of DGL's `DistTensor`s. For one rank, as
-    /// [`create`](Self::create); of `config` only folder, name and persistence are looked at.
+    /// A tensor that is 1 where this one or `other` is not 0, and 0 elsewhere: `a | b` of DGL's `DistTensor`s. One rank calls
+    /// this, as for [`create`](Self::create); only folder, name and persistence of `config` are used.
     ///
     /// # Errors
-    /// If the tensors differ in what their rows belong to or in width, or as [`create`](Self::create).
+    /// If the tensors differ in what their rows belong to or in width, or as for [`create`](Self::create).
     pub fn or(&self, other: &Self, config: &DistTensorConfig<'_>) -> Result<Self> {
         let same_book = Arc::ptr_eq(self.book(), other.book()) || self.book() == other.book();
         if (self.shape(), self.policy()) != (other.shape(), other.policy()) || !same_book {
@@ -22,9 +22,8 @@ impl DistTensor<u8> {
                 other.name(),
                 other.shape()
             );
-            return Err(
-                Error::config("or", problem).with_hint("join tensors of the same nodes or edges")
-            );
+            return Err(Error::config("or", problem)
+                .with_hint("combine tensors of the same nodes or edges"));
         }
         let config =
             DistTensorConfig { width: self.width(), policy: self.policy(), ..config.clone() };
@@ -38,11 +37,11 @@ impl DistTensor<u8> {
         Ok(joined)
     }
 
-    /// Which values are not 0, of a tensor with one per row: for [`node_split`](super::node_split) and
-    /// [`edge_split`](super::edge_split). A byte of memory per row.
+    /// Whether each value is not 0, for a tensor with one per row: for [`node_split`](super::node_split) and
+    /// [`edge_split`](super::edge_split). Takes a byte of memory per row.
     ///
     /// # Errors
-    /// If rows have another number of values, or the file cannot be read.
+    /// If rows have another number of values than one, or the file cannot be read.
     pub fn to_mask(&self) -> Result<Vec<bool>> {
         if self.width() != 1 {
             let problem = format!("{} has {} values per row", self.name(), self.width());

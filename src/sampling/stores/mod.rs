@@ -1,8 +1,8 @@
 //! A partitioned graph on disk as one whole: DGL's distributed programming surface without servers.
 //!
-//! [`DistGraph`] answers for the whole graph by short reads of the partitions' files: [`NeighborIndex`] holds a
-//! partition's in-edges by destination, [`NodeColumn`](crate::load::NodeColumn) reads rows of node features. Where each rank
-//! has its own disk, [`CollectiveGraph`] asks the others.
+//! [`DistGraph`] answers for the whole graph by short reads of the partitions' files: [`NeighborIndex`] holds a partition's
+//! in-edges by destination, [`NodeColumn`](crate::load::NodeColumn) reads rows of node features. Where each rank has its own
+//! disk, [`CollectiveGraph`] asks the others.
 
 mod collective_graph;
 mod dist_embedding;

@@ -1,4 +1,4 @@
-//! NumPy's legacy generator, for results that have to be DGL's to the last id.
+//! NumPy's legacy generator, for results that must equal DGL's to the last id.
 
 const N: usize = 624;
 const M: usize = 397;

@@ -8,21 +8,21 @@ use crate::error::{Error, Result};
 use crate::graph::PartitionBook;
 use crate::io::{IoCounters, Storage, StorageFile, read_ranges};
 
-/// Global id of the source, and number of the edge in its partition.
+/// Global id of the source, and index of the edge in its partition.
 pub(super) type Record = [u32; 2];
 
 const RECORD: u64 = size_of::<Record>() as u64;
 const VALUE: u64 = size_of::<f32>() as u64;
 
-/// Where things lie in an index file, in native byte order (it never leaves the machine): row starts (u64, one more than
-/// there are nodes), out-degrees (u32), records by destination and then by edge, a column of float32
-/// per edge feature in that order, and the ends of edges by edge.
+/// The places of the parts of an index file, in native byte order (it never leaves the machine): row starts (u64, one more than
+/// there are nodes), out-degrees (u32), records by destination and then by edge, a column of float32 per edge feature in that
+/// order, and the ends of edges by edge.
 #[derive(Debug, Clone)]
 pub(super) struct Layout {
     pub(super) num_nodes: u64,
     pub(super) num_edges: u64,
     first_edge: u64,
-    /// Where each edge type ends among the partition's edges.
+    /// End of each edge type among the partition's edges.
     type_ends: Vec<u64>,
     has_weights: bool,
     has_probabilities: bool,
@@ -92,8 +92,8 @@ impl Layout {
     }
 }
 
-/// The in-edges of one partition's nodes, read by ranges: the file that [`write_index`](super::write_index) wrote. Safe to
-/// use from several threads.
+/// The in-edges of one partition's nodes, read by ranges from the file that [`write_index`](super::write_index) wrote. Several
+/// threads may use it.
 pub struct NeighborIndex {
     layout: Layout,
     path: PathBuf,
@@ -102,10 +102,10 @@ pub struct NeighborIndex {
 }
 
 impl NeighborIndex {
-    /// Opens the index of partition `part`; `keys` are those it was written with.
+    /// Opens the index of partition `part`; `keys` are those with which it was written.
     ///
     /// # Errors
-    /// If the file cannot be opened or is not as long as the partition calls for.
+    /// If the file cannot be opened or its length does not match the partition.
     pub fn open(
         book: &PartitionBook,
         part: usize,
@@ -125,12 +125,12 @@ impl NeighborIndex {
         Ok(NeighborIndex { layout, path, file, counters })
     }
 
-    /// Nodes of the partition.
+    /// Number of nodes of the partition.
     pub fn num_nodes(&self) -> u64 {
         self.layout.num_nodes
     }
 
-    /// Edges of the partition.
+    /// Number of edges of the partition.
     pub fn num_edges(&self) -> u64 {
         self.layout.num_edges
     }
@@ -155,7 +155,7 @@ impl NeighborIndex {
         self.layout.etype(u64::from(edge))
     }
 
-    /// The places of the in-edges of each node (counted inside the partition, ascending).
+    /// The index ranges of the in-edges of each node (counted inside the partition, ascending).
     pub(super) fn rows(&self, nodes: &[u64]) -> Result<Vec<Range<u64>>> {
         let starts = |i: usize| nodes[i] * 8..(nodes[i] + 2) * 8;
         let mut rows = Vec::with_capacity(nodes.len());
@@ -169,7 +169,7 @@ impl NeighborIndex {
         Ok(rows)
     }
 
-    /// Hands the out-degree over the whole graph of each node (counted inside the partition, ascending) to `visit`.
+    /// Passes the out-degree over the whole graph of each node (counted inside the partition, ascending) to `visit`.
     pub(super) fn out_degrees(
         &self,
         nodes: &[u64],
@@ -181,8 +181,8 @@ impl NeighborIndex {
         })
     }
 
-    /// Hands the global source and the destination, counted inside the partition, of each edge (likewise, ascending) to
-    /// `visit`.
+    /// Passes the global source and the destination, counted inside the partition, of each edge (likewise counted, ascending)
+    /// to `visit`.
     pub(super) fn ends(&self, edges: &[u64], mut visit: impl FnMut(usize, Record)) -> Result<()> {
         if !self.layout.has_ends {
             let problem = "the graph was opened without the ends of edges";
@@ -194,7 +194,7 @@ impl NeighborIndex {
         })
     }
 
-    /// Hands the records of ranges of places (ascending) to `visit`, with the range's position.
+    /// Passes the records of index ranges (ascending) to `visit`, with the range's position.
     pub(super) fn records(
         &self,
         places: &[Range<u64>],
@@ -208,7 +208,7 @@ impl NeighborIndex {
         })
     }
 
-    /// As [`records`](Self::records), of the edges' weights.
+    /// Like [`records`](Self::records), for the edges' weights.
     pub(super) fn weights(
         &self,
         places: &[Range<u64>],
@@ -217,7 +217,7 @@ impl NeighborIndex {
         self.values(self.layout.weights_at(), places, visit)
     }
 
-    /// As [`records`](Self::records), of the edges' probabilities.
+    /// Like [`records`](Self::records), for the edges' probabilities.
     pub(super) fn probabilities(
         &self,
         places: &[Range<u64>],

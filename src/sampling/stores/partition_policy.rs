@@ -1,4 +1,4 @@
-//! What the rows of a distributed tensor belong to.
+//! The nodes or edges to which the rows of a distributed tensor belong.
 
 use std::ops::Range;
 
@@ -25,10 +25,10 @@ impl PartitionPolicy {
         Ok(PartitionPolicy::Edges(book.get_etype_id(etype)?))
     }
 
-    /// The one type of nodes or edges of which there are `rows`.
+    /// The only type of nodes or edges that has `rows` members.
     ///
     /// # Errors
-    /// If there is no such type, or several.
+    /// If no type matches, or several do.
     pub fn infer(book: &PartitionBook, rows: u64) -> Result<Self> {
         let nodes = (0..book.ntypes().len()).map(PartitionPolicy::Nodes);
         let edges = (0..book.etypes().len()).map(PartitionPolicy::Edges);
@@ -41,7 +41,7 @@ impl PartitionPolicy {
         Err(Error::config("partition policy", problem).with_hint("name the type"))
     }
 
-    /// Rows in all.
+    /// Number of rows in all partitions.
     pub fn num_rows(self, book: &PartitionBook) -> u64 {
         match self {
             PartitionPolicy::Nodes(ntype) => book.num_nodes_of_type(ntype),

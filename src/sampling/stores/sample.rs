@@ -1,4 +1,4 @@
-//! Drawing in-edges of a partition's nodes.
+//! Drawing of in-edges of a partition's nodes.
 
 use std::ops::Range;
 
@@ -8,7 +8,8 @@ use super::neighbor_index::NeighborIndex;
 use crate::error::{Error, Result};
 use crate::graph::InEdges;
 
-/// What a sample is a function of, beside the graph and the node: nothing else, neither threads nor the order of reads.
+/// The key of a sample. Together with the graph and the node it determines the sample; threads and the order of reads do not
+/// matter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SampleKey {
     /// The run's seed.
@@ -17,22 +18,22 @@ pub struct SampleKey {
     pub epoch: u32,
     /// The batch, counted over all ranks.
     pub batch: u32,
-    /// The layer the edges are drawn for.
+    /// The layer for which the edges are drawn.
     pub layer: u32,
 }
 
 /// How in-edges are drawn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sampling {
-    /// How many.
+    /// Number of edges that are drawn.
     pub fanout: Fanout,
-    /// Whether an edge may be drawn several times. Otherwise a node with fewer edges gives all of them.
+    /// Whether an edge may be drawn several times. Otherwise all edges of a node with fewer edges are drawn.
     pub replace: bool,
     /// Whether edges are drawn with the index's probabilities (edges with probability 0 never are) or uniformly.
     pub weighted: bool,
 }
 
-/// Edges of one node that are drawn from together.
+/// Edges of one node among which edges are drawn.
 struct Segment {
     node: usize,
     etype: u32,
@@ -41,11 +42,11 @@ struct Segment {
 }
 
 impl NeighborIndex {
-    /// Draws in-edges of `nodes` (places in the partition, ascending; `first_node` is the global id of place 0). Edges of a
-    /// node come in ascending order of their ids. Weights come along if the index has them.
+    /// Draws in-edges of `nodes` (indices in the partition, ascending; `first_node` is the global id of index 0). Edges of a
+    /// node come in ascending order of their ids, with weights if the index has them.
     ///
     /// # Errors
-    /// If probabilities are asked of an index without, or the file cannot be read.
+    /// If probabilities are requested from an index without any, or the file cannot be read.
     pub fn sample(
         &self,
         nodes: &[u64],
@@ -75,7 +76,7 @@ impl NeighborIndex {
         Ok(drawn)
     }
 
-    /// Splits rows by edge type where each type has a fan-out of its own. Edges of a row are sorted by id, hence by type.
+    /// Splits rows by edge type where each type has its own fan-out. Edges of a row are sorted by id, hence by type.
     fn segments(&self, rows: Vec<Range<u64>>, fanout: &Fanout) -> Result<Vec<Segment>> {
         let fanouts = match fanout {
             Fanout::Total(fanout) => {
@@ -129,7 +130,7 @@ impl NeighborIndex {
             return Ok(picked);
         }
         if !self.has_probabilities() {
-            let problem = "edges have none; name an edge feature when the graph is opened";
+            let problem = "edges have none; name an edge feature when you open the graph";
             return Err(Error::config("edge probabilities", problem));
         }
         let places: Vec<_> = segments.iter().map(|s| s.places.clone()).collect();
@@ -152,17 +153,17 @@ impl NeighborIndex {
     }
 }
 
-/// The edges that are drawn: ranges of places, and how many times.
+/// The drawn edges: index ranges, and how many times each is drawn.
 #[derive(Default)]
 struct Picked {
-    /// Edges of each node.
+    /// Number of edges of each node.
     counts: Vec<u32>,
     places: Vec<Range<u64>>,
     times: Vec<u32>,
 }
 
 impl Picked {
-    /// Takes the edges at some positions of a segment (one drawn several times stands there several times), or all.
+    /// Adds the edges at some positions of a segment (one drawn several times occurs several times), or all.
     fn add(&mut self, segment: &Segment, positions: Option<&mut Vec<u32>>) {
         let Segment { node, places, .. } = segment;
         let Some(positions) = positions else {
@@ -183,7 +184,7 @@ impl Picked {
     }
 }
 
-/// Draws positions below `edges`; whether all are drawn once.
+/// Draws positions below `edges`; returns whether all are drawn once.
 fn uniform(
     edges: u64,
     (fanout, replace): (i64, bool),
@@ -206,8 +207,8 @@ fn uniform(
     false
 }
 
-/// Draws positions with probabilities in proportion to `values`. Without replacement that is one draw after the other among
-/// those that are left, which the order of exponential variables with these rates gives at once (Efraimidis and Spirakis
+/// Draws positions with probabilities in proportion to `values`. Drawing without replacement, one after the other among those
+/// that are left, gives the order of exponential variables with these rates, which is computed at once (Efraimidis and Spirakis
 /// 2006).
 fn weighted(values: &[f32], (fanout, replace): (i64, bool), mut draws: Draws) -> Vec<u32> {
     let possible = values.iter().filter(|p| **p > 0.0).count();
@@ -224,7 +225,7 @@ fn weighted(values: &[f32], (fanout, replace): (i64, bool), mut draws: Draws) ->
         let sums: Vec<f64> = sums.collect();
         let total = sums[sums.len() - 1];
         let draw = |_| {
-            // Below the total also when the product is rounded up to it.
+            // Below the total even when the product is rounded up to it.
             let target = (draws.unit() * total).min(total.next_down());
             sums.partition_point(|s| *s <= target) as u32
         };

@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::error::{Error, Result};
 use crate::graph::InEdges;
 
-/// Ids in ascending order, with where they were.
+/// Ids in ascending order, with their original positions.
 pub(super) struct Sorted {
     ids: Vec<u64>,
     places: Vec<u32>,
@@ -18,14 +18,14 @@ impl Sorted {
             let problem = format!("there is no {what} {id}; ids are below {total}");
             return Err(Error::config("ids", problem));
         }
-        // Pairs, because sorting places by ids that lie elsewhere takes three times as long.
+        // Pairs, because sorting positions by ids that lie elsewhere takes three times as long.
         let mut pairs: Vec<(u64, u32)> = ids.iter().copied().zip(0..).collect();
         pairs.sort_unstable();
         let (ids, places) = pairs.into_iter().unzip();
         Ok(Sorted { ids, places })
     }
 
-    /// Hands each partition's ids, counted inside the partition, and where they were to `work`.
+    /// Passes each partition's ids, counted inside the partition, and their original positions to `work`.
     pub(super) fn each_part(
         &self,
         parts: usize,
@@ -45,7 +45,7 @@ impl Sorted {
         Ok(())
     }
 
-    /// What the partitions drew, for nodes in the order that they had.
+    /// The edges drawn by the partitions, for nodes in their original order.
     pub(super) fn restore(&self, parts: &[InEdges]) -> InEdges {
         let mut counts = vec![0; self.places.len()];
         let drawn = parts.iter().flat_map(|drawn| &drawn.counts);

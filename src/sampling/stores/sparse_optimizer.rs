@@ -1,4 +1,4 @@
-//! Optimizers that update the rows a step has used.
+//! Optimizers that update only the rows that a step has used.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -14,23 +14,23 @@ use crate::error::{Error, Result};
 
 /// DGL's `SparseAdagrad`; its state is the tensor `<name>_sum`.
 pub type SparseAdagrad = SparseOptimizer<Adagrad>;
-/// DGL's `SparseAdam`; its state are the tensors `<name>_step`, `<name>_mem` and `<name>_power`.
+/// DGL's `SparseAdam`; its state consists of the tensors `<name>_step`, `<name>_mem` and `<name>_power`.
 pub type SparseAdam = SparseOptimizer<Adam>;
 
-/// An optimizer of [`DistEmbedding`]s. The gradients of a row that is used several times in a step, by whichever ranks, are
-/// averaged. State lies on disk beside the embedding.
+/// An optimizer of [`DistEmbedding`]s. The gradients of a row that is used several times in a step, by any ranks, are averaged.
+/// State is stored next to the embedding.
 pub struct SparseOptimizer<R> {
     rule: R,
     embeddings: Vec<DistEmbedding>,
-    /// By embedding: the rule's state tensors.
+    /// The rule's state tensors, by embedding.
     states: Vec<Vec<DistTensor<f32>>>,
 }
 
 impl<R: SparseRule> SparseOptimizer<R> {
-    /// An optimizer before its first step. Rank 0 makes the state, in the embeddings' folders; one collective.
+    /// An optimizer before its first step. Rank 0 creates the state, in the embeddings' folders; one collective.
     ///
     /// # Errors
-    /// If two embeddings have one name, or the state cannot be made.
+    /// If two embeddings have the same name, or the state cannot be created.
     pub fn new(
         embeddings: Vec<DistEmbedding>,
         rule: R,
@@ -56,17 +56,17 @@ impl<R: SparseRule> SparseOptimizer<R> {
         &self.embeddings
     }
 
-    /// The embeddings, to look rows up and give gradients back.
+    /// The embeddings, for looking up rows and recording gradients.
     pub fn embeddings_mut(&mut self) -> &mut [DistEmbedding] {
         &mut self.embeddings
     }
 
-    /// The rule and its constants.
+    /// The update rule with its constants.
     pub fn rule(&self) -> &R {
         &self.rule
     }
 
-    /// The rule, to change its constants (a learning rate, from step to step; the same on every rank).
+    /// The update rule, for changing its constants (a learning rate, from step to step; the same on every rank).
     pub fn rule_mut(&mut self) -> &mut R {
         &mut self.rule
     }
@@ -77,8 +77,8 @@ impl<R: SparseRule> SparseOptimizer<R> {
     }
 
     /// Sends every gradient to the rank that owns the row's partition, and updates the rows of this rank's partitions. Two
-    /// collectives per embedding; afterwards every rank sees the new rows. Gives how many rows of each embedding this rank has
-    /// updated.
+    /// collectives per embedding; afterwards every rank sees the new rows. Returns the number of rows of each embedding that
+    /// this rank has updated.
     pub fn step(&mut self, (group, hooks): (&dyn ProcessGroup, &dyn Hooks)) -> Result<Vec<u64>> {
         let mut updated = Vec::with_capacity(self.embeddings.len());
         for (embedding, states) in self.embeddings.iter_mut().zip(&self.states) {
@@ -95,13 +95,13 @@ impl<R: SparseRule> SparseOptimizer<R> {
         Ok(updated)
     }
 
-    /// Forgets the gradients that have come since the last step.
+    /// Drops the gradients recorded since the last step.
     pub fn zero_grad(&mut self) {
         self.embeddings.iter_mut().for_each(DistEmbedding::zero_grad);
     }
 }
 
-/// Makes (on the rank that owns the files) or opens a state tensor.
+/// Creates a state tensor (on the rank that owns the files) or opens it.
 fn state(
     embedding: &DistEmbedding,
     (suffix, is_wide): (&str, bool),
@@ -151,7 +151,7 @@ fn to_owners(
     Ok((ids.collect(), gradients.collect()))
 }
 
-/// Updates each row that is named, with the mean of its gradients; gives their number.
+/// Updates each named row with the mean of its gradients; returns the number of rows.
 fn update(
     rule: &impl SparseRule,
     embedding: &DistEmbedding,

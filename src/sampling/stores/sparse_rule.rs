@@ -1,8 +1,8 @@
-//! How a row follows its gradient.
+//! Update rules for single rows.
 
-/// An update rule with state of its own for each row.
+/// An update rule with separate state for each row.
 pub trait SparseRule {
-    /// Its name.
+    /// Name of the rule.
     const NAME: &'static str;
 
     /// The suffixes of its state tensors' names, and whether each has as many elements per row as the embedding or one.
@@ -11,7 +11,7 @@ pub trait SparseRule {
     /// Updates one row and its state.
     fn update(&self, gradient: &[f32], state: &mut [&mut [f32]], row: &mut [f32]);
 
-    /// Its constants, to be kept with saved state.
+    /// The rule's constants, to be stored with saved state.
     fn constants(&self) -> Vec<(&'static str, f64)>;
 }
 
@@ -20,12 +20,12 @@ pub trait SparseRule {
 pub struct Adagrad {
     /// Learning rate.
     pub lr: f64,
-    /// Added to the denominator.
+    /// Constant that is added to the denominator.
     pub eps: f64,
 }
 
 impl Adagrad {
-    /// DGL's default eps, 1e-10.
+    /// Adagrad with DGL's default eps, 1e-10.
     pub fn new(lr: f64) -> Self {
         Adagrad { lr, eps: 1e-10 }
     }
@@ -49,20 +49,20 @@ impl SparseRule for Adagrad {
     }
 }
 
-/// Adam (Kingma and Ba 2015) as DGL computes it, with a step counter of its own for each row: a row that is seldom updated is
-/// corrected as if all had been updated as seldom.
+/// Adam (Kingma and Ba 2015) as DGL computes it, with a separate step counter for each row: the bias correction of a row
+/// depends on its own number of updates.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Adam {
     /// Learning rate.
     pub lr: f64,
-    /// Decay of the two moments.
+    /// Decay rates of the two moments.
     pub betas: (f64, f64),
-    /// Added to the denominator.
+    /// Constant that is added to the denominator.
     pub eps: f64,
 }
 
 impl Adam {
-    /// DGL's defaults: betas (0.9, 0.999), eps 1e-8.
+    /// Adam with DGL's defaults: betas (0.9, 0.999), eps 1e-8.
     pub fn new(lr: f64) -> Self {
         Adam { lr, betas: (0.9, 0.999), eps: 1e-8 }
     }

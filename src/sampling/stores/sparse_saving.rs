@@ -15,23 +15,23 @@ use crate::io::AtomicFile;
 
 const VERSION: u32 = 1;
 const MANIFEST: &str = "optimizer.json";
-/// Bytes copied at a time.
+/// Number of bytes copied at a time.
 const CHUNK: usize = 1 << 20;
 
-/// What a saved folder holds.
+/// The content of a saved folder.
 #[derive(Debug, Serialize, Deserialize)]
 struct Manifest {
     version: u32,
     optimizer: String,
     constants: BTreeMap<String, f64>,
-    /// By tensor: its file and the file's crc32.
+    /// The file of each tensor and its CRC-32.
     tensors: BTreeMap<String, (String, u32)>,
 }
 
 impl<R: SparseRule> SparseOptimizer<R> {
-    /// Saves all embeddings and their state into a folder: one `.npy` file per tensor and a manifest with checksums. A save that
-    /// was broken off leaves the one before it whole. For one rank, while no other makes a step; every rank of a later run,
-    /// however many there are, sees what one of them loads.
+    /// Saves all embeddings and their state into a folder: one `.npy` file per tensor and a manifest with checksums. An
+    /// interrupted save leaves the one before it whole. One rank calls this, while no other makes a step; every rank of a later
+    /// run, however many there are, sees what one of them loads.
     pub fn save(&self, folder: &Path) -> Result<()> {
         fs::create_dir_all(folder).map_err(|e| Error::io("create", folder, e))?;
         let mut tensors = BTreeMap::new();
@@ -43,7 +43,7 @@ impl<R: SparseRule> SparseOptimizer<R> {
         let optimizer = R::NAME.to_owned();
         let manifest = Manifest { version: VERSION, optimizer, constants, tensors };
         let text = serde_json::to_string_pretty(&manifest)
-            .map_err(|e| Error::Internal(format!("a manifest cannot be written: {e}")))?;
+            .map_err(|e| Error::Internal(format!("cannot encode a manifest: {e}")))?;
         let path = folder.join(MANIFEST);
         let file = AtomicFile::create(&path)?;
         file.file().write_all(text.as_bytes()).map_err(|e| Error::io("write", &path, e))?;
@@ -51,16 +51,16 @@ impl<R: SparseRule> SparseOptimizer<R> {
         remove_others(folder, &manifest)
     }
 
-    /// Loads what [`save`](Self::save) wrote. Nothing is changed unless all of it is whole and fits. Constants are not taken
-    /// over: those of this optimizer stay. For one rank, before a barrier.
+    /// Loads what [`save`](Self::save) wrote. Nothing is changed unless all of it is whole and fits. The constants of this
+    /// optimizer stay as they are. One rank calls this, before a barrier.
     ///
     /// # Errors
-    /// If a file is missing, damaged, of another version or optimizer, or of other embeddings.
+    /// If a file is missing, damaged, of another version or optimizer, or belongs to other embeddings.
     pub fn load(&self, folder: &Path) -> Result<()> {
         let path = folder.join(MANIFEST);
         let text = fs::read_to_string(&path).map_err(|e| Error::unreadable(&path, &e))?;
         let manifest: Manifest = serde_json::from_str(&text)
-            .map_err(|e| Error::input(&path, "", format!("is no manifest: {e}")))?;
+            .map_err(|e| Error::input(&path, "", format!("is not a manifest: {e}")))?;
         let Manifest { version, optimizer, mut tensors, .. } = manifest;
         if version != VERSION || optimizer != R::NAME {
             let problem =
@@ -80,7 +80,11 @@ impl<R: SparseRule> SparseOptimizer<R> {
             found.push((tensor, file));
         }
         if let Some(other) = tensors.keys().next() {
-            return Err(Error::input(&path, other, "is of no embedding of this optimizer"));
+            return Err(Error::input(
+                &path,
+                other,
+                "does not belong to any embedding of this optimizer",
+            ));
         }
         found.into_iter().try_for_each(|(tensor, file)| {
             let mut at = 0;
@@ -104,7 +108,7 @@ impl<R: SparseRule> SparseOptimizer<R> {
     }
 }
 
-/// Copies a tensor's file; gives the copy's name, which depends on its content, and its checksum.
+/// Copies a tensor's file; returns the copy's name, which depends on its content, and its checksum.
 fn save_tensor(folder: &Path, name: &str, tensor: &DistTensor<f32>) -> Result<(String, u32)> {
     // The name is not known before the content has been read.
     let checksum = crc32(tensor.path(), |_| Ok(()))?;
@@ -115,14 +119,14 @@ fn save_tensor(folder: &Path, name: &str, tensor: &DistTensor<f32>) -> Result<(S
         copy.file().write_all(bytes).map_err(|e| Error::io("write", &path, e))
     })?;
     if copied != checksum {
-        let problem = format!("{name} is changed while it is saved");
+        let problem = format!("{name} was changed while it was saved");
         return Err(Error::config("embeddings", problem));
     }
     copy.commit()?;
     Ok((file_name, checksum))
 }
 
-/// The crc32 of a file, each part of which is handed to `visit`.
+/// The CRC-32 of a file, each part of which is passed to `visit`.
 fn crc32(path: &Path, mut visit: impl FnMut(&[u8]) -> Result<()>) -> Result<u32> {
     let mut file = File::open(path).map_err(|e| Error::unreadable(path, &e))?;
     let mut hasher = crc32fast::Hasher::new();
@@ -154,7 +158,7 @@ fn remove_others(folder: &Path, manifest: &Manifest) -> Result<()> {
     Ok(())
 }
 
-/// Whether the rest of a file's name is that of a copy.
+/// Whether the rest of a file's name marks a copy.
 fn is_copy(rest: &str) -> bool {
     let checksum = rest.strip_suffix(".npy");
     checksum.is_some_and(|c| c.len() == 8 && c.bytes().all(|b| b.is_ascii_hexdigit()))

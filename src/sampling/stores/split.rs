@@ -1,4 +1,4 @@
-//! Which nodes or edges each trainer works on.
+//! The nodes or edges that each trainer works on.
 
 use std::ops::Range;
 
@@ -6,25 +6,25 @@ use super::mt19937::Mt19937;
 use crate::error::{Error, Result};
 use crate::graph::PartitionBook;
 
-/// One of several trainers. Those of one partition have consecutive ranks.
+/// One of several trainers. Trainers of the same partition have consecutive ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Trainer {
-    /// Its number.
+    /// Rank of the trainer.
     pub rank: usize,
-    /// How many there are: a multiple of the number of partitions.
+    /// Number of trainers: a multiple of the number of partitions.
     pub num_trainers: usize,
 }
 
-/// How the chosen nodes or edges are dealt out.
+/// How the chosen nodes or edges are divided among trainers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SplitBy<'a> {
-    /// Every trainer gets as many, or one fewer (DGL's `force_even`, its default): the chosen ones in ascending order are cut
-    /// into one piece per partition, and each piece is dealt out at random with the partition's number as the seed.
+    /// Every trainer gets the same number, or one fewer (DGL's `force_even`, its default): the chosen ones in ascending order
+    /// are cut into one piece per partition, and each piece is dealt out at random with the partition's index as the seed.
     Even,
-    /// As [`Even`](SplitBy::Even), but a piece is dealt out by the trainer that the partitioning assigned to each node or edge
-    /// (`trainer_id`, one per node or edge of the type).
+    /// Like [`Even`](SplitBy::Even), but a piece is dealt out by the trainer that the partitioning assigned to each node or
+    /// edge (`trainer_id`, one per node or edge of the type).
     EvenByTrainerId(&'a [u64]),
-    /// Every partition's trainers get its own ones, in consecutive pieces; the last one also the rest.
+    /// Every partition's trainers get its own nodes or edges, in consecutive pieces; the last trainer also gets the rest.
     Locality,
 }
 
@@ -32,7 +32,7 @@ pub enum SplitBy<'a> {
 /// without a type): DGL's `node_split`, to the last id.
 ///
 /// # Errors
-/// If the mask or the trainer ids are of another length, or the number of trainers is no multiple of the number of partitions.
+/// If the mask or the trainer ids have another length, or the number of trainers is not a multiple of the number of partitions.
 pub fn node_split(
     mask: &[bool],
     book: &PartitionBook,
@@ -47,7 +47,7 @@ pub fn node_split(
     split(mask, total, book.num_parts(), trainer, by, |part| book.partid2nids(part, ntype))
 }
 
-/// As [`node_split`], for edges: DGL's `edge_split`.
+/// Like [`node_split`], for edges: DGL's `edge_split`.
 pub fn edge_split(
     mask: &[bool],
     book: &PartitionBook,
@@ -108,13 +108,13 @@ fn split(
     }
 }
 
-/// The `i`-th of `k` pieces of `0..n` whose lengths differ by 1 at most, the longer ones first.
+/// The `i`-th of `k` pieces of `0..n` whose lengths differ by at most 1, the longer ones first.
 fn even(n: usize, k: usize, i: usize) -> Range<usize> {
     let start = |i: usize| n / k * i + i.min(n % k);
     start(i)..start(i + 1)
 }
 
-/// A piece's ids of the own partition sorted by trainer, and its other ids, each cut evenly.
+/// The piece's ids that the own partition holds, sorted by trainer, and its other ids, each cut evenly.
 fn by_trainer_id(
     piece: &[u64],
     ids: &[u64],
@@ -130,8 +130,9 @@ fn by_trainer_id(
     let mut joined = 1;
     if assigned > num_trainers as u64 {
         if !assigned.is_multiple_of(num_trainers as u64) {
-            let problem =
-                format!("{assigned} trainers were assigned, no multiple of {num_trainers}");
+            let problem = format!(
+                "{assigned} trainers were assigned, which is not a multiple of {num_trainers}"
+            );
             return Err(Error::config("trainer_id", problem));
         }
         joined = assigned / num_trainers as u64;

@@ -1,28 +1,27 @@
-//! Small clusters of nodes that have many edges among them.
+//! Small clusters of nodes with many edges among them.
 
 use super::counts::Counts;
 use crate::error::Result;
 use crate::prepare::partition::adjacency::Adjacency;
 use crate::prepare::partition::progress::Meter;
 
-/// With 16 bits per node, of which one value means none.
+/// Largest number of clusters, as a node has 16 bits, of which one value means none.
 const MAX_CLUSTERS: u64 = u16::MAX as u64;
 
-/// Of a node that is in no cluster yet.
+/// Cluster of a node that is in none yet.
 const NONE: u16 = u16::MAX;
 
-/// Passes over the edges.
+/// Number of passes over the edges.
 pub(super) const PASSES: u64 = 4;
 
-/// A cluster may have so many times the nodes of the mean one.
+/// Largest size of a cluster, in multiples of the mean.
 const ROOM: u64 = 3;
 
-/// Which cluster each node belongs to, and how many clusters there are. Graphs of fewer than 65536 nodes have a cluster
-/// per node.
+/// Returns the cluster of each node, and the number of clusters. Graphs of fewer than 65536 nodes have a cluster per node.
 ///
-/// Label propagation (Raghavan et al. 2007) with a limit on sizes (Meyerhenke et al. 2014): a node joins the cluster that
-/// most of its neighbours are in. New clusters are started evenly along the order of nodes, where a node has no neighbour
-/// in a cluster with room.
+/// Label propagation (Raghavan et al. 2007) with a limit on sizes (Meyerhenke et al. 2014): a node joins the cluster of most of
+/// its neighbours. New clusters are started evenly along the order of nodes, where a node has no neighbour in a cluster with
+/// room.
 pub(super) fn find_clusters(
     adjacency: &Adjacency,
     meter: &mut Meter<'_, '_>,
@@ -49,7 +48,7 @@ pub(super) fn find_clusters(
                     clusters.counts.add(label);
                 }
             }
-            // No more than this node's share of clusters may have been started.
+            // At most this node's share of clusters may have been started.
             let allowed =
                 ((u128::from(node) + 1) * u128::from(MAX_CLUSTERS) / u128::from(nodes)) as usize;
             let allowed = if pass == 0 { allowed } else { MAX_CLUSTERS as usize };
@@ -64,14 +63,14 @@ struct Clusters {
     labels: Vec<u16>,
     sizes: Vec<u32>,
     limit: u32,
-    /// Where nodes go that no cluster attracts.
+    /// The cluster for nodes that no cluster attracts.
     filling: usize,
     counts: Counts,
 }
 
 impl Clusters {
-    /// Moves a node whose neighbours have been counted to the best cluster. At most `allowed` clusters may exist after;
-    /// with `must` the node is in one.
+    /// Moves a node whose neighbours have been counted to the best cluster. At most `allowed` clusters may exist afterwards;
+    /// with `must` the node gets a cluster in any case.
     fn place(&mut self, node: usize, allowed: usize, must: bool) {
         let own = self.labels[node];
         let has_room = |label: u16| label == own || self.sizes[usize::from(label)] < self.limit;
@@ -96,7 +95,7 @@ impl Clusters {
         self.labels[node] = label;
     }
 
-    /// A cluster with room, the same one as long as it has some.
+    /// A cluster with room; it stays the same as long as it has some.
     fn fill(&mut self) -> u16 {
         while self.sizes[self.filling] >= self.limit {
             // There is room for three times the nodes.

@@ -1,4 +1,4 @@
-//! How many neighbours of a node have each label.
+//! Counts of a node's neighbours by label.
 
 /// A table of counts that is emptied in the time it took to fill it.
 #[derive(Debug)]
@@ -8,7 +8,7 @@ pub(super) struct Counts {
 }
 
 impl Counts {
-    /// For labels below `labels`.
+    /// An empty table for labels below `labels`.
     pub(super) fn new(labels: usize) -> Self {
         Counts { counts: vec![0; labels], touched: Vec::new() }
     }
@@ -26,7 +26,7 @@ impl Counts {
         self.counts[usize::from(label)]
     }
 
-    /// The label with the highest count among those that `admit` lets pass; of equal ones the smallest.
+    /// The label with the highest count among those that `admit` accepts; of equal ones, the smallest.
     pub(super) fn best(&self, admit: impl Fn(u16) -> bool) -> Option<u16> {
         let admitted = self.touched.iter().copied().filter(|&label| admit(label));
         admitted.max_by_key(|&label| (self.get(label), std::cmp::Reverse(label)))

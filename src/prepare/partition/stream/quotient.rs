@@ -8,12 +8,13 @@ use crate::prepare::partition::metis::WeightedGraph;
 use crate::prepare::partition::partitioner::Task;
 use crate::prepare::partition::progress::Meter;
 
-/// Pairs of neighbouring clusters that are kept. METIS takes up to 350 MB for them. The number is fixed, so that the
-/// result does not depend on the memory that may be taken.
+/// Number of pairs of neighbouring clusters that are kept. METIS takes up to 350 MB for them. The number is fixed, so that the
+/// result does not depend on `--memory`.
 const MAX_PAIRS: usize = 4 << 20;
 
-/// One node per cluster. Two of them are joined if their clusters are, with the number of edges as weight. If there are
-/// too many pairs, a random choice is kept, in which heavy pairs are more likely and light ones stand for several.
+/// Builds a graph with one node per cluster. Two nodes are joined if edges join their clusters; the weight is the number of
+/// those edges. If there are too many pairs, a random sample is kept, in which heavy pairs are more likely and light ones stand
+/// for several.
 pub(super) fn quotient(
     adjacency: &Adjacency,
     (labels, clusters): (&[u16], usize),
@@ -79,7 +80,7 @@ impl Pairs {
         }
     }
 
-    /// A pair has the same fate in both directions.
+    /// Whether a pair is kept; the answer is the same for both directions.
     fn keeps(&self, pair: Pair) -> bool {
         let (low, high) = (pair.from.min(pair.to), pair.from.max(pair.to));
         let mut hash = (u64::from(low) << 16 | u64::from(high)) ^ self.seed.rotate_left(32);

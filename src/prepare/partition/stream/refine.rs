@@ -1,4 +1,4 @@
-//! Moving nodes to where most of their neighbours are.
+//! Moving of nodes to the partitions of most of their neighbours.
 
 use super::counts::Counts;
 use crate::error::Result;
@@ -7,14 +7,14 @@ use crate::prepare::partition::adjacency::Adjacency;
 use crate::prepare::partition::loads::{CONSTRAINTS, Loads};
 use crate::prepare::partition::progress::Meter;
 
-/// Passes over the edges, at most.
+/// Largest number of passes over the edges.
 pub(super) const PASSES: u64 = 12;
 
-/// A pass that moves a smaller share of the nodes is the last one.
+/// A pass that moves a smaller fraction of the nodes than 1 in this many is the last one.
 const SETTLED: u64 = 2000;
 
-/// Moves each node to the partition that most of its neighbours are in and that can take it, pass after pass: restreaming
-/// (Nishimura and Ugander 2013) from an assignment that is good already. Nodes also leave partitions that have too much.
+/// Moves each node to the partition that holds most of its neighbours and has room, pass after pass: restreaming (Nishimura and
+/// Ugander 2013) from an assignment that is good already. Nodes also leave partitions that are too large.
 pub(super) fn refine(
     adjacency: &Adjacency,
     train: Option<&Bitmap>,

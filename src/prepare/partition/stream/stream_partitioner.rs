@@ -7,11 +7,11 @@ use crate::error::Result;
 use crate::prepare::partition::partitioner::{Partitioner, Task};
 use crate::prepare::partition::progress::{Meter, Observer, Step};
 
-/// A multilevel partitioner that keeps 16 bits per node, and buffers of a fixed size, in memory; edges are read from disk
-/// in the order of nodes, pass after pass. The same graph and seed give the same partitions, whatever the memory.
+/// A multilevel partitioner that keeps 16 bits per node, and buffers of a fixed size, in memory; it reads edges from disk in
+/// the order of nodes, pass after pass. The same graph and seed give the same partitions, whatever the memory.
 ///
-/// One level of coarsening is done on disk ([`find_clusters`]); the graph of clusters is small enough for METIS; its
-/// partitions are then refined on the graph itself ([`refine()`]).
+/// One level of coarsening is done on disk ([`find_clusters`]); the graph of clusters is small enough for METIS; its partitions
+/// are then refined on the graph itself ([`refine()`]).
 pub(in crate::prepare::partition) struct StreamPartitioner;
 
 impl Partitioner for StreamPartitioner {
