@@ -1,5 +1,5 @@
 //! Finds libtorch, says in one line what is wrong with it, and lets the binaries find it at run time (rpath).
-//! Nothing is fetched here: `make libtorch` does that.
+//! Without the feature `torch` there is nothing to find. Nothing is fetched here: `make libtorch` does that.
 
 use std::env;
 use std::path::PathBuf;
@@ -7,6 +7,9 @@ use std::process::Command;
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
+    if env::var_os("CARGO_FEATURE_TORCH").is_none() {
+        return;
+    }
     for name in ["LIBTORCH", "LIBTORCH_LIB", "LIBTORCH_USE_PYTORCH"] {
         println!("cargo:rerun-if-env-changed={name}");
     }

@@ -71,6 +71,7 @@ fn place(part: Option<&Path>) -> String {
     part.map(|p| format!("{}: ", p.display())).unwrap_or_default()
 }
 
+#[cfg(feature = "torch")]
 impl From<tch::TchError> for Error {
     fn from(error: tch::TchError) -> Self {
         // The rest is a trace of C++ frames, which helps nobody here.

@@ -10,13 +10,19 @@ pub mod formats;
 pub mod graph;
 pub mod io;
 pub mod kernels;
+#[cfg(feature = "torch")]
 pub mod load;
+#[cfg(feature = "torch")]
 pub mod nn;
 pub mod platform;
 pub mod prepare;
+#[cfg(feature = "torch")]
 pub mod run;
+#[cfg(feature = "torch")]
 pub mod sampling;
+#[cfg(feature = "torch")]
 pub mod testing;
+#[cfg(feature = "torch")]
 pub mod train;
 
 pub use error::{Error, Result};

@@ -6,16 +6,23 @@ use clap::error::ErrorKind;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use super::clean::{CleanArgs, clean};
+#[cfg(feature = "torch")]
 use super::correct_and_smooth::{CorrectAndSmoothArgs, correct_and_smooth};
 use super::generate::{GenerateArgs, generate};
 use super::inspect::{InspectArgs, inspect};
 use super::output::{print, print_usage, show};
 use super::partition::{PartitionArgs, partition};
+#[cfg(feature = "torch")]
 use super::plan::{PlanArgs, plan};
+#[cfg(feature = "torch")]
 use super::predict::{PredictArgs, predict};
+#[cfg(feature = "torch")]
 use super::resume::{RunArgs, changed, resume};
 use super::signals::interruptible;
+#[cfg(feature = "torch")]
 use super::train::{TrainArgs, train};
+#[cfg(not(feature = "torch"))]
+use super::without_torch;
 use crate::error::{Error, Result, exit};
 use crate::platform::raise_open_files;
 use crate::platform::signals;
@@ -26,11 +33,14 @@ use crate::platform::signals;
 /// keeps only as many of them in memory as you allow.
 #[derive(Parser)]
 #[command(name = "sar-single", version, arg_required_else_help = true)]
+#[cfg_attr(not(feature = "torch"), command(about = without_torch::ABOUT, long_about = None))]
 #[command(args_conflicts_with_subcommands = true, args_override_self = true)]
 #[command(allow_negative_numbers = true)]
 struct Arguments {
+    #[cfg(feature = "torch")]
     #[command(flatten)]
     train: Option<TrainArgs>,
+    #[cfg(feature = "torch")]
     #[command(flatten)]
     run: RunArgs,
     #[command(subcommand)]
@@ -44,8 +54,11 @@ enum Command {
     // Its many lists of files make it much larger than the others.
     Partition(Box<PartitionArgs>),
     // As many flags as training has.
+    #[cfg(feature = "torch")]
     Plan(Box<PlanArgs>),
+    #[cfg(feature = "torch")]
     Predict(PredictArgs),
+    #[cfg(feature = "torch")]
     CorrectAndSmooth(CorrectAndSmoothArgs),
     Clean(CleanArgs),
 }
@@ -74,6 +87,7 @@ pub fn run_from(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     done.unwrap_or_else(|error| report(&error))
 }
 
+#[cfg(feature = "torch")]
 fn parse(
     definition: &mut clap::Command,
     arguments: impl IntoIterator<Item = OsString>,
@@ -86,20 +100,41 @@ fn parse(
     Arguments::from_arg_matches(&matches).map_err(|e| e.format(definition))
 }
 
+#[cfg(not(feature = "torch"))]
+fn parse(
+    definition: &mut clap::Command,
+    arguments: impl IntoIterator<Item = OsString>,
+) -> clap::error::Result<Arguments> {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    if let Some(problem) = without_torch::needed_by(&arguments) {
+        return Err(definition.error(ErrorKind::InvalidSubcommand, problem));
+    }
+    let matches = definition.try_get_matches_from_mut(arguments)?;
+    Arguments::from_arg_matches(&matches).map_err(|e| e.format(definition))
+}
+
 fn execute(arguments: Arguments, mut definition: clap::Command) -> Result<()> {
-    let Arguments { train: settings, run, command } = arguments;
-    match (command, settings) {
-        (Some(Command::Generate(args)), _) => interruptible(|| generate(args)),
-        (Some(Command::Inspect(args)), _) => interruptible(|| inspect(args)),
-        (Some(Command::Partition(args)), _) => interruptible(|| partition(*args)),
-        (Some(Command::Plan(args)), _) => plan(*args),
-        (Some(Command::Predict(args)), _) => predict(args),
-        (Some(Command::CorrectAndSmooth(args)), _) => correct_and_smooth(args),
-        (Some(Command::Clean(args)), _) => interruptible(|| clean(args)),
-        (None, Some(args)) => train(args, run),
-        (None, None) if run.resume.is_some() => resume(run),
+    let Some(command) = arguments.command else {
+        #[cfg(feature = "torch")]
+        match arguments.train {
+            Some(args) => return train(args, arguments.run),
+            None if arguments.run.resume.is_some() => return resume(arguments.run),
+            None => {}
+        }
         // Nothing was asked for: say what can be.
-        (None, None) => print(&definition.render_help().to_string()),
+        return print(&definition.render_help().to_string());
+    };
+    match command {
+        Command::Generate(args) => interruptible(|| generate(args)),
+        Command::Inspect(args) => interruptible(|| inspect(args)),
+        Command::Partition(args) => interruptible(|| partition(*args)),
+        #[cfg(feature = "torch")]
+        Command::Plan(args) => plan(*args),
+        #[cfg(feature = "torch")]
+        Command::Predict(args) => predict(args),
+        #[cfg(feature = "torch")]
+        Command::CorrectAndSmooth(args) => correct_and_smooth(args),
+        Command::Clean(args) => interruptible(|| clean(args)),
     }
 }
 

@@ -10,8 +10,7 @@ use clap::Args;
 use super::output::print;
 use crate::error::Result;
 use crate::event::size;
-use crate::run::config::default_spill_dir;
-use crate::run::launch::{Swept, sweep};
+use crate::engine::spill_dir::{Swept, default_spill_dir, sweep};
 
 /// Remove the spill folders of runs that were killed
 ///

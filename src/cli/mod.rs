@@ -2,23 +2,35 @@
 
 mod arguments;
 mod clean;
+#[cfg(feature = "torch")]
 mod correct_and_smooth;
+#[cfg(feature = "torch")]
 mod evaluation;
 mod generate;
 mod inspect;
+#[cfg(feature = "torch")]
 mod link;
+#[cfg(feature = "torch")]
 mod model;
 mod output;
 mod partition;
 mod partition_report;
 mod partition_tables;
+#[cfg(feature = "torch")]
 mod plan;
+#[cfg(feature = "torch")]
 mod predict;
+#[cfg(feature = "torch")]
 mod resume;
+#[cfg(feature = "torch")]
 mod sampling;
+#[cfg(feature = "torch")]
 mod schedule;
 mod signals;
 mod table;
+#[cfg(feature = "torch")]
 mod train;
+#[cfg(not(feature = "torch"))]
+mod without_torch;
 
 pub use arguments::{definition, run, run_from};

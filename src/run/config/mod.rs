@@ -14,4 +14,4 @@ pub(super) use check::check;
 pub use link_config::{LinkConfig, PairScore};
 pub use memory_budget::MemoryBudget;
 pub use on_nan::OnNan;
-pub use run_config::{Relations, RunConfig, default_spill_dir};
+pub use run_config::{Relations, RunConfig};

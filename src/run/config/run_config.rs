@@ -14,14 +14,8 @@ use crate::error::{Error, Result};
 use crate::io::IoMode;
 use crate::load::{DataKeys, Normalize};
 use crate::nn::{ClassWeights, ModelConfig, OptimizerConfig, RelationMerge, Schedule, Task};
+use crate::engine::spill_dir::default_spill_dir;
 use crate::train::{Regime, SamplingConfig};
-
-/// Where spilled data go if nothing else is said: `$TMPDIR`, or if that is unset or empty /var/tmp, which is on a disk where
-/// /tmp often is not.
-pub fn default_spill_dir() -> PathBuf {
-    let folder = std::env::var_os("TMPDIR").filter(|folder| !folder.is_empty());
-    folder.map_or_else(|| PathBuf::from("/var/tmp"), PathBuf::from)
-}
 
 /// How a model with a layer per edge type is put together (`dgl.nn.HeteroGraphConv`).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::run_folder::RunFolder;
+use crate::engine::spill_dir::RunFolder;
 use crate::formats::dgl::PartitionSummary;
 use crate::formats::dgl::config::PartitionConfig;
 use crate::io::{DiskRate, IoMode};

@@ -10,7 +10,7 @@ use crate::platform::give_memory_back;
 use crate::run::config::RunConfig;
 use crate::run::launch::bounds::{LARGE, most};
 use crate::run::launch::reservation::REMEDY;
-use crate::run::launch::sweep;
+use crate::engine::spill_dir::sweep;
 
 /// A forecast of memory may be too high by some percent; only what is beyond doubt is refused. What is not ends later, if it
 /// has to.

@@ -13,7 +13,7 @@ use crate::formats::dgl::config::PartitionConfig;
 use crate::load::DataKeys;
 use crate::platform::give_memory_back;
 use crate::run::config::{MemoryBudget, OnNan, RunConfig};
-use crate::run::launch::RunFolder;
+use crate::engine::spill_dir::RunFolder;
 use crate::run::launch::workers::{StandIn, run_workers};
 use crate::run::rank::Surroundings;
 

@@ -1,0 +1,10 @@
+//! The folder that runs put spilled data in: a folder of its own for each run, and removal of what killed runs left.
+
+mod default_dir;
+mod marked_folder;
+mod run_folder;
+mod sweep;
+
+pub use default_dir::default_spill_dir;
+pub use run_folder::RunFolder;
+pub use sweep::{Swept, sweep};
