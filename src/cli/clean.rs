@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use super::output::print;
+use crate::engine::spill_dir::{Swept, default_spill_dir, sweep};
 use crate::error::Result;
 use crate::event::size;
-use crate::engine::spill_dir::{Swept, default_spill_dir, sweep};
 
 /// Remove the spill folders of runs that were killed
 ///

@@ -4,9 +4,9 @@
 pub mod comm;
 #[cfg(feature = "torch")]
 pub mod spill;
+pub mod spill_dir;
 #[cfg(feature = "torch")]
 pub mod tape;
 #[cfg(feature = "torch")]
 pub(crate) mod tensor;
-pub mod spill_dir;
 pub mod turns;

@@ -66,7 +66,7 @@ pub fn read_split(
 }
 
 /// How many of `len` bytes from `offset` lie among the first `front` bytes of a file.
-pub(crate) fn overlap(front: u64, offset: u64, len: u64) -> u64 {
+pub fn overlap(front: u64, offset: u64, len: u64) -> u64 {
     front.saturating_sub(offset).min(len)
 }
 

@@ -137,7 +137,7 @@ impl ArrayRef {
     }
 
     /// Drops the bytes of rows that have been read from the system's page cache.
-    pub(crate) fn drop_cached(&self, rows: Range<u64>) -> Result<()> {
+    pub fn drop_cached(&self, rows: Range<u64>) -> Result<()> {
         let row = self.row_len() * self.dtype.size() as u64;
         self.file.drop_cached(self.offset + rows.start * row, (rows.end - rows.start) * row)
     }

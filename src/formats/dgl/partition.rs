@@ -144,7 +144,7 @@ pub(crate) fn open_features(
 }
 
 /// Reads the headers of the features of a partition's nodes.
-pub(crate) fn open_node_features(config: &PartitionConfig, part: usize) -> Result<FeatureSet> {
+pub fn open_node_features(config: &PartitionConfig, part: usize) -> Result<FeatureSet> {
     let (book, files) = (config.book(), &config.parts()[part]);
     let types = book.ntypes().iter().enumerate();
     let types = types.map(|(ntype, name)| TypeRows {

@@ -26,6 +26,7 @@ mod stream;
 mod train_nodes;
 
 pub use memory::{default_memory, peak_memory};
+#[cfg(feature = "torch")]
 pub(crate) use metis::WeightedGraph;
 pub use partition_graph::{Partitioned, partition_graph};
 pub use progress::{Observer, Progress, Step};

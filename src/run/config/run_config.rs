@@ -9,12 +9,12 @@ use super::memory_budget::MemoryBudget;
 use super::old_config::with_gcn_norm;
 use super::on_nan::OnNan;
 use crate::engine::spill::{ComputeDtype, SpillDtype};
+use crate::engine::spill_dir::default_spill_dir;
 use crate::engine::tape::Policy;
 use crate::error::{Error, Result};
 use crate::io::IoMode;
 use crate::load::{DataKeys, Normalize};
 use crate::nn::{ClassWeights, ModelConfig, OptimizerConfig, RelationMerge, Schedule, Task};
-use crate::engine::spill_dir::default_spill_dir;
 use crate::train::{Regime, SamplingConfig};
 
 /// How a model with a layer per edge type is put together (`dgl.nn.HeteroGraphConv`).

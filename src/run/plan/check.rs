@@ -2,6 +2,7 @@
 
 use super::forecast::{Forecast, forecast};
 use super::graph_sizes::GraphSizes;
+use crate::engine::spill_dir::sweep;
 use crate::error::{Error, Result, exit};
 use crate::event::{Event, size};
 use crate::formats::dgl::config::PartitionConfig;
@@ -10,7 +11,6 @@ use crate::platform::give_memory_back;
 use crate::run::config::RunConfig;
 use crate::run::launch::bounds::{LARGE, most};
 use crate::run::launch::reservation::REMEDY;
-use crate::engine::spill_dir::sweep;
 
 /// A forecast of memory may be too high by some percent; only what is beyond doubt is refused. What is not ends later, if it
 /// has to.

@@ -7,13 +7,13 @@ use rustix::process::umask;
 use super::counts::{RankCounts, scaled};
 use super::graph_sizes::GraphSizes;
 use super::stand_in::{self, WEIGHT};
+use crate::engine::spill_dir::RunFolder;
 use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::formats::dgl::config::PartitionConfig;
 use crate::load::DataKeys;
 use crate::platform::give_memory_back;
 use crate::run::config::{MemoryBudget, OnNan, RunConfig};
-use crate::engine::spill_dir::RunFolder;
 use crate::run::launch::workers::{StandIn, run_workers};
 use crate::run::rank::Surroundings;
 
