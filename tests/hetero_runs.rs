@@ -156,7 +156,7 @@ fn predictions_are_those_of_the_weights_for_the_labelled_type() {
     let mut command = Command::cargo_bin("sar-single").unwrap();
     command.arg("predict").arg("--run").arg(path.join("run")).arg("--part-json").arg(other);
     let error = command.arg("--out").arg(path.join("x.npy")).assert().code(1);
-    error.stderr(contains("other partitions: they have author 6+4 nodes, here are author 3+3+4"));
+    error.stderr(contains("other partitions, with author 6+4 nodes instead of author 3+3+4"));
     // A step that starts from the weights has the same logits.
     let again = tempfile::tempdir().unwrap();
     let step = again.path().join("step.safetensors");

@@ -13,8 +13,8 @@ use crate::run::rank::{ArrayFormat, NodeOrder, PredictConfig, Prediction, Surrou
 /// Predicts all nodes of a partitioned graph, with one worker process per partition. `observe` gets every event.
 ///
 /// # Errors
-/// If the input or the configuration is wrong, a worker fails, or the run is interrupted. No process is left behind, no
-/// spill file, and no part of the output.
+/// If the input or the configuration is wrong, a worker fails, or the run is interrupted. No process, no spill file and no part
+/// of the output is left behind.
 pub fn predict(config: &PredictConfig, observe: &mut dyn FnMut(&Event)) -> Result<()> {
     ArrayFormat::of(&config.output)?;
     if config.prediction == Prediction::Classes && !config.run.task.has_classes() {
@@ -23,15 +23,15 @@ pub fn predict(config: &PredictConfig, observe: &mut dyn FnMut(&Event)) -> Resul
     }
     if config.prediction == Prediction::Classes && config.run.link.is_some() {
         return Err(Error::config("--output", "the run predicts edges; its nodes have no classes")
-            .with_hint("pass --output logits for the rows whose scores tell edges"));
+            .with_hint("pass --output logits for the rows from which edges are scored"));
     }
     let classifies = config.run.task == Task::Classification && config.run.link.is_none();
     if config.correct_and_smooth.is_some() && !classifies {
-        return Err(Error::config("--run", "correct and smooth is for one class per node")
-            .with_hint("give it a run that was trained with --task classification"));
+        return Err(Error::config("--run", "correct and smooth needs one class per node")
+            .with_hint("name a run that was trained with --task classification"));
     }
     if config.correct_and_smooth.is_some() && config.run.relations.is_some() {
-        let problem = "correct and smooth is for models that take the graph for a homogeneous one";
+        let problem = "correct and smooth needs a model that treats the graph as homogeneous";
         return Err(Error::config("--run", problem)
             .with_hint("use predict: the run's model has a layer per edge type"));
     }
@@ -58,7 +58,7 @@ pub fn predict(config: &PredictConfig, observe: &mut dyn FnMut(&Event)) -> Resul
     result
 }
 
-/// Checks that weights are intact and, if they are those of the run, that they come from its configuration.
+/// Checks that weights are intact and, if they belong to the run, that they were trained with its configuration.
 fn check_weights(config: &PredictConfig, observe: &mut dyn FnMut(&Event)) -> Result<()> {
     let (weights, run) = (&config.weights, &config.run);
     let verified = verify_state_dict(weights)?;
@@ -67,7 +67,7 @@ fn check_weights(config: &PredictConfig, observe: &mut dyn FnMut(&Event)) -> Res
     }
     if !(run.check_weights(weights)? && verified) {
         observe(&Event::Note(format!(
-            "{}: says neither its checksum nor the configuration it comes from; it cannot be verified",
+            "{}: holds neither a checksum nor the configuration it was trained with, so it cannot be verified",
             weights.display()
         )));
     }

@@ -17,62 +17,62 @@ use crate::run::rank::Surroundings;
 
 /// Trains a model with one worker process per partition. `observe` gets every event.
 ///
-/// Writes `config.toml`, `metrics.jsonl`, `model.safetensors` and, if asked for, `checkpoint.safetensors` and
-/// `checkpoint.previous.safetensors` into `config.out`, a folder that is new or empty.
+/// Writes `config.toml`, `metrics.jsonl`, `model.safetensors` and, if requested, `checkpoint.safetensors` and
+/// `checkpoint.previous.safetensors` into `config.out`, a new or empty folder.
 ///
 /// # Errors
-/// If the folder holds anything, the input or the configuration is wrong, a worker fails, or the run is interrupted. No process is
-/// left behind, and no spill file.
+/// If the folder is not empty, the input or the configuration is wrong, a worker fails, or the run is interrupted. No process
+/// and no spill file is left behind.
 pub fn train(config: &RunConfig, observe: &mut dyn FnMut(&Event)) -> Result<()> {
     run(config, Start::New { overwrite: false }, observe)
 }
 
-/// As [`train`], into a folder that may hold the results of an earlier run. They stay until the first epoch is complete; then they are
-/// removed, and nothing else in the folder.
+/// Like [`train`], into a folder that may hold the results of an earlier run. They stay until the first epoch is complete; then
+/// they are removed, and nothing else in the folder.
 ///
 /// # Errors
-/// As [`train`].
+/// As for [`train`].
 pub fn train_over(config: &RunConfig, observe: &mut dyn FnMut(&Event)) -> Result<()> {
     run(config, Start::New { overwrite: true }, observe)
 }
 
-/// How a run begins.
+/// The start of a run.
 enum Start {
     /// With the first epoch. `overwrite` replaces the results of an earlier run.
     New { overwrite: bool },
-    /// Likewise, in a folder that is taken already.
+    /// With the first epoch, in a folder that is open already.
     Taken(Option<ResultsFolder>),
-    /// Behind a checkpoint.
+    /// After a checkpoint.
     Resumed(ResultsFolder, Box<LastCheckpoint>),
 }
 
-/// The configuration that the last checkpoint in a run's folder was written with; results go to that folder.
+/// The configuration with which the last checkpoint in a run's folder was written; results go to that folder.
 ///
 /// # Errors
-/// If there is no checkpoint, or none that is intact.
+/// If the folder has no intact checkpoint.
 pub fn resumable(folder: &Path) -> Result<RunConfig> {
     let LastCheckpoint { path, checkpoint, .. } = LastCheckpoint::find(folder)?;
     Ok(RunConfig { out: folder.to_owned(), ..RunConfig::from_toml(&path, &checkpoint.config)? })
 }
 
-/// Goes on with a run from its last checkpoint, or from the one before if the last one is damaged; what comes out has the bits of a
-/// run that was never stopped. Of its [`resumable`] configuration, the number of epochs, folders, threads and residents may be
+/// Continues a run from its last checkpoint, or from the one before if the last one is damaged; the results have the bits of a
+/// run that was never stopped. In its [`resumable`] configuration, the number of epochs, folders, threads and residents may be
 /// changed.
 ///
 /// # Errors
-/// As [`train`]; if the checkpoint has more epochs than the configuration.
+/// As for [`train`], or if the checkpoint has more epochs than the configuration.
 pub fn resume(config: &RunConfig, observe: &mut dyn FnMut(&Event)) -> Result<()> {
     let folder = ResultsFolder::for_resumed_run(&config.out)?;
     let last = LastCheckpoint::find(&config.out)?;
     let epoch = last.checkpoint.progress.epoch;
     if epoch > config.epochs {
-        let problem = format!("is {}, but the run has had {epoch}", config.epochs);
+        let problem = format!("is {}, but the run has completed {epoch}", config.epochs);
         return Err(Error::config("--epochs", problem));
     }
     for note in &last.notes {
         observe(&Event::Note(note.clone()));
     }
-    observe(&Event::Note(format!("going on after epoch {epoch}")));
+    observe(&Event::Note(format!("continuing after epoch {epoch}")));
     run(config, Start::Resumed(folder, Box::new(last)), observe)
 }
 
@@ -91,8 +91,8 @@ fn run(config: &RunConfig, start: Start, observe: &mut dyn FnMut(&Event)) -> Res
         let layers = config.model.num_graphs();
         sampling.sampler(layers, partitions.book(), config.relations.is_some())?;
     }
-    // A folder that exists is looked at before the run is planned, a new one is made only if the run fits. A step that is
-    // written elsewhere leaves the folder alone.
+    // An existing folder is checked before the run is planned; a new one is created only if the run fits. If the output of a
+    // step goes elsewhere, the folder is left alone.
     let new = |overwrite| match config.dump_step {
         Some(_) => Ok(None),
         None => ResultsFolder::for_new_run(&config.out, overwrite).map(Some),
@@ -157,7 +157,7 @@ fn run(config: &RunConfig, start: Start, observe: &mut dyn FnMut(&Event)) -> Res
     result
 }
 
-/// What an interrupted run has saved, and the command that goes on from there.
+/// What an interrupted run has saved, and the command that continues it.
 fn how_to_resume(out: &Path, complete: Option<u32>, saved: Option<u32>) -> String {
     let Some(saved) = saved else {
         return "nothing is saved yet: there is no run to resume".to_owned();
@@ -170,7 +170,7 @@ fn how_to_resume(out: &Path, complete: Option<u32>, saved: Option<u32>) -> Strin
     )
 }
 
-/// The metrics of the run; when there are first ones, its files take the place of those of an earlier run.
+/// The metrics of the run; when there are first ones, its files replace those of an earlier run.
 fn results_of<'m>(
     config: &RunConfig,
     folder: Option<&ResultsFolder>,

@@ -171,7 +171,7 @@ fn misuse_is_told() {
         .arg(&karate)
         .args(["--mode", "sample", "--fanouts", "2,2,2"])
         .assert();
-    sampled.code(1).stderr(contains("the plan is of training on the full graph"));
+    sampled.code(1).stderr(contains("only training on the full graph can be planned"));
     let key =
         sar().arg("plan").arg("--part-json").arg(&karate).args(["--label-key", "no"]).assert();
     key.code(1).stderr(contains("no: does not match any feature"));

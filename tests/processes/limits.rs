@@ -132,7 +132,7 @@ fn far_too_many_threads_are_capped_with_a_note() {
         .unwrap();
     let text = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{text}");
-    assert!(text.contains("note: 100000 threads were asked for; a worker gets "), "{text}");
+    assert!(text.contains("note: 100000 threads were requested; a worker gets "), "{text}");
 }
 
 #[test]

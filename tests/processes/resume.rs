@@ -88,7 +88,7 @@ fn assert_same_bits_with(
     fs::write(out.join(".partial-killed"), "half").unwrap();
     let resumed = resume(&out, &["--resident", "2"]);
     assert!(resumed.status.success(), "{}", String::from_utf8_lossy(&resumed.stderr));
-    assert!(String::from_utf8_lossy(&resumed.stderr).contains("note: going on after epoch "));
+    assert!(String::from_utf8_lossy(&resumed.stderr).contains("note: continuing after epoch "));
     assert_eq!(weights(&out), weights(expected));
     assert_eq!(metrics(&out), metrics(expected));
     let mut files: Vec<_> = fs::read_dir(&out).unwrap().map(|e| e.unwrap().file_name()).collect();
@@ -159,7 +159,7 @@ fn a_finished_run_can_have_more_epochs() {
     let fewer = resume(&out, &["--epochs", "5"]);
     assert_eq!(fewer.status.code(), Some(1));
     let error = String::from_utf8_lossy(&fewer.stderr).into_owned();
-    assert!(error.starts_with("error: --epochs: is 5, but the run has had 14"), "{error}");
+    assert!(error.starts_with("error: --epochs: is 5, but the run has completed 14"), "{error}");
 }
 
 #[test]

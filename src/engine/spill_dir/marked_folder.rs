@@ -1,7 +1,7 @@
-//! Which folders are ours to remove, and how.
+//! The folders that this program may remove, and their removal.
 //!
 //! A folder of ours holds a regular file `control`, which begins with the magic of a control file and belongs to us. It is
-//! made first and removed last, and whoever removes the folder keeps it locked until the folder is gone.
+//! created first and removed last, and whoever removes the folder keeps it locked until the folder is gone.
 
 use std::ffi::CStr;
 use std::fs::File;
@@ -16,26 +16,26 @@ use rustix::process::geteuid;
 
 use crate::engine::turns::Control;
 
-/// How the name of a folder begins.
+/// Prefix of a folder's name.
 pub(super) const PREFIX: &str = "sar-single-";
-/// A folder has such a name until its control file is locked, and again while the last of it is removed.
+/// Prefix of a folder's name until its control file is locked, and again while the last of it is removed.
 pub(super) const UNFINISHED: &str = ".sar-single-";
 /// The file that marks a folder.
 pub(super) const CONTROL: &str = "control";
 const CONTROL_C: &CStr = c"control";
 
-/// Symbolic links are not followed, and a FIFO is opened without waiting for its other end.
+/// Flags with which symbolic links are not followed, and a FIFO is opened without waiting for its other end.
 const CAREFULLY: OFlags =
     OFlags::NOFOLLOW.union(OFlags::NONBLOCK).union(OFlags::CLOEXEC).union(OFlags::RDONLY);
 
-/// A folder with a name like ours, looked at.
+/// What was found out about a folder with a name like ours.
 #[derive(Debug)]
 pub(super) enum MarkedFolder {
-    /// Its process lives, or may live.
+    /// The folder's process lives, or may live.
     InUse,
-    /// Whose process is dead. The lock of its control file is ours now.
+    /// The folder's process is dead. We hold the lock of its control file now.
     Dead(DeadFolder),
-    /// What keeps it from being ours.
+    /// The folder is not ours, for this reason.
     Foreign(&'static str),
 }
 
@@ -43,12 +43,12 @@ pub(super) enum MarkedFolder {
 #[derive(Debug)]
 pub(super) struct DeadFolder {
     dir: OwnedFd,
-    /// Keeps the control file locked; `None` if there is none any more.
+    /// The lock of the control file; `None` if the file is gone.
     _lock: Option<File>,
 }
 
 impl MarkedFolder {
-    /// Looks at a folder. Unfinished ones count as abandoned once they are of age `abandoned`.
+    /// Examines a folder. An unfinished folder counts as abandoned once it has the age `abandoned`.
     pub(super) fn look(path: &Path, abandoned: Duration) -> io::Result<Self> {
         let found = statat(CWD, path, AtFlags::SYMLINK_NOFOLLOW)?;
         if FileType::from_raw_mode(found.st_mode) == FileType::Symlink {
@@ -60,12 +60,12 @@ impl MarkedFolder {
         let dir = openat(CWD, path, CAREFULLY | OFlags::DIRECTORY, Mode::empty())?;
         let dir_stat = fstat(&dir)?;
         if (dir_stat.st_dev, dir_stat.st_ino) != (found.st_dev, found.st_ino) {
-            // Somebody is working here.
+            // A process is working here.
             return Ok(Self::InUse);
         }
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let unfinished = name.starts_with(UNFINISHED);
-        // Before the lock: the process that makes the folder takes that only in a moment.
+        // Before the lock, which the process that creates the folder takes only in a moment.
         let modified =
             SystemTime::UNIX_EPOCH + Duration::from_secs(dir_stat.st_mtime.max(0) as u64);
         if unfinished && modified.elapsed().is_ok_and(|age| age <= abandoned) {
@@ -97,7 +97,7 @@ impl MarkedFolder {
             // Its process has removed it meanwhile.
             return Ok(Self::InUse);
         }
-        // A process that is killed while it makes the folder may leave an empty control file and nothing else.
+        // A process that is killed while it creates the folder may leave an empty control file and nothing else.
         let husk =
             || Ok::<_, io::Error>(unfinished && stat.st_size == 0 && holds_only_control(&dir)?);
         if !Control::marks(&control)? && !husk()? {
@@ -108,7 +108,7 @@ impl MarkedFolder {
 }
 
 impl DeadFolder {
-    /// Removes it.
+    /// Removes the folder.
     pub(super) fn remove(self, path: &Path) -> io::Result<()> {
         remove(path, &self.dir)
     }
@@ -116,7 +116,7 @@ impl DeadFolder {
 
 /// Removes a folder of ours, opened as `dir`, whose control file is locked. Links in it are removed, not followed.
 ///
-/// The control file goes last, so that a removal that is interrupted can be taken up again.
+/// The control file goes last, so that an interrupted removal can be resumed.
 pub(super) fn remove(path: &Path, dir: &OwnedFd) -> io::Result<()> {
     remove_content(dir, Some(CONTROL_C))?;
     let now = match statat(CWD, path, AtFlags::SYMLINK_NOFOLLOW) {
@@ -125,7 +125,7 @@ pub(super) fn remove(path: &Path, dir: &OwnedFd) -> io::Result<()> {
     };
     let ours = fstat(dir)?;
     if (now.st_dev, now.st_ino) != (ours.st_dev, ours.st_ino) {
-        return Err(io::Error::other("another one has taken its place"));
+        return Err(io::Error::other("another folder has taken its place"));
     }
     let hidden = hidden(path);
     std::fs::rename(path, &hidden)?;
@@ -138,7 +138,7 @@ pub(super) fn open(path: &Path) -> io::Result<OwnedFd> {
     Ok(openat(CWD, path, CAREFULLY | OFlags::DIRECTORY, Mode::empty())?)
 }
 
-/// The name of a folder that has not all its files yet, or no longer.
+/// The name of a folder that does not have all its files yet, or no longer has them.
 fn hidden(path: &Path) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     match name.strip_prefix(PREFIX) {

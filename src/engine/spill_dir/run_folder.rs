@@ -1,7 +1,7 @@
 //! The folder of a run's spill and exchange files, and of a plan's small graphs.
 //!
-//! It is named `sar-single-*` and holds the control file, which the launcher (and through it every worker) keeps locked
-//! while it lives. A folder whose control file can be locked belongs to a process that was killed; the next start removes it.
+//! It is named `sar-single-*` and holds the control file, which the launcher (and through it every worker) keeps locked while
+//! it lives. A folder whose control file can be locked belongs to a process that was killed; the next start removes it.
 
 use std::fs::{self, File, Permissions};
 use std::io;
@@ -15,27 +15,27 @@ use crate::error::{Error, Result};
 use crate::event::show_note;
 use crate::io::MadeFolders;
 
-/// How often a folder is made anew after another process has taken it for one of a dead process, which needs a process that
-/// stands still for a minute while it makes one.
+/// How often a folder is created again after another process has taken it for that of a dead process. That takes a process that
+/// stands still for a minute while it creates one.
 const ATTEMPTS: usize = 100;
 
-/// A folder that only its owner can look into; removed when dropped.
+/// A folder that only its owner can access; it is removed when this is dropped.
 #[derive(Debug)]
 pub struct RunFolder {
     path: PathBuf,
     dir: OwnedFd,
-    /// Keeps the control file locked.
+    /// The lock of the control file.
     _lock: File,
     /// Dropped after the folder is gone.
     _made: MadeFolders,
 }
 
 impl RunFolder {
-    /// Makes the folder of a run in `spill_dir`, with its control file. If `spill_dir` does not exist, it is made as well, and
-    /// goes again with this folder unless something else is in it.
+    /// Creates the folder of a run in `spill_dir`, with its control file. If `spill_dir` does not exist, it is created as well,
+    /// and removed with this folder unless something else is in it.
     ///
     /// # Errors
-    /// If it cannot be made.
+    /// If it cannot be created.
     pub fn create(spill_dir: &Path, world_size: usize, slots: usize) -> Result<(Self, Control)> {
         let mut attempts = 1;
         loop {
@@ -63,23 +63,23 @@ impl RunFolder {
         if links == 0 {
             return Err(Error::io("find", &control_path, io::ErrorKind::NotFound.into()));
         }
-        // Nothing that can fail comes after the new name, which the temporary folder does not know.
+        // No step that can fail comes after the new name, which the temporary folder does not know.
         let dir = open(unfinished.path()).map_err(|e| Error::io("open", unfinished.path(), e))?;
         let name = unfinished.path().file_name().unwrap_or_default().to_string_lossy();
         let path = spill_dir.join(name.replacen(UNFINISHED, PREFIX, 1));
         fs::rename(unfinished.path(), &path).map_err(|e| Error::io("create", &path, e))?;
-        // Renamed, it is no longer the temporary folder's to remove.
+        // After the renaming, the temporary folder must not remove it.
         let _ = unfinished.keep();
         Ok((RunFolder { path, dir, _lock: lock, _made: made }, control))
     }
 
-    /// Where it is.
+    /// Path of the folder.
     pub fn path(&self) -> &Path {
         &self.path
     }
 }
 
-/// Whether a folder could not be made because another process has removed it, or is about to.
+/// Whether creating a folder failed because another process has removed it, or is about to.
 fn is_lost(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::WouldBlock)
 }
@@ -122,7 +122,7 @@ mod tests {
         assert!(root.path().join("a/mine").exists() && !spill.exists());
     }
 
-    /// Starts sweep while others make their folders.
+    /// Starts sweep while others create their folders.
     #[test]
     fn a_living_process_never_loses_its_folder_while_it_makes_it() {
         let spill = tempfile::tempdir().unwrap();

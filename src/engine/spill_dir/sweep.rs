@@ -1,4 +1,4 @@
-//! Removal of what killed processes have left.
+//! Removal of folders that killed processes have left.
 
 use std::fs;
 use std::io;
@@ -8,17 +8,17 @@ use std::time::Duration;
 use super::marked_folder::{MarkedFolder, PREFIX, UNFINISHED};
 use crate::error::Error;
 
-/// An unfinished folder of this age belongs to nobody.
+/// Age at which an unfinished folder belongs to no living process.
 const ABANDONED: Duration = Duration::from_secs(60);
 
-/// What became of the folders in a spill folder whose names are like ours. Those in use are not listed.
+/// The results of sweeping a spill folder, for folders with names like ours. Those in use are not listed.
 #[derive(Debug, Default)]
 pub struct Swept {
-    /// Folders of dead processes, now gone.
+    /// Folders of dead processes that have been removed.
     pub removed: Vec<PathBuf>,
     /// Folders that are not ours, and why; they stay.
     pub foreign: Vec<(PathBuf, &'static str)>,
-    /// What went wrong with folders that may be ours.
+    /// Errors with folders that may be ours.
     pub failed: Vec<Error>,
 }
 
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
     use crate::engine::turns::Control;
 
-    /// A folder as a killed process leaves it.
+    /// Makes a folder as a killed process leaves it.
     fn dead(path: &Path) {
         fs::create_dir(path).unwrap();
         Control::create(&path.join(CONTROL), 2, 1).unwrap();
@@ -122,7 +122,7 @@ mod tests {
         fs::create_dir(mine("sar-single-folder").join(CONTROL)).unwrap();
         let fifo = mine("sar-single-fifo").join(CONTROL);
         rustix::fs::mkfifoat(rustix::fs::CWD, &fifo, rustix::fs::Mode::RWXU).unwrap();
-        // A marker that is somewhere else marks nothing.
+        // A marker in another place marks nothing.
         let elsewhere = tempfile::tempdir().unwrap();
         dead(&elsewhere.path().join("d"));
         symlink(elsewhere.path().join("d/control"), mine("sar-single-link").join(CONTROL)).unwrap();
@@ -183,7 +183,7 @@ mod tests {
         assert_eq!(swept.foreign, theirs);
     }
 
-    /// Whatever a process was doing when it was killed, the next sweep (of abandoned ones, after a minute) finishes it.
+    /// Whatever a process was doing when it was killed, the next sweep (for abandoned folders, after a minute) finishes it.
     #[test]
     fn a_folder_that_was_half_made_or_half_removed_goes() {
         let spill = tempfile::tempdir().unwrap();
@@ -198,7 +198,7 @@ mod tests {
         assert_eq!(fs::read_dir(spill).unwrap().count(), 0);
     }
 
-    /// A removal stops where something cannot be removed; the marker is still there, so the next one goes on.
+    /// A removal stops where something cannot be removed; the marker is still there, so the next one continues.
     #[test]
     fn the_marker_goes_last() {
         let spill = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Options of a run that exclude each other.
+//! Checks for options of a run that exclude each other.
 
 use super::limits;
 use super::run_config::RunConfig;
@@ -6,12 +6,12 @@ use crate::error::{Error, Result};
 use crate::io::RowFile;
 use crate::nn::{JumpMode, NormKind, verify_state_dict};
 
-/// Refuses what does not go together.
+/// Refuses options that exclude each other.
 pub(in crate::run) fn check(config: &RunConfig) -> Result<()> {
     limits::check(config)?;
     relations(config)?;
     if config.mfg && config.model.norm == NormKind::Batch {
-        let problem = "batch statistics are those of all nodes, of which --mfg leaves some out";
+        let problem = "batch statistics need all nodes, but --mfg leaves some out";
         return Err(
             Error::config("--mfg", problem).with_hint("leave --mfg out, or use --norm layer")
         );
@@ -21,11 +21,9 @@ pub(in crate::run) fn check(config: &RunConfig) -> Result<()> {
     }
     if let Some(sampling) = &config.sampling {
         let refused = match (config.model.norm, config.model.kind) {
-            (NormKind::Batch, _) => Some((
-                "--norm",
-                "batch statistics are those of all nodes of the graph",
-                "use --norm layer",
-            )),
+            (NormKind::Batch, _) => {
+                Some(("--norm", "batch statistics need all nodes of the graph", "use --norm layer"))
+            }
             (_, kind) if kind.propagates_once() => Some((
                 "--model",
                 "sgc and sign read the neighbourhoods only once",
@@ -33,7 +31,7 @@ pub(in crate::run) fn check(config: &RunConfig) -> Result<()> {
             )),
             (_, kind) if kind.normalises_edge_weights() => Some((
                 "--edge-weight-key",
-                "the weights of --model appnp are divided by sums over the full graph",
+                "--model appnp divides edge weights by sums over the full graph",
                 "choose another model",
             )),
             _ => None,
@@ -46,7 +44,7 @@ pub(in crate::run) fn check(config: &RunConfig) -> Result<()> {
         if config.dump_step.is_some() {
             let problem = "a step on sampled neighbourhoods has no logits of all nodes";
             return Err(Error::config("dump-step", problem)
-                .with_hint("leave --mode sample away: the file is of a full-graph step"));
+                .with_hint("leave out --mode sample: the file describes a full-graph step"));
         }
     }
     if let Some(path) = &config.init_params {
@@ -58,7 +56,7 @@ pub(in crate::run) fn check(config: &RunConfig) -> Result<()> {
     Ok(())
 }
 
-/// Checks that the run does nothing that layers per edge type cannot.
+/// Refuses options that a model with a layer per edge type does not support.
 fn relations(config: &RunConfig) -> Result<()> {
     if config.relations.is_none() {
         return Ok(());

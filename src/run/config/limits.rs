@@ -1,4 +1,4 @@
-//! Sizes and constants of a run, checked before anything is read, made or forked.
+//! Sizes and constants of a run, checked before anything is read, created or forked.
 
 use crate::error::{Error, Result};
 use crate::event::size;
@@ -11,18 +11,18 @@ const MOST_LAYERS: usize = 1000;
 const MOST_WIDTH: i64 = 1 << 20;
 const MOST_HEADS: usize = 1 << 12;
 const MOST_HOPS: usize = 10_000;
-/// Nodes and edges of a partition are counted in 32 bits.
+/// Largest number of rows of a partition, whose nodes and edges are counted in 32 bits.
 const MOST_ROWS: usize = u32::MAX as usize;
 const MOST_NEGATIVES: usize = 10_000;
 const MOST_THREADS: usize = 1 << 20;
 const MOST_SAMPLERS: usize = 1 << 10;
-/// Rates and factors above this overflow `float32` within a few steps.
+/// Largest rate or factor; larger ones overflow `float32` within a few steps.
 const LARGEST_RATE: f64 = 1e6;
 
 /// Checks every number of a configuration that has a range of its own.
 ///
 /// # Errors
-/// The first that is out of its range, by the name of its flag.
+/// The first number that is out of its range, by the name of its flag.
 pub(crate) fn check(config: &RunConfig) -> Result<()> {
     let count = |flag, value: usize, most| whole(flag, value as i128, 1, most as i128);
     check_workers(config)?;
@@ -53,13 +53,13 @@ pub(crate) fn check(config: &RunConfig) -> Result<()> {
     config.link.as_ref().map_or(Ok(()), |l| count("--negatives", l.negatives, MOST_NEGATIVES))
 }
 
-/// Checks what says how many work at a time, in training and in prediction.
+/// Checks the numbers of workers and threads, in training and in prediction.
 ///
 /// # Errors
 /// As [`check`].
 pub(crate) fn check_workers(config: &RunConfig) -> Result<()> {
     whole("--threads", config.threads as i128, 1, MOST_THREADS as i128)?;
-    // More than there are ranks means that nobody ever waits.
+    // With more workers than ranks, nobody ever waits.
     whole("--resident", config.resident.unwrap_or(1) as i128, 1, usize::MAX as i128)
 }
 
@@ -96,7 +96,7 @@ fn check_model(config: &RunConfig) -> Result<()> {
     check_parameters(config)
 }
 
-/// Weights between hidden layers are known without the data. What the machine cannot hold once can not be trained.
+/// Checks that weights between hidden layers, whose sizes are known without the data, fit in memory at least once.
 fn check_parameters(config: &RunConfig) -> Result<()> {
     let model = &config.model;
     let width = model.hidden as u64 * model.kind.heads() as u64;
@@ -105,7 +105,7 @@ fn check_parameters(config: &RunConfig) -> Result<()> {
     match free_memory() {
         Some(free) if bytes > free => {
             let problem = format!(
-                "{inner} layers of width {width} have {} of weights, and {} of memory are free",
+                "{inner} layers of width {width} have {} of weights, but only {} of memory are free",
                 size(bytes),
                 size(free)
             );

@@ -1,4 +1,4 @@
-//! The options of a training that predicts edges.
+//! The options of training that predicts edges.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::load::EdgeSplit;
 use crate::nn::LinkScore;
 
-/// How two nodes are compared.
+/// How the rows of two nodes are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum PairScore {
@@ -19,19 +19,19 @@ pub enum PairScore {
     Bilinear,
 }
 
-/// A training that predicts edges.
+/// Configuration of training that predicts edges.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LinkConfig {
-    /// How two nodes are compared.
+    /// How the rows of two nodes are compared.
     pub score: PairScore,
-    /// Pairs that are drawn for each edge: its source with any nodes of the destination's type.
+    /// Number of negative pairs that are drawn for each edge: its source with random nodes of the destination's type.
     pub negatives: usize,
-    /// Which edges are trained on.
+    /// The split of edges into those that are trained on and those that are predicted.
     pub split: EdgeSplit,
 }
 
 impl LinkConfig {
-    /// The score of rows of width `width`, behind the model's parameters.
+    /// The score of rows of width `width`; its parameters follow the model's.
     pub(in crate::run) fn score(&self, builder: &mut ParameterBuilder, width: i64) -> LinkScore {
         match self.score {
             PairScore::Dot => LinkScore::Dot,
@@ -41,23 +41,23 @@ impl LinkConfig {
         }
     }
 
-    /// Whether a run can be one that predicts edges.
+    /// Checks that a run can predict edges.
     ///
     /// # Errors
-    /// If what it needs is missing, or it is given what it cannot do.
+    /// If a necessary option is missing, or an option is not supported.
     pub fn check(&self, config: &RunConfig) -> Result<()> {
         self.split.check()?;
         let given = [
             ("--class-weights", config.class_weights.is_some(), "edges have no classes"),
             ("--label-key", config.keys.labels.is_some(), "edges have no labels"),
-            ("--hetero", config.relations.is_some(), "is for what is learned of nodes"),
+            ("--hetero", config.relations.is_some(), "is for models of nodes"),
             ("--mfg", config.mfg, "is for training on the full graph"),
             ("--one-shot", config.one_shot, "is for training on the full graph"),
-            ("--dump-step", config.dump_step.is_some(), "is for what is learned of nodes"),
+            ("--dump-step", config.dump_step.is_some(), "is for models of nodes"),
             (
                 "--edge-prob",
                 config.sampling.as_ref().is_some_and(|s| s.edge_probability.is_some()),
-                "edges that are kept back have probability 0, the others are drawn uniformly",
+                "held-out edges have probability 0, the others are drawn uniformly",
             ),
         ];
         for (flag, given, problem) in given {

@@ -1,4 +1,4 @@
-//! How much memory a run may take.
+//! The memory that a run may take.
 
 use std::fmt;
 use std::str::FromStr;
@@ -15,14 +15,14 @@ use crate::platform::free_memory;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum MemoryBudget {
-    /// As little as possible: a worker that waits keeps nothing.
+    /// As little as possible: a waiting worker keeps nothing.
     Min,
-    /// So many bytes. Workers that wait keep what fits.
+    /// At most this many bytes. Waiting workers keep what fits.
     Bytes(u64),
 }
 
 impl MemoryBudget {
-    /// The bytes; 0 for [`MemoryBudget::Min`].
+    /// The budget in bytes; 0 for [`MemoryBudget::Min`].
     pub fn bytes(self) -> u64 {
         match self {
             MemoryBudget::Min => 0,
@@ -31,7 +31,7 @@ impl MemoryBudget {
     }
 }
 
-/// Half of the memory that is free now.
+/// The default: half of the memory that is free now.
 impl Default for MemoryBudget {
     fn default() -> Self {
         free_memory().map_or(MemoryBudget::Min, |free| MemoryBudget::Bytes(free / 2))
@@ -47,9 +47,10 @@ impl FromStr for MemoryBudget {
         }
         match parse_size(text) {
             Ok(bytes) if bytes > 0 => Ok(MemoryBudget::Bytes(bytes)),
-            Ok(_) => {
-                Err(Error::config("memory budget", "0 bytes; say min for as little as possible"))
-            }
+            Ok(_) => Err(Error::config(
+                "memory budget",
+                "0 bytes is not a budget; write min for as little as possible",
+            )),
             Err(problem) => Err(Error::config("memory budget", format!("{text:?} {problem}"))),
         }
     }

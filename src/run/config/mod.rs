@@ -1,4 +1,4 @@
-//! What a run depends on.
+//! The configuration of a run.
 
 mod check;
 pub(super) mod limits;

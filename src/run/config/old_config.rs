@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 
-/// A configuration in which every key is there once.
+/// The text of a configuration in which every key occurs once.
 ///
-/// The first version wrote, for `--model gcn`, two lines `norm` into its table `[model]`: first the one of the layer, now
-/// `gcn_norm`, then the one between layers. TOML forbids a key to be there twice, so such a text can be nothing else.
+/// For `--model gcn`, the first version wrote two lines `norm` into its table `[model]`: first the layer's norm, now
+/// `gcn_norm`, then the one between layers. TOML forbids repeated keys, so no other text is affected.
 pub(crate) fn with_gcn_norm(text: &str) -> Cow<'_, str> {
     let mut table = "";
     let norms = text.lines().enumerate().filter(|(_, line)| {

@@ -1,22 +1,22 @@
-//! What happens to a run whose loss is no longer finite.
+//! The reaction of a run whose loss is no longer finite.
 
 use serde::{Deserialize, Serialize};
 
 use super::run_config::RunConfig;
 use crate::error::{Error, exit};
 
-/// What happens to a run whose loss becomes NaN or infinite.
+/// What a run does when its loss becomes NaN or infinite.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum OnNan {
     /// The run ends with an error
     #[default]
     Stop,
-    /// The run goes on; neither a checkpoint nor weights are written while the model is not finite
+    /// The run continues; neither a checkpoint nor weights are written while the model is not finite
     GoOn,
 }
 
-/// What is no longer finite, and since when.
+/// The value that is no longer finite, and its epoch.
 pub(crate) enum Divergence {
     /// The loss of an epoch.
     Loss { epoch: u32, loss: f64 },
@@ -25,7 +25,7 @@ pub(crate) enum Divergence {
 }
 
 impl Divergence {
-    /// The note of a run that goes on.
+    /// The note of a run that continues.
     pub(crate) fn note(&self) -> String {
         let rest = "no checkpoint and no weights are written while the model is not finite";
         format!("{}; {rest}", self.problem())
@@ -40,7 +40,7 @@ impl Divergence {
         let kept = match config.checkpoint_every {
             Some(_) => {
                 "; the last checkpoint, of an epoch before that, is kept, but --resume would repeat \
-                 the epochs behind it exactly"
+                 the epochs after it exactly"
             }
             None => "",
         };

@@ -1,4 +1,4 @@
-//! What the data say of a model on several node types.
+//! The choice of a model on several node types, from the data.
 
 use super::run_config::{Relations, RunConfig};
 use crate::error::Result;
@@ -7,11 +7,11 @@ use crate::formats::dgl::config::PartitionConfig;
 use crate::load::{NodeFeatures, Normalize, labelled_type};
 use crate::nn::RelationMerge;
 
-/// Whether each edge type has a layer of its own, and which node type is predicted then. It has one if the run asks for it, and
-/// where features differ in width from node type to node type, or types have none.
+/// Decides whether each edge type has a layer of its own, and which node type is predicted then. It has one if the run asks for
+/// it, if features differ in width from node type to node type, or if some types have none.
 ///
 /// # Errors
-/// If no node type has features or the labels' type is not clear.
+/// If no node type has features or the labels' type is ambiguous.
 pub(in crate::run) fn of_run(
     config: &RunConfig,
     partitions: &PartitionConfig,
@@ -34,7 +34,7 @@ pub(in crate::run) fn of_run(
         };
         let by_type = NodeFeatures::by_type(&partition, key, Normalize::None)?;
         if by_type.iter().all(Option::is_none) {
-            let hint = "say which array holds them with --features-key KEY, or learn a row for every \
+            let hint = "name the array that holds them with --features-key KEY, or learn a row for every \
                         node with --hetero sum";
             return Err(error.with_hint(hint));
         }
@@ -44,7 +44,7 @@ pub(in crate::run) fn of_run(
     Ok(Some(Relations { merge, target }))
 }
 
-/// What the user should know of it.
+/// A note for the user on the choice.
 pub(in crate::run) fn note(
     config: &RunConfig,
     partitions: &PartitionConfig,

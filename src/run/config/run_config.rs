@@ -1,4 +1,4 @@
-//! Everything that a training run depends on.
+//! The configuration of a training run.
 
 use std::path::{Path, PathBuf};
 
@@ -17,84 +17,84 @@ use crate::load::{DataKeys, Normalize};
 use crate::nn::{ClassWeights, ModelConfig, OptimizerConfig, RelationMerge, Schedule, Task};
 use crate::train::{Regime, SamplingConfig};
 
-/// How a model with a layer per edge type is put together (`dgl.nn.HeteroGraphConv`).
+/// The structure of a model with a layer per edge type (`dgl.nn.HeteroGraphConv`).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Relations {
-    /// How the results of several edge types for one node type become one.
+    /// How the results of several edge types for one node type are merged.
     pub merge: RelationMerge,
-    /// The node type that is predicted; if not given, the one with labels.
+    /// The node type that is predicted; `None` means the one with labels.
     pub target: Option<String>,
 }
 
-/// A training run. Two runs with the same configuration (but for `resident`, `threads`, folders) give the same weights,
-/// bit for bit, on the same machine.
+/// Configuration of a training run. Two runs with the same configuration (except `resident`, `threads` and folders) give the
+/// same weights, bit for bit, on the same machine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunConfig {
-    /// The partition directory's JSON file; one worker per partition.
+    /// Path of the partition directory's JSON file; one worker runs per partition.
     pub part_json: PathBuf,
-    /// Which arrays hold what.
+    /// Keys of the arrays in the partitions.
     pub keys: DataKeys,
-    /// What is done to features.
+    /// How features are normalised.
     pub normalize_features: Normalize,
-    /// What is learned.
+    /// The task that the model learns.
     pub task: Task,
-    /// Weights of classes in the loss; all 1 if not given.
+    /// Weights of classes in the loss; `None` means all 1.
     pub class_weights: Option<ClassWeights>,
     /// The model.
     pub model: ModelConfig,
-    /// A layer per edge type; if not given, the node types' features decide.
+    /// The structure of a model with a layer per edge type; `None` leaves the choice to the node types' features.
     pub relations: Option<Relations>,
     /// What happens to the inside of layers between the forward and the backward pass.
     pub policy: Policy,
     /// Whether each layer is computed only for the nodes that labelled nodes need.
     pub mfg: bool,
-    /// Whether an aggregation has the rows of all other partitions in memory at once.
+    /// Whether an aggregation holds the rows of all other partitions in memory at once.
     pub one_shot: bool,
     /// The optimizer.
     pub optimizer: OptimizerConfig,
-    /// How the learning rate changes.
+    /// The schedule of the learning rate.
     pub schedule: Schedule,
-    /// The largest norm of a gradient; larger ones are scaled down.
+    /// The largest norm of a gradient; larger gradients are scaled down.
     pub clip_norm: Option<f64>,
-    /// Epochs without a better validation metric after which training stops, with the best weights.
+    /// Number of epochs without a better validation metric after which training stops, with the best weights.
     pub patience: Option<u32>,
     /// What happens when the loss is no longer finite.
     #[serde(default)]
     pub on_nan: OnNan,
-    /// Epochs between checkpoints; none are written if not given.
+    /// Number of epochs between checkpoints; `None` writes none.
     pub checkpoint_every: Option<u32>,
     /// Number of epochs.
     pub epochs: u32,
-    /// Training on sampled neighbourhoods instead of the full graph.
+    /// Configuration of training on sampled neighbourhoods; `None` trains on the full graph.
     pub sampling: Option<SamplingConfig>,
-    /// Predicting edges instead of what `task` says of nodes.
+    /// Configuration of predicting edges, in place of `task`.
     pub link: Option<LinkConfig>,
-    /// Seed of start values, dropout and samples.
+    /// Seed of initial values, dropout and samples.
     pub seed: u64,
-    /// Start values instead of drawn ones: a safetensors file.
+    /// A safetensors file of initial values, in place of random ones.
     pub init_params: Option<PathBuf>,
-    /// Workers that may be in memory at a time; if not given, two as soon as it shows that the memory budget allows it.
+    /// Number of workers that may be in memory at a time; `None` means two as soon as the memory budget proves to allow it.
     pub resident: Option<usize>,
-    /// Threads a resident worker computes with.
+    /// Number of threads with which a resident worker computes.
     pub threads: usize,
-    /// How much memory the run may take.
+    /// The memory that the run may take.
     pub memory_budget: MemoryBudget,
-    /// What rows that outlive an operation are held as.
+    /// The type in which rows that outlive an operation are held.
     pub spill_dtype: SpillDtype,
-    /// What layers compute with.
+    /// The type that layers compute with.
     pub compute_dtype: ComputeDtype,
-    /// How spill and exchange files that the page cache has no room for are written and read.
+    /// How spill and exchange files without room in the page cache are written and read.
     pub io: IoMode,
-    /// Where a training step's logits, loss and gradients go; the run ends after that step, without an update.
+    /// File for a training step's logits, loss and gradients; the run ends after that step, without an update.
     pub dump_step: Option<PathBuf>,
     /// The folder of results.
     pub out: PathBuf,
-    /// The folder that spill and exchange files are put in (in a folder of their own, which goes with the run).
+    /// The folder for spill and exchange files, which get a subfolder that is removed with the run.
     pub spill_dir: PathBuf,
 }
 
 impl RunConfig {
-    /// A run with everything at its default: 100 epochs, one or two workers in memory at a time, all cores.
+    /// A run with defaults: 100 epochs, one or two workers in memory at a time, all cores.
     pub fn new(part_json: impl Into<PathBuf>, out: impl Into<PathBuf>) -> Self {
         RunConfig {
             part_json: part_json.into(),
@@ -130,7 +130,7 @@ impl RunConfig {
         }
     }
 
-    /// How the model is trained.
+    /// The training parameters of the configuration.
     pub(crate) fn regime(&self) -> Regime {
         Regime {
             optimizer: self.optimizer,
@@ -140,18 +140,18 @@ impl RunConfig {
         }
     }
 
-    /// The configuration as it stands in a run's folder.
+    /// The configuration as text, in the form in which a run's folder holds it.
     pub fn to_toml(&self) -> Result<String> {
         toml::to_string_pretty(self)
-            .map_err(|e| Error::Internal(format!("the configuration cannot be written: {e}")))
+            .map_err(|e| Error::Internal(format!("cannot encode the configuration: {e}")))
     }
 
-    /// Reads what [`to_toml`](RunConfig::to_toml) wrote, in this version or an earlier one; `path` is where it stands.
+    /// Parses the output of [`to_toml`](RunConfig::to_toml), of this version or an earlier one; errors name `path`.
     ///
     /// # Errors
-    /// If it is something else.
+    /// If it is anything else.
     pub fn from_toml(path: &Path, text: &str) -> Result<Self> {
         toml::from_str(&with_gcn_norm(text))
-            .map_err(|e| Error::input(path, "", format!("holds no configuration of a run: {e}")))
+            .map_err(|e| Error::input(path, "", format!("is not the configuration of a run: {e}")))
     }
 }

@@ -1,4 +1,4 @@
-//! The configuration that weights come from, which lies with them.
+//! The configuration with which weights were trained, stored in the same file.
 
 use std::path::{Path, PathBuf};
 
@@ -13,22 +13,22 @@ use crate::io::IoMode;
 use crate::nn::state_dict_text;
 use crate::train::SamplingConfig;
 
-/// Its key in the header of a file of weights.
+/// Key of the configuration in the header of a weights file.
 const CONFIG: &str = "config";
 
 impl RunConfig {
-    /// What is kept with weights: key and text.
+    /// Key and text that are stored with weights.
     ///
     /// # Errors
-    /// If the configuration cannot be written.
+    /// If the configuration cannot be encoded.
     pub(crate) fn text_of_weights(&self) -> Result<(String, String)> {
         Ok((CONFIG.to_owned(), self.of_weights().to_toml()?))
     }
 
-    /// Checks that weights come from this configuration. `false` if they do not say where they come from.
+    /// Checks that weights were trained with this configuration. Returns `false` if the file does not hold one.
     ///
     /// # Errors
-    /// If they come from another one, or cannot be read.
+    /// If they were trained with another one, or cannot be read.
     pub fn check_weights(&self, path: &Path) -> Result<bool> {
         let text = state_dict_text(path, CONFIG)?;
         if text.is_empty() {
@@ -45,7 +45,7 @@ impl RunConfig {
             .with_hint("train again, or name the weights to use with --weights"))
     }
 
-    /// The configuration without what says where, in which way and for how long a run works.
+    /// The configuration without the options that set only folders, speed and length of a run.
     fn of_weights(&self) -> RunConfig {
         let nowhere = PathBuf::new();
         let sampling = self.sampling.clone();
@@ -73,11 +73,11 @@ impl RunConfig {
 
     fn table(&self) -> Result<Table> {
         Table::try_from(self)
-            .map_err(|e| Error::Internal(format!("the configuration cannot be compared: {e}")))
+            .map_err(|e| Error::Internal(format!("cannot compare configurations: {e}")))
     }
 }
 
-/// The first key that has another value, in words.
+/// Describes the first key whose values differ.
 fn difference(table: &str, theirs: &Table, ours: &Table) -> Option<String> {
     let keys = ours.keys().chain(theirs.keys());
     keys.into_iter().find_map(|key| match (theirs.get(key), ours.get(key)) {

@@ -1,4 +1,4 @@
-//! Upper bounds of what a run takes, without a plan.
+//! Upper bounds on the memory and disk space of a run, without a plan.
 
 use std::path::Path;
 
@@ -8,20 +8,20 @@ use crate::formats::dgl::config::PartitionConfig;
 use crate::io::{DiskRate, IoMode};
 use crate::run::config::RunConfig;
 
-/// A run takes at most so many times the bytes of its partitions and of a layer's rows for each layer, and so much more for
-/// each process and all together. What fits by this measure needs no plan.
+/// Bound on what a run takes, in multiples of the bytes of its partitions and of a layer's rows for each layer; more is added
+/// for each process and for the run. A run that fits by this bound needs no plan.
 const TIMES: u64 = 4;
 const EACH: u64 = 16 << 20;
 const ALL: u64 = 256 << 20;
-/// Less than this is on the disk too soon for the way there to matter.
+/// Size in bytes below which writing finishes before direct I/O pays off.
 pub(in crate::run) const LARGE: u64 = 1 << 30;
-/// Whether everything that a run has fits into its memory budget, beyond doubt.
+/// Whether a run certainly fits into its memory budget.
 pub(in crate::run) fn fits(run: &RunConfig, partitions: &PartitionConfig) -> bool {
     most(run, partitions).is_some_and(|most| most <= run.memory_budget.bytes())
 }
 
-/// How files of a run that have no room in the page cache are written and read: the faster way, by a short test, where much
-/// may have to be.
+/// How files of a run without room in the page cache are written and read: in the faster mode, found by a short test, if their
+/// size may be large.
 pub(in crate::run) fn io_mode(run: &RunConfig, partitions: &PartitionConfig) -> IoMode {
     let much = most(run, partitions).is_some_and(|most| most >= LARGE);
     if run.io != IoMode::Auto || !much || fits(run, partitions) {
@@ -30,7 +30,7 @@ pub(in crate::run) fn io_mode(run: &RunConfig, partitions: &PartitionConfig) -> 
     rate(&run.spill_dir, run.io).map_or(run.io, |disk| disk.mode)
 }
 
-/// More than a run takes, in memory or on disk; none if it is not one that can be planned.
+/// An upper bound on what a run takes, in memory or on disk; `None` for a run that cannot be planned.
 pub(in crate::run) fn most(run: &RunConfig, partitions: &PartitionConfig) -> Option<u64> {
     if run.sampling.is_some() || run.relations.is_some() {
         return None;
@@ -46,7 +46,7 @@ pub(in crate::run) fn most(run: &RunConfig, partitions: &PartitionConfig) -> Opt
     Some(times.saturating_add(EACH * parts as u64 + ALL))
 }
 
-/// How fast files are written and read in a folder; `None` if that cannot be measured.
+/// The rates of writing and reading files in a folder; `None` if they cannot be measured.
 pub(in crate::run) fn rate(folder: &Path, mode: IoMode) -> Option<DiskRate> {
     let (folder, _control) = RunFolder::create(folder, 1, 1).ok()?;
     DiskRate::measure(folder.path(), mode).ok()

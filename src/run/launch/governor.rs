@@ -1,4 +1,4 @@
-//! Who may keep how much: the memory budget of a run, shared out among its workers.
+//! The memory budget of a run, divided among its workers.
 
 use std::sync::Arc;
 
@@ -7,50 +7,51 @@ use crate::engine::turns::Control;
 use crate::error::{Error, Result, exit};
 use crate::event::size;
 
-/// Of what is left of the budget, this much is given out: the rest is for what happens between two samples.
+/// Fraction of the rest of the budget that is given out; the remainder covers changes between two samples.
 const SAFETY: f64 = 0.85;
 
-/// Where an epoch stays below this much of the budget, waiting workers get half of what is missing.
+/// Fraction of the budget below which an epoch leaves room; waiting workers then get half of the rest.
 const FULL: f64 = 0.9;
 
-/// Shares below this, in bytes, are not worth halving any more.
+/// Size in bytes below which shares are not halved any more.
 const LEAST: u64 = 4 << 20;
 
-/// Workers that are resident at a time where the budget allows it: one computes while the other waits for the disk, or does
-/// what only one thread can.
+/// Number of workers that are resident at a time where the budget allows it: one computes while the other waits for the disk,
+/// or does single-threaded work.
 const RESIDENT: usize = 2;
 
-/// What is known of a run's memory before it starts.
+/// Limits of a run's memory that are known before it starts.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::run) struct Limits {
-    /// Bytes that all processes may take together; 0: as little as possible.
+    /// Bytes that all processes may take together; 0 means as little as possible.
     pub(in crate::run) budget: u64,
-    /// Workers that may be resident at a time; as many as fit if not given.
+    /// Number of workers that may be resident at a time; `None` means as many as fit.
     pub(in crate::run) resident: Option<usize>,
-    /// Whether everything fits, beyond doubt.
+    /// Whether the run certainly fits into the budget.
     pub(in crate::run) all_fits: bool,
 }
 
-/// Shares a budget out.
+/// A governor that divides a budget.
 ///
-/// If it is not plain that everything fits, waiting workers keep nothing in the first epoch, and only one is resident. That
-/// shows how much the run needs at least. Then there may be a second resident worker, and what is left of the budget is
-/// divided among those that wait: more of it after each epoch that has not used it up, less if the sum exceeds the budget.
+/// If the run may not fit, waiting workers keep nothing in the first epoch, and only one is resident. That shows the minimum
+/// that the run needs. Then there may be a second resident worker, and the rest of the budget is divided among the waiting
+/// ones: more of it after each epoch that has not used it up, less if the sum exceeds the budget.
 pub(in crate::run) struct Governor {
     control: Arc<Control>,
     limits: Limits,
     shared_out: bool,
     /// Whether shares have ever been too large.
     exceeded: bool,
-    /// What the largest worker took before anything was shared out.
+    /// Memory of the largest worker before any share was given out, in bytes.
     worker: u64,
-    /// The turns each rank had begun when shares were last lowered: until it begins another, it cannot have acted on it.
+    /// Number of turns that each rank had begun when shares were last lowered: before its next turn, a rank cannot have
+    /// reacted.
     turns: Vec<u32>,
 }
 
 impl Limits {
-    /// How many workers may be resident, and what each waiting one of `workers` may keep, if the run takes `peak` bytes with
-    /// `resident` of them and nothing kept, and `another` with one more.
+    /// Number of workers that may be resident, and the share of each of `workers` that waits, if the run takes `peak` bytes
+    /// with `resident` of them and nothing kept, and `another` with one more.
     pub(in crate::run) fn room(
         &self,
         workers: usize,
@@ -68,7 +69,7 @@ impl Limits {
 }
 
 impl Governor {
-    /// Of a run that has not started yet.
+    /// The governor of a run that has not started yet.
     pub(in crate::run) fn new(control: Arc<Control>, limits: Limits) -> Self {
         let (shared_out, exceeded) = (false, false);
         let mut governor =
@@ -79,7 +80,7 @@ impl Governor {
         governor
     }
 
-    /// After an epoch in which all processes together took at most `peak` bytes.
+    /// Adapts the shares after an epoch in which all processes together took at most `peak` bytes.
     pub(in crate::run) fn epoch(&mut self, peak: u64) {
         if self.limits.budget == 0 {
             return;
@@ -96,7 +97,7 @@ impl Governor {
         let workers = self.control.world_size() as u64;
         let share = self.control.parked_share() + left.saturating_sub(peak) / 2 / workers;
         if !self.exceeded {
-            // More than an equal part of the budget is never used.
+            // No more than an equal part of the budget is ever used.
             self.control.set_parked_share(share.min(self.limits.budget / workers));
         }
     }
@@ -109,10 +110,10 @@ impl Governor {
         self.control.set_parked_share(share);
     }
 
-    /// What all processes take now.
+    /// Checks what all processes take now, and lowers shares if it exceeds the budget.
     ///
     /// # Errors
-    /// If that is more than the budget although waiting workers keep nothing, and no more are resident than were asked for.
+    /// If it exceeds the budget although waiting workers keep nothing, and no more are resident than requested.
     pub(super) fn watch(&mut self, usage: Usage) -> Result<()> {
         let Limits { budget, resident, .. } = self.limits;
         if !self.shared_out {
@@ -140,7 +141,7 @@ impl Governor {
         }
         let (rank, bytes) = usage.largest;
         let problem = format!(
-            "the run takes {} with nothing kept by workers that wait; the memory budget is {}; rank {rank} takes the most, \
+            "the run takes {} with nothing kept by waiting workers, but the memory budget is {}; rank {rank} takes the most, \
              {}, in {}",
             size(usage.sum),
             size(budget),
@@ -175,7 +176,7 @@ mod tests {
         Usage { sum, largest: (2, GIB) }
     }
 
-    /// Every rank begins another turn.
+    /// Makes every rank begin another turn.
     fn turn(control: &Control) {
         (0..4).for_each(|rank| control.rank(rank).count_turn());
     }
@@ -210,7 +211,7 @@ mod tests {
         turn(&control);
         governor.watch(usage(9 * GIB)).unwrap();
         assert_eq!(control.parked_share(), halved);
-        // Nobody has had a turn since.
+        // No rank has had a turn since.
         governor.watch(usage(9 * GIB)).unwrap();
         assert_eq!(control.parked_share(), halved);
         governor.epoch(4 * GIB);

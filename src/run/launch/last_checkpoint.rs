@@ -1,4 +1,4 @@
-//! The checkpoint that a run goes on from: the last one, or the one before it if that is damaged.
+//! The checkpoint from which a run continues: the last one, or the one before it if that is damaged.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,19 +10,19 @@ use crate::train::Checkpoint;
 
 /// A checkpoint that has been verified.
 pub(in crate::run) struct LastCheckpoint {
-    /// Its file.
+    /// Path of the file.
     pub(in crate::run) path: PathBuf,
-    /// What is in it.
+    /// The content of the file.
     pub(in crate::run) checkpoint: Checkpoint,
-    /// What the user should know.
+    /// Remarks for the user.
     pub(in crate::run) notes: Vec<String>,
 }
 
 impl LastCheckpoint {
-    /// Finds it in the folder of a run, and verifies it.
+    /// Finds the checkpoint in the folder of a run, and verifies it.
     ///
     /// # Errors
-    /// If there is none that can be used; the error is that of the last one.
+    /// If no checkpoint can be used; the error is that of the last one.
     pub(in crate::run) fn find(folder: &Path) -> Result<Self> {
         let error = match Self::open(folder.join(CHECKPOINT)) {
             Ok(last) => return Ok(last),
@@ -36,7 +36,7 @@ impl LastCheckpoint {
         Ok(previous)
     }
 
-    /// Whether it is not the last one.
+    /// Whether it is the checkpoint before the last one.
     pub(in crate::run) fn is_previous(&self) -> bool {
         self.path.ends_with(PREVIOUS_CHECKPOINT)
     }
@@ -46,7 +46,7 @@ impl LastCheckpoint {
         let mut notes = Vec::new();
         if !checkpoint.verify()? {
             notes.push(format!(
-                "{}: was written by an earlier version, without a checksum; it cannot be verified",
+                "{}: was written by an earlier version, without a checksum, so it cannot be verified",
                 path.display()
             ));
         }
@@ -54,8 +54,8 @@ impl LastCheckpoint {
     }
 }
 
-/// Makes the checkpoint that waits for it the last one of the folder. What was the last one becomes the one before, unless that is
-/// to be spared because the last one is damaged.
+/// Makes the pending checkpoint the last one of the folder. The former last one becomes the one before, unless that is to be
+/// kept because the last one is damaged.
 pub(in crate::run) fn keep_checkpoint(
     folder: &Path,
     epoch: u32,

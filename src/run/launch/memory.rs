@@ -1,7 +1,7 @@
-//! How much memory the process tree takes: private memory of all processes plus shared memory once, and the page cache
-//! that their own files fill.
+//! Measurement of the process tree's memory: private memory of all processes plus shared memory once, and the page cache that
+//! their own files fill.
 //!
-//! Measured as the sum of proportional set sizes: of a page that n processes share, each counts the n-th part.
+//! The measure is the sum of proportional set sizes: of a page that n processes share, each counts the n-th part.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -10,24 +10,25 @@ use super::worker::Worker;
 use crate::engine::turns::Control;
 use crate::platform::anonymous_bytes;
 
-/// Samples are at least this far apart.
+/// Smallest interval between samples.
 const INTERVAL: Duration = Duration::from_millis(50);
-/// Proportional set sizes are read once in so many samples, and more often at the start, where programs are still taken up.
+/// Number of samples between two readings of proportional set sizes, which are read more often at the start, when processes
+/// change most.
 const CALIBRATION: usize = 200;
 
-/// What the process tree takes, in bytes.
+/// Memory that the process tree takes, in bytes.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Usage {
-    /// All processes, and the page cache that their files fill.
+    /// Sum over all processes, with the page cache that their files fill.
     pub(super) sum: u64,
-    /// The worker that takes the most, by its rank, and how much that is.
+    /// Rank of the worker that takes the most, and its memory.
     pub(super) largest: (usize, u64),
 }
 
-/// Samples the tree and keeps the largest sum seen.
+/// A sampler of the process tree, which keeps the largest sum.
 ///
-/// Reading a proportional set size walks page tables, which costs milliseconds. Between two such readings a process is
-/// taken to have grown by as much as its anonymous memory, which the kernel counts anyway.
+/// Reading a proportional set size walks page tables, which costs milliseconds. Between two such readings a process is assumed
+/// to have grown by as much as its anonymous memory, which the kernel counts anyway.
 pub(super) struct MemorySampler {
     processes: Vec<Sample>,
     samples: usize,
@@ -36,7 +37,7 @@ pub(super) struct MemorySampler {
     recent: Option<u64>,
 }
 
-/// A process when its proportional set size was last read.
+/// A process at the last reading of its proportional set size.
 #[derive(Clone, Copy)]
 struct Sample {
     proportional: u64,
@@ -54,7 +55,7 @@ impl MemorySampler {
         }
     }
 
-    /// Takes a sample, if one is due; to be called often.
+    /// Takes a sample, if one is due; call this often.
     pub(super) fn sample(&mut self, workers: &[Worker], control: &Control) -> Option<Usage> {
         if self.samples > 0 && self.last.elapsed() < INTERVAL {
             return None;
@@ -64,7 +65,7 @@ impl MemorySampler {
         let processes: Vec<String> = std::iter::once("self".to_owned()).chain(workers).collect();
         for (i, process) in processes.iter().enumerate() {
             let start = self.samples.is_power_of_two();
-            // Later on not all processes at once.
+            // Later on, not all processes at once.
             let due = start || (self.samples + i).is_multiple_of(CALIBRATION);
             if i >= self.processes.len() || due {
                 let sample = Sample::take(process);
@@ -78,7 +79,7 @@ impl MemorySampler {
         let mut usage = Usage::default();
         for (i, process) in processes.iter().enumerate() {
             let Sample { proportional, anonymous } = self.processes[i];
-            // A process that is gone has none.
+            // A process that has ended takes no memory.
             let now = anonymous_bytes(process).unwrap_or(0);
             let bytes = (proportional + now).saturating_sub(anonymous);
             usage.sum += bytes;
@@ -98,14 +99,14 @@ impl MemorySampler {
         self.peak
     }
 
-    /// The largest sum of a sample since this was last asked for, in bytes; `None` if there was no sample.
+    /// The largest sum of a sample since the last call, in bytes; `None` without a sample.
     pub(super) fn take_recent(&mut self) -> Option<u64> {
         self.recent.take()
     }
 }
 
 impl Sample {
-    /// Nothing, of a process that is gone. Both numbers are of the same moment.
+    /// Reads both numbers at the same moment; they are 0 for a process that has ended.
     fn take(pid: &str) -> Self {
         let rollup = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).unwrap_or_default();
         let bytes = |name: &str| {

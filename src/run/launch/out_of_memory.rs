@@ -1,15 +1,15 @@
-//! Whether the kernel has killed a process because memory ran out.
+//! Detection of processes that the kernel has killed because memory ran out.
 
 use crate::event::size;
 use crate::platform::MemoryGroups;
 
-/// What was so when a run started.
+/// The kernel's counts at the start of a run.
 pub(super) struct OutOfMemory {
     kills: Option<u64>,
 }
 
 impl OutOfMemory {
-    /// Now, at the start of a run.
+    /// Reads the counts at the start of a run.
     pub(super) fn watch() -> Self {
         OutOfMemory { kills: MemoryGroups::of_this_process().kills() }
     }

@@ -8,16 +8,16 @@ use crate::event::{Event, size};
 use crate::io::Reserve;
 use crate::platform::free_space;
 
-/// The file that takes the space, in the run's folder.
+/// Name of the file that takes the space, in the run's folder.
 const FILE: &str = "reserve";
-/// What to do about a disk that is too small.
+/// The remedy for a disk that is too small.
 pub(in crate::run) const REMEDY: &str =
     "free space there, or name a folder on a larger disk with --spill-dir";
 
-/// Takes so many bytes of the disk; gives the file of the [`Reserve`], or none where the file system cannot do that.
+/// Reserves disk space; returns the file of the [`Reserve`], or `None` where the file system cannot reserve.
 ///
 /// # Errors
-/// If the disk has no room for them: what is needed, and what there is.
+/// If the disk lacks the space: the error names what is needed and what is free.
 pub(in crate::run) fn reserve(
     folder: &Path,
     bytes: u64,
@@ -36,10 +36,10 @@ pub(in crate::run) fn reserve(
             return Ok(None);
         }
         (io::ErrorKind::StorageFull, Some(free)) => {
-            format!("files of the run take {bytes_text}, and {disk} has {} free", size(free))
+            format!("files of the run take {bytes_text}, but {disk} has {} free", size(free))
         }
         (io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded, _) => {
-            format!("files of the run take {bytes_text}, which {disk} has no room for: {error}")
+            format!("files of the run take {bytes_text}, for which {disk} has no room: {error}")
         }
         _ => return Err(Error::io("reserve disk space in", &path, error)),
     };

@@ -1,7 +1,7 @@
-//! The folder of a run's results, which one run at a time writes to.
+//! The folder of a run's results, to which one run at a time writes.
 //!
-//! It is locked itself, so nothing in it says so: the kernel takes the lock away with the last process of the run, and tells who has
-//! it in /proc/locks.
+//! The folder itself is locked, so no file in it shows the lock: the kernel releases it with the last process of the run, and
+//! /proc/locks names its holder.
 
 use std::ffi::OsStr;
 use std::fs::{self, File, TryLockError};
@@ -15,29 +15,29 @@ use crate::io::{AtomicFile, UNFINISHED, replace};
 use crate::run::config::RunConfig;
 use crate::run::rank::{CHECKPOINT, PREVIOUS_CHECKPOINT, WEIGHTS, pending_weights};
 
-/// The file of a run's configuration in its folder.
+/// Name of the file with a run's configuration, in its folder.
 pub const CONFIG: &str = "config.toml";
-/// The file of a run's metrics in its folder.
+/// Name of the file with a run's metrics, in its folder.
 pub const METRICS: &str = "metrics.jsonl";
 
-/// The workers of a killed launcher, which die with it, hold its lock for a moment longer.
+/// The time for which a killed launcher's workers, which die with it, may still hold its lock.
 const LAST_BREATH: Duration = Duration::from_secs(3);
 
-/// A folder that nobody else writes to.
+/// A results folder to which no other run writes.
 #[derive(Debug)]
 pub(in crate::run) struct ResultsFolder {
     path: PathBuf,
-    /// Keeps the folder locked, where its file system can.
+    /// The lock of the folder, if its file system supports locks.
     _lock: File,
-    /// What the user should know.
+    /// A remark for the user.
     pub(in crate::run) note: Option<String>,
 }
 
 impl ResultsFolder {
-    /// Takes a folder for a new run. It must be empty, or else hold an earlier run's results that are to be replaced.
+    /// Opens a folder for a new run. It must be empty, or with `overwrite` hold an earlier run's results.
     ///
     /// # Errors
-    /// If something is in it, or another process writes to it.
+    /// If it holds anything else, or another process writes to it.
     pub(in crate::run) fn for_new_run(path: &Path, overwrite: bool) -> Result<Self> {
         let folder = Self::lock(path)?;
         let unreadable = |e| Error::unreadable(path, &e);
@@ -67,17 +67,17 @@ impl ResultsFolder {
         Ok(folder)
     }
 
-    /// Takes the folder of a run that goes on.
+    /// Opens the folder of a run that is resumed.
     ///
     /// # Errors
-    /// If there is none, or another process writes to it.
+    /// If it does not exist, or another process writes to it.
     pub(in crate::run) fn for_resumed_run(path: &Path) -> Result<Self> {
         let folder = Self::lock(path)?;
         AtomicFile::remove_leftovers(path)?;
         Ok(folder)
     }
 
-    /// Removes what an earlier run has left, its weights first: they never lie beside another configuration.
+    /// Removes the files of an earlier run, its weights first: they never lie next to another configuration.
     pub(in crate::run) fn clear(&self) -> Result<()> {
         for name in [WEIGHTS, CHECKPOINT, PREVIOUS_CHECKPOINT, METRICS, CONFIG] {
             let path = self.path.join(name);
@@ -91,7 +91,7 @@ impl ResultsFolder {
         Ok(())
     }
 
-    /// Gives the weights of a run that has ended well their name, if it has written any.
+    /// Gives the weights of a run that has succeeded their final name, if it has written any.
     pub(in crate::run) fn keep_weights(&self) -> Result<()> {
         let pending = pending_weights(&self.path);
         match fs::symlink_metadata(&pending) {
@@ -109,7 +109,7 @@ impl ResultsFolder {
                 Ok(()) => break None,
                 Err(TryLockError::Error(e)) => {
                     break Some(format!(
-                        "{}: cannot be locked ({e}); start no second run that writes there",
+                        "{}: cannot be locked ({e}); do not start a second run that writes there",
                         path.display()
                     ));
                 }
@@ -128,7 +128,8 @@ impl ResultsFolder {
     }
 }
 
-/// The process that has locked a file, if the kernel tells: it does not in a container, once the process is dead. Its lines: `1: FLOCK ADVISORY WRITE 4321 08:02:1234 0 EOF`.
+/// The process that has locked a file, if the kernel reports it; in a container it does not, once the process is dead. Lines of
+/// /proc/locks: `1: FLOCK ADVISORY WRITE 4321 08:02:1234 0 EOF`.
 fn holder(file: &File) -> Option<u32> {
     let inode = format!(":{}", file.metadata().ok()?.ino());
     let locks = fs::read_to_string("/proc/locks").ok()?;

@@ -1,4 +1,4 @@
-//! Workers that are stopped, or make no progress.
+//! Detection of workers that are stopped, or make no progress.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -6,25 +6,25 @@ use std::time::{Duration, Instant};
 use super::worker::Worker;
 use crate::engine::turns::{Activity, Control};
 
-/// A worker that has done nothing for so long is told of.
+/// Time without work after which a worker is reported.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// How often, as long as that is so.
+/// Interval of repeated reports.
 const REPEAT: Duration = Duration::from_secs(60);
-/// How often workers are looked at.
+/// Interval at which workers are checked.
 const INTERVAL: Duration = Duration::from_secs(1);
 
-/// A worker at a moment.
+/// The state of a worker at a moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Observation {
-    /// The letter in `/proc/PID/stat`.
+    /// State letter in `/proc/PID/stat`.
     state: char,
     /// Whether it waits for others without a turn.
     parked: bool,
-    /// Whatever changes while it works: clock ticks of computing, bytes read and written, epoch and turns.
+    /// Counters that change while it works: clock ticks of computing, bytes read and written, epoch and turns.
     work: [u64; 4],
 }
 
-/// Why nothing happens.
+/// The reason why a worker does nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stall {
     Stopped,
@@ -32,16 +32,16 @@ enum Stall {
     Unknown,
 }
 
-/// What was last seen of a worker.
+/// The last observation of a worker.
 #[derive(Debug, Clone, Copy)]
 struct Seen {
     observation: Observation,
-    /// When its work or its state last changed.
+    /// Time of the last change of its work or its state.
     since: Instant,
     told: Option<Instant>,
 }
 
-/// Looks for workers that do nothing although nobody else does what they could be waiting for.
+/// A watch for workers that do nothing although no other worker does anything they could be waiting for.
 pub(super) struct StallWatch {
     seen: Vec<Option<Seen>>,
     last: Instant,
@@ -52,7 +52,7 @@ impl StallWatch {
         StallWatch { seen: Vec::new(), last: Instant::now() }
     }
 
-    /// What there is to tell now; to be called often.
+    /// The messages that are due now; call this often.
     pub(super) fn look(&mut self, workers: &[Worker], control: &Control) -> Vec<String> {
         let now = Instant::now();
         if now.duration_since(self.last) < INTERVAL {
@@ -68,7 +68,7 @@ impl StallWatch {
             match stall {
                 Stall::Stopped => format!(
                     "rank {rank} (process {pid}) has been stopped for more than {seconds} s {place}; \
-                     `kill -CONT {pid}` lets it go on"
+                     `kill -CONT {pid}` resumes it"
                 ),
                 Stall::Disk => format!(
                     "rank {rank} (process {pid}) has waited for the disk for more than {seconds} s {place}"
@@ -81,7 +81,7 @@ impl StallWatch {
         stalls.map(text).collect()
     }
 
-    /// The workers to tell of, by their places.
+    /// The indices of the workers to be reported.
     fn judge(&mut self, now: Instant, observations: &[Option<Observation>]) -> Vec<(usize, Stall)> {
         self.seen.resize(observations.len(), None);
         for (seen, observation) in self.seen.iter_mut().zip(observations) {
@@ -104,7 +104,7 @@ impl StallWatch {
         let mut stalls: Vec<_> = self.seen.iter().map(|seen| seen.as_ref().and_then(why)).collect();
         let all_idle = self.seen.iter().flatten().all(idle);
         if all_idle && stalls.iter().all(Option::is_none) {
-            // Nobody does anything: whoever has a turn is to blame, or everybody if nobody has.
+            // If no worker does anything, the ones with a turn are to blame, or all of them if none has a turn.
             let has_turn = |seen: &Seen| !seen.observation.parked;
             let any = self.seen.iter().flatten().any(has_turn);
             for (stall, seen) in stalls.iter_mut().zip(&self.seen) {
@@ -124,7 +124,7 @@ impl StallWatch {
     }
 }
 
-/// `None` of a process that has ended, or where the system does not say.
+/// Observes a worker; `None` if its process has ended, or the system does not say.
 fn observe(worker: &Worker, control: &Control) -> Option<Observation> {
     let process = format!("/proc/{}", worker.pid());
     let (state, ticks) = state(&fs::read_to_string(format!("{process}/stat")).ok()?)?;
@@ -136,9 +136,9 @@ fn observe(worker: &Worker, control: &Control) -> Option<Observation> {
     Some(Observation { state, parked, work })
 }
 
-/// The state of a process and the clock ticks it has computed for, from its `/proc/PID/stat`.
+/// The state of a process and the clock ticks for which it has computed, from its `/proc/PID/stat`.
 fn state(stat: &str) -> Option<(char, u64)> {
-    // The name, in parentheses, may hold anything.
+    // The name, in parentheses, may hold any text.
     let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
     let state = fields.next()?.chars().next()?;
     let ticks = fields.skip(10).take(2).map(|field| field.parse::<u64>().unwrap_or(0)).sum();
@@ -149,7 +149,7 @@ fn state(stat: &str) -> Option<(char, u64)> {
 mod tests {
     use super::*;
 
-    /// Watches a scene for so many seconds; gives what was told, with the second.
+    /// Watches a scene for `seconds` seconds; returns the reports with their seconds.
     fn told(seconds: u64, scene: impl Fn(u64) -> Vec<Observation>) -> Vec<(u64, usize, Stall)> {
         let start = Instant::now();
         let mut watch = StallWatch::new();

@@ -23,14 +23,14 @@ use crate::event::{Event, EventReceiver, EventSender, Failure, event_pipe, show_
 use crate::platform::signals;
 use crate::platform::{fork, has_one_thread};
 
-/// How long workers have to stop by themselves after one has failed.
+/// Time that workers have to stop by themselves after one has failed.
 const GRACE: Duration = Duration::from_secs(1);
-/// How often deaths and memory are looked at when nothing happens.
+/// Interval at which deaths and memory are checked when nothing happens.
 const TICK: Duration = Duration::from_millis(50);
 
-/// Forks one worker per rank of `control`, each running `work`, and waits for all of them. `on_event` gets what they
-/// tell, with the largest memory of the process tree so far. All processes together keep to `limits`. If rank 0 `saves` something
-/// after an interrupt, it has all the time it needs for that.
+/// Forks one worker per rank of `control`, each running `work`, and waits for all of them. `on_event` is called with their
+/// events and the largest memory of the process tree so far. All processes together keep to `limits`. If rank 0 `saves`
+/// something after an interrupt, it gets all the time it needs for that.
 ///
 /// # Errors
 /// The first failure of a worker, with rank, epoch and phase; [`Error::Interrupted`] after Ctrl-C or SIGTERM; an error of
@@ -45,7 +45,7 @@ pub(super) fn supervise(
     if !has_one_thread() {
         let problem = "workers can only be forked while the program has one thread";
         return Err(Error::config("launcher", problem).with_hint(
-            "start training before threads, or run `sar-single` as a process of its own",
+            "start training before threads, or run `sar-single` as a separate process",
         ));
     }
     let (sender, receiver) = event_pipe()?;
@@ -66,7 +66,7 @@ pub(super) fn supervise(
         Err(error) => return supervisor.give_up(error),
     };
     if signals::received() {
-        // It came before the listeners.
+        // The signal came before the listeners.
         supervisor.interrupt();
     }
     let result = supervisor.run(&listeners.inputs, on_event);
@@ -74,7 +74,7 @@ pub(super) fn supervise(
     result
 }
 
-/// The life of a worker process; gives its exit code.
+/// The life of a worker process; returns its exit code.
 fn run_worker(
     rank: usize,
     control: &Control,
@@ -82,7 +82,7 @@ fn run_worker(
     work: &dyn Fn(usize, &EventSender) -> Result<()>,
 ) -> u8 {
     static PANIC: Mutex<Option<String>> = Mutex::new(None);
-    // The launcher tells the user, once; a worker's own trace would only mix into its output.
+    // The launcher reports the error, once; a worker's own trace would only mix into its output.
     std::panic::set_hook(Box::new(|info| *PANIC.lock() = Some(info.to_string())));
     let result = catch_unwind(AssertUnwindSafe(|| work(rank, events))).unwrap_or_else(|_| {
         let text = PANIC.lock().take().unwrap_or_else(|| "panicked".to_owned());
@@ -93,14 +93,14 @@ fn run_worker(
         let hint = error.hint().map(str::to_owned);
         let exit = error.exit_code();
         let failure = Failure { rank, problem: error.to_string(), hint, exit };
-        // If the pipe is gone the launcher is too, and nobody is left to tell.
+        // If the pipe is gone the launcher is too, and nobody is left to report to.
         let _ = events.send(Event::Failed(failure));
     }
     control.stop(Stop::Aborted);
     error.exit_code()
 }
 
-/// What the loop waits for.
+/// The inputs of the loop.
 enum Input {
     Signal(i32),
     Event(Event),
@@ -152,7 +152,7 @@ impl Listeners {
         }
     }
 
-    /// Ends the threads: afterwards this process may fork again.
+    /// Ends the threads, so that this process may fork again.
     fn stop(self) {
         self.signals.close();
         for thread in self.threads {
@@ -175,7 +175,7 @@ struct Supervisor {
     stalls: StallWatch,
     governor: Governor,
     failure: Option<Error>,
-    /// The first worker that ended badly without saying why.
+    /// The error of the first worker that ended badly without saying why.
     silent_death: Option<Error>,
     interrupts: u32,
     saves: bool,
@@ -228,7 +228,7 @@ impl Supervisor {
                     if let Some(peak) = epoch.then(|| self.memory.take_recent()).flatten() {
                         self.governor.epoch(peak);
                     }
-                    // Behind one that was not recorded, a checkpoint would be ahead of the metrics.
+                    // After an event that was not recorded, a checkpoint would be ahead of the metrics.
                     if self.records
                         && let Err(error) = on_event(event, self.memory.peak())
                     {
@@ -260,7 +260,7 @@ impl Supervisor {
         }
     }
 
-    /// Ends all workers without a loop that listens to them.
+    /// Ends all workers before the loop that listens to them has started.
     fn give_up(mut self, error: Error) -> Result<()> {
         self.kill_all();
         while self.workers.iter().any(Worker::is_alive) {
@@ -270,7 +270,7 @@ impl Supervisor {
         Err(error)
     }
 
-    /// Ctrl-C: once, workers stop at their next wait; twice, they are killed.
+    /// Handles Ctrl-C: the first one makes workers stop at their next wait, the second kills them.
     fn interrupt(&mut self) {
         self.interrupts += 1;
         self.control.stop(Stop::Interrupted);
@@ -281,7 +281,7 @@ impl Supervisor {
         }
     }
 
-    /// The first failure is the one that is told.
+    /// Notes a failure; the first one is reported.
     fn fail(&mut self, error: Error) {
         self.failure.get_or_insert(error);
         self.stop_others();
@@ -296,11 +296,11 @@ impl Supervisor {
         self.kill_from(0);
     }
 
-    /// Kills all ranks but the first ones.
+    /// Kills all ranks from `first` on.
     fn kill_from(&mut self, first: usize) {
         self.control.stop(Stop::Aborted);
         for worker in self.workers.iter().skip(first).filter(|worker| worker.is_alive()) {
-            // Fails only if the worker has just died by itself; it is reaped below.
+            // This fails only if the worker has just died by itself; it is reaped below.
             let _ = kill_process(worker.pid(), Signal::KILL);
         }
     }

@@ -31,14 +31,14 @@ impl Worker {
         self.alive
     }
 
-    /// The error of a worker that said why it cannot go on.
+    /// The error for a worker that said why it cannot continue.
     pub(super) fn failed(&self, control: &Control, failure: Failure) -> Error {
         let Failure { problem, hint, exit, .. } = failure;
         let problem = format!("rank {} failed {}: {problem}", self.rank, self.place(control));
         Error::Worker { problem, hint, exit }
     }
 
-    /// Notes that the process has ended; an error if it did not end well. `memory` tells whether the kernel killed it.
+    /// Notes that the process has ended; returns an error if it did not end well. `memory` tells whether the kernel killed it.
     pub(super) fn ended(
         &mut self,
         control: &Control,
@@ -51,7 +51,7 @@ impl Worker {
         let killed = status.terminating_signal() == Some(libc::SIGKILL);
         if let Some(where_) = killed.then(|| memory.has_run_out()).flatten() {
             let problem = format!(
-                "rank {rank} (process {pid}) was ended {place} by the kernel, as memory ran out in {where_}"
+                "rank {rank} (process {pid}) was killed {place} by the kernel, as memory ran out in {where_}"
             );
             let hint = "lower --memory-budget, --resident or --hidden, or allow more memory";
             let hint = Some(hint.to_owned());
@@ -70,7 +70,7 @@ impl Worker {
         Some(Error::Worker { problem, hint, exit: exit::WORKER_FAILED })
     }
 
-    /// "in epoch 3, backward of layer 1".
+    /// Formats a place as "in epoch 3, backward of layer 1".
     pub(super) fn place(&self, control: &Control) -> String {
         let status = control.rank(self.rank);
         match status.epoch() {

@@ -1,4 +1,4 @@
-//! One worker per partition, with the folder and the control file they share.
+//! Worker processes, one per partition, with the folder and the control file that they share.
 
 use std::sync::Arc;
 
@@ -22,14 +22,14 @@ use crate::run::rank::Surroundings;
 /// A run on a small graph that stands for a larger one.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::run) struct StandIn {
-    /// How large the graph is beside the one it stands for.
+    /// Size of the graph relative to the one it stands for.
     pub(in crate::run) scale: f64,
     /// Bytes that each waiting rank keeps, from the start.
     pub(in crate::run) share: u64,
 }
 
-/// Runs `work` in one process per partition, with the folders, slots and threads of `config`, and with `planned` bytes of
-/// disk reserved for its files; see [`supervise`] for what it gives.
+/// Runs `work` in one process per partition, with the folders, slots and threads of `config`, and with `planned` bytes of disk
+/// reserved for its files; returns the result of [`supervise`].
 pub(in crate::run) fn run_workers(
     config: &RunConfig,
     partitions: &PartitionConfig,
@@ -39,7 +39,7 @@ pub(in crate::run) fn run_workers(
     on_event: &mut dyn FnMut(Event, u64) -> Result<()>,
 ) -> Result<()> {
     limits::check_workers(config)?;
-    // A rank takes memory for the nodes of all partitions: what each holds must agree with the JSON file before that.
+    // A rank allocates memory for the nodes of all partitions, so the sizes of all must agree with the JSON file before that.
     let world_size = partitions.book().num_parts();
     for part in 0..world_size {
         PartitionSummary::open(partitions, part)?;
@@ -49,7 +49,7 @@ pub(in crate::run) fn run_workers(
     if threads < config.threads {
         let asked = config.threads;
         on_event(
-            Event::Note(format!("{asked} threads were asked for; a worker gets {threads}")),
+            Event::Note(format!("{asked} threads were requested; a worker gets {threads}")),
             0,
         )?;
     }
@@ -59,20 +59,20 @@ pub(in crate::run) fn run_workers(
         let budget = size(config.memory_budget.bytes());
         let limit = size(limit);
         let note = format!(
-            "the memory budget is {budget}, but the container's limit is {limit}: the kernel ends a worker that exceeds it"
+            "the memory budget is {budget}, but the container's limit is {limit}: the kernel kills a worker that exceeds it"
         );
         on_event(Event::Note(note), 0)?;
     }
     share_one_heap();
     for error in sweep(&config.spill_dir).failed {
-        on_event(Event::Note(format!("of a killed run: {error}")), 0)?;
+        on_event(Event::Note(format!("left by a killed run: {error}")), 0)?;
     }
     let (run_folder, control) =
         RunFolder::create(&config.spill_dir, world_size, config.resident.unwrap_or(1))?;
     let control = Arc::new(control);
     control.set_parked_share(stand_in.map_or(0, |stand_in| stand_in.share));
     let stand_in = stand_in.map(|stand_in| stand_in.scale);
-    // A stand-in is small: its disk need not be probed.
+    // A stand-in is small, so its disk need not be probed.
     let io = if stand_in.is_some() { config.io } else { bounds::io_mode(config, partitions) };
     let folder = run_folder.path();
     // After the probe, which writes files of its own.

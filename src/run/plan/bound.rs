@@ -1,7 +1,7 @@
-//! The least number of bytes that an epoch moves between memory and disk, whatever the schedule.
+//! A lower bound on the bytes that an epoch moves between memory and disk, whatever the schedule.
 //!
-//! Of a stack of L layers on N nodes and E edges, with rows of b bytes that are d0 (features), d1, ... wide,
-//! D = d1 + ... + d(L-1), H foreign rows that partitions need, and M bytes of cache:
+//! For a stack of L layers on N nodes and E edges, with rows of b bytes that are d0 (features), d1, ... wide, D = d1 + ... +
+//! d(L-1), H foreign rows that partitions need, and M bytes of cache:
 //!
 //! ```text
 //! b N (2 d0 + 5 D)    features: read forward and backward; each layer's output: written, read twice; its gradient: written, read
@@ -10,15 +10,15 @@
 //! - 2 L M             what is still in the cache when the direction turns
 //! ```
 //!
-//! If the first layer's sums of features are computed once and kept, they are read twice, and that layer needs no foreign
-//! rows and no edges. The smaller number counts.
+//! If the first layer's sums of features are computed once and kept, they are read twice, and that layer needs no foreign rows
+//! and no edges. The smaller number is the bound.
 
 use super::graph_sizes::GraphSizes;
 use crate::engine::spill::SpillDtype;
 use crate::nn::ModelKind;
 use crate::run::config::RunConfig;
 
-/// Bytes per epoch, with a cache of so many bytes.
+/// Bytes per epoch, with a cache of `cache` bytes.
 pub(super) fn bound(run: &RunConfig, sizes: &GraphSizes, cache: f64) -> f64 {
     let model = &run.model;
     let (nodes, edges, halo) =
@@ -41,7 +41,7 @@ pub(super) fn bound(run: &RunConfig, sizes: &GraphSizes, cache: f64) -> f64 {
             let between = (layers - 1.0) * hidden;
             let rows = nodes * (2.0 * input + 5.0 * between);
             let every_epoch = halo * (input + 2.0 * between) + layers * pass;
-            // Of the first layer's output no gradient goes to others then, as far as there is such a layer.
+            // In that case no gradient of the first layer's output is sent, if there is such a layer.
             let sent = 2.0 * between - hidden.min(between);
             let once = nodes * 2.0 * input + halo * sent + (layers - 1.0) * pass;
             rows + every_epoch.min(once)

@@ -1,4 +1,4 @@
-//! Whether a run fits, before it starts.
+//! A check that a run fits, before it starts.
 
 use super::forecast::{Forecast, forecast};
 use super::graph_sizes::GraphSizes;
@@ -12,14 +12,14 @@ use crate::run::config::RunConfig;
 use crate::run::launch::bounds::{LARGE, most};
 use crate::run::launch::reservation::REMEDY;
 
-/// A forecast of memory may be too high by some percent; only what is beyond doubt is refused. What is not ends later, if it
-/// has to.
+/// Factor for doubt: a forecast of memory may be a few percent too high, and only runs that certainly do not fit are refused.
+/// Others end later, if they exceed the budget.
 const DOUBT: f64 = 0.85;
 
-/// Tells what a run on the full graph will take, unless that is next to nothing. Gives the bytes of disk to reserve for it.
+/// Reports what a run on the full graph will take, unless that is negligible. Returns the bytes of disk to reserve for it.
 ///
 /// # Errors
-/// If it will not fit into its memory budget or onto the disk: what would.
+/// If it will not fit into its memory budget or onto the disk; the hint names what would.
 pub(in crate::run) fn check(
     run: &RunConfig,
     partitions: &PartitionConfig,
@@ -27,7 +27,7 @@ pub(in crate::run) fn check(
 ) -> Result<Option<u64>> {
     // Disk space still held by killed runs does not count.
     for error in sweep(&run.spill_dir).failed {
-        observe(&Event::Note(format!("of a killed run: {error}")));
+        observe(&Event::Note(format!("left by a killed run: {error}")));
     }
     let budget = run.memory_budget.bytes();
     let free = free_space(&run.spill_dir);
@@ -37,7 +37,7 @@ pub(in crate::run) fn check(
     if most(run, partitions).is_none_or(|most| most <= little) {
         return Ok(None);
     }
-    // What is wrong with the data the run itself will say.
+    // The run itself will report errors in the data.
     let sizes = match GraphSizes::read(run, partitions) {
         Err(Error::Interrupted) => return Err(Error::Interrupted),
         Err(_) => return Ok(None),
@@ -56,7 +56,7 @@ pub(in crate::run) fn check(
     let least = forecast.memory.bytes(resident, 1);
     if budget > 0 && least as f64 * DOUBT > budget as f64 {
         let problem = format!(
-            "the run takes {} with nothing kept by workers that wait; the memory budget is {}",
+            "the run takes {} with nothing kept by waiting workers, but the memory budget is {}",
             size(least),
             size(budget)
         );
@@ -67,7 +67,7 @@ pub(in crate::run) fn check(
     if let Some(free) = free.filter(|free| disk > *free) {
         let folder = run.spill_dir.display();
         let problem =
-            format!("files of the run take {}, and {folder} has {} free", size(disk), size(free));
+            format!("files of the run take {}, but {folder} has {} free", size(disk), size(free));
         let hint = Some(format!("{REMEDY}{}", narrower(run, &sizes, |f| f.totals.disk as u64)));
         return Err(Error::Worker { problem, hint, exit: exit::OUT_OF_RESOURCES });
     }
@@ -87,7 +87,7 @@ pub(in crate::run) fn check(
     Ok(Some(disk))
 }
 
-/// What would fit into the budget.
+/// Changes with which the run would fit into the budget.
 fn remedies(run: &RunConfig, sizes: &GraphSizes, forecast: &Forecast, budget: u64) -> String {
     let resident = run.resident.unwrap_or(1);
     let least = forecast.memory.bytes(resident, 1);
@@ -97,7 +97,7 @@ fn remedies(run: &RunConfig, sizes: &GraphSizes, forecast: &Forecast, budget: u6
     if resident > 1 {
         remedies.push(format!("--resident 1 takes {}", size(one)));
     }
-    // Beyond this many pieces what processes take by themselves is all that counts.
+    // Beyond this number of pieces, the processes' own memory is all that counts.
     let pieces = [2, 4, 8, 16].into_iter().map(|n| (n, forecast.memory.bytes(resident, n)));
     if let Some((n, bytes)) = pieces.into_iter().find(|(_, bytes)| *bytes <= budget) {
         let parts = n * sizes.ranks.len();
@@ -107,7 +107,7 @@ fn remedies(run: &RunConfig, sizes: &GraphSizes, forecast: &Forecast, budget: u6
     remedies.join("; ") + &narrower
 }
 
-/// What the run takes with hidden layers of half the width, if it has some.
+/// What the run takes with hidden layers of half the width, if it has hidden layers.
 fn narrower(run: &RunConfig, sizes: &GraphSizes, takes: impl Fn(&Forecast) -> u64) -> String {
     let mut model = run.model.clone();
     model.hidden /= 2;

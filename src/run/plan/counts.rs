@@ -1,12 +1,12 @@
-//! How many nodes and edges the ranks of a graph have.
+//! Numbers of nodes and edges of a graph's ranks.
 
 /// The edges from one rank's nodes into another's, or into its own.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Pair {
     pub(super) edges: u64,
-    /// Nodes that an edge comes from.
+    /// Number of nodes that are sources of these edges.
     pub(super) sources: u64,
-    /// Nodes that an edge goes to.
+    /// Number of nodes that are destinations of these edges.
     pub(super) destinations: u64,
 }
 
@@ -14,7 +14,7 @@ pub(super) struct Pair {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct RankCounts {
     pub(super) nodes: u64,
-    /// By rank that owns the sources.
+    /// Counts by the rank that owns the sources.
     pub(super) pairs: Vec<Pair>,
 }
 
@@ -28,7 +28,7 @@ impl RankCounts {
 pub(super) fn scaled(ranks: &[RankCounts], scale: f64) -> Vec<RankCounts> {
     let nodes: Vec<u64> = ranks.iter().map(|rank| part(rank.nodes, scale).max(1)).collect();
     let scaled = ranks.iter().enumerate().map(|(own, rank)| {
-        // What one pair loses by rounding the next gets, so that sums are kept.
+        // The remainder of rounding one pair is added to the next, so that sums are kept.
         let mut totals = [[0_u64; 2]; 3];
         let mut share = |which: usize, count: u64| {
             let [before, _] = totals[which];
@@ -54,8 +54,8 @@ fn part(count: u64, scale: f64) -> u64 {
     (count as f64 * scale).round() as u64
 }
 
-/// At most `most` of the ranks, evenly chosen by size, with the edges that they have from the others dealt out among those
-/// that are left.
+/// At most `most` of the ranks, evenly chosen by size; the edges that they have from the others are divided among the chosen
+/// ones.
 pub(super) fn representatives(ranks: &[RankCounts], most: usize) -> Vec<RankCounts> {
     if ranks.len() <= most {
         return ranks.to_vec();
@@ -76,7 +76,7 @@ pub(super) fn representatives(ranks: &[RankCounts], most: usize) -> Vec<RankCoun
         let share = Pair {
             edges: sum.edges / each,
             sources: sum.sources / each,
-            // A destination has edges from several ranks; fewer ranks, fewer of such pairs.
+            // A destination has edges from several ranks; with fewer ranks, it occurs in fewer pairs.
             destinations: (sum.destinations / each).min(all.nodes),
         };
         let pairs = (0..most).map(|source| if source == own { all.pairs[*rank] } else { share });

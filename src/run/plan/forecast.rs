@@ -1,4 +1,4 @@
-//! From measurements on stand-ins to the real graph.
+//! The forecast for the real graph, from measurements on stand-ins.
 
 use super::counts::{RankCounts, representatives};
 use super::graph_sizes::GraphSizes;
@@ -6,30 +6,30 @@ use super::measure::{Measured, measure};
 use crate::error::Result;
 use crate::run::config::RunConfig;
 
-/// A stand-in has at most so many edges, and so many bytes of features: an epoch takes a tenth of a second or less.
+/// Largest number of edges of a stand-in, and of bytes of features: an epoch takes a tenth of a second or less.
 const EDGES: f64 = 400_000.0;
 const FEATURE_BYTES: f64 = (16 << 20) as f64;
-/// The smaller of two stand-ins beside the larger.
+/// Size of the smaller of two stand-ins relative to the larger.
 const SMALLER: f64 = 0.25;
-/// Memory is measured on so many ranks, so that each is large enough to stand out from what a process takes anyway.
+/// Number of ranks on which memory is measured, so that each is large enough to stand out from a process's own memory.
 const RANKS: usize = 4;
 
-/// Memory of a waiting process, where the measurement does not tell.
+/// Memory of a waiting process in bytes, where the measurement does not show it.
 const WAITING: f64 = (6 << 20) as f64;
-/// Rows that a rank works on, beside those of one with twice the nodes: foreign rows do not halve.
+/// Rows that a rank works on, relative to those of a rank with twice the nodes: foreign rows do not halve.
 const PIECE: f64 = 0.6;
 
-/// What a run takes if waiting ranks keep nothing. Bytes, and seconds.
+/// What a run takes if waiting ranks keep nothing, in bytes and seconds.
 #[derive(Clone)]
 pub(super) struct Forecast {
     pub(super) memory: MemoryForecast,
     pub(super) totals: Totals,
-    /// Of an epoch, while the system has room to cache the files.
+    /// Seconds of an epoch, while the system has room to cache the files.
     pub(super) epoch_s: f64,
 }
 
-/// What all ranks together write and read in an epoch, how much of both in the page cache that is theirs, and what their files
-/// take.
+/// Bytes that all ranks together write and read in an epoch, how much of both stays in their share of the page cache, and the
+/// size of their files.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Totals {
     pub(super) disk: f64,
@@ -38,7 +38,7 @@ pub(super) struct Totals {
     pub(super) cached: f64,
 }
 
-/// What the run takes if waiting ranks keep nothing.
+/// Forecasts what the run takes if waiting ranks keep nothing.
 pub(super) fn forecast(run: &RunConfig, sizes: &GraphSizes) -> Result<Forecast> {
     let few = representatives(&sizes.ranks, RANKS);
     let on_few = Line::measure(run, (sizes, &few), 0)?;
@@ -48,7 +48,7 @@ pub(super) fn forecast(run: &RunConfig, sizes: &GraphSizes) -> Result<Forecast> 
         Line::measure(run, (sizes, &sizes.ranks), 0)?
     };
     let more = sizes.edges() as f64 / few.iter().map(RankCounts::edges).sum::<u64>().max(1) as f64;
-    // Computing grows with edges and nodes, and what each turn takes anyway with ranks.
+    // Computing grows with edges and nodes; the constant time of each turn grows with ranks.
     let epoch_s = on_few.at_real_size(|m| m.epoch_s) - on_few.small.epoch_s;
     let epoch_s = epoch_s.max(0.0) * more + on_all.small.epoch_s;
     let mut weights: Vec<f64> = (0..sizes.ranks.len()).map(|r| weight(&sizes.ranks, r)).collect();
@@ -62,20 +62,20 @@ pub(super) fn forecast(run: &RunConfig, sizes: &GraphSizes) -> Result<Forecast> 
     Ok(Forecast { memory, totals, epoch_s })
 }
 
-/// The most memory of all processes together.
+/// The peak memory of all processes together.
 #[derive(Clone)]
 pub(super) struct MemoryForecast {
-    /// Of processes that do nothing.
+    /// Memory of processes that do nothing.
     base: f64,
-    /// Of one waiting process.
+    /// Memory of one waiting process.
     waiting: f64,
-    /// Rows that each rank works on, descending.
+    /// Number of rows that each rank works on, descending.
     weights: Vec<f64>,
     line: Line,
 }
 
 impl MemoryForecast {
-    /// With so many ranks working at a time, and each rank cut into `pieces`.
+    /// The peak in bytes with `resident` ranks working at a time, and each rank cut into `pieces`.
     pub(super) fn bytes(&self, resident: usize, pieces: usize) -> u64 {
         let ranks = self.weights.len();
         let shrink = PIECE.powf((pieces as f64).log2());
@@ -86,13 +86,13 @@ impl MemoryForecast {
     }
 }
 
-/// What the run writes and reads, and how long it computes, in an epoch if each waiting rank keeps `share` bytes.
+/// Bytes that the run writes and reads, and seconds that it computes, in an epoch if each waiting rank keeps `share` bytes.
 pub(super) fn keeping(run: &RunConfig, sizes: &GraphSizes, share: u64) -> Result<(Totals, f64)> {
     let line = Line::measure(run, (sizes, &sizes.ranks), share)?;
     Ok((line.totals(), line.at_real_size(|m| m.epoch_s).max(0.0)))
 }
 
-/// The rows a rank works on.
+/// The number of rows that a rank works on.
 fn weight(ranks: &[RankCounts], rank: usize) -> f64 {
     let others = ranks[rank].pairs.iter().enumerate().filter(|(source, _)| *source != rank);
     (ranks[rank].nodes + others.map(|(_, pair)| pair.sources).sum::<u64>()) as f64
@@ -102,7 +102,7 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len().max(1) as f64
 }
 
-/// The scales of two stand-ins; both 1 for a graph that is no larger than a stand-in.
+/// The scales of two stand-ins; both 1 if the graph is at most as large as a stand-in.
 fn scales(sizes: &GraphSizes, ranks: &[RankCounts]) -> [f64; 2] {
     let (columns, dtype) = sizes.features;
     let (nodes, edges) =
@@ -117,7 +117,7 @@ fn scales(sizes: &GraphSizes, ranks: &[RankCounts]) -> [f64; 2] {
 struct Line {
     small: Measured,
     large: Measured,
-    /// Mean rows that a rank of the real graph works on.
+    /// Mean number of rows that a rank of the real graph works on.
     weight: f64,
 }
 
@@ -138,26 +138,26 @@ impl Line {
         Ok(Line { small: at_small, large: at_large, weight: mean(&weights) })
     }
 
-    /// The line through the two values, at scale 1.
+    /// The value at scale 1 on the line through the two measurements.
     fn at_real_size(&self, value: impl Fn(&Measured) -> f64) -> f64 {
         let (small, large) = (value(&self.small), value(&self.large));
         small + (large - small) * self.steps(1.0)
     }
 
-    /// How many times the way from the small to the large stand-in leads to a size.
+    /// Size of a graph, in multiples of the difference between the small and the large stand-in.
     fn steps(&self, scale: f64) -> f64 {
         let run = self.large.scale - self.small.scale;
         if run > 0.0 { (scale - self.small.scale) / run } else { 0.0 }
     }
 
-    /// Memory of a rank that works on so many rows: the mean over ranks, which differ by chance, of each stand-in.
+    /// Memory of a rank that works on `weight` rows. Each stand-in contributes the mean over ranks, which differ by chance.
     fn memory(&self, weight: f64) -> f64 {
         let (small, large) = (mean(&self.small.memory), mean(&self.large.memory));
         small + (large - small).max(0.0) * self.steps(weight / self.weight.max(1.0))
     }
 
-    /// Memory of all processes but for what the working ones work on. Waiting ones keep pieces of freed memory that the
-    /// allocator cannot give back: as much more, as measured, for each time that sizes grow by the same factor.
+    /// Memory of all processes without the data of the working ones. Waiting ones keep pieces of freed memory that the
+    /// allocator cannot return: as much more, as measured, for each time that sizes grow by the same factor.
     fn idle_memory(&self, resident: usize) -> f64 {
         let idle =
             |at: &Measured| at.tree - resident.min(at.memory.len()) as f64 * mean(&at.memory);

@@ -1,4 +1,4 @@
-//! The sizes of a partitioned graph that a run's needs follow from.
+//! The sizes of a partitioned graph on which a run's needs depend.
 
 use super::counts::{Pair, RankCounts};
 use crate::engine::tensor;
@@ -13,21 +13,21 @@ use crate::platform::signals;
 use crate::run::config::RunConfig;
 use crate::run::rank::USUAL_CLASSES;
 
-/// Graphs with no more edges than this are counted; of larger ones samples are.
+/// Number of edges up to which graphs are counted; larger ones are sampled.
 const COUNTED: u64 = 8 << 20;
-/// Runs of consecutive edges that are a sample of a partition, and the edges of all samples.
+/// Number of runs of consecutive edges in the sample of a partition, and number of edges of all samples.
 const RUNS: u64 = 32;
 const SAMPLED: u64 = 2 << 20;
 
-/// A graph as a plan sees it.
+/// The sizes of a graph that a plan uses.
 #[derive(Debug, Clone)]
 pub(super) struct GraphSizes {
     pub(super) ranks: Vec<RankCounts>,
-    /// Columns and element type of the features.
+    /// Number of columns and element type of the features.
     pub(super) features: (u64, Dtype),
-    /// Classes, or columns of the labels.
+    /// Number of classes, or of columns of the labels.
     pub(super) outputs: u64,
-    /// The share of nodes that each of the masks (training, validation, test) names; none where there is no such mask.
+    /// Fraction of nodes in each of the masks (training, validation, test); `None` for a mask that does not exist.
     pub(super) masks: [Option<f64>; 3],
     pub(super) edge_types: usize,
     /// Whether counts are estimates.
@@ -35,10 +35,10 @@ pub(super) struct GraphSizes {
 }
 
 impl GraphSizes {
-    /// Reads headers, labels, masks and, of large graphs, a sample of the edges.
+    /// Reads headers, labels, masks and, for large graphs, a sample of the edges.
     ///
     /// # Errors
-    /// If the data that the run names are not there.
+    /// If the data that the run names do not exist.
     pub(super) fn read(run: &RunConfig, partitions: &PartitionConfig) -> Result<Self> {
         // The launcher may have no threads when it forks, and libtorch starts some for large copies.
         tch::set_num_threads(1);
@@ -87,7 +87,7 @@ impl GraphSizes {
         self.ranks.iter().map(RankCounts::edges).sum()
     }
 
-    /// Rows that ranks have of nodes of others.
+    /// Number of rows that ranks need of other ranks' nodes.
     pub(super) fn halo_rows(&self) -> u64 {
         let ranks = self.ranks.iter().enumerate();
         let foreign = |(own, rank): (usize, &RankCounts)| -> u64 {
@@ -127,7 +127,7 @@ fn mask_counts(partition: &Partition, keys: &DataKeys) -> Result<[Option<u64>; 3
     ])
 }
 
-/// Counts the edges, or what they say of all of them.
+/// Counts the edges of a partition, or estimates the counts from samples.
 fn counts(partition: &Partition, runs: &[EdgeRun], sampled: bool) -> RankCounts {
     let (book, own) = (partition.book(), partition.part());
     let nodes = partition.num_inner_nodes();
@@ -153,7 +153,7 @@ fn counts(partition: &Partition, runs: &[EdgeRun], sampled: bool) -> RankCounts 
             pair.sources = hit(range.end - range.start, pair.edges);
         }
     }
-    // How many foreign nodes there are is known; the sample says how they are spread over the ranks.
+    // The number of foreign nodes is known; the sample shows how they are spread over the ranks.
     let others = |pairs: &[Pair]| -> u64 {
         let others = pairs.iter().enumerate().filter(|(source, _)| *source != own);
         others.map(|(_, pair)| pair.sources).sum()
@@ -190,7 +190,7 @@ fn count_distinct(book: &PartitionBook, nodes: u64, runs: &[&[[u64; 2]]], pairs:
     }
 }
 
-/// How many of `nodes` have one of so many edges that go anywhere.
+/// Expected number of `nodes` that are hit by `edges` random edges.
 fn hit(nodes: u64, edges: u64) -> u64 {
     let nodes = nodes as f64;
     (nodes * (1.0 - (-(edges as f64) / nodes.max(1.0)).exp())) as u64

@@ -17,31 +17,31 @@ use crate::run::config::{MemoryBudget, OnNan, RunConfig};
 use crate::run::launch::workers::{StandIn, run_workers};
 use crate::run::rank::Surroundings;
 
-/// Epochs of a measurement: from the third on all are alike.
+/// Number of epochs of a measurement: from the third on, all are alike.
 const EPOCHS: u32 = 3;
 
-/// What a run took. Bytes, and seconds.
+/// What a run took, in bytes and seconds.
 #[derive(Debug, Clone)]
 pub(super) struct Measured {
-    /// Nodes and edges beside those of the real graph.
+    /// Size of the graph relative to the real one.
     pub(super) scale: f64,
-    /// Written in an epoch, by all ranks.
+    /// Bytes written in an epoch, by all ranks.
     pub(super) written: f64,
-    /// Read in an epoch, by all ranks.
+    /// Bytes read in an epoch, by all ranks.
     pub(super) read: f64,
-    /// Of both, in the part of the page cache that ranks may fill.
+    /// Bytes of both that moved in the ranks' share of the page cache.
     pub(super) cached: f64,
     pub(super) epoch_s: f64,
-    /// The most that files took.
+    /// Peak size of the files.
     pub(super) disk: f64,
-    /// The most memory of each rank of its own.
+    /// Peak of each rank's own memory.
     pub(super) memory: Vec<f64>,
-    /// The most memory of all processes together, as far as samples show.
+    /// Peak memory of all processes together, as far as samples show.
     pub(super) tree: f64,
 }
 
-/// While it lives, new files of this process and those it forks are for their owner only. The umask is one for all threads:
-/// as it forks, the launcher has only one.
+/// While this lives, only their owner can access new files of this process and of those it forks. The umask applies to all
+/// threads, but the launcher has only one, as it forks.
 struct PrivateUmask(Mode);
 
 impl PrivateUmask {
@@ -56,7 +56,7 @@ impl Drop for PrivateUmask {
     }
 }
 
-/// Trains some epochs on a stand-in of `scale` times the size. Waiting ranks keep `share` bytes each.
+/// Trains a few epochs on a stand-in of `scale` times the size. Waiting ranks keep `share` bytes each.
 pub(super) fn measure(
     run: &RunConfig,
     (sizes, ranks): (&GraphSizes, &[RankCounts]),
@@ -64,7 +64,7 @@ pub(super) fn measure(
     share: u64,
 ) -> Result<Measured> {
     let _umask = PrivateUmask::set();
-    // It has a control file as the folder of a run has, so that the next start removes it if this process is killed.
+    // The folder has a control file, like the folder of a run, so that the next start removes it if this process is killed.
     let (folder, _control) = RunFolder::create(&run.spill_dir, 1, 1)?;
     let edge_weights = run.keys.edge_weight.is_some();
     let part_json =
@@ -77,10 +77,10 @@ pub(super) fn measure(
             edge_weight: edge_weights.then(|| WEIGHT.to_owned()),
             ..DataKeys::default()
         },
-        // Classes of a stand-in are of one size; what they weigh changes no size of anything.
+        // All classes of a stand-in have the same size; their weights do not change the size of anything.
         class_weights: None,
         patience: run.patience.map(|_| EPOCHS),
-        // What is measured does not depend on values.
+        // The measurement does not depend on values.
         on_nan: OnNan::GoOn,
         checkpoint_every: None,
         dump_step: None,
@@ -102,7 +102,7 @@ pub(super) fn measure(
     };
     let work =
         |here: Surroundings<'_>| rank::measured(here, |here| rank::train(here, &config, None));
-    // Workers are copies of this process, with all that it has freed and not given back.
+    // Workers are copies of this process, including the memory that it has freed and not returned.
     give_memory_back();
     let stand_in = StandIn { scale, share: (share as f64 * scale) as u64 };
     run_workers(&config, &partitions, Some(stand_in), None, &work, &mut |event, tree| {

@@ -1,9 +1,9 @@
-//! What a run will take, before it starts.
+//! The plan of a run: what it will take, computed before it starts.
 //!
-//! There is no model of costs per layer here. All that a run takes (bytes exchanged, spilled and read, memory, files) is
-//! linear in each rank's nodes, halo rows and edges, at a given model and its widths. So the model is run, by the same code
-//! and in as many processes, on small stand-ins for the graph: two of them, whose ranks and pairs of ranks have the real
-//! ones' proportions. The line through the two measurements, followed to the real size, is the forecast.
+//! The plan has no cost model of layers. All that a run takes (bytes exchanged, spilled and read, memory, files) is linear in
+//! each rank's nodes, halo rows and edges, for a given model and its widths. So the model is run, by the same code and in as
+//! many processes, on two small stand-ins for the graph, whose ranks and pairs of ranks have the real ones' proportions. The
+//! line through the two measurements, extended to the real size, is the forecast.
 
 mod bound;
 mod check;

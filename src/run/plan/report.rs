@@ -13,44 +13,44 @@ use crate::run::launch::governor::Limits;
 
 use crate::run::config::{MemoryBudget, RunConfig, check, relations};
 
-/// What a run will take. Bytes, and seconds.
+/// What a run will take, in bytes and seconds.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Plan {
-    /// Partitions, and processes.
+    /// Number of partitions, and of processes.
     pub partitions: usize,
-    /// Of the whole graph.
+    /// Number of nodes of the whole graph.
     pub nodes: u64,
-    /// Of the whole graph.
+    /// Number of edges of the whole graph.
     pub edges: u64,
-    /// Rows that partitions need of nodes of others, over all partitions.
+    /// Number of rows that partitions need of other partitions' nodes, over all partitions.
     pub halo_rows: u64,
     /// Whether edges were sampled, so that counts of rows are estimates.
     pub sampled: bool,
-    /// Memory.
+    /// Memory of all processes together.
     pub memory: MemoryPlan,
-    /// Disk.
+    /// Disk space of the run's files.
     pub disk: DiskPlan,
-    /// Reading and writing.
+    /// Reading, writing and computing of an epoch.
     pub epoch: EpochPlan,
 }
 
 /// Memory of all processes together.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MemoryPlan {
-    /// What the run takes at its peak when waiting workers keep nothing.
+    /// Peak memory of the run when waiting workers keep nothing.
     pub least: u64,
-    /// What it may take; none if it is to take as little as possible.
+    /// The memory budget; `None` if the run takes as little as possible.
     pub budget: Option<u64>,
-    /// What waiting workers may keep from the second epoch on, all together.
+    /// Bytes that all waiting workers together may keep from the second epoch on.
     pub kept: u64,
 }
 
 /// Files of the run in `--spill-dir`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct DiskPlan {
-    /// Their size at its peak, in the first epoch.
+    /// Peak size of the files, reached in the first epoch.
     pub peak: u64,
-    /// What is free there, if the system tells.
+    /// Free space there, if the system reports it.
     pub free: Option<u64>,
 }
 
@@ -61,19 +61,19 @@ pub struct EpochPlan {
     pub written: u64,
     /// Bytes read by all ranks.
     pub read: u64,
-    /// Of these, bytes that are written to and read from the page cache, within the budget.
+    /// Bytes of the above that are written to and read from the page cache, within the budget.
     pub cached: u64,
     /// Bytes written and read if waiting workers keep nothing.
     pub moved_at_least_memory: u64,
-    /// The least that any schedule would write and read with as much kept.
+    /// Lower bound on what any schedule writes and reads with as much kept.
     pub bound: u64,
-    /// Bytes written in 100 epochs, if the system writes out all that lies in the page cache.
+    /// Bytes written in 100 epochs, if the system writes out all of the page cache.
     pub written_in_100: u64,
-    /// Computing, and copying from and to the page cache.
+    /// Seconds of computing, and of copying from and to the page cache.
     pub compute_s: f64,
-    /// Waiting for the disk, at its rate, for what is not cached.
+    /// Seconds of waiting for the disk, at its rate, for what is not cached.
     pub disk_s: f64,
-    /// Workers that are resident at a time.
+    /// Number of workers that are resident at a time.
     pub resident: usize,
 }
 
@@ -83,7 +83,7 @@ impl EpochPlan {
         (self.written + self.read).saturating_sub(self.cached)
     }
 
-    /// The whole epoch: one of several resident workers computes while another waits for the disk.
+    /// Seconds of the whole epoch: one of several resident workers computes while another waits for the disk.
     pub fn seconds(&self) -> f64 {
         let EpochPlan { compute_s, disk_s, resident, .. } = *self;
         if resident > 1 { compute_s.max(disk_s) } else { compute_s + disk_s }
@@ -98,14 +98,14 @@ impl Plan {
     }
 }
 
-/// Foretells what a full-batch training run will take. Runs the model on small stand-ins for the graph, in
-/// `config.spill_dir`, which takes a second or some.
+/// Predicts what a full-batch training run will take. Runs the model on small stand-ins for the graph, in `config.spill_dir`,
+/// which takes a few seconds.
 ///
 /// # Errors
-/// If the run is one of sampled neighbourhoods, if its data are not there, or its configuration is wrong.
+/// If the run trains on sampled neighbourhoods, its data do not exist, or its configuration is wrong.
 pub fn plan(config: &RunConfig) -> Result<Plan> {
     if config.sampling.is_some() {
-        let problem = "the plan is of training on the full graph";
+        let problem = "only training on the full graph can be planned";
         return Err(Error::config("--mode sample", problem).with_hint("leave it out"));
     }
     check(config)?;
@@ -113,7 +113,7 @@ pub fn plan(config: &RunConfig) -> Result<Plan> {
     if relations::of_run(config, &partitions)?.is_some() {
         let problem = "a model with a layer per edge type cannot be planned";
         return Err(Error::config("--part-json", problem)
-            .with_hint("plan is for features of one width on every node type"));
+            .with_hint("use a graph with features of one width on every node type"));
     }
     let sizes = GraphSizes::read(config, &partitions)?;
     let forecast = forecast(config, &sizes)?;

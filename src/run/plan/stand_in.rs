@@ -13,13 +13,13 @@ use crate::graph::{CanonicalEtype, PartitionBook};
 use crate::io::Dtype;
 use crate::nn::Task;
 
-/// The key of edge weights.
+/// Key of edge weights.
 pub(super) const WEIGHT: &str = "weight";
 
-/// Edges handed to the writer at a time.
+/// Number of edges passed to the writer at a time.
 const BLOCK: usize = 1 << 14;
 
-/// Writes the stand-in into a folder, which must be there; gives its JSON file. Rank by rank it has exactly `ranks`.
+/// Writes the stand-in into an existing folder; returns its JSON file. Rank by rank, it has exactly the counts of `ranks`.
 pub(super) fn write(
     folder: &Path,
     ranks: &[RankCounts],
@@ -49,7 +49,7 @@ pub(super) fn write(
     writer.finish()
 }
 
-/// The edges, made as they are asked for.
+/// The edges, computed as they are asked for.
 struct Edges<'a> {
     ranks: &'a [RankCounts],
     book: &'a PartitionBook,
@@ -66,7 +66,7 @@ impl PartitionEdges for Edges<'_> {
             let Pair { edges, sources, destinations } = *pair;
             let stride = coprime(sources);
             for edge in 0..edges {
-                // All sources and all destinations get an edge, sources in no order that a cache could like.
+                // All sources and all destinations get an edge, in an order of sources that no cache profits from.
                 let src = (edge % sources.max(1)) * stride % sources.max(1);
                 let dst = edge * destinations / edges;
                 let src = first + src * foreign / sources;
@@ -89,7 +89,7 @@ impl PartitionEdges for Edges<'_> {
     }
 }
 
-/// A number near the golden section of `count` that has no divisor with it.
+/// A number near the golden section of `count` that is coprime to it.
 fn coprime(count: u64) -> u64 {
     fn divisor(a: u64, b: u64) -> u64 {
         if b == 0 { a } else { divisor(b, a % b) }
@@ -135,14 +135,14 @@ fn write_node_features(
     specs.extend(masks.iter().map(|(name, _)| spec(0, name, Dtype::U8, &[])));
     let mut file = writer.node_features(part, &specs)?;
     if let [features, labels, mask_arrays @ ..] = file.arrays() {
-        // Zeros, but for one column: no value of a model depends on what features are.
+        // Zeros in all columns but one: no size in a model depends on the values of features.
         let size = dtype.size();
         let mut row = vec![0; columns as usize * size];
         row[..size.min(columns as usize * size)].fill(0x3c);
         repeat(features, &row, nodes)?;
         for node in ids.clone() {
             match task {
-                // The first node has the highest class, so that all are there.
+                // The first node has the highest class, so that all classes exist.
                 Task::Classification => {
                     let class = outputs.saturating_sub(1 + node % outputs.max(1));
                     labels.append_i64(&[class as i64])?;
@@ -155,7 +155,7 @@ fn write_node_features(
         }
         for (which, (array, (_, share))) in mask_arrays.iter_mut().zip(&masks).enumerate() {
             for node in ids.clone() {
-                // Masks are of other nodes each, as evenly as can be; the first node is always trained on.
+                // The masks cover different nodes, as evenly as possible; the first node is always a training node.
                 let place = (node as f64 * 0.618 + which as f64 / 3.0).fract();
                 let named = place < *share || (which == 0 && node == 0);
                 array.append_bytes(&[u8::from(named)])?;

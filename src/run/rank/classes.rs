@@ -1,4 +1,4 @@
-//! The classes that labels name: how many there are, and which of them no node has.
+//! The classes in labels: their number, and those that no node has.
 
 use tch::{Kind, Tensor};
 
@@ -7,18 +7,18 @@ use crate::engine::tensor;
 use crate::error::{Error, Result};
 use crate::nn::Task;
 
-/// Class numbers below this are accepted whatever the number of labels.
+/// Class number below which any class is accepted, whatever the number of labels.
 pub(crate) const USUAL_CLASSES: i64 = 1_000_000;
-/// Gaps are looked for only where no class number is larger: a bit per class is sent to all ranks.
+/// Largest class number up to which gaps are searched: a bit per class is sent to all ranks.
 const MOST_BITS: i64 = 1 << 24;
-/// Classes that a note lists.
+/// Number of classes that a note lists.
 const LISTED: usize = 10;
 
 /// The classes of the labels of one rank, or of all.
 pub(super) struct Classes {
     /// The largest class number, or the last column of rows of labels; -1 without labels.
     pub(super) highest: i64,
-    /// Nodes that have a class.
+    /// Number of nodes that have a class.
     labelled: i64,
     /// The first of the rank's nodes that has the largest class number.
     row: i64,
@@ -27,7 +27,7 @@ pub(super) struct Classes {
 }
 
 impl Classes {
-    /// Looks through the labels of a rank's nodes.
+    /// Scans the labels of a rank's nodes.
     pub(super) fn new(task: Task, labels: &Tensor) -> Result<Self> {
         let mut classes = Classes { highest: -1, labelled: 0, row: 0, present: Vec::new() };
         match task {
@@ -62,18 +62,18 @@ impl Classes {
         self.present[word] |= 1 << (class % 64);
     }
 
-    /// What other ranks have to know.
+    /// The numbers that are sent to other ranks.
     pub(super) fn numbers(&self) -> Vec<i64> {
         let mut numbers = vec![self.highest, self.labelled, self.row];
         numbers.extend(self.present.iter().map(|word| *word as i64));
         numbers
     }
 
-    /// The classes of all ranks, of which each has sent its [`numbers`](Self::numbers). `first_row` gives the number among a
-    /// rank's inner nodes of its first node that may have a label.
+    /// The classes of all ranks, each of which has sent its [`numbers`](Self::numbers). `first_row` returns the index, among a
+    /// rank's inner nodes, of the first node that may have a label.
     ///
     /// # Errors
-    /// If a label is too large to be the number of a class. All ranks give the same error.
+    /// If a label is too large to be the number of a class. All ranks return the same error.
     pub(super) fn of_all(
         task: Task,
         ranks: &[&[i64]],
@@ -85,7 +85,7 @@ impl Classes {
         let mut owner = 0;
         for (rank, numbers) in ranks.iter().enumerate() {
             let [highest, labelled, row, present @ ..] = numbers else {
-                return Err(Error::Internal("a rank sends no classes".to_owned()));
+                return Err(Error::Internal("a rank sent no classes".to_owned()));
             };
             if *highest > all.highest {
                 (all.highest, all.row, owner) = (*highest, *row, rank);
@@ -109,13 +109,13 @@ impl Classes {
         let problem = format!("row {row} holds {}, which is too large for a class", all.highest);
         let hint = format!(
             "classes are numbered from 0, and the model has an output for each; with {} labelled \
-             nodes a number must be below {most}. Numbers to be predicted call for --task regression",
+             nodes a number must be below {most}. To predict numbers, pass --task regression",
             all.labelled
         );
         Err(Error::input(&here.partitions.parts()[owner].node_feats, key, problem).with_hint(hint))
     }
 
-    /// A remark on classes that no node has, if there are such.
+    /// A remark on classes that no node has, if there are any.
     pub(super) fn gaps(&self, task: Task) -> Option<String> {
         if !task.has_classes() || self.highest >= MOST_BITS {
             return None;

@@ -1,4 +1,4 @@
-//! A rank's part of a heterogeneous graph whose edge types have layers of their own.
+//! A rank's part of a heterogeneous graph with a layer per edge type.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -19,23 +19,23 @@ use crate::run::config::run_config::{Relations, RunConfig};
 use crate::sampling::stores::SparseAdam;
 use crate::train::{NodeInput, stored_rows};
 
-/// The text in a file of weights that says of which partitions its learned rows are.
+/// Key of the text in a weights file that describes the partitions of its learned rows.
 const LEARNED_ROWS: &str = "learned_rows";
 
 /// The graph with the features of its node types.
 pub(super) struct HeteroGraph {
     /// The graph.
     pub(super) graph: HeteroGraphShardManager,
-    /// By node type; `None` for types without.
+    /// Features by node type; `None` for types without features.
     features: Vec<Option<PointerTensor>>,
     /// The node type that is predicted.
     pub(super) target: usize,
-    /// The model.
+    /// Configuration of the model.
     config: HeteroConfig,
 }
 
 impl HeteroGraph {
-    /// Reads the partition and joins the graph: a collective per edge type, and one.
+    /// Reads the partition and builds the graph: a collective per edge type, and one more.
     pub(super) fn new(setup: &RankSetup, run: &RunConfig, relations: &Relations) -> Result<Self> {
         let RankSetup { manager, group, partition } = setup;
         let key = run.keys.features.as_deref();
@@ -54,7 +54,7 @@ impl HeteroGraph {
         let name = relations.target.as_deref().unwrap_or_default();
         let target = partition.book().ntype_id(name).ok_or_else(|| {
             Error::config("target", format!("the graph has no node type {name:?}"))
-                .with_hint("give a graph with the node types of the one the model was trained on")
+                .with_hint("name a graph with the node types on which the model was trained")
         })?;
         let model = &run.model;
         let config = HeteroConfig {
@@ -67,7 +67,7 @@ impl HeteroGraph {
         Ok(HeteroGraph { graph, features, target, config })
     }
 
-    /// Makes the model.
+    /// Creates the model.
     pub(super) fn model(
         &self,
         parameters: &mut ParameterBuilder,
@@ -79,12 +79,12 @@ impl HeteroGraph {
         HeteroStack::new(parameters, &self.graph, &self.config, &widths, target)
     }
 
-    /// The number of outputs in a file of weights.
+    /// The number of outputs in a weights file.
     pub(super) fn stored_out_feats(&self, path: &Path) -> Result<i64> {
         self.config.stored_out_feats(path, &self.graph, self.target)
     }
 
-    /// What the model knows of each node type: features, or rows to be learned, which `seed` gives their start.
+    /// The input of each node type: features, or learned rows, whose initial values depend on `seed`.
     pub(super) fn inputs(&self, setup: &RankSetup, seed: u64) -> Result<Vec<NodeInput>> {
         let RankSetup { manager, partition, .. } = setup;
         let (book, part) = (partition.book(), partition.part());
@@ -96,7 +96,7 @@ impl HeteroGraph {
         })
     }
 
-    /// As [`inputs`](Self::inputs), with learned rows that stay on disk, in `folder`, and what updates them. Two collectives.
+    /// Like [`inputs`](Self::inputs), with learned rows that stay on disk, in `folder`, and their optimizer. Two collectives.
     pub(super) fn stored_inputs(
         &self,
         setup: &RankSetup,
@@ -132,7 +132,7 @@ impl HeteroGraph {
         (0..self.features.len()).filter(|ntype| self.features[*ntype].is_some())
     }
 
-    /// How many edges, of all types, go out from each own node of the partition.
+    /// Out-degrees of the partition's own nodes, over all edge types.
     pub(super) fn out_degrees(&self, setup: &RankSetup) -> Result<Vec<u32>> {
         let (book, part) = (setup.partition.book(), setup.partition.part());
         let first = book.node_range(part).start;
@@ -146,10 +146,10 @@ impl HeteroGraph {
         Ok(all)
     }
 
-    /// Takes over a file of weights, this rank's learned rows included.
+    /// Loads a weights file, including this rank's learned rows.
     ///
     /// # Errors
-    /// If it is one of another model, or its rows are in the order of other partitions.
+    /// If it belongs to another model, or its rows are in the order of other partitions.
     pub(super) fn load(
         &self,
         setup: &RankSetup,
@@ -159,24 +159,24 @@ impl HeteroGraph {
     ) -> Result<()> {
         load_state_dict(path, parameters, learned)?;
         let (own, theirs) = (self.order_of_rows(setup), state_dict_text(path, LEARNED_ROWS)?);
-        // Files from elsewhere do not say.
+        // Files from other programs do not hold the text.
         if theirs.is_empty() || own == theirs {
             return Ok(());
         }
         let problem = format!(
-            "has learned rows in the order of other partitions: they have {theirs} nodes, here are {own}"
+            "has learned rows in the order of other partitions, with {theirs} nodes instead of {own}"
         );
         Err(Error::input(path, "", problem)
             .with_hint("use the partition directory that the model was trained on"))
     }
 
-    /// What is kept with learned rows, and tells of which partitions they are; empty without such rows.
+    /// The text that is stored with learned rows and describes their partitions; empty without such rows.
     pub(super) fn texts(&self, setup: &RankSetup) -> BTreeMap<String, String> {
         let order = self.order_of_rows(setup);
         if order.is_empty() { BTreeMap::new() } else { [(LEARNED_ROWS.to_owned(), order)].into() }
     }
 
-    /// How many nodes with learned rows each partition has, by type.
+    /// Numbers of nodes with learned rows in each partition, by type.
     fn order_of_rows(&self, setup: &RankSetup) -> String {
         let book = setup.partition.book();
         let learned = self.features.iter().enumerate().filter(|(_, features)| features.is_none());
@@ -204,7 +204,7 @@ impl HeteroGraph {
     }
 }
 
-/// Two types' rows do not start alike.
+/// A seed per type, so that the rows of two types differ.
 fn seed_of(seed: u64, ntype: usize) -> u64 {
     seed ^ (ntype as u64 + 1) << 32
 }

@@ -1,4 +1,4 @@
-//! What a rank learns from its labels and masks, and what all ranks agree on.
+//! Labels and masks of a rank, and the facts on which all ranks agree.
 
 use tch::{Kind, Tensor};
 
@@ -16,26 +16,26 @@ use crate::nn::{Loss, Task, class_counts};
 use crate::run::config::run_config::RunConfig;
 use crate::train::Totals;
 
-/// What all ranks have to agree on before there is a model.
+/// The facts on which all ranks agree before the model is created.
 pub(super) struct Facts {
-    /// Columns of the model's output.
+    /// Number of columns of the model's output.
     pub(super) outputs: i64,
     pub(super) totals: Totals,
     /// The nodes with labels.
     pub(super) nodes: TypeNodes,
-    /// Of these nodes.
+    /// Labels of the nodes above.
     pub(super) labels: PointerTensor,
-    /// Of these nodes.
+    /// Masks of the nodes above.
     pub(super) masks: Masks,
 }
 
 /// The nodes of a rank that have labels.
 pub(super) struct Labelled {
-    /// The first of them among the inner nodes.
+    /// Index of the first of them among the inner nodes.
     pub(super) first_row: i64,
-    /// They, among those of all ranks.
+    /// Place of these nodes among those of all ranks.
     pub(super) nodes: TypeNodes,
-    /// How many have no in-edges.
+    /// Number of these nodes without in-edges.
     pub(super) without_in_edges: i64,
 }
 
@@ -55,8 +55,8 @@ impl Labelled {
     }
 }
 
-/// Reads labels and masks, and learns the number of outputs and of masked nodes over all ranks: one collective. `stored` is
-/// the number of outputs that start weights have, if there are such.
+/// Reads labels and masks, and agrees with all ranks on the numbers of outputs and of masked nodes: one collective. `stored` is
+/// the number of outputs of given initial weights.
 pub(super) fn take_up_labels(
     setup: &RankSetup,
     config: &RunConfig,
@@ -98,7 +98,7 @@ pub(super) fn take_up_labels(
             let path = partition.node_features().path();
             let problem = format!("{unlabelled} {name} nodes have no label");
             return Err(Error::input(path, key.unwrap_or("label"), problem).with_hint(
-                "take them out of the mask, or name other labels with --label-key KEY",
+                "remove them from the mask, or name other labels with --label-key KEY",
             ));
         }
     }
@@ -117,7 +117,7 @@ pub(super) fn take_up_labels(
     let highest: Vec<i64> = of_classes.iter().map(|row| row[0]).collect();
     if config.task != Task::Classification && highest.iter().any(|h| *h != highest[0]) {
         let widths: Vec<i64> = highest.iter().map(|h| h + 1).collect();
-        let problem = format!("has {widths:?} columns on the partitions; one number is needed");
+        let problem = format!("has {widths:?} columns on the partitions, but one number is needed");
         let path = partition.node_features().path();
         return Err(Error::input(path, key.unwrap_or("label"), problem)
             .with_hint("partition the graph again: all parts must come from one run"));
@@ -131,13 +131,13 @@ pub(super) fn take_up_labels(
         return Err(Error::input(
             path,
             keys.train_mask.as_deref().unwrap_or("train_mask"),
-            "names no node",
+            "names no nodes",
         )
-        .with_hint("say which array marks the training nodes with --train-mask-key KEY"));
+        .with_hint("name the array that marks the training nodes with --train-mask-key KEY"));
     }
     if here.rank == 0 && sum(4) > 0 && config.model.kind.needs_in_edges() {
         here.events.send(Event::Note(format!(
-            "{} nodes have no in-edges; a layer gives them its bias alone",
+            "{} nodes have no in-edges; a layer gives them only its bias",
             sum(4)
         )))?;
     }
@@ -153,7 +153,7 @@ pub(super) fn take_up_labels(
     })
 }
 
-/// One more than the highest label or column, or as many as the start weights have outputs for.
+/// The highest label or column plus one, or the number of outputs of given initial weights.
 fn num_outputs(config: &RunConfig, stored: Option<i64>, highest: i64) -> Result<i64> {
     let (Some(path), Some(outputs)) = (&config.init_params, stored) else { return Ok(highest + 1) };
     match config.task {
@@ -168,7 +168,8 @@ fn num_outputs(config: &RunConfig, stored: Option<i64>, highest: i64) -> Result<
     Err(Error::input(path, "", problem))
 }
 
-/// The loss of the run, and what that of all ranks' training nodes is divided by: one collective, and one for class weights.
+/// The loss of the run, and the number by which the loss of all ranks' training nodes is divided: one collective, and one for
+/// class weights.
 pub(super) fn goal(setup: &RankSetup, config: &RunConfig, facts: &Facts) -> Result<(Loss, f64)> {
     let loss = make_loss(setup, config, facts)?;
     let divisor = divisor(setup, &loss, facts)?;
@@ -187,7 +188,7 @@ fn make_loss(setup: &RankSetup, config: &RunConfig, facts: &Facts) -> Result<Los
     Loss::weighted(config.task, &weights.resolve(config.task, facts.totals.train, &counts)?)
 }
 
-/// What the loss of all ranks' training nodes is divided by: one collective.
+/// The number by which the loss of all ranks' training nodes is divided: one collective.
 fn divisor(setup: &RankSetup, loss: &Loss, facts: &Facts) -> Result<f64> {
     let own = loss.divisor(&*facts.labels.pin()?, &*facts.masks.train.pin()?)?;
     let own = Tensor::f_from_slice(&[own])?;

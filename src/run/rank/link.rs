@@ -1,4 +1,4 @@
-//! A rank's part of a training that predicts edges.
+//! A rank's part of training that predicts edges.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -61,7 +61,7 @@ pub(super) fn train_link(
     setup.end()
 }
 
-/// The loaders of the rank's edges, by their use. Messages go along training edges only, and in training not between the ends
+/// The loaders of the rank's edges, by their use. Messages pass along training edges only, and in training not between the ends
 /// of the batch's edges.
 fn loaders(
     (setup, graph): (&RankSetup, &dyn Graph),

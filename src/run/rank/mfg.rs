@@ -1,4 +1,4 @@
-//! What labelled nodes need, and nothing else: `--mfg`.
+//! The part of the graph that labelled nodes need, for `--mfg`.
 
 use std::rc::Rc;
 
@@ -14,19 +14,19 @@ use crate::error::{Error, Result};
 pub(super) struct LabelledMfgs {
     /// One graph per layer.
     pub(super) graphs: Vec<GraphShardManager>,
-    /// Rows of the first graph's sources.
+    /// Feature rows of the first graph's sources.
     pub(super) features: PointerTensor,
-    /// Of the labelled nodes: those in any mask.
+    /// Labels of the labelled nodes, which are those in any mask.
     pub(super) labels: PointerTensor,
-    /// Of the labelled nodes.
+    /// Masks of the labelled nodes.
     pub(super) masks: Masks,
-    /// Which of the own nodes these are, `int64`.
+    /// Indices of the labelled nodes among the own nodes, `int64`.
     rows: PointerTensor,
     num_nodes: i64,
 }
 
 impl LabelledMfgs {
-    /// Makes the message flow graphs of all masks' nodes; one collective per graph. `input` is the model's, of all own nodes.
+    /// Builds the message flow graphs of all masks' nodes; one collective per graph. `input` is the model's, for all own nodes.
     pub(super) fn new(
         setup: &RankSetup,
         graph: &GraphShardManager,
@@ -69,7 +69,7 @@ impl LabelledMfgs {
         })
     }
 
-    /// How many of the edges each layer works on, over all ranks; one collective.
+    /// The number of edges that each layer works on, over all ranks; one collective.
     pub(super) fn share_of_edges(
         &self,
         setup: &RankSetup,
@@ -83,7 +83,7 @@ impl LabelledMfgs {
         Ok(format!("message flow graphs: of {} edges {}", sum(0), layers.join(", ")))
     }
 
-    /// Rows for all own nodes: those of the labelled ones, and NaN for the others.
+    /// Rows for all own nodes: given values for labelled nodes, and NaN for the others.
     pub(super) fn spread(&self, values: &Tensor) -> Result<Tensor> {
         let mut all = tensor::empty(&[self.num_nodes, values.size()[1]], Kind::Float)?;
         let _filled = all.f_fill_(f64::NAN)?;

@@ -1,4 +1,4 @@
-//! What a rank does from its start to its end.
+//! The work of a rank from its start to its end.
 
 mod classes;
 mod hetero_graph;

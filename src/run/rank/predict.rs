@@ -22,11 +22,11 @@ use crate::nn::{CorrectAndSmooth, KnownLabels, Task, load_state_dict, stored_out
 use crate::run::config::run_config::{Relations, RunConfig};
 use crate::train::{Forward, HeteroModel};
 
-/// What is written of each node.
+/// The form of a prediction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
 pub enum Prediction {
-    /// The class with the largest logit, `int64 [num_nodes]`; of several classes per node, 1 where the logit is above 0
-    /// and 0 elsewhere, `uint8 [num_nodes, classes]`.
+    /// The class with the largest logit, `int64 [num_nodes]`; with several classes per node, 1 where the logit is above 0 and 0
+    /// elsewhere, `uint8 [num_nodes, classes]`.
     #[default]
     Classes,
     /// The last layer's output, `float32 [num_nodes, outputs]`.
@@ -44,7 +44,7 @@ pub enum NodeOrder {
 }
 
 impl Prediction {
-    /// What a model of this task is usually asked for.
+    /// The default form for a task.
     pub fn usual(task: Task) -> Self {
         if task.has_classes() { Prediction::Classes } else { Prediction::Logits }
     }
@@ -74,19 +74,19 @@ pub struct PredictConfig {
     pub run: RunConfig,
     /// The trained weights.
     pub weights: PathBuf,
-    /// What is written.
+    /// The form of the prediction.
     pub prediction: Prediction,
-    /// In what order.
+    /// The order of its rows.
     pub order: NodeOrder,
-    /// What is done to the predictions of a classification, with the labels of the training nodes. Instead of logits
-    /// there are scores from 0 to 1 then.
+    /// A correction of a classification's predictions by the labels of the training nodes. The output then holds scores from 0
+    /// to 1 instead of logits.
     pub correct_and_smooth: Option<CorrectAndSmooth>,
-    /// Where, as `.npy` or `.safetensors`.
+    /// Path of the output, `.npy` or `.safetensors`.
     pub output: PathBuf,
 }
 
 impl PredictConfig {
-    /// The classes that a run's weights give, in the partitions' order.
+    /// The classes that a run's weights predict, in the partitions' order.
     pub fn new(run: RunConfig, output: impl Into<PathBuf>) -> Self {
         PredictConfig {
             weights: run.out.join(WEIGHTS),
@@ -99,7 +99,7 @@ impl PredictConfig {
     }
 }
 
-/// Predicts.
+/// Runs a rank's part of the prediction.
 pub fn predict(here: Surroundings<'_>, config: &PredictConfig) -> Result<()> {
     let setup = RankSetup::new(here, &config.run)?;
     match &config.run.relations {
@@ -117,7 +117,7 @@ fn predict_whole(setup: &RankSetup, config: &PredictConfig) -> Result<()> {
     let mut builder = ParameterBuilder::new(run.seed);
     let model = run.model.build(&mut builder, whole.sizes(outputs))?;
     if let Some(link) = &run.link {
-        // The weights are the model's and the score's.
+        // The weights belong to the model and the score.
         link.score(&mut builder, outputs);
     }
     let parameters = Rc::new(builder.finish(&setup.manager, KIND)?);
@@ -139,7 +139,7 @@ fn predict_whole(setup: &RankSetup, config: &PredictConfig) -> Result<()> {
     finish(setup, file, nodes.nodes.total)
 }
 
-/// Predicts the nodes of the type that the model learned of.
+/// Predicts the nodes of the type that the model was trained to predict.
 fn predict_relations(
     setup: &RankSetup,
     config: &PredictConfig,
@@ -166,7 +166,7 @@ fn predict_relations(
     finish(setup, file, nodes.nodes.total)
 }
 
-/// Writes the rows of some nodes, of whose types in the original order so many nodes come before.
+/// Writes the rows of some nodes; `before` holds, for each of their types, the number of nodes before it in the original order.
 fn write(
     setup: &RankSetup,
     config: &PredictConfig,
@@ -184,7 +184,7 @@ fn write(
     file.write_rows_at(&places, tensor::bytes(&rows))
 }
 
-/// Gives the file its name once all ranks have written.
+/// Gives the file its final name once all ranks have written.
 fn finish(setup: &RankSetup, file: RowFile, num_nodes: u64) -> Result<()> {
     setup.manager.set_phase(Phase::Finishing);
     barrier(&*setup.group, &*setup.manager)?;
@@ -200,16 +200,16 @@ fn known_labels(setup: &RankSetup, run: &RunConfig, classes: i64) -> Result<Know
     let wrong = labels.f_lt(0)?.f_logical_or(&labels.f_ge(classes)?)?.f_logical_and(&mask)?;
     let wrong = wrong.f_sum(Kind::Int64)?.f_int64_value(&[])?;
     if wrong > 0 {
-        let problem = format!("{wrong} training nodes have none of the model's {classes} classes");
+        let problem = format!("{wrong} training nodes have a class outside the model's {classes}");
         let path = partition.node_features().path();
         return Err(Error::input(path, key.unwrap_or("label"), problem)
-            .with_hint("use the graph, and the labels, that the model was trained on"));
+            .with_hint("use the graph and the labels on which the model was trained"));
     }
     let manager = &setup.manager;
     Ok(KnownLabels { labels: manager.track("labels", labels), mask: manager.track("mask", mask) })
 }
 
-/// The output file as all ranks open it.
+/// Opens the output file, with the same layout on all ranks.
 fn open(config: &PredictConfig, num_nodes: u64, outputs: i64) -> Result<RowFile> {
     let (name, dtype, shape) = config.prediction.layout(config.run.task, num_nodes, outputs as u64);
     let row_bytes = shape[1..].iter().product::<u64>() as usize * dtype.size();
@@ -224,10 +224,10 @@ fn open(config: &PredictConfig, num_nodes: u64, outputs: i64) -> Result<RowFile>
     RowFile::open(&config.output, header, row_bytes)
 }
 
-/// The formats predictions are written in.
+/// The file formats of predictions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ArrayFormat {
-    /// NumPy's.
+    /// NumPy's `.npy`.
     Npy,
     /// A safetensors file with one tensor.
     Safetensors,
@@ -237,13 +237,13 @@ impl ArrayFormat {
     /// The format that a file's name calls for.
     ///
     /// # Errors
-    /// If it calls for none.
+    /// If the name has another extension.
     pub fn of(path: &Path) -> Result<Self> {
         match path.extension().and_then(|extension| extension.to_str()) {
             Some("npy") => Ok(ArrayFormat::Npy),
             Some("safetensors") => Ok(ArrayFormat::Safetensors),
-            _ => Err(Error::input(path, "", "is of no format that predictions are written in")
-                .with_hint("name it .npy or .safetensors")),
+            _ => Err(Error::input(path, "", "does not name a format for predictions")
+                .with_hint("use the extension .npy or .safetensors")),
         }
     }
 }

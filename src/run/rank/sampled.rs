@@ -1,4 +1,4 @@
-//! A rank's part of a training on sampled neighbourhoods.
+//! A rank's part of training on sampled neighbourhoods.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::sampling::loaders::{DataLoader, DistNeighborSampler};
 use crate::sampling::stores::{DistGraph, IndexConfig, write_index};
 use crate::train::{FEATURES, LABELS, SamplingConfig, features_of};
 
-/// Makes the loader of a rank's training nodes: writes the index of its partition, waits for those of the others, and opens
+/// Builds the loader of a rank's training nodes: writes the index of its partition, waits for those of the others, and opens
 /// the whole graph. Two collectives.
 pub(super) fn loader(
     setup: &RankSetup,
@@ -41,8 +41,8 @@ pub(super) fn loader(
     )
 }
 
-/// As [`loader`], for a model with a layer per edge type: seeds are of the node type that is predicted, and each type has features
-/// of its own.
+/// Like [`loader`], for a model with a layer per edge type: seeds have the node type that is predicted, and each type has its
+/// own features.
 pub(super) fn relations_loader(
     setup: &RankSetup,
     hetero: &HeteroGraph,
@@ -64,7 +64,7 @@ pub(super) fn relations_loader(
     finish_loader(setup, here, (config, sampling), (graph, sampler), first)
 }
 
-/// What the index of a partition holds.
+/// The data that the index of a partition holds.
 fn index(config: &RunConfig, sampling: &SamplingConfig) -> IndexConfig {
     IndexConfig {
         weight: config.keys.edge_weight.clone(),
@@ -94,7 +94,7 @@ fn finish_loader(
 }
 
 /// Writes the index of the rank's partition, waits for those of the others, and opens the whole graph: one collective. `drawn`
-/// says which edges may be drawn.
+/// holds the edges that may be drawn.
 pub(super) fn open_graph(
     (setup, graph): (&RankSetup, &dyn Graph),
     here: Surroundings<'_>,

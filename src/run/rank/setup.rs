@@ -1,4 +1,4 @@
-//! What every rank sets up before it works: its turn, its partition, its graph.
+//! The setup of every rank before it works: its turn, its partition, its graph.
 
 use std::path::Path;
 use std::rc::Rc;
@@ -21,10 +21,10 @@ use crate::load::NodeFeatures;
 use crate::platform::{prepare_allocator, prepare_allocator_for_batches};
 use crate::run::config::run_config::RunConfig;
 
-/// The element type models are computed in.
+/// The element type in which models compute.
 pub(super) const KIND: Kind = Kind::Float;
 
-/// What the launcher gives a worker.
+/// The arguments that the launcher passes to a worker.
 #[derive(Clone, Copy)]
 pub struct Surroundings<'a> {
     /// The rank.
@@ -33,17 +33,17 @@ pub struct Surroundings<'a> {
     pub control: &'a Arc<Control>,
     /// The run's folder.
     pub folder: &'a Path,
-    /// Where events go.
+    /// The sender of events.
     pub events: &'a EventSender,
     /// The partition directory.
     pub partitions: &'a PartitionConfig,
-    /// Threads to compute with.
+    /// Number of threads to compute with.
     pub threads: usize,
-    /// How files that the page cache has no room for are written and read.
+    /// How files without room in the page cache are written and read.
     pub io: IoMode,
-    /// How large the graph is beside the one it stands for, if it stands for another one.
+    /// Size of the graph relative to the one it stands for, if it is a stand-in.
     pub stand_in: Option<f64>,
-    /// The file that takes the disk space reserved for the run, if some is.
+    /// The file that holds the disk space reserved for the run, if space is reserved.
     pub reserve: Option<&'a Path>,
 }
 
@@ -51,7 +51,7 @@ pub struct Surroundings<'a> {
 pub struct RankSetup {
     /// Its data.
     pub manager: Rc<PartitionDataManager>,
-    /// The other ranks.
+    /// The process group of all ranks.
     pub group: Rc<dyn ProcessGroup>,
     /// Its partition's files.
     pub partition: Partition,
@@ -68,8 +68,8 @@ impl RankSetup {
         let Surroundings { rank, control, folder, .. } = here;
         let counters = IoCounters::default();
         let disk = Arc::new(match (here.stand_in, control.parked_share()) {
-            // Requests past the page cache have buffers of one size; where some files of a stand-in fill them and others do
-            // not, they would pass for something that grows with the graph.
+            // Requests around the page cache have buffers of one size. If some files of a stand-in filled them and others did
+            // not, they would look like something that grows with the graph.
             (Some(_), 0) => DiskStorage::default(),
             _ => DiskStorage::with_share(here.io),
         });
@@ -103,7 +103,7 @@ impl RankSetup {
         Ok(RankSetup { manager, group, partition })
     }
 
-    /// Takes features into care, which are read from the partition whenever they are needed.
+    /// Tracks features, which are read from the partition whenever they are needed.
     pub(super) fn track_features(&self, features: NodeFeatures) -> PointerTensor {
         let counters = self.manager.store().counters().clone();
         let size = features.size();
@@ -111,28 +111,28 @@ impl RankSetup {
         self.manager.track_recipe("features", (&size, KIND), None, read)
     }
 
-    /// Gives every rank one row of numbers from each rank; one collective.
+    /// Sends every rank one row of numbers from each rank; one collective.
     pub(super) fn gather(&self, numbers: &[i64]) -> Result<Vec<Vec<i64>>> {
         let mine = Tensor::f_from_slice(numbers)?;
         let all = all_gather(&*self.group, mine, &*self.manager)?;
         all.into_iter().map(|row| Ok(Vec::try_from(row)?)).collect()
     }
 
-    /// Gives every rank the start values of rank 0; one collective.
+    /// Gives every rank the initial values of rank 0; one collective.
     pub(super) fn sync(&self, parameters: &ParameterSet) -> Result<()> {
         let flat = tensor::copy(&*parameters.flat().pin()?)?;
         let mut synced = sync_params(&*self.group, vec![flat], &*self.manager)?;
         parameters.set_flat(synced.remove(0))
     }
 
-    /// All ranks must have features of one width, by node type (-1: none); one collective.
+    /// Checks that all ranks have features of one width, by node type (-1: none); one collective.
     pub(super) fn check_widths(&self, widths: &[i64]) -> Result<()> {
         for (part, theirs) in self.gather(widths)?.into_iter().enumerate() {
             if let Some((own, other)) = widths.iter().zip(theirs).find(|(own, other)| *own != other)
             {
                 let path = self.partition.node_features().path();
                 let problem = format!(
-                    "the features have {own} columns, those of partition {part} have {other}"
+                    "the features have {own} columns, but those of partition {part} have {other}"
                 );
                 return Err(Error::input(path, "", problem)
                     .with_hint("partition the graph again: all parts must come from one run"));
@@ -141,7 +141,7 @@ impl RankSetup {
         Ok(())
     }
 
-    /// Ends the rank's work: its turn and its files.
+    /// Ends the rank's work, with its turn and its files.
     pub(super) fn end(self) -> Result<()> {
         self.manager.remove_files()?;
         self.manager.lock().finish();
@@ -149,16 +149,16 @@ impl RankSetup {
     }
 }
 
-/// Sets a cell that nobody has set before.
+/// Sets a cell that has not been set before.
 pub(super) fn keep<T>(set: std::result::Result<(), T>) -> Result<()> {
     set.map_err(|_| Error::Internal("a rank is set up twice".to_owned()))
 }
 
-/// All parallel work is done by one pool of ours. libtorch gets one thread per call: its own would spin for milliseconds
-/// after each operation, in every parked worker.
+/// Starts the one pool in which all parallel work is done. libtorch gets one thread per call: its own would spin for
+/// milliseconds after each operation, in every parked worker.
 ///
-/// With `this_too` this thread is one of the pool, and others may not use it: what takes microseconds is done here, without
-/// waking anybody.
+/// With `this_too` this thread belongs to the pool, and other threads may not use the pool: work of microseconds is done here,
+/// without waking any thread.
 fn set_threads(threads: usize, this_too: bool) -> Result<()> {
     tch::set_num_threads(1);
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
@@ -166,7 +166,7 @@ fn set_threads(threads: usize, this_too: bool) -> Result<()> {
     pool.build_global().map_err(|error| {
         let source = std::error::Error::source(&error).and_then(|e| e.downcast_ref());
         source.map_or_else(
-            || Error::Internal(format!("the thread pool cannot start: {error}")),
+            || Error::Internal(format!("cannot start the thread pool: {error}")),
             |source: &std::io::Error| Error::no_process("a thread", source),
         )
     })

@@ -13,16 +13,16 @@ use crate::io::{ArraySpec, ArraysFile, Dtype};
 use crate::nn::LearnedRows;
 use crate::train::{Step, Trainer};
 
-/// The file being written: `logits` and the gradients of learned rows by all ranks, the rest by rank 0. Everything is
-/// float32.
+/// The file while it is written: all ranks write `logits` and the gradients of learned rows, rank 0 writes the rest. All arrays
+/// are float32.
 pub(super) struct StepDump {
     file: ArraysFile,
-    /// Bytes of a row of logits.
+    /// Size of a row of logits in bytes.
     row_bytes: u64,
 }
 
 impl StepDump {
-    /// All ranks open it alike.
+    /// Opens the file; all ranks do so in the same way.
     pub(super) fn open(path: &Path, trainer: &Trainer<'_>, num_nodes: u64) -> Result<Self> {
         let classes = trainer.outputs as u64;
         let mut arrays =
@@ -45,7 +45,7 @@ impl StepDump {
         self.write("logits", nodes.first * self.row_bytes, logits)
     }
 
-    /// Writes loss and gradients, and gives the file its name. One collective if there are learned rows.
+    /// Writes loss and gradients, and gives the file its final name. One collective if there are learned rows.
     pub(super) fn finish(self, trainer: &Trainer<'_>, step: &Step) -> Result<()> {
         let learned = trainer.forward.learned();
         for (rows, gradient) in learned.iter().zip(&step.learned) {

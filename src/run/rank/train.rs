@@ -29,16 +29,16 @@ use crate::train::{
     SampledTrainer, Trainer, Training,
 };
 
-/// The file of trained weights in a run's folder.
+/// Name of the file with trained weights, in a run's folder.
 pub const WEIGHTS: &str = "model.safetensors";
 
-/// The file of a run's last checkpoint in its folder.
+/// Name of the file with a run's last checkpoint, in its folder.
 pub const CHECKPOINT: &str = "checkpoint.safetensors";
 
-/// The file of the checkpoint before the last one: if that is damaged, an interval is lost, and not the run.
+/// Name of the file with the checkpoint before the last one: if the last one is damaged, an interval is lost, but not the run.
 pub const PREVIOUS_CHECKPOINT: &str = "checkpoint.previous.safetensors";
 
-/// Trains, from a checkpoint on if the run is resumed from one.
+/// Runs a rank's part of training, from a checkpoint on if the run is resumed from one.
 pub fn train(here: Surroundings<'_>, config: &RunConfig, resumed: Option<&Path>) -> Result<()> {
     if let Some(how) = config.link.as_ref().zip(config.sampling.as_ref()) {
         return train_link(here, (config, resumed), how);
@@ -51,7 +51,7 @@ pub fn train(here: Surroundings<'_>, config: &RunConfig, resumed: Option<&Path>)
     setup.end()
 }
 
-/// Trains a model on a graph of one node type, or one that is taken for such.
+/// Trains a model on a graph of one node type, or on one that is treated as such.
 fn train_whole(
     setup: &RankSetup,
     here: Surroundings<'_>,
@@ -191,17 +191,17 @@ fn trainer<'a>(
     }
 }
 
-/// How results are written.
+/// The functions and texts with which results are written.
 struct Results<'r> {
-    /// The nodes that a step's logits are of.
+    /// The nodes to which a step's logits belong.
     nodes: TypeNodes,
-    /// Makes their rows of those that the model gives.
+    /// Maps the rows that the model returns to rows of these nodes.
     all_rows: &'r dyn Fn(&Tensor) -> Result<Tensor>,
-    /// What is kept with the weights.
+    /// The texts that are stored with the weights.
     texts: BTreeMap<String, String>,
 }
 
-/// All epochs, or the step whose numbers are asked for.
+/// Runs all epochs, or the step whose numbers are requested.
 fn run(
     trainer: &Trainer<'_>,
     here: Surroundings<'_>,
@@ -227,8 +227,8 @@ fn run(
     dump.finish(trainer, &step)
 }
 
-/// The epochs of a training, from a checkpoint on if the run is resumed from one, and the evaluation at the end. Gives whether there
-/// are weights to be kept: a run that goes on with a model that is not finite has none.
+/// Runs the epochs of training, from a checkpoint on if the run is resumed from one, and the evaluation at the end. Returns
+/// whether there are weights to be kept: a run that continues with a model that is not finite has none.
 pub(super) fn run_epochs(
     mut training: Training<'_>,
     here: Surroundings<'_>,
@@ -241,7 +241,7 @@ pub(super) fn run_epochs(
     }
     let mut noted = false;
     let mut diverged = |training: &Training<'_>, divergence: Divergence| match config.on_nan {
-        // Rank 0 tells of the epoch and then of the error; the others wait until they are stopped.
+        // Rank 0 reports the epoch and then the error; the others wait until they are stopped.
         OnNan::Stop if here.rank != 0 => training.barrier(),
         OnNan::Stop => Err(divergence.error(config)),
         OnNan::GoOn if std::mem::replace(&mut noted, true) => Ok(()),
@@ -295,14 +295,14 @@ pub(super) fn run_epochs(
     Ok(finite)
 }
 
-/// Where weights wait to become [`WEIGHTS`]: the launcher lets them when the run has ended well, after it has removed those of an
-/// earlier run.
+/// Path at which weights wait to become [`WEIGHTS`]: the launcher renames them when the run has succeeded, after it has removed
+/// those of an earlier run.
 pub fn pending_weights(out: &Path) -> PathBuf {
     out.join(format!("{UNFINISHED}weights"))
 }
 
-/// Where a checkpoint waits to become [`CHECKPOINT`]: the launcher lets it when it has recorded the epoch, so that a run
-/// that goes on from there has the metrics of all epochs.
+/// Path at which a checkpoint waits to become [`CHECKPOINT`]: the launcher renames it when it has recorded the epoch, so that a
+/// run that continues from there has the metrics of all epochs.
 pub fn pending_checkpoint(out: &Path, epoch: u32) -> PathBuf {
     out.join(format!("{UNFINISHED}checkpoint-{epoch}"))
 }

@@ -1,4 +1,4 @@
-//! What a rank takes of the machine: measured in runs that a plan is made from.
+//! The resources of a rank, measured in runs that a plan is made from.
 
 use std::sync::Arc;
 
@@ -19,17 +19,17 @@ pub(super) fn metered(
     Ok(Arc::new(metered.map_err(|e| Error::io("measure", folder, e))?))
 }
 
-/// Does a rank's work and tells what it took.
+/// Does a rank's work and reports what it took.
 pub fn measured(
     here: Surroundings<'_>,
     work: impl FnOnce(Surroundings<'_>) -> Result<()>,
 ) -> Result<()> {
     let Surroundings { rank, folder, .. } = here;
-    // What the launcher has freed, and left to this process, is not its own.
+    // Memory that the launcher has freed, and left to this process, does not count as its own.
     give_memory_back();
     let before = reset_peak();
     work(here)?;
-    // Where the system does not tell, nothing can be said of memory.
+    // Where the system does not report memory, the plan has no numbers for it.
     let memory = before.zip(peak_anonymous_bytes());
     let memory = memory.map_or(0, |(before, peak)| peak.saturating_sub(before));
     let disk = MeteredStorage::peak(folder).map_err(|e| Error::io("measure", folder, e))?;

@@ -1,4 +1,4 @@
-//! A rank's part of a graph of one node type, or of a heterogeneous graph that is taken for such.
+//! A rank's part of a graph of one node type, or of a heterogeneous graph that is treated as one.
 
 use std::rc::Rc;
 
@@ -21,7 +21,7 @@ pub(super) struct WholeGraph {
 }
 
 impl WholeGraph {
-    /// Reads the partition and joins the graph: two collectives.
+    /// Reads the partition and builds the graph: two collectives.
     pub(super) fn new(setup: &RankSetup, run: &RunConfig) -> Result<Self> {
         let RankSetup { manager, group, partition } = setup;
         let key = run.keys.features.as_deref();
@@ -48,12 +48,12 @@ impl WholeGraph {
         Ok(WholeGraph { graph, features, in_feats, num_rels: partition.book().etypes().len() })
     }
 
-    /// What the data say of a model with so many outputs.
+    /// The sizes of a model with `out_feats` outputs.
     pub(super) fn sizes(&self, out_feats: i64) -> Sizes {
         Sizes { in_feats: self.in_feats, out_feats, num_rels: self.num_rels }
     }
 
-    /// What a model takes as its input: the features, or what it makes of them once and for all.
+    /// The input of a model: the features, or the result of the model's precomputation.
     pub(super) fn model_input(
         &self,
         setup: &RankSetup,
