@@ -1,9 +1,9 @@
-//! Kernels on a graph of 200,000 nodes and 4 million random edges, 128 columns; beside them what memory gives.
+//! Kernels on a graph of 200,000 nodes and 4 million random edges, 128 columns, compared with the bandwidth of memory.
 //!
 //!     cargo bench --bench kernels
 //!
-//! Rates are bytes that a kernel has to touch (rows that it gathers counted as often as it does) per second. With
-//! `KERNEL_EDGES=FILE` the edges are those of a file: 32-bit destinations, then as many sources.
+//! Rates are bytes per second that a kernel has to touch (gathered rows count each time). With `KERNEL_EDGES=FILE` the edges
+//! come from a file: 32-bit destinations, then as many sources.
 #![allow(clippy::unwrap_used)]
 
 use std::hint::black_box;
@@ -57,7 +57,7 @@ fn bench(
     group.bench_function(name, |b| b.iter(&mut run));
 }
 
-/// What memory gives: the bound of all that follows.
+/// The bandwidth of memory, which bounds all rates below.
 fn memory(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("memory");
     group.sample_size(10);
@@ -152,7 +152,7 @@ fn dense(criterion: &mut Criterion) {
 }
 
 fn kernels(criterion: &mut Criterion) {
-    // Two threads, as the other trainers get in BENCHMARKS.md.
+    // Two threads, like the other trainers in BENCHMARKS.md.
     rayon::ThreadPoolBuilder::new().num_threads(2).build_global().unwrap();
     memory(criterion);
     sparse(criterion);

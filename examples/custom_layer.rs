@@ -1,4 +1,5 @@
-//! A layer of your own: gated messages, `y_v = sum over u -> v of sigmoid(x_u G) ∘ (x_u W)`, and the check that it is one.
+//! A user-defined layer: gated messages, `y_v = sum over u -> v of sigmoid(x_u G) ∘ (x_u W)`, and the check that it is a
+//! correct layer.
 //!
 //!     cargo run --release --example custom_layer
 

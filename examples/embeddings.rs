@@ -1,5 +1,5 @@
-//! Classifies nodes that have no features: each gets a row of a DistEmbedding, which is learned along with the model. The rows
-//! lie on disk; a step reads and updates those of its batch. Two ranks, as threads of this process.
+//! Classifies nodes without features: each gets a row of a DistEmbedding, which is learned along with the model. The rows lie
+//! on disk; a step reads and updates those of its batch. Two ranks, as threads of this process.
 //!
 //!     cargo run --release --example embeddings
 
@@ -35,7 +35,7 @@ fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Start values: small, and a function of the row alone.
+/// Initial values: small, and a function of the row only.
 fn start(first: u64, rows: &mut [f32]) {
     for (i, value) in rows.iter_mut().enumerate() {
         *value = 0.3 * (first as f32 * 1.7 + i as f32 * 2.3).sin();
@@ -45,7 +45,7 @@ fn start(first: u64, rows: &mut [f32]) {
 fn rank(context: &RankContext, graph: &Arc<DistGraph>, folder: &Path) -> sar::Result<()> {
     let RankContext { rank, group, manager } = context;
     let ranks = (&**group, &NoHooks as _);
-    // One rank makes the embedding, the others open it.
+    // One rank creates the embedding, the others open it.
     let config = DistTensorConfig {
         folder,
         name: "member",

@@ -13,7 +13,7 @@ fn main() -> anyhow::Result<()> {
     run.model = ModelConfig {
         kind: ModelKind::Gat(Heads { heads: 8, attention_dropout: 0.3 }),
         layers: 2,
-        // Of each head.
+        // The width of each head.
         hidden: 8,
         dropout: 0.3,
         norm: NormKind::Layer,

@@ -1,5 +1,5 @@
-//! A relational graph convolution on two node types, of which one has no features but learned rows: a weight matrix per
-//! relation, results averaged over relations. Tells later papers from earlier ones.
+//! A relational graph convolution on two node types, one of which has learned rows instead of features: a weight matrix per
+//! relation, and results averaged over relations. It separates later papers from earlier ones.
 //!
 //! The ranks are threads here, one of them in memory at a time; everything else is as in a run of processes.
 //!
@@ -32,7 +32,7 @@ fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// One rank; gives the first and the last loss.
+/// One rank; returns the first and the last loss.
 fn train(context: RankContext) -> Result<[f64; 2]> {
     let RankContext { rank, group, manager } = context;
     let config = PartitionConfig::open(Path::new("tests/fixtures/hetero/g.json"))?;
@@ -58,7 +58,7 @@ fn train(context: RankContext) -> Result<[f64; 2]> {
     let embedding = NodeEmbedding::new(&manager, authors, (model.width(), Kind::Float), 1)?;
     let mut rows_optimizer = Optimizer::new(adam, &manager)?;
 
-    // The features of papers hold their age; those of authors are left out.
+    // The features of papers hold their age; those of authors are not used.
     let features =
         NodeFeatures::by_type(&partition, Some("feat"), Normalize::None)?.swap_remove(PAPER);
     let papers = match features {
@@ -79,7 +79,7 @@ fn train(context: RankContext) -> Result<[f64; 2]> {
         let logits = model.forward(&mut tape, &[&graph; 2], vec![rows.clone(), papers])?;
         let (part, gradient) = loss.forward(&*logits.pin()?, &labels, &mask, total)?;
         let gradients = tape.backward(logits, gradient)?;
-        // Weights have one gradient on all ranks; learned rows belong to one.
+        // Weights have the same gradient on all ranks; learned rows belong to one rank.
         rows_optimizer.step(embedding.parameters(), embedding.flat_gradient(&rows, &gradients)?)?;
         let flat = parameters.flat_gradients(&gradients)?;
         drop(gradients);

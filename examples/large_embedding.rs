@@ -1,5 +1,5 @@
 //! Trains a `DistEmbedding` that is larger than memory: each step draws rows, pulls them towards a target and updates them with
-//! `SparseAdam`, whose state is on disk, too.
+//! `SparseAdam`, whose state is also on disk.
 //!
 //!     cargo run --release --example large_embedding -- [ROWS] [WIDTH] [STEPS] [ROWS PER STEP] [FOLDER]
 

@@ -1,5 +1,5 @@
-//! Predicts friendships of the karate club: GraphSAGE on sampled neighbourhoods in which the edges that are to be predicted
-//! are hidden, dot-product scores, drawn negatives; AUC and mean reciprocal rank of edges kept for the test.
+//! Predicts friendships of the karate club: GraphSAGE on sampled neighbourhoods without the edges that are to be predicted,
+//! dot-product scores, random negatives; AUC and mean reciprocal rank of held-out edges.
 //!
 //!     cargo run --release --example link_prediction
 
@@ -36,7 +36,7 @@ fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Scores of a batch's pairs: edges first.
+/// Scores of a batch's pairs, with those of edges first.
 fn scores<'a>(
     tape: &mut Tape<'a>,
     model: &dyn Model,
@@ -97,7 +97,7 @@ fn rank(context: &RankContext, graph: &Arc<DistGraph>) -> sar::Result<()> {
     Ok(())
 }
 
-/// The club's edges go both ways: hides an edge together with its reverse.
+/// Hides an edge together with its reverse, as the club's edges go both ways.
 fn exclude(graph: &DistGraph) -> sar::Result<Exclude> {
     let all: Vec<u64> = (0..graph.num_edges(None)?).collect();
     let (sources, destinations) = graph.find_edges(&all)?;

@@ -1,6 +1,6 @@
-//! Draws the neighbourhoods of training nodes, without training, and prints the edges drawn per second: what
-//! `benches/sampling_against_dgl.py rate` does with DGL. With a share of memory for rows of features (in MiB), features are read,
-//! too, and the bytes that batches need are compared with those that are read.
+//! Draws the neighbourhoods of training nodes, without training, and prints the edges drawn per second, as
+//! `benches/sampling_against_dgl.py rate` does with DGL. With a share of memory for rows of features (in MiB), features are
+//! also read, and the bytes that batches need are compared with the bytes that are read.
 //!
 //!     cargo run --release --example sampling_rate -- [G.JSON [FANOUTS [BATCH SIZE [THREADS [BATCHES [MIB OF ROWS]]]]]]
 
@@ -76,10 +76,10 @@ fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Processor time of this process, all threads together.
+/// Processor time of this process, over all threads.
 fn processor_seconds() -> f64 {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    // Behind the name in parentheses: user and system time are the 12th and 13th field, in hundredths of a second.
+    // After the name in parentheses, user and system time are the 12th and 13th field, in hundredths of a second.
     let fields: Vec<&str> =
         stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
     let ticks = |field: usize| fields.get(field).and_then(|text| text.parse::<f64>().ok());

@@ -48,7 +48,7 @@ fn rank(context: &RankContext, graph: &Arc<DistGraph>) -> sar::Result<()> {
     let features = manager.track("features", features.read(Kind::Float, &counters)?);
     let labels = load_labels(&partition, None)?;
 
-    // What is sampled, and from which seeds.
+    // The sampler, and its seeds.
     let features_of_all =
         NodeColumn::features(graph.config(), None, Normalize::None, counters.clone())?;
     let labels_of_all = NodeColumn::labels(graph.config(), None, counters)?;
@@ -65,7 +65,7 @@ fn rank(context: &RankContext, graph: &Arc<DistGraph>) -> sar::Result<()> {
     let loader =
         DataLoader::new(graph.clone(), train_nodes, sampler, config, (&**group, &NoHooks))?;
 
-    // The model. Ranks draw the same start values, as they have the same seed.
+    // The model. Ranks draw the same initial values, as they have the same seed.
     let config = ModelConfig { layers: 2, hidden: 16, dropout: 0.2, ..ModelConfig::default() };
     let sizes = Sizes { in_feats: features.size()[1], out_feats: 4, num_rels: 1 };
     let mut builder = ParameterBuilder::new(0);

@@ -1,10 +1,10 @@
-//! The house rules that a compiler does not hold: layers, file sizes, where unsafe code and libtorch may be.
+//! The house rules that the compiler does not check: layers, file sizes, and the places of unsafe code and libtorch.
 #![allow(clippy::unwrap_used)]
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Lower rooms may not use higher ones. ARCHITECTURE.md says what each is for.
+/// The order of rooms: lower ones may not use higher ones. ARCHITECTURE.md describes each.
 const ROOMS: [&str; 29] = [
     "error",
     "platform",
@@ -37,7 +37,7 @@ const ROOMS: [&str; 29] = [
     "main",
 ];
 
-/// Rooms that do not know libtorch.
+/// Rooms that do not use libtorch.
 const WITHOUT_TORCH: [&str; 9] = [
     "platform",
     "io",
@@ -50,7 +50,7 @@ const WITHOUT_TORCH: [&str; 9] = [
     "prepare",
 ];
 
-/// Files with unsafe code. Each says at its top why.
+/// Files with unsafe code. The top of each says why.
 const UNSAFE: [&str; 9] = [
     "src/engine/tensor.rs",
     "src/engine/turns/control.rs",
@@ -63,7 +63,7 @@ const UNSAFE: [&str; 9] = [
     "src/platform/signals.rs",
 ];
 
-/// What writes to standard output and standard error. All else goes through them: `print` and `show_status` say what
+/// Files that write to standard output and standard error. All others go through them: `print` and `show_status` define what
 /// happens when nobody reads. (Clippy's `print_stdout` and `print_stderr` refuse the macros, see `lib.rs`.)
 const PRINTING: [&str; 2] = ["src/cli/output.rs", "src/event/stderr.rs"];
 
@@ -89,7 +89,7 @@ fn files(folder: &str) -> Vec<(String, String)> {
     found.iter().map(|path| (relative(path), fs::read_to_string(path).unwrap())).collect()
 }
 
-/// The place in `ROOMS` of the longest entry that a module path begins with.
+/// The index in `ROOMS` of the longest entry with which a module path begins.
 fn place_of(module: &str) -> Option<usize> {
     let begins = |room: &str| {
         module.strip_prefix(room).is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
@@ -109,7 +109,7 @@ fn room_of(path: &str) -> Option<usize> {
     place
 }
 
-/// Lines of code, with line comments cut off.
+/// Lines of code without line comments.
 fn code(content: &str) -> impl Iterator<Item = (usize, &str)> {
     let lines = content.lines().map(|line| line.split("//").next().unwrap());
     lines.enumerate().map(|(i, line)| (i + 1, line))

@@ -108,7 +108,7 @@ fn one_pass_over_shards_is_softmax_in_two_passes_with_any_scores() {
         }
         assert_close("output", &y, &expected);
 
-        // gy is the output of another row, so that it is no multiple of y.
+        // gy is the output of another row, so that it is not a multiple of y.
         let gy: Vec<f64> = (0..y.len()).map(|i| ((i * 7) as f64).sin()).collect();
         let pairs = y.chunks_exact(WIDTH).zip(gy.chunks_exact(WIDTH));
         let delta: Vec<f64> =

@@ -1,7 +1,7 @@
-//! Attention holds nothing that has a row per edge: with five times the edges between the same nodes, its peak of memory
-//! grows by the structure of the graph and no more.
+//! Attention stores nothing with a row per edge: with five times the edges between the same nodes, its peak of memory grows
+//! only by the structure of the graph.
 //!
-//! Alone in its file: what is measured is the peak of the whole process.
+//! This test is alone in its file, because it measures the peak of the whole process.
 #![allow(clippy::unwrap_used)]
 
 use std::fs;
@@ -19,20 +19,20 @@ use tch::{Kind, Tensor};
 const NODES: u32 = 2000;
 const HEADS: usize = 64;
 
-/// Edges into each node, few and many.
+/// Number of edges into each node, few and many.
 const FEW: u32 = 50;
 const MANY: u32 = 250;
 
-/// Edges of one of the two ranks that are there only with many.
+/// Number of additional edges of one of the two ranks in the second case.
 const MORE: u64 = (MANY - FEW) as u64 * NODES as u64 / 2;
 
-/// Bytes of an edge in a shard: its ends in two orders, its weight in two orders, its feature row.
+/// Size of an edge in a shard, in bytes: its ends in two orders, its weight in two orders, its feature row.
 const STRUCTURE: u64 = 4 + 4 + 4 + 4 + 8;
 
-/// Bytes of an edge in one tensor of scores, in single precision.
+/// Size of an edge in one tensor of scores, in bytes, in single precision.
 const SCORES: u64 = 4 * HEADS as u64;
 
-/// What the allocator and the other rank may add.
+/// Allowance for the allocator and the other rank, in bytes.
 const SLACK: u64 = 8 << 20;
 
 fn graph(edges_per_node: u32) -> TestGraph {
@@ -48,7 +48,7 @@ fn memory(line: &str) -> u64 {
     line.trim_start_matches(':').split_whitespace().next().unwrap().parse::<u64>().unwrap() << 10
 }
 
-/// By how much memory grows at most while `work` runs on two ranks, one in memory at a time, after their graph is spilled.
+/// The largest growth of memory while `work` runs on two ranks, one in memory at a time, after their graph is spilled.
 fn growth(
     edges_per_node: u32,
     work: impl Fn(&RankContext, &dyn Graph) -> Result<()> + Sync,
@@ -61,7 +61,7 @@ fn growth(
         let mut before = 0;
         if context.rank == 0 {
             give_memory_back();
-            // The peak begins anew here.
+            // The peak is reset here.
             fs::write("/proc/self/clear_refs", "5").unwrap();
             before = memory("VmRSS");
         }
@@ -94,7 +94,7 @@ fn features(graph: &dyn Graph) -> Tensor {
         * 1e-4
 }
 
-/// What attention would take if it had a row per edge.
+/// Memory that attention would take if it had a row per edge.
 fn edge_scores(edges_per_node: u32) -> u64 {
     growth(edges_per_node, |context, graph| {
         let manager = &context.manager;
@@ -120,13 +120,13 @@ const CONFIG: AttentionConfig = AttentionConfig {
     merge: HeadMerge::Concat,
 };
 
-/// Makes a layer.
+/// Creates a layer.
 type Make = fn(&mut ParameterBuilder) -> Box<dyn Conv>;
 
 #[test]
 fn the_peak_of_attention_grows_with_the_structure_alone() {
     if fs::write("/proc/self/clear_refs", "5").is_err() {
-        // Written past libtest's capture, so that a skipped test never looks like one that ran.
+        // This bypasses libtest's capture, so that a skipped test never looks like one that ran.
         let _ = writeln!(std::io::stderr(), "SKIPPED: the peak of memory cannot be reset here");
         return;
     }
@@ -135,7 +135,7 @@ fn the_peak_of_attention_grows_with_the_structure_alone() {
         ("GATv2", |parameters| Box::new(Gatv2Conv::new(parameters, CONFIG))),
     ];
     for (name, make) in layers {
-        // Code and buffers of the first use are there before it is measured.
+        // Code and buffers of the first use exist before the measurement.
         train(make, FEW);
         let (few, many) = (train(make, FEW), train(make, MANY));
         let more = many.saturating_sub(few);

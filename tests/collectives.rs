@@ -17,7 +17,7 @@ use tch::{Kind, Tensor};
 
 const WORLD_SIZES: [usize; 5] = [1, 2, 4, 8, 16];
 
-/// Counts pauses, and holds that precall and callback alternate.
+/// Counts pauses, and checks that precall and callback alternate.
 #[derive(Default)]
 struct CountingHooks {
     paused: Cell<bool>,
@@ -184,7 +184,7 @@ fn many_collectives_in_a_row_leave_no_files_but_the_last() {
     assert_eq!(names, ["control", "outbox-39-0", "outbox-39-1", "outbox-39-2"]);
 }
 
-/// Posts this rank's number to everyone, to be kept or not.
+/// Posts this rank's number to everyone, kept or not.
 fn post_rank(group: &dyn ProcessGroup, hooks: &dyn Hooks, keep: bool) -> Collective {
     let mut outbox = group.outbox().unwrap();
     if keep {
@@ -252,7 +252,7 @@ fn a_changed_bit_in_a_message_is_found() {
     });
 }
 
-/// Flips a bit of a message when it has been sent, before it is read.
+/// Flips a bit of a message after it has been sent, before it is read.
 struct FlippingHooks {
     file: PathBuf,
     bit: usize,

@@ -1,4 +1,4 @@
-//! Training with bfloat16 beside training in single precision.
+//! Training with bfloat16 compared with training in single precision.
 #![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeMap;
@@ -38,8 +38,8 @@ fn norm(values: impl Iterator<Item = f32>) -> f64 {
     values.map(|x| f64::from(x) * f64::from(x)).sum::<f64>().sqrt()
 }
 
-/// The largest norm of a gradient. What is next to nothing beside it (the gradient of a bias in front of a batch
-/// normalisation is 0) is compared with a part of it.
+/// The largest norm of a gradient. Gradients that are negligible against it (the gradient of a bias in front of a batch
+/// normalisation is 0) are compared with a fraction of it.
 fn scale(step: &BTreeMap<String, Vec<f32>>) -> f64 {
     let gradients = step.iter().filter(|(name, _)| name.starts_with("grad."));
     gradients.map(|(_, values)| norm(values.iter().copied())).fold(0.0, f64::max)

@@ -1,4 +1,4 @@
-//! Guards against: a cut or damaged file that panics, takes memory beyond its own size, or passes for a sound one.
+//! Guards against: a cut or damaged file that causes a panic, takes memory beyond its own size, or passes for a sound one.
 #![allow(clippy::unwrap_used)]
 
 mod common;
@@ -22,13 +22,13 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-/// What reading may allocate at once beyond the size of the file: buffers of a fixed size.
+/// Bytes that reading may allocate at once beyond the size of the file, for buffers of a fixed size.
 const SLACK: usize = 24 << 10;
-/// The same for archives, where crate zip takes up to 64 KiB for fields with 16-bit lengths.
+/// The same limit for archives, where crate zip takes up to 64 KiB for fields with 16-bit lengths.
 const ARCHIVE_SLACK: usize = 72 << 10;
-/// Files up to this size are cut and flipped at every byte.
+/// Size of files, in bytes, up to which every byte is cut and flipped.
 const SMALL: usize = 8 << 10;
-/// Places that are tried in larger files.
+/// Number of places that are tried in larger files.
 const PLACES: usize = 512;
 
 struct Counting;
@@ -119,7 +119,7 @@ impl Kind {
         })
     }
 
-    /// Reads everything in a file, a little at a time. The error, if any, is that of opening it.
+    /// Reads everything in a file, a little at a time. The error, if any, comes from opening it.
     fn read(self, path: &Path) -> sar::Result<()> {
         match self {
             Kind::Graph => {
@@ -147,7 +147,7 @@ impl Kind {
     }
 }
 
-/// Reads an array in pieces of a few elements; wrong values are errors that do not matter here.
+/// Reads an array in pieces of a few elements; errors about wrong values do not matter here.
 fn read_all(array: &ArrayRef) {
     let width = array.row_len();
     if array.num_rows() == 0 || !(1..=64).contains(&width) {
@@ -211,7 +211,7 @@ fn distinct(files: &[PathBuf], kind: Kind) -> Vec<PathBuf> {
     fresh.cloned().collect()
 }
 
-/// Cuts and flips one file, opened by itself. Gives the number of cases.
+/// Cuts and flips one file, opened by itself. Returns the number of cases.
 fn damage_file(path: &Path, kind: Kind) -> usize {
     let content = fs::read(path).unwrap();
     let folder = tempfile::tempdir().unwrap();
@@ -222,7 +222,7 @@ fn damage_file(path: &Path, kind: Kind) -> usize {
     let budget = content.len() + slack;
     let (cuts, mut flips) = (places(content.len(), 1), places(content.len(), 2));
     if kind == Kind::Graph {
-        // The header's unspecified bytes: a few are enough.
+        // For the header's unspecified bytes, a few are enough.
         flips.retain(|&at| !(32..4096).contains(&at) || at % 512 == 0);
     }
     for &at in &flips {
@@ -230,7 +230,7 @@ fn damage_file(path: &Path, kind: Kind) -> usize {
         file.write_all_at(&[wrong], at as u64).unwrap();
         let result = within(budget, &copy, at, || kind.read(&copy));
         file.write_all_at(&content[at..=at], at as u64).unwrap();
-        // Where this hits a count or a size, it is an absurd one.
+        // If this hits a count or a size, it becomes absurd.
         let huge = &(1u64 << (20 + at % 44)).to_le_bytes()[..8.min(content.len() - at)];
         file.write_all_at(huge, at as u64).unwrap();
         let _ = within(budget, &copy, at, || kind.read(&copy));
@@ -265,7 +265,7 @@ fn damage_directory(json: &Path) -> usize {
     let mut tried = damage_copies(&json, &files, &copies);
     let archive = |path: &PathBuf| Kind::of(path) == Some(Kind::GraphBolt);
     if copies.iter().any(archive) {
-        // Now the archives are what is read.
+        // From here on the archives are read.
         for copy in copies.iter().filter(|copy| copy.ends_with("graph.dgl")) {
             fs::remove_file(copy).unwrap();
         }
@@ -339,7 +339,7 @@ fn flip_of(at: usize) -> u8 {
     [0xff, 0x01, 0x80, 0x10, 0x7f, 0x02, 0x40][at % 7]
 }
 
-/// Whether a byte of an archive belongs to the content of a member, over which there is a checksum.
+/// Whether a byte of an archive belongs to the content of a member, which has a checksum.
 fn is_inside_member(archive: &[u8], at: usize) -> bool {
     let mut pos = 0;
     while archive[pos..].starts_with(b"PK\x03\x04") {

@@ -1,5 +1,5 @@
-//! DGL's and PyTorch's numbers of models that are more than a stack of layers: logits, loss and gradients of a step, training
-//! curves with the state they end in, and Correct & Smooth (tests/fixtures/karate_models.py).
+//! DGL's and PyTorch's numbers for models that are more than a stack of layers: logits, loss and gradients of a step, training
+//! curves with their final state, and Correct & Smooth (tests/fixtures/karate_models.py).
 #![allow(clippy::unwrap_used)]
 
 mod common;

@@ -1,6 +1,6 @@
-//! DGL's numbers on DGL's own partition: logits, loss, every gradient and optimizer curves of the built binary against
-//! what DGL computes in double precision on the whole graph (tests/fixtures/karate_steps.py); and when edges are predicted
-//! (tests/fixtures/karate_links.py).
+//! DGL's numbers on DGL's own partition: logits, loss, every gradient and optimizer curves of the built binary compared with
+//! what DGL computes in double precision on the whole graph (tests/fixtures/karate_steps.py); and the same for the prediction
+//! of edges (tests/fixtures/karate_links.py).
 #![allow(clippy::unwrap_used)]
 
 mod common;
@@ -63,7 +63,7 @@ struct Linked {
     parameters: Rc<ParameterSet>,
 }
 
-/// The loss of a batch's pairs, its flat gradient, and the scores: edges first.
+/// The loss of a batch's pairs, its flat gradient, and the scores, with those of edges first.
 fn step(
     context: &RankContext,
     linked: &Linked,
@@ -86,7 +86,7 @@ fn step(
     Ok((loss, parameters.flat_gradients(&gradients)?, values))
 }
 
-/// Judges by scores.
+/// Compares the metrics of scores.
 fn measures(batch: &EdgeBatch, scores: &[f32]) -> [f64; 2] {
     let (edges, others) = scores.split_at(batch.edges.len());
     [auc(edges, others).unwrap(), mean_reciprocal_rank(edges, others).unwrap()]
@@ -160,7 +160,7 @@ fn check_links(
         }
     }
 
-    // A trainer's step and evaluation are these, on the pairs that its loader draws.
+    // A trainer's step and evaluation are the same functions, on the pairs that its loader draws.
     let config = DataLoaderConfig { batch_size: 1000, ..DataLoaderConfig::default() };
     let hidden = (Exclude::Nothing, Some(NegativeSampler::PerSourceUniform(3)));
     let ranks = (&*context.group, &NoHooks as _);

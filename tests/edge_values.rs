@@ -1,4 +1,4 @@
-//! Values of edges: softmax over in-edges, messages as edge values, edge features in messages; against DGL
+//! Values of edges: softmax over in-edges, messages as edge values, edge features in messages; compared with DGL
 //! (tests/fixtures/edge_values.py), plain loops and the fused operations.
 #![allow(clippy::unwrap_used)]
 
@@ -49,7 +49,7 @@ fn assert_close(what: &str, ours: &[f64], expected: &[f64], tolerance: f64) {
     }
 }
 
-/// Rows by the number of their edge or node, as all ranks together give them.
+/// Rows of all ranks together, by the index of their edge or node.
 fn in_order(rows: &[(u64, Vec<f64>)]) -> Vec<f64> {
     let mut rows: Vec<_> = rows.iter().collect();
     rows.sort_by_key(|(row, _)| *row);
@@ -63,7 +63,7 @@ fn numbered(numbers: &[u64], tensor: &Tensor) -> Vec<(u64, Vec<f64>)> {
     numbers.iter().copied().zip(values.chunks(width).map(<[f64]>::to_vec)).collect()
 }
 
-/// Softmax and gradient of the scores of these edges (by number), for the gradients `gy`.
+/// Softmax and gradient of the scores of these edges (by index), for the gradients `gy`.
 fn softmax(
     context: &RankContext,
     graph: &dyn Graph,
@@ -80,7 +80,7 @@ fn softmax(
     Ok([output, gradient])
 }
 
-/// The same in two passes over edges with these destinations.
+/// The same result in two passes over edges with these destinations.
 fn naive_softmax(dst: &[u32], scores: &[f64], gy: &[f64], heads: usize) -> [Vec<f64>; 2] {
     let (mut y, mut gradient) = (vec![0.0; scores.len()], vec![0.0; scores.len()]);
     for head in 0..heads {
@@ -168,7 +168,7 @@ fn weights_are_divided_by_the_roots_of_their_sums_and_must_be_positive() {
         for shard in graph.shards() {
             let (by_dst, by_src) = (shard.by_dst()?, shard.by_src()?);
             let (Some(own), Some(other)) = (&by_dst.weights, &by_src.weights) else { continue };
-            // In the other order there are the same weights.
+            // The same weights exist in the other order.
             let sorted = |weights: &[f32]| {
                 let mut weights = weights.to_vec();
                 weights.sort_by(f32::total_cmp);
@@ -192,7 +192,7 @@ struct GatInPieces {
     weight: Parameter,
     left: Parameter,
     right: Parameter,
-    /// Whether the fused operation does it instead.
+    /// Whether the fused operation computes it instead.
     fused: bool,
 }
 
@@ -283,7 +283,7 @@ fn attention_can_be_put_together_from_its_pieces() {
     }
 }
 
-/// Messages of an edge's values, which are themselves learned: a linear map of what the edge brings along, and a row per type.
+/// Messages from an edge's values, which are themselves learned: a linear map of the edge's features, and a row per type.
 struct EdgeMlp {
     first: Parameter,
     second: Parameter,
@@ -343,12 +343,12 @@ fn dgls() -> Tensors {
     tensors.collect()
 }
 
-/// What one rank gives: rows by number, or gradients of parameters.
+/// The results of one rank: rows by index, or gradients of parameters.
 type Outcome = HashMap<String, Vec<(u64, Vec<f64>)>>;
 
 const PARAMETERS: [&str; 4] = ["A", "B", "W", "M"];
 
-/// What tests/fixtures/edge_values.py says, on one rank.
+/// The computation of tests/fixtures/edge_values.py on one rank.
 fn dgl_rank(context: &RankContext, dgl: &Tensors) -> Result<Outcome> {
     let config = PartitionConfig::open(&common::repository("tests/fixtures/edge_values/g.json"))?;
     let partition = Partition::open(&config, context.rank)?;
@@ -419,7 +419,7 @@ fn edge_features_and_edge_softmax_give_dgls_numbers() {
     let parts = on_ranks(2, 1, |context| dgl_rank(&context, &dgl)).unwrap();
     for (key, (_, expected)) in dgl.iter().filter(|(key, _)| !key.starts_with("param.")) {
         let ours = if key.starts_with("grad.") {
-            // Each rank's part of a gradient is its own edges'.
+            // Each rank's part of a gradient belongs to its own edges.
             let [a, b] = [0, 1].map(|rank: usize| &parts[rank][key][0].1);
             a.iter().zip(b).map(|(a, b)| a + b).collect()
         } else {

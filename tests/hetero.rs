@@ -1,5 +1,5 @@
-//! Heterogeneous graphs: DGL's numbers of HeteroGraphConv on DGL's own partitions (tests/fixtures/hetero_layers.py), and a
-//! model with learned rows that gives the same numbers for any partitioning and gradients that are derivatives.
+//! Heterogeneous graphs: DGL's numbers for HeteroGraphConv on DGL's own partitions (tests/fixtures/hetero_layers.py), and a
+//! model with learned rows whose numbers do not depend on the partitioning and whose gradients are derivatives.
 #![allow(clippy::unwrap_used)]
 
 mod common;
@@ -82,13 +82,13 @@ fn layer(name: &str, parameters: &mut ParameterBuilder) -> Box<dyn Conv> {
     }
 }
 
-/// What one rank gives: by key, original type-wise ids and rows.
+/// The results of one rank: by key, original type-wise ids and rows.
 type Rows = Vec<(String, Vec<i64>, Vec<f64>)>;
 
-/// By key, this rank's gradients of parameters.
+/// This rank's gradients of parameters, by key.
 type Gradients = Vec<(String, Vec<f64>)>;
 
-/// The layer on one rank, played backwards from the outputs of node type `target`; rows, and gradients of parameters.
+/// Runs the layer on one rank, and backwards from the outputs of node type `target`; returns rows, and gradients of parameters.
 fn dgl_rank(
     context: &RankContext,
     (name, merge, target): (&str, RelationMerge, usize),
@@ -215,7 +215,7 @@ fn book(counts: &Counts) -> PartitionBook {
     PartitionBook::new(names, etypes.collect(), &nodes, &edges).unwrap()
 }
 
-/// Where a type's nodes of a partition begin among all of the type.
+/// First index of a partition's nodes of a type among all of the type.
 fn begin(counts: &Counts, part: usize, ntype: usize) -> u64 {
     counts[..part].iter().map(|row| row[ntype]).sum()
 }
@@ -247,7 +247,7 @@ fn shards(counts: &Counts, rank: usize) -> Vec<(Vec<GraphShard>, Vec<Vec<u32>>)>
     relations.collect()
 }
 
-/// Some values that depend on the node and the column alone.
+/// Values that depend only on the node and the column.
 fn wave(nodes: std::ops::Range<u64>, width: i64) -> Tensor {
     let value = |node: u64, column: i64| (node as f64 * 1.7 + column as f64 * 2.3).sin();
     let rows = (nodes.end - nodes.start) as i64;

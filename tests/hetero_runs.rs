@@ -90,7 +90,7 @@ fn dropout_gives_the_same_step_on_any_number_of_partitions() {
     }
 }
 
-/// Everything that has state: moments, the schedule, early stopping, dropout.
+/// Flags with everything that has state: moments, the schedule, early stopping, dropout.
 const STATEFUL: &str =
     "--lr 0.02 --patience 90 --schedule plateau --clip-norm 0.5 --checkpoint-every 3";
 
@@ -234,7 +234,7 @@ fn a_graph_with_features_of_one_width_is_homogeneous_unless_asked_otherwise() {
     assert_eq!(by_type["linears.author.weight"], [6, 2]);
     let error = train(&graph, folder.path(), "--hetero sum --label-key feat").assert().code(1);
     error.stderr(contains("several node types have labels (author, paper)"));
-    // Without any features there is nothing else but learned rows.
+    // Without any features there are only learned rows.
     let learned = folder.path().join("featureless");
     let mut command = Command::cargo_bin("sar-single").unwrap();
     std::fs::write(folder.path().join("ab"), "0 1\n1 2\n2 0\n").unwrap();

@@ -1,5 +1,6 @@
-//! Runs of the built binary that train a layer per edge type on sampled neighbourhoods, with learned rows on disk: the curve of the
-//! full graph where nothing is left out, the same bits whatever runs them and after a stop, and what is refused.
+//! Runs of the built binary that train a layer per edge type on sampled neighbourhoods, with learned rows on disk: the curve of
+//! the full graph where all neighbours are drawn, the same bits whatever runs them and after a stop, and options that are
+//! refused.
 #![allow(clippy::unwrap_used)]
 
 mod common;
@@ -44,7 +45,7 @@ fn a_batch_of_everything_gives_the_full_graphs_curve() {
         assert_eq!(ours.len(), full.len());
         for (key, (shape, values)) in &full {
             assert_eq!(&ours[key].0, shape);
-            // Attention has gradients that are nothing but rounding, of which Adam makes whole steps.
+            // Some gradients of attention are only rounding errors, of which Adam makes whole steps.
             if !model.contains("gat") {
                 assert_close(&format!("{model} {key}"), &ours[key].1, values);
             }
@@ -52,7 +53,7 @@ fn a_batch_of_everything_gives_the_full_graphs_curve() {
     }
 }
 
-/// Everything that has state: dropout, moments, the schedule, early stopping.
+/// Flags with everything that has state: dropout, moments, the schedule, early stopping.
 const STATEFUL: &str = "--mode sample --fanouts 2,3 --batch-size 2 --dropout 0.3 --lr 0.02 --seed 5 --patience 90 \
                         --schedule plateau --clip-norm 0.5 --checkpoint-every 1";
 
@@ -129,7 +130,7 @@ fn early_stopping_keeps_the_best_rows_and_predictions_are_theirs() {
     let mut command = train(&uneven(), short.path(), "--dropout 0");
     command.arg("--init-params").arg(&start).arg("--dump-step").arg(&step).assert().success();
     assert_close("logits", &tensors(&std::fs::read(&step).unwrap())["logits"].1, &logits.1);
-    // Training on samples that starts from them, and learns nothing, ends with them.
+    // Training on samples that starts from these weights, with a learning rate of 0, ends with them.
     let mut command = train(&uneven(), short.path(), "--mode sample --lr 0 --epochs 1");
     command.arg("--init-params").arg(&start).assert().success();
     let again = tensors(&weights(short.path()));
@@ -172,7 +173,8 @@ fn what_makes_no_sense_is_named_with_its_remedy() {
 
 #[test]
 fn edges_are_drawn_with_the_probabilities_that_a_feature_holds() {
-    // All edges into b0 but that of a1 have probability 0, so whatever is drawn is all neighbours of a graph without them.
+    // All edges into b0 except the one from a1 have probability 0, so each draw takes all neighbours of a graph without those
+    // edges.
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path();
     let write = |name: &str, text: &str| std::fs::write(path.join(name), text).unwrap();

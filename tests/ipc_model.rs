@@ -1,5 +1,5 @@
-//! The lock, barrier and stop protocol under a model checker: the same code as in production, over words that the
-//! checker schedules. Guards against lost wakes, deadlocks, more residents than slots, and waits that outlive a stop.
+//! The lock, barrier and stop protocol under a model checker: the same code as in production, over words that the checker
+//! schedules. Guards against lost wakes, deadlocks, more residents than slots, and waits that outlive a stop.
 #![allow(clippy::unwrap_used)]
 
 use std::sync::Mutex;
@@ -9,8 +9,8 @@ use shuttle::sync::atomic::{AtomicUsize, Ordering};
 use shuttle::sync::{Arc, mpsc};
 use shuttle::thread;
 
-/// A futex without a kernel: the value, and who sleeps on it with which mask. Every operation is one step that the
-/// checker schedules; inside a step nothing else runs.
+/// A futex without a kernel: the value, and the sleepers on it with their masks. Every operation is one step that the checker
+/// schedules; nothing else runs inside a step.
 #[derive(Default)]
 struct ModelWord {
     step: AtomicUsize,
@@ -45,7 +45,7 @@ impl Word for ModelWord {
         })
     }
 
-    /// No timeout here: a wake that is lost shows as a deadlock.
+    /// There is no timeout here: a lost wake shows as a deadlock.
     fn wait(&self, expected: u32, mask: u32) {
         let (alarm, bell) = mpsc::channel();
         let asleep = self.step(|state| {
@@ -82,8 +82,8 @@ fn protocol(slots: u32) -> Arc<Protocol<ModelWord>> {
     Arc::new(protocol)
 }
 
-/// What every rank does: take the turn, do the work, arrive, give the turn back, wait for the others. Meanwhile the slots
-/// become `then`.
+/// The life of every rank: take the turn, do the work, arrive, give the turn back, wait for the others. Meanwhile the number of
+/// slots becomes `then`.
 fn run(world: u32, slots: u32, then: Option<u32>, phases: u32) {
     let shared = protocol(slots);
     let most = then.unwrap_or(0).max(slots) as usize;
@@ -119,7 +119,7 @@ fn run(world: u32, slots: u32, then: Option<u32>, phases: u32) {
     }
 }
 
-/// Ranks that work while somebody stops the run: every one of them must come back.
+/// Ranks that work while the run is stopped: every one of them must come back.
 fn run_with_stop(world: u32, slots: u32) {
     let shared = protocol(slots);
     let ranks: Vec<_> = (0..world)

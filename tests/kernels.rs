@@ -1,4 +1,4 @@
-//! Every kernel against a naive loop over edges, and every adjoint against the definition of one: the inner product of an
+//! Every kernel compared with a naive loop over edges, and every adjoint checked by its definition: the inner product of an
 //! output with its gradient equals that of the input with its gradient.
 #![allow(clippy::unwrap_used)]
 
@@ -21,8 +21,8 @@ struct Problem {
     gy: Vec<f64>,
 }
 
-/// Small graphs with empty rows, parallel edges and widths that are no multiple of anything; and larger ones, which are
-/// cut into blocks for threads.
+/// Small graphs with empty rows, parallel edges and widths that are not multiples of anything; and larger ones, which are cut
+/// into blocks for threads.
 fn problems() -> impl Strategy<Value = Problem> {
     let sizes =
         prop_oneof![(0..12_usize, 1..9_usize, 1..8_usize, 0..60_usize), Just((900, 700, 33, 6000))];

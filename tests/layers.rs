@@ -1,6 +1,6 @@
 //! Every layer at once: the same numbers for any partitioning, and gradients that are derivatives.
 //!
-//! The graph has what partitioned data has and tests forget: isolated nodes, self loops, parallel edges, nodes without
+//! The graph has the features of partitioned data that tests forget: isolated nodes, self loops, parallel edges, nodes without
 //! in-edges, a partition without nodes and one with a single node.
 #![allow(clippy::unwrap_used)]
 
@@ -50,7 +50,7 @@ fn kinds() -> Vec<ModelKind> {
     kinds
 }
 
-/// Every layer in a plain stack; and, at one width, what lies around layers, and the models that are no stack.
+/// Every layer in a plain stack; and, at one width, what lies between layers, and the models that are not stacks.
 fn models(hidden: i64) -> Vec<ModelConfig> {
     let plain = |kind| ModelConfig { kind, layers: 3, hidden, dropout: 0.3, ..Default::default() };
     let mut models: Vec<_> = kinds().into_iter().map(plain).collect();
@@ -104,7 +104,7 @@ struct Step {
     gradient: Vec<f64>,
 }
 
-/// What a step is made with.
+/// The settings of a step.
 #[derive(Clone, Copy)]
 struct How<'a> {
     model: &'a ModelConfig,
@@ -113,12 +113,12 @@ struct How<'a> {
     on: On,
 }
 
-/// What layers run on.
+/// The graphs that layers run on.
 #[derive(Clone, Copy, PartialEq)]
 enum On {
     /// The full graph, rank after rank.
     Full,
-    /// Message flow graphs of the nodes of the mask; their logits alone come back.
+    /// Message flow graphs of the nodes of the mask, which return only the logits of those nodes.
     Mfgs,
     /// Each partition's graph in one piece.
     OneShot,
@@ -130,10 +130,10 @@ impl<'a> How<'a> {
     }
 }
 
-/// Something that is added to one element of the flat parameters.
+/// A change that is added to one element of the flat parameters.
 type Nudge = (usize, f64);
 
-/// One training step on one rank; with a nudge the loss alone.
+/// One training step on one rank; with a nudge, only the loss.
 fn step(
     context: &RankContext,
     full: &GraphShardManager,
@@ -148,7 +148,7 @@ fn step(
     let mut builder = ParameterBuilder::new(11);
     let built = model.build(&mut builder, SIZES)?;
     let parameters = std::rc::Rc::new(builder.finish(manager, kind)?);
-    // Biases that start at 0 would put nodes without in-edges on the kink of the ReLU.
+    // Biases of 0 would put nodes without in-edges on the kink of the ReLU.
     let mut flat: Vec<f64> = Vec::try_from(parameters.flat().pin()?.to_kind(Kind::Double))?;
     flat.iter_mut().enumerate().for_each(|(i, v)| *v += 0.05 * (i as f64).cos());
     if let Some((index, by)) = nudge {
@@ -191,7 +191,7 @@ fn step(
     })
 }
 
-/// Steps on all ranks, each put together.
+/// Steps on all ranks, with the ranks' results put together.
 fn whole_steps(boundaries: &[u32], slots: usize, hows: &[(How<'_>, Option<Nudge>)]) -> Vec<Step> {
     let edges = edges();
     let types = (0..edges.len()).map(|i| i as u16 % RELATIONS).collect();
@@ -259,7 +259,7 @@ fn the_numbers_do_not_depend_on_the_partitioning() {
     // Widths that grow and that shrink take the two orders of multiplying and aggregating.
     for hidden in [4, 8] {
         let models = models(hidden);
-        // Single precision has nothing to add to what double precision shows but rounding.
+        // Single precision adds only rounding to what double precision shows.
         let all = &PARTITIONINGS[1..];
         for (kind, tolerance, partitionings) in
             [(Kind::Double, 1e-10, all), (Kind::Float, 1e-5, &all[..2])]
@@ -310,7 +310,7 @@ fn one_shot_aggregation_gives_the_same_numbers() {
 #[test]
 fn message_flow_graphs_give_the_same_numbers() {
     let mut models = models(8);
-    // Batch statistics are those of all nodes, of which message flow graphs leave some out.
+    // Batch statistics need all nodes, but message flow graphs leave some out.
     models.retain(|config| config.norm != NormKind::Batch);
     for boundaries in [PARTITIONINGS[0], PARTITIONINGS[3]] {
         let mut full = each(boundaries, 1, &models, |model| How::new(model, Kind::Double));

@@ -1,5 +1,5 @@
-//! What a rank holds while it works: a value that its model has dropped leaves memory before the pause, and neither what is
-//! computed nor what is written and read depends on it.
+//! The memory of a working rank: a value that its model has dropped leaves memory before the pause, which changes neither the
+//! results nor the bytes that are written and read.
 #![allow(clippy::unwrap_used)]
 
 use std::rc::Rc;
@@ -18,20 +18,20 @@ const WIDTH: i64 = 128;
 const LAYERS: usize = 4;
 const PASSES: u32 = 3;
 
-/// Bytes of a value of one of the two ranks.
+/// Size in bytes of a value on one of the two ranks.
 const VALUE: u64 = NODES as u64 / 2 * WIDTH as u64 * 4;
 
-/// What a pass has shown.
+/// The measurements of a pass.
 #[derive(Debug, PartialEq)]
 struct Pass {
-    /// The most bytes of values in memory behind an operation.
+    /// Largest size of values in memory after an operation, in bytes.
     peak: u64,
     written: u64,
     read: u64,
     gradient: Vec<f32>,
 }
 
-/// A layer without neighbours, then layers that aggregate what they have multiplied, each with a term of the nodes themselves.
+/// A layer without neighbours, then layers that aggregate their products, each with a term of the nodes themselves.
 struct Model {
     layers: Vec<[Parameter; 2]>,
     parameters: Rc<ParameterSet>,
@@ -82,7 +82,7 @@ impl Model {
     }
 }
 
-/// Passes of a rank that keeps nothing when it waits; with `constants` they let go.
+/// Passes of a rank that keeps nothing when it waits; with `constants` they let go of values.
 fn passes(
     context: &RankContext,
     graph: &TestGraph,
@@ -113,7 +113,7 @@ fn passes(
     (1..=PASSES).map(pass).collect()
 }
 
-/// A pause of a rank without a collective.
+/// Makes a rank pause without a collective.
 trait Pause {
     fn pause(&self) -> Result<()>;
 }
@@ -160,8 +160,8 @@ fn a_rank_that_keeps_nothing_holds_three_values_and_moves_no_more_bytes() {
     }
 }
 
-/// What only an adjoint needs is let go of in the first pass up to its end; the later ones know that behind the last pause the
-/// backward pass is next.
+/// In the first pass, values that only an adjoint needs are let go of until its end; later passes know that the backward pass
+/// follows the last pause.
 #[test]
 fn what_the_backward_pass_needs_next_stays() {
     let graph = graph();

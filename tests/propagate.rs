@@ -1,4 +1,4 @@
-//! Message passing with messages of one's own: against the built-in operations, and as a layer.
+//! Message passing with user-defined messages: compared with the built-in operations, and as a layer.
 #![allow(clippy::unwrap_used)]
 
 use std::rc::Rc;
@@ -13,7 +13,7 @@ use sar::nn::{Regularizer, RgcnConvConfig};
 use sar::testing::{TestGraph, check_layer, on_ranks};
 use tch::{Kind, Tensor};
 
-/// Messages of everything there is: `tanh(src W) * weight + dst[..out] * (type + 1)`.
+/// Messages from all inputs: `tanh(src W) * weight + dst[..out] * (type + 1)`.
 struct Everything {
     weight: Parameter,
     out_feats: i64,

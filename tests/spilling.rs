@@ -1,5 +1,5 @@
-//! What the spilling layer promises: each value is written at most once, comes back bit for bit or with an error, never
-//! leaves memory while it is in use, and takes its file with it.
+//! The promises of the spilling layer: each value is written at most once, comes back bit for bit or with an error, never
+//! leaves memory while it is in use, and its file disappears with it.
 #![allow(clippy::unwrap_used)]
 
 use std::path::Path;
@@ -148,7 +148,7 @@ fn a_full_disk_at_any_write_is_an_error_and_loses_nothing() {
             for pointer in &pointers {
                 assert_eq!(*pointer.pin().unwrap(), numbers());
             }
-            // What could not be written whole is not left behind.
+            // A file that could not be written whole is not left behind.
             drop(pointers);
             assert_eq!(files(folder.path()), 0);
             result.map_err(|error| assert_eq!(error.exit_code(), 4, "{error}")).is_ok()
@@ -167,7 +167,7 @@ fn a_bit_that_flips_on_the_way_back_is_noticed() {
         pause(&manager).unwrap();
         let Err(error) = pointer.pin() else { panic!("a wrong value was given out") };
         assert!(matches!(error, Error::Corrupt { .. }), "{error}");
-        // The file itself is right: the next read gives the value.
+        // The file itself is sound: the next read returns the value.
         assert_eq!(*pointer.pin().unwrap(), numbers());
     }
 }

@@ -10,7 +10,7 @@ fn content(len: usize) -> Vec<u8> {
     (0..len as u64).map(|i| (i * i % 251) as u8).collect()
 }
 
-/// A file system that refuses direct I/O, as some do, has nothing to test in that mode.
+/// A file system that refuses direct I/O, as some do, cannot be tested in that mode.
 fn refuses(folder: &tempfile::TempDir, mode: IoMode) -> bool {
     let storage = DiskStorage::with_share(mode);
     let mut file = storage.create(&folder.path().join("try")).unwrap();
@@ -76,7 +76,7 @@ fn files_take_page_cache_in_the_order_they_are_written() {
     };
     assert_eq!(write("first"), u64::MAX);
     assert_eq!(storage.cached_bytes(), 2 << 20);
-    // Half of it fits; what is left does not fill a request.
+    // Half of it fits; the rest does not fill a request.
     write("second");
     assert_eq!(storage.cached_bytes(), 3 << 20);
     storage.remove(&folder.path().join("first")).unwrap();

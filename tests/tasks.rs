@@ -1,5 +1,5 @@
-//! Losses, metrics and schedules against PyTorch's and scikit-learn's numbers (tests/fixtures/tasks.py), for any number of
-//! ranks and threads.
+//! Losses, metrics and schedules compared with PyTorch's and scikit-learn's numbers (tests/fixtures/tasks.py), for any number
+//! of ranks and threads.
 #![allow(clippy::unwrap_used)]
 
 mod common;

@@ -1,4 +1,4 @@
-//! What can be said on the command line.
+//! The commands and flags of the command line.
 
 use std::ffi::OsString;
 
@@ -53,7 +53,7 @@ enum Command {
     Inspect(InspectArgs),
     // Its many lists of files make it much larger than the others.
     Partition(Box<PartitionArgs>),
-    // As many flags as training has.
+    // It has as many flags as training.
     #[cfg(feature = "torch")]
     Plan(Box<PlanArgs>),
     #[cfg(feature = "torch")]
@@ -63,17 +63,17 @@ enum Command {
     Clean(CleanArgs),
 }
 
-/// All commands and flags, as they are parsed.
+/// All commands and flags, as the parser knows them.
 pub fn definition() -> clap::Command {
     Arguments::command()
 }
 
-/// Does what the command line of this process says; returns the exit code.
+/// Runs the command line of this process; returns the exit code.
 pub fn run() -> u8 {
     run_from(std::env::args_os())
 }
 
-/// Does what a command line says, whose first word is the program's name; returns the exit code.
+/// Runs a command line whose first word is the program's name; returns the exit code.
 pub fn run_from(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     if let Err(error) = signals::watch() {
         return report(&error);
@@ -94,7 +94,7 @@ fn parse(
 ) -> clap::error::Result<Arguments> {
     let matches = definition.try_get_matches_from_mut(arguments)?;
     if let (true, Some(flag)) = (matches.contains_id("resume"), changed(definition, &matches)) {
-        let problem = format!("--resume takes the settings of the run: {flag} cannot be given");
+        let problem = format!("--resume takes the settings of the run: {flag} cannot be passed");
         return Err(definition.error(ErrorKind::ArgumentConflict, problem));
     }
     Arguments::from_arg_matches(&matches).map_err(|e| e.format(definition))
@@ -121,7 +121,7 @@ fn execute(arguments: Arguments, mut definition: clap::Command) -> Result<()> {
             None if arguments.run.resume.is_some() => return resume(arguments.run),
             None => {}
         }
-        // Nothing was asked for: say what can be.
+        // Nothing was requested: show the help.
         return print(&definition.render_help().to_string());
     };
     match command {

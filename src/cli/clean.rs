@@ -14,11 +14,11 @@ use crate::event::size;
 
 /// Remove the spill folders of runs that were killed
 ///
-/// Every start of a run does this, too, for its own spill folder. Folders of living runs are left alone, and so are folders
-/// that sar-single has not made, whatever they are called.
+/// Every start of a run does the same for its own spill folder. Folders of living runs are left alone, and so are folders that
+/// sar-single has not created, whatever their names.
 #[derive(Debug, Args)]
 pub(super) struct CleanArgs {
-    /// Folder that spilled data was put in [default: $TMPDIR or /var/tmp]
+    /// Folder of spilled data [default: $TMPDIR or /var/tmp]
     #[arg(long, value_name = "DIR")]
     spill_dir: Option<PathBuf>,
 }
@@ -40,7 +40,7 @@ pub(super) fn clean(args: CleanArgs) -> Result<()> {
     failed.into_iter().next().map_or(Ok(()), Err)
 }
 
-/// The bytes of disk that a file or folder takes. Links are not followed.
+/// Disk space of a file or folder, in bytes. Links are not followed.
 fn disk_usage(path: &Path) -> io::Result<u64> {
     let metadata = fs::symlink_metadata(path)?;
     let mut bytes = metadata.blocks() * 512;

@@ -8,8 +8,8 @@ use crate::nn::{CorrectAndSmooth, LabelPropagation};
 
 /// Predict all nodes, and improve the predictions by propagating labels of training nodes
 ///
-/// Errors on training nodes are spread to their neighbours and corrected there, then the predictions are smoothed along
-/// edges (Huang et al. 2021). The defaults are those of DGL's example. With --output logits, scores from 0 to 1 are written.
+/// Errors on training nodes are spread to their neighbours and corrected there, then the predictions are smoothed along edges
+/// (Huang et al. 2021). The defaults are those of DGL's example. With --output logits, scores from 0 to 1 are written.
 #[derive(Debug, Args)]
 #[command(allow_negative_numbers = true)]
 pub(super) struct CorrectAndSmoothArgs {
@@ -21,7 +21,7 @@ pub(super) struct CorrectAndSmoothArgs {
     /// Share of the neighbours in each step of the correction
     #[arg(long, value_name = "SHARE", default_value_t = usual().correction.alpha)]
     correction_alpha: f64,
-    /// Multiply propagated errors by this [default: bring them to the mean size of training nodes' errors]
+    /// Factor of propagated errors [default: scale them to the mean size of training nodes' errors]
     #[arg(long, value_name = "FACTOR")]
     scale: Option<f64>,
     /// Steps of propagation of corrected predictions
@@ -32,16 +32,16 @@ pub(super) struct CorrectAndSmoothArgs {
     smoothing_alpha: f64,
 }
 
-/// Propagation has converged long before.
+/// Largest number of steps; propagation converges long before.
 const MOST_STEPS: usize = 10_000;
-/// Errors are from -1 to 1.
+/// Largest factor; errors are from -1 to 1.
 const LARGEST_SCALE: f64 = 1e6;
 
 fn usual() -> CorrectAndSmooth {
     CorrectAndSmooth::default()
 }
 
-/// Predicts and improves as the flags say.
+/// Predicts and improves the predictions.
 pub(super) fn correct_and_smooth(args: CorrectAndSmoothArgs) -> Result<()> {
     let CorrectAndSmoothArgs { correction_steps, correction_alpha, .. } = args;
     let CorrectAndSmoothArgs { smoothing_steps, smoothing_alpha, scale, .. } = args;

@@ -3,10 +3,10 @@
 use super::table::{Table, number};
 use crate::event::{Confusion, Evaluation, Metric};
 
-/// Wider matrices do not fit a terminal.
+/// Largest number of classes of a table; wider ones do not fit a terminal.
 const MOST_CLASSES: usize = 20;
 
-/// All metrics, and which class was taken for which; empty if there is no more to tell than one metric.
+/// Tables of all metrics and of the confusion matrix; empty if one metric is all there is.
 pub(super) fn tables(report: &Evaluation) -> String {
     if report.scores.len() < 2 {
         return String::new();
@@ -23,7 +23,7 @@ pub(super) fn tables(report: &Evaluation) -> String {
     table.to_string() + &confusion.unwrap_or_default()
 }
 
-/// The table of the test nodes, or of those that there are.
+/// The table of the test nodes, or of the first mask that has nodes.
 fn show(confusion: &Confusion, one_class: bool) -> String {
     let known = confusion.named().into_iter().rev().find(|(_, rows)| !rows.is_empty());
     let Some((name, rows)) = known else { return String::new() };

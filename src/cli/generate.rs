@@ -1,4 +1,4 @@
-//! `generate`: random graphs to try things on.
+//! `generate`: random graphs for trying things out.
 
 use crate::prepare::generate;
 use std::path::PathBuf;
@@ -14,8 +14,8 @@ use crate::prepare::generate::{GeneratorConfig, GraphKind, Step};
 
 /// Generate a random graph with classes and features, as a partition directory
 ///
-/// Graphs may have any size; memory stays small. Neighbours mostly share a class, so that a graph neural network learns
-/// the classes far better (to about 90 %) than they can be told from each node's own features.
+/// Graphs may have any size; memory stays small. Neighbours mostly share a class, so a graph neural network learns the classes
+/// far better (to about 90 %) than each node's own features allow.
 ///
 /// The same seed gives the same graph, whatever the number of partitions. The path of the JSON file is printed: pass it to
 /// --part-json to train, or to dgl.distributed.load_partition.
@@ -43,7 +43,7 @@ pub(super) struct GenerateArgs {
     /// Number of partitions
     #[arg(long, value_name = "N", default_value_t = 4)]
     num_parts: u64,
-    /// Seed of everything random
+    /// Seed of all random choices
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
     /// Folder to write to, new or empty
@@ -51,7 +51,7 @@ pub(super) struct GenerateArgs {
     out: PathBuf,
 }
 
-/// Generates, says what came of it on standard error, and prints the JSON file's path.
+/// Generates a graph, reports it on standard error, and prints the JSON file's path.
 pub(super) fn generate(args: GenerateArgs) -> Result<()> {
     let config = GeneratorConfig {
         kind: args.kind,

@@ -1,4 +1,4 @@
-//! `inspect`: what is in a partition directory.
+//! `inspect`: the content of a partition directory.
 
 use std::path::PathBuf;
 
@@ -11,10 +11,10 @@ use crate::event::printable;
 use crate::formats::dgl::config::PartitionConfig;
 use crate::formats::dgl::{PartitionSummary, verify};
 
-/// Show what is in a partition directory
+/// Show the content of a partition directory
 ///
-/// Lists node and edge types, what each partition holds, and features. Only headers are read, so that this is quick for
-/// graphs of any size.
+/// Lists node and edge types, the sizes of each partition, and features. Only headers are read, so this is quick for graphs of
+/// any size.
 #[derive(Debug, Args)]
 pub(super) struct InspectArgs {
     /// Partition directory's JSON file
@@ -31,7 +31,7 @@ verified: ids, edges, types and shapes agree, and values of features are finite
 not verified: whether values are those that were written, as the files have no checksums
 ";
 
-/// Prints tables and what is wrong.
+/// Prints tables and findings.
 pub(super) fn inspect(args: InspectArgs) -> Result<()> {
     let config = PartitionConfig::open(&args.part_json)?;
     let parts = config.parts().len();
@@ -45,7 +45,7 @@ pub(super) fn inspect(args: InspectArgs) -> Result<()> {
     if !notes.is_empty() {
         print(&format!("\n{}", notes.concat()))?;
     }
-    // What keeps a partition from being opened is among the findings.
+    // An error that keeps a partition from being opened is among the findings.
     let errors: Vec<Error> = if args.verify {
         verify(&config)
     } else {

@@ -1,4 +1,4 @@
-//! Flags of a training that predicts edges.
+//! Flags of training that predicts edges.
 
 use clap::{Args, ValueEnum};
 
@@ -17,35 +17,35 @@ pub(super) enum Task {
     Multilabel,
     /// Numbers: mean squared error to labels `[n]` or `[n, outputs]`
     Regression,
-    /// Which nodes have an edge: binary cross entropy of scores of edges and of drawn pairs; with --mode sample
+    /// Edges between nodes: binary cross entropy of scores of edges and of random pairs; with --mode sample
     Link,
 }
 
-/// Flags of a training that predicts edges.
+/// Flags of training that predicts edges.
 #[derive(Debug, Args)]
 pub(super) struct LinkArgs {
     /// How two nodes are compared, with --task link [default: dot]
     #[arg(long, value_enum, help_heading = "Training")]
     score: Option<PairScore>,
-    /// Pairs drawn for each edge, with --task link: its source with any node [default: 5]
+    /// Random pairs drawn for each edge, with --task link: its source with any node [default: 5]
     #[arg(long, value_name = "K", help_heading = "Training")]
     negatives: Option<usize>,
-    /// Share of edges kept for validation, with --task link [default: 0.05]
+    /// Fraction of edges kept for validation, with --task link [default: 0.05]
     #[arg(long, value_name = "SHARE", help_heading = "Training")]
     val_fraction: Option<f64>,
-    /// Share of edges kept for the test, with --task link [default: 0.1]
+    /// Fraction of edges kept for the test, with --task link [default: 0.1]
     #[arg(long, value_name = "SHARE", help_heading = "Training")]
     test_fraction: Option<f64>,
 }
 
-/// The mask flags: of training, validation and test.
+/// The keys of the training, validation and test masks.
 pub(super) type MaskKeys = [Option<String>; 3];
 
 impl LinkArgs {
-    /// What is learned of nodes, or of edges. With --task link the masks are edge features.
+    /// The configuration of training on nodes, or on edges. With --task link the masks are edge features.
     ///
     /// # Errors
-    /// If flags of edges are given with nodes, or masks together with shares.
+    /// If flags of edges are passed with nodes, or masks together with fractions.
     pub(super) fn config(
         self,
         task: Task,
@@ -61,14 +61,17 @@ impl LinkArgs {
             Task::Link => {
                 let split = match (train, share) {
                     (Some(_), Some(flag)) => {
-                        let problem = "edges are split by masks or by lot, not both";
+                        let problem = "edges are split by masks or at random, not both";
                         return Err(Error::config(flag, problem)
                             .with_hint("leave it out, or --train-mask-key"));
                     }
                     (Some(train), None) => EdgeSplit::Masks { train, val, test },
                     (None, _) if val.is_some() || test.is_some() => {
-                        return Err(Error::config("--train-mask-key", "the other masks are given")
-                            .with_hint("name the edge feature that marks training edges, too"));
+                        return Err(Error::config(
+                            "--train-mask-key",
+                            "is missing, but another mask is given",
+                        )
+                        .with_hint("also name the edge feature that marks training edges"));
                     }
                     (None, _) => EdgeSplit::Fractions {
                         val: val_fraction.unwrap_or(0.05),

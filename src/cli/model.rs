@@ -1,4 +1,4 @@
-//! Flags that say what a model is.
+//! Flags of the model.
 
 use clap::{Args, ValueEnum};
 
@@ -7,7 +7,7 @@ use crate::nn::{
     Heads, JumpMode, ModelConfig, ModelKind, Norm, NormKind, Regularizer, SageAggregator,
 };
 
-/// The layer a model is made of.
+/// The layer of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum ModelName {
     /// GraphSAGE (DGL's SAGEConv)
@@ -34,7 +34,7 @@ enum ModelName {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Model")]
 pub(super) struct ModelArgs {
-    /// Layer the model is made of
+    /// Layer of which the model is made
     #[arg(long, value_enum, default_value_t = ModelName::Sage)]
     model: ModelName,
     /// How --model sage combines neighbours
@@ -56,7 +56,7 @@ pub(super) struct ModelArgs {
     /// Normalise between layers
     #[arg(long, value_enum, default_value_t)]
     norm: NormKind,
-    /// Join the outputs of all layers (jumping knowledge) and put a linear layer behind
+    /// Join the outputs of all layers (jumping knowledge), followed by a linear layer
     #[arg(long, value_name = "HOW", value_enum, default_value_t)]
     jk: JumpMode,
     /// Steps of propagation of --model appnp [default: 10], sgc [default: 2] and sign [default: 3]
@@ -116,7 +116,7 @@ impl ModelArgs {
         let ModelArgs { layers, hidden, dropout, norm, jk, residual, .. } = self;
         let plain = norm == NormKind::None && jk == JumpMode::None && !residual;
         if !plain && !kind.is_stack() {
-            let problem = "--norm, --jk and --residual are for stacks of graph layers";
+            let problem = "--norm, --jk and --residual need a stack of graph layers";
             return Err(Error::config("--model", problem)
                 .with_hint("leave them out of --model appnp, sgc and sign"));
         }

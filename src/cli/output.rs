@@ -5,18 +5,17 @@ use std::io::{self, Write};
 use crate::error::{Error, Result, exit};
 use crate::event::{printable, show_status};
 
-/// Prints to standard output. Whoever reads it may stop reading: `sar-single inspect g.json | head` is no error.
+/// Prints to standard output. A reader may stop reading: `sar-single inspect g.json | head` is not an error.
 pub(super) fn print(text: &str) -> Result<()> {
     let mut output = io::stdout().lock();
     printed(output.write_all(text.as_bytes()).and_then(|()| output.flush()))
 }
 
-/// Prints what the parser of the command line has to say: help and version are results, all else is an error. Gives the
-/// exit code.
+/// Prints a message of the command line's parser: help and version are results, all others are errors. Returns the exit code.
 pub(super) fn print_usage(message: &clap::Error) -> Result<u8> {
     let written = message.print();
     if message.use_stderr() {
-        // As in `show_status`: the exit code says it, too.
+        // As in `show_status`: the exit code also shows it.
         return Ok(exit::BAD_USAGE);
     }
     printed(written).map(|()| exit::DONE)

@@ -16,11 +16,11 @@ use crate::prepare::partition::{
     peak_memory,
 };
 
-/// Cut a graph from files of your own into a partition directory
+/// Cut a graph from your own files into a partition directory
 ///
-/// Reads edges and data of nodes and edges, in bounded memory, and writes what dgl.distributed.partition_graph writes, with
-/// the original ids of nodes and edges beside it. The path of the JSON file is printed: pass it to --part-json to train, or
-/// to dgl.distributed.load_partition.
+/// Reads edges, and data of nodes and edges, in bounded memory. Writes what dgl.distributed.partition_graph writes, and the
+/// original ids of nodes and edges. The path of the JSON file is printed: pass it to --part-json to train, or to
+/// dgl.distributed.load_partition.
 ///
 /// Files of edges are text (source and destination on a line, separated by white space, comma, semicolon, tab or |; maybe
 /// compressed by gzip), .npy or .npz of shape (2, E) or (E, 2), Parquet with two columns, or METIS's .graph. Tables of
@@ -28,7 +28,7 @@ use crate::prepare::partition::{
 #[derive(Debug, Args)]
 #[command(allow_negative_numbers = true)]
 pub(super) struct PartitionArgs {
-    /// File of edges; repeated, files continue each other, or have types of their own
+    /// File of edges; may be repeated: files of one type continue each other
     #[arg(long, value_name = "[SRC:REL:DST=]FILE", help_heading = "Input")]
     edges: Vec<String>,
     /// Instead of files of edges: the JSON file of a partition directory, to be cut again
@@ -73,7 +73,7 @@ pub(super) struct PartitionArgs {
         help_heading = "Input"
     )]
     split: Vec<String>,
-    /// Names of what text files of edges hold behind source and destination; it becomes edge data
+    /// Names of the columns after source and destination in text files of edges; they become edge data
     #[arg(
         long,
         value_name = "NAMES",
@@ -85,7 +85,7 @@ pub(super) struct PartitionArgs {
     /// Text files of edges begin with a line of column names; seen without this flag if ids are numbers
     #[arg(long, conflicts_with = "part_json", help_heading = "Input")]
     header: bool,
-    /// What text files call nodes
+    /// How files identify nodes
     #[arg(long, value_enum, default_value_t, conflicts_with = "part_json", help_heading = "Input")]
     node_ids: NodeIds,
     /// Names of all nodes of a type, one a line, in the order of the rows of node data
@@ -108,13 +108,13 @@ pub(super) struct PartitionArgs {
     /// How nodes are assigned to partitions
     #[arg(long, value_enum, default_value_t, help_heading = "Partitions")]
     method: Method,
-    /// Partition of each node, one a line, for --method file
+    /// Partition of each node, one per line, for --method file
     #[arg(long, value_name = "[TYPE=]FILE", help_heading = "Partitions")]
     assignment: Vec<String>,
-    /// Seed of everything random
+    /// Seed of all random choices
     #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Partitions")]
     seed: u64,
-    /// Say how much memory training takes with hidden layers of these widths
+    /// Report how much memory training takes with hidden layers of these widths
     #[arg(
         long,
         value_name = "WIDTHS",
@@ -135,7 +135,7 @@ pub(super) struct PartitionArgs {
     out: PathBuf,
 }
 
-/// Partitions, says what came of it on standard error, and prints the JSON file's path.
+/// Partitions a graph, reports the result on standard error, and prints the JSON file's path.
 pub(super) fn partition(args: PartitionArgs) -> Result<()> {
     let source = source(&args)?;
     let request = PartitionRequest {
@@ -187,7 +187,7 @@ fn source(args: &PartitionArgs) -> Result<GraphSource> {
         let (ty, count) = GraphFiles::parse_of_type(text);
         let count = count.parse();
         let count =
-            count.map_err(|_| Error::config("--num-nodes", format!("{text:?} is no number")))?;
+            count.map_err(|_| Error::config("--num-nodes", format!("{text:?} is not a number")))?;
         Ok((ty, count))
     });
     let mut files = match (&args.ogb, &args.chunked) {
@@ -207,7 +207,7 @@ fn source(args: &PartitionArgs) -> Result<GraphSource> {
     Ok(GraphSource::Files(files))
 }
 
-/// Adds files that flags name. Files of one name would continue each other, which only DGL's chunked format means.
+/// Adds files that flags name. Files with the same name would continue each other, which only DGL's chunked format intends.
 fn add_data<T: PartialEq>(
     flag: &str,
     known: &mut Vec<DataFile<T>>,
@@ -223,7 +223,7 @@ fn add_data<T: PartialEq>(
                 file.path.display()
             );
             return Err(Error::config(flag, problem)
-                .with_hint("give one file with a row for each, or another name"));
+                .with_hint("pass one file with a row for each, or use another name"));
         }
         known.push(file);
     }

@@ -1,4 +1,4 @@
-//! What `partition` tells of its result.
+//! The report of `partition` on its result.
 
 use std::fmt::Write;
 
@@ -6,7 +6,7 @@ use super::table::{Table, number};
 use crate::event::size;
 use crate::prepare::partition::Partitioned;
 
-/// The partitions and how good they are.
+/// Sizes and quality of the partitions.
 pub(super) fn report(done: &Partitioned, hidden: &[u64]) -> String {
     let report = &done.report;
     let mut table = Table::new(&[
@@ -17,7 +17,7 @@ pub(super) fn report(done: &Partitioned, hidden: &[u64]) -> String {
         ">halo nodes",
         ">cut edges",
     ]);
-    // Of many partitions the table is no help.
+    // With many partitions, the table does not help.
     if report.sizes.len() <= MOST {
         for (part, sizes) in report.sizes.iter().enumerate() {
             let counts =
@@ -70,5 +70,5 @@ pub(super) fn report(done: &Partitioned, hidden: &[u64]) -> String {
     text
 }
 
-/// Partitions listed one by one.
+/// Largest number of partitions that are listed one by one.
 const MOST: usize = 64;

@@ -12,10 +12,10 @@ use crate::event::size;
 use crate::run::config::RunConfig;
 use crate::run::plan::Plan;
 
-/// Say what a training run will take: memory, disk, bytes and time per epoch
+/// Predict what a training run will take: memory, disk, bytes and time per epoch
 ///
-/// Takes the flags of a training run. The model is run for a moment on small graphs with the proportions of the real one,
-/// in the folder for spilled data.
+/// Takes the flags of a training run. The model runs for a moment on small graphs with the proportions of the real one, in the
+/// folder for spilled data.
 #[derive(Debug, Args)]
 #[command(allow_negative_numbers = true)]
 pub(super) struct PlanArgs {
@@ -30,7 +30,7 @@ pub(super) struct PlanArgs {
 
 /// Plans the run that the flags describe.
 pub(super) fn plan(args: PlanArgs) -> Result<()> {
-    // Without the flags of a run there is --resume: the parser sees to it.
+    // Without the flags of a run there is --resume: the parser ensures it.
     let config = match args.train {
         Some(train) => config(train, args.run)?,
         None => resumed(args.run)?,
@@ -38,7 +38,7 @@ pub(super) fn plan(args: PlanArgs) -> Result<()> {
     let plan = run::plan::plan(&config)?;
     if args.json {
         let text = serde_json::to_string_pretty(&plan)
-            .map_err(|e| Error::Internal(format!("the plan cannot be written: {e}")))?;
+            .map_err(|e| Error::Internal(format!("cannot encode the plan: {e}")))?;
         return print(&format!("{text}\n"));
     }
     print(&show(&plan))
@@ -64,7 +64,7 @@ fn show(plan: &Plan) -> String {
             format!("at the peak, if nothing is kept: more than the budget, {}", size(budget))
         }
         Some(budget) => format!(
-            "at the peak, if nothing is kept; with {} workers that wait keep {}",
+            "at the peak, if nothing is kept; with {}, waiting workers keep {}",
             size(budget),
             size(memory.kept)
         ),
@@ -85,11 +85,18 @@ fn show(plan: &Plan) -> String {
     }
     let past = epoch.past_the_cache();
     if epoch.cached > 0 {
-        table.row(["", &size(past), "past the page cache, where the budget has room for the rest"]);
+        table.row([
+            "",
+            &size(past),
+            "around the page cache, where the budget has room for the rest",
+        ]);
     }
     let ratio = match epoch.bound {
-        0 => "the least there can be: everything fits".to_owned(),
-        bound => format!("the least there can be: {:.2} times that", past as f64 / bound as f64),
+        0 => "the lower bound: everything fits".to_owned(),
+        bound => format!(
+            "the lower bound of any schedule; this run moves {:.2} times that",
+            past as f64 / bound as f64
+        ),
     };
     table.row(["", &size(epoch.bound), &ratio]);
     let at_once = if epoch.resident > 1 { ", side by side" } else { "" };

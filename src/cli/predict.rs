@@ -19,16 +19,16 @@ use crate::run::rank::{NodeOrder, PredictConfig, Prediction, WEIGHTS};
 #[derive(Debug, Args)]
 #[command(allow_negative_numbers = true)]
 pub(super) struct PredictArgs {
-    /// Folder of a training run: its model, its data keys and its weights are used
+    /// Folder of a training run, with its model, its data keys and its weights
     #[arg(long, value_name = "DIR")]
     run: PathBuf,
-    /// Where predictions go, as .npy or .safetensors
+    /// File of predictions, .npy or .safetensors
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
-    /// What to write of each node [default: classes; logits after a regression, and after --task link]
+    /// Form of the predictions [default: classes; logits after a regression, and after --task link]
     #[arg(long, value_enum)]
     output: Option<Prediction>,
-    /// Order of the rows; of a heterogeneous graph, node types one after the other
+    /// Order of the rows; in a heterogeneous graph, node types follow one another
     #[arg(long, value_enum, default_value_t)]
     order: NodeOrder,
     /// Weights to use [default: those of the run]
@@ -48,15 +48,15 @@ pub(super) struct PredictArgs {
     threads: Option<usize>,
 }
 
-/// Predicts as the flags say.
+/// Predicts nodes.
 pub(super) fn predict(args: PredictArgs) -> Result<()> {
     run(args, None)
 }
 
-/// Predicts, and corrects and smooths the predictions if asked.
+/// Predicts nodes, and corrects and smooths the predictions if requested.
 pub(super) fn run(args: PredictArgs, correct_and_smooth: Option<CorrectAndSmooth>) -> Result<()> {
     let mut run = read_config(&args.run)?;
-    // It may have been moved.
+    // The run may have been moved.
     run.out = absolute(args.run)?;
     run.resident = args.resident;
     run.threads = args.threads.unwrap_or(run.threads);

@@ -1,4 +1,4 @@
-//! `--resume`, and the flags that it leaves free to change.
+//! `--resume`, and the flags that may change with it.
 
 use crate::run;
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ use crate::run::config::{MemoryBudget, RunConfig};
 /// Flags that do not change what an epoch computes.
 #[derive(Debug, Args)]
 pub(super) struct RunArgs {
-    /// Go on with a run from its last checkpoint, with its settings
+    /// Continue a run from its last checkpoint, with its settings
     #[arg(long, value_name = "RUN", conflicts_with = "part_json", help_heading = "Run")]
     pub(super) resume: Option<PathBuf>,
     /// Number of epochs [default: 100]
@@ -38,7 +38,7 @@ pub(super) struct RunArgs {
     pub(super) threads: Option<usize>,
 }
 
-/// A flag beside `--resume` that would change the run's settings, if there is one.
+/// A flag next to `--resume` that would change the run's settings, if there is one.
 pub(super) fn changed(command: &Command, given: &ArgMatches) -> Option<String> {
     let free = RunArgs::augment_args(Command::new(""));
     let is_free = |flag: &Arg| free.get_arguments().any(|other| other.get_id() == flag.get_id());
@@ -48,13 +48,13 @@ pub(super) fn changed(command: &Command, given: &ArgMatches) -> Option<String> {
     changed.and_then(|flag| Some(format!("--{}", flag.get_long()?)))
 }
 
-/// Goes on with the run that the flags name.
+/// Continues the run that the flags name.
 pub(super) fn resume(args: RunArgs) -> Result<()> {
     let config = run::resumable(&absolute(args.resume.clone().unwrap_or_default())?)?;
     run(&apply(args, config)?, run::resume)
 }
 
-/// A run's configuration with what the flags change.
+/// A run's configuration with the changes of the flags.
 pub(super) fn apply(args: RunArgs, mut config: RunConfig) -> Result<RunConfig> {
     config.epochs = args.epochs.unwrap_or(config.epochs);
     config.spill_dir = args.spill_dir.map(absolute).transpose()?.unwrap_or(config.spill_dir);
@@ -65,12 +65,12 @@ pub(super) fn apply(args: RunArgs, mut config: RunConfig) -> Result<RunConfig> {
     Ok(config)
 }
 
-/// The configuration is kept with the results and read from elsewhere, so its paths are absolute.
+/// Makes a path absolute: the configuration is stored with the results and may be read in another folder.
 pub(super) fn absolute(path: PathBuf) -> Result<PathBuf> {
     let path = std::path::absolute(&path).map_err(|e| Error::io("find", &path, e))?;
     if path.to_str().is_some() {
         return Ok(path);
     }
-    Err(Error::input(&path, "", "is a path that is not UTF-8, which config.toml cannot hold")
-        .with_hint("give the folder or file another name"))
+    Err(Error::input(&path, "", "is not UTF-8, so config.toml cannot hold the path")
+        .with_hint("rename the folder or file"))
 }

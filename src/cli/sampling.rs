@@ -1,4 +1,4 @@
-//! Flags of a training on sampled neighbourhoods.
+//! Flags of training on sampled neighbourhoods.
 
 use clap::{Args, ValueEnum};
 
@@ -6,26 +6,26 @@ use crate::error::{Error, Result};
 use crate::sampling::loaders::DataLoaderConfig;
 use crate::train::{Fanouts, Reduce, SamplingConfig};
 
-/// What a training step sees of the graph.
+/// The part of the graph that a training step uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Mode {
     /// All of it
     Full,
-    /// Sampled neighbourhoods of some training nodes; the full graph is for evaluation
+    /// Sampled neighbourhoods of some training nodes; evaluation uses the full graph
     Sample,
 }
 
-/// Flags of a training on sampled neighbourhoods.
+/// Flags of training on sampled neighbourhoods.
 #[derive(Debug, Args)]
 pub(super) struct SamplingArgs {
-    /// What a training step sees of the graph
+    /// Part of the graph that a training step uses
     #[arg(long, value_enum, default_value_t = Mode::Full, help_heading = "Training")]
     mode: Mode,
     /// In-edges drawn per node in --mode sample, one number per layer, the input layer's first; -1 = all; by edge type as
     /// 'writes=15,10;author:cites:paper=5,5' [default: 10 each]
     #[arg(long, value_name = "N,N,...", allow_hyphen_values = true, help_heading = "Training")]
     fanouts: Option<Fanouts>,
-    /// Draw an edge several times if it so happens, in --mode sample
+    /// Draw edges with replacement, in --mode sample
     #[arg(long, help_heading = "Training")]
     replace: bool,
     /// Draw edges in proportion to this edge feature in --mode sample [default: uniformly]
@@ -38,7 +38,7 @@ pub(super) struct SamplingArgs {
     /// turns at drawing a batch and computing with it [default: 0]
     #[arg(long, value_name = "N", help_heading = "Training")]
     sampler_threads: Option<usize>,
-    /// How the workers' gradients become one in --mode sample [default: mean]
+    /// How the workers' gradients are combined in --mode sample [default: mean]
     #[arg(long, value_enum, help_heading = "Training")]
     reduce: Option<Reduce>,
 }
@@ -47,7 +47,7 @@ impl SamplingArgs {
     /// The configuration for a model of `layers` layers; `None` for full-batch training.
     ///
     /// # Errors
-    /// If flags of the other mode are given.
+    /// If flags of the other mode are passed.
     pub(super) fn config(self, layers: usize) -> Result<Option<SamplingConfig>> {
         let SamplingArgs { mode, fanouts, replace, edge_prob, batch_size, sampler_threads, reduce } =
             self;

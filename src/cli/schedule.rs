@@ -7,13 +7,13 @@ use crate::nn::Schedule;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum ScheduleName {
-    /// The same rate always
+    /// A constant rate
     Constant,
     /// StepLR: times --lr-gamma every --lr-step-size epochs
     Step,
     /// CosineAnnealingLR: along half a cosine to --lr-min in --lr-t-max epochs
     Cosine,
-    /// ReduceLROnPlateau: times --lr-factor when the validation metric stays for more than --lr-patience epochs
+    /// ReduceLROnPlateau: times --lr-factor when the validation metric has not improved for more than --lr-patience epochs
     Plateau,
 }
 
@@ -44,7 +44,7 @@ pub(super) struct ScheduleArgs {
 }
 
 impl ScheduleArgs {
-    /// The schedule they mean in a run of so many epochs.
+    /// The schedule of these flags, for a run of `epochs` epochs.
     ///
     /// # Errors
     /// If a flag belongs to another schedule, or one is missing.

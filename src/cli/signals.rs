@@ -1,4 +1,4 @@
-//! Commands that a signal ends wherever they are.
+//! Commands that a signal can end at any point.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -9,20 +9,20 @@ use super::output::show;
 use crate::error::{Error, Result};
 use crate::platform::signals;
 
-/// How long a command has to end by itself after a signal.
+/// Time that a command has to end by itself after a signal.
 const PATIENCE: Duration = Duration::from_millis(500);
-/// How often it is looked whether it has.
+/// Interval at which its end is checked.
 const TICK: Duration = Duration::from_millis(10);
 
-/// Does the work of a command that makes no processes. After a signal the work has a moment to end by itself; if it is where it
-/// does not look (one large read or sort cannot be interrupted), its unfinished output is removed
-/// and the process ends.
+/// Does the work of a command that starts no processes. After a signal the work has a moment to end by itself. If it does not
+/// check for signals there (one large read or sort cannot be interrupted), its unfinished output is removed and the process
+/// ends.
 pub(super) fn interruptible(work: impl FnOnce() -> Result<()>) -> Result<()> {
     static DONE: AtomicBool = AtomicBool::new(false);
-    let failed = |e| Error::Internal(format!("signals cannot be watched: {e}"));
+    let failed = |e| Error::Internal(format!("cannot handle signals: {e}"));
     let mut signals = Signals::new(signals::ending()).map_err(failed)?;
     let watch = move || {
-        // One that came before this thread was there is in the flag alone.
+        // A signal that came before this thread started shows only in the flag.
         if !signals::received() && signals.forever().next().is_none() {
             return;
         }

@@ -12,7 +12,7 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// A heading that begins with `>` is that of a column of numbers, which is aligned to the right.
+    /// An empty table. A heading that begins with `>` belongs to a column of numbers, which is aligned to the right.
     pub(super) fn new(headings: &[&str]) -> Self {
         let right = headings.iter().map(|heading| heading.starts_with('>')).collect();
         let mut table = Table { right, rows: Vec::new() };

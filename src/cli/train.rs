@@ -50,22 +50,22 @@ pub(super) struct TrainArgs {
     /// Partition directory's JSON file (dgl.distributed.partition_graph writes it)
     #[arg(long, value_name = "FILE", help_heading = "Data")]
     part_json: PathBuf,
-    /// Number of worker processes: one per partition [default: the number of partitions]
+    /// Number of worker processes, one per partition [default: the number of partitions]
     #[arg(long, value_name = "N", help_heading = "Data")]
     world_size: Option<usize>,
     /// Node features; matched by the end of the key [default: feat or features]
     #[arg(long, value_name = "KEY", help_heading = "Data")]
     features_key: Option<String>,
-    /// Class of each node, or what else --task learns [default: label or labels]
+    /// Labels of the nodes for --task [default: label or labels]
     #[arg(long, value_name = "KEY", help_heading = "Data")]
     label_key: Option<String>,
-    /// Nodes (with --task link edges) to train on [default: train_mask; edges: those that are not kept]
+    /// Nodes (with --task link, edges) to train on [default: train_mask; edges: all that are not held out]
     #[arg(long, value_name = "KEY", help_heading = "Data")]
     train_mask_key: Option<String>,
-    /// Nodes of the validation metric [default: val_mask, if there]
+    /// Nodes of the validation metric [default: val_mask, if it exists]
     #[arg(long, value_name = "KEY", help_heading = "Data")]
     val_mask_key: Option<String>,
-    /// Nodes of the test metric [default: test_mask, if there]
+    /// Nodes of the test metric [default: test_mask, if it exists]
     #[arg(long, value_name = "KEY", help_heading = "Data")]
     test_mask_key: Option<String>,
     /// Multiply messages by these edge weights [default: none]
@@ -77,15 +77,15 @@ pub(super) struct TrainArgs {
 
     #[command(flatten)]
     model: ModelArgs,
-    /// Give each edge type a layer of its own, and merge their results for a node type so (DGL's HeteroGraphConv)
-    /// [default: sum, if node types' features differ in width or are missing; else the graph is taken for a homogeneous one]
+    /// Give each edge type a layer of its own, and merge the results for a node type in this way (DGL's HeteroGraphConv)
+    /// [default: sum, if node types' features differ in width or are missing; otherwise the graph is treated as homogeneous]
     #[arg(long, value_name = "MERGE", value_enum, help_heading = "Model")]
     hetero: Option<RelationMerge>,
     /// Start from these weights (safetensors with the state-dict keys of DGL's modules)
     #[arg(long, value_name = "FILE", help_heading = "Model")]
     init_params: Option<PathBuf>,
 
-    /// What is learned
+    /// What the model learns
     #[arg(long, value_enum, default_value_t = Task::Classification, help_heading = "Training")]
     task: Task,
     /// Weights of classes in the loss: balanced, a list, or a file of numbers [default: all 1]
@@ -108,10 +108,10 @@ pub(super) struct TrainArgs {
     /// Stop after N epochs without a better validation metric, and keep the best weights [default: never]
     #[arg(long, value_name = "N", help_heading = "Training")]
     patience: Option<u32>,
-    /// What happens when the loss is no longer finite
+    /// What to do when the loss is no longer finite
     #[arg(long, value_enum, default_value_t, help_heading = "Training")]
     on_nan: OnNan,
-    /// Seed of start weights and dropout
+    /// Seed of initial weights and dropout
     #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Training")]
     seed: u64,
 
@@ -132,31 +132,31 @@ pub(super) struct TrainArgs {
     /// implies --spill-dtype bf16
     #[arg(long, value_enum, default_value_t, help_heading = "Run")]
     compute_dtype: ComputeDtype,
-    /// Keep what each layer computes instead of computing it again: more memory, less work
+    /// Keep the results of each layer instead of computing them again: more memory, less work
     #[arg(long, help_heading = "Run")]
     no_remat: bool,
     /// Give each layer only the nodes that labelled nodes need (message flow graphs): the same loss, less work
     #[arg(long, help_heading = "Run")]
     mfg: bool,
-    /// Read the rows of all other partitions before they are added, not one partition after the other (one-shot
+    /// Read the rows of all other partitions before adding them, instead of one partition after the other (one-shot
     /// aggregation): more memory, fewer steps, the same numbers
     #[arg(long, help_heading = "Run", conflicts_with = "mfg")]
     one_shot: bool,
-    /// Write logits, loss and gradients of the first step here, and stop before the update
+    /// Write logits, loss and gradients of the first step to this file, and stop before the update
     #[arg(long, value_name = "FILE", help_heading = "Run")]
     dump_step: Option<PathBuf>,
 }
 
-/// Trains as the flags say.
+/// Trains a model.
 pub(super) fn train(args: TrainArgs, run_args: RunArgs) -> Result<()> {
     let train = if args.results.overwrite { run::train_over } else { run::train };
     run(&config(args, run_args)?, train)
 }
 
-/// A way to start a training.
+/// A function that starts training.
 pub(super) type Start = fn(&RunConfig, &mut dyn FnMut(&Event)) -> Result<()>;
 
-/// Trains, and shows how it goes.
+/// Trains a model, and shows the progress.
 pub(super) fn run(config: &RunConfig, train: Start) -> Result<()> {
     let console = Console::new(config.epochs);
     train(config, &mut |event| match event {

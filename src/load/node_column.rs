@@ -212,7 +212,7 @@ impl NodeColumn {
         RowCache::capacity(bytes, self.book.num_nodes(), self.width())
     }
 
-    /// Those of `nodes` (global ids) to which the feature belongs.
+    /// The members of `nodes` (global ids) to which the feature belongs.
     pub fn covered<'n>(&self, nodes: &'n [u64]) -> Cow<'n, [u64]> {
         match self.only {
             None => Cow::Borrowed(nodes),
@@ -226,7 +226,7 @@ impl NodeColumn {
     /// instead of the rows kept until now.
     ///
     /// # Errors
-    /// As [`read_f32`](Self::read_f32).
+    /// As for [`read_f32`](Self::read_f32).
     pub fn keep(&self, nodes: &[u64]) -> Result<()> {
         self.forget();
         let nodes = &*self.covered(nodes);
@@ -249,7 +249,7 @@ impl NodeColumn {
     /// integers, `float32` otherwise; `[nodes.len(), width]`, or `[nodes.len()]` for integers of width 1.
     ///
     /// # Errors
-    /// As [`read_f32`](Self::read_f32).
+    /// As for [`read_f32`](Self::read_f32).
     pub fn read(&self, nodes: &[u64]) -> Result<Tensor> {
         let (shape, kind) = self.layout(nodes.len());
         let mut values = tensor::empty(&shape, kind)?;

@@ -1,4 +1,4 @@
-//! Values in the input, or that a training comes to, which would make a model useless.
+//! Values in the input, or results of training, that would make a model useless.
 
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::FileExt;
@@ -160,7 +160,7 @@ fn start_weights_that_are_not_finite_are_named_by_tensor() {
     train(&json, folder.path(), "").success();
     let path = folder.path().join("weights.safetensors");
     let bytes = fs::read(folder.path().join("out/model.safetensors")).unwrap();
-    // As another program writes it, without a checksum.
+    // A file as another program writes it, without a checksum.
     let tensors = safetensors::SafeTensors::deserialize(&bytes).unwrap();
     let mut bytes = safetensors::serialize(tensors.iter(), None).unwrap();
     let end = bytes.len();
@@ -192,7 +192,7 @@ fn losses(folder: &Path) -> Vec<serde_json::Value> {
     lines.filter(|line| line["event"] == "epoch").map(|line| line["loss"].clone()).collect()
 }
 
-/// Rates at which each kind of training diverges within some epochs.
+/// Rates at which each kind of training diverges within a few epochs.
 fn diverging() -> Vec<(PathBuf, String)> {
     let karate = repository("data/karate/karate.json");
     let uneven = repository("tests/fixtures/hetero_uneven/g.json");

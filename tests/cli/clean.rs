@@ -1,4 +1,4 @@
-//! `clean`, and the start of a run, remove what killed runs have left, and nothing else.
+//! `clean`, and the start of a run, remove only what killed runs have left.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ fn clean(spill: &Path) -> Output {
     Command::new(program).args(["clean", "--spill-dir"]).arg(spill).output().unwrap()
 }
 
-/// Folders of a user that have unfortunate names.
+/// Folders of a user with unfortunate names.
 fn strangers(spill: &Path) -> Vec<PathBuf> {
     let folder = |name: &str| {
         let path = spill.join(name);
@@ -82,7 +82,7 @@ fn a_start_removes_folders_of_killed_runs_only() {
     assert_eq!(fs::read_dir(&spill).unwrap().count(), strangers.len());
 }
 
-/// What cannot be removed is an error, not silence.
+/// A folder that cannot be removed is an error, not silence.
 #[test]
 fn a_spill_folder_that_cannot_be_read_is_an_error() {
     let file = tempfile::NamedTempFile::new().unwrap();

@@ -1,4 +1,4 @@
-//! Nobody listens: standard error is closed, full, or a terminal that is gone. Commands go on to their end.
+//! Nobody listens: standard error is closed, full, or a terminal that is gone. Commands continue to their end.
 
 use std::fs::{File, OpenOptions};
 use std::io::Read;
@@ -46,7 +46,7 @@ fn training(folder: &Path) -> Command {
     command
 }
 
-/// Runs a command with its standard error deaf and its standard output captured.
+/// Runs a command with a broken standard error, and captures its standard output.
 fn unheard(command: &mut Command, deaf: Deaf) -> (ExitStatus, String) {
     let output = match deaf {
         Deaf::Pipe => command.stderr(unread_pipe()).output(),
@@ -113,7 +113,7 @@ fn a_reader_that_takes_one_line_ends_no_run() {
     let mut command = training(folder.path());
     command.stdout(OwnedFd::from(writer.try_clone().unwrap())).stderr(OwnedFd::from(writer));
     let mut child = command.spawn().unwrap();
-    // The command holds the pipe as well.
+    // The command also holds the pipe.
     drop(command);
     reader.read_exact(&mut [0]).unwrap();
     drop(reader);
@@ -146,7 +146,7 @@ fn a_terminal_that_is_gone_ends_no_run() {
     let mut command = training(folder.path());
     let mut child = command.stdout(Stdio::null()).stderr(theirs).spawn().unwrap();
     drop(command);
-    // The first thing that it draws.
+    // The first text that it draws.
     (&ours).read_exact(&mut [0]).unwrap();
     drop(ours);
     assert_eq!(child.wait().unwrap().code(), Some(0));
@@ -154,7 +154,7 @@ fn a_terminal_that_is_gone_ends_no_run() {
     assert_empty(&folder.path().join("spill"));
 }
 
-/// A new terminal: the side of the window, and that of programs.
+/// A new terminal: the side of the window, and the side of programs.
 fn terminal() -> (File, OwnedFd) {
     use std::os::fd::FromRawFd;
     let (mut ours, mut theirs) = (-1, -1);
@@ -163,7 +163,7 @@ fn terminal() -> (File, OwnedFd) {
     let made =
         unsafe { libc::openpty(&raw mut ours, &raw mut theirs, null, null.cast(), null.cast()) };
     assert_eq!(made, 0);
-    // SAFETY: openpty has just given both to nobody else.
+    // SAFETY: openpty has just returned both, and nobody else owns them.
     let (ours, theirs) = unsafe { (File::from_raw_fd(ours), OwnedFd::from_raw_fd(theirs)) };
     // A child that held our side would keep the window open.
     rustix::io::fcntl_setfd(&ours, rustix::io::FdFlags::CLOEXEC).unwrap();

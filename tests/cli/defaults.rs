@@ -1,4 +1,4 @@
-//! What a user gets who gives no more than the graph.
+//! The results for a user who names only the graph.
 
 use assert_cmd::Command;
 
@@ -47,7 +47,7 @@ fn the_karate_club_is_learned() {
     let metrics = std::fs::read_to_string(folder.path().join("metrics.jsonl")).unwrap();
     let last: serde_json::Value = serde_json::from_str(metrics.lines().last().unwrap()).unwrap();
     assert_eq!(last["event"], "evaluation");
-    // 16 test members; who sits between the two camps may go either way.
+    // There are 16 test members; the ones between the two camps may go either way.
     assert!(last["test_acc"].as_f64().unwrap() > 0.8, "{last}");
     assert!(last["peak_memory_bytes"].as_u64().unwrap() > 1 << 20);
 }

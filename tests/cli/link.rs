@@ -1,4 +1,4 @@
-//! Link prediction as a user meets it.
+//! Link prediction as a user sees it.
 
 use std::path::Path;
 
@@ -33,7 +33,7 @@ fn held_out_edges_are_told_from_drawn_pairs() {
     // Scores without any knowledge have an AUC of 0.5, and with 5 pairs per edge a reciprocal rank of 0.41.
     assert!(auc > 0.6 && mrr > 0.45, "AUC {auc}, MRR {mrr}");
     assert!(!folder.path().join("spill").exists());
-    // The rows that are compared, and no classes.
+    // The rows that are compared; no classes.
     let predict = |more: &[&str]| {
         let mut command = Command::cargo_bin("sar-single").unwrap();
         command.arg("predict").arg("--run").arg(folder.path().join("out"));
@@ -122,7 +122,7 @@ fn edges_are_split_by_masks_that_files_hold() {
     run(&["--test-mask-key", "test"]).code(1).stderr(contains("--train-mask-key"));
     run(&["--train-mask-key", "train", "--val-fraction", "0.1"])
         .code(1)
-        .stderr(contains("by masks or by lot"));
+        .stderr(contains("by masks or at random"));
 }
 
 #[test]

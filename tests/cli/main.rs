@@ -1,4 +1,4 @@
-//! The command line as a user meets it.
+//! The command line as a user sees it.
 #![allow(clippy::unwrap_used)]
 
 #[path = "../common/mod.rs"]

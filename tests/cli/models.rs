@@ -1,4 +1,4 @@
-//! Models and what lies around their layers, as flags.
+//! Models, and the operations between their layers, as flags.
 
 use std::path::Path;
 
@@ -25,8 +25,8 @@ fn combinations_that_make_no_sense_are_named() {
     let folder = tempfile::tempdir().unwrap();
     for (flags, problem) in [
         ("--mfg --norm batch", "--mfg"),
-        ("--model sgc --norm layer", "stacks of graph layers"),
-        ("--model appnp --residual", "stacks of graph layers"),
+        ("--model sgc --norm layer", "need a stack of graph layers"),
+        ("--model appnp --residual", "need a stack of graph layers"),
         ("--model appnp --alpha 1.5", "--alpha"),
         ("--model sgc --hops 0", "--hops"),
         ("--model sign --mode sample", "only once"),
@@ -37,7 +37,7 @@ fn combinations_that_make_no_sense_are_named() {
     }
 }
 
-/// Found by the simulator: one rank took its aggregate of the features from the first epoch and the other computed it again.
+/// The simulator found this: one rank took its aggregate of the features from the first epoch and the other computed it again.
 #[test]
 fn message_flow_graphs_that_differ_between_ranks_train_gin() {
     let folder = tempfile::tempdir().unwrap();

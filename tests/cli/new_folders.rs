@@ -1,4 +1,4 @@
-//! One rule for everything that is written: missing folders are made, and go again if the command fails.
+//! One rule for all output: missing folders are created, and removed again if the command fails.
 
 use std::fs;
 use std::path::Path;
@@ -58,7 +58,7 @@ fn on_run(command: &str, run: &Path) -> Command {
 fn folders_go_again_if_the_command_fails() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    // Found out by a worker, when all folders are there.
+    // A worker finds this out, when all folders exist.
     let nothing = ["--features-key", "nope", "--dump-step"];
     training(folder).args(nothing).arg(folder.join("b/step.safetensors")).assert().code(1);
     assert_eq!(names(folder), [""; 0]);

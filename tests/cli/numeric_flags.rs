@@ -1,4 +1,4 @@
-//! Every flag that takes a number, with numbers that make no sense: it works, or it is refused at once by its name.
+//! Every flag that takes a number, with numbers that make no sense: it works, or the command refuses it at once by its name.
 
 use std::any::TypeId;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use super::common::repository;
 
 const VALUES: [&str; 6] = ["-1", "0", "nan", "inf", "1e308", "9223372036854775808"];
 
-/// Flags that take numbers among other things.
+/// Flags that take numbers among other values.
 const ALSO: [&str; 3] = ["fanouts", "memory-budget", "class-weights"];
 
 /// Names of the flags of a command that take numbers.
@@ -28,7 +28,7 @@ fn numeric(command: &clap::Command) -> Vec<String> {
     flags.filter_map(|flag| flag.get_long().map(str::to_owned)).collect()
 }
 
-/// Flags that must be there for another one to have a meaning.
+/// Flags without which another one has no meaning.
 fn context(flag: &str) -> &'static str {
     match flag {
         "heads" | "attention-dropout" => "--model gat",
@@ -44,7 +44,7 @@ fn context(flag: &str) -> &'static str {
     }
 }
 
-/// Runs a command; nothing here takes longer.
+/// Runs a command; none of them takes longer than the limit.
 fn run(words: &[String]) -> Output {
     let mut command = Command::new("timeout");
     command.arg("100").arg(env!("CARGO_BIN_EXE_sar-single")).args(words);
@@ -118,7 +118,7 @@ fn numbers_of_other_commands_that_make_no_sense_are_refused_by_flag() {
                         let run = folder.path().join("out");
                         format!("--run {} --out {}.npy", run.display(), out.display())
                     }
-                    // Has the flags of a training, and checks them in the same place.
+                    // It has the flags of training, and checks them in the same place.
                     "plan" => continue,
                     other => panic!("how is {other} run?"),
                 };

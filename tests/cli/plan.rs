@@ -1,4 +1,4 @@
-//! `plan`: what it foretells is what a run takes, and a run that does not fit ends before it starts.
+//! `plan`: a run takes what the plan predicts, and a run that does not fit ends before it starts.
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ fn sar() -> Command {
     Command::cargo_bin("sar-single").unwrap()
 }
 
-/// More edges than a stand-in has.
+/// Number of edges above that of a stand-in.
 fn generated(folder: &Path) -> PathBuf {
     let out = folder.join("graph");
     sar()
@@ -68,7 +68,7 @@ fn bytes_and_memory_are_foretold() {
     let epoch = third_epoch(&json, folder.path(), &flags);
     assert_close("written", &plan["epoch"]["written"], &epoch["bytes_written"], 0.02);
     assert_close("read", &plan["epoch"]["read"], &epoch["bytes_read"], 0.02);
-    // Samples of a short run miss peaks, so that this can only be rough.
+    // Samples of a short run miss peaks, so this can only be rough.
     assert_close("memory", &plan["memory"]["least"], &epoch["peak_memory_bytes"], 0.5);
     assert_eq!(plan["edges"], 900_000);
     assert_eq!(plan["sampled"], false);
@@ -95,7 +95,7 @@ fn a_budget_with_room_for_everything_leaves_the_exchange() {
     let moved = |epoch: &Value| number(&epoch["written"]) + number(&epoch["read"]);
     assert_eq!(least["epoch"]["cached"], 0);
     assert!(number(&much["epoch"]["cached"]) > 0.99 * moved(&much["epoch"]), "{much}");
-    // Nothing of the stand-ins stays.
+    // No file of the stand-ins stays.
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
@@ -150,13 +150,13 @@ fn what_is_planned_is_said_at_the_start_of_a_run() {
         .arg(folder.path())
         .arg("--out")
         .arg(folder.path().join("out"))
-        // Too small for a run to go without a plan, and enough for this one.
+        // Too little for a run without a plan, and enough for this run.
         .args(["--memory-budget", "280MiB", "--epochs", "2", "--checkpoint-every", "1"])
         .assert()
         .success()
         .stderr(contains("note: planned: "))
         .stderr(contains(" of 280 MiB memory at least"));
-    // What a run that goes on will take can be asked, too.
+    // A resumed run can also be planned.
     let resumed = sar().arg("plan").arg("--resume").arg(folder.path().join("out")).assert();
     resumed.success().stdout(contains("2 partitions"));
 }

@@ -1,4 +1,4 @@
-//! `predict` gives what the trained model computes, in both formats, and leaves no half-written file.
+//! `predict` writes what the trained model computes, in both formats, and leaves no half-written file.
 
 use std::path::Path;
 

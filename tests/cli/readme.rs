@@ -1,11 +1,11 @@
-//! The README and the book keep their word: their commands run, their links lead somewhere, and no flag is left out.
+//! The README and the book are checked: their commands run, their links lead somewhere, and no flag is left out.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::common::repository;
 
-/// Everything a reader may open: the pages at the root, and those of the book.
+/// All pages for readers: those at the root, and those of the book.
 fn pages() -> Vec<PathBuf> {
     let root = ["README", "ARCHITECTURE", "BENCHMARKS", "CHANGELOG", "CONTRIBUTING"];
     let mut pages: Vec<PathBuf> =
@@ -112,7 +112,7 @@ fn every_page_of_the_book_is_in_its_summary() {
     }
 }
 
-/// The targets of a page's links, as `](target)` has them.
+/// The targets of a page's links, in the form `](target)`.
 fn links(text: &str) -> Vec<String> {
     let prose = prose(text);
     let targets = prose.split("](").skip(1).map(|rest| rest.split(')').next().unwrap());
@@ -147,7 +147,7 @@ fn links_lead_to_files_and_headings() {
                 wrong.push(format!("{}: {link} does not exist", page.display()));
                 continue;
             };
-            // mdBook copies what is below its source folder and nothing else.
+            // mdBook copies only what is below its source folder.
             if page.starts_with(&book) && !target.starts_with(book.canonicalize().unwrap()) {
                 wrong.push(format!("{}: {link} leaves the book", page.display()));
             }

@@ -1,4 +1,4 @@
-//! Training on sampled neighbourhoods as a user meets it.
+//! Training on sampled neighbourhoods as a user sees it.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! What is learned, and how long: labels that fit the task or are refused, early stopping, predictions.
+//! Tasks and the length of training: labels that fit the task or are refused, early stopping, predictions.
 
 use std::path::Path;
 
@@ -92,7 +92,7 @@ fn class_weights_are_numbers_a_file_or_balanced() {
         metrics(folder.path())[1]["loss"].clone()
     };
     assert_eq!(loss("0.5,2"), loss(file.to_str().unwrap()));
-    // As many training members of each side.
+    // As many training members on each side.
     assert_eq!(loss("balanced"), loss("1,1"));
     let config = std::fs::read_to_string(folder.path().join("run/config.toml")).unwrap();
     assert!(config.contains("[class_weights]\nvalues = [\n    1.0,\n    1.0,\n]"), "{config}");
@@ -137,7 +137,7 @@ fn what_needs_validation_nodes_says_so() {
     }
 }
 
-/// Karate's partitions with `val_mask` under a name that is not looked for.
+/// Karate's partitions with `val_mask` under an unusual name.
 fn without_validation(folder: &Path) -> std::path::PathBuf {
     let from = repository("data/karate");
     for part in ["part0", "part1"] {
@@ -171,5 +171,5 @@ fn flags_that_make_no_sense_together_are_named() {
     train(folder.path(), &["--resume", "runs/x"]).code(2).stderr(contains("--resume"));
     let mut command = Command::cargo_bin("sar-single").unwrap();
     let refused = command.args(["--resume", "runs/x", "--lr", "0.1"]).assert().code(2);
-    refused.stderr(contains("--resume takes the settings of the run: --lr cannot be given"));
+    refused.stderr(contains("--resume takes the settings of the run: --lr cannot be passed"));
 }

@@ -1,5 +1,5 @@
-//! What DGL and PyTorch compute on data/karate (tests/fixtures/karate_steps.py says how the files are made), or on the graph that
-//! a file names, beside what the built binary computes.
+//! Results of DGL and PyTorch on data/karate (tests/fixtures/karate_steps.py describes how the files are made), or on the graph
+//! that a file names, compared with those of the built binary.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 
 use super::common::repository;
 
-/// As the conformance check: |ours - DGL's| <= 1e-4 + 1e-4 |DGL's|; DGL's own float32 is within 1e-5.
+/// The tolerance of the conformance check: |ours - DGL's| <= 1e-4 + 1e-4 |DGL's|; DGL's own float32 is within 1e-5.
 const TOLERANCE: f64 = 1e-4;
 
 pub(crate) struct Case {

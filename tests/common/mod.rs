@@ -1,9 +1,9 @@
-//! What several test binaries share.
+//! Helpers that several test binaries share.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// A folder of the sample data that may lie beside the repository. `None`, and a line on the terminal, if it does not.
+/// A folder of the sample data that may lie next to the repository. `None`, and a line on the terminal, if it does not exist.
 #[allow(dead_code)]
 pub(crate) fn shared(folder: &str) -> Option<PathBuf> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared").join(folder);
@@ -11,7 +11,7 @@ pub(crate) fn shared(folder: &str) -> Option<PathBuf> {
         return Some(path);
     }
     let test = std::thread::current().name().unwrap_or("a test").to_owned();
-    // Written past libtest's capture, so that a skipped test never looks like one that ran.
+    // This bypasses libtest's capture, so that a skipped test never looks like one that ran.
     let _ = writeln!(std::io::stderr(), "SKIPPED {test}: there is no {}", path.display());
     None
 }

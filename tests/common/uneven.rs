@@ -20,7 +20,7 @@ pub(crate) fn repartitioned(folder: &Path, parts: usize, method: &str) -> PathBu
     out.join("g.json")
 }
 
-/// A training that leaves its results in `run` below the folder.
+/// Trains and leaves the results in `run` below the folder.
 pub(crate) fn train(graph: &Path, folder: &Path, flags: &str) -> Command {
     let mut command = Command::cargo_bin("sar-single").unwrap();
     command.arg("--part-json").arg(graph).arg("--out").arg(folder.join("run"));

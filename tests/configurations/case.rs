@@ -32,14 +32,14 @@ pub(crate) enum Mode {
     SampledRelations,
 }
 
-/// A configuration, and what it is of.
+/// A configuration, and its graph and mode.
 pub(crate) struct Case {
     pub(crate) name: String,
     pub(crate) mode: Mode,
     pub(crate) config: RunConfig,
 }
 
-/// The values that options can have, and those that they have had; by the name of the option.
+/// The values that options can have, and those that they have had, by the name of the option.
 #[derive(Default)]
 struct Values {
     possible: BTreeSet<(&'static str, String)>,
@@ -47,7 +47,7 @@ struct Values {
 }
 
 impl Values {
-    /// One of the values: if there is one, one that no case has had.
+    /// One of the values: one that no case has had, if any is left.
     fn next<T: Clone + Debug>(&mut self, option: &'static str, values: &[T], turn: usize) -> T {
         let key = |value: &T| (option, format!("{value:?}"));
         self.possible.extend(values.iter().map(key));
@@ -58,7 +58,7 @@ impl Values {
     }
 }
 
-/// Gives each field one of its values that make a configuration that runs. A field that is not named does not compile.
+/// Sets each field to one of its values, such that the configuration runs. A field that is not named does not compile.
 macro_rules! rotate {
     ($turn:expr, $seen:expr, $config:ident, $at:expr, $type:ident { $($field:ident: $values:expr),* $(,)? }) => {{
         let at: fn(&mut RunConfig) -> &mut $type = $at;
@@ -77,7 +77,7 @@ macro_rules! rotate {
     }};
 }
 
-/// A value, and for each field the same with each of the field's values. A field that is not named does not compile.
+/// A value, and for each field the same value with each value of that field. A field that is not named does not compile.
 macro_rules! vary {
     ($base:expr, $type:ident { $($field:ident: $values:expr),* $(,)? }) => {{
         let base = $base.clone();
@@ -93,7 +93,7 @@ macro_rules! vary {
 }
 pub(crate) use vary;
 
-/// All cases. Every value that an option can have in one of them, it has in one of them.
+/// All cases. Every value that an option can have occurs in one of them.
 pub(crate) fn cases() -> Vec<Case> {
     let mut values = Values::default();
     let mut cases = Vec::new();
@@ -161,7 +161,7 @@ fn start(kind: ModelKind, mode: Mode) -> RunConfig {
     config
 }
 
-/// Gives each option one of its values.
+/// Sets each option to one of its values.
 fn choose(config: &mut RunConfig, turn: usize, seen: &mut Values) {
     rotate!(
         turn,
@@ -290,7 +290,7 @@ fn links(base: &LinkConfig) -> Vec<LinkConfig> {
     vary!(base, LinkConfig { score: all::<PairScore>(), negatives: [3], split: splits() })
 }
 
-/// Whether a configuration is one that a run can have.
+/// Whether a run can have this configuration.
 fn runs(config: &RunConfig) -> bool {
     let ModelConfig { kind, norm, jumping_knowledge, residual, .. } = config.model;
     let plain = norm == NormKind::None && jumping_knowledge == JumpMode::None && !residual;
@@ -321,7 +321,7 @@ fn runs(config: &RunConfig) -> bool {
             && config.keys.labels.is_none()
             && !masks_of_nodes);
     let of_classes = config.class_weights.is_none() || config.task != Task::Regression;
-    // The command line has no momentum, and bfloat16s imply that they are kept as such.
+    // The command line has no momentum, and bfloat16 in computation implies bfloat16 in storage.
     let momentum =
         matches!(config.optimizer, OptimizerConfig::Sgd { momentum, .. } if momentum != 0.0);
     let narrow =

@@ -1,4 +1,4 @@
-//! The command line that a configuration comes from.
+//! The command line that produces a configuration.
 
 use clap::ValueEnum;
 use sar::engine::spill::ComputeDtype;
@@ -36,7 +36,7 @@ impl Flags {
     }
 }
 
-/// The flags of a training run. `epochs` and `out` stand for those of the configuration.
+/// The flags of a training run. `epochs` and `out` replace those of the configuration.
 pub(crate) fn flags(config: &RunConfig) -> Vec<String> {
     let RunConfig {
         part_json,

@@ -1,4 +1,5 @@
-//! A run is trained, killed, resumed and predicted, whatever its configuration: its weights are those of a run that nothing stopped.
+//! A run is trained, killed, resumed and predicted, whatever its configuration: its weights equal those of a run that was never
+//! stopped.
 
 use std::fs;
 use std::panic::catch_unwind;
@@ -32,7 +33,7 @@ fn args(words: &[&str], paths: &[(&str, &Path)]) -> Vec<String> {
     words.iter().map(|word| (*word).to_owned()).chain(paths).collect()
 }
 
-/// The flags of the case for so many epochs into a folder.
+/// The flags of the case for `epochs` epochs into a folder.
 fn training(case: &Case, epochs: u32, out: &Path) -> Vec<String> {
     let mut config = case.config.clone();
     config.epochs = epochs;
@@ -41,7 +42,7 @@ fn training(case: &Case, epochs: u32, out: &Path) -> Vec<String> {
     flags(&config)
 }
 
-/// Trains until there is a checkpoint, and kills the launcher; gives the epoch of the checkpoint.
+/// Trains until there is a checkpoint, and kills the launcher; returns the epoch of the checkpoint.
 fn kill(case: &Case, out: &Path) -> u32 {
     let mut run = sar(&training(case, 1_000_000, out)).stderr(Stdio::null()).spawn().unwrap();
     let checkpoint = out.join("checkpoint.safetensors");
@@ -93,7 +94,7 @@ fn live(case: &Case) {
     for config in [&mut found, &mut expected] {
         config.out.clone_from(&out);
         config.spill_dir.clone_from(&out);
-        // The data say it.
+        // The data decide it.
         if let Some(relations) = &mut config.relations {
             relations.target = None;
         }

@@ -1,4 +1,4 @@
-//! Runs of earlier versions are resumed and predicted. tests/fixtures/old_runs.py says how their files were made.
+//! Runs of earlier versions are resumed and predicted. tests/fixtures/old_runs.py describes how their files were made.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use sar::run::config::RunConfig;
 
 use super::common::repository;
 
-/// Stands for the graph in the files.
+/// Placeholder of the graph's path in the files.
 const GRAPH: &str = "@GRAPH@";
 
 fn runs() -> Vec<PathBuf> {
@@ -20,7 +20,7 @@ fn runs() -> Vec<PathBuf> {
     runs
 }
 
-/// A copy of a run whose files name the graph where it is now.
+/// A copy of a run whose files name the graph at its present path.
 fn copied(run: &Path, folder: &Path) -> PathBuf {
     let out = folder.join(run.file_name().unwrap());
     fs::create_dir(&out).unwrap();

@@ -9,7 +9,7 @@ use sar::nn::{
 };
 use sar::train::Fanouts;
 
-/// The values of an enum without fields, those that flags give.
+/// The values of a field-less enum, as flags name them.
 pub(crate) fn all<T: ValueEnum + Clone>() -> Vec<T> {
     T::value_variants().to_vec()
 }
@@ -129,7 +129,7 @@ pub(crate) fn splits() -> Vec<EdgeSplit> {
     successors(Some(EdgeSplit::Fractions { val: 0.25, test: 0.125 }), following).collect()
 }
 
-/// For so many layers, on a graph with these edge types.
+/// Fan-outs for `layers` layers, on a graph with these edge types.
 pub(crate) fn fanouts(layers: usize, etypes: &[&str]) -> Vec<Fanouts> {
     let following = |one: &Fanouts| match one {
         Fanouts::Same(_) => {

@@ -164,7 +164,7 @@ fn the_full_check_looks_at_halo_edges_and_at_the_types_of_ends() {
     let copy = Copy::new();
     copy.set(sources, 20, 1000);
     assert!(copy.findings()[0].contains("edge 20 ends at a node that does not exist"));
-    // Edge 0 is of author:writes:paper; node 3 is a paper.
+    // Edge 0 has the type author:writes:paper; node 3 is a paper.
     let copy = Copy::new();
     copy.set(sources, 0, 3);
     assert!(

@@ -1,4 +1,4 @@
-//! Guards against: a key that silently picks another feature, or none, than the user meant.
+//! Guards against: a key that silently picks another feature than the user meant, or none.
 
 use crate::support::write_directory;
 use sar::formats::dgl::config::PartitionConfig;

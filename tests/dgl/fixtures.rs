@@ -1,5 +1,5 @@
-//! Guards against: readers that only work where the sample data lies beside the repository. The same edges must come
-//! out of every encoding, and features must belong to them.
+//! Guards against: readers that only work with the sample data next to the repository. The same edges must come out of every
+//! encoding, and features must belong to them.
 
 use crate::common::repository;
 use crate::support::{InnerEdge, copy_folder, inner_edges};

@@ -1,4 +1,4 @@
-//! Guards against: any fact of a real partitioning, as DGL itself reports it, being read otherwise.
+//! Guards against: any fact of a real partitioning that is read differently from DGL's own report.
 
 use crate::common;
 use crate::manifest::{numbers, texts};

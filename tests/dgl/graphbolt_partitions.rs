@@ -1,4 +1,4 @@
-//! Guards against: another graph read from GraphBolt's file than from `graph.dgl`, edge features assigned by guess.
+//! Guards against: reading another graph from GraphBolt's file than from `graph.dgl`, and edge features assigned by guess.
 
 use crate::manifest::{Manifest, numbers};
 use crate::support::{InnerEdge, copy_folder, inner_edges};
@@ -8,7 +8,7 @@ use sar::formats::dgl::{Partition, verify};
 use std::fs;
 use std::os::unix::fs::FileExt;
 
-/// (source, destination, type): what is known without edge ids.
+/// Source, destination and type of an edge, which are known without edge ids.
 fn ends(edges: &[InnerEdge]) -> Vec<(u64, u64, u64)> {
     let mut ends: Vec<_> = edges.iter().map(|e| (e.src, e.dst, e.etype)).collect();
     ends.sort_unstable();

@@ -1,4 +1,4 @@
-//! Guards against: a form of the JSON file that some DGL wrote, or a user's edit of it, being refused or misread.
+//! Guards against: refusing or misreading a form of the JSON file that some version of DGL wrote, or a user's edit of it.
 
 use crate::common::repository;
 use crate::support::copy_folder;
@@ -60,7 +60,7 @@ fn types_may_be_absent_and_unknown_keys_present() {
 #[test]
 fn short_relation_names_are_completed() {
     let (_folder, path) = changed("tests/fixtures/hetero", "g.json", |json| {
-        // As DGL 0.9 would have written it; relation names must differ there.
+        // The form that DGL 0.9 would have written; relation names must differ there.
         let renamed = [
             ("author:writes:paper", "writes"),
             ("paper:links:author", "by"),

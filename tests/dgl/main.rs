@@ -1,5 +1,5 @@
 //! Tests of the readers and writers of DGL's partition files.
-// Helpers outside #[test] functions are tests too.
+// Helpers outside #[test] functions are also tests.
 #![allow(clippy::unwrap_used)]
 
 #[path = "../common/mod.rs"]

@@ -1,5 +1,5 @@
-//! Guards against: predictions written to the wrong original node, because original ids were read of another type,
-//! file or order.
+//! Guards against: predictions written to the wrong original node, because original ids of another type, file or order were
+//! read.
 
 use crate::manifest::Manifest;
 use sar::formats::dgl::config::PartitionConfig;

@@ -10,7 +10,7 @@ use std::fs::OpenOptions;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-/// Turns the local nodes of a partition round by `by`: row `i` becomes row `i + by`.
+/// Rotates the local nodes of a partition by `by`: row `i` becomes row `i + by`.
 fn rotate_nodes(path: &Path, by: u64) {
     let file = GraphFile::open(path).unwrap();
     let graph = &file.graphs()[0];

@@ -8,7 +8,7 @@ use sar::graph::PartitionBook;
 use serde_json::Value;
 use std::path::Path;
 
-/// Every directory of the manifest but those with original ids, which are renumbered.
+/// Every directory of the manifest except those with original ids, which are renumbered.
 fn each_directory(mut check: impl FnMut(&Path, &Value)) {
     let Some(manifest) = Manifest::load() else { return };
     let mut seen = 0;
@@ -86,7 +86,7 @@ fn inner_edges_are_those_of_the_manifest_whatever_the_block_size() {
     });
 }
 
-/// The edges as listed, with the feature row: the rank among the edges of a type in local order.
+/// The edges as listed, with the feature row, which is the index among the edges of a type in local order.
 fn expected_edges(part: &Value, book: &PartitionBook) -> Vec<InnerEdge> {
     let mut rows = vec![0; book.etypes().len()];
     let listed = part["inner_edges_src_dst_eid_type"].as_array().unwrap().iter();

@@ -38,7 +38,7 @@ pub(crate) fn inner_edges(partition: &Partition, max: usize) -> sar::Result<Vec<
     Ok(edges)
 }
 
-/// Copies a folder with all that is in it; the copy may be changed.
+/// Copies a folder with all its content; the copy may be changed.
 pub(crate) fn copy_folder(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
     for entry in fs::read_dir(from).unwrap() {

@@ -1,4 +1,4 @@
-//! Guards against: half-written files under their final name, and files whose arrays are not what their headers say.
+//! Guards against: half-written files under their final name, and files whose arrays do not match their headers.
 
 use sar::formats::dgl::writer::{PartitionWriter, TensorSpec, TensorWriter};
 use sar::graph::{CanonicalEtype, PartitionBook};

@@ -11,7 +11,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Bytes 32 to 4095 of DGL's graph files are whatever was in memory.
+/// The size of the unspecified part: bytes 32 to 4095 of DGL's graph files are what happened to be in memory.
 const UNSPECIFIED: std::ops::Range<usize> = 32..4096;
 
 /// All elements as they are stored.
@@ -83,7 +83,7 @@ fn assert_written_again(json: &Path) {
     }
 }
 
-/// Reads a directory and writes what was read.
+/// Reads a directory and writes it again.
 fn write_again(config: &PartitionConfig, target: &Path) {
     let book = Arc::clone(config.book());
     let (method, hops) = (config.part_method().unwrap(), config.halo_hops().unwrap());

@@ -35,7 +35,7 @@ impl Sample {
         let canonical: Vec<CanonicalEtype> = canonical.collect();
         let nodes: Vec<Vec<u64>> =
             (0..parts).map(|_| names.iter().map(|_| below(random, 5)).collect()).collect();
-        // Only to know who owns which node.
+        // Only for the owners of nodes.
         let none = vec![vec![0; etypes.len()]; nodes.len()];
         let owners = PartitionBook::new(names.clone(), canonical.clone(), &nodes, &none).unwrap();
         let (mut counts, mut edges) = (none, Vec::new());

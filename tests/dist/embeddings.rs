@@ -1,5 +1,5 @@
-//! Guards against: updates that are not DGL's (fixtures/sparse_optim.py), gradients that are lost between ranks, saved state
-//! that is damaged unseen.
+//! Guards against: updates that differ from DGL's (fixtures/sparse_optim.py), gradients that are lost between ranks, and
+//! damaged saved state that goes unnoticed.
 
 use std::path::Path;
 
@@ -32,7 +32,7 @@ fn cases() -> Vec<Case> {
     serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
 
-/// Follows a case on several ranks, each of which has some of the gradients; gives the rows after each step.
+/// Follows a case on several ranks, each of which has some of the gradients; returns the rows after each step.
 fn follow<R: SparseRule + Copy + Sync>(case: &Case, ranks: usize, rule: R) -> Vec<Vec<f32>> {
     let folder = tempfile::tempdir().unwrap();
     let book = book();
@@ -114,7 +114,7 @@ fn what_is_saved_goes_on_as_if_nothing_had_happened() {
     one_step(&mut original);
     original.save(saved.path()).unwrap();
     one_step(&mut original);
-    // A second save takes the place of the first.
+    // A second save replaces the first.
     original.save(saved.path()).unwrap();
     assert_eq!(std::fs::read_dir(saved.path()).unwrap().count(), 5);
     let mut resumed: SparseAdam = alone(second.path(), Adam::new(0.1)).unwrap();

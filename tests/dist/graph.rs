@@ -1,4 +1,4 @@
-//! Guards against: a DistGraph that tells of its graph something else than the partitions' files.
+//! Guards against: a DistGraph whose answers differ from the partitions' files.
 
 use std::collections::BTreeMap;
 

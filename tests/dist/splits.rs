@@ -1,4 +1,4 @@
-//! Guards against: any node or edge that goes to another trainer than DGL gives it to (fixtures/splits.py).
+//! Guards against: any node or edge that goes to another trainer than in DGL (fixtures/splits.py).
 
 use sar::graph::{CanonicalEtype, PartitionBook};
 use sar::sampling::stores::{SplitBy, Trainer, edge_split, node_split};

@@ -1,4 +1,4 @@
-//! Guards against: graphs on which a graph neural network learns nothing, or nothing that features alone do not tell.
+//! Guards against: graphs on which a graph neural network learns nothing, or no more than features alone show.
 
 use std::path::Path;
 

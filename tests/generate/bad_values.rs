@@ -1,4 +1,5 @@
-//! Guards against: bad values that are noticed late, leave files behind, or are refused without saying which and why.
+//! Guards against: bad values that are noticed late, leave files behind, or are refused without naming the value and the
+//! reason.
 
 use crate::support::{KINDS, config, ignore};
 use sar::error::exit;

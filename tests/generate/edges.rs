@@ -1,4 +1,4 @@
-//! Guards against: another number of edges than asked for, self loops, edges without their reverse.
+//! Guards against: a wrong number of edges, self loops, edges without their reverse.
 
 use crate::support::{KINDS, config, generated};
 use sar::prepare::generate::GeneratorConfig;

@@ -1,5 +1,5 @@
-//! Guards against: generators that change unnoticed, from one version or machine to another, so that published numbers
-//! are of a graph that nobody can generate again.
+//! Guards against: generators that change unnoticed, from one version or machine to another, so that published numbers belong
+//! to a graph that nobody can generate again.
 
 use crate::support::{KINDS, config, files, ignore};
 use sar::prepare::generate::{GeneratorConfig, generate};

@@ -1,4 +1,4 @@
-//! Guards against: comparing runs on different numbers of partitions that were not runs on the same graph.
+//! Guards against: comparing runs on different numbers of partitions that did not run on the same graph.
 
 use crate::support::{KINDS, config, generated};
 use sar::prepare::generate::GeneratorConfig;

@@ -1,5 +1,5 @@
-//! Guards against: odd shapes (as many classes or partitions as nodes, no power of two, one feature, partitions without
-//! edges, rows wider than a block) that are written wrongly or not at all.
+//! Guards against: odd shapes (as many classes or partitions as nodes, numbers that are not powers of two, one feature,
+//! partitions without edges, rows wider than a block) that are written wrongly or not at all.
 
 use crate::support::{KINDS, config, ignore};
 use sar::formats::dgl::config::PartitionConfig;

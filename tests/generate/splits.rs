@@ -1,4 +1,4 @@
-//! Guards against: nodes that train and test at once, splits of another size, splits that follow the order of nodes.
+//! Guards against: nodes that train and test at once, splits of a wrong size, splits that follow the order of nodes.
 
 use crate::support::{KINDS, config, generated};
 use sar::prepare::generate::GeneratorConfig;

@@ -23,25 +23,25 @@ pub(crate) fn config(kind: GraphKind) -> GeneratorConfig {
     }
 }
 
-/// For who does not care how far the work is.
+/// An observer that ignores progress.
 #[allow(clippy::unnecessary_wraps)] // the type that callbacks have
 pub(crate) fn ignore(_: Progress) -> sar::Result<()> {
     Ok(())
 }
 
-/// A graph put together from its partitions.
+/// A graph assembled from its partitions.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Whole {
     /// Source and destination by global id, sorted.
     pub(crate) edges: Vec<(u64, u64)>,
-    /// Row by row.
+    /// Features, row by row.
     pub(crate) features: Vec<f32>,
     pub(crate) labels: Vec<i64>,
-    /// Training, validation and test mask.
+    /// Training, validation and test masks.
     pub(crate) masks: [Vec<i64>; 3],
 }
 
-/// Generates and reads what was written.
+/// Generates a graph and reads it back.
 pub(crate) fn generated(config: &GeneratorConfig) -> Whole {
     let folder = tempfile::tempdir().unwrap();
     let generated = generate(config, folder.path(), &mut ignore).unwrap();

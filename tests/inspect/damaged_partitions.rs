@@ -1,4 +1,4 @@
-//! Guards against: one damaged partition that hides the others, or an error that does not say which file is wrong.
+//! Guards against: one damaged partition that hides the others, or an error that does not name the wrong file.
 
 use std::fs;
 

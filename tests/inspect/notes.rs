@@ -1,4 +1,4 @@
-//! Guards against: files that are found elsewhere than the JSON file says, without a word.
+//! Guards against: files that are silently read from another place than the JSON file names.
 
 use std::fs;
 

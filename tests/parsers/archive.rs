@@ -1,4 +1,4 @@
-//! Zip archives around what is mutated.
+//! Zip archives around mutated content.
 
 use std::io::{Cursor, Read, Write};
 use zip::write::SimpleFileOptions;

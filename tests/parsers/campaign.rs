@@ -11,23 +11,23 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// Inputs of the seed that is always the same, and of one that is new in every run.
+/// Numbers of inputs for a fixed seed, and for one that is new in every run.
 const FIXED: u64 = 1500;
 const NEW: u64 = 500;
 
-/// Files that are kept because reading them went new ways.
+/// Number of files that are kept because reading them took new paths.
 const KEPT: usize = 20_000;
 
-/// Different failures after which a run ends.
+/// Number of different failures after which a run ends.
 const FAILURES: usize = 12;
 
-/// What reads an input; the number says which of several ways.
+/// A function that reads an input; the number selects one of several ways.
 pub(crate) type Read = Rc<dyn Fn(u64) -> sar::Result<()>>;
 
-/// Something around a mutated file, such as an archive.
+/// A wrapper around a mutated file, such as an archive.
 pub(crate) type Pack = Rc<dyn Fn(&[u8]) -> Vec<u8>>;
 
-/// A sound file, where it is put, and who reads it there.
+/// A sound file, its place, and its reader.
 #[derive(Clone)]
 pub(crate) struct Seed {
     pub(crate) content: Vec<u8>,
@@ -35,7 +35,7 @@ pub(crate) struct Seed {
     pub(crate) pack: Option<Pack>,
     pub(crate) file: PathBuf,
     pub(crate) read: Read,
-    /// Bytes of buffers of a fixed size.
+    /// Size of buffers of a fixed size, in bytes.
     pub(crate) buffers: usize,
 }
 
@@ -53,7 +53,7 @@ impl Seed {
     }
 }
 
-/// A file to change: a seed's, or one that was made of it.
+/// A file to be changed: a seed's, or one derived from it.
 struct Start {
     seed: usize,
     content: Vec<u8>,
@@ -62,9 +62,9 @@ struct Start {
 struct Campaign<'a> {
     format: &'a str,
     seeds: &'a [Seed],
-    /// The seeds' files as they should be.
+    /// The seeds' files in their sound form.
     sound: Vec<Vec<u8>>,
-    /// The seed whose file is not as it should be.
+    /// The seed whose file is changed at present.
     changed: Option<usize>,
     starts: Vec<Start>,
     watchdog: Watchdog,
@@ -154,7 +154,7 @@ impl Campaign<'_> {
 
     /// Chooses a file and changes it.
     fn make(&self, dice: &mut Dice) -> (usize, Vec<u8>) {
-        // Half of them from files as they should be, evenly; the others from what went new ways, mostly lately.
+        // Half of them come from sound files, evenly; the others from files that took new paths, mostly recent ones.
         let newest = self.starts.len() - dice.below(self.starts.len().min(64)) - 1;
         let at = match dice.below(4) {
             0 | 1 => dice.below(self.seeds.len()),
@@ -185,8 +185,8 @@ impl Campaign<'_> {
         }
     }
 
-    /// Writes a seed's file, changed or as it should be; gives the limit of memory for reading it. No other file is changed
-    /// then, as those of a directory are read together.
+    /// Writes a seed's file, changed or sound; returns the limit of memory for reading it. No other file is changed then, as
+    /// files of a directory are read together.
     fn put(&mut self, at: usize, changed: Option<&[u8]>) -> usize {
         let seed = &self.seeds[at];
         if let Some(last) = self.changed.filter(|last| self.seeds[*last].file != seed.file) {
@@ -199,7 +199,7 @@ impl Campaign<'_> {
         limit(seed.buffers, file.len())
     }
 
-    /// Writes the input to a file and remembers the failure, once of each kind.
+    /// Writes the input to a file and remembers the failure, once for each kind.
     fn keep_failure(&mut self, input: u64, at: usize, content: &[u8], way: u64, problem: &str) {
         let kind: String = problem.chars().filter(|c| !c.is_ascii_digit()).take(160).collect();
         if self.failures.contains_key(&kind) {

@@ -1,4 +1,4 @@
-//! Reads what an opened file offers, a little of everything.
+//! Reading of the parts of an opened file, a little of everything.
 
 use sar::Error;
 use sar::formats::dgl::config::PartitionConfig;
@@ -7,10 +7,10 @@ use sar::load::{EdgeData, Shards, label_columns, load_labels, load_mask};
 use sar::prepare::import::{RawGraph, import_partitions};
 use std::path::Path;
 
-/// Elements read of each array, in one block.
+/// Number of elements read of each array, in one block.
 const ELEMENTS: u64 = 1 << 12;
 
-/// What sound files, too, may lack: whole numbers, labels, masks.
+/// Parts that sound files may also lack: whole numbers, labels, masks.
 fn may_fail<T>(result: sar::Result<T>) -> sar::Result<()> {
     match result {
         Err(Error::Input { .. }) => Ok(()),

@@ -1,23 +1,23 @@
-//! Which ways through the library an input takes, where the library is built with counters (`make fuzz-parsers`).
+//! The paths through the library that an input takes, where the library is built with counters (`make fuzz-parsers`).
 //!
-//! rustc's `-C instrument-coverage` gives every region of code a counter, on stable toolchains, too. An input that makes one
-//! of them count for the first time, or an order of magnitude more often, is worth changing further.
+//! rustc's `-C instrument-coverage` gives every region of code a counter, also on stable toolchains. An input that makes one of
+//! them count for the first time, or an order of magnitude more often, is worth changing further.
 
-/// Counters looked at together.
+/// Number of counters checked together.
 const BLOCK: usize = 256;
 
-/// Inputs between two looks at all counters.
+/// Number of inputs between two checks of all counters.
 const ALL: u64 = 2000;
 
 pub(crate) struct Coverage {
     /// For each counter, the orders of magnitude that were seen, one bit each.
     seen: Vec<u8>,
-    /// Blocks in which something has counted.
+    /// Blocks in which some counter has counted.
     active: Vec<usize>,
     inputs: u64,
 }
 
-/// All counters; none in a usual build.
+/// All counters; empty in a usual build.
 #[cfg(not(guided))]
 fn counters() -> &'static mut [u64] {
     &mut []
@@ -29,8 +29,8 @@ fn counters() -> &'static mut [u64] {
         fn __llvm_profile_begin_counters() -> *mut u64;
         fn __llvm_profile_end_counters() -> *mut u64;
     }
-    // SAFETY: LLVM's runtime gives the ends of its static array of counters. Other threads may count meanwhile, which only
-    // this build for tests puts up with.
+    // SAFETY: LLVM's runtime returns the ends of its static array of counters. Other threads may count meanwhile, which only
+    // this build for tests tolerates.
     unsafe {
         let begin = __llvm_profile_begin_counters();
         let len = __llvm_profile_end_counters().offset_from(begin) as usize;
@@ -43,7 +43,7 @@ impl Coverage {
         Coverage { seen: vec![0; counters().len()], active: Vec::new(), inputs: 0 }
     }
 
-    /// Counts from zero.
+    /// Resets the counters to zero.
     pub(crate) fn start(&mut self) {
         let counters = counters();
         if self.inputs.is_multiple_of(ALL) {
@@ -58,7 +58,7 @@ impl Coverage {
         self.inputs += 1;
     }
 
-    /// Whether something has counted as never before.
+    /// Whether some counter has counted more than ever before.
     pub(crate) fn finds_new(&mut self) -> bool {
         let counters = counters();
         let mut is_new = false;

@@ -1,4 +1,4 @@
-//! Random choices that a seed repeats.
+//! Random choices that a seed reproduces.
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
@@ -32,7 +32,7 @@ impl Dice {
         1 + (self.number() as u32 | 1 << 7).trailing_zeros()
     }
 
-    /// A short length, now and then a long one.
+    /// A short length, or now and then a long one.
     pub(crate) fn length(&mut self) -> usize {
         let longest = *self.pick(&[1, 2, 4, 8, 8, 16, 64, 512]);
         1 + self.below(longest)

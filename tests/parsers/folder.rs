@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
-/// A folder of its own; in memory, where the system has such folders.
+/// A new folder, in memory where the system has folders in memory.
 pub(crate) fn folder() -> TempDir {
     tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
 }
@@ -35,8 +35,8 @@ pub(crate) fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// The JSON files of small partition directories: those of this repository, and of every version of DGL where samples lie
-/// beside it.
+/// The JSON files of small partition directories: those of this repository, and of every version of DGL if samples lie next to
+/// it.
 pub(crate) fn partition_directories() -> Vec<PathBuf> {
     let mut roots = vec![repository("tests/fixtures"), repository("data")];
     roots.extend(shared("dgl-samples"));

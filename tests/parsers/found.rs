@@ -1,4 +1,4 @@
-//! What mutated files have found, as the smallest files that show it. The comments name format and input.
+//! The failures that mutated files have found, as the smallest files that show them. The comments name format and input.
 
 use crate::archive::archive;
 use crate::folder::folder;
@@ -20,7 +20,7 @@ fn edges(path: &Path) -> GraphFiles {
     GraphFiles { edges, ..GraphFiles::default() }
 }
 
-/// Imports files of a folder; gives the error, which must be about a file.
+/// Imports files of a folder; returns the error, which must be about a file.
 fn fails(folder: &Path, files: &GraphFiles) -> String {
     let mut problem = String::new();
     let read = || {
@@ -60,7 +60,7 @@ fn a_compressed_array_that_is_damaged() {
     assert!(problem.contains("cannot be read"), "{problem}");
 }
 
-/// Found by coverage: 20 MB for a pickle of 100 kB, as each byte became a value of 104 bytes in a vector that was growing.
+/// Found by coverage: 20 MB for a pickle of 100 kB, as each byte became a value of 104 bytes in a growing vector.
 #[test]
 fn a_pickle_of_many_values() {
     let folder = folder();
@@ -72,7 +72,7 @@ fn a_pickle_of_many_values() {
     assert_eq!(watch(0, limit, || FusedCsc::open(&path).map(drop)), Ok(false));
 }
 
-/// Read by eye, before the first run: sums of counts that wrap around.
+/// Found by reading, before the first run: sums of counts that wrap around.
 #[test]
 fn counts_of_chunks_that_add_up_to_more_than_64_bits() {
     let folder = folder();

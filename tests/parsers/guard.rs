@@ -1,4 +1,4 @@
-//! One reading under guard: what it allocates, whether it panics, what kind of error it gives.
+//! A guarded read: the memory that it allocates, whether it panics, and the kind of its error.
 
 use sar::Error;
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -6,14 +6,14 @@ use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Once;
 
-/// Buffers of a fixed size: 1 MiB of the edge writer, 256 KiB for each text file and column, archive readers.
+/// Size of buffers of a fixed size, in bytes: 1 MiB of the edge writer, 256 KiB for each text file and column, archive readers.
 pub(crate) const BUFFERS: usize = 4 << 20;
 
-/// Live bytes allowed per byte of input. A pickle's instruction of one byte becomes a value of 72 bytes, in a vector that
-/// may be half empty and has an old copy while it grows.
+/// Live bytes allowed per byte of input. A pickle's instruction of one byte becomes a value of 72 bytes, in a vector that may
+/// be half empty and has an old copy while it grows.
 const PER_BYTE: usize = 128;
 
-/// A larger block is refused, as a machine without memory refuses it.
+/// Size above which a block is refused, as a machine without memory refuses it.
 const REFUSED: usize = 1 << 30;
 
 struct Meter;
@@ -30,7 +30,7 @@ thread_local! {
 #[global_allocator]
 static METER: Meter = Meter;
 
-/// Takes note of `size` more bytes of this thread; false if they are refused.
+/// Notes `size` more bytes of this thread; false if they are refused.
 fn grow(size: usize) -> bool {
     if !WATCHED.try_with(Cell::get).unwrap_or(false) {
         return true;
@@ -89,8 +89,8 @@ pub(crate) fn limit(buffers: usize, len: usize) -> usize {
     buffers + PER_BYTE * len
 }
 
-/// Runs `read`, which may have `limit` bytes at a time. The error says what no input may cause: a panic, memory out of proportion, an
-/// error that does not blame the input.
+/// Runs `read`, which may have `limit` bytes at a time. Returns an error for what no input may cause: a panic, memory out of
+/// proportion, an error that does not blame the input.
 pub(crate) fn watch(
     input: u64,
     limit: usize,

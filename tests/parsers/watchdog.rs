@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Inputs take less than a millisecond; machines may be busy.
+/// Time limit of an input. Inputs take less than a millisecond; machines may be busy.
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// Ends the process, with a message, if an input takes too long.

@@ -7,7 +7,7 @@ use predicates::str::contains;
 
 use super::support::write;
 
-/// What the command says of wrong input.
+/// The command's message about wrong input.
 fn complaint(folder: &Path, arguments: &[&str]) -> String {
     let out = folder.join("out");
     let output = Command::cargo_bin("sar-single")
@@ -102,7 +102,7 @@ fn flags_that_do_not_fit_are_named() {
     let edges = ["--edges", "e.txt"];
     let with = |more: &[&str]| complaint(folder.path(), &[&edges[..], more].concat());
     for (flags, due) in [
-        (&["--num-nodes", "many"][..], "\"many\" is no number"),
+        (&["--num-nodes", "many"][..], "\"many\" is not a number"),
         (&["--split", "paper/train=e.txt"], "no edge joins nodes of type \"paper\""),
         (&["--node-data", "paper/x=x.csv"], "x.csv: cannot be read"),
         (&["--edge-data", "a:b/w=w.csv"], "is not an edge type"),

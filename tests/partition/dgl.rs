@@ -1,11 +1,11 @@
-//! DGL itself reads what is written. Needs a Python with dgl: `SAR_DGL_PYTHON`, or the usual `python3`.
+//! DGL itself reads the output. Needs a Python with dgl: `SAR_DGL_PYTHON`, or the usual `python3`.
 
 use std::io::Write;
 use std::process::Command;
 
 use super::common::repository;
 
-/// Runs a script of this folder, if there is a Python that has DGL.
+/// Runs a script of this folder, if a Python with DGL exists.
 fn run(script: &str) {
     let python = std::env::var("SAR_DGL_PYTHON").unwrap_or_else(|_| "python3".to_owned());
     let dgl = Command::new(&python)
@@ -13,7 +13,7 @@ fn run(script: &str) {
         .args(["-c", "import torch, dgl; dgl.distributed.load_partition"])
         .output();
     if !dgl.is_ok_and(|output| output.status.success()) {
-        // Written past libtest's capture, so that a skipped test never looks like one that ran.
+        // This bypasses libtest's capture, so that a skipped test never looks like one that ran.
         let _ = writeln!(
             std::io::stderr(),
             "SKIPPED {script}: {python} has no dgl (see SAR_DGL_PYTHON)"

@@ -14,7 +14,7 @@ use sar::prepare::partition::{Method, PartitionRequest, partition_graph};
 use super::common::repository;
 use super::support::{edges, files, lines, partition, request, write};
 
-/// What a partition holds: edges (source, destination, type), and tables of nodes and edges by key.
+/// The content of a partition: edges (source, destination, type), and tables of nodes and edges by key.
 type Content = (Vec<(u64, u64, u32)>, Vec<(String, Vec<f64>)>);
 
 fn content(json: &Path, part: usize) -> Content {

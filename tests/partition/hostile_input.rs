@@ -8,7 +8,7 @@ use std::process::{Command, Output};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-/// Cuts a graph; a command that hangs is ended.
+/// Cuts a graph; a command that hangs is killed.
 fn partition(folder: &Path, words: &str) -> Output {
     let mut command = Command::new("timeout");
     command.arg("60").arg(env!("CARGO_BIN_EXE_sar-single")).arg("partition");
@@ -111,7 +111,7 @@ fn a_line_of_any_length_takes_bounded_memory() {
     );
     file.write_all(b"0 1\n").unwrap();
     let block = vec![b'1'; 1 << 20];
-    // Three times what a line may have; the memory below would not hold it.
+    // Three times the largest size of a line; the memory below would not hold it.
     for _ in 0..192 {
         file.write_all(&block).unwrap();
     }

@@ -17,7 +17,7 @@ fn sar(folder: &Path, arguments: &str) -> assert_cmd::assert::Assert {
     command.args(arguments.split_whitespace()).assert()
 }
 
-/// Writes what a partition holds as an edge list and tables, as a user would have them.
+/// Writes the content of a partition as an edge list and tables, as a user would have them.
 fn export(json: &Path, folder: &Path) -> Vec<i64> {
     let config = PartitionConfig::open(json).unwrap();
     let partition = Partition::open(&config, 0).unwrap();
@@ -78,7 +78,7 @@ fn an_edge_list_comes_back_as_predictions_in_its_own_order() {
     let own = classes(&here.join("own.npy"), 600);
     let right = own.iter().zip(&labels).filter(|(own, label)| own == label).count();
     assert!(right > 450, "{right} of 600 classes are right");
-    // The unpartitioned graph gives the same in its only order.
+    // The unpartitioned graph gives the same results in its only order.
     sar(here, &format!("--part-json graph/g.json --out whole {train}")).success();
     sar(here, "predict --run whole --out whole.npy").success();
     let whole = classes(&here.join("whole.npy"), 600);

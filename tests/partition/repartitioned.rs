@@ -12,7 +12,7 @@ use sar::prepare::partition::partition_graph;
 use super::common::repository;
 use super::support::{edges, lines, partition, request, scattered, write};
 
-/// Edges between original nodes, with how often they occur, and features by original node.
+/// Edges between original nodes, with their multiplicities, and features by original node.
 type Whole = (BTreeMap<(u64, u64), u64>, BTreeMap<u64, Vec<u8>>);
 
 fn whole(json: &Path) -> Whole {

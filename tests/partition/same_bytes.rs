@@ -8,8 +8,8 @@ use super::support::{edges, files, partition, request, scattered, write};
 #[test]
 fn the_same_request_gives_the_same_bytes_whatever_the_memory_and_threads() {
     let folder = tempfile::tempdir().unwrap();
-    // More nodes than clusters can have, so that every stage has work; every edge four times, so that sorting does not fit
-    // in memory although METIS does.
+    // More nodes than clusters can have, so that every stage has work; every edge four times, so that sorting does not fit in
+    // memory although METIS does.
     let path = write(folder.path(), "e.txt", &scattered(70_000, 300_000).repeat(4));
     let run = |name: &str, memory: u64, threads: usize| {
         let out = folder.path().join(name);

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use sar::prepare::import::{GraphFiles, GraphSource};
 use sar::prepare::partition::{EdgeRules, Method, PartitionRequest, Partitioned, partition_graph};
 
-/// What the command does without flags, but for the memory, which is not to depend on the machine.
+/// The command's defaults, except for the memory, which must not depend on the machine.
 pub(crate) fn request(num_parts: usize) -> PartitionRequest {
     PartitionRequest {
         name: "g".to_owned(),
@@ -25,7 +25,7 @@ pub(crate) fn edges(path: &Path) -> GraphFiles {
     GraphFiles { edges, ..GraphFiles::default() }
 }
 
-/// Writes text and gives its path.
+/// Writes text and returns its path.
 pub(crate) fn write(folder: &Path, name: &str, text: &str) -> PathBuf {
     let path = folder.join(name);
     fs::write(&path, text).unwrap();
@@ -53,7 +53,7 @@ pub(crate) fn scattered(nodes: u64, count: u64) -> String {
     lines((0..count).map(|_| format!("{} {}", next(), next())))
 }
 
-/// Partitions without telling anybody how far it is.
+/// Partitions without reporting progress.
 pub(crate) fn partition(
     files: GraphFiles,
     request: &PartitionRequest,

@@ -19,7 +19,7 @@ fn every_method_and_rule_gives_a_sound_directory() {
         EdgeRules { undirected: true, self_loops: SelfLoops::Remove, dedup: false },
     ];
     let methods = [Method::Stream, Method::Metis, Method::Random, Method::Range, Method::File];
-    // Every method and every rule, not each with each: files are synced to disk, which takes its time.
+    // Every method and every rule, but not all combinations: syncing files to disk takes time.
     for (at, method) in methods.into_iter().enumerate() {
         let rules = rules[at % rules.len()];
         let assignment = if method == Method::File {

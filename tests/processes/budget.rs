@@ -1,5 +1,5 @@
-//! The memory budget: the same weights at every budget, less written where more is kept, and a clear end where it is too
-//! small.
+//! The memory budget: the same weights at every budget, fewer bytes written where more is kept, and a clear error where it is
+//! too small.
 
 use std::fs;
 
@@ -37,7 +37,7 @@ fn budgets_change_what_is_written_and_not_what_is_learned() {
     let (least, some, everything) = (train("min"), train("250MiB"), train("2GiB"));
     assert_eq!(least.0, some.0);
     assert_eq!(least.0, everything.0);
-    // Where it is not plain that everything fits, the first epoch keeps nothing, and shows what there is room for.
+    // Where the run may not fit, the first epoch keeps nothing, and shows how much room there is.
     assert_eq!(least.1[0], some.1[0]);
     assert!(everything.1[0] < some.1[0], "{} of {}", everything.1[0], some.1[0]);
     for budget in [&some, &everything] {

@@ -1,4 +1,4 @@
-//! Files of a run that are not what was written: each damage is found, and an older checkpoint takes over.
+//! Files of a run that do not hold what was written: each damage is found, and an older checkpoint takes over.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use std::process::{Command, Output};
 use super::common::repository;
 use super::run::{Ended, Run};
 
-/// A finished run that has two checkpoints; of the other flags each adds tensors.
+/// A finished run with two checkpoints; each of the other flags adds tensors.
 fn trained(more: &[&str]) -> Ended {
     let karate = repository("data/karate/karate.json");
     let flags = ["--epochs", "3", "--checkpoint-every", "1", "--layers", "2", "--hidden", "2"];
@@ -32,13 +32,13 @@ fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// Positions spread over a file, with all of its first `front` bytes.
+/// Positions spread over a file, including all of its first `front` bytes.
 fn positions(len: usize, front: usize) -> impl Iterator<Item = usize> {
     let rest = (0..).map(move |i| front + i * 41).take_while(move |at| *at < len);
     (0..front.min(len)).chain(rest)
 }
 
-/// The length of a safetensors file's header, and of what says how long it is.
+/// The length of a safetensors file's header, including the field with that length.
 fn front(bytes: &[u8]) -> usize {
     8 + u64::from_le_bytes(bytes[..8].try_into().unwrap()) as usize
 }
@@ -99,7 +99,7 @@ fn a_damaged_checkpoint_costs_an_interval_and_two_the_run() {
     assert!(weights() == expected && fs::read(&last).unwrap() == checkpoint);
     let metrics = fs::read_to_string(out.join("metrics.jsonl")).unwrap();
     assert_eq!(metrics.lines().count(), 4, "each epoch once, and the evaluation:\n{metrics}");
-    // Killed between the renaming of the last one and that of the one to come.
+    // Killed between the renaming of the last checkpoint and that of the pending one.
     fs::remove_file(&last).unwrap();
     assert!(resume(&out, &[]).status.success());
     damage(&last);
@@ -115,7 +115,7 @@ fn a_damaged_checkpoint_costs_an_interval_and_two_the_run() {
 
 #[test]
 fn every_tensor_that_a_run_needs_is_demanded_by_name() {
-    // As an earlier version wrote it: there is no checksum that tells.
+    // A file of an earlier version, which has no checksum.
     let run = trained(&["--patience", "90"]);
     let out = out(&run);
     fs::remove_file(out.join("checkpoint.previous.safetensors")).unwrap();
@@ -168,7 +168,7 @@ fn weights_are_verified_and_belong_to_their_configuration() {
         assert_eq!(refused.status.code(), Some(1), "byte {at}: {}", stderr(&refused));
         assert!(stderr(&refused).contains("model.safetensors: is "), "{}", stderr(&refused));
     }
-    // What a run of the first version left that was killed early.
+    // The files of a run of the first version that was killed early.
     fs::write(&path, &whole).unwrap();
     let config = out.join("config.toml");
     let text = fs::read_to_string(&config).unwrap();

@@ -1,4 +1,4 @@
-//! A worker that meets an error: one message, the right exit code, nothing left behind, results of earlier runs kept.
+//! A worker that meets an error: one message, the right exit code, no file left behind, results of earlier runs kept.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -57,7 +57,7 @@ fn a_disk_that_fills_up_is_one_error_with_exit_code_4() {
     on_a_small_disk(&[]);
 }
 
-/// Trains with the flags `more` where spilled files find no room.
+/// Trains with the flags `more` on a disk without room for spilled files.
 pub(crate) fn on_a_small_disk(more: &[&str]) {
     let Some(disk) = SmallDisk::mount(64 << 10) else { return };
     let json = repository("data/karate/karate.json");

@@ -1,4 +1,4 @@
-//! Ctrl-C with checkpoints on: the last complete epoch is saved, and the command that is shown goes on to the same bits.
+//! Ctrl-C with checkpoints on: the last complete epoch is saved, and the command in the message continues to the same bits.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ fn out(ended: &Ended) -> PathBuf {
     ended.spill.with_file_name("out")
 }
 
-/// Interrupts a run after some epochs; gives the epoch that it says it has saved, and how many were complete.
+/// Interrupts a run after some epochs; returns the epoch that it reports as saved, and the number of complete ones.
 fn interrupted(graph: &Path, settings: &[&str], micros: u64) -> (u32, usize, Ended) {
     let run = Run::start(graph, settings);
     let metrics = run.out().join("metrics.jsonl");
@@ -31,7 +31,7 @@ fn interrupted(graph: &Path, settings: &[&str], micros: u64) -> (u32, usize, End
     (epoch, lines, ended)
 }
 
-/// Does what the note says.
+/// Runs the command that the note names.
 fn resume(ended: &Ended) {
     let command = ended.stderr.split_once("resume with: sar-single ").unwrap().1;
     let command = command.lines().next().unwrap();
@@ -40,7 +40,7 @@ fn resume(ended: &Ended) {
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
 }
 
-/// `all`: whether the last complete epoch is saved, and not that of the last regular checkpoint.
+/// With `all`, the last complete epoch is saved, not the one of the last regular checkpoint.
 fn assert_goes_on(graph: &Path, settings: &[&str], every: &str, all: bool) {
     let settings = [&["--epochs", "150", "--checkpoint-every", every], settings].concat();
     let expected = Run::start(graph, &settings).end();

@@ -1,4 +1,4 @@
-//! Ctrl-C and SIGTERM: once, the run stops at its next phase; twice, at once. Either way nothing stays.
+//! Ctrl-C and SIGTERM: once, the run stops at its next phase; twice, at once. Either way no file stays.
 
 use std::time::{Duration, Instant};
 

@@ -1,5 +1,5 @@
-//! Any process killed with SIGKILL at any point: the others are gone within two seconds, one message says who died, when
-//! and doing what, and no file stays (or none after the next start, if the launcher itself was killed).
+//! Any process killed with SIGKILL at any point: the others are gone within two seconds, one message names the dead process,
+//! its phase and the signal, and no file stays (or none after the next start, if the launcher itself was killed).
 
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -9,14 +9,14 @@ use sar::engine::turns::{Control, Phase};
 
 use super::run::{Run, is_running, wait_for};
 
-/// When the victim is killed.
+/// The moment when the victim is killed.
 #[derive(Clone, Copy, Debug)]
 enum Moment {
     /// As soon as it exists.
     Start,
-    /// When it is seen in this phase of an epoch.
+    /// When it is in this phase of an epoch.
     In(Phase),
-    /// After so many microseconds.
+    /// After this number of microseconds.
     After(u64),
 }
 

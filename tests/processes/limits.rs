@@ -14,7 +14,7 @@ use super::small_disk::SmallDisk;
 struct Group(PathBuf);
 
 impl Group {
-    /// One of this controller; `None`, and a line on the terminal, where the machine lets nobody make one.
+    /// Creates a group of this controller; `None`, and a line on the terminal, where this user may not.
     fn make(controller: &str, name: &str) -> Option<Self> {
         let path = Path::new("/sys/fs/cgroup").join(controller);
         let path = path.join(format!("sar-single-{name}-{}", std::process::id()));

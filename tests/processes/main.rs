@@ -1,4 +1,4 @@
-//! Real processes: what happens when they are killed, interrupted, or fail, and who is in memory when.
+//! Real processes: what happens when they are killed, interrupted, or fail, and which are in memory at a time.
 #![allow(clippy::unwrap_used)]
 
 #[path = "../common/mod.rs"]

@@ -1,4 +1,4 @@
-//! Who may read what: spilled data and plans are for their owner only, results follow the umask.
+//! File modes: spilled data and plans are for their owner only, results follow the umask.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -21,7 +21,7 @@ fn text(path: &Path) -> &str {
     path.to_str().unwrap()
 }
 
-/// All files and folders below a folder that are still there, with their modes.
+/// All files and folders that still exist below a folder, with their modes.
 fn modes(folder: &Path) -> Vec<(PathBuf, bool, u32)> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
@@ -35,13 +35,13 @@ fn modes(folder: &Path) -> Vec<(PathBuf, bool, u32)> {
     found
 }
 
-/// Looks at everything in the spill folder until `enough`; gives how many files there were at most.
+/// Checks everything in the spill folder until `enough`; returns the largest number of files seen.
 fn watch(spill: &Path, child: &mut Child, mut enough: impl FnMut() -> bool) -> usize {
     let mut most = 0;
     wait_for("enough of the command", || {
         let found = modes(spill);
         for (path, is_folder, mode) in &found {
-            // The folder of a rank lies in the run's, which nobody else can enter.
+            // The folder of a rank lies in the run's folder, which nobody else can enter.
             let inside = path.parent() != Some(spill) && *is_folder;
             let private = *mode == if *is_folder { 0o700 } else { 0o600 };
             assert!(private || inside, "{}: {mode:o}", path.display());
@@ -87,7 +87,7 @@ fn spilled_data_are_private_and_results_follow_the_umask() {
         let metrics = out.join("metrics.jsonl");
         let enough = || fs::read_to_string(&metrics).is_ok_and(|text| text.lines().count() > 5);
         let files = watch(&spill, &mut child, enough);
-        // The control file, and what ranks spill and send.
+        // The control file, and the files that ranks spill and send.
         assert!(files > 2, "{files} files");
         kill_process(Pid::from_child(&child), Signal::INT).unwrap();
         assert_eq!(child.wait().unwrap().code(), Some(130));

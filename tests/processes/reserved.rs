@@ -1,4 +1,4 @@
-//! A run that is planned takes its disk space before it starts, and gives it back when it ends.
+//! A planned run takes its disk space before it starts, and returns it when it ends.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -28,7 +28,7 @@ fn sar(arguments: &str) -> Command {
 
 #[test]
 fn a_planned_run_holds_its_disk_space_until_it_ends() {
-    // Too small for a run to go without a plan, and enough for this one.
+    // Too little for a run without a plan, and enough for this run.
     let run = Run::endless(&["--memory-budget", "280MiB"]);
     let reserve = reserve_in(&run.spill());
     let taken = wait_for("its blocks", || {
@@ -36,7 +36,7 @@ fn a_planned_run_holds_its_disk_space_until_it_ends() {
         (file.blocks() > 0).then_some(file.blocks() * 512)
     });
     assert!(taken >= 4096, "{taken}");
-    // Workers write beside it for a while.
+    // Workers also write here for a while.
     let control = run.control();
     wait_for("an epoch", || (control.rank(0).epoch() > 2).then_some(()));
     assert!(reserve.exists());
@@ -59,7 +59,7 @@ fn what_one_run_has_reserved_is_not_there_for_another() {
     let plan: serde_json::Value = serde_json::from_slice(&plan.stdout).unwrap();
     let planned = plan["disk"]["peak"].as_u64().unwrap();
 
-    // With room for one run, and for the small graphs that the other is planned by.
+    // With room for one run, and for the small graphs from which the other is planned.
     let Some(disk) = SmallDisk::mount(planned / 10 * 16) else { return };
     let flags = ["--hidden", "256", "--spill-dir", disk.path().to_str().unwrap()];
     let first = Run::start(&json, &flags);
@@ -72,7 +72,7 @@ fn what_one_run_has_reserved_is_not_there_for_another() {
     assert!(error.starts_with("error: files of the run take "), "{error}");
     assert!(error.contains(disk.path().to_str().unwrap()), "{error}");
     assert!(second.stderr.contains("hint: free space there"), "{}", second.stderr);
-    // The other one has not noticed. Between a file that goes and its place taken back there may be more room.
+    // The other run has not noticed. Between the removal of a file and the return of its space there may be more room.
     wait_for("the space to be taken", || (left() < planned).then_some(()));
     first.signal(Signal::INT);
     assert_eq!(first.end().code, Some(130));

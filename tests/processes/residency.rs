@@ -1,4 +1,4 @@
-//! Who is in memory when: never more workers than allowed, and a parked worker holds no tensors.
+//! Residency: never more workers than allowed are in memory, and a parked worker holds no tensors.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use super::run::Run;
 const WORLD_SIZE: usize = 4;
 /// Each partition has 10,000 nodes: a tensor of 128 float32 columns takes 5 MB, and a worker in its turn has several.
 const TENSOR_BYTES: u64 = 10_000 * 128 * 4;
-/// What a worker may have beside tensors: stacks, libtorch's tables, libraries' writable pages it has touched.
+/// Allowance for a worker's memory besides tensors: stacks, libtorch's tables, libraries' writable pages it has touched.
 const BARE_BYTES: u64 = 16 << 20;
 
 fn graph(folder: &Path) -> PathBuf {
@@ -35,7 +35,7 @@ fn private_memory(pid: Pid) -> u64 {
     kib.sum::<u64>() << 10
 }
 
-/// What ranks are doing, if no turn began or ended while looking.
+/// The activities of all ranks, if no turn began or ended during the reading.
 fn snapshot(control: &Control) -> Option<Vec<Activity>> {
     let ranks = 0..control.world_size();
     let look = || {

@@ -28,7 +28,7 @@ fn a_second_run_names_the_first_which_holds_the_folder_until_it_dies() {
     let refused = resume().output().unwrap();
     assert_eq!(refused.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&refused.stderr).contains(&expected));
-    // The kernel takes the lock away; that the workers die a moment later is waited for.
+    // The kernel releases the lock; the test waits for the workers, which die a moment later.
     first.signal(Signal::KILL);
     let mut resumed = resume().stderr(std::process::Stdio::null()).spawn().unwrap();
     let before = fs::read_to_string(out.join("metrics.jsonl")).unwrap().len();

@@ -1,4 +1,4 @@
-//! A run that was stopped, however it was, goes on from its checkpoint to the same bits.
+//! A run that was stopped, in whatever way, continues from its checkpoint to the same bits.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use rustix::process::{Signal, kill_process};
 use super::common::repository;
 use super::run::{Ended, Run, is_running, wait_for};
 
-/// Everything that has state: moments, the schedule, early stopping, dropout.
+/// Flags with everything that has state: moments, the schedule, early stopping, dropout.
 const SETTINGS: [&str; 15] = [
     "--epochs",
     "60",
@@ -59,7 +59,7 @@ fn metrics(out: &Path) -> Vec<serde_json::Value> {
     lines.collect()
 }
 
-/// Runs until `stop` ends it after some epochs, and goes on.
+/// Runs until `stop` ends the run after some epochs, and resumes it.
 fn assert_same_bits(graph: &Path, expected: &Path, stop: impl FnOnce(&Run)) {
     assert_same_bits_with(&SETTINGS, graph, expected, stop);
 }
@@ -84,7 +84,7 @@ fn assert_same_bits_with(
     assert_ne!(ended.code, Some(0), "it was too fast to be stopped");
     let out = out(&ended);
     assert!(!out.join("model.safetensors").exists());
-    // As if it had been stopped in the midst of writing.
+    // As if it had been stopped in the middle of writing.
     fs::write(out.join(".partial-killed"), "half").unwrap();
     let resumed = resume(&out, &["--resident", "2"]);
     assert!(resumed.status.success(), "{}", String::from_utf8_lossy(&resumed.stderr));
@@ -131,7 +131,7 @@ fn learned_rows_go_on_to_the_same_bits_too() {
 
 #[test]
 fn predicted_edges_go_on_to_the_same_bits_too() {
-    // There are no class weights of edges.
+    // Edges have no class weights.
     let mut settings = SETTINGS[..12].to_vec();
     settings.extend(["--task", "link", "--mode", "sample", "--layers", "2", "--score", "bilinear"]);
     settings.extend(["--batch-size", "32", "--lr", "0.003"]);

@@ -9,16 +9,16 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use sar::engine::turns::Control;
 
-/// How long anything may take before the test fails.
+/// Time limit of anything that the tests wait for.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A run in the background, in a folder of its own.
+/// A run in the background, in its own folder.
 pub(crate) struct Run {
     child: Child,
     folder: tempfile::TempDir,
 }
 
-/// How a run ended.
+/// The end of a run.
 pub(crate) struct Ended {
     pub(crate) code: Option<i32>,
     pub(crate) stderr: String,
@@ -27,7 +27,7 @@ pub(crate) struct Ended {
 }
 
 impl Run {
-    /// Trains on karate for so many epochs that it has to be stopped.
+    /// Trains on karate for so many epochs that the run has to be stopped.
     pub(crate) fn endless(more: &[&str]) -> Self {
         Self::start(&super::common::repository("data/karate/karate.json"), more)
     }
@@ -75,7 +75,7 @@ impl Run {
         })
     }
 
-    /// The folder of spilled data, unless the flags say another one.
+    /// The folder of spilled data, unless the flags name another one.
     pub(crate) fn spill(&self) -> PathBuf {
         self.folder.path().join("spill")
     }

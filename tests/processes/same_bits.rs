@@ -1,4 +1,4 @@
-//! Trained weights do not depend on what a run does with its memory, disk and processors.
+//! Trained weights do not depend on a run's use of memory, disk and processors.
 
 use std::fs;
 use std::path::Path;

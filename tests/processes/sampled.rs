@@ -1,5 +1,5 @@
-//! Killed while ranks train side by side on sampled batches: as in full-batch training, the others are gone within two
-//! seconds, one message says who died, and no file stays.
+//! Workers killed while ranks train side by side on sampled batches: as in full-batch training, the others are gone within two
+//! seconds, one message names the dead process, and no file stays.
 
 use std::time::{Duration, Instant};
 

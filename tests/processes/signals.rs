@@ -1,4 +1,4 @@
-//! SIGINT, SIGTERM and SIGHUP at any moment of any command: exit code 130, and nothing stays. Ignored ones stay ignored.
+//! SIGINT, SIGTERM and SIGHUP at any moment of any command: exit code 130, and no file stays. Ignored signals stay ignored.
 
 use std::fs;
 use std::io::Write;
@@ -14,7 +14,7 @@ use super::run::{Run, wait_for};
 
 const SIGNALS: [Signal; 3] = [Signal::INT, Signal::TERM, Signal::HUP];
 
-/// The program with signals as a terminal leaves them, whatever runs these tests (a shell's background jobs ignore SIGINT).
+/// The program with signals as a terminal sets them, whatever runs these tests (a shell's background jobs ignore SIGINT).
 fn program() -> Command {
     let mut command = Command::new("env");
     command.arg("--default-signal=INT,TERM,HUP").arg(env!("CARGO_BIN_EXE_sar-single"));
@@ -42,7 +42,7 @@ fn stop(command: &mut Command, signal: Signal, after: Duration) -> (Output, bool
     (child.wait_with_output().unwrap(), early)
 }
 
-/// Edges that METIS takes a second or more for.
+/// Edges for which METIS takes a second or more.
 fn edges(path: &Path) {
     let mut file = std::io::BufWriter::new(fs::File::create(path).unwrap());
     let mut random = 7_u64;
@@ -55,12 +55,12 @@ fn edges(path: &Path) {
     }
 }
 
-/// Sends signals to a command at many moments. `outputs` are what it may leave only if it was done, `results` whenever it ends.
+/// Sends signals to a command at many moments. `outputs` may stay only if the command succeeded, `results` in any case.
 fn sweep(arguments: &[&str], folder: &Path, outputs: &[&Path], results: &[&Path]) {
     let moments = [0, 3, 40, 150, 260, 330, 400, 480, 600, 900, 1500, 2300];
     for (i, moment) in moments.into_iter().enumerate() {
         let signal = SIGNALS[i % 3];
-        // What earlier ones have written is in nobody's way.
+        // Files of earlier runs do not matter.
         for path in outputs.iter().chain(results).filter(|path| path.exists()) {
             let removed =
                 if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
@@ -89,7 +89,7 @@ fn sweep(arguments: &[&str], folder: &Path, outputs: &[&Path], results: &[&Path]
     }
 }
 
-/// Processes whose arguments name the folder; workers are ended by the kernel right behind their launcher.
+/// Processes whose arguments name the folder; the kernel kills workers right after their launcher.
 fn wait_for_end_of_all(folder: &Path) -> Vec<String> {
     let running = || {
         let processes = fs::read_dir("/proc").unwrap().flatten();

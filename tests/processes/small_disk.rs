@@ -3,19 +3,19 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A mounted one, in memory; unmounted when dropped.
+/// A mounted file system in memory, which is unmounted when it is dropped.
 pub(crate) struct SmallDisk {
     path: PathBuf,
     _folder: tempfile::TempDir,
 }
 
 impl SmallDisk {
-    /// One of so many bytes; `None` where this user may not mount.
+    /// Mounts a file system of `bytes` bytes; `None` where this user may not mount.
     pub(crate) fn mount(bytes: u64) -> Option<Self> {
         Self::mount_kind("tmpfs", bytes)
     }
 
-    /// One that has no size after all, and cannot reserve.
+    /// Mounts a file system without a size, which cannot reserve.
     pub(crate) fn mount_simple() -> Option<Self> {
         Self::mount_kind("ramfs", 0)
     }
@@ -40,7 +40,7 @@ impl SmallDisk {
         &self.path
     }
 
-    /// How many files and folders are on it.
+    /// Number of files and folders on it.
     pub(crate) fn entries(&self) -> usize {
         std::fs::read_dir(&self.path).unwrap().count()
     }
@@ -49,7 +49,7 @@ impl SmallDisk {
 impl Drop for SmallDisk {
     fn drop(&mut self) {
         let unmounted = Command::new("umount").arg(&self.path).status();
-        // A test that fails says why by itself.
+        // A test that fails reports the reason itself.
         assert!(std::thread::panicking() || unmounted.is_ok_and(|status| status.success()));
     }
 }

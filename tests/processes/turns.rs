@@ -1,4 +1,4 @@
-//! Hand-overs depend on the number of layers alone, and results do not depend on who is resident when.
+//! Hand-overs depend only on the number of layers, and results do not depend on which ranks are resident when.
 
 use std::path::Path;
 
@@ -56,7 +56,7 @@ fn features_are_aggregated_in_the_first_epoch_alone() {
         let flags: Vec<_> = flags.split(' ').collect();
         let epochs = train(&json, folder.path(), &flags);
         let turns: Vec<_> = epochs.iter().map(|e| e["lock_turns"].as_u64().unwrap()).collect();
-        // The first evaluation does without already.
+        // The first evaluation does not need it any more.
         assert_eq!(turns[0] - 1, turns[1], "{model}: {turns:?}");
     }
 }

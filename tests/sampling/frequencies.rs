@@ -1,5 +1,5 @@
-//! Guards against: edges drawn with another frequency than they should be. Seeds are fixed, so a test passes or fails for
-//! good; a fair sampler would fall below the p-values asked for here once in a million graphs.
+//! Guards against: edges drawn with a wrong frequency. Seeds are fixed, so a test passes or fails for good; a fair sampler
+//! would fall below the p-values required here for one graph in a million.
 
 use sar::sampling::stores::{Fanout, IndexConfig, Sampling};
 
@@ -27,7 +27,8 @@ fn star(degree: u64, probabilities: &[f32]) -> (tempfile::TempDir, Opened) {
     (folder, opened)
 }
 
-/// How many nodes drew which sources: a set is a number with one digit of base 8 per source (how often it was drawn).
+/// Number of nodes that drew each set of sources: a set is a number with one digit of base 8 per source (how often it was
+/// drawn).
 fn sets(opened: &Opened, fanout: i64, replace: bool, weighted: bool) -> Vec<u64> {
     let how = Sampling { fanout: Fanout::Total(fanout), replace, weighted };
     let nodes: Vec<u64> = (0..NODES).collect();
@@ -102,7 +103,7 @@ fn distribution(weights: &[f64], fanout: usize, replace: bool) -> Vec<(u64, f64)
 
 #[test]
 fn the_test_knows_the_chi_square_distribution() {
-    // Table values: upper 1 % of 10 and of 100 degrees of freedom.
+    // Table values: the upper 1 % of 10 and of 100 degrees of freedom.
     assert!((chi_square_tail(23.209, 10.0) - 0.01).abs() < 5e-4);
     assert!((chi_square_tail(135.807, 100.0) - 0.01).abs() < 1e-4);
 }
@@ -131,7 +132,7 @@ fn weighted_draws_take_sets_with_their_probability() {
             check(&format!("fan-out {fanout}, replace {replace}"), &outcomes, &expected);
         }
     }
-    // Edges with probability 0 are never drawn, however many are asked for.
+    // Edges with probability 0 are never drawn, however many are requested.
     for fanout in [4, 5, -1] {
         let expected = distribution(&weights, 4, false);
         check(&format!("fan-out {fanout}"), &sets(&opened, fanout, false, true), &expected);

@@ -1,4 +1,4 @@
-//! Guards against: a neighbour missed or invented when all of them are asked for.
+//! Guards against: a neighbour missed or invented when all of them are requested.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -46,7 +46,7 @@ fn check(folder: &Path, graph: &str, parts: &str) {
         &IndexConfig::default(),
     );
     let in_degrees = opened.graph.in_degrees(&(0..nodes.len() as u64).collect::<Vec<_>>()).unwrap();
-    // A fan-out that no node reaches gives all neighbours as well.
+    // A fan-out that no node reaches also gives all neighbours.
     let most = *in_degrees.iter().max().unwrap() as i64;
     for fanout in [-1, most, most + 5] {
         let sampler = DistNeighborSampler::new(vec![Fanout::Total(fanout); 2]).unwrap();
@@ -97,7 +97,7 @@ fn edges(json: &Path) -> HashMap<u64, (u64, u64)> {
     ends
 }
 
-/// Every edge of a block is an edge of the graph, between the nodes that the block says.
+/// Checks that every edge of a block is an edge of the graph, between the nodes that the block names.
 fn check_edges(block: &Block, ends: &HashMap<u64, (u64, u64)>) {
     for (i, &row) in block.by_dst().rows().iter().enumerate() {
         let first = block.by_dst().indptr()[i] as usize;

@@ -1,5 +1,5 @@
-//! Guards against: blocks by type that are not DGL's, and layers per relation that give on them something else than on the full
-//! graph, learned rows included.
+//! Guards against: blocks by type that differ from DGL's, and layers per relation whose results on them differ from those on
+//! the full graph, including learned rows.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -248,7 +248,7 @@ fn sorted(mut ids: Vec<u64>) -> Vec<u64> {
     ids
 }
 
-/// Compares blocks with DGL's, and gives what DGL's have.
+/// Compares blocks with DGL's, and returns the content of DGL's.
 fn check_blocks(batch: &MiniBatch, whole: &DistGraph, expected: &Tensors) {
     for (layer, block) in batch.blocks.iter().enumerate() {
         let block = HeteroBlock::new(block, whole.book()).unwrap();

@@ -109,7 +109,7 @@ fn rows_belong_to_their_nodes() {
         assert_eq!(row, &whole[node as usize * column.width()..][..column.width()]);
     }
     assert!(column.read_f32(&[34], &mut vec![0.0; column.width()]).is_err());
-    // The degrees that blocks carry are those of the whole graph.
+    // The degrees that blocks carry belong to the whole graph.
     let edges = opened.graph.in_subgraph(&all).unwrap();
     let mut out_degrees = vec![0; 34];
     edges.sources.iter().for_each(|source| out_degrees[*source as usize] += 1);

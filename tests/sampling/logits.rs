@@ -1,4 +1,4 @@
-//! Guards against: a model that gives on blocks of all neighbours something else than on the full graph.
+//! Guards against: a model whose results on blocks of all neighbours differ from those on the full graph.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use tch::{Kind, Tensor};
 use crate::common;
 use crate::support::open;
 
-/// Layers that can be those of a relation, without attention.
+/// Layers without attention that a relation can have.
 pub(crate) fn kinds_of_relations() -> Vec<ModelKind> {
     let mut kinds = vec![ModelKind::Sage { aggregator: SageAggregator::Pool, edge_weights: false }];
     for edge_weights in [false, true] {
@@ -35,7 +35,7 @@ pub(crate) fn kinds_of_relations() -> Vec<ModelKind> {
     kinds
 }
 
-/// Every layer, with the edge weights where it takes them.
+/// Every layer, with the edge weights where it supports them.
 pub(crate) fn kinds() -> Vec<ModelKind> {
     let mut kinds = kinds_of_relations();
     let heads = Heads { heads: 2, attention_dropout: 0.0 };
@@ -93,7 +93,7 @@ fn difference(
         let sampler = DistNeighborSampler::new(vec![Fanout::ALL; config.num_graphs()])?;
         let sampler = sampler.input_node_feature(FEATURES, column);
         let order = DataLoaderConfig { batch_size: 5, shuffle: false, ..Default::default() };
-        // Shuffled seeds would do as well; in their order the batches are rows of the expected logits.
+        // Shuffled seeds would also do; in their order the batches are rows of the expected logits.
         let loader = DataLoader::new(
             graph.clone(),
             own.clone().collect(),

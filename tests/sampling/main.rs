@@ -1,4 +1,4 @@
-//! Sampled neighbourhoods: what is drawn, with which frequency, and that models give on blocks what they give on the full
+//! Sampled neighbourhoods: what is drawn, with which frequency, and that models compute the same on blocks as on the full
 //! graph.
 #![allow(clippy::unwrap_used)]
 

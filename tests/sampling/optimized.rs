@@ -1,4 +1,4 @@
-//! Guards against: seeds that optimized batches lose, batches that share no more neighbours than drawn ones, stale caches.
+//! Guards against: seeds that optimized batches lose, batches that share no more neighbours than random ones, stale caches.
 
 use std::path::Path;
 
@@ -11,13 +11,13 @@ use sar::testing::on_ranks;
 use crate::common;
 use crate::support::{Opened, open, write_graph};
 
-/// How seeds come together.
+/// How seeds are grouped into batches.
 enum How<'a> {
     Drawn,
     Optimized(Option<&'a Path>),
 }
 
-/// The batches of an epoch on each rank, put together beforehand or as they come.
+/// The batches of an epoch on each rank, grouped beforehand or drawn.
 fn batches(
     opened: &Opened,
     seeds: &[Vec<u64>],
@@ -70,7 +70,7 @@ fn seeds_with_common_neighbours_come_together() {
     let inputs = |batches: &[MiniBatch]| -> usize {
         batches.iter().map(|batch| batch.input_nodes().len()).sum()
     };
-    // A batch that is one of the groups needs its ten nodes; a drawn one needs most others' neighbours, too.
+    // A batch that is one of the groups needs its ten nodes; a random one also needs most others' neighbours.
     assert!(inputs(&optimized) < 160, "{}", inputs(&optimized));
     assert!(inputs(&drawn) > 350, "{}", inputs(&drawn));
     // The same again, and in the same order without shuffling.
@@ -117,7 +117,7 @@ fn a_cache_is_used_again_and_refused_if_it_is_stale() {
     assert_eq!(run(&karate, &seeds, config(4)).unwrap(), first);
     assert_eq!(std::fs::read_dir(folder.path().join("made")).unwrap().count(), 1);
 
-    // Batches do come from the file: here, two of them in each other's place.
+    // Batches do come from the file: here, two of them are swapped.
     let mut changed = bytes.clone();
     let start = bytes.iter().position(|b| *b == b'\n').unwrap() + 1;
     changed[start..start + 64].rotate_left(32);

@@ -1,4 +1,4 @@
-//! Guards against: kept rows that are others than those of the files, and wrong counts of bytes.
+//! Guards against: kept rows that differ from those of the files, and wrong counts of bytes.
 
 use sar::formats::dgl::config::PartitionConfig;
 use sar::io::IoCounters;

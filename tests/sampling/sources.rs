@@ -61,7 +61,7 @@ fn own_disks(json: &Path) -> (TempDir, [PathBuf; 2]) {
     (folder, jsons)
 }
 
-/// The graph as a rank with a disk of its own sees it.
+/// The graph as a rank with its own disk sees it.
 fn asked(
     json: &Path,
     keys: &IndexConfig,

@@ -1,4 +1,4 @@
-//! A partitioned graph opened for sampling, with folders of its own.
+//! A partitioned graph opened for sampling, with its own folders.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ pub(crate) fn key(batch: u32) -> SampleKey {
     SampleKey { seed: 7, epoch: 1, batch, layer: 0 }
 }
 
-/// A directory of one partition whose edge i goes `edges[i]`, with an edge feature `p` if `probabilities` has values.
+/// A directory of one partition whose edge i is `edges[i]`, with an edge feature `p` if `probabilities` has values.
 pub(crate) fn write_graph(folder: &Path, nodes: u64, edges: &[(u64, u64)], probabilities: &[f32]) {
     use sar::formats::dgl::writer::{FeatureSpec, PartitionWriter};
     use sar::graph::{CanonicalEtype, PartitionBook};

@@ -1,4 +1,4 @@
-//! Guards against: gradients on blocks that are not those of the full graph, and ranks whose parameters drift apart.
+//! Guards against: gradients on blocks that differ from those of the full graph, and ranks whose parameters drift apart.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ use crate::support::open;
 
 const LR: f64 = 0.5;
 
-/// How batches are drawn, and how gradients become one.
+/// How batches are drawn, and how gradients are combined.
 #[derive(Clone, Copy)]
 struct How {
     fanout: i64,
@@ -34,7 +34,7 @@ struct How {
     epochs: u32,
 }
 
-/// Trains on one rank; gives the flat parameters, in double precision.
+/// Trains on one rank; returns the flat parameters, in double precision.
 fn train(
     context: &RankContext,
     graph: &Arc<DistGraph>,
@@ -57,7 +57,7 @@ fn train(
     let parameters = Rc::new(builder.finish(manager, Kind::Double)?);
     let nothing = Tensor::zeros([0, 0], (Kind::Double, tch::Device::Cpu));
     let nothing = manager.track("nothing", nothing);
-    // Of the full graph nothing is used.
+    // The full graph is not used.
     let forward = GraphModel { model: &*stack, graphs: Vec::new(), features: nothing.clone() };
     let full = Trainer {
         manager,
@@ -170,7 +170,7 @@ fn parameters_stay_the_same_on_all_ranks() {
         let work = |context| train(&context, &opened.graph, &model, how);
         let ranks = on_ranks(2, 2, work).unwrap();
         assert_eq!(ranks[0], ranks[1]);
-        // Done again, bit for bit the same.
+        // A second run gives the same bits.
         assert_eq!(ranks, on_ranks(2, 2, work).unwrap());
     }
 }

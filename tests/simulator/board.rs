@@ -7,15 +7,15 @@ use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering};
 use super::call::{Call, KINDS, Kind, PLACES, Place};
 use super::fault::{Action, Fault};
 
-/// Processes of a run that are told apart; a run that is planned forks workers for two small graphs before its own.
+/// Number of processes of a run that are distinguished; a planned run forks workers for two small graphs before its own.
 pub(crate) const PROCESSES: usize = 24;
-/// Faults of a run.
+/// Number of faults of a run.
 const FAULTS: usize = 3;
 const RECORD: usize = 400;
 
 const ORDER: Ordering = Ordering::SeqCst;
 
-/// Calls by process, place and kind.
+/// Numbers of calls by process, place and kind.
 pub(crate) type Counts = [[[u64; KINDS.len()]; PLACES.len()]; PROCESSES];
 
 /// The shared memory. All of it is atomic, so that zeroed memory is a valid one.
@@ -104,7 +104,7 @@ impl Board {
         }
     }
 
-    /// Counts a call; gives the fault that it meets.
+    /// Counts a call; returns the fault that it meets.
     pub(crate) fn meet(
         &self,
         process: usize,
@@ -133,7 +133,7 @@ impl Board {
         full.then_some(Strike { action: Action::StaysFull, detail: 0 })
     }
 
-    /// What each planned fault has struck.
+    /// The calls that each planned fault has struck.
     pub(crate) fn struck(&self) -> Vec<Option<String>> {
         let planned = self.slots.iter().filter(|slot| slot.planned.load(ORDER) == 1);
         planned.map(|slot| (slot.struck.load(ORDER) > 0).then(|| slot.told())).collect()

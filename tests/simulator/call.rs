@@ -1,9 +1,9 @@
-//! System calls that touch files, and what they touch.
+//! System calls that touch files, and the files that they touch.
 
 use std::ffi::{CStr, c_char};
 use std::mem::MaybeUninit;
 
-/// What a call does. The order is that of the columns in reports.
+/// The kind of a call. The order is that of the columns in reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 pub(crate) enum Kind {
@@ -19,7 +19,7 @@ pub(crate) enum Kind {
     List,
     Inspect,
     Lock,
-    /// Advice, permissions: what a program may do without.
+    /// Advice, permissions: calls that a program can do without.
     Optional,
 }
 
@@ -39,7 +39,7 @@ pub(crate) const KINDS: [Kind; 13] = [
     Kind::Optional,
 ];
 
-/// What the file that a call touches is for.
+/// The purpose of the file that a call touches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 pub(crate) enum Place {
@@ -90,12 +90,12 @@ impl Place {
     }
 }
 
-/// How a system call says which file it means.
+/// How a system call names its file.
 #[derive(Debug, Clone, Copy)]
 enum Target {
     Descriptor,
     Path,
-    /// A path relative to the descriptor in front of it.
+    /// A path relative to the descriptor before it.
     PathIn,
 }
 
@@ -157,11 +157,11 @@ pub(crate) struct Call {
     pub(crate) arguments: [i64; 6],
 }
 
-/// Marks a call that goes past the trap, in the upper half of the last argument. No call on files uses that half.
+/// The mark of a call that bypasses the trap, in the upper half of the last argument. No call on files uses that half.
 pub(crate) const MARK: u32 = 0x5A52_C3A1;
 
 impl Call {
-    /// Makes the call; gives what the kernel gives (`-errno` after an error).
+    /// Makes the call; returns the kernel's result (`-errno` after an error).
     pub(crate) fn make(self) -> i64 {
         let [a, b, c, d, e, f] = self.arguments;
         let f = f & 0xFFFF_FFFF | i64::from(MARK) << 32;
@@ -230,7 +230,7 @@ fn descriptor_path(descriptor: i64) -> Option<String> {
     let mut path = [const { MaybeUninit::<u8>::uninit() }; 1024];
     // SAFETY: both pointers are valid for the call; readlink is not trapped.
     let len = unsafe { libc::readlink(link.as_ptr().cast(), path.as_mut_ptr().cast(), path.len()) };
-    // SAFETY: the kernel has written so many bytes.
+    // SAFETY: the kernel has written this number of bytes.
     let bytes = path.get(..usize::try_from(len).ok()?)?.iter().map(|b| unsafe { b.assume_init() });
     Some(String::from_utf8_lossy(&bytes.collect::<Vec<u8>>()).into_owned())
 }

@@ -1,4 +1,4 @@
-//! The training run that a seed asks for.
+//! The training run of a seed.
 
 use std::path::Path;
 
@@ -6,18 +6,18 @@ use super::graphs::{Graph, POOL};
 use super::outcome::entries;
 use super::random::Random;
 
-/// A training run, but for its folders.
+/// A training run, without its folders.
 #[derive(Debug, Clone)]
 pub(crate) struct Configuration {
     pub(crate) graph: Graph,
     pub(crate) flags: Vec<String>,
-    /// Flags that change no result, which a resumed run takes others of.
+    /// Flags that change no result, which may differ when the run is resumed.
     pub(crate) free: Vec<String>,
     /// Whether spilled data go to a disk instead of memory.
     pub(crate) on_disk: bool,
 }
 
-/// What a training step works on.
+/// The part of the graph that a training step uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Mode {
     Full,
@@ -93,7 +93,7 @@ impl Configuration {
         command
     }
 
-    /// The command line that goes on with a run, maybe with other flags that change no result.
+    /// The command line that resumes a run, possibly with other flags that change no result.
     pub(crate) fn resume(out: &Path, random: &mut Random) -> Vec<String> {
         let mut command = ["sar-single", "--resume"].map(str::to_owned).to_vec();
         command.push(out.display().to_string());
@@ -104,7 +104,7 @@ impl Configuration {
     }
 }
 
-/// Flags as they are collected.
+/// A list of flags.
 #[derive(Default)]
 struct Flags(Vec<String>);
 
@@ -148,7 +148,7 @@ fn model(flags: &mut Flags, random: &mut Random, (mode, layers): (Mode, u64)) {
         names.extend(["appnp", "sgc", "sign", "rgcn"]);
     }
     let name = random.pick(&names);
-    // A layer per edge type has neither of what is put around layers.
+    // A layer per edge type has no normalisation or jumping knowledge.
     let stack = !matches!(name, "appnp" | "sgc" | "sign") && !mode.has_relations();
     // Rows of a wide layer make files that go around the page cache.
     let wide = full && name == "sage" && random.chance(6);
@@ -214,7 +214,7 @@ fn training(flags: &mut Flags, random: &mut Random, mode: Mode) {
 /// Flags that change no result.
 fn free(random: &mut Random) -> Vec<String> {
     let mut flags = Flags::default();
-    // The middle one is too small to do without a plan, and enough for the run.
+    // The middle one is too small for a run without a plan, and enough for this run.
     flags.push(&["--memory-budget", random.pick(&["min", "min", "min", "min", "300MiB", "2GiB"])]);
     flags.push(&["--io", random.pick(&["auto", "direct", "buffered"])]);
     if random.chance(60) {

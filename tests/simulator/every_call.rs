@@ -1,4 +1,4 @@
-//! Commands in which every call fails once: the first, then the second, until a run gets to its end.
+//! Commands in which every call fails once: the first, then the second, until a run succeeds.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use super::outcome::{Outcome, entries, unfinished};
 use super::process::{Status, run};
 use super::scene::Folders;
 
-/// How many of the commands are part of an ordinary run; the others make many thousands of calls.
+/// Number of commands that are part of an ordinary run; the others make many thousands of calls.
 const ORDINARY: usize = 5;
 
 /// A command with what it needs.
@@ -21,19 +21,19 @@ struct Command {
     arguments: Vec<String>,
     /// The folder it writes to.
     out: PathBuf,
-    /// A file in it that may be there before, with its bytes.
+    /// A file in it that may exist before, with its bytes.
     kept: Option<(PathBuf, Vec<u8>)>,
     /// Whether a failure leaves nothing at all in the folder.
     whole: bool,
 }
 
-/// What came of one command.
+/// The results for one command.
 #[derive(Debug, Default)]
 pub(crate) struct Report {
     pub(crate) name: &'static str,
-    /// Calls that failed, once each.
+    /// Number of calls that failed, once each.
     pub(crate) failed: u64,
-    /// Failures that the command could do without.
+    /// Number of failures that the command tolerated.
     pub(crate) harmless: u64,
     pub(crate) by_kind: Vec<(String, u64)>,
     pub(crate) problems: Vec<String>,
@@ -94,7 +94,7 @@ impl Command {
         }
     }
 
-    /// Whether there was such a call.
+    /// Whether such a call exists.
     fn fail(
         &self,
         folders: &Folders,
@@ -138,7 +138,7 @@ impl Command {
     }
 }
 
-/// A small epoch with checkpoint and evaluation on four ranks, a sampled one, and what else writes files.
+/// A small epoch with checkpoint and evaluation on four ranks, a sampled one, and other commands that write files.
 fn commands(folders: &Folders) -> Vec<Command> {
     let inputs = folders.input().join("every-call");
     let number = (0..POOL).find(|number| {

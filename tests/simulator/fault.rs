@@ -1,10 +1,10 @@
-//! What goes wrong, and where.
+//! Faults and the calls that they strike.
 
 use std::fmt;
 
 use super::call::{KINDS, Kind, PLACES, Place};
 
-/// What a chosen call meets.
+/// The effect of a fault on the chosen call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 pub(crate) enum Action {
@@ -26,7 +26,7 @@ pub(crate) enum Action {
     Flip,
     /// The process is killed instead of making it.
     Kill,
-    /// The process is killed when it is done, or half of it where several pages are written.
+    /// The process is killed after the call, or after half of it where several pages are written.
     KillHalfway,
     /// The launcher is killed before it.
     KillLauncher,
@@ -42,9 +42,9 @@ pub(crate) struct Fault {
     pub(crate) process: usize,
     pub(crate) kinds: Vec<Kind>,
     pub(crate) places: Vec<Place>,
-    /// Counts from 0.
+    /// Index of the call, from 0.
     pub(crate) nth: u64,
-    /// Which byte and bit are flipped.
+    /// Selects the byte and bit that are flipped.
     pub(crate) detail: u64,
 }
 
@@ -65,7 +65,7 @@ impl Action {
     /// The files on which it can strike.
     pub(crate) fn places(self) -> Vec<Place> {
         match self {
-            // No checksum of ours covers the user's files, results, or the control block.
+            // Our checksums do not cover the user's files, results, or the control block.
             Action::Flip => vec![Place::Spill, Place::Message, Place::Checkpoint],
             // The user's graph is only read.
             Action::DiskFull | Action::StaysFull | Action::ShortThenFull => {

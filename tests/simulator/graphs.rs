@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::process::{Status, run};
 use super::random::Random;
 
-/// How many different graphs there are of each kind.
+/// Number of different graphs of each kind.
 pub(crate) const POOL: u64 = 80;
 
 /// A partition directory.
@@ -17,14 +17,14 @@ pub(crate) struct Graph {
     pub(crate) parts: u64,
 }
 
-/// Files of the user's: what `partition` reads.
+/// The user's files, which `partition` reads.
 pub(crate) struct Files {
     pub(crate) graph: Graph,
     pub(crate) arguments: Vec<String>,
 }
 
 impl Graph {
-    /// The `number`-th graph of the pool, made where it is not there yet.
+    /// The `number`-th graph of the pool, which is created if it does not exist.
     pub(crate) fn of_pool(folder: &Path, number: u64, hetero: bool) -> Graph {
         let name = format!("{}{number}", if hetero { "typed" } else { "plain" });
         let folder = folder.join(name);
@@ -122,7 +122,7 @@ impl Files {
         }
     }
 
-    /// Features, what is learned, and masks of the nodes of a type.
+    /// Features, labels and masks of the nodes of a type.
     fn nodes(&mut self, folder: &Path, random: &mut Random, (ty, count): (&str, u64)) {
         let name =
             |name: &str| if ty.is_empty() { name.to_owned() } else { format!("{ty}/{name}") };

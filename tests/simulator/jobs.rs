@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::process::adopt_orphans;
 use super::scene::Folders;
 
-/// What a job came to.
+/// The results of a job.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Tally {
     pub(crate) seeds: u64,
@@ -16,12 +16,12 @@ pub(crate) struct Tally {
     pub(crate) struck: u64,
     pub(crate) refused: u64,
     pub(crate) failed: Vec<u64>,
-    /// Calls that failed, one after the other, by command: how many there were, and how many did no harm.
+    /// Calls that failed, one after the other, by command: their number, and how many did no harm.
     pub(crate) calls: Vec<(String, u64, u64)>,
     pub(crate) problems: Vec<String>,
 }
 
-/// Forks `count` jobs, each with folders of its own, and adds up what they came to.
+/// Forks `count` jobs, each with its own folders, and adds up their results.
 pub(crate) fn side_by_side(count: u64, work: &dyn Fn(u64, &Folders) -> Tally) -> Tally {
     let results = tempfile::tempdir().unwrap();
     let path = |job: u64| results.path().join(job.to_string());
@@ -46,7 +46,7 @@ fn fork_job(result: &Path, work: &dyn Fn(&Folders) -> Tally) -> i32 {
     match unsafe { libc::fork() } {
         -1 => panic!("fork: {}", std::io::Error::last_os_error()),
         0 => {
-            // SAFETY: changes this process alone.
+            // SAFETY: changes this process only.
             unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM) };
             adopt_orphans();
             let folder = |place: &str| {
@@ -61,7 +61,7 @@ fn fork_job(result: &Path, work: &dyn Fn(&Folders) -> Tally) -> i32 {
             if let Ok(tally) = &tally {
                 fs::write(result, serde_json::to_vec(tally).unwrap()).unwrap();
             }
-            // SAFETY: ends this process; the parent's destructors are the parent's.
+            // SAFETY: ends this process; the parent's destructors belong to the parent.
             unsafe { libc::_exit(i32::from(tally.is_err())) }
         }
         child => child,
@@ -69,7 +69,7 @@ fn fork_job(result: &Path, work: &dyn Fn(&Folders) -> Tally) -> i32 {
 }
 
 impl Tally {
-    /// Adds what another one counted.
+    /// Adds the counts of another job.
     pub(crate) fn add(&mut self, other: Tally) {
         self.seeds += other.seeds;
         self.runs += other.runs;

@@ -1,25 +1,25 @@
-//! What a run may come to.
+//! The results that a run may have.
 
 use super::fault::Action;
 use super::outcome::{Outcome, entries, unfinished};
 use super::process::{Ended, Status};
 use super::scene::Scene;
 
-/// What has happened before a run ends, or to what it reads.
+/// Events before the end of a run, or in the files that it reads.
 #[derive(Debug, Default)]
 pub(crate) struct Past {
     /// Faults that have struck in the run.
     pub(crate) struck: Vec<Action>,
     /// Whether a checkpoint may have a wrong bit.
     pub(crate) damaged: bool,
-    /// Whether a launcher was killed and no run has come to its end since: a run that fails early has not cleaned up after it.
+    /// Whether a launcher was killed and no run has succeeded since: a run that fails early has not cleaned up after it.
     pub(crate) killed: bool,
 }
 
-/// After a run that may have met faults.
+/// Judges a run that may have met faults.
 ///
 /// # Errors
-/// What should not have happened.
+/// The first thing that should not have happened.
 pub(crate) fn judge(scene: &Scene, ended: &Ended, past: &Past) -> Result<(), String> {
     let mut struck = past.struck.clone();
     if past.damaged {
@@ -48,10 +48,10 @@ pub(crate) fn judge(scene: &Scene, ended: &Ended, past: &Past) -> Result<(), Str
     if complete { results(scene) } else { Ok(()) }
 }
 
-/// After a run without faults.
+/// Judges a run without faults.
 ///
 /// # Errors
-/// What should not have happened.
+/// The first thing that should not have happened.
 pub(crate) fn judge_clean(scene: &Scene, ended: &Ended) -> Result<(), String> {
     basics(ended)?;
     if ended.status != Status::Code(0) {
@@ -61,7 +61,7 @@ pub(crate) fn judge_clean(scene: &Scene, ended: &Ended) -> Result<(), String> {
     results(scene)
 }
 
-/// What holds in every case.
+/// Checks that hold in every case.
 pub(crate) fn basics(ended: &Ended) -> Result<(), String> {
     let Ended { status, stderr, strays, .. } = ended;
     if *status == Status::Hung {
@@ -84,7 +84,7 @@ pub(crate) fn basics(ended: &Ended) -> Result<(), String> {
     }
 }
 
-/// Nothing is left but results.
+/// Checks that only results are left.
 fn folders(scene: &Scene, ended: &Ended) -> Result<(), String> {
     let left = entries(&scene.spill);
     let told = ended.stderr.contains("cannot remove");
@@ -109,11 +109,11 @@ fn may_kill_launcher(action: Action) -> bool {
     matches!(action, Action::Kill | Action::KillHalfway | Action::KillLauncher)
 }
 
-/// The exit codes that an action may lead to.
+/// The exit codes that an action may cause.
 fn codes(action: Action) -> &'static [i32] {
     match action {
-        // What cannot be read may be the user's file, and a checkpoint is input; what a run can do without, or does not read
-        // again, does not end it.
+        // A file that cannot be read may be the user's, and a checkpoint is input; a run does not fail because of files that it
+        // can do without, or does not read again.
         Action::InputOutput | Action::Flip => &[0, 1, 3],
         Action::Refuse => &[0, 1, 3, 4],
         Action::DiskFull | Action::StaysFull | Action::ShortThenFull => &[0, 4],

@@ -1,7 +1,7 @@
-//! A simulator of disturbed runs: a seed makes a graph, a training run and what goes wrong in it, and the run must end with
-//! the undisturbed results, or with one clear error after which `--resume` gives them.
+//! A simulator of disturbed runs. A seed determines a graph, a training run and its faults; the run must end with the
+//! undisturbed results, or with one clear error after which `--resume` reaches them.
 //!
-//! `SAR_SEED=123 cargo test --test simulator` replays a seed. `docs/testing.md` has the rest.
+//! `SAR_SEED=123 cargo test --test simulator` replays a seed. `docs/testing.md` describes the rest.
 #![allow(clippy::unwrap_used)]
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]

@@ -1,4 +1,4 @@
-//! What a training run leaves: weights, metrics, and folders.
+//! The output of a training run: weights, metrics, and folders.
 
 use std::fmt::Write;
 use std::fs;
@@ -20,14 +20,14 @@ const FREE: [&str; 7] = [
 /// Results that must be equal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Outcome {
-    /// The checksum of the file of weights.
+    /// The checksum of the weights file.
     pub(crate) weights: Option<u32>,
-    /// The lines of the metrics without the fields that are free to differ.
+    /// The lines of the metrics without the fields that may differ.
     pub(crate) metrics: Vec<String>,
 }
 
 impl Outcome {
-    /// What a run has left in its folder.
+    /// Reads the output in a run's folder.
     pub(crate) fn of(out: &Path) -> Outcome {
         let weights = fs::read(out.join("model.safetensors")).ok();
         let metrics = fs::read_to_string(out.join("metrics.jsonl")).unwrap_or_default();
@@ -69,7 +69,7 @@ impl Outcome {
     }
 }
 
-/// Names of what is in a folder.
+/// Names of the entries of a folder.
 pub(crate) fn entries(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()

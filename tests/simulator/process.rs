@@ -11,9 +11,9 @@ use super::board::{Counts, board};
 use super::fault::Fault;
 use super::trap;
 
-/// A command that takes longer hangs.
+/// Time after which a command counts as hanging.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// How long processes may live after the launcher has ended.
+/// Time that processes may live after the launcher has ended.
 const GRACE: Duration = Duration::from_secs(5);
 /// The exit code of a panic that the program did not catch.
 const PANICKED: i32 = 101;
@@ -26,13 +26,13 @@ pub(crate) enum Status {
     Hung,
 }
 
-/// What is left of a command.
+/// The results of a command.
 pub(crate) struct Ended {
     pub(crate) status: Status,
     pub(crate) stderr: String,
     /// Processes that outlived the launcher; they have been killed.
     pub(crate) strays: usize,
-    /// What each planned fault has struck.
+    /// The calls that each planned fault has struck.
     pub(crate) struck: Vec<Option<String>>,
     pub(crate) counts: Counts,
 }
@@ -61,7 +61,7 @@ pub(crate) fn run(arguments: &[String], roots: &[String], faults: &[Fault]) -> E
 
 /// The child: becomes the launcher.
 fn live(arguments: &[String], roots: &[String], stderr: &File) -> ! {
-    // SAFETY: these calls change this process alone, and all descriptors are open.
+    // SAFETY: these calls change this process only, and all descriptors are open.
     unsafe {
         libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
         libc::setpgid(0, 0);
@@ -109,13 +109,13 @@ fn wait(child: i32) -> Status {
     }
 }
 
-/// Makes this process the parent of those whose parent dies, so that it sees them.
+/// Makes this process the parent of processes whose parent dies, so that it sees them.
 pub(crate) fn adopt_orphans() {
-    // SAFETY: changes this process alone.
+    // SAFETY: changes this process only.
     unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1) };
 }
 
-/// Waits for the processes that the launcher has left to end; gives how many had to be killed.
+/// Waits for the processes that the launcher has left to end; returns the number that had to be killed.
 fn reap_strays() -> usize {
     let begin = Instant::now();
     loop {

@@ -1,11 +1,11 @@
-//! Random choices that depend on a seed alone.
+//! Random choices that depend on a seed only.
 
 /// A generator of numbers (SplitMix64).
 #[derive(Debug, Clone)]
 pub(crate) struct Random(u64);
 
 impl Random {
-    /// The generator of a purpose: different purposes of the same seed are independent.
+    /// The generator for a purpose: different purposes of the same seed are independent.
     pub(crate) fn new(seed: u64, purpose: &str) -> Self {
         let mixed = purpose.bytes().fold(seed, |hash, byte| mix(hash ^ u64::from(byte)));
         Random(mix(mixed ^ seed.rotate_left(32)))

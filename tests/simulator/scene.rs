@@ -11,7 +11,7 @@ use super::fault::Fault;
 use super::outcome::{Outcome, entries};
 use super::process::{Ended, Status, run};
 
-/// Where the simulator's files are.
+/// The places of the simulator's files.
 #[derive(Debug)]
 pub(crate) struct Folders {
     /// In memory.
@@ -19,7 +19,7 @@ pub(crate) struct Folders {
     pub(crate) disk: PathBuf,
 }
 
-/// What a configuration gives when nothing goes wrong.
+/// The results of a configuration without faults.
 pub(crate) struct Scene {
     pub(crate) number: u64,
     pub(crate) configuration: Configuration,
@@ -44,7 +44,7 @@ impl Scene {
     /// Runs a configuration undisturbed.
     ///
     /// # Errors
-    /// What the program said, if it refuses the configuration; what was wrong, if it failed in another way.
+    /// The program's message, if it refuses the configuration; a description, if it failed in another way.
     pub(crate) fn set(number: u64, folders: &Folders) -> Result<Scene, Refusal> {
         let configuration = Configuration::of_seed(number, &folders.input());
         let out = folders.memory.join(&OUT[1..]);
@@ -69,7 +69,7 @@ impl Scene {
         Ok(scene)
     }
 
-    /// Removes what runs have left.
+    /// Removes the files of earlier runs.
     pub(crate) fn clear(&self) {
         for folder in [&self.out, &self.spill] {
             if folder.exists() {
@@ -95,16 +95,16 @@ impl Scene {
         }
     }
 
-    /// How many checkpoints the run has left: the last one, and the one before it.
+    /// Number of checkpoints that the run has left: the last one, and the one before it.
     pub(crate) fn checkpoints(&self) -> usize {
         let names = ["checkpoint.safetensors", "checkpoint.previous.safetensors"];
         names.iter().filter(|name| self.out.join(name).exists()).count()
     }
 }
 
-/// Why a configuration gives no scene.
+/// The reason why a configuration has no scene.
 pub(crate) enum Refusal {
-    /// The program says that flags do not go together.
+    /// The program reports that flags exclude each other.
     Refused(String),
     /// An undisturbed run fails.
     Failed(String),

@@ -1,4 +1,4 @@
-//! A seed: a configuration, what goes wrong, and what must come of it.
+//! A seed: a configuration, its faults, and the results that must follow.
 
 use super::board::Counts;
 use super::call::{KINDS, Kind, PLACES, Place};
@@ -10,19 +10,19 @@ use super::process::{Ended, Status};
 use super::random::Random;
 use super::scene::Scene;
 
-/// Neighbouring seeds share a configuration, whose undisturbed run is made once.
+/// Number of neighbouring seeds that share a configuration, whose undisturbed run is made once.
 pub(crate) const PER_CONFIGURATION: u64 = 12;
 
-/// What came of a seed.
+/// The results of a seed.
 #[derive(Debug, Default)]
 pub(crate) struct Story {
-    /// What was run and what happened, line by line.
+    /// The commands and events, line by line.
     pub(crate) lines: Vec<String>,
-    /// What should not have happened.
+    /// Everything that should not have happened.
     pub(crate) problem: Option<String>,
-    /// Faults that struck.
+    /// Number of faults that struck.
     pub(crate) struck: usize,
-    /// Runs of the program.
+    /// Number of runs of the program.
     pub(crate) runs: usize,
 }
 
@@ -86,12 +86,12 @@ impl Story {
     }
 }
 
-/// Adds what a run has said to a problem.
+/// Adds a run's output to a problem.
 fn said(ended: &Ended, judged: Result<(), String>) -> Result<(), String> {
     judged.map_err(|problem| format!("{problem}\n{}", ended.stderr))
 }
 
-/// What a user does now: goes on from the checkpoint, or starts anew if there is none.
+/// The user's next step: resumes from the checkpoint, or starts again if there is none.
 fn next_command(scene: &Scene, random: &mut Random) -> Vec<String> {
     if scene.checkpoints() > 0 {
         Configuration::resume(&scene.out, random)
@@ -132,7 +132,7 @@ fn faults(random: &mut Random, counts: &Counts) -> Vec<Fault> {
     faults
 }
 
-/// The action at a call chosen at random; none if the run makes no call that can meet it.
+/// The action at a random call; `None` if the run makes no call that can meet it.
 fn fault(action: Action, random: &mut Random, counts: &Counts) -> Option<Fault> {
     let (mut kinds, mut places) = (action.kinds(), action.places());
     let made = |process: usize, kinds: &[Kind], places: &[Place]| -> u64 {
@@ -149,7 +149,7 @@ fn fault(action: Action, random: &mut Random, counts: &Counts) -> Option<Fault> 
     let process =
         if processes.contains(&0) && random.chance(30) { 0 } else { random.pick(&processes) };
     if random.chance(60) {
-        // Calls of one kind on one kind of file: rare ones are met as often as others.
+        // Calls of one kind on one kind of file: rare ones are chosen as often as others.
         let cells = PLACES.iter().flat_map(|place| KINDS.iter().map(move |kind| (*place, *kind)));
         let cells: Vec<(Place, Kind)> = cells
             .filter(|(place, kind)| places.contains(place) && kinds.contains(kind))

@@ -6,7 +6,7 @@ use super::judge::judge_clean;
 use super::process::{Ended, Status};
 use super::scene::{Folders, Scene};
 
-/// Breaks the outcome of a good run in several ways; gives those that nobody notices.
+/// Breaks the outcome of a good run in several ways; returns those that go unnoticed.
 pub(crate) fn self_test(folders: &Folders) -> Vec<String> {
     let found = (0..100).find_map(|number| Scene::set(number, folders).ok());
     let scene = found.unwrap();

@@ -1,4 +1,4 @@
-//! The simulator's command line: which seeds are run, which calls fail, and what is reported.
+//! The simulator's command line: the seeds that run, the calls that fail, and the report.
 
 use std::fmt::Write;
 use std::ops::Range;
@@ -11,11 +11,11 @@ use super::scene::{Folders, Refusal, Scene};
 use super::seed::{PER_CONFIGURATION, Story, play};
 use super::self_test::self_test;
 
-/// Seeds that are always run.
+/// Seeds that always run.
 const FIXED: Range<u64> = 0..480;
-/// How many seeds are run that nobody has run before.
+/// Number of new seeds per run.
 const FRESH: u64 = 240;
-/// Of the calls that may fail, one in so many does in an ordinary run.
+/// Of the calls that may fail, one in this many does in an ordinary run.
 const STRIDE: u64 = 16;
 
 pub(crate) fn main() -> ExitCode {
@@ -52,7 +52,7 @@ pub(crate) fn main() -> ExitCode {
     report(&tally, begin.elapsed().as_secs_f64())
 }
 
-/// A number that the environment gives.
+/// A number from the environment.
 fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok().map(|text| text.parse().unwrap())
 }

@@ -1,9 +1,9 @@
-//! Catches every system call on files that a process makes, whoever in it makes it: the standard library, a dependency,
+//! Catches every system call on files that a process makes, from whatever part of it: the standard library, a dependency,
 //! libtorch or the C library.
 //!
-//! A seccomp filter turns such a call into a `SIGSYS`, whose handler counts it, lets a planned fault strike or makes the
-//! call itself. Forked processes inherit both. So no call escapes because somebody forgot a hook, and the program under
-//! test is the one that users run.
+//! A seccomp filter turns such a call into a `SIGSYS`, whose handler counts it, applies a planned fault or makes the call
+//! itself. Forked processes inherit both. So no call escapes for want of a hook, and the program under test is the one that
+//! users run.
 
 use std::ffi::{c_int, c_void};
 use std::sync::OnceLock;
@@ -13,13 +13,13 @@ use super::board::{Strike, board};
 use super::call::{Call, Kind, MARK, Place, numbers};
 use super::fault::Action;
 
-/// The number of this process: 0 for the one that installed the trap, else in the order of forks.
+/// The index of this process: 0 for the one that installed the trap, then in the order of forks.
 static PROCESS: AtomicUsize = AtomicUsize::new(0);
 static FORKS: AtomicUsize = AtomicUsize::new(0);
 /// Folders whose files are watched.
 static ROOTS: OnceLock<Vec<String>> = OnceLock::new();
 
-/// From here on all calls of this process, and of those it forks, on files below `roots` are caught. There is no way back.
+/// Catches, from here on, all calls of this process and of those it forks, on files below `roots`. There is no way back.
 pub(crate) fn install(roots: &[String]) {
     ROOTS.set(roots.to_vec()).expect("a process installs one trap");
     // SAFETY: both handlers only change atomic numbers.
@@ -28,7 +28,7 @@ pub(crate) fn install(roots: &[String]) {
     unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
         action.sa_sigaction = on_call as *const () as usize;
-        // Another signal may come while a call is made here, and its handler may make calls, too.
+        // Another signal may come while a call is made here, and its handler may also make calls.
         action.sa_flags = libc::SA_SIGINFO | libc::SA_NODEFER;
         assert_eq!(libc::sigaction(libc::SIGSYS, &raw const action, std::ptr::null_mut()), 0);
     }
@@ -42,9 +42,9 @@ pub(crate) fn install(roots: &[String]) {
     }
 }
 
-/// Traps all calls on files that do not bear the mark.
+/// Traps all calls on files without the mark.
 fn filter() -> Vec<libc::sock_filter> {
-    /// Where `struct seccomp_data` has the number of the call, and the upper half of the last argument.
+    /// Offsets in `struct seccomp_data` of the number of the call, and of the upper half of the last argument.
     const NUMBER: u32 = 0;
     const LAST_ARGUMENT: u32 = 16 + 5 * 8 + 4;
     let load = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16;
@@ -74,7 +74,7 @@ extern "C" fn in_child() {
     PROCESS.store(FORKS.load(Ordering::SeqCst), Ordering::SeqCst);
 }
 
-/// The handler of `SIGSYS`: takes the place of the call that was trapped.
+/// The handler of `SIGSYS`, which replaces the call that was trapped.
 extern "C" fn on_call(_signal: c_int, _info: *mut libc::siginfo_t, context: *mut c_void) {
     // SAFETY: errno belongs to this thread.
     let errno = unsafe { *libc::__errno_location() };
@@ -89,7 +89,7 @@ extern "C" fn on_call(_signal: c_int, _info: *mut libc::siginfo_t, context: *mut
     unsafe { *libc::__errno_location() = errno };
 }
 
-/// What the program gets for a call.
+/// The result of a call for the program.
 fn instead_of(call: Call) -> i64 {
     let roots = ROOTS.get().map_or(&[][..], Vec::as_slice);
     let path = call.path().filter(|path| roots.iter().any(|root| path.starts_with(root)));
@@ -117,7 +117,7 @@ impl Strike {
             }
             Action::Kill => die(),
             Action::KillHalfway => {
-                // The kernel lets a killed process complete what it writes to a page.
+                // The kernel lets a killed process complete a write to a page.
                 let stops = matches!(kind, Kind::Write) && call.arguments[2] > 2 * 4096;
                 if stops { half(call) } else { call }.make();
                 die()
@@ -152,7 +152,7 @@ fn half(mut call: Call) -> Call {
     call
 }
 
-/// Flips one bit of what a call has written.
+/// Flips one bit of the data that a call has written.
 fn flip(call: Call, written: i64, detail: u64) {
     if written <= 0 {
         return;

@@ -94,7 +94,7 @@ impl ArrayRef {
     /// Fills `out` with rows, converted to `f32`.
     ///
     /// # Errors
-    /// As [`Self::read_rows`].
+    /// As for [`Self::read_rows`].
     pub fn read_f32(&self, rows: Range<u64>, out: &mut [f32]) -> Result<()> {
         if self.dtype == Dtype::F32 && cfg!(target_endian = "little") {
             return self.read_rows(rows, bytemuck::cast_slice_mut(out));
@@ -108,7 +108,7 @@ impl ArrayRef {
     /// Fills `out` with rows, converted to `f64`.
     ///
     /// # Errors
-    /// As [`Self::read_rows`].
+    /// As for [`Self::read_rows`].
     pub fn read_f64(&self, rows: Range<u64>, out: &mut [f64]) -> Result<()> {
         self.convert(rows, out, |dtype, bytes, out| {
             dtype.to_f64(bytes, out);

@@ -40,12 +40,12 @@ impl Method {
 /// What happens to edges from a node to itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum SelfLoops {
-    /// They stay
+    /// Keep self loops
     #[default]
     Keep,
-    /// They are removed
+    /// Remove self loops
     Remove,
-    /// Every node has exactly one: those that are there are replaced
+    /// Give every node exactly one self loop, in place of those that exist
     Add,
 }
 
@@ -56,7 +56,7 @@ pub struct EdgeRules {
     pub undirected: bool,
     /// What happens to self loops.
     pub self_loops: SelfLoops,
-    /// Of several edges with the same ends, only the first one stays.
+    /// Only the first of several edges with the same ends stays.
     pub dedup: bool,
 }
 

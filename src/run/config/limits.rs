@@ -56,7 +56,7 @@ pub(crate) fn check(config: &RunConfig) -> Result<()> {
 /// Checks the numbers of workers and threads, in training and in prediction.
 ///
 /// # Errors
-/// As [`check`].
+/// As for [`check`].
 pub(crate) fn check_workers(config: &RunConfig) -> Result<()> {
     whole("--threads", config.threads as i128, 1, MOST_THREADS as i128)?;
     // With more workers than ranks, nobody ever waits.

@@ -21,7 +21,7 @@ impl DistEmbedding {
     /// others [`open`](Self::open) the embedding after a barrier.
     ///
     /// # Errors
-    /// As [`DistTensor::create`].
+    /// As for [`DistTensor::create`].
     pub fn create(
         book: &Arc<PartitionBook>,
         config: &DistTensorConfig<'_>,
@@ -34,7 +34,7 @@ impl DistEmbedding {
     /// Opens an embedding that another rank, or an earlier run, has created.
     ///
     /// # Errors
-    /// As [`DistTensor::open`].
+    /// As for [`DistTensor::open`].
     pub fn open(book: &Arc<PartitionBook>, config: &DistTensorConfig<'_>) -> Result<Self> {
         let weight = DistTensor::open(book, config)?;
         Ok(DistEmbedding { name: config.name.to_owned(), weight, trace: Default::default() })

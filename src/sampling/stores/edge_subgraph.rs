@@ -23,7 +23,7 @@ impl DistGraph {
     /// The graph of some edges (homogeneous ids) without other nodes than their ends: DGL's `edge_subgraph`.
     ///
     /// # Errors
-    /// As [`find_edges`](Self::find_edges).
+    /// As for [`find_edges`](Self::find_edges).
     pub fn edge_subgraph(&self, edges: &[u64]) -> Result<EdgeSubgraph> {
         let (sources, destinations) = self.find_edges(edges)?;
         let (mut nodes, mut numbers) = (Vec::new(), HashMap::new());

@@ -55,7 +55,7 @@ fn config() {
     let read: Read = Rc::new(move |_| {
         let text = fs::read_to_string(&file).map_err(|e| Error::unreadable(&file, &e))?;
         let config = RunConfig::from_toml(&file, &text)?;
-        // What is read can be written and read again.
+        // A configuration that can be read can be written and read again.
         RunConfig::from_toml(&file, &config.to_toml()?).map(drop)
     });
     let texts = configurations().into_iter();

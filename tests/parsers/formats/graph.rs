@@ -13,7 +13,7 @@ use std::fs;
 use std::path::Path;
 use std::rc::Rc;
 
-/// What DGL writes between the header and the first graph is whatever was in memory.
+/// The bytes that DGL writes between the header and the first graph are what happened to be in memory.
 const UNUSED: Syntax = Syntax::Binary { unused: 32..4096 };
 
 #[test]
@@ -25,7 +25,7 @@ fn graph_dgl() {
         copy(json.parent().unwrap(), &target);
         seeds.extend(of_directory(&target.join(json.file_name().unwrap())));
     }
-    // Graphs and tensors that belong to no partition.
+    // Graphs and tensors that do not belong to a partition.
     for origin in shared("dgl-samples").iter().flat_map(|samples| files(samples)) {
         let name = origin.file_name().unwrap().to_str().unwrap().to_owned();
         if name.ends_with(".graph.dgl") || name.ends_with(".tensors.dgl") {

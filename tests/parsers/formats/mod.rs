@@ -1,4 +1,4 @@
-//! The formats, each with its files to start from and what reads them.
+//! The formats, each with its initial files and its reader.
 
 mod config;
 mod graph;

@@ -80,7 +80,7 @@ fn read(folder: &Path, name: &'static str) -> Read {
     })
 }
 
-/// A file of this schema with `ROWS` rows; two values a row where there are lists.
+/// A file of this schema with `ROWS` rows; two values per row where there are lists.
 pub(crate) fn write(schema: &str, properties: WriterPropertiesBuilder) -> Vec<u8> {
     let schema = Arc::new(parse_message_type(schema).unwrap());
     let properties = Arc::new(properties.build());

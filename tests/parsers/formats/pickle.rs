@@ -29,7 +29,7 @@ fn pickle() {
     run("pickle", &seeds);
 }
 
-/// Graphs of a directory, in which there is no other file of the structure from then on.
+/// Graphs of a directory, which has no other structure file from then on.
 fn seeds_of(json: &Path) -> Vec<Seed> {
     let config = PartitionConfig::open(json).unwrap();
     let mut seeds = Vec::new();

@@ -71,7 +71,7 @@ fn text() {
     run("text", &seeds);
 }
 
-/// A folder of OGB with each of its files, mutated before it is compressed and after.
+/// An OGB folder with each of its files, mutated before and after compression.
 fn compressed(root: &Path) -> Vec<Seed> {
     let files = [
         ("raw/edge.csv.gz", "0,1\n1,2\n2,3\n3,0\n"),

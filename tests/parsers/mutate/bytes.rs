@@ -1,4 +1,4 @@
-//! Changes to bytes, without regard to what they mean.
+//! Changes to bytes, without regard to their meaning.
 
 use super::words::{BYTES, NUMBERS};
 use crate::dice::Dice;
@@ -7,7 +7,7 @@ use std::ops::Range;
 pub(super) fn mutate(dice: &mut Dice, out: &mut Vec<u8>, other: &[u8], unused: &Range<usize>) {
     for _ in 0..dice.rounds() {
         let at = place(dice, out.len(), unused);
-        // Changes that keep the length come first: after others, little of a binary file is where it should be.
+        // Changes that keep the length come first: after others, little of a binary file is in its place.
         match dice.below(20) {
             0..=1 => flip(dice, out, at),
             2..=5 => overwrite_number(dice, out, at),
@@ -71,7 +71,7 @@ fn number_at(out: &[u8], at: usize, width: usize) -> Option<u64> {
     Some(u64::from_le_bytes(bytes))
 }
 
-/// Replaces what may be a count or a length: a number that is not larger than a few times the file.
+/// Replaces a possible count or length: a number that is at most a few times the size of the file.
 fn blow_up_count(dice: &mut Dice, out: &mut [u8], unused: &Range<usize>) {
     let width = *dice.pick(&[2, 4, 8, 8]);
     for _ in 0..16 {
@@ -141,7 +141,7 @@ fn splice(dice: &mut Dice, out: &mut Vec<u8>, at: usize, other: &[u8]) {
     }
 }
 
-/// Deep nesting, and long rows of the same.
+/// Deep nesting, and long repetitions.
 fn repeat(dice: &mut Dice, out: &mut Vec<u8>, at: usize) {
     let end = out.len().min(at + *dice.pick(&[1, 1, 2, 4, 16]));
     let Some(bytes) = out.get(at..end).map(<[u8]>::to_vec) else { return };

@@ -1,16 +1,16 @@
-//! The changes that suit a file's syntax.
+//! The changes that fit a file's syntax.
 
 use super::{bytes, text, tree};
 use crate::dice::Dice;
 use std::ops::Range;
 
-/// No input is longer.
+/// Largest size of an input in bytes.
 const MAX_BYTES: usize = 128 << 10;
 
-/// How a file is written, which says what changes reach deep into its reader.
+/// The syntax of a file, which decides what changes reach deep into its reader.
 #[derive(Clone, Debug)]
 pub(crate) enum Syntax {
-    /// Numbers and lengths, but for bytes that nobody reads.
+    /// Numbers and lengths, with some bytes that nobody reads.
     Binary {
         unused: Range<usize>,
     },
@@ -28,7 +28,7 @@ impl Syntax {
     pub(crate) const BINARY: Syntax = Syntax::Binary { unused: 0..0 };
 }
 
-/// Changes `content`; parts of `other`, a file of the same format, may come in.
+/// Changes `content`; parts of `other`, a file of the same format, may be inserted.
 pub(crate) fn mutate(dice: &mut Dice, content: &[u8], other: &[u8], syntax: &Syntax) -> Vec<u8> {
     let mut out = content.to_vec();
     match syntax {
@@ -67,8 +67,8 @@ pub(crate) fn mutate(dice: &mut Dice, content: &[u8], other: &[u8], syntax: &Syn
     out
 }
 
-/// Changes the header of a safetensors file (a length of 8 bytes at the start) or of a numpy file (of 2 bytes, behind magic
-/// and version), and mostly corrects its length.
+/// Changes the header of a safetensors file (after a length of 8 bytes at the start) or of a numpy file (after magic, version
+/// and a length of 2 bytes), and mostly corrects its length.
 fn change_header(
     dice: &mut Dice,
     out: &mut Vec<u8>,

@@ -63,7 +63,7 @@ pub(super) fn some_number(dice: &mut Dice) -> String {
     }
 }
 
-/// Some digits.
+/// A random run of digits.
 fn number(dice: &mut Dice, out: &[u8]) -> Option<Range<usize>> {
     let from = dice.below(out.len());
     let rest = &out[from..];
@@ -72,7 +72,7 @@ fn number(dice: &mut Dice, out: &[u8]) -> Option<Range<usize>> {
     Some(start..len.map_or(out.len(), |len| start + len))
 }
 
-/// Some line, with its end.
+/// A random line, with its end.
 fn line(dice: &mut Dice, out: &[u8]) -> Range<usize> {
     let at = dice.below(out.len());
     let start = out[..at].iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);

@@ -45,7 +45,7 @@ fn texts(tree: &Value) -> Vec<String> {
     found
 }
 
-/// Goes down to some value and changes it.
+/// Descends to a random value and changes it.
 fn change(dice: &mut Dice, value: &mut Value, texts: &[String]) {
     match value {
         Value::Object(entries) if !entries.is_empty() && !dice.one_in(12) => {
@@ -103,7 +103,7 @@ fn replacement(dice: &mut Dice, old: &Value, texts: &[String]) -> Value {
     }
 }
 
-/// Puts brackets around a value, deeper than a stack may like.
+/// Puts brackets around a value, deeper than a stack may tolerate.
 fn nest(dice: &mut Dice, out: &mut Vec<u8>) {
     let depth = *dice.pick(&[2, 100, 127, 128, 129, 20_000]);
     let (open, close) = *dice.pick(&[("[", "]"), ("{\"a\":", "}")]);

@@ -1,4 +1,4 @@
-//! What readers look for, and numbers at which arithmetic goes wrong.
+//! Words that readers look for, and numbers at which arithmetic goes wrong.
 
 /// Whole numbers around the limits of types, of files and of this program.
 pub(super) const NUMBERS: [u64; 44] = [
@@ -48,7 +48,7 @@ pub(super) const NUMBERS: [u64; 44] = [
     u64::MAX,
 ];
 
-/// Numbers and what stands in their place, as text.
+/// Numbers, and texts in their place.
 pub(super) const TEXTS: [&str; 36] = [
     "-1",
     "-0",
