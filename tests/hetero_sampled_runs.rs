@@ -207,6 +207,7 @@ fn edges_are_drawn_with_the_probabilities_that_a_feature_holds() {
     assert_ne!(losses(path), curve);
     let bad = partition("bad-values", "ab", &["a:r:b/p=bad", "b:s:a/p=ones"]);
     let error = train(&bad, path, &format!("{flags} 2,2 --edge-prob p")).assert().code(1);
-    let error = error.stderr(contains("edge_feat.dgl: p: holds -2; a probability is finite"));
+    let error =
+        error.stderr(contains("edge_feat.dgl: p: holds -2, but a probability must be finite"));
     error.stderr(contains("hint: name another edge feature"));
 }

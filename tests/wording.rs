@@ -4,25 +4,55 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Files of these kinds are looked at. Add "rs" when the sources are clean.
-const KINDS: [&str; 1] = ["md"];
+/// Kinds of files that are checked, by extension.
+const KINDS: [&str; 2] = ["md", "rs"];
 
-/// Folders that hold no text of ours.
+/// Folders without text of this project.
 const SKIPPED: [&str; 1] = ["target"];
 
+/// This file, which is full of the phrases.
+const LIST: &str = "tests/wording.rs";
+
 /// Parts of sentences that read as if translated, in lower case.
-const PHRASES: [&str; 9] = [
-    "is no ", "are no ", "are none", "tells of", "tell of ", "told of ", "foretell", "foretold",
+const PHRASES: [&str; 22] = [
+    "is no ",
+    "are no ",
+    "are none",
+    "tells of",
+    "tell of ",
+    "told of ",
+    "foretell",
+    "foretold",
     "for who ",
+    "beside the",
+    "beside it",
+    "beside them",
+    "anew",
+    "by lot,",
+    "to be had",
+    "hears of ",
+    "hear of ",
+    "is there already",
+    "what there is of",
+    "which of both",
+    "something else than",
+    "in the midst of",
 ];
 
 /// Good English that has one of the phrases in it.
-const GOOD: [&str; 5] =
-    ["there is no ", "there are no ", "is no longer ", "are no longer ", "is no more "];
+const GOOD: [&str; 7] = [
+    "there is no ",
+    "there are no ",
+    "there are none",
+    "is no longer ",
+    "are no longer ",
+    "is no more ",
+    "are no better ",
+];
 
-/// Beginnings of documentation comments that have no noun.
-const BARE: [&str; 6] =
-    ["/// Of ", "/// Those ", "/// They ", "/// They,", "/// Them ", "/// Them."];
+/// First words of a documentation comment that has no noun to stand on in the index of `cargo doc`.
+const BARE: [&str; 10] =
+    ["Of", "Those", "They", "They,", "Them", "Them.", "Their", "Its", "It", "Likewise"];
 
 /// Places that may have a phrase, because they quote it: file, and a part of the line.
 const ALLOWED: [(&str, &str); 4] = [
@@ -32,27 +62,35 @@ const ALLOWED: [(&str, &str); 4] = [
     ("CONTRIBUTING.md", "| For who wants to change this. |"),
 ];
 
-/// What is wrong with a line.
+/// The first phrase of a line that should not be there.
 fn phrase(line: &str) -> Option<&'static str> {
-    let text = line.trim_start();
-    let bare = BARE.iter().find(|start| text.starts_with(**start));
-    // `/// These of a rank.`: a whole sentence without a verb is short.
-    let these =
-        text.starts_with("/// These ") && text.ends_with('.') && text.split(' ').count() < 6;
-    if these {
-        return Some("/// These");
-    }
     let mut text = line.to_lowercase();
     for good in GOOD {
         text = text.replace(good, "");
     }
     let starts_word = |at: usize| !text[..at].ends_with(char::is_alphanumeric);
-    let phrase =
-        PHRASES.iter().find(|phrase| text.match_indices(**phrase).any(|(at, _)| starts_word(at)));
-    bare.or(phrase).copied()
+    let found = |phrase: &&&str| text.match_indices(**phrase).any(|(at, _)| starts_word(at));
+    PHRASES.iter().find(found).copied()
 }
 
-/// The files below a folder that are looked at, from the root of the repository on.
+/// The text of a line of documentation; `None` for other lines.
+fn documentation(line: &str) -> Option<&str> {
+    let line = line.trim_start();
+    line.strip_prefix("///").or_else(|| line.strip_prefix("//!")).map(str::trim_start)
+}
+
+/// The word with which a documentation comment begins, if it should not. `before` is the line before.
+fn bare(before: &str, line: &str) -> Option<&'static str> {
+    let text = documentation(line).filter(|_| documentation(before).is_none())?;
+    let first = text.split(' ').next().unwrap_or_default();
+    // `/// These of a rank.`: a short sentence with "these" has no verb.
+    if first == "These" && text.ends_with('.') && text.split(' ').count() < 5 {
+        return Some("These");
+    }
+    BARE.into_iter().find(|word| *word == first)
+}
+
+/// The files of a folder that are checked, with those of its folders.
 fn files(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).unwrap() {
         let entry = entry.unwrap();
@@ -75,8 +113,15 @@ fn nobody_writes_the_worst_phrases() {
     let (mut wrong, mut used) = (Vec::new(), [false; ALLOWED.len()]);
     for path in found {
         let name = path.strip_prefix(root).unwrap().to_str().unwrap();
-        for (i, line) in fs::read_to_string(&path).unwrap().lines().enumerate() {
-            let Some(phrase) = phrase(line) else { continue };
+        if name == LIST {
+            continue;
+        }
+        let text = fs::read_to_string(&path).unwrap();
+        let mut before = "";
+        for (i, line) in text.lines().enumerate() {
+            let found = phrase(line).or_else(|| bare(before, line));
+            before = line;
+            let Some(phrase) = found else { continue };
             let allowed =
                 ALLOWED.iter().position(|(file, part)| *file == name && line.contains(part));
             match allowed {
@@ -85,17 +130,25 @@ fn nobody_writes_the_worst_phrases() {
             }
         }
     }
-    assert!(wrong.is_empty(), "{wrong:#?}");
+    assert!(wrong.is_empty(), "see `Style of words` in CONTRIBUTING.md: {wrong:#?}");
     assert!(used.iter().all(|used| *used), "no longer needed: {ALLOWED:?}, {used:?}");
 }
 
 #[test]
 fn phrases_are_told_from_good_english() {
-    for wrong in ["x is no number", "/// Of both.", "/// Those of a rank.", "/// These of a rank."]
-    {
+    for wrong in ["x is no number", "There are nodes, but it tells of edges", "cut it anew"] {
         assert!(phrase(wrong).is_some(), "{wrong}");
     }
-    for good in ["There is no number", "this is normal", "/// These numbers are read once a day."] {
+    for good in ["There is no number", "this is normal", "there are none of them"] {
         assert!(phrase(good).is_none(), "{good}");
     }
+    for wrong in ["/// Of both.", "    /// Those of a rank.", "//! They, too.", "/// These of it."]
+    {
+        assert!(bare("", wrong).is_some(), "{wrong}");
+    }
+    let good = ["/// These numbers are read once a day.", "// They stay.", "/// Offset of both."];
+    for good in good {
+        assert!(bare("", good).is_none(), "{good}");
+    }
+    assert!(bare("/// Numbers of nodes.", "/// They are counted from 0.").is_none());
 }

@@ -94,7 +94,7 @@ pub struct Usage {
 pub struct Failure {
     /// The rank.
     pub rank: usize,
-    /// Its error.
+    /// The text of its error.
     pub problem: String,
     /// The error's remedy.
     pub hint: Option<String>,

@@ -19,7 +19,7 @@ const FEATURES: Role<'_> = Role { what: "edge features", flag: "", usual: &[] };
 /// The features of a partition's inner edges: one table per edge type, all with the same width.
 #[derive(Debug, Clone)]
 pub struct EdgeFeatures {
-    /// By edge type: its first row if the types follow one another, and its table.
+    /// First row of each edge type if the types follow one another, and its table.
     tables: Vec<(u64, Feature)>,
     width: u64,
 }

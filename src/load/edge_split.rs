@@ -14,15 +14,15 @@ const BLOCK: usize = 1 << 16;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum EdgeSplit {
-    /// By random draw: fractions of the pairs of nodes. All edges between two nodes, in both directions, are on the same side,
-    /// whatever the partitioning.
+    /// Random fractions of the pairs of nodes. All edges between two nodes, in both directions, are on the same side, whatever
+    /// the partitioning.
     Fractions {
         /// Fraction kept for validation.
         val: f64,
         /// Fraction kept for the test.
         test: f64,
     },
-    /// By edge features, where any value but 0 means membership.
+    /// Edge features as masks, where any value but 0 means membership.
     Masks {
         /// Mask of the edges to train on.
         train: String,
@@ -42,7 +42,7 @@ pub enum EdgeUse {
     Val,
     /// Predicted at the end.
     Test,
-    /// In no mask.
+    /// Not used, because it is in no mask.
     Nothing,
 }
 

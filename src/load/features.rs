@@ -27,7 +27,7 @@ pub(super) const FEATURES: Role<'_> =
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum Normalize {
-    /// Not at all.
+    /// Features stay as they are.
     #[default]
     None,
     /// Each row is divided by its sum (rows that sum to 0 stay), as is usual for bags of words.
@@ -38,7 +38,7 @@ pub enum Normalize {
 /// partition again.
 #[derive(Debug, Clone)]
 pub struct NodeFeatures {
-    /// By node type: its rows among the inner nodes, and its array.
+    /// Rows of each node type among the inner nodes, and its array.
     tables: Vec<(Range<u64>, Feature)>,
     rows: u64,
     width: u64,

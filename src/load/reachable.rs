@@ -12,7 +12,7 @@ pub struct Reachable<'c> {
 }
 
 impl<'c> Reachable<'c> {
-    /// Only one partition.
+    /// A directory of which only one partition's files are here.
     pub fn only(config: &'c PartitionConfig, part: usize) -> Self {
         Reachable { config, parts: part..part + 1 }
     }

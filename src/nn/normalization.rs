@@ -12,7 +12,7 @@ const EPS: f64 = 1e-5;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum NormKind {
-    /// No normalisation.
+    /// None: values stay as they are.
     #[default]
     None,
     /// Batch normalisation with the statistics of the nodes of all partitions (`BatchNorm1d`).

@@ -38,11 +38,11 @@ pub fn train_over(config: &RunConfig, observe: &mut dyn FnMut(&Event)) -> Result
 
 /// The start of a run.
 enum Start {
-    /// With the first epoch. `overwrite` replaces the results of an earlier run.
+    /// A run that begins with the first epoch. `overwrite` replaces the results of an earlier run.
     New { overwrite: bool },
-    /// With the first epoch, in a folder that is open already.
+    /// A run that begins with the first epoch, in a folder that is open already.
     Taken(Option<ResultsFolder>),
-    /// After a checkpoint.
+    /// A run that continues after a checkpoint.
     Resumed(ResultsFolder, Box<LastCheckpoint>),
 }
 

@@ -12,7 +12,7 @@ use crate::nn::{Task, f1};
 /// Number of classes above which tables are neither gathered nor written.
 const MOST_CLASSES: i64 = 100;
 
-/// For each mask, how often every class is predicted and correct. Ranks add up their tables.
+/// Counts, for each mask, of how often every class is predicted and correct. Ranks add up their tables.
 pub(super) struct ClassTable {
     task: Task,
     classes: usize,

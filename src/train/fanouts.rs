@@ -18,7 +18,7 @@ pub enum Fanouts {
     /// The same everywhere: for the edges of each type if each type has a layer of its own (as in DGL), otherwise for the edges
     /// of all types together.
     Same(Vec<i64>),
-    /// By the name of the edge type, `rel` or `src:rel:dst`; every type must be named.
+    /// Lists by the name of the edge type, `rel` or `src:rel:dst`; every type must be named.
     ByEtype(BTreeMap<String, Vec<i64>>),
 }
 

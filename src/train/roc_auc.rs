@@ -30,8 +30,8 @@ pub(super) struct ClassScores<'a> {
     normalisers: Vec<f64>,
 }
 
-/// For each class and mask: twice the pairs in which the positive wins (once for a tie), positives, negatives, and scores that
-/// are NaN, which make the area NaN.
+/// Counts for each class and mask: twice the pairs in which the positive wins (once for a tie), positives, negatives, and
+/// scores that are NaN, which make the area NaN.
 pub(super) struct PairCounts(Vec<[i64; 4]>);
 
 impl<'a> ClassScores<'a> {

@@ -12,10 +12,10 @@ use crate::nn::{Optimizer, clip_grad_norm};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum Reduce {
-    /// Their mean, as in PyTorch's `DistributedDataParallel`.
+    /// Mean, as in PyTorch's `DistributedDataParallel`.
     #[default]
     Mean,
-    /// Their sum, as in SAR's `gather_grads`.
+    /// Sum, as in SAR's `gather_grads`.
     Sum,
 }
 

@@ -54,13 +54,13 @@ fn number(value: &Value) -> f64 {
     value.as_f64().unwrap()
 }
 
-fn assert_close(what: &str, foretold: &Value, taken: &Value, within: f64) {
-    let ratio = number(foretold) / number(taken);
-    assert!((ratio - 1.0).abs() < within, "{what}: {foretold} foretold, {taken} taken");
+fn assert_close(what: &str, planned: &Value, taken: &Value, within: f64) {
+    let ratio = number(planned) / number(taken);
+    assert!((ratio - 1.0).abs() < within, "{what}: {planned} planned, {taken} taken");
 }
 
 #[test]
-fn bytes_and_memory_are_foretold() {
+fn bytes_and_memory_are_planned() {
     let folder = tempfile::tempdir().unwrap();
     let json = generated(folder.path());
     let flags = ["--hidden", "48", "--memory-budget", "min"];

@@ -87,7 +87,7 @@ fn node_ids_are_checked_when_a_partition_is_opened() {
         ("_ID", 1, 0, &["_ID", "row 1 is inner node 0, but must be 1"]),
         ("_ID", 0, 9, &["_ID", "outside", "marked as inner"]),
         ("_ID", 8, 2, &["_ID", "inside", "marked as halo"]),
-        ("_ID", 8, 99, &["_ID", "row 8 is 99, of 15 nodes"]),
+        ("_ID", 8, 99, &["_ID", "row 8 is 99, but the graph has 15 nodes"]),
         ("inner_node", 0, 0, &["_ID", "inside", "marked as halo"]),
         ("inner_node", 0, 2, &["inner_node", "not 0 or 1"]),
     ];
@@ -139,7 +139,13 @@ fn the_full_check_finds_what_reading_does_not_need_to_notice() {
             0,
             "_ID: row 1 is 0, which is outside this partition's range or occurs twice",
         ),
-        ("_ID", false, inner_edges, 0, "which is this partition's, on an edge marked as foreign"),
+        (
+            "_ID",
+            false,
+            inner_edges,
+            0,
+            "which belongs to this partition though the edge is marked as foreign",
+        ),
         ("inner_edge", false, inner_edges, 1, "outside this partition's range or occurs twice"),
     ];
     for (column, of_nodes, row, value, words) in cases {
@@ -202,7 +208,7 @@ fn feature_rows_must_be_as_many_as_nodes_and_alike_in_all_partitions() {
     let (zero, one) = ("part0/node_feat.dgl", "part1/node_feat.dgl");
     fs::copy(copy.folder.path().join(one), copy.folder.path().join(zero)).unwrap();
     let error = copy.open_part_0().unwrap_err();
-    assert_says(&error, &["node_feat.dgl", "paper/feat", "calls for 5 rows"]);
+    assert_says(&error, &["node_feat.dgl", "paper/feat", "requires 5 rows"]);
     let copy = Copy::new();
     let empty = [0xDD5A_9FBE_3FA2_443Fu64, 0, 0].map(u64::to_le_bytes).concat();
     fs::write(copy.folder.path().join(one), empty).unwrap();

@@ -67,6 +67,6 @@ fn inner_nodes_out_of_order_are_refused_because_features_could_not_be_assigned()
     values.swap(1, 2);
     overwrite(&path, ids, &values);
     let error = Partition::open(&config, 0).unwrap_err();
-    assert!(error.to_string().contains("inner node 1 where 0 is due"), "{error}");
+    assert!(error.to_string().contains("inner node 1, but must be 0"), "{error}");
     assert!(error.hint().unwrap().contains("must ascend"), "{error:?}");
 }

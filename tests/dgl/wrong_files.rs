@@ -89,7 +89,7 @@ fn an_archive_that_names_other_code_is_refused() {
     assert_says(FusedCsc::open(&changed), "names posixxxxxxxx.systemmmmmmmmmmmmm");
 }
 
-/// Where the pickle, which is the first member, lies in the archive.
+/// Range of the pickle, which is the archive's first member.
 fn pickle_range(archive: &[u8]) -> (usize, usize) {
     let u16_at = |at: usize| usize::from(u16::from_le_bytes([archive[at], archive[at + 1]]));
     let start = 30 + u16_at(26) + u16_at(28);

@@ -112,7 +112,7 @@ fn flags_that_do_not_fit_are_named() {
         (&["--memory", "1MiB"], "is too little for this graph"),
         (&["--name", "../g"], "--name: cannot name a file"),
         (&["--edge-columns", "w,w"], "is given twice"),
-        (&["--node-ids", "string", "--num-nodes", "3"], "isolated nodes without names"),
+        (&["--node-ids", "string", "--num-nodes", "3"], "isolated nodes cannot be stated"),
     ] {
         let said = with(flags);
         assert!(said.contains(due), "{flags:?}: {said}");

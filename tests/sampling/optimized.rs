@@ -132,7 +132,7 @@ fn a_cache_is_used_again_and_refused_if_it_is_stale() {
         let error = run(opened, seeds, config).unwrap_err().to_string();
         assert!(error.contains("batches_0_4") && error.contains(why), "{error}");
     };
-    refused(&karate, &[(1..17).collect()], config(4), "of other seeds");
+    refused(&karate, &[(1..17).collect()], config(4), "for other seeds");
     refused(&karate, &seeds, DataLoaderConfig { seed: 6, ..config(4) }, "another seed");
     refused(&karate, &seeds, config(5), "another batch size");
     let other = groups(&folder.path().join("graph"));

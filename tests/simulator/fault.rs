@@ -8,19 +8,19 @@ use super::call::{KINDS, Kind, PLACES, Place};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 pub(crate) enum Action {
-    /// It fails with `EIO`, once.
+    /// The call fails with `EIO`, once.
     InputOutput,
-    /// It fails once: with `ENOSPC` if it needs space, else with `EIO`.
+    /// The call fails once: with `ENOSPC` if it needs space, else with `EIO`.
     Refuse,
-    /// It fails with `ENOSPC`, once.
+    /// The call fails with `ENOSPC`, once.
     DiskFull,
-    /// It and all later calls of all processes that need space fail with `ENOSPC`.
+    /// The call and all later calls of all processes that need space fail with `ENOSPC`.
     StaysFull,
     /// Half of the bytes are written or read.
     Short,
     /// Half of the bytes are written; then the disk is full for good.
     ShortThenFull,
-    /// It fails with `EINTR`.
+    /// The call fails with `EINTR`.
     Signal,
     /// The file has one wrong bit afterwards.
     Flip,

@@ -14,7 +14,7 @@ use super::process::{Ended, Status, run};
 /// The places of the simulator's files.
 #[derive(Debug)]
 pub(crate) struct Folders {
-    /// In memory.
+    /// Folder in memory.
     pub(crate) memory: PathBuf,
     pub(crate) disk: PathBuf,
 }

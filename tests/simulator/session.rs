@@ -15,7 +15,7 @@ use super::self_test::self_test;
 const FIXED: Range<u64> = 0..480;
 /// Number of new seeds per run.
 const FRESH: u64 = 240;
-/// Of the calls that may fail, one in this many does in an ordinary run.
+/// Number of calls that may fail for each one that does in an ordinary run.
 const STRIDE: u64 = 16;
 
 pub(crate) fn main() -> ExitCode {

@@ -38,11 +38,11 @@ struct State<T> {
 
 /// How a value comes back once it has left memory.
 enum Backing<T> {
-    /// Not at all yet: the value must be written before it may leave.
+    /// No way yet: the value must be written before it may leave.
     None,
-    /// From its place in a spill file.
+    /// Reading from its place in a spill file.
     File(Rc<SpillFile>, Extent),
-    /// By a function that reads it again from the user's data, or computes it again from other pointers.
+    /// A function that reads it again from the user's data, or computes it again from other pointers.
     Recipe(Rc<dyn Fn() -> Result<T>>),
 }
 

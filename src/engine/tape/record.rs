@@ -20,7 +20,7 @@ use crate::kernels::DropoutKey;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Policy {
-    /// It is computed again, and so is its output wherever that is needed. Only inputs are kept.
+    /// The inside is computed again, and so is the output wherever it is needed. Only inputs are kept.
     #[default]
     Rematerialise,
     /// libtorch's local graph is kept in memory, even through pauses (SAR's `disable_sr`).
@@ -49,7 +49,7 @@ pub struct Tape<'a> {
     entries: Vec<Entry<'a>>,
     values: usize,
     layer: u32,
-    /// For a layer with a part per relation: the index of the part, from 1; otherwise 0.
+    /// Index of the part, from 1, in a layer with a part per relation; otherwise 0.
     relation: u32,
     grads: HashMap<usize, PointerTensor>,
     parameter_grads: HashMap<Parameter, PointerTensor>,

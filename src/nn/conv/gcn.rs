@@ -14,13 +14,13 @@ use crate::error::{Error, Result};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum Norm {
-    /// By 1/√(out-degree of the source · in-degree of the destination).
+    /// Divided by √(out-degree of the source · in-degree of the destination).
     Both,
-    /// By 1/(out-degree of the source).
+    /// Divided by the out-degree of the source.
     Left,
-    /// By 1/(in-degree of the destination): the mean.
+    /// Divided by the in-degree of the destination: the mean.
     Right,
-    /// Not at all: the sum.
+    /// Not normalised: the sum.
     None,
 }
 

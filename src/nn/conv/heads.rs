@@ -33,7 +33,7 @@ pub struct AttentionConfig {
 pub enum HeadMerge {
     /// Side by side: `heads * out_feats` columns. Usual between layers.
     Concat,
-    /// Their mean: `out_feats` columns. Usual after the last layer.
+    /// Mean of the heads: `out_feats` columns. Usual after the last layer.
     Mean,
 }
 

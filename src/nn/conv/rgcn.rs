@@ -16,7 +16,7 @@ use crate::error::{Error, Result};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Regularizer {
-    /// Not at all: a matrix per relation.
+    /// Full weights: a matrix per relation.
     None,
     /// Each weight is a sum of this many matrices, which all relations share, with its own coefficients.
     Basis(i64),

@@ -7,9 +7,9 @@ use crate::error::Result;
 
 /// How the rows of two nodes become a score; a larger score makes an edge more likely.
 pub enum LinkScore {
-    /// Their inner product, `<h_u, h_v>`.
+    /// Inner product, `<h_u, h_v>`.
     Dot,
-    /// Their bilinear product with a learned matrix, `<h_u W, h_v>`.
+    /// Bilinear product with a learned matrix, `<h_u W, h_v>`.
     Bilinear(Weight),
 }
 

@@ -38,7 +38,7 @@ pub struct HeteroConfig {
 pub struct HeteroStack {
     linears: Vec<Option<Linear>>,
     convs: Vec<HeteroGraphConv>,
-    /// By layer and node type: whether the outputs depend on the type's rows after that many layers.
+    /// Whether the outputs depend on a type's rows after that many layers, by layer and node type.
     wanted: Vec<Vec<bool>>,
     kind: ModelKind,
     width: i64,

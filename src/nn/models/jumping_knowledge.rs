@@ -11,7 +11,7 @@ use crate::nn::linear::{Linear, Network};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum JumpMode {
-    /// Not at all: the last layer's output is the model's.
+    /// No joining: the last layer's output is the model's.
     #[default]
     None,
     /// Side by side, one layer after the other.

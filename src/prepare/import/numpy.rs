@@ -110,7 +110,7 @@ pub(super) struct Ends {
 }
 
 impl Ends {
-    /// Recognises which of both layouts an array has.
+    /// Recognises the layout of an array.
     pub(super) fn of(npy: &NpyArray) -> Result<Self> {
         let array = &npy.array;
         if !array.dtype().is_integer() {

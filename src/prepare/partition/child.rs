@@ -26,7 +26,7 @@ static PEAK: AtomicU64 = AtomicU64::new(0);
 
 /// The result of a child.
 pub(super) struct Outcome {
-    /// Its exit code, or another one if it had no memory for its results; `None` if it was killed.
+    /// Exit code, or another one if the child had no memory for its results; `None` if it was killed.
     pub(super) code: Option<u8>,
     /// The values that it has filled.
     pub(super) values: Vec<i32>,

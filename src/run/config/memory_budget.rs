@@ -15,9 +15,9 @@ use crate::platform::free_memory;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum MemoryBudget {
-    /// As little as possible: a waiting worker keeps nothing.
+    /// Minimum: a waiting worker keeps nothing.
     Min,
-    /// At most this many bytes. Waiting workers keep what fits.
+    /// Number of bytes. Waiting workers keep what fits.
     Bytes(u64),
 }
 

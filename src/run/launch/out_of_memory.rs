@@ -14,8 +14,8 @@ impl OutOfMemory {
         OutOfMemory { kills: MemoryGroups::of_this_process().kills() }
     }
 
-    /// Where memory has run out since then: the control group with its limit, or the machine. `None` if it has not, or if the
-    /// system does not say.
+    /// The place where memory has run out since then: the control group with its limit, or the machine. `None` if it has not,
+    /// or if the system does not say.
     pub(super) fn has_run_out(&self) -> Option<String> {
         let groups = MemoryGroups::of_this_process();
         if groups.kills()? <= self.kills? {

@@ -174,7 +174,7 @@ mod tests {
         fs::write(path("notes.txt"), "mine").unwrap();
         fs::write(path(WEIGHTS), "old").unwrap();
         assert!(ResultsFolder::for_new_run(folder.path(), false).is_err());
-        // New weights are complete before the launcher hears of the first epoch, and an earlier run has left unfinished ones.
+        // New weights are complete before the launcher learns of the first epoch, and an earlier run has left unfinished ones.
         let pending = pending_weights(folder.path());
         fs::write(&pending, "killed").unwrap();
         let taken = ResultsFolder::for_new_run(folder.path(), true).unwrap();

@@ -49,11 +49,11 @@ pub struct Surroundings<'a> {
 
 /// A rank with its partition opened, in its first turn.
 pub struct RankSetup {
-    /// Its data.
+    /// The rank's data.
     pub manager: Rc<PartitionDataManager>,
     /// The process group of all ranks.
     pub group: Rc<dyn ProcessGroup>,
-    /// Its partition's files.
+    /// The files of the rank's partition.
     pub partition: Partition,
 }
 

@@ -8,12 +8,12 @@ use crate::graph::PartitionBook;
 pub enum Fanout {
     /// Over all edge types together.
     Total(i64),
-    /// For each edge type, by id.
+    /// Separate numbers for each edge type, by id.
     PerEtype(Vec<i64>),
 }
 
 impl Fanout {
-    /// All in-edges.
+    /// The fan-out that takes all in-edges.
     pub const ALL: Fanout = Fanout::Total(-1);
 
     /// Fan-outs by edge type, from pairs of a type's name and its fan-out, like DGL's dictionaries: every type must be named.

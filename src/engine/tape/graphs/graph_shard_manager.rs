@@ -30,7 +30,7 @@ pub struct GraphShardManager {
     /// By source rank: the rows of that rank that the columns of its shard stand for; empty for the own shard, whose columns
     /// are the rows.
     pub(in crate::engine::tape) sources: Vec<Pointer<Vec<u32>>>,
-    /// By rank: own source rows from which it has edges, ascending.
+    /// Own source rows from which each rank has edges, ascending.
     pub(in crate::engine::tape) requested: Vec<Pointer<Vec<u32>>>,
     pub(in crate::engine::tape) ends: Ends,
 }

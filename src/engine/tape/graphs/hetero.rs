@@ -27,9 +27,9 @@ pub struct Relation<G = GraphShardManager> {
 /// each partition or block.
 pub struct HeteroGraph<G> {
     pub(in crate::engine::tape) ntypes: Vec<String>,
-    /// By node type: the ids of the own nodes, or of the destinations.
+    /// Ids of the own nodes, or of the destinations, by node type.
     pub(in crate::engine::tape) node_ids: Vec<PointerTensor>,
-    /// By node type: the row of each destination among the sources; `None` if the two are the same nodes.
+    /// Row of each destination among the sources, by node type; `None` if the two are the same nodes.
     pub(in crate::engine::tape) destination_rows: Vec<Option<Pointer<Vec<u32>>>>,
     pub(in crate::engine::tape) relations: Vec<Relation<G>>,
 }

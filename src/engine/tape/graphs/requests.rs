@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 
 /// The rows that all ranks request from one rank.
 pub(in crate::engine::tape) struct Requests {
-    /// By rank: own rows from which it has edges, ascending.
+    /// Own rows from which each rank has edges, ascending.
     pub(in crate::engine::tape) rows: Vec<Vec<u32>>,
     /// Number of edges of all ranks that begin at each own row.
     pub(in crate::engine::tape) out_degrees: Vec<i64>,
