@@ -3,7 +3,7 @@
 //!     cargo run --release --example correct_and_smooth
 
 use sar::event::Event;
-use sar::nn::{CorrectAndSmooth, LabelPropagation, ModelConfig, ModelKind};
+use sar::nn::{AppnpConfig, CorrectAndSmooth, LabelPropagation, ModelConfig, ModelKind};
 use sar::run;
 use sar::run::config::RunConfig;
 use sar::run::rank::PredictConfig;
@@ -12,7 +12,7 @@ fn main() -> anyhow::Result<()> {
     let folder = tempfile::tempdir()?;
     let mut run = RunConfig::new("data/karate/karate.json", folder.path());
     run.model = ModelConfig {
-        kind: ModelKind::Appnp { hops: 5, alpha: 0.2, edge_weights: false },
+        kind: ModelKind::Appnp(AppnpConfig { hops: 5, alpha: 0.2, edge_weights: false }),
         layers: 2,
         hidden: 16,
         ..ModelConfig::default()

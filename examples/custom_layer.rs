@@ -4,8 +4,8 @@
 //!     cargo run --release --example custom_layer
 
 use sar::Result;
-use sar::engine::tape::{Graph, Init, Parameter, ParameterBuilder, Propagation, Reduce, Tape, Var};
-use sar::nn::Conv;
+use sar::engine::tape::{Init, Parameter, ParameterBuilder, Propagation, Reduce, Tape, Var};
+use sar::nn::{Conv, ConvInput};
 use sar::testing::check_layer;
 
 struct GatedConv {
@@ -22,13 +22,8 @@ impl GatedConv {
 }
 
 impl Conv for GatedConv {
-    fn forward<'a>(
-        &self,
-        tape: &mut Tape<'a>,
-        graph: &'a dyn Graph,
-        src: Var,
-        dst: Var,
-    ) -> Result<Var> {
+    fn forward<'a>(&self, tape: &mut Tape<'a>, input: ConvInput<'a>) -> Result<Var> {
+        let ConvInput { graph, src, dst } = input;
         let parameters = &[self.gate, self.weight];
         let inputs = Propagation { src, dst, edge: None, parameters };
         tape.propagate(graph, inputs, Reduce::Sum, |edges| {

@@ -16,8 +16,8 @@ use sar::formats::dgl::config::PartitionConfig;
 use sar::io::IoCounters;
 use sar::load::{NodeFeatures, Normalize, Shards, load_relations};
 use sar::nn::{
-    HeteroConfig, HeteroStack, Loss, ModelKind, NodeEmbedding, Norm, Optimizer, OptimizerConfig,
-    RelationMerge, Task,
+    GcnOptions, HeteroConfig, HeteroStack, Loss, ModelKind, NodeEmbedding, Norm, Optimizer,
+    OptimizerConfig, RelationMerge, Task,
 };
 use sar::testing::{RankContext, on_ranks};
 use tch::{Kind, Tensor};
@@ -43,7 +43,7 @@ fn train(context: RankContext) -> Result<[f64; 2]> {
     let graph = HeteroGraphShardManager::new(&manager, &group, book, shards)?;
 
     let model = HeteroConfig {
-        kind: ModelKind::Gcn { norm: Norm::Right, edge_weights: false },
+        kind: ModelKind::Gcn(GcnOptions { norm: Norm::Right, edge_weights: false }),
         layers: 2,
         hidden: 16,
         dropout: 0.2,

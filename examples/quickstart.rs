@@ -3,7 +3,7 @@
 //!     cargo run --release --example quickstart
 
 use sar::event::{Event, Metric};
-use sar::nn::{ModelConfig, ModelKind, SageAggregator};
+use sar::nn::{ModelConfig, ModelKind, SageAggregator, SageOptions};
 use sar::run;
 use sar::run::config::RunConfig;
 use sar::run::rank::PredictConfig;
@@ -12,7 +12,10 @@ fn main() -> anyhow::Result<()> {
     let folder = tempfile::tempdir()?;
     let mut run = RunConfig::new("data/karate/karate.json", folder.path());
     run.model = ModelConfig {
-        kind: ModelKind::Sage { aggregator: SageAggregator::Mean, edge_weights: false },
+        kind: ModelKind::Sage(SageOptions {
+            aggregator: SageAggregator::Mean,
+            edge_weights: false,
+        }),
         layers: 2,
         hidden: 16,
         dropout: 0.2,

@@ -11,7 +11,7 @@ use std::rc::Rc;
 use sar::Result;
 use sar::engine::comm::barrier;
 use sar::engine::tape::{Graph, ParameterBuilder, Policy, Propagation, Tape, Var};
-use sar::nn::{AttentionConfig, Conv, GatConv, Gatv2Conv, HeadMerge};
+use sar::nn::{AttentionConfig, Conv, ConvInput, GatConv, Gatv2Conv, HeadMerge};
 use sar::platform::give_memory_back;
 use sar::testing::{RankContext, TestGraph, on_ranks};
 use tch::{Kind, Tensor};
@@ -82,7 +82,7 @@ fn train(make: fn(&mut ParameterBuilder) -> Box<dyn Conv>, edges_per_node: u32) 
         let parameters = Rc::new(builder.finish(manager, Kind::Float)?);
         let mut tape = Tape::training(manager, &parameters, Policy::Rematerialise, (0, 1));
         let x = tape.trainable_input(&manager.track("x", features(graph)));
-        let y = layer.forward(&mut tape, graph, x.clone(), x)?;
+        let y = layer.forward(&mut tape, ConvInput { graph, src: x.clone(), dst: x })?;
         let gradient = Tensor::ones(y.size(), (Kind::Float, tch::Device::Cpu));
         tape.backward(y, gradient)?;
         Ok(())

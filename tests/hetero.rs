@@ -18,9 +18,10 @@ use sar::graph::{CanonicalEtype, GraphShard, PartitionBook, ShardBuilder};
 use sar::io::IoCounters;
 use sar::load::{NodeFeatures, Normalize, Shards, load_relations};
 use sar::nn::{
-    AttentionConfig, Conv, GatConv, GcnConv, GcnConvConfig, HeadMerge, Heads, HeteroConfig,
-    HeteroGraphConv, HeteroStack, LearnedRows, ModelKind, NodeEmbedding, Norm, Optimizer,
-    OptimizerConfig, RelationMerge, SageAggregator, SageConv, SageConvConfig,
+    AttentionConfig, Conv, GatConv, GcnConv, GcnConvConfig, GcnOptions, GinOptions, HeadMerge,
+    Heads, HeteroConfig, HeteroGraphConv, HeteroStack, LearnedRows, ModelKind, NodeEmbedding, Norm,
+    Optimizer, OptimizerConfig, RelationMerge, SageAggregator, SageConv, SageConvConfig,
+    SageOptions,
 };
 use sar::testing::{RankContext, on_ranks};
 use tch::{Kind, Tensor};
@@ -325,10 +326,10 @@ fn whole_step(counts: &Counts, kind: ModelKind, nudge: Option<(usize, f64)>) -> 
 
 fn kinds() -> [ModelKind; 4] {
     [
-        ModelKind::Sage { aggregator: SageAggregator::Mean, edge_weights: false },
-        ModelKind::Gcn { norm: Norm::Both, edge_weights: false },
+        ModelKind::Sage(SageOptions { aggregator: SageAggregator::Mean, edge_weights: false }),
+        ModelKind::Gcn(GcnOptions { norm: Norm::Both, edge_weights: false }),
         ModelKind::Gat(Heads { heads: 2, attention_dropout: 0.0 }),
-        ModelKind::Gin { learn_eps: true, edge_weights: false },
+        ModelKind::Gin(GinOptions { learn_eps: true, edge_weights: false }),
     ]
 }
 

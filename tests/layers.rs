@@ -9,7 +9,8 @@ use rand_chacha::ChaCha8Rng;
 use sar::Result;
 use sar::engine::tape::{Graph, GraphShardManager, ParameterBuilder, Policy, Tape, construct_mfgs};
 use sar::nn::{
-    Heads, JumpMode, Loss, ModelConfig, ModelKind, Norm, NormKind, Regularizer, SageAggregator,
+    AppnpConfig, GcnOptions, GinOptions, Heads, JumpMode, Loss, ModelConfig, ModelKind, Norm,
+    NormKind, Regularizer, RgcnOptions, SageAggregator, SageOptions, SgcOptions, SignOptions,
     Sizes, Task,
 };
 use sar::testing::{RankContext, TestGraph, on_ranks};
@@ -30,22 +31,29 @@ const PARTITIONINGS: [&[u32]; 6] = [
 ];
 
 fn kinds() -> Vec<ModelKind> {
-    let mut kinds = vec![ModelKind::Sage { aggregator: SageAggregator::Pool, edge_weights: false }];
+    let mut kinds = vec![ModelKind::Sage(SageOptions {
+        aggregator: SageAggregator::Pool,
+        edge_weights: false,
+    })];
     for aggregator in [SageAggregator::Mean, SageAggregator::Gcn] {
-        let sage = |edge_weights| ModelKind::Sage { aggregator, edge_weights };
+        let sage = |edge_weights| ModelKind::Sage(SageOptions { aggregator, edge_weights });
         kinds.extend([false, true].map(sage));
     }
     for norm in [Norm::Both, Norm::Left, Norm::Right, Norm::None] {
-        kinds.extend([false, true].map(|edge_weights| ModelKind::Gcn { norm, edge_weights }));
+        kinds.extend(
+            [false, true].map(|edge_weights| ModelKind::Gcn(GcnOptions { norm, edge_weights })),
+        );
     }
     for attention_dropout in [0.0, 0.4] {
         let heads = Heads { heads: 2, attention_dropout };
         kinds.extend([ModelKind::Gat(heads), ModelKind::Gatv2(heads)]);
     }
-    kinds
-        .extend([false, true].map(|edge_weights| ModelKind::Gin { learn_eps: true, edge_weights }));
+    kinds.extend(
+        [false, true]
+            .map(|edge_weights| ModelKind::Gin(GinOptions { learn_eps: true, edge_weights })),
+    );
     for regularizer in [Regularizer::None, Regularizer::Basis(2), Regularizer::Bdd(1)] {
-        kinds.push(ModelKind::Rgcn { regularizer });
+        kinds.push(ModelKind::Rgcn(RgcnOptions { regularizer }));
     }
     kinds
 }
@@ -57,7 +65,8 @@ fn models(hidden: i64) -> Vec<ModelConfig> {
     if hidden < 8 {
         return models;
     }
-    let sage = ModelKind::Sage { aggregator: SageAggregator::Mean, edge_weights: false };
+    let sage =
+        ModelKind::Sage(SageOptions { aggregator: SageAggregator::Mean, edge_weights: false });
     let gat = ModelKind::Gat(Heads { heads: 2, attention_dropout: 0.0 });
     for (kind, norm, jumping_knowledge, residual) in [
         (sage, NormKind::Batch, JumpMode::None, true),
@@ -68,9 +77,9 @@ fn models(hidden: i64) -> Vec<ModelConfig> {
         models.push(ModelConfig { norm, jumping_knowledge, residual, ..plain(kind) });
     }
     for edge_weights in [false, true] {
-        models.push(plain(ModelKind::Appnp { hops: 4, alpha: 0.2, edge_weights }));
-        models.push(plain(ModelKind::Sgc { hops: 2, edge_weights }));
-        models.push(plain(ModelKind::Sign { hops: 2, edge_weights }));
+        models.push(plain(ModelKind::Appnp(AppnpConfig { hops: 4, alpha: 0.2, edge_weights })));
+        models.push(plain(ModelKind::Sgc(SgcOptions { hops: 2, edge_weights })));
+        models.push(plain(ModelKind::Sign(SignOptions { hops: 2, edge_weights })));
     }
     models
 }

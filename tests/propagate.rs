@@ -8,7 +8,9 @@ use sar::engine::tape::{
     Aggregation, EdgeBatch, Graph, Init, Parameter, ParameterBuilder, Propagation, Reduce, Tape,
     Var,
 };
-use sar::nn::{AttentionConfig, Conv, GatConv, GinConv, HeadMerge, Mlp, RgcnConv};
+use sar::nn::{
+    AttentionConfig, Conv, ConvInput, GatConv, GinConv, GinConvConfig, HeadMerge, Mlp, RgcnConv,
+};
 use sar::nn::{Regularizer, RgcnConvConfig};
 use sar::testing::{TestGraph, check_layer, on_ranks};
 use tch::{Kind, Tensor};
@@ -21,13 +23,8 @@ struct Everything {
 }
 
 impl Conv for Everything {
-    fn forward<'a>(
-        &self,
-        tape: &mut Tape<'a>,
-        graph: &'a dyn Graph,
-        src: Var,
-        dst: Var,
-    ) -> Result<Var> {
+    fn forward<'a>(&self, tape: &mut Tape<'a>, input: ConvInput<'a>) -> Result<Var> {
+        let ConvInput { graph, src, dst } = input;
         let (parameters, width) = ([self.weight], self.out_feats);
         let inputs = Propagation { src, dst, edge: None, parameters: &parameters };
         tape.propagate(graph, inputs, self.reduce, move |edges: &EdgeBatch<'_>| {
@@ -55,7 +52,8 @@ fn the_layers_of_this_library_pass_the_check() {
     for reduce in [Reduce::Sum, Reduce::Mean, Reduce::Max, Reduce::Min] {
         check_layer(|parameters, in_feats, out_feats| {
             let mlp = |p: &mut ParameterBuilder| Mlp::new(p, &[in_feats, 6, out_feats]);
-            Ok(GinConv::new(parameters, mlp, reduce, (true, false)))
+            let config = GinConvConfig { reduce, learn_eps: true, edge_weights: false };
+            Ok(GinConv::new(parameters, mlp, config))
         })
         .unwrap();
     }

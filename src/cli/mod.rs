@@ -12,6 +12,7 @@ mod inspect;
 mod link;
 #[cfg(feature = "torch")]
 mod model;
+mod model_kind;
 mod output;
 mod partition;
 mod partition_report;

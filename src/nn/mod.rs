@@ -5,24 +5,19 @@
 //! both directions.
 
 pub mod conv;
+mod describe;
 mod learned_rows;
 mod linear;
 pub mod losses;
+pub mod model_spec;
 pub mod models;
 mod node_embedding;
 mod normalization;
 pub mod optim;
 pub mod weights;
 
-pub use conv::gat::GatConv;
-pub use conv::gatv2::Gatv2Conv;
-pub use conv::gcn::{GcnConv, GcnConvConfig, Norm};
-pub use conv::gin::GinConv;
-pub use conv::heads::{AttentionConfig, HeadMerge};
-pub use conv::hetero_graph_conv::{HeteroGraphConv, RelationMerge};
-pub use conv::layer::{Conv, Model};
-pub use conv::rgcn::{Regularizer, RgcnConv, RgcnConvConfig};
-pub use conv::sage::{SageAggregator, SageConv, SageConvConfig};
+pub use conv::*;
+pub use describe::{HiddenLayers, Sizes};
 pub use learned_rows::LearnedRows;
 pub use linear::{Linear, Mlp, Network};
 pub use losses::class_weights::{ClassWeights, class_counts};
@@ -30,14 +25,14 @@ pub use losses::link::{LinkScore, auc, link_loss, mean_reciprocal_rank};
 pub use losses::loss::Loss;
 pub use losses::score::{ScoreSums, f1};
 pub use losses::task::Task;
+pub use model_spec::{EdgeWeights, ModelOption, ModelSpec, Values, Word};
 pub use models::appnp::{Appnp, AppnpConfig};
 pub use models::correct_and_smooth::{CorrectAndSmooth, KnownLabels, LabelPropagation};
 pub use models::hetero_stack::{HeteroConfig, HeteroStack};
 pub use models::jumping_knowledge::{JumpMode, JumpingKnowledge};
-pub use models::model_config::{ModelConfig, Sizes};
-pub use models::model_kind::{Heads, ModelKind};
-pub use models::sgc::Sgc;
-pub use models::sign::Sign;
+pub use models::model_config::ModelConfig;
+pub use models::sgc::{Sgc, SgcOptions};
+pub use models::sign::{Sign, SignOptions};
 pub use models::stack::Stack;
 pub use node_embedding::NodeEmbedding;
 pub(crate) use node_embedding::start_rows;

@@ -9,7 +9,7 @@ use super::graph::TestGraph;
 use super::ranks::{RankContext, on_ranks};
 use crate::engine::tape::{Init, ParameterBuilder, Policy, Tape, Weight};
 use crate::error::{Error, Result};
-use crate::nn::Conv;
+use crate::nn::{Conv, ConvInput};
 
 const NODES: usize = 40;
 const FEATURES: i64 = 3;
@@ -150,7 +150,7 @@ fn run_rank<L: Conv>(
     let features = tape.input(&features);
     let x = tape.linear(&features, &Weight::OutIn(map), None, None)?;
     drop(features);
-    let y = layer.forward(&mut tape, &full, x.clone(), x)?;
+    let y = layer.forward(&mut tape, ConvInput { graph: &full, src: x.clone(), dst: x })?;
     let (output, cotangent) = (crate::engine::tensor::copy(&*y.pin()?)?, rows(&nodes, y.width())?);
     let loss = output.f_mul(&cotangent)?.f_sum(Kind::Double)?.f_double_value(&[])?;
     let gradients = tape.backward(y, cotangent)?;

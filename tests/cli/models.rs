@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use assert_cmd::Command;
-use predicates::str::contains;
+use predicates::str::{contains, starts_with};
+use sar::nn::{ModelKind, Values};
 
 use super::common::repository;
 
@@ -32,12 +33,53 @@ fn combinations_that_make_no_sense_are_named() {
         ("--model sign --mode sample", "only once"),
         ("--model appnp --edge-weight-key weight --mode sample", "full graph"),
         ("--model gat --edge-weight-key weight", "take no edge weights"),
+        ("--model rgcn --blocks 0", "--blocks: must be 1 or more, not 0"),
     ] {
         train(folder.path(), flags).assert().code(1).stderr(contains(problem));
     }
 }
 
-/// The simulator found this: one rank took its aggregate of the features from the first epoch and the other computed it again.
+/// Flags come from the descriptions of models, and so does what they are refused with.
+#[test]
+fn an_option_of_another_model_is_refused_by_name() {
+    let folder = tempfile::tempdir().unwrap();
+    for option in ModelKind::all().iter().flat_map(|kind| kind.spec().options) {
+        let value = match option.values {
+            Values::Switch => String::new(),
+            Values::Words(words) => format!("={}", words[0].name),
+            Values::Whole { .. } => "=1".to_owned(),
+            Values::Share | Values::Probability | Values::Positive => "=0.5".to_owned(),
+        };
+        let declares =
+            |kind: &ModelKind| kind.spec().options.iter().any(|own| own.flag == option.flag);
+        let other = ModelKind::all().into_iter().find(|kind| !declares(kind)).unwrap();
+        let flags = format!("--model {} --{}{value}", other.spec().name, option.flag);
+        let refused = format!("error: --{}: has no effect with --model", option.flag);
+        train(folder.path(), &flags).assert().code(1).stderr(starts_with(refused));
+    }
+}
+
+#[test]
+fn the_book_has_a_row_for_every_model() {
+    let page = std::fs::read_to_string(repository("docs/src/models.md")).unwrap();
+    for kind in ModelKind::all() {
+        let spec = kind.spec();
+        let row = page.lines().find(|l| l.starts_with('|') && names(l, "--model", spec.name));
+        let row = row.unwrap_or_else(|| panic!("no row for --model {}", spec.name));
+        for option in spec.options {
+            assert!(row.contains(&format!("--{}", option.flag)), "{row}: no --{}", option.flag);
+        }
+    }
+}
+
+/// Whether a line has a flag with this value.
+fn names(line: &str, flag: &str, value: &str) -> bool {
+    line.match_indices(&format!("{flag} {value}")).any(|(at, found)| {
+        !line[at + found.len()..].starts_with(|c: char| c.is_alphanumeric() || c == '-')
+    })
+}
+
+/// Found by the simulator: one rank took its aggregate of the features from the first epoch and the other computed it again.
 #[test]
 fn message_flow_graphs_that_differ_between_ranks_train_gin() {
     let folder = tempfile::tempdir().unwrap();

@@ -4,6 +4,8 @@ use std::any::TypeId;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use sar::nn::ModelKind;
+
 use super::common::repository;
 
 const VALUES: [&str; 6] = ["-1", "0", "nan", "inf", "1e308", "9223372036854775808"];
@@ -28,12 +30,13 @@ fn numeric(command: &clap::Command) -> Vec<String> {
     flags.filter_map(|flag| flag.get_long().map(str::to_owned)).collect()
 }
 
-/// Flags without which another one has no meaning.
-fn context(flag: &str) -> &'static str {
-    match flag {
-        "heads" | "attention-dropout" => "--model gat",
-        "hops" | "alpha" => "--model appnp",
-        "bases" | "blocks" => "--model rgcn",
+/// Flags that must be there for another one to have a meaning.
+fn context(flag: &str) -> String {
+    let declares = |kind: &ModelKind| kind.spec().options.iter().any(|option| option.flag == flag);
+    if let Some(kind) = ModelKind::all().into_iter().find(declares) {
+        return format!("--model {}", kind.spec().name);
+    }
+    let others = match flag {
         "lr-step-size" => "--schedule step",
         "lr-gamma" => "--schedule step --lr-step-size 1",
         "lr-t-max" | "lr-min" => "--schedule cosine",
@@ -41,7 +44,8 @@ fn context(flag: &str) -> &'static str {
         "fanouts" | "batch-size" | "sampler-threads" => "--mode sample",
         "negatives" | "val-fraction" | "test-fraction" => "--mode sample --task link",
         _ => "",
-    }
+    };
+    others.to_owned()
 }
 
 /// Runs a command; none of them takes longer than the limit.

@@ -10,7 +10,7 @@ use sar::io::IoMode;
 use sar::load::{DataKeys, EdgeSplit, Normalize};
 use sar::nn::{
     JumpMode, ModelConfig, ModelKind, NormKind, OptimizerConfig, RelationMerge, SageAggregator,
-    Task,
+    SageOptions, Task,
 };
 use sar::run::config::{LinkConfig, PairScore};
 use sar::run::config::{MemoryBudget, OnNan, Relations, RunConfig};
@@ -242,16 +242,7 @@ fn keys(config: &RunConfig) -> Vec<DataKeys> {
         Task::Multilabel => some("features"),
         Task::Classification | Task::Regression => None,
     };
-    let weighted = match config.model.kind {
-        ModelKind::Sage { edge_weights, .. }
-        | ModelKind::Gcn { edge_weights, .. }
-        | ModelKind::Gin { edge_weights, .. }
-        | ModelKind::Appnp { edge_weights, .. }
-        | ModelKind::Sgc { edge_weights, .. }
-        | ModelKind::Sign { edge_weights, .. } => edge_weights,
-        ModelKind::Gat(_) | ModelKind::Gatv2(_) | ModelKind::Rgcn { .. } => false,
-    };
-    let edge_weight = weighted.then(|| "weight".to_owned());
+    let edge_weight = config.model.kind.edge_weights().then(|| "weight".to_owned());
     let features = if config.relations.is_some() { "feat" } else { "features" };
     let named = DataKeys {
         features: some(features),
@@ -273,6 +264,10 @@ fn samplings(base: &SamplingConfig, layers: usize, hetero: bool) -> Vec<Sampling
     let etypes: &[&str] =
         if hetero { &["writes", "of", "paper:links:paper", "paper:links:author"] } else { &["_E"] };
     let base = SamplingConfig { fanouts: fanouts(layers, etypes).remove(0), ..base.clone() };
+    if layers != 2 {
+        // Models of two layers have all values.
+        return vec![base];
+    }
     vary!(
         base,
         SamplingConfig {
@@ -296,7 +291,7 @@ fn runs(config: &RunConfig) -> bool {
     let plain = norm == NormKind::None && jumping_knowledge == JumpMode::None && !residual;
     let of_stack = plain || kind.is_stack();
     let of_relations = config.relations.is_none()
-        || (plain && kind.is_stack() && !kind.uses_edge_types() && config.task != Task::Multilabel);
+        || (plain && kind.spec().relations && config.task != Task::Multilabel);
     let of_samples = match &config.sampling {
         None => true,
         Some(sampling) => {
@@ -327,8 +322,10 @@ fn runs(config: &RunConfig) -> bool {
     let narrow =
         config.compute_dtype == ComputeDtype::F32 || config.spill_dtype == SpillDtype::Bf16;
     // A maximum is not weighted.
-    let of_pool =
-        !matches!(kind, ModelKind::Sage { aggregator: SageAggregator::Pool, edge_weights: true });
+    let of_pool = !matches!(
+        kind,
+        ModelKind::Sage(SageOptions { aggregator: SageAggregator::Pool, edge_weights: true })
+    );
     let of_batches = !(config.mfg && norm == NormKind::Batch);
     of_stack
         && of_relations

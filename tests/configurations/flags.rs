@@ -4,12 +4,11 @@ use clap::ValueEnum;
 use sar::engine::spill::ComputeDtype;
 use sar::engine::tape::Policy;
 use sar::load::{DataKeys, EdgeSplit};
-use sar::nn::{
-    ClassWeights, Heads, ModelConfig, ModelKind, OptimizerConfig, Regularizer, Schedule,
-};
+use sar::nn::{ClassWeights, ModelConfig, OptimizerConfig, Schedule};
 use sar::run::config::LinkConfig;
 use sar::run::config::{Relations, RunConfig};
 use sar::train::{Fanouts, SamplingConfig};
+use toml::Value;
 
 /// Flags, each with its value.
 struct Flags(Vec<String>);
@@ -130,57 +129,22 @@ fn of_keys(flags: &mut Flags, keys: &DataKeys) {
 
 fn of_model(flags: &mut Flags, model: &ModelConfig) {
     let ModelConfig { kind, layers, hidden, dropout, norm, jumping_knowledge, residual } = model;
-    let name = match *kind {
-        ModelKind::Sage { aggregator, edge_weights: _ } => {
-            flags.name("aggregator", aggregator);
-            "sage"
+    let table = kind.table().unwrap();
+    for option in kind.spec().options {
+        match option.value(&table) {
+            None => {}
+            Some(Value::Boolean(on)) => flags.switch(option.flag, *on),
+            Some(Value::String(word)) => flags.set(option.flag, word),
+            Some(number) => flags.set(option.flag, number),
         }
-        ModelKind::Gcn { norm, edge_weights: _ } => {
-            flags.name("gcn-norm", norm);
-            "gcn"
-        }
-        ModelKind::Gat(heads) => of_heads(flags, heads, "gat"),
-        ModelKind::Gatv2(heads) => of_heads(flags, heads, "gatv2"),
-        ModelKind::Gin { learn_eps, edge_weights: _ } => {
-            flags.switch("learn-eps", learn_eps);
-            "gin"
-        }
-        ModelKind::Rgcn { regularizer } => {
-            match regularizer {
-                Regularizer::None => {}
-                Regularizer::Basis(bases) => flags.set("bases", bases),
-                Regularizer::Bdd(blocks) => flags.set("blocks", blocks),
-            }
-            "rgcn"
-        }
-        ModelKind::Appnp { hops, alpha, edge_weights: _ } => {
-            flags.set("hops", hops);
-            flags.set("alpha", alpha);
-            "appnp"
-        }
-        ModelKind::Sgc { hops, edge_weights: _ } => {
-            flags.set("hops", hops);
-            "sgc"
-        }
-        ModelKind::Sign { hops, edge_weights: _ } => {
-            flags.set("hops", hops);
-            "sign"
-        }
-    };
-    flags.set("model", name);
+    }
+    flags.set("model", kind.spec().name);
     flags.set("layers", layers);
     flags.set("hidden", hidden);
     flags.set("dropout", dropout);
     flags.name("norm", *norm);
     flags.name("jk", *jumping_knowledge);
     flags.switch("residual", *residual);
-}
-
-fn of_heads(flags: &mut Flags, heads: Heads, name: &'static str) -> &'static str {
-    let Heads { heads, attention_dropout } = heads;
-    flags.set("heads", heads);
-    flags.set("attention-dropout", attention_dropout);
-    name
 }
 
 fn of_optimizer(flags: &mut Flags, optimizer: OptimizerConfig, schedule: Schedule) {

@@ -6,6 +6,7 @@
 mod common;
 
 mod case;
+mod descriptions;
 mod flags;
 mod life;
 mod old_files;

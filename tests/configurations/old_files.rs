@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use safetensors::SafeTensors;
-use sar::nn::{ModelKind, Norm, NormKind};
+use sar::nn::{GcnOptions, ModelKind, Norm, NormKind};
 use sar::run::config::RunConfig;
 
 use super::common::repository;
@@ -97,6 +97,9 @@ fn the_two_norms_of_an_old_gcn_are_told_apart() {
     let text = fs::read_to_string(&path).unwrap();
     assert_eq!(text.lines().filter(|line| line.starts_with("norm = ")).count(), 2);
     let config = RunConfig::from_toml(&path, &text).unwrap();
-    assert_eq!(config.model.kind, ModelKind::Gcn { norm: Norm::Right, edge_weights: false });
+    assert_eq!(
+        config.model.kind,
+        ModelKind::Gcn(GcnOptions { norm: Norm::Right, edge_weights: false })
+    );
     assert_eq!(config.model.norm, NormKind::Layer);
 }

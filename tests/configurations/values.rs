@@ -4,77 +4,65 @@ use std::iter::successors;
 
 use clap::ValueEnum;
 use sar::load::EdgeSplit;
-use sar::nn::{
-    ClassWeights, Heads, ModelKind, Norm, OptimizerConfig, Regularizer, SageAggregator, Schedule,
-};
+use sar::nn::{ClassWeights, ModelKind, ModelOption, OptimizerConfig, Schedule, Values};
 use sar::train::Fanouts;
+use toml::Value;
 
 /// The values of a field-less enum, as flags name them.
 pub(crate) fn all<T: ValueEnum + Clone>() -> Vec<T> {
     T::value_variants().to_vec()
 }
 
-/// One model of each kind.
+/// One model of each kind, with small numbers.
 pub(crate) fn kinds() -> Vec<ModelKind> {
-    let heads = Heads { heads: 2, attention_dropout: 0.0 };
-    let edge_weights = false;
-    let following = |kind: &ModelKind| match kind {
-        ModelKind::Sage { .. } => Some(ModelKind::Gcn { norm: Norm::Both, edge_weights }),
-        ModelKind::Gcn { .. } => Some(ModelKind::Gat(heads)),
-        ModelKind::Gat(_) => Some(ModelKind::Gatv2(heads)),
-        ModelKind::Gatv2(_) => Some(ModelKind::Gin { learn_eps: false, edge_weights }),
-        ModelKind::Gin { .. } => Some(ModelKind::Rgcn { regularizer: Regularizer::None }),
-        ModelKind::Rgcn { .. } => Some(ModelKind::Appnp { hops: 2, alpha: 0.1, edge_weights }),
-        ModelKind::Appnp { .. } => Some(ModelKind::Sgc { hops: 2, edge_weights }),
-        ModelKind::Sgc { .. } => Some(ModelKind::Sign { hops: 2, edge_weights }),
-        ModelKind::Sign { .. } => None,
+    let small = |kind: ModelKind| {
+        let numbers = kind.spec().options.iter().filter(|option| {
+            let present = option.value(&kind.table().unwrap()).is_some();
+            present && matches!(option.values, Values::Whole { .. })
+        });
+        numbers.fold(kind, |kind, option| with(kind, option, 2.into()))
     };
-    let first = ModelKind::Sage { aggregator: SageAggregator::Mean, edge_weights };
-    successors(Some(first), following).collect()
+    ModelKind::all().into_iter().map(small).collect()
 }
 
-/// All settings of a kind of model.
+/// Settings of a kind of model that have each value of each option somewhere, with edge weights and without.
 pub(crate) fn settings(kind: ModelKind) -> Vec<ModelKind> {
+    let options = kind.spec().options;
+    let excluding = |option: &ModelOption| options.iter().any(|other| option.excludes(other));
+    let (alone, together): (Vec<_>, Vec<_>) = options.iter().partition(|option| excluding(option));
+    let most = together.iter().map(|option| some(option).len()).max().unwrap_or(1);
     let weights = [false, true];
-    let heads = [(1, 0.0), (2, 0.25)];
-    let heads = heads.map(|(heads, attention_dropout)| Heads { heads, attention_dropout });
-    match kind {
-        ModelKind::Sage { aggregator: _, edge_weights: _ } => pairs(&all(), &weights)
-            .map(|(aggregator, edge_weights)| ModelKind::Sage { aggregator, edge_weights })
-            .collect(),
-        ModelKind::Gcn { norm: _, edge_weights: _ } => pairs(&all(), &weights)
-            .map(|(norm, edge_weights)| ModelKind::Gcn { norm, edge_weights })
-            .collect(),
-        ModelKind::Gat(Heads { heads: _, attention_dropout: _ }) => {
-            heads.map(ModelKind::Gat).to_vec()
-        }
-        ModelKind::Gatv2(_) => heads.map(ModelKind::Gatv2).to_vec(),
-        ModelKind::Gin { learn_eps: _, edge_weights: _ } => pairs(&weights, &weights)
-            .map(|(learn_eps, edge_weights)| ModelKind::Gin { learn_eps, edge_weights })
-            .collect(),
-        ModelKind::Rgcn { regularizer: _ } => {
-            let kinds = regularizers().into_iter();
-            kinds.map(|regularizer| ModelKind::Rgcn { regularizer }).collect()
-        }
-        ModelKind::Appnp { hops: _, alpha: _, edge_weights: _ } => pairs(&[0.125, 0.5], &weights)
-            .map(|(alpha, edge_weights)| ModelKind::Appnp { hops: 2, alpha, edge_weights })
-            .collect(),
-        ModelKind::Sgc { hops: _, edge_weights: _ } => pairs(&[1, 3], &weights)
-            .map(|(hops, edge_weights)| ModelKind::Sgc { hops, edge_weights })
-            .collect(),
-        ModelKind::Sign { hops: _, edge_weights: _ } => pairs(&[1, 3], &weights)
-            .map(|(hops, edge_weights)| ModelKind::Sign { hops, edge_weights })
-            .collect(),
+    let mut settings = Vec::new();
+    for i in 0..most.max(weights.len()) {
+        let set = |kind, option: &&ModelOption| {
+            let values = some(option);
+            with(kind, option, values[i % values.len()].clone())
+        };
+        let kind = together.iter().fold(kind, set);
+        settings.push(kind.with_edge_weights(weights[i % weights.len()]).unwrap());
     }
+    for option in alone {
+        settings.extend(some(option).into_iter().map(|value| with(kind, option, value)));
+    }
+    settings
 }
 
-fn regularizers() -> Vec<Regularizer> {
-    let following = |one: &Regularizer| match one {
-        Regularizer::None => Some(Regularizer::Basis(2)),
-        Regularizer::Basis(_) => Some(Regularizer::Bdd(2)),
-        Regularizer::Bdd(_) => None,
-    };
-    successors(Some(Regularizer::None), following).collect()
+fn with(kind: ModelKind, option: &ModelOption, value: Value) -> ModelKind {
+    let mut table = kind.table().unwrap();
+    option.set(&mut table, value);
+    ModelKind::from_table(table).unwrap()
+}
+
+/// Values that an option can have in a run; of numbers two.
+fn some(option: &ModelOption) -> Vec<Value> {
+    match option.values {
+        Values::Switch => vec![false.into(), true.into()],
+        Values::Whole { .. } => vec![1.into(), 2.into()],
+        Values::Share => vec![0.125.into(), 0.5.into()],
+        Values::Probability => vec![0.0.into(), 0.25.into()],
+        Values::Positive => vec![0.5.into(), 1.5.into()],
+        Values::Words(words) => words.iter().map(|word| word.name.into()).collect(),
+    }
 }
 
 pub(crate) fn optimizers() -> Vec<OptimizerConfig> {
@@ -139,8 +127,4 @@ pub(crate) fn fanouts(layers: usize, etypes: &[&str]) -> Vec<Fanouts> {
         Fanouts::ByEtype(_) => None,
     };
     successors(Some(Fanouts::Same(vec![3; layers])), following).collect()
-}
-
-fn pairs<A: Clone, B: Clone>(a: &[A], b: &[B]) -> impl Iterator<Item = (A, B)> {
-    a.iter().flat_map(|a| b.iter().map(|b| (a.clone(), b.clone())))
 }

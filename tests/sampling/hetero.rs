@@ -14,8 +14,8 @@ use sar::graph::HeteroBlock;
 use sar::io::IoCounters;
 use sar::load::{NodeColumn, NodeFeatures, Normalize, Shards, load_relations};
 use sar::nn::{
-    Heads, HeteroConfig, HeteroStack, LearnedRows, Loss, ModelKind, NodeEmbedding, Norm,
-    RelationMerge, SageAggregator, Task,
+    GcnOptions, Heads, HeteroConfig, HeteroStack, LearnedRows, Loss, ModelKind, NodeEmbedding,
+    Norm, RelationMerge, SageAggregator, SageOptions, Task,
 };
 use sar::sampling::loaders::{DistNeighborSampler, MiniBatch};
 use sar::sampling::stores::{DistGraph, Fanout, IndexConfig};
@@ -167,7 +167,7 @@ fn difference(
     let expected_gradient = gather_grads(&**group, vec![flat], &**manager)?.remove(0);
 
     let degrees = match config.kind {
-        ModelKind::Gcn { .. } => {
+        ModelKind::Gcn(_) => {
             let ranks = (&**group, &**manager as _);
             Some(RelationDegrees::new(&made.graph, book, folder, ranks)?)
         }
@@ -324,8 +324,11 @@ fn blocks_and_what_layers_per_relation_give_on_them_are_dgls() {
     let opened = open(&common::repository(GRAPH), &IndexConfig::default());
     let heads = Heads { heads: 2, attention_dropout: 0.0 };
     for (name, kind) in [
-        ("sage", ModelKind::Sage { aggregator: SageAggregator::Mean, edge_weights: false }),
-        ("gcn", ModelKind::Gcn { norm: Norm::Right, edge_weights: false }),
+        (
+            "sage",
+            ModelKind::Sage(SageOptions { aggregator: SageAggregator::Mean, edge_weights: false }),
+        ),
+        ("gcn", ModelKind::Gcn(GcnOptions { norm: Norm::Right, edge_weights: false })),
         ("gat", ModelKind::Gat(heads)),
     ] {
         let merge = RelationMerge::Sum;

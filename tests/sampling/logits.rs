@@ -9,7 +9,8 @@ use sar::formats::dgl::Partition;
 use sar::io::IoCounters;
 use sar::load::{EdgeData, NodeColumn, NodeFeatures, Normalize, Shards};
 use sar::nn::{
-    Heads, JumpMode, ModelConfig, ModelKind, Norm, NormKind, Regularizer, SageAggregator, Sizes,
+    AppnpConfig, GcnOptions, GinOptions, Heads, JumpMode, ModelConfig, ModelKind, Norm, NormKind,
+    Regularizer, RgcnOptions, SageAggregator, SageOptions, Sizes,
 };
 use sar::sampling::loaders::{DataLoader, DataLoaderConfig, DistNeighborSampler};
 use sar::sampling::stores::{DistGraph, Fanout, IndexConfig};
@@ -22,15 +23,18 @@ use crate::support::open;
 
 /// Layers without attention that a relation can have.
 pub(crate) fn kinds_of_relations() -> Vec<ModelKind> {
-    let mut kinds = vec![ModelKind::Sage { aggregator: SageAggregator::Pool, edge_weights: false }];
+    let mut kinds = vec![ModelKind::Sage(SageOptions {
+        aggregator: SageAggregator::Pool,
+        edge_weights: false,
+    })];
     for edge_weights in [false, true] {
         for aggregator in [SageAggregator::Mean, SageAggregator::Gcn] {
-            kinds.push(ModelKind::Sage { aggregator, edge_weights });
+            kinds.push(ModelKind::Sage(SageOptions { aggregator, edge_weights }));
         }
         for norm in [Norm::Both, Norm::Left, Norm::Right, Norm::None] {
-            kinds.push(ModelKind::Gcn { norm, edge_weights });
+            kinds.push(ModelKind::Gcn(GcnOptions { norm, edge_weights }));
         }
-        kinds.push(ModelKind::Gin { learn_eps: true, edge_weights });
+        kinds.push(ModelKind::Gin(GinOptions { learn_eps: true, edge_weights }));
     }
     kinds
 }
@@ -40,8 +44,8 @@ pub(crate) fn kinds() -> Vec<ModelKind> {
     let mut kinds = kinds_of_relations();
     let heads = Heads { heads: 2, attention_dropout: 0.0 };
     kinds.extend([ModelKind::Gat(heads), ModelKind::Gatv2(heads)]);
-    kinds.push(ModelKind::Appnp { hops: 3, alpha: 0.1, edge_weights: false });
-    kinds.push(ModelKind::Rgcn { regularizer: Regularizer::Basis(2) });
+    kinds.push(ModelKind::Appnp(AppnpConfig { hops: 3, alpha: 0.1, edge_weights: false }));
+    kinds.push(ModelKind::Rgcn(RgcnOptions { regularizer: Regularizer::Basis(2) }));
     kinds
 }
 

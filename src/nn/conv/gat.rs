@@ -1,11 +1,11 @@
 //! Graph attention: Veličković et al., "Graph attention networks", ICLR 2018.
 
-use super::heads::AttentionConfig;
-use super::layer::{Conv, ends_coincide};
-use crate::engine::tape::{
-    Attend, Graph, Init, Parameter, ParameterBuilder, Scoring, Tape, Var, Weight,
-};
+use super::heads::{self, AttentionConfig, Heads};
+use super::layer::{Conv, ConvInput, ends_coincide};
+use crate::engine::tape::{Attend, Init, Parameter, ParameterBuilder, Scoring, Tape, Var, Weight};
 use crate::error::Result;
+use crate::nn::describe::{Describe, Facts, Place, StackLayer};
+use crate::nn::model_spec::ModelSpec;
 
 /// `dgl.nn.GATConv`, without activation. With z = W x, per head:
 ///
@@ -44,13 +44,8 @@ impl GatConv {
 }
 
 impl Conv for GatConv {
-    fn forward<'a>(
-        &self,
-        tape: &mut Tape<'a>,
-        graph: &'a dyn Graph,
-        src: Var,
-        dst: Var,
-    ) -> Result<Var> {
+    fn forward<'a>(&self, tape: &mut Tape<'a>, input: ConvInput<'a>) -> Result<Var> {
+        let ConvInput { graph, src, dst } = input;
         let config = &self.config;
         let coincide = ends_coincide(graph, &src, &dst);
         let (src, dst) = config.drop_features(tape, graph, src, dst)?;
@@ -82,5 +77,24 @@ impl Conv for GatConv {
             }
             (_, dst) => config.finish(tape, y, Some(self.bias), dst.as_ref()),
         }
+    }
+}
+
+impl Describe for GatConv {
+    type Options = Heads;
+
+    const SPEC: ModelSpec = ModelSpec {
+        output_key: "convs.{last}.attn_l",
+        ..heads::spec("gat", "Graph attention (GATConv)")
+    };
+
+    fn facts(options: &Heads) -> Facts {
+        Facts { heads: options.heads as i64, ..Facts::default() }
+    }
+}
+
+impl StackLayer for GatConv {
+    fn make(options: &Heads, parameters: &mut ParameterBuilder, place: Place) -> Result<Self> {
+        Ok(GatConv::new(parameters, options.config(place)))
     }
 }

@@ -1,11 +1,11 @@
 //! Graph attention with dynamic scores: Brody, Alon and Yahav, "How attentive are graph attention networks?", ICLR 2022.
 
-use super::heads::AttentionConfig;
-use super::layer::Conv;
-use crate::engine::tape::{
-    Attend, Graph, Init, Parameter, ParameterBuilder, Scoring, Tape, Var, Weight,
-};
+use super::heads::{self, AttentionConfig, Heads};
+use super::layer::{Conv, ConvInput};
+use crate::engine::tape::{Attend, Init, Parameter, ParameterBuilder, Scoring, Tape, Var, Weight};
 use crate::error::Result;
+use crate::nn::describe::{Describe, Facts, Place, StackLayer};
+use crate::nn::model_spec::ModelSpec;
 
 /// `dgl.nn.GATv2Conv`, without activation and without shared weights. Per head:
 ///
@@ -42,13 +42,8 @@ impl Gatv2Conv {
 }
 
 impl Conv for Gatv2Conv {
-    fn forward<'a>(
-        &self,
-        tape: &mut Tape<'a>,
-        graph: &'a dyn Graph,
-        src: Var,
-        dst: Var,
-    ) -> Result<Var> {
+    fn forward<'a>(&self, tape: &mut Tape<'a>, input: ConvInput<'a>) -> Result<Var> {
+        let ConvInput { graph, src, dst } = input;
         let config = &self.config;
         let (src, dst) = config.drop_features(tape, graph, src, dst)?;
         let messages = tape.linear(&src, &self.src.0, Some(self.src.1), None)?;
@@ -69,5 +64,24 @@ impl Conv for Gatv2Conv {
             }
             (_, dst) => config.finish(tape, y, None, dst.as_ref()),
         }
+    }
+}
+
+impl Describe for Gatv2Conv {
+    type Options = Heads;
+
+    const SPEC: ModelSpec = ModelSpec {
+        output_key: "convs.{last}.attn",
+        ..heads::spec("gatv2", "Graph attention with dynamic scores (GATv2Conv)")
+    };
+
+    fn facts(options: &Heads) -> Facts {
+        Facts { heads: options.heads as i64, ..Facts::default() }
+    }
+}
+
+impl StackLayer for Gatv2Conv {
+    fn make(options: &Heads, parameters: &mut ParameterBuilder, place: Place) -> Result<Self> {
+        Ok(Gatv2Conv::new(parameters, options.config(place)))
     }
 }

@@ -3,18 +3,21 @@
 use serde::{Deserialize, Serialize};
 use tch::{Kind, Tensor};
 
-use super::layer::{Conv, aggregates_first};
+use super::layer::{Conv, ConvInput, aggregates_first};
 use crate::engine::spill::PointerTensor;
 use crate::engine::tape::{
     Aggregation, Graph, Init, Parameter, ParameterBuilder, Reduce, Tape, Var, Weight,
 };
 use crate::error::{Error, Result};
+use crate::nn::describe::{Describe, Facts, Place, StackLayer};
+use crate::nn::model_spec::{EdgeWeights, ModelOption, ModelSpec, Values, Word};
 
-/// How messages are normalised by degrees, under DGL's names.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+/// How messages are normalised by degrees; the names are DGL's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Norm {
-    /// Divided by √(out-degree of the source · in-degree of the destination).
+    /// By 1/√(out-degree of the source · in-degree of the destination).
+    #[default]
     Both,
     /// Divided by the out-degree of the source.
     Left,
@@ -94,15 +97,10 @@ impl GcnConv {
 }
 
 impl Conv for GcnConv {
-    /// The destinations' own features are not used.
-    fn forward<'a>(
-        &self,
-        tape: &mut Tape<'a>,
-        graph: &'a dyn Graph,
-        x: Var,
-        _: Var,
-    ) -> Result<Var> {
-        let mut x = x;
+    /// The destinations' own features play no part.
+    fn forward<'a>(&self, tape: &mut Tape<'a>, input: ConvInput<'a>) -> Result<Var> {
+        let ConvInput { graph, src: mut x, dst } = input;
+        drop(dst);
         self.check_degrees(graph)?;
         let first = aggregates_first(graph, &x, self.config.in_feats, self.config.out_feats);
         let (source, destination) = self.scales(tape, graph, x.kind());
@@ -120,5 +118,60 @@ impl Conv for GcnConv {
         } else {
             tape.aggregate(graph, x, sum.bias(Some(self.bias)))
         }
+    }
+}
+
+/// Options of a stack of [`GcnConv`]s.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct GcnOptions {
+    /// How messages are normalised; `gcn_norm` in files, where `norm` is that of
+    /// [`ModelConfig`](crate::nn::ModelConfig).
+    #[serde(rename = "gcn_norm")]
+    pub norm: Norm,
+    /// Whether messages are multiplied by edge weights.
+    pub edge_weights: bool,
+}
+
+impl Describe for GcnConv {
+    type Options = GcnOptions;
+
+    const SPEC: ModelSpec = ModelSpec {
+        options: &[ModelOption {
+            flag: "gcn-norm",
+            key: "gcn_norm",
+            help: "How messages are normalised by degrees",
+            value_name: "HOW",
+            values: Values::Words(&[
+                Word { name: "both", help: "By 1/√(out-degree of the source · in-degree)" },
+                Word { name: "left", help: "By 1/(out-degree of the source)" },
+                Word { name: "right", help: "By 1/(in-degree): the mean" },
+                Word { name: "none", help: "Not at all: the sum" },
+            ]),
+        }],
+        edge_weights: EdgeWeights::Multiply,
+        output_key: "convs.{last}.weight",
+        output_side: 1,
+        needs_in_edges: true,
+        ..ModelSpec::stack("gcn", "Graph convolution (GraphConv)")
+    };
+
+    fn facts(options: &GcnOptions) -> Facts {
+        Facts {
+            edge_weights: options.edge_weights,
+            out_degrees: matches!(options.norm, Norm::Both | Norm::Left),
+            ..Facts::default()
+        }
+    }
+}
+
+impl StackLayer for GcnConv {
+    fn make(options: &GcnOptions, parameters: &mut ParameterBuilder, place: Place) -> Result<Self> {
+        let GcnOptions { norm, edge_weights } = *options;
+        let Place { in_feats, out_feats, .. } = place;
+        // A run notes nodes without in-edges once; it does not end for them.
+        let allow_zero_in_degree = true;
+        let config =
+            GcnConvConfig { in_feats, out_feats, norm, edge_weights, allow_zero_in_degree };
+        Ok(GcnConv::new(parameters, config))
     }
 }

@@ -1,52 +1,58 @@
 //! Graph isomorphism network: Xu, Hu, Leskovec and Jegelka, "How powerful are graph neural networks?", ICLR 2019.
 
-use super::layer::Conv;
-use crate::engine::tape::{
-    Aggregation, Graph, Init, Parameter, ParameterBuilder, Reduce, Tape, Var,
-};
+use serde::{Deserialize, Serialize};
+
+use super::layer::{Conv, ConvInput};
+use crate::engine::tape::{Aggregation, Init, Parameter, ParameterBuilder, Reduce, Tape, Var};
 use crate::error::Result;
-use crate::nn::linear::Network;
+use crate::nn::describe::{Describe, Facts, Place, StackLayer};
+use crate::nn::linear::{Linear, Network};
+use crate::nn::model_spec::{EdgeWeights, ModelOption, ModelSpec, Values};
+
+/// Configuration of a [`GinConv`].
+#[derive(Debug, Clone, Copy)]
+pub struct GinConvConfig {
+    /// How neighbours are combined.
+    pub reduce: Reduce,
+    /// Whether the weight of a node's own row is learned.
+    pub learn_eps: bool,
+    /// Whether messages of a sum are multiplied by edge weights.
+    pub edge_weights: bool,
+}
 
 /// `dgl.nn.GINConv`: `y_v = f((1 + eps) x_v + reduce_{u in N(v)} w_uv x_u)` with any inner network f. State-dict keys: those of
 /// f below `apply_func`, and `eps` `[1]` if it is learned (otherwise it is 0).
 pub struct GinConv {
     apply: Box<dyn Network>,
     eps: Option<Parameter>,
-    reduce: Reduce,
-    edge_weights: bool,
+    config: GinConvConfig,
 }
 
 impl GinConv {
-    /// Creates the layer around the network that `apply` creates. With `edge_weights`, messages of a sum are multiplied by edge
-    /// weights.
+    /// Makes the layer around the network that `apply` makes.
     pub fn new<N: Network + 'static>(
         parameters: &mut ParameterBuilder,
         apply: impl FnOnce(&mut ParameterBuilder) -> N,
-        reduce: Reduce,
-        (learn_eps, edge_weights): (bool, bool),
+        config: GinConvConfig,
     ) -> Self {
-        let eps = learn_eps.then(|| parameters.add("eps", &[1], Init::Zeros));
+        let eps = config.learn_eps.then(|| parameters.add("eps", &[1], Init::Zeros));
         let apply = Box::new(parameters.scope("apply_func", apply));
-        GinConv { apply, eps, reduce, edge_weights }
+        GinConv { apply, eps, config }
     }
 }
 
 impl Conv for GinConv {
-    fn forward<'a>(
-        &self,
-        tape: &mut Tape<'a>,
-        graph: &'a dyn Graph,
-        src: Var,
-        dst: Var,
-    ) -> Result<Var> {
+    fn forward<'a>(&self, tape: &mut Tape<'a>, input: ConvInput<'a>) -> Result<Var> {
+        let ConvInput { graph, src, dst } = input;
         let own = match self.eps {
             Some(eps) => tape.segment("own", &[&dst], &[eps], |x, eps| {
                 Ok(x[0].f_mul(&eps[0].f_add_scalar(1)?)?)
             })?,
             None => dst,
         };
-        let reduction = Aggregation::new(self.reduce).weighted(self.edge_weights);
-        let sum = match self.reduce {
+        let GinConvConfig { reduce, edge_weights, .. } = self.config;
+        let reduction = Aggregation::new(reduce).weighted(edge_weights);
+        let sum = match reduce {
             Reduce::Sum | Reduce::Mean => tape.aggregate(graph, src, reduction.onto(own))?,
             Reduce::Max | Reduce::Min => {
                 let neighbours = tape.aggregate(graph, src, reduction)?;
@@ -54,5 +60,44 @@ impl Conv for GinConv {
             }
         };
         self.apply.forward(tape, sum)
+    }
+}
+
+/// Options of a stack of [`GinConv`]s with a linear map inside.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct GinOptions {
+    /// Whether the weight of a node's own row is learned.
+    pub learn_eps: bool,
+    /// Whether messages are multiplied by edge weights.
+    pub edge_weights: bool,
+}
+
+impl Describe for GinConv {
+    type Options = GinOptions;
+
+    const SPEC: ModelSpec = ModelSpec {
+        options: &[ModelOption {
+            flag: "learn-eps",
+            key: "learn_eps",
+            help: "Learn the weight of a node's own row",
+            value_name: "",
+            values: Values::Switch,
+        }],
+        edge_weights: EdgeWeights::Multiply,
+        output_key: "convs.{last}.apply_func.weight",
+        ..ModelSpec::stack("gin", "Graph isomorphism network with a linear map (GINConv)")
+    };
+
+    fn facts(options: &GinOptions) -> Facts {
+        Facts { edge_weights: options.edge_weights, ..Facts::default() }
+    }
+}
+
+impl StackLayer for GinConv {
+    fn make(options: &GinOptions, parameters: &mut ParameterBuilder, place: Place) -> Result<Self> {
+        let GinOptions { learn_eps, edge_weights } = *options;
+        let linear = |p: &mut ParameterBuilder| Linear::new(p, place.in_feats, place.out_feats);
+        let config = GinConvConfig { reduce: Reduce::Sum, learn_eps, edge_weights };
+        Ok(GinConv::new(parameters, linear, config))
     }
 }

@@ -1,10 +1,13 @@
 //! The part that attention layers share: the configuration and merging of heads.
 
+use serde::{Deserialize, Serialize};
 use tch::Kind;
 
 use super::layer::ends_coincide;
 use crate::engine::tape::{Graph, Parameter, Tape, Var};
 use crate::error::Result;
+use crate::nn::describe::Place;
+use crate::nn::model_spec::{ModelOption, ModelSpec, Values};
 
 /// Configuration of an attention layer, [`GatConv`](crate::nn::GatConv) or [`Gatv2Conv`](crate::nn::Gatv2Conv).
 #[derive(Debug, Clone, Copy)]
@@ -104,5 +107,62 @@ impl AttentionConfig {
                 }
             }
         })
+    }
+}
+
+/// Options of a stack of attention layers.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Heads {
+    /// Number of heads.
+    pub heads: usize,
+    /// Dropout on attention.
+    pub attention_dropout: f64,
+}
+
+impl Default for Heads {
+    fn default() -> Self {
+        Heads { heads: 4, attention_dropout: 0.0 }
+    }
+}
+
+/// The description of a kind of attention layer.
+pub(in crate::nn) const fn spec(name: &'static str, about: &'static str) -> ModelSpec {
+    ModelSpec {
+        options: &[
+            ModelOption {
+                flag: "heads",
+                key: "heads",
+                help: "Attention heads",
+                value_name: "N",
+                values: Values::Whole { least: 1, most: 1 << 12 },
+            },
+            ModelOption {
+                flag: "attention-dropout",
+                key: "attention_dropout",
+                help: "Dropout on the attention",
+                value_name: "P",
+                values: Values::Probability,
+            },
+        ],
+        output_side: 2,
+        attention: true,
+        needs_in_edges: true,
+        ..ModelSpec::stack(name, about)
+    }
+}
+
+impl Heads {
+    /// The configuration of a layer: heads lie side by side between layers, and the last layer takes their mean.
+    pub(in crate::nn) fn config(self, place: Place) -> AttentionConfig {
+        AttentionConfig {
+            in_feats: place.in_feats,
+            out_feats: place.out_feats,
+            heads: self.heads,
+            feat_drop: place.dropout,
+            attn_drop: self.attention_dropout,
+            negative_slope: 0.2,
+            residual: place.residual,
+            merge: if place.last { HeadMerge::Mean } else { HeadMerge::Concat },
+        }
     }
 }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use tch::Tensor;
 
-use super::layer::Conv;
+use super::layer::{Conv, ConvInput};
 use crate::engine::tape::{
     Graph, HeteroGraph, HeteroGraphShardManager, ParameterBuilder, Relation, Tape, Var,
 };
@@ -92,7 +92,8 @@ impl HeteroGraphConv {
                 Error::config("inputs", problem)
             })?;
             tape.enter_relation(Some(i));
-            let result = conv.forward(tape, &relation.graph, src.clone(), dst)?;
+            let input = ConvInput { graph: &relation.graph, src: src.clone(), dst };
+            let result = conv.forward(tape, input)?;
             results[relation.dst_type].push(result);
         }
         tape.enter_relation(None);

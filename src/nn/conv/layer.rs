@@ -5,16 +5,32 @@ use crate::error::Result;
 
 /// A graph layer.
 pub trait Conv {
-    /// Maps features of the sources, `[num_sources, in]`, and of the destinations, `[num_destinations, in]`, to
-    /// `[num_destinations, out]`. Where both are the same nodes, `dst` is a clone of `src`; [`Tape::destinations`] computes it
-    /// from `src` on any graph of one node type.
-    fn forward<'a>(
-        &self,
-        tape: &mut Tape<'a>,
-        graph: &'a dyn Graph,
-        src: Var,
-        dst: Var,
-    ) -> Result<Var>;
+    /// From the features of a graph's nodes to `[num_destinations, out]`.
+    ///
+    /// # Errors
+    /// If the graph does not have what the layer looks at, or what it computes cannot be kept.
+    fn forward<'a>(&self, tape: &mut Tape<'a>, input: ConvInput<'a>) -> Result<Var>;
+}
+
+/// What a layer runs on.
+pub struct ConvInput<'a> {
+    /// The edges, and the nodes at their two ends.
+    pub graph: &'a dyn Graph,
+    /// Features of the sources, `[num_sources, in]`.
+    pub src: Var,
+    /// Features of the destinations, `[num_destinations, in]`; where both are the same nodes, a clone of `src`.
+    pub dst: Var,
+}
+
+impl<'a> ConvInput<'a> {
+    /// Features of the sources alone: those of the destinations are found among them, on any graph of one node type.
+    ///
+    /// # Errors
+    /// If the rows of the destinations cannot be found.
+    pub fn new(tape: &mut Tape<'a>, graph: &'a dyn Graph, src: Var) -> Result<Self> {
+        let dst = tape.destinations(graph, &src)?;
+        Ok(ConvInput { graph, src, dst })
+    }
 }
 
 /// A model: ordinary code over a tape.

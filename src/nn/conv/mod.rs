@@ -1,4 +1,14 @@
-//! Graph layers, one file each.
+//! Graph layers, a file each, and the list of all kinds of models.
+
+use super::describe::{
+    Describe, Facts, HiddenLayers, Place, Sizes, StackLayer, WholeModel, model_kinds,
+};
+use super::model_spec::ModelSpec;
+use super::models::appnp::{Appnp, AppnpConfig};
+use super::models::sgc::{Sgc, SgcOptions};
+use super::models::sign::{Sign, SignOptions};
+use crate::engine::tape::ParameterBuilder;
+use crate::error::{Error, Result};
 
 pub(super) mod gat;
 pub(super) mod gatv2;
@@ -9,3 +19,38 @@ pub(super) mod hetero_graph_conv;
 pub(super) mod layer;
 pub(super) mod rgcn;
 pub(super) mod sage;
+
+pub use gat::GatConv;
+pub use gatv2::Gatv2Conv;
+pub use gcn::{GcnConv, GcnConvConfig, GcnOptions, Norm};
+pub use gin::{GinConv, GinConvConfig, GinOptions};
+pub use heads::{AttentionConfig, HeadMerge, Heads};
+pub use hetero_graph_conv::{HeteroGraphConv, RelationMerge};
+pub use layer::{Conv, ConvInput, Model};
+pub use rgcn::{Regularizer, RgcnConv, RgcnConvConfig, RgcnOptions};
+pub use sage::{SageAggregator, SageConv, SageConvConfig, SageOptions};
+
+model_kinds! {
+    layers {
+        /// Layers of [`SageConv`].
+        Sage(SageOptions) => SageConv,
+        /// Layers of [`GcnConv`].
+        Gcn(GcnOptions) => GcnConv,
+        /// Layers of [`GatConv`]; heads are concatenated between layers and averaged in the last.
+        Gat(Heads) => GatConv,
+        /// Layers of [`Gatv2Conv`]; heads are concatenated between layers and averaged in the last.
+        Gatv2(Heads) => Gatv2Conv,
+        /// Layers of [`GinConv`] with a linear map inside.
+        Gin(GinOptions) => GinConv,
+        /// Layers of [`RgcnConv`].
+        Rgcn(RgcnOptions) => RgcnConv,
+    }
+    models {
+        /// An [`Appnp`].
+        Appnp(AppnpConfig) => Appnp,
+        /// An [`Sgc`].
+        Sgc(SgcOptions) => Sgc,
+        /// A [`Sign`].
+        Sign(SignOptions) => Sign,
+    }
+}

@@ -6,17 +6,18 @@ use std::rc::Rc;
 use serde::{Deserialize, Serialize};
 use tch::Tensor;
 
-use super::layer::Conv;
-use crate::engine::tape::{
-    DerivedWeight, Graph, Init, Parameter, ParameterBuilder, Tape, Var, Weight,
-};
+use super::layer::{Conv, ConvInput};
+use crate::engine::tape::{DerivedWeight, Init, Parameter, ParameterBuilder, Tape, Var, Weight};
 use crate::error::{Error, Result};
+use crate::nn::describe::{Describe, Place, StackLayer};
+use crate::nn::model_spec::{ModelOption, ModelSpec, Values};
 
-/// How the weights of the relations are kept small, under DGL's names.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// How the weights of the relations are kept small; the names are DGL's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Regularizer {
-    /// Full weights: a matrix per relation.
+    /// Not at all: a matrix per relation.
+    #[default]
     None,
     /// Each weight is a sum of this many matrices, which all relations share, with its own coefficients.
     Basis(i64),
@@ -115,15 +116,56 @@ fn relation_weights(
 }
 
 impl Conv for RgcnConv {
-    fn forward<'a>(
-        &self,
-        tape: &mut Tape<'a>,
-        graph: &'a dyn Graph,
-        src: Var,
-        dst: Var,
-    ) -> Result<Var> {
+    fn forward<'a>(&self, tape: &mut Tape<'a>, input: ConvInput<'a>) -> Result<Var> {
+        let ConvInput { graph, src, dst } = input;
         let neighbours = tape.aggregate_typed(graph, src, self.num_rels)?;
         let own = tape.linear(&dst, &self.own, Some(self.bias), None)?;
         tape.linear(&neighbours, &self.relations, None, Some(own))
+    }
+}
+
+/// Options of a stack of [`RgcnConv`]s.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct RgcnOptions {
+    /// How the weights of relations are kept small.
+    pub regularizer: Regularizer,
+}
+
+impl Describe for RgcnConv {
+    type Options = RgcnOptions;
+
+    const SPEC: ModelSpec = ModelSpec {
+        options: &[
+            ModelOption {
+                flag: "bases",
+                key: "regularizer.basis",
+                help: "Make the weights sums of N bases instead of a matrix per relation",
+                value_name: "N",
+                values: Values::Whole { least: 1, most: 1 << 20 },
+            },
+            ModelOption {
+                flag: "blocks",
+                key: "regularizer.bdd",
+                help: "Make the weights block-diagonal with N blocks",
+                value_name: "N",
+                values: Values::Whole { least: 1, most: 1 << 20 },
+            },
+        ],
+        output_key: "convs.{last}.h_bias",
+        edge_types: true,
+        relations: false,
+        ..ModelSpec::stack("rgcn", "Relational graph convolution (RelGraphConv)")
+    };
+}
+
+impl StackLayer for RgcnConv {
+    fn make(
+        options: &RgcnOptions,
+        parameters: &mut ParameterBuilder,
+        place: Place,
+    ) -> Result<Self> {
+        let Place { in_feats, out_feats, num_rels, .. } = place;
+        let regularizer = options.regularizer;
+        RgcnConv::new(parameters, RgcnConvConfig { in_feats, out_feats, num_rels, regularizer })
     }
 }

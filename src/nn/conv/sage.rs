@@ -2,17 +2,20 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::layer::{Conv, aggregates_first, ends_coincide};
+use super::layer::{Conv, ConvInput, aggregates_first, ends_coincide};
 use crate::engine::tape::{
-    Aggregation, Graph, Init, Parameter, ParameterBuilder, Reduce, Tape, Var, Weight,
+    Aggregation, Init, Parameter, ParameterBuilder, Reduce, Tape, Var, Weight,
 };
 use crate::error::Result;
+use crate::nn::describe::{Describe, Facts, Place, StackLayer};
+use crate::nn::model_spec::{EdgeWeights, ModelOption, ModelSpec, Values, Word};
 
-/// How neighbours are combined, under DGL's names.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+/// How neighbours are combined; the names are DGL's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SageAggregator {
-    /// The mean over in-neighbours, separate from the node's own row.
+    /// The mean over in-neighbours, beside the node's own row.
+    #[default]
     Mean,
     /// The mean over in-neighbours and the node itself, with one weight for both.
     Gcn,
@@ -82,13 +85,8 @@ impl SageConv {
         }
     }
 
-    fn mean<'a>(
-        &self,
-        tape: &mut Tape<'a>,
-        graph: &'a dyn Graph,
-        src: Var,
-        dst: Var,
-    ) -> Result<Var> {
+    fn mean<'a>(&self, tape: &mut Tape<'a>, input: ConvInput<'a>) -> Result<Var> {
+        let ConvInput { graph, src, dst } = input;
         let mean = Aggregation::new(Reduce::Mean).weighted(self.config.edge_weights);
         if aggregates_first(graph, &src, self.config.in_feats, self.config.out_feats) {
             let neighbours = tape.aggregate(graph, src, mean)?;
@@ -102,13 +100,8 @@ impl SageConv {
         tape.aggregate(graph, messages, mean.onto(own))
     }
 
-    fn gcn<'a>(
-        &self,
-        tape: &mut Tape<'a>,
-        graph: &'a dyn Graph,
-        src: Var,
-        dst: Var,
-    ) -> Result<Var> {
+    fn gcn<'a>(&self, tape: &mut Tape<'a>, input: ConvInput<'a>) -> Result<Var> {
+        let ConvInput { graph, src, dst } = input;
         let share = |degrees: &tch::Tensor| Ok(degrees.f_add_scalar(1)?.f_reciprocal()?);
         let scale = tape.degree_scale(graph.in_degrees(), src.kind(), share);
         let first = aggregates_first(graph, &src, self.config.in_feats, self.config.out_feats);
@@ -140,10 +133,9 @@ impl SageConv {
         &self,
         (weight, bias): &(Weight, Parameter),
         tape: &mut Tape<'a>,
-        graph: &'a dyn Graph,
-        src: Var,
-        dst: Var,
+        input: ConvInput<'a>,
     ) -> Result<Var> {
+        let ConvInput { graph, src, dst } = input;
         let messages = tape.linear(&src, weight, Some(*bias), None)?;
         drop(src);
         let messages = tape.relu(messages)?;
@@ -155,17 +147,58 @@ impl SageConv {
 }
 
 impl Conv for SageConv {
-    fn forward<'a>(
-        &self,
-        tape: &mut Tape<'a>,
-        graph: &'a dyn Graph,
-        src: Var,
-        dst: Var,
-    ) -> Result<Var> {
+    fn forward<'a>(&self, tape: &mut Tape<'a>, input: ConvInput<'a>) -> Result<Var> {
         match (self.config.aggregator, &self.pool) {
-            (SageAggregator::Gcn, _) => self.gcn(tape, graph, src, dst),
-            (_, Some(pool)) => self.pool(pool, tape, graph, src, dst),
-            (_, None) => self.mean(tape, graph, src, dst),
+            (SageAggregator::Gcn, _) => self.gcn(tape, input),
+            (_, Some(pool)) => self.pool(pool, tape, input),
+            (_, None) => self.mean(tape, input),
         }
+    }
+}
+
+/// Options of a stack of [`SageConv`]s.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct SageOptions {
+    /// How neighbours are combined.
+    pub aggregator: SageAggregator,
+    /// Whether messages are multiplied by edge weights.
+    pub edge_weights: bool,
+}
+
+impl Describe for SageConv {
+    type Options = SageOptions;
+
+    const SPEC: ModelSpec = ModelSpec {
+        options: &[ModelOption {
+            flag: "aggregator",
+            key: "aggregator",
+            help: "How neighbours are combined",
+            value_name: "HOW",
+            values: Values::Words(&[
+                Word { name: "mean", help: "The mean of the neighbours, beside the own row" },
+                Word { name: "gcn", help: "The mean of the neighbours and the own row" },
+                Word { name: "pool", help: "The maximum of a learned map of the neighbours" },
+            ]),
+        }],
+        edge_weights: EdgeWeights::Multiply,
+        output_key: "convs.{last}.fc_neigh.weight",
+        ..ModelSpec::stack("sage", "GraphSAGE (DGL's SAGEConv)")
+    };
+
+    fn facts(options: &SageOptions) -> Facts {
+        Facts { edge_weights: options.edge_weights, ..Facts::default() }
+    }
+}
+
+impl StackLayer for SageConv {
+    fn make(
+        options: &SageOptions,
+        parameters: &mut ParameterBuilder,
+        place: Place,
+    ) -> Result<Self> {
+        let SageOptions { aggregator, edge_weights } = *options;
+        let Place { in_feats, out_feats, .. } = place;
+        let config = SageConvConfig { in_feats, out_feats, aggregator, edge_weights };
+        Ok(SageConv::new(parameters, config))
     }
 }

@@ -1,20 +1,22 @@
 //! Personalised propagation of predictions: Gasteiger, Bojchevski and Günnemann, "Predict then propagate: graph neural
 //! networks meet personalized PageRank", ICLR 2019.
 
+use serde::{Deserialize, Serialize};
 use tch::Tensor;
 
-use super::model_config::{ModelConfig, Sizes};
 use crate::engine::tape::{Aggregation, Graph, ParameterBuilder, Reduce, Tape, Var};
 use crate::error::{Error, Result};
 use crate::nn::conv::layer::Model;
+use crate::nn::describe::{Describe, Facts, Graphs, HiddenLayers, Sizes, WholeModel};
 use crate::nn::linear::{Linear, Network};
+use crate::nn::model_spec::{EdgeWeights, ModelOption, ModelSpec, Values};
 
-/// Configuration of [`Appnp`]'s propagation.
-#[derive(Debug, Clone, Copy)]
+/// How [`Appnp`] propagates.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct AppnpConfig {
     /// Number of steps.
-    pub steps: usize,
-    /// Share of the prediction in each step, from 0 to 1.
+    pub hops: usize,
+    /// Share of the prediction in each, from 0 to 1.
     pub alpha: f64,
     /// Whether the entries of Â are the graph's edge weights.
     pub edge_weights: bool,
@@ -33,31 +35,31 @@ pub struct Appnp {
 }
 
 impl Appnp {
-    /// Creates the model; from `config` it uses layers, hidden width and dropout.
+    /// Makes the model with a perceptron of these layers.
     ///
     /// # Errors
     /// If there are no layers or no steps, the hidden width is 0, or alpha is not in [0, 1].
     pub fn new(
         parameters: &mut ParameterBuilder,
-        config: &ModelConfig,
+        perceptron: HiddenLayers,
         sizes: Sizes,
-        steps: AppnpConfig,
+        config: AppnpConfig,
     ) -> Result<Self> {
-        config.check()?;
-        let AppnpConfig { steps: count, alpha, .. } = steps;
-        if count == 0 {
+        perceptron.check()?;
+        let AppnpConfig { hops, alpha, .. } = config;
+        if hops == 0 {
             return Err(Error::config("--hops", "at least one step of propagation is needed"));
         }
         if !(0.0..=1.0).contains(&alpha) {
             return Err(Error::config("--alpha", format!("must be from 0 to 1, not {alpha}")));
         }
-        let mut widths = vec![config.hidden; config.layers + 1];
+        let mut widths = vec![perceptron.width; perceptron.layers + 1];
         widths[0] = sizes.in_feats;
-        widths[config.layers] = sizes.out_feats;
+        widths[perceptron.layers] = sizes.out_feats;
         let layers = widths.windows(2).enumerate().map(|(i, width)| {
             parameters.scope(&format!("layers.{i}"), |p| Linear::new(p, width[0], width[1]))
         });
-        Ok(Appnp { layers: layers.collect(), config: steps, dropout: config.dropout })
+        Ok(Appnp { layers: layers.collect(), config, dropout: perceptron.dropout })
     }
 
     /// The perceptron's output; `graph` is the first step's.
@@ -77,9 +79,9 @@ impl Appnp {
 impl Model for Appnp {
     /// Takes one graph per step of propagation.
     fn forward<'a>(&self, tape: &mut Tape<'a>, graphs: &[&'a dyn Graph], x: Var) -> Result<Var> {
-        let AppnpConfig { steps, alpha, edge_weights } = self.config;
-        if graphs.len() != steps {
-            let problem = format!("{} graphs for {steps} steps", graphs.len());
+        let AppnpConfig { hops, alpha, edge_weights } = self.config;
+        if graphs.len() != hops {
+            let problem = format!("{} graphs for {hops} steps", graphs.len());
             return Err(Error::Internal(problem));
         }
         let mut prediction = self.predict(tape, graphs[0], x)?;
@@ -109,5 +111,52 @@ impl Model for Appnp {
             x = tape.aggregate(*graph, messages, sum)?;
         }
         Ok(x)
+    }
+}
+
+impl Default for AppnpConfig {
+    fn default() -> Self {
+        AppnpConfig { hops: 10, alpha: 0.1, edge_weights: false }
+    }
+}
+
+impl Describe for Appnp {
+    type Options = AppnpConfig;
+
+    const SPEC: ModelSpec = ModelSpec {
+        options: &[
+            ModelOption::HOPS,
+            ModelOption {
+                flag: "alpha",
+                key: "alpha",
+                help: "Share of the prediction in each step",
+                value_name: "SHARE",
+                values: Values::Share,
+            },
+        ],
+        edge_weights: EdgeWeights::Normalised,
+        output_key: "layers.{last}.weight",
+        relations: false,
+        ..ModelSpec::stack("appnp", "A perceptron whose predictions are propagated (APPNPConv)")
+    };
+
+    fn facts(options: &AppnpConfig) -> Facts {
+        Facts {
+            edge_weights: options.edge_weights,
+            out_degrees: true,
+            graphs: Graphs::Total(options.hops),
+            ..Facts::default()
+        }
+    }
+}
+
+impl WholeModel for Appnp {
+    fn make(
+        options: &AppnpConfig,
+        parameters: &mut ParameterBuilder,
+        layers: HiddenLayers,
+        sizes: Sizes,
+    ) -> Result<Self> {
+        Appnp::new(parameters, layers, sizes, *options)
     }
 }

@@ -5,12 +5,13 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use tch::Tensor;
 
-use super::model_kind::{ModelKind, Place};
 use crate::engine::tape::{
     Graph, HeteroGraph, HeteroGraphShardManager, ParameterBuilder, Tape, Var,
 };
 use crate::error::{Error, Result};
+use crate::nn::conv::ModelKind;
 use crate::nn::conv::hetero_graph_conv::{HeteroGraphConv, RelationMerge, module_name};
+use crate::nn::describe::Place;
 use crate::nn::linear::{Linear, Network};
 use crate::nn::weights::state_dict::stored_width;
 
@@ -65,10 +66,10 @@ impl HeteroConfig {
         let into = graph.relations().iter().find(|relation| relation.dst_type == target);
         let into = into.ok_or_else(|| no_relation(graph, target))?;
         let last = self.layers.saturating_sub(1);
-        let (name, dimension) = self.kind.output_parameter(last);
         let layer = format!("convs.{last}.");
         let within = format!("{layer}mods.{}.", module_name(graph, into));
-        stored_width(path, (name.replacen(&layer, &within, 1), dimension))
+        let key = self.kind.output_key(last).replacen(&layer, &within, 1);
+        stored_width(path, &key, self.kind.spec().output_side)
     }
 }
 
@@ -92,11 +93,11 @@ impl HeteroStack {
                 "a model needs at least one layer and a width of at least 1",
             ));
         }
-        if kind.uses_edge_types() || !kind.is_stack() || merge == RelationMerge::Stack {
-            let problem =
-                "each relation needs a layer for one relation, and all results need one width";
+        if !kind.spec().relations || merge == RelationMerge::Stack {
+            let problem = "relations have layers of one relation each, and results of one width";
+            let kinds = ModelKind::names("or", |kind| kind.spec().relations);
             return Err(Error::config("layer", problem)
-                .with_hint("use SAGE, GCN, GAT, GATv2 or GIN, and another merge than stack"));
+                .with_hint(format!("use {kinds}, and another merge than stack")));
         }
         if !graph.relations().iter().any(|relation| relation.dst_type == target) {
             return Err(no_relation(graph, target));

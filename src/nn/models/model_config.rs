@@ -2,16 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::appnp::{Appnp, AppnpConfig};
 use super::jumping_knowledge::JumpMode;
-use super::model_kind::ModelKind;
-use super::sgc::Sgc;
-use super::sign::Sign;
 use super::stack::Stack;
 use crate::engine::tape::ParameterBuilder;
-use crate::error::{Error, Result};
+use crate::error::Result;
+use crate::nn::conv::ModelKind;
 use crate::nn::conv::layer::Model;
-use crate::nn::conv::sage::SageAggregator;
+use crate::nn::conv::sage::SageOptions;
+use crate::nn::describe::{HiddenLayers, Sizes};
 use crate::nn::normalization::NormKind;
 
 /// Configuration of a model.
@@ -39,7 +37,7 @@ pub struct ModelConfig {
 impl Default for ModelConfig {
     fn default() -> Self {
         ModelConfig {
-            kind: ModelKind::Sage { aggregator: SageAggregator::Mean, edge_weights: false },
+            kind: ModelKind::Sage(SageOptions::default()),
             layers: 3,
             hidden: 128,
             dropout: 0.5,
@@ -50,64 +48,42 @@ impl Default for ModelConfig {
     }
 }
 
-/// The sizes of a model that depend on the data.
-#[derive(Debug, Clone, Copy)]
-pub struct Sizes {
-    /// Width of the input features.
-    pub in_feats: i64,
-    /// Width of the last layer's output.
-    pub out_feats: i64,
-    /// Number of edge types of the graph.
-    pub num_rels: usize,
-}
-
 impl ModelConfig {
     /// Creates the model.
     ///
     /// # Errors
     /// If there are no layers, a width is 0, or a layer does not support its width.
     pub fn build(&self, parameters: &mut ParameterBuilder, sizes: Sizes) -> Result<Box<dyn Model>> {
-        Ok(match self.kind {
-            ModelKind::Appnp { hops, alpha, edge_weights } => {
-                let steps = AppnpConfig { steps: hops, alpha, edge_weights };
-                Box::new(Appnp::new(parameters, self, sizes, steps)?)
-            }
-            ModelKind::Sgc { hops, edge_weights } => {
-                Box::new(Sgc::new(parameters, sizes, (hops, edge_weights))?)
-            }
-            ModelKind::Sign { hops, edge_weights } => {
-                Box::new(Sign::new(parameters, self, sizes, (hops, edge_weights))?)
-            }
-            _ => Box::new(Stack::new(parameters, self, sizes)?),
+        Ok(match self.kind.whole_model(parameters, self.hidden_layers(), sizes)? {
+            Some(model) => model,
+            None => Box::new(Stack::new(parameters, self, sizes)?),
         })
     }
 
     /// Number of graphs that a forward pass takes: one per layer that uses neighbours. SIGN takes one for its nodes only.
     pub fn num_graphs(&self) -> usize {
-        match self.kind {
-            ModelKind::Appnp { hops, .. } => hops,
-            ModelKind::Sgc { .. } => 0,
-            ModelKind::Sign { .. } => 1,
-            _ => self.layers,
-        }
+        self.kind.num_graphs(self.layers)
     }
 
-    /// The parameter, and the index of its dimension, that holds the width of the output.
-    pub(in crate::nn) fn output_parameter(&self) -> (String, usize) {
+    /// The layers between features and outputs.
+    pub fn hidden_layers(&self) -> HiddenLayers {
+        HiddenLayers { layers: self.layers, width: self.hidden, dropout: self.dropout }
+    }
+
+    /// The parameter that tells the width of the output.
+    pub(in crate::nn) fn output_side(&self) -> OutputSide {
         match self.jumping_knowledge {
-            JumpMode::None => self.kind.output_parameter(self.layers.saturating_sub(1)),
-            JumpMode::Cat | JumpMode::Max => ("lin.weight".to_owned(), 0),
+            JumpMode::None => OutputSide {
+                key: self.kind.output_key(self.layers.saturating_sub(1)),
+                side: self.kind.spec().output_side,
+            },
+            JumpMode::Cat | JumpMode::Max => OutputSide { key: "lin.weight".to_owned(), side: 0 },
         }
     }
+}
 
-    /// Checks that the configuration describes a model.
-    pub(in crate::nn) fn check(&self) -> Result<()> {
-        if self.layers == 0 {
-            return Err(Error::config("layers", "a model needs at least one layer"));
-        }
-        if self.hidden < 1 {
-            return Err(Error::config("hidden", "the hidden width must be at least 1"));
-        }
-        Ok(())
-    }
+/// A parameter, and the side of its shape that is the width of a model's output.
+pub(in crate::nn) struct OutputSide {
+    pub(in crate::nn) key: String,
+    pub(in crate::nn) side: usize,
 }

@@ -1,24 +1,42 @@
 //! Simplified graph convolution: Wu et al., "Simplifying graph convolutional networks", ICML 2019.
 
-use super::model_config::Sizes;
+use serde::{Deserialize, Serialize};
+
 use crate::engine::tape::{Aggregation, Graph, ParameterBuilder, Reduce, Tape, Var};
 use crate::error::{Error, Result};
 use crate::nn::conv::layer::Model;
+use crate::nn::describe::{Describe, Facts, Graphs, HiddenLayers, Sizes, WholeModel};
 use crate::nn::linear::{Linear, Network};
+use crate::nn::model_spec::{EdgeWeights, ModelOption, ModelSpec};
+
+/// Options of an [`Sgc`].
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct SgcOptions {
+    /// Steps of propagation: k.
+    pub hops: usize,
+    /// Whether messages are multiplied by normalised edge weights.
+    pub edge_weights: bool,
+}
+
+impl Default for SgcOptions {
+    fn default() -> Self {
+        SgcOptions { hops: 2, edge_weights: false }
+    }
+}
 
 /// The propagation of features that SGC and SIGN do before training.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::nn) struct Propagation {
-    hops: usize,
-    edge_weights: bool,
+    pub(in crate::nn) hops: usize,
+    pub(in crate::nn) edge_weights: bool,
 }
 
 impl Propagation {
-    pub(in crate::nn) fn new(hops: usize, edge_weights: bool) -> Result<Self> {
-        if hops == 0 {
+    pub(in crate::nn) fn check(self) -> Result<()> {
+        if self.hops == 0 {
             return Err(Error::config("--hops", "at least one step of propagation is needed"));
         }
-        Ok(Propagation { hops, edge_weights })
+        Ok(())
     }
 
     /// Passes ÂX, Â²X, ... to `each`. Â is D^-1/2 A D^-1/2, where D are the in-degrees, at least 1. With edge weights, those
@@ -61,16 +79,18 @@ pub struct Sgc {
 }
 
 impl Sgc {
-    /// Creates the model with k = `hops`.
+    /// Makes the model.
     ///
     /// # Errors
     /// If `hops` is 0.
     pub fn new(
         parameters: &mut ParameterBuilder,
         sizes: Sizes,
-        (hops, edge_weights): (usize, bool),
+        options: SgcOptions,
     ) -> Result<Self> {
-        let propagation = Propagation::new(hops, edge_weights)?;
+        let SgcOptions { hops, edge_weights } = options;
+        let propagation = Propagation { hops, edge_weights };
+        propagation.check()?;
         let Sizes { in_feats, out_feats, .. } = sizes;
         let fc = parameters.scope("convs.0.fc", |p| Linear::new(p, in_feats, out_feats));
         Ok(Sgc { fc, propagation })
@@ -91,5 +111,40 @@ impl Model for Sgc {
     fn forward<'a>(&self, tape: &mut Tape<'a>, _: &[&'a dyn Graph], x: Var) -> Result<Var> {
         tape.enter_layer(0);
         self.fc.forward(tape, x)
+    }
+}
+
+impl Describe for Sgc {
+    type Options = SgcOptions;
+
+    const SPEC: ModelSpec = ModelSpec {
+        options: &[ModelOption::HOPS],
+        edge_weights: EdgeWeights::Normalised,
+        output_key: "convs.0.fc.weight",
+        relations: false,
+        needs_in_edges: true,
+        hidden_layers: false,
+        ..ModelSpec::stack("sgc", "A linear layer on features that are propagated once (SGConv)")
+    };
+
+    fn facts(options: &SgcOptions) -> Facts {
+        Facts {
+            edge_weights: options.edge_weights,
+            out_degrees: true,
+            graphs: Graphs::Total(0),
+            precomputed: Some(1),
+            ..Facts::default()
+        }
+    }
+}
+
+impl WholeModel for Sgc {
+    fn make(
+        options: &SgcOptions,
+        parameters: &mut ParameterBuilder,
+        _: HiddenLayers,
+        sizes: Sizes,
+    ) -> Result<Self> {
+        Sgc::new(parameters, sizes, *options)
     }
 }

@@ -1,13 +1,15 @@
 //! Scalable inception graph networks: Frasca et al., "SIGN: Scalable inception graph neural networks", 2020.
 
+use serde::{Deserialize, Serialize};
 use tch::Tensor;
 
-use super::model_config::{ModelConfig, Sizes};
 use super::sgc::Propagation;
 use crate::engine::tape::{Graph, Init, Parameter, ParameterBuilder, Tape, Var};
 use crate::error::{Error, Result};
 use crate::nn::conv::layer::Model;
+use crate::nn::describe::{Describe, Facts, Graphs, HiddenLayers, Sizes, WholeModel};
 use crate::nn::linear::{Linear, Network};
+use crate::nn::model_spec::{EdgeWeights, ModelOption, ModelSpec};
 
 /// The model of DGL's example `sign.py`: a perceptron for each of X, ÂX, ..., Â^K X, all `hidden` wide; their outputs side by
 /// side; PReLU and dropout; and a perceptron to the outputs. Perceptrons have `layers` linear layers, with PReLU and dropout
@@ -24,6 +26,21 @@ pub struct Sign {
     project: Perceptron,
     in_feats: i64,
     dropout: f64,
+}
+
+/// Options of a [`Sign`].
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct SignOptions {
+    /// Steps of propagation: K.
+    pub hops: usize,
+    /// Whether messages are multiplied by normalised edge weights.
+    pub edge_weights: bool,
+}
+
+impl Default for SignOptions {
+    fn default() -> Self {
+        SignOptions { hops: 3, edge_weights: false }
+    }
 }
 
 /// Linear layers with PReLU and dropout between them.
@@ -80,37 +97,39 @@ fn prelu(
 }
 
 impl Sign {
-    /// Creates the model with K = `hops`; from `config` it uses layers, hidden width and dropout.
+    /// Makes the model with perceptrons of these layers.
     ///
     /// # Errors
     /// If `hops`, the number of layers or the hidden width is 0.
     pub fn new(
         parameters: &mut ParameterBuilder,
-        config: &ModelConfig,
+        HiddenLayers { layers, width, dropout }: HiddenLayers,
         sizes: Sizes,
-        (hops, edge_weights): (usize, bool),
+        options: SignOptions,
     ) -> Result<Self> {
-        config.check()?;
-        let propagation = Propagation::new(hops, edge_weights)?;
+        HiddenLayers { layers, width, dropout }.check()?;
+        let SignOptions { hops, edge_weights } = options;
+        let propagation = Propagation { hops, edge_weights };
+        propagation.check()?;
         let widths = |first: i64, last: i64| {
-            let mut widths = vec![config.hidden; config.layers + 1];
-            (widths[0], widths[config.layers]) = (first, last);
+            let mut widths = vec![width; layers + 1];
+            (widths[0], widths[layers]) = (first, last);
             widths
         };
         let perceptrons = (0..=hops).map(|hop| {
-            let widths = widths(sizes.in_feats, config.hidden);
+            let widths = widths(sizes.in_feats, width);
             let name = format!("inception_ffs.{hop}");
             parameters.scope(&name, |p| Perceptron::new(p, &widths))
         });
         let perceptrons: Vec<_> = perceptrons.collect();
-        let widths = widths((hops as i64 + 1) * config.hidden, sizes.out_feats);
+        let widths = widths((hops as i64 + 1) * width, sizes.out_feats);
         Ok(Sign {
             propagation,
             hops: perceptrons,
             slope: slope(parameters),
             project: parameters.scope("project", |p| Perceptron::new(p, &widths)),
             in_feats: sizes.in_feats,
-            dropout: config.dropout,
+            dropout,
         })
     }
 }
@@ -150,5 +169,40 @@ impl Model for Sign {
         tape.enter_layer(number);
         let all = prelu(tape, *graph, &all, self.slope, self.dropout)?;
         self.project.forward(tape, *graph, all, (number + 1, self.dropout))
+    }
+}
+
+impl Describe for Sign {
+    type Options = SignOptions;
+
+    const SPEC: ModelSpec = ModelSpec {
+        options: &[ModelOption::HOPS],
+        edge_weights: EdgeWeights::Normalised,
+        output_key: "project.layers.{last}.weight",
+        relations: false,
+        ..ModelSpec::stack(
+            "sign",
+            "Perceptrons on features that are propagated once (DGL's sign.py)",
+        )
+    };
+
+    fn facts(options: &SignOptions) -> Facts {
+        Facts {
+            edge_weights: options.edge_weights,
+            graphs: Graphs::Total(1),
+            precomputed: Some(options.hops + 1),
+            ..Facts::default()
+        }
+    }
+}
+
+impl WholeModel for Sign {
+    fn make(
+        options: &SignOptions,
+        parameters: &mut ParameterBuilder,
+        layers: HiddenLayers,
+        sizes: Sizes,
+    ) -> Result<Self> {
+        Sign::new(parameters, layers, sizes, *options)
     }
 }

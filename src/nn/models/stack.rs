@@ -3,11 +3,12 @@
 use tch::Tensor;
 
 use super::jumping_knowledge::{JumpMode, JumpingKnowledge};
-use super::model_config::{ModelConfig, Sizes};
-use super::model_kind::{ModelKind, Place};
+use super::model_config::ModelConfig;
 use crate::engine::tape::{Graph, ParameterBuilder, Tape, Var};
 use crate::error::{Error, Result};
-use crate::nn::conv::layer::{Conv, Model};
+use crate::nn::conv::ModelKind;
+use crate::nn::conv::layer::{Conv, ConvInput, Model};
+use crate::nn::describe::{Place, Sizes};
 use crate::nn::normalization::{Normalization, add};
 
 /// Layers with an optional normalisation, an activation and dropout between them; none after the last, unless jumping knowledge
@@ -39,7 +40,7 @@ impl Stack {
         config: &ModelConfig,
         sizes: Sizes,
     ) -> Result<Self> {
-        config.check()?;
+        config.hidden_layers().check()?;
         let kind = config.kind;
         let width = config.hidden * kind.heads();
         let jumps = config.jumping_knowledge != JumpMode::None;
@@ -101,9 +102,9 @@ impl Model for Stack {
         let mut outputs: Vec<Var> = Vec::new();
         for (i, (layer, graph)) in self.layers.iter().zip(graphs).enumerate() {
             tape.enter_layer(i);
-            let destinations = tape.destinations(*graph, &x)?;
-            let own = layer.residual.then(|| destinations.clone());
-            x = layer.conv.forward(tape, *graph, x, destinations)?;
+            let input = ConvInput::new(tape, *graph, x)?;
+            let own = layer.residual.then(|| input.dst.clone());
+            x = layer.conv.forward(tape, input)?;
             if let Some(own) = own {
                 x = add(tape, &x, &own)?;
             }

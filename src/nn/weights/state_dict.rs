@@ -15,7 +15,7 @@ use crate::error::Result;
 use crate::io::Dtype;
 use crate::kernels::first_not_finite;
 use crate::nn::learned_rows::LearnedRows;
-use crate::nn::models::model_config::ModelConfig;
+use crate::nn::models::model_config::{ModelConfig, OutputSide};
 
 /// The remedy for weights of another model.
 const OTHER_MODEL: &str =
@@ -114,17 +114,18 @@ pub(in crate::nn) fn open(path: &Path) -> Result<SafetensorsFile> {
 /// # Errors
 /// If the file cannot be read or does not have the layer.
 pub fn stored_out_feats(path: &Path, model: &ModelConfig) -> Result<i64> {
-    stored_width(path, model.output_parameter())
+    let OutputSide { key, side } = model.output_side();
+    stored_width(path, &key, side)
 }
 
-/// One dimension of a parameter's shape in a weights file.
-pub(in crate::nn) fn stored_width(path: &Path, (name, dimension): (String, usize)) -> Result<i64> {
+/// One side of a parameter's shape in a file of weights.
+pub(in crate::nn) fn stored_width(path: &Path, key: &str, side: usize) -> Result<i64> {
     let file = open(path)?;
-    let shape = file.shape(&name).unwrap_or_default();
+    let shape = file.shape(key).unwrap_or_default();
     shape
-        .get(dimension)
+        .get(side)
         .copied()
-        .ok_or_else(|| file.wrong(&name, "is missing, or has another shape").with_hint(OTHER_MODEL))
+        .ok_or_else(|| file.wrong(key, "is missing, or has another shape").with_hint(OTHER_MODEL))
 }
 
 fn check_keys(

@@ -4,7 +4,7 @@ use super::limits;
 use super::run_config::RunConfig;
 use crate::error::{Error, Result};
 use crate::io::RowFile;
-use crate::nn::{JumpMode, NormKind, verify_state_dict};
+use crate::nn::{JumpMode, ModelKind, NormKind, verify_state_dict};
 
 /// Refuses options that exclude each other.
 pub(in crate::run) fn check(config: &RunConfig) -> Result<()> {
@@ -20,18 +20,21 @@ pub(in crate::run) fn check(config: &RunConfig) -> Result<()> {
         link.check(config)?;
     }
     if let Some(sampling) = &config.sampling {
+        let name = config.model.kind.spec().name;
         let refused = match (config.model.norm, config.model.kind) {
-            (NormKind::Batch, _) => {
-                Some(("--norm", "batch statistics need all nodes of the graph", "use --norm layer"))
-            }
+            (NormKind::Batch, _) => Some((
+                "--norm",
+                "batch statistics need all nodes of the graph".to_owned(),
+                "use --norm layer",
+            )),
             (_, kind) if kind.propagates_once() => Some((
                 "--model",
-                "sgc and sign read the neighbourhoods only once",
+                format!("{name} reads the neighbourhoods only once"),
                 "choose another model",
             )),
             (_, kind) if kind.normalises_edge_weights() => Some((
                 "--edge-weight-key",
-                "--model appnp divides edge weights by sums over the full graph",
+                format!("--model {name} divides edge weights by sums over the full graph"),
                 "choose another model",
             )),
             _ => None,
@@ -63,7 +66,7 @@ fn relations(config: &RunConfig) -> Result<()> {
     }
     let model = &config.model;
     let refused = [
-        (model.kind.uses_edge_types() || !model.kind.is_stack(), "--model"),
+        (!model.kind.spec().relations, "--model"),
         (model.norm != NormKind::None, "--norm"),
         (model.jumping_knowledge != JumpMode::None, "--jk"),
         (model.residual, "--residual"),
@@ -74,8 +77,10 @@ fn relations(config: &RunConfig) -> Result<()> {
     let problem = "is for features of one width on every node type; here each edge type has a layer of \
                    its own";
     let hint = match *flag {
-        "--model" => "use --model sage, gcn, gat, gatv2 or gin",
-        _ => "leave it out",
+        "--model" => {
+            format!("use --model {}", ModelKind::names("or", |kind| kind.spec().relations))
+        }
+        _ => "leave it out".to_owned(),
     };
     Err(Error::config(flag, problem).with_hint(hint))
 }

@@ -2,15 +2,13 @@
 
 use crate::error::{Error, Result};
 use crate::event::size;
-use crate::nn::{Heads, ModelKind, OptimizerConfig, Regularizer, Schedule};
+use crate::nn::{OptimizerConfig, Schedule};
 use crate::platform::free_memory;
 use crate::run::config::RunConfig;
 use crate::train::Fanouts;
 
 const MOST_LAYERS: usize = 1000;
 const MOST_WIDTH: i64 = 1 << 20;
-const MOST_HEADS: usize = 1 << 12;
-const MOST_HOPS: usize = 10_000;
 /// Largest number of rows of a partition, whose nodes and edges are counted in 32 bits.
 const MOST_ROWS: usize = u32::MAX as usize;
 const MOST_NEGATIVES: usize = 10_000;
@@ -70,29 +68,7 @@ fn check_model(config: &RunConfig) -> Result<()> {
     if !(0.0..1.0).contains(&model.dropout) {
         return Err(out_of_range("--dropout", model.dropout, "at least 0 and below 1"));
     }
-    match model.kind {
-        ModelKind::Gat(heads) | ModelKind::Gatv2(heads) => {
-            let Heads { heads, attention_dropout: dropout } = heads;
-            whole("--heads", heads as i128, 1, MOST_HEADS as i128)?;
-            if !(0.0..1.0).contains(&dropout) {
-                return Err(out_of_range("--attention-dropout", dropout, "at least 0 and below 1"));
-            }
-        }
-        ModelKind::Appnp { hops, alpha, .. } => {
-            whole("--hops", hops as i128, 1, MOST_HOPS as i128)?;
-            if !(0.0..=1.0).contains(&alpha) {
-                return Err(out_of_range("--alpha", alpha, "from 0 to 1"));
-            }
-        }
-        ModelKind::Sgc { hops, .. } => whole("--hops", hops as i128, 1, MOST_HOPS as i128)?,
-        ModelKind::Sign { hops, .. } => whole("--hops", hops as i128, 0, MOST_HOPS as i128)?,
-        ModelKind::Rgcn { regularizer } => match regularizer {
-            Regularizer::Basis(bases) => whole("--bases", bases.into(), 1, MOST_WIDTH.into())?,
-            Regularizer::Bdd(blocks) => whole("--blocks", blocks.into(), 1, MOST_WIDTH.into())?,
-            Regularizer::None => {}
-        },
-        ModelKind::Sage { .. } | ModelKind::Gcn { .. } | ModelKind::Gin { .. } => {}
-    }
+    model.kind.check()?;
     check_parameters(config)
 }
 

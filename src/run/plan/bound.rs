@@ -15,7 +15,6 @@
 
 use super::graph_sizes::GraphSizes;
 use crate::engine::spill::SpillDtype;
-use crate::nn::ModelKind;
 use crate::run::config::RunConfig;
 
 /// Bytes per epoch, with a cache of `cache` bytes.
@@ -28,15 +27,16 @@ pub(super) fn bound(run: &RunConfig, sizes: &GraphSizes, cache: f64) -> f64 {
     let input = columns as f64 * dtype.size() as f64;
     let pass = 2.0 * (4.0 * edges + 8.0 * nodes);
     let hidden = element * (model.hidden * model.kind.heads()) as f64;
-    let bytes = match model.kind {
+    let graphs = model.num_graphs() as f64;
+    let bytes = match model.kind.precomputed() {
         // Features are propagated before the first epoch.
-        ModelKind::Sgc { .. } => 2.0 * nodes * input,
-        ModelKind::Sign { hops, .. } => 2.0 * nodes * input * (hops + 1) as f64,
-        ModelKind::Appnp { hops, .. } => {
-            let steps = hops as f64 * element * sizes.outputs as f64;
-            nodes * (2.0 * input + 5.0 * steps) + halo * 2.0 * steps + hops as f64 * pass
+        Some(matrices) => 2.0 * nodes * input * matrices as f64,
+        // Outputs are propagated.
+        None if !model.kind.is_stack() => {
+            let steps = graphs * element * sizes.outputs as f64;
+            nodes * (2.0 * input + 5.0 * steps) + halo * 2.0 * steps + graphs * pass
         }
-        _ => {
+        None => {
             let layers = model.layers as f64;
             let between = (layers - 1.0) * hidden;
             let rows = nodes * (2.0 * input + 5.0 * between);
@@ -47,5 +47,5 @@ pub(super) fn bound(run: &RunConfig, sizes: &GraphSizes, cache: f64) -> f64 {
             rows + every_epoch.min(once)
         }
     };
-    (bytes - 2.0 * (model.num_graphs().max(1) as f64) * cache).max(0.0)
+    (bytes - 2.0 * graphs.max(1.0) * cache).max(0.0)
 }

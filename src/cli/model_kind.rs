@@ -1,0 +1,195 @@
+//! `--model`, and the flags that the descriptions of models declare.
+
+use clap::builder::{PossibleValue, PossibleValuesParser};
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, value_parser};
+use toml::Value;
+
+use crate::error::{Error, Result};
+use crate::nn::{EdgeWeights, ModelConfig, ModelKind, ModelOption, Values};
+
+const MODEL: &str = "model";
+
+/// A flag, and the kinds of models that declare it, each with its own description.
+pub(super) struct OptionFlag {
+    pub(super) name: &'static str,
+    pub(super) declared: Vec<(ModelKind, &'static ModelOption)>,
+}
+
+impl OptionFlag {
+    /// All of them, in the order in which they are declared.
+    pub(super) fn all() -> Vec<OptionFlag> {
+        let mut flags: Vec<OptionFlag> = Vec::new();
+        for kind in ModelKind::all() {
+            for option in kind.spec().options {
+                let declared = (kind, option);
+                match flags.iter_mut().find(|flag| flag.name == option.flag) {
+                    Some(flag) => flag.declared.push(declared),
+                    None => {
+                        flags.push(OptionFlag { name: option.flag, declared: vec![declared] });
+                    }
+                }
+            }
+        }
+        flags
+    }
+
+    /// The option as this kind of model declares it.
+    pub(super) fn of(&self, kind: ModelKind) -> Option<&'static ModelOption> {
+        let same = |(other, _): &&(ModelKind, _)| other.spec().name == kind.spec().name;
+        self.declared.iter().find(same).map(|(_, option)| *option)
+    }
+
+    /// Names of the kinds of models that declare it.
+    pub(super) fn models(&self) -> String {
+        ModelKind::names("and", |kind| self.of(kind).is_some())
+    }
+
+    /// What it means in which models, and the defaults.
+    fn help(&self) -> String {
+        let mut meanings: Vec<(&str, Vec<&str>)> = Vec::new();
+        for (kind, option) in &self.declared {
+            match meanings.iter_mut().find(|(help, _)| *help == option.help) {
+                Some((_, names)) => names.push(kind.spec().name),
+                None => meanings.push((option.help, vec![kind.spec().name])),
+            }
+        }
+        let meanings = meanings.into_iter().map(|(help, names)| {
+            let names = ModelKind::names("and", |kind| names.contains(&kind.spec().name));
+            format!("{help}, for --model {names}")
+        });
+        let meanings: Vec<_> = meanings.collect();
+        let defaults = self.declared.iter().filter_map(|(kind, option)| {
+            Some((kind.spec().name, text(option.value(&kind.table().ok()?)?)?))
+        });
+        let defaults: Vec<_> = defaults.collect();
+        let default = match &defaults[..] {
+            [] => String::new(),
+            [(_, first), others @ ..] if others.iter().all(|(_, other)| other == first) => {
+                format!(" [default: {first}]")
+            }
+            all => {
+                let all: Vec<_> =
+                    all.iter().map(|(name, value)| format!("{value} for {name}")).collect();
+                format!(" [default: {}]", all.join(", "))
+            }
+        };
+        format!("{}{default}", meanings.join("; "))
+    }
+
+    fn arg(&self, all: &[OptionFlag]) -> Arg {
+        let arg = Arg::new(self.name).long(self.name).help(self.help());
+        let [(_, first), ..] = &self.declared[..] else { return arg };
+        let arg = match first.values {
+            Values::Switch => return arg.action(ArgAction::SetTrue),
+            Values::Whole { .. } => arg.value_parser(value_parser!(i64)),
+            Values::Share | Values::Probability | Values::Positive => {
+                arg.value_parser(value_parser!(f64))
+            }
+            Values::Words(words) => arg.value_parser(PossibleValuesParser::new(
+                words.iter().map(|word| PossibleValue::new(word.name).help(word.help)),
+            )),
+        };
+        let excluded = all
+            .iter()
+            .filter(|other| other.declared.iter().any(|(_, other)| first.excludes(other)));
+        arg.value_name(first.value_name).conflicts_with_all(excluded.map(|other| other.name))
+    }
+}
+
+/// A default as a help text shows it; a switch is off, which goes without saying.
+fn text(value: &Value) -> Option<String> {
+    match value {
+        Value::Boolean(_) => None,
+        Value::String(word) => Some(word.clone()),
+        value => Some(value.to_string()),
+    }
+}
+
+/// The kind of model that flags describe.
+#[derive(Debug)]
+pub(super) struct KindArgs {
+    kind: ModelKind,
+    given: Vec<(&'static str, Value)>,
+}
+
+impl Args for KindArgs {
+    fn augment_args(command: Command) -> Command {
+        let kinds = ModelKind::all();
+        let names = kinds.iter().map(|kind| {
+            let spec = kind.spec();
+            PossibleValue::new(spec.name).help(spec.about)
+        });
+        let model = Arg::new(MODEL)
+            .long(MODEL)
+            .value_name("MODEL")
+            .value_parser(PossibleValuesParser::new(names))
+            .default_value(ModelConfig::default().kind.spec().name)
+            .help("Layer the model is made of");
+        let flags = OptionFlag::all();
+        command.arg(model).args(flags.iter().map(|flag| flag.arg(&flags)))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        KindArgs::augment_args(command)
+    }
+}
+
+impl FromArgMatches for KindArgs {
+    fn from_arg_matches(matches: &ArgMatches) -> clap::error::Result<Self> {
+        let name = matches.get_one::<String>(MODEL);
+        let kind = name.and_then(|name| ModelKind::named(name));
+        let kind = kind.unwrap_or(ModelConfig::default().kind);
+        let given = OptionFlag::all().into_iter().filter_map(|flag| {
+            let (_, option) = flag.declared.first()?;
+            let value = match option.values {
+                Values::Switch => matches.get_flag(flag.name).then_some(Value::Boolean(true)),
+                Values::Whole { .. } => matches.get_one::<i64>(flag.name).map(|n| (*n).into()),
+                Values::Share | Values::Probability | Values::Positive => {
+                    matches.get_one::<f64>(flag.name).map(|x| (*x).into())
+                }
+                Values::Words(_) => {
+                    matches.get_one::<String>(flag.name).map(|word| word.as_str().into())
+                }
+            };
+            Some((flag.name, value?))
+        });
+        Ok(KindArgs { kind, given: given.collect() })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> clap::error::Result<()> {
+        *self = KindArgs::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+impl KindArgs {
+    /// The kind of model.
+    ///
+    /// # Errors
+    /// If a flag is for other models, or a value is out of range.
+    pub(super) fn kind(self, edge_weights: bool) -> Result<ModelKind> {
+        let KindArgs { kind, given } = self;
+        let name = kind.spec().name;
+        if edge_weights && kind.spec().edge_weights == EdgeWeights::Refused {
+            let others =
+                ModelKind::names("and", |kind| kind.spec().edge_weights == EdgeWeights::Refused);
+            let problem = "this model's layers take no edge weights";
+            return Err(Error::config("--edge-weight-key", problem)
+                .with_hint(format!("leave it out, or use another model than {others}")));
+        }
+        let mut table = kind.table()?;
+        for flag in OptionFlag::all() {
+            let Some((_, value)) = given.iter().find(|(given, _)| *given == flag.name) else {
+                continue;
+            };
+            let Some(option) = flag.of(kind) else {
+                let problem = format!("has no effect with --model {name}");
+                return Err(Error::config(&format!("--{}", flag.name), problem)
+                    .with_hint(format!("leave it out; it is for --model {}", flag.models())));
+            };
+            option.check(value)?;
+            option.set(&mut table, value.clone());
+        }
+        ModelKind::from_table(table)?.with_edge_weights(edge_weights)
+    }
+}

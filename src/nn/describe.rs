@@ -1,0 +1,212 @@
+//! What a layer or model says of itself, beside its code.
+
+use super::conv::layer::{Conv, Model};
+use super::model_spec::ModelSpec;
+use crate::engine::tape::ParameterBuilder;
+use crate::error::{Error, Result};
+
+/// A kind of model, described beside its code.
+pub(in crate::nn) trait Describe {
+    /// Options of its own, as they stand in a configuration; the default is that of the command line.
+    type Options: Copy + Default;
+
+    /// What holds whatever the options are.
+    const SPEC: ModelSpec;
+
+    /// What the options decide.
+    fn facts(_options: &Self::Options) -> Facts {
+        Facts::default()
+    }
+}
+
+/// A layer that stacks are made of.
+pub(in crate::nn) trait StackLayer: Describe + Conv + Sized {
+    /// Makes the layer for a place in a stack.
+    fn make(
+        options: &Self::Options,
+        parameters: &mut ParameterBuilder,
+        place: Place,
+    ) -> Result<Self>;
+}
+
+/// A model that is not a stack of layers.
+pub(in crate::nn) trait WholeModel: Describe + Model + Sized {
+    /// Makes the model.
+    fn make(
+        options: &Self::Options,
+        parameters: &mut ParameterBuilder,
+        layers: HiddenLayers,
+        sizes: Sizes,
+    ) -> Result<Self>;
+}
+
+/// What the options of a kind of model decide.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::nn) struct Facts {
+    /// Whether messages are multiplied by edge weights.
+    pub(in crate::nn) edge_weights: bool,
+    /// Whether layers look at out-degrees.
+    pub(in crate::nn) out_degrees: bool,
+    /// How many rows of the hidden width a layer's output has side by side.
+    pub(in crate::nn) heads: i64,
+    /// How many graphs a forward pass takes.
+    pub(in crate::nn) graphs: Graphs,
+    /// How many matrices as wide as the features are computed before the first epoch, if features are propagated then and no
+    /// neighbours are looked at afterwards.
+    pub(in crate::nn) precomputed: Option<usize>,
+}
+
+/// How many graphs a forward pass takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::nn) enum Graphs {
+    /// So many for each layer.
+    PerLayer(usize),
+    /// So many for any number of layers.
+    Total(usize),
+}
+
+impl Default for Facts {
+    fn default() -> Self {
+        Facts {
+            edge_weights: false,
+            out_degrees: false,
+            heads: 1,
+            graphs: Graphs::PerLayer(1),
+            precomputed: None,
+        }
+    }
+}
+
+/// A layer's place in a stack.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::nn) struct Place {
+    /// Width of the input.
+    pub(in crate::nn) in_feats: i64,
+    /// Width of the output; of one head, with attention.
+    pub(in crate::nn) out_feats: i64,
+    /// Whether it is the last.
+    pub(in crate::nn) last: bool,
+    /// Edge types of the graph.
+    pub(in crate::nn) num_rels: usize,
+    /// Dropout on its input.
+    pub(in crate::nn) dropout: f64,
+    /// Whether its input is added to its output.
+    pub(in crate::nn) residual: bool,
+}
+
+/// Layers between features and outputs.
+#[derive(Debug, Clone, Copy)]
+pub struct HiddenLayers {
+    /// Number of layers, that of the outputs included.
+    pub layers: usize,
+    /// Width of the rows between two of them.
+    pub width: i64,
+    /// Dropout on the input of every layer but the first.
+    pub dropout: f64,
+}
+
+impl HiddenLayers {
+    /// Checks that there is a layer, and a width.
+    pub(in crate::nn) fn check(self) -> Result<()> {
+        if self.layers == 0 {
+            return Err(Error::config("layers", "a model has at least one layer"));
+        }
+        if self.width < 1 {
+            return Err(Error::config("hidden", "the hidden width is at least 1"));
+        }
+        Ok(())
+    }
+}
+
+/// What the data say of a model.
+#[derive(Debug, Clone, Copy)]
+pub struct Sizes {
+    /// Width of the input features.
+    pub in_feats: i64,
+    /// Width of the last layer's output.
+    pub out_feats: i64,
+    /// Edge types of the graph.
+    pub num_rels: usize,
+}
+
+/// Makes `ModelKind` of a list of layers and models: for each a variant, its options and the type that is described.
+macro_rules! model_kinds {
+    (
+        layers { $($(#[$layer_doc:meta])* $layer:ident($layer_options:ty) => $conv:ty,)* }
+        models { $($(#[$model_doc:meta])* $model:ident($model_options:ty) => $whole:ty,)* }
+    ) => {
+        /// Which layer a model is made of, with the options that all its layers have in common.
+        #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
+        #[serde(rename_all = "lowercase", tag = "layer")]
+        pub enum ModelKind {
+            $($(#[$layer_doc])* $layer($layer_options),)*
+            $($(#[$model_doc])* $model($model_options),)*
+        }
+
+        impl ModelKind {
+            /// One model of each kind, with default options.
+            pub fn all() -> Vec<ModelKind> {
+                vec![
+                    $(ModelKind::$layer(Default::default()),)*
+                    $(ModelKind::$model(Default::default()),)*
+                ]
+            }
+
+            /// The description of this kind of model.
+            pub fn spec(self) -> &'static ModelSpec {
+                match self {
+                    $(ModelKind::$layer(_) => &<$conv as Describe>::SPEC,)*
+                    $(ModelKind::$model(_) => &<$whole as Describe>::SPEC,)*
+                }
+            }
+
+            /// Whether it is a stack of graph layers; the others have models of their own.
+            pub fn is_stack(self) -> bool {
+                match self {
+                    $(ModelKind::$layer(_))|* => true,
+                    $(ModelKind::$model(_))|* => false,
+                }
+            }
+
+            pub(in crate::nn) fn facts(self) -> Facts {
+                match self {
+                    $(ModelKind::$layer(options) => <$conv as Describe>::facts(&options),)*
+                    $(ModelKind::$model(options) => <$whole as Describe>::facts(&options),)*
+                }
+            }
+
+            /// Makes a layer of a stack.
+            pub(in crate::nn) fn conv(
+                self,
+                parameters: &mut ParameterBuilder,
+                place: Place,
+            ) -> Result<Box<dyn Conv>> {
+                Ok(match self {
+                    $(ModelKind::$layer(options) => {
+                        Box::new(<$conv as StackLayer>::make(&options, parameters, place)?)
+                    })*
+                    $(ModelKind::$model(_))|* => {
+                        let problem = format!("{} is not a stack of layers", self.spec().name);
+                        return Err(Error::config("model", problem));
+                    }
+                })
+            }
+
+            /// Makes a model that is not a stack; `None` for stacks.
+            pub(in crate::nn) fn whole_model(
+                self,
+                parameters: &mut ParameterBuilder,
+                layers: HiddenLayers,
+                sizes: Sizes,
+            ) -> Result<Option<Box<dyn Model>>> {
+                Ok(match self {
+                    $(ModelKind::$layer(_))|* => None,
+                    $(ModelKind::$model(options) => Some(Box::new(
+                        <$whole as WholeModel>::make(&options, parameters, layers, sizes)?,
+                    )),)*
+                })
+            }
+        }
+    };
+}
+pub(in crate::nn) use model_kinds;
