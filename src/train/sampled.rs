@@ -9,7 +9,7 @@ use super::batch_turn::with_next_batch;
 use super::trainer::Trainer;
 use super::update::{Reduce, update};
 use crate::engine::spill::PartitionDataManager;
-use crate::engine::tape::{BlockGraph, Tape};
+use crate::engine::tape::{BlockGraph, SourceDegrees, Tape};
 use crate::engine::tensor;
 use crate::engine::turns::Phase;
 use crate::error::Result;
@@ -145,7 +145,11 @@ pub fn block_graphs(
 ) -> Result<Vec<BlockGraph>> {
     let book = edge_types.then(|| &**graph.book());
     let graph = |block: &Block| {
-        let degrees = batch.out_degrees.as_ref().map(|degrees| &degrees[..block.num_sources()]);
+        let sources = ..block.num_sources();
+        let degrees = SourceDegrees {
+            incoming: batch.in_degrees.as_ref().map(|degrees| &degrees[sources]),
+            outgoing: batch.out_degrees.as_ref().map(|degrees| &degrees[sources]),
+        };
         BlockGraph::new(manager, block, degrees, book)
     };
     batch.blocks.iter().map(graph).collect()

@@ -16,9 +16,11 @@ mod record;
 mod var;
 
 pub use constants::Constants;
-pub use graphs::block_graph::BlockGraph;
+pub use graphs::block_graph::{BlockGraph, SourceDegrees};
 pub use graphs::full_partition::FullPartitionGraph;
-pub use graphs::graph::{Graph, MakeRows, Pulled, RowLayout, Transfer, VisitRows, VisitShard};
+pub use graphs::graph::{
+    Ends, Graph, MakeRows, Pulled, RowLayout, Transfer, VisitRows, VisitShard,
+};
 pub use graphs::graph_shard_manager::GraphShardManager;
 pub use graphs::hetero::{HeteroGraph, HeteroGraphShardManager, Relation};
 pub use graphs::hetero_block_graph::HeteroBlockGraph;

@@ -16,8 +16,11 @@ pub struct MiniBatch {
     pub srcdata: BTreeMap<String, Tensor>,
     /// Rows of features of the seeds, by name.
     pub dstdata: BTreeMap<String, Tensor>,
-    /// Out-degrees of the first block's sources over the whole graph, unless the sampler leaves them out. Those of a later
-    /// block come first among them.
+    /// In-degrees over the whole graph of the first block's sources, if the sampler reads them. Those of a later block are the
+    /// first of them.
+    pub in_degrees: Option<Vec<u64>>,
+    /// Out-degrees over the whole graph of the first block's sources, unless the sampler leaves them out. Those of a later
+    /// block are the first of them.
     pub out_degrees: Option<Vec<u64>>,
 }
 

@@ -14,6 +14,7 @@ pub struct DistNeighborSampler {
     fanouts: Vec<Fanout>,
     replace: bool,
     weighted: bool,
+    in_degrees: bool,
     out_degrees: bool,
     input_node_features: Vec<(String, NodeColumn)>,
     output_node_features: Vec<(String, NodeColumn)>,
@@ -33,6 +34,7 @@ impl DistNeighborSampler {
             fanouts,
             replace: false,
             weighted: false,
+            in_degrees: false,
             out_degrees: true,
             input_node_features: Vec::new(),
             output_node_features: Vec::new(),
@@ -51,8 +53,15 @@ impl DistNeighborSampler {
         DistNeighborSampler { weighted, ..self }
     }
 
-    /// Sets whether out-degrees are read for the sources of the first block (by default they are): for models that divide by
-    /// them.
+    /// Whether in-degrees are read for the sources of the first block (the default is not to): for models that divide by those
+    /// of both ends.
+    #[must_use]
+    pub fn in_degrees(self, in_degrees: bool) -> Self {
+        DistNeighborSampler { in_degrees, ..self }
+    }
+
+    /// Whether out-degrees are read for the sources of the first block (they are if nothing is said): for models that divide
+    /// by them.
     #[must_use]
     pub fn out_degrees(self, out_degrees: bool) -> Self {
         DistNeighborSampler { out_degrees, ..self }
@@ -147,6 +156,7 @@ impl DistNeighborSampler {
         Ok(MiniBatch {
             srcdata: read(&self.input_node_features, inputs)?,
             dstdata: read(&self.output_node_features, seeds)?,
+            in_degrees: self.in_degrees.then(|| graph.in_degrees(inputs)).transpose()?,
             out_degrees: self.out_degrees.then(|| graph.out_degrees(inputs)).transpose()?,
             blocks,
         })

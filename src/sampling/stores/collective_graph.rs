@@ -157,6 +157,18 @@ impl CollectiveGraph {
         }
         Ok(())
     }
+
+    /// A number for each node, of which each rank knows those of its own nodes.
+    fn degrees(&self, nodes: &[u64], own: impl Fn(&[u64]) -> Result<Vec<u64>>) -> Result<Vec<u64>> {
+        let mut degrees = vec![0; nodes.len()];
+        self.numbers(
+            &self.sorted_nodes(nodes)?,
+            |part| self.nodes_of(part),
+            own,
+            |i, values| degrees[i] = values[0],
+        )?;
+        Ok(degrees)
+    }
 }
 
 impl GraphSource for CollectiveGraph {
@@ -196,22 +208,19 @@ impl GraphSource for CollectiveGraph {
         Ok(sorted.restore(&parts))
     }
 
+    fn in_degrees(&self, nodes: &[u64]) -> Result<Vec<u64>> {
+        self.degrees(nodes, |nodes| {
+            let rows = self.index.rows(nodes)?;
+            Ok(rows.into_iter().map(|row| row.end - row.start).collect())
+        })
+    }
+
     fn out_degrees(&self, nodes: &[u64]) -> Result<Vec<u64>> {
-        let mut degrees = vec![0; nodes.len()];
-        let answer = |nodes: &[u64]| {
+        self.degrees(nodes, |nodes| {
             let mut own = vec![0; nodes.len()];
             self.index.out_degrees(nodes, |i, degree| own[i] = u64::from(degree))?;
             Ok(own)
-        };
-        self.numbers(
-            &self.sorted_nodes(nodes)?,
-            |part| self.nodes_of(part),
-            answer,
-            |i, values| {
-                degrees[i] = values[0];
-            },
-        )?;
-        Ok(degrees)
+        })
     }
 
     fn find_edges(&self, edges: &[u64]) -> Result<(Vec<u64>, Vec<u64>)> {

@@ -20,6 +20,12 @@ pub trait GraphSource {
     /// Draws in-edges of nodes, node by node in the order of `nodes`; a pure function of the graph, `how`, `key` and each node.
     fn sample_neighbors(&self, nodes: &[u64], how: &Sampling, key: SampleKey) -> Result<InEdges>;
 
+    /// In-degrees of nodes.
+    ///
+    /// # Errors
+    /// If a node does not exist or a file cannot be read.
+    fn in_degrees(&self, nodes: &[u64]) -> Result<Vec<u64>>;
+
     /// Out-degrees of nodes, over the whole graph.
     fn out_degrees(&self, nodes: &[u64]) -> Result<Vec<u64>>;
 
@@ -43,6 +49,10 @@ impl GraphSource for DistGraph {
 
     fn sample_neighbors(&self, nodes: &[u64], how: &Sampling, key: SampleKey) -> Result<InEdges> {
         DistGraph::sample_neighbors(self, nodes, how, key)
+    }
+
+    fn in_degrees(&self, nodes: &[u64]) -> Result<Vec<u64>> {
+        DistGraph::in_degrees(self, nodes)
     }
 
     fn out_degrees(&self, nodes: &[u64]) -> Result<Vec<u64>> {

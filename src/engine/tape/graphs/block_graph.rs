@@ -2,19 +2,20 @@
 
 use std::rc::Rc;
 
-use tch::{Kind, Tensor};
+use tch::Tensor;
 
-use super::graph::{Graph, MakeRows, Pulled, RowLayout, Transfer, VisitRows, VisitShard};
-use super::graph_shard_manager::Ends;
+use super::graph::{
+    Ends, Graph, MakeRows, Pulled, RowLayout, Transfer, VisitRows, VisitShard, unknown_degrees,
+};
 use crate::engine::comm::Collective;
-use crate::engine::spill::{PartitionDataManager, Pointer, PointerTensor, ShardPointer};
+use crate::engine::spill::{PartitionDataManager, PointerTensor, ShardPointer};
 use crate::error::{Error, Result};
 use crate::graph::{Block, GraphShard, PartitionBook};
 
 /// A block that is complete in memory: the same layers run on it as on the full graph.
 ///
-/// In-degrees count the block's edges, out-degrees those of the whole graph, so that with all neighbours sampled every layer
-/// returns what it returns on the full graph.
+/// In-degrees of destinations count the block's edges, degrees of sources those of the whole graph, so that with all neighbours
+/// sampled every layer returns what it returns on the full graph.
 pub struct BlockGraph {
     shard: ShardPointer,
     ends: Ends,
@@ -28,17 +29,28 @@ pub(in crate::engine::tape) struct BlockEnds<'b> {
     pub(in crate::engine::tape) destinations: PointerTensor,
     /// Whether the destinations are the first sources.
     pub(in crate::engine::tape) among_sources: bool,
-    /// Out-degrees of the sources over the whole graph, if they are known.
-    pub(in crate::engine::tape) out_degrees: Option<&'b [u64]>,
+    /// Degrees of the sources.
+    pub(in crate::engine::tape) degrees: SourceDegrees<'b>,
+}
+
+/// Degrees of a block's sources over the whole graph, for models that look at them.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SourceDegrees<'b> {
+    /// In-degrees.
+    pub incoming: Option<&'b [u64]>,
+    /// Out-degrees.
+    pub outgoing: Option<&'b [u64]>,
 }
 
 impl BlockGraph {
-    /// Builds the graph of a block. `out_degrees` are those of its sources over the whole graph, for models that use them. With
-    /// `types`, the book gives each edge its type.
+    /// Builds the graph of a block. With `types`, the book gives each edge its type.
+    ///
+    /// # Errors
+    /// If there are not as many degrees as sources.
     pub fn new(
         manager: &Rc<PartitionDataManager>,
         block: &Block,
-        out_degrees: Option<&[u64]>,
+        degrees: SourceDegrees<'_>,
         types: Option<&PartitionBook>,
     ) -> Result<Self> {
         let types = types.map(|book| block.edge_types(book)).transpose()?.unwrap_or_default();
@@ -46,7 +58,7 @@ impl BlockGraph {
             sources: ids(manager, block.sources())?,
             destinations: ids(manager, block.destinations())?,
             among_sources: true,
-            out_degrees,
+            degrees,
         };
         BlockGraph::over(manager, block.to_shard(&types), ends)
     }
@@ -57,12 +69,16 @@ impl BlockGraph {
         shard: GraphShard,
         ends: BlockEnds<'_>,
     ) -> Result<Self> {
-        let BlockEnds { sources, destinations, among_sources, out_degrees } = ends;
+        let BlockEnds { sources, destinations, among_sources, degrees } = ends;
         let num_sources = sources.size()[0];
-        if let Some(degrees) = out_degrees.filter(|d| d.len() != num_sources as usize) {
-            let problem = format!("{} out-degrees for {num_sources} sources", degrees.len());
-            return Err(Error::Internal(problem));
-        }
+        let of_sources = |degrees: Option<&[u64]>, left_out: fn() -> Error| match degrees {
+            Some(degrees) if degrees.len() != num_sources as usize => {
+                let problem = format!("{} degrees for {num_sources} sources", degrees.len());
+                Err(Error::Internal(problem))
+            }
+            Some(degrees) => track(manager, "degrees", degrees),
+            None => Ok(unknown_degrees(manager, num_sources, left_out)),
+        };
         let num_destinations = destinations.size()[0] as u32;
         let mut in_degrees = vec![0_u64; num_destinations as usize];
         let edges = &shard.by_dst.ends;
@@ -75,12 +91,8 @@ impl BlockGraph {
             destination_ids: destinations,
             destination_rows: among_sources.then(rows),
             in_degrees: track(manager, "degrees", &in_degrees)?,
-            out_degrees: if let Some(degrees) = out_degrees {
-                track(manager, "degrees", degrees)?
-            } else {
-                let shape = [num_sources];
-                manager.track_recipe("degrees", (&shape, Kind::Int64), None, Rc::new(missing))
-            },
+            source_in_degrees: of_sources(degrees.incoming, no_in_degrees)?,
+            out_degrees: of_sources(degrees.outgoing, no_out_degrees)?,
         };
         Ok(BlockGraph { shard: manager.track_shard("block", shard), ends })
     }
@@ -99,42 +111,23 @@ fn track(manager: &PartitionDataManager, label: &str, values: &[u64]) -> Result<
     Ok(manager.track(label, Tensor::f_from_slice(values)?))
 }
 
-fn missing() -> Result<Tensor> {
-    Err(Error::config("out-degrees", "the sampler left them out")
-        .with_hint("build it with out_degrees(true)"))
+fn no_in_degrees() -> Error {
+    Error::config("in-degrees", "the sampler left them out")
+        .with_hint("build it with in_degrees(true)")
+}
+
+fn no_out_degrees() -> Error {
+    Error::config("out-degrees", "the sampler left them out")
+        .with_hint("build it with out_degrees(true)")
 }
 
 impl Graph for BlockGraph {
-    fn num_sources(&self) -> usize {
-        self.ends.source_ids.size()[0] as usize
-    }
-
-    fn num_destinations(&self) -> usize {
-        self.ends.destination_ids.size()[0] as usize
+    fn ends(&self) -> &Ends {
+        &self.ends
     }
 
     fn is_whole(&self) -> bool {
         true
-    }
-
-    fn destination_rows(&self) -> Option<&Pointer<Vec<u32>>> {
-        self.ends.destination_rows.as_ref()
-    }
-
-    fn source_ids(&self) -> &PointerTensor {
-        &self.ends.source_ids
-    }
-
-    fn destination_ids(&self) -> &PointerTensor {
-        &self.ends.destination_ids
-    }
-
-    fn in_degrees(&self) -> &PointerTensor {
-        &self.ends.in_degrees
-    }
-
-    fn out_degrees(&self) -> &PointerTensor {
-        &self.ends.out_degrees
     }
 
     fn local_shard(&self) -> &ShardPointer {

@@ -4,10 +4,10 @@ use std::ops::Range;
 
 use tch::Tensor;
 
-use super::graph::{Graph, MakeRows, Pulled, RowLayout, Transfer, VisitRows, VisitShard};
+use super::graph::{Ends, Graph, MakeRows, Pulled, RowLayout, Transfer, VisitRows, VisitShard};
 use super::graph_shard_manager::GraphShardManager;
 use crate::engine::comm::Collective;
-use crate::engine::spill::{Pointer, PointerTensor, ShardPointer};
+use crate::engine::spill::ShardPointer;
 use crate::engine::tensor;
 use crate::error::{Error, Result};
 use crate::graph::ShardBuilder;
@@ -81,32 +81,8 @@ impl FullPartitionGraph<'_> {
 }
 
 impl Graph for FullPartitionGraph<'_> {
-    fn num_sources(&self) -> usize {
-        self.graph.num_sources()
-    }
-
-    fn num_destinations(&self) -> usize {
-        self.graph.num_destinations()
-    }
-
-    fn destination_rows(&self) -> Option<&Pointer<Vec<u32>>> {
-        self.graph.destination_rows()
-    }
-
-    fn source_ids(&self) -> &PointerTensor {
-        self.graph.source_ids()
-    }
-
-    fn destination_ids(&self) -> &PointerTensor {
-        self.graph.destination_ids()
-    }
-
-    fn in_degrees(&self) -> &PointerTensor {
-        self.graph.in_degrees()
-    }
-
-    fn out_degrees(&self) -> &PointerTensor {
-        self.graph.out_degrees()
+    fn ends(&self) -> &Ends {
+        self.graph.ends()
     }
 
     fn local_shard(&self) -> &ShardPointer {

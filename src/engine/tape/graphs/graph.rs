@@ -1,9 +1,11 @@
 //! The interface between operations and a graph, whether it is spread over ranks or complete in memory.
 
+use std::rc::Rc;
+
 use tch::{Kind, Tensor};
 
 use crate::engine::comm::{Collective, Posted};
-use crate::engine::spill::{Pointer, PointerTensor, ShardPointer};
+use crate::engine::spill::{PartitionDataManager, Pointer, PointerTensor, ShardPointer};
 use crate::error::{Error, Result};
 
 /// Messages in transit between the partitions of a graph.
@@ -30,6 +32,27 @@ pub type VisitRows<'v> = dyn FnMut(&[u32], &[Tensor]) -> Result<()> + 'v;
 /// A completed pull, and the layout of its parts.
 pub type Pulled<'a> = (&'a Collective, &'a [RowLayout]);
 
+/// The nodes at the two ends of a graph's edges.
+#[derive(Clone)]
+pub struct Ends {
+    pub(in crate::engine::tape) source_ids: PointerTensor,
+    pub(in crate::engine::tape) destination_ids: PointerTensor,
+    pub(in crate::engine::tape) destination_rows: Option<Pointer<Vec<u32>>>,
+    pub(in crate::engine::tape) in_degrees: PointerTensor,
+    pub(in crate::engine::tape) source_in_degrees: PointerTensor,
+    pub(in crate::engine::tape) out_degrees: PointerTensor,
+}
+
+/// Degrees of so many nodes that are not known here: whoever looks at them gets the error.
+pub(in crate::engine::tape) fn unknown_degrees(
+    manager: &PartitionDataManager,
+    num_nodes: i64,
+    error: fn() -> Error,
+) -> PointerTensor {
+    let degrees = Rc::new(move || Err(error()));
+    manager.track_recipe("degrees", (&[num_nodes], Kind::Int64), None, degrees)
+}
+
 /// A graph as one rank sees it: the edges into its own destinations, in one shard per source rank, and the means to exchange
 /// rows with the ranks that own the sources.
 ///
@@ -40,31 +63,53 @@ pub type Pulled<'a> = (&'a Collective, &'a [RowLayout]);
 /// consists of parts, each with rows of its own [`RowLayout`]. Both are posted, completed (this is the pause: only
 /// `PointerTensor`s survive it) and then read in the order of ranks.
 pub trait Graph {
-    /// Number of sources that this rank owns: rows of a layer's input.
-    fn num_sources(&self) -> usize;
-
-    /// Number of destinations, all of which this rank owns: rows of a layer's output.
-    fn num_destinations(&self) -> usize;
+    /// The nodes at the two ends of its edges.
+    fn ends(&self) -> &Ends;
 
     /// Whether the graph is complete here, so that no operation on it waits for another rank.
     fn is_whole(&self) -> bool {
         false
     }
 
+    /// Number of sources that this rank owns: rows of a layer's input.
+    fn num_sources(&self) -> usize {
+        self.ends().source_ids.size()[0] as usize
+    }
+
+    /// Number of destinations, all of which this rank owns: rows of a layer's output.
+    fn num_destinations(&self) -> usize {
+        self.ends().destination_ids.size()[0] as usize
+    }
+
     /// The row of each destination among the own sources, in any order; `None` if destination i is source i.
-    fn destination_rows(&self) -> Option<&Pointer<Vec<u32>>>;
+    fn destination_rows(&self) -> Option<&Pointer<Vec<u32>>> {
+        self.ends().destination_rows.as_ref()
+    }
 
     /// Global id of each own source, `int64 [num_sources]`.
-    fn source_ids(&self) -> &PointerTensor;
+    fn source_ids(&self) -> &PointerTensor {
+        &self.ends().source_ids
+    }
 
     /// Global id of each destination, `int64 [num_destinations]`.
-    fn destination_ids(&self) -> &PointerTensor;
+    fn destination_ids(&self) -> &PointerTensor {
+        &self.ends().destination_ids
+    }
 
     /// In-degree of each destination, `int64 [num_destinations]`.
-    fn in_degrees(&self) -> &PointerTensor;
+    fn in_degrees(&self) -> &PointerTensor {
+        &self.ends().in_degrees
+    }
+
+    /// In-degree of each own source over the whole graph, `int64 [num_sources]`.
+    fn source_in_degrees(&self) -> &PointerTensor {
+        &self.ends().source_in_degrees
+    }
 
     /// Out-degree of each own source over the whole graph, `int64 [num_sources]`.
-    fn out_degrees(&self) -> &PointerTensor;
+    fn out_degrees(&self) -> &PointerTensor {
+        &self.ends().out_degrees
+    }
 
     /// The edges from own sources; its columns are their rows.
     fn local_shard(&self) -> &ShardPointer;

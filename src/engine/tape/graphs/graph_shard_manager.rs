@@ -4,7 +4,9 @@ use std::rc::Rc;
 
 use tch::{Kind, Tensor};
 
-use super::graph::{Graph, MakeRows, Pulled, RowLayout, Transfer, VisitRows, VisitShard};
+use super::graph::{
+    Ends, Graph, MakeRows, Pulled, RowLayout, Transfer, VisitRows, VisitShard, unknown_degrees,
+};
 use super::requests::{Requests, exchange_requests};
 use crate::engine::comm::{
     Collective, Hooks, Outbox, ProcessGroup, Recipient, ReduceOp, all_reduce, complete,
@@ -35,16 +37,6 @@ pub struct GraphShardManager {
     pub(in crate::engine::tape) ends: Ends,
 }
 
-/// The nodes at the two ends of a graph's edges.
-#[derive(Clone)]
-pub(in crate::engine::tape) struct Ends {
-    pub(in crate::engine::tape) source_ids: PointerTensor,
-    pub(in crate::engine::tape) destination_ids: PointerTensor,
-    pub(in crate::engine::tape) destination_rows: Option<Pointer<Vec<u32>>>,
-    pub(in crate::engine::tape) in_degrees: PointerTensor,
-    pub(in crate::engine::tape) out_degrees: PointerTensor,
-}
-
 impl GraphShardManager {
     /// Builds the graph of the shards in `manager.partition_data`; one collective.
     ///
@@ -63,7 +55,11 @@ impl GraphShardManager {
         }
         let num_nodes = shards[group.rank()].num_destinations();
         let ids = node_ids(manager, first_node as i64, num_nodes as i64);
-        GraphShardManager::over(manager, group, shards, sources, (ids.clone(), ids))
+        let mut graph =
+            GraphShardManager::over(manager, group, shards, sources, (ids.clone(), ids))?;
+        // Sources and destinations are the same nodes.
+        graph.ends.source_in_degrees = graph.ends.in_degrees.clone();
+        Ok(graph)
     }
 
     /// Builds the graph of some shards over nodes with these global ids (of sources and of destinations); one collective.
@@ -92,6 +88,7 @@ impl GraphShardManager {
             destination_ids,
             destination_rows: None,
             in_degrees: track(&in_degrees)?,
+            source_in_degrees: unknown_degrees(manager, num_sources as i64, of_a_relation),
             out_degrees: track(&out_degrees)?,
         };
         let track = |rows: Vec<Vec<u32>>| {
@@ -174,6 +171,10 @@ impl GraphShardManager {
     }
 }
 
+fn of_a_relation() -> Error {
+    Error::config("in-degrees", "the sources of a relation may be nodes of another type")
+}
+
 /// Consecutive global ids.
 pub(in crate::engine::tape) fn node_ids(
     manager: &PartitionDataManager,
@@ -224,32 +225,8 @@ fn write_chunks<T: bytemuck::Pod + Default + Send + Sync>(
 }
 
 impl Graph for GraphShardManager {
-    fn num_sources(&self) -> usize {
-        self.ends.source_ids.size()[0] as usize
-    }
-
-    fn num_destinations(&self) -> usize {
-        self.ends.destination_ids.size()[0] as usize
-    }
-
-    fn destination_rows(&self) -> Option<&Pointer<Vec<u32>>> {
-        self.ends.destination_rows.as_ref()
-    }
-
-    fn source_ids(&self) -> &PointerTensor {
-        &self.ends.source_ids
-    }
-
-    fn destination_ids(&self) -> &PointerTensor {
-        &self.ends.destination_ids
-    }
-
-    fn in_degrees(&self) -> &PointerTensor {
-        &self.ends.in_degrees
-    }
-
-    fn out_degrees(&self) -> &PointerTensor {
-        &self.ends.out_degrees
+    fn ends(&self) -> &Ends {
+        &self.ends
     }
 
     fn local_shard(&self) -> &ShardPointer {

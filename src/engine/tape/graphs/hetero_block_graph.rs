@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use super::block_graph::{BlockEnds, BlockGraph, ids};
+use super::block_graph::{BlockEnds, BlockGraph, SourceDegrees, ids};
 use super::hetero::{HeteroGraph, Relation};
 use crate::engine::spill::{PartitionDataManager, PointerTensor};
 use crate::error::{Error, Result};
@@ -42,11 +42,12 @@ impl HeteroGraph<BlockGraph> {
         let mut relations = Vec::new();
         for (i, (etype, edges)) in book.etypes().iter().zip(block.relations()).enumerate() {
             let (src_type, dst_type) = (known(&etype.src)?, known(&etype.dst)?);
+            let outgoing = out_degrees.map(|degrees| &degrees[i][..]);
             let ends = BlockEnds {
                 sources: source_ids[src_type].clone(),
                 destinations: node_ids[dst_type].clone(),
                 among_sources: src_type == dst_type,
-                out_degrees: out_degrees.map(|degrees| &degrees[i][..]),
+                degrees: SourceDegrees { incoming: None, outgoing },
             };
             let graph = BlockGraph::over(manager, edges.to_shard(), ends)?;
             relations.push(Relation { etype: etype.clone(), src_type, dst_type, graph });

@@ -2,8 +2,8 @@
 
 use tch::Tensor;
 
-use super::graph::Graph;
-use super::graph_shard_manager::{Ends, GraphShardManager};
+use super::graph::{Ends, Graph};
+use super::graph_shard_manager::GraphShardManager;
 use super::requests::{Requests, exchange_requests};
 use crate::engine::spill::{Pointer, PointerTensor};
 use crate::engine::tensor;
@@ -102,6 +102,7 @@ fn layer_graph(
         destination_ids: pick(full.destination_ids(), destinations)?,
         destination_rows: (!same).then(|| track(renumbered(destinations))),
         in_degrees: pick(full.in_degrees(), destinations)?,
+        source_in_degrees: pick(full.in_degrees(), &own_sources)?,
         out_degrees: pick(full.out_degrees(), &own_sources)?,
     };
     let graph = GraphShardManager {
