@@ -23,7 +23,7 @@ impl GatedConv {
 
 impl Conv for GatedConv {
     fn forward<'a>(&self, tape: &mut Tape<'a>, input: ConvInput<'a>) -> Result<Var> {
-        let ConvInput { graph, src, dst } = input;
+        let ConvInput { graph, src, dst, .. } = input;
         let parameters = &[self.gate, self.weight];
         let inputs = Propagation { src, dst, edge: None, parameters };
         tape.propagate(graph, inputs, Reduce::Sum, |edges| {

@@ -82,7 +82,7 @@ fn train(make: fn(&mut ParameterBuilder) -> Box<dyn Conv>, edges_per_node: u32) 
         let parameters = Rc::new(builder.finish(manager, Kind::Float)?);
         let mut tape = Tape::training(manager, &parameters, Policy::Rematerialise, (0, 1));
         let x = tape.trainable_input(&manager.track("x", features(graph)));
-        let y = layer.forward(&mut tape, ConvInput { graph, src: x.clone(), dst: x })?;
+        let y = layer.forward(&mut tape, ConvInput::new(graph, x.clone(), x))?;
         let gradient = Tensor::ones(y.size(), (Kind::Float, tch::Device::Cpu));
         tape.backward(y, gradient)?;
         Ok(())

@@ -214,7 +214,7 @@ impl GatInPieces {
 
 impl Conv for GatInPieces {
     fn forward<'a>(&self, tape: &mut Tape<'a>, input: ConvInput<'a>) -> Result<Var> {
-        let ConvInput { graph, src, dst } = input;
+        let ConvInput { graph, src, dst, .. } = input;
         let linear = |tape: &mut Tape<'a>, x: &Var, weight| {
             tape.linear(x, &Weight::InOut(weight), None, None)
         };
@@ -264,8 +264,7 @@ fn attention_can_be_put_together_from_its_pieces() {
                 let (manager, policy) = (&context.manager, Policy::Rematerialise);
                 let mut tape = Tape::training(manager, &parameters, policy, (0, 1));
                 let x = tape.input(&x);
-                let y =
-                    layer.forward(&mut tape, ConvInput { graph: &full, src: x.clone(), dst: x })?;
+                let y = layer.forward(&mut tape, ConvInput::new(&full, x.clone(), x))?;
                 let output = y.pin()?.copy();
                 let gradients = tape.backward(y, output.sin())?;
                 let mut outcome = values(&output);
@@ -288,7 +287,7 @@ struct EdgeMlp {
 
 impl Conv for EdgeMlp {
     fn forward<'a>(&self, tape: &mut Tape<'a>, input: ConvInput<'a>) -> Result<Var> {
-        let ConvInput { graph, src, dst } = input;
+        let ConvInput { graph, src, dst, .. } = input;
         let ends = Propagation { src: src.clone(), dst: dst.clone(), edge: None, parameters: &[] };
         let edge = tape.apply_edges(graph, ends, |edges| {
             Ok(Tensor::f_cat(&[edges.weight, &edges.weight.f_sin()?], 1)?)

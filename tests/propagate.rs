@@ -5,8 +5,7 @@ use std::rc::Rc;
 
 use sar::Result;
 use sar::engine::tape::{
-    Aggregation, EdgeBatch, Graph, Init, Parameter, ParameterBuilder, Propagation, Reduce, Tape,
-    Var,
+    Aggregation, EdgeBatch, Init, Parameter, ParameterBuilder, Propagation, Reduce, Tape, Var,
 };
 use sar::nn::{
     AttentionConfig, Conv, ConvInput, GatConv, GinConv, GinConvConfig, HeadMerge, Mlp, RgcnConv,
@@ -24,7 +23,7 @@ struct Everything {
 
 impl Conv for Everything {
     fn forward<'a>(&self, tape: &mut Tape<'a>, input: ConvInput<'a>) -> Result<Var> {
-        let ConvInput { graph, src, dst } = input;
+        let ConvInput { graph, src, dst, .. } = input;
         let (parameters, width) = ([self.weight], self.out_feats);
         let inputs = Propagation { src, dst, edge: None, parameters: &parameters };
         tape.propagate(graph, inputs, self.reduce, move |edges: &EdgeBatch<'_>| {
@@ -83,13 +82,8 @@ fn the_layers_of_this_library_pass_the_check() {
 struct CountsOwnNodes;
 
 impl Conv for CountsOwnNodes {
-    fn forward<'a>(
-        &self,
-        tape: &mut Tape<'a>,
-        graph: &'a dyn Graph,
-        src: Var,
-        _: Var,
-    ) -> Result<Var> {
+    fn forward<'a>(&self, tape: &mut Tape<'a>, input: ConvInput<'a>) -> Result<Var> {
+        let ConvInput { graph, src, .. } = input;
         let factor = graph.num_sources() as f64;
         tape.segment("wrong", &[&src], &[], move |x, _| {
             Ok(x[0].f_narrow(1, 0, 4)?.f_mul_scalar(factor)?)
@@ -101,7 +95,8 @@ impl Conv for CountsOwnNodes {
 struct LosesGradient;
 
 impl Conv for LosesGradient {
-    fn forward<'a>(&self, tape: &mut Tape<'a>, _: &'a dyn Graph, src: Var, _: Var) -> Result<Var> {
+    fn forward<'a>(&self, tape: &mut Tape<'a>, input: ConvInput<'a>) -> Result<Var> {
+        let src = input.src;
         tape.segment("wrong", &[&src], &[], |x, _| {
             let x = x[0].f_narrow(1, 0, 4)?;
             Ok(x.f_add(&x.f_detach()?)?)

@@ -21,7 +21,7 @@ pub(in crate::nn) trait Describe {
 
 /// A layer that stacks are made of.
 pub(in crate::nn) trait StackLayer: Describe + Conv + Sized {
-    /// Makes the layer for a place in a stack.
+    /// Creates the layer for a place in a stack.
     fn make(
         options: &Self::Options,
         parameters: &mut ParameterBuilder,
@@ -31,7 +31,7 @@ pub(in crate::nn) trait StackLayer: Describe + Conv + Sized {
 
 /// A model that is not a stack of layers.
 pub(in crate::nn) trait WholeModel: Describe + Model + Sized {
-    /// Makes the model.
+    /// Creates the model.
     fn make(
         options: &Self::Options,
         parameters: &mut ParameterBuilder,
@@ -45,6 +45,8 @@ pub(in crate::nn) trait WholeModel: Describe + Model + Sized {
 pub(in crate::nn) struct Facts {
     /// Whether messages are multiplied by edge weights.
     pub(in crate::nn) edge_weights: bool,
+    /// Whether layers look at the in-degrees of sources.
+    pub(in crate::nn) in_degrees: bool,
     /// Whether layers look at out-degrees.
     pub(in crate::nn) out_degrees: bool,
     /// How many rows of the hidden width a layer's output has side by side.
@@ -69,6 +71,7 @@ impl Default for Facts {
     fn default() -> Self {
         Facts {
             edge_weights: false,
+            in_degrees: false,
             out_degrees: false,
             heads: 1,
             graphs: Graphs::PerLayer(1),
@@ -84,6 +87,8 @@ pub(in crate::nn) struct Place {
     pub(in crate::nn) in_feats: i64,
     /// Width of the output; of one head, with attention.
     pub(in crate::nn) out_feats: i64,
+    /// Its number, from 1.
+    pub(in crate::nn) number: usize,
     /// Whether it is the last.
     pub(in crate::nn) last: bool,
     /// Edge types of the graph.
@@ -109,16 +114,16 @@ impl HiddenLayers {
     /// Checks that there is a layer, and a width.
     pub(in crate::nn) fn check(self) -> Result<()> {
         if self.layers == 0 {
-            return Err(Error::config("layers", "a model has at least one layer"));
+            return Err(Error::config("layers", "a model needs at least one layer"));
         }
         if self.width < 1 {
-            return Err(Error::config("hidden", "the hidden width is at least 1"));
+            return Err(Error::config("hidden", "the hidden width must be at least 1"));
         }
         Ok(())
     }
 }
 
-/// What the data say of a model.
+/// The sizes of a model that depend on the data.
 #[derive(Debug, Clone, Copy)]
 pub struct Sizes {
     /// Width of the input features.
@@ -175,7 +180,7 @@ macro_rules! model_kinds {
                 }
             }
 
-            /// Makes a layer of a stack.
+            /// Creates a layer of a stack.
             pub(in crate::nn) fn conv(
                 self,
                 parameters: &mut ParameterBuilder,
@@ -192,7 +197,7 @@ macro_rules! model_kinds {
                 })
             }
 
-            /// Makes a model that is not a stack; `None` for stacks.
+            /// Creates a model that is not a stack; `None` for stacks.
             pub(in crate::nn) fn whole_model(
                 self,
                 parameters: &mut ParameterBuilder,

@@ -27,6 +27,9 @@ pub struct ModelSpec {
     pub edge_types: bool,
     /// Whether an edge type of a heterogeneous graph can have such a layer of its own.
     pub relations: bool,
+    /// Whether layers return to what the first one got. A linear map and ReLU then lead from the features to the first layer,
+    /// and a linear map from the last layer to the outputs; all layers between are of one width.
+    pub initial_rows: bool,
     /// Whether a node without in-edges gets nothing but a bias.
     pub needs_in_edges: bool,
     /// Whether number and width of layers and dropout between them are options.
@@ -46,6 +49,7 @@ impl ModelSpec {
             attention: false,
             edge_types: false,
             relations: true,
+            initial_rows: false,
             needs_in_edges: false,
             hidden_layers: true,
         }

@@ -150,7 +150,7 @@ fn run_rank<L: Conv>(
     let features = tape.input(&features);
     let x = tape.linear(&features, &Weight::OutIn(map), None, None)?;
     drop(features);
-    let y = layer.forward(&mut tape, ConvInput { graph: &full, src: x.clone(), dst: x })?;
+    let y = layer.forward(&mut tape, ConvInput::new(&full, x.clone(), x))?;
     let (output, cotangent) = (crate::engine::tensor::copy(&*y.pin()?)?, rows(&nodes, y.width())?);
     let loss = output.f_mul(&cotangent)?.f_sum(Kind::Double)?.f_double_value(&[])?;
     let gradients = tape.backward(y, cotangent)?;

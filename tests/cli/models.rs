@@ -79,7 +79,7 @@ fn names(line: &str, flag: &str, value: &str) -> bool {
     })
 }
 
-/// Found by the simulator: one rank took its aggregate of the features from the first epoch and the other computed it again.
+/// The simulator found this: one rank took its aggregate of the features from the first epoch and the other computed it again.
 #[test]
 fn message_flow_graphs_that_differ_between_ranks_train_gin() {
     let folder = tempfile::tempdir().unwrap();

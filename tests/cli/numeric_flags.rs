@@ -30,7 +30,7 @@ fn numeric(command: &clap::Command) -> Vec<String> {
     flags.filter_map(|flag| flag.get_long().map(str::to_owned)).collect()
 }
 
-/// Flags that must be there for another one to have a meaning.
+/// Flags without which another one has no meaning.
 fn context(flag: &str) -> String {
     let declares = |kind: &ModelKind| kind.spec().options.iter().any(|option| option.flag == flag);
     if let Some(kind) = ModelKind::all().into_iter().find(declares) {

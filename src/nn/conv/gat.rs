@@ -45,7 +45,7 @@ impl GatConv {
 
 impl Conv for GatConv {
     fn forward<'a>(&self, tape: &mut Tape<'a>, input: ConvInput<'a>) -> Result<Var> {
-        let ConvInput { graph, src, dst } = input;
+        let ConvInput { graph, src, dst, .. } = input;
         let config = &self.config;
         let coincide = ends_coincide(graph, &src, &dst);
         let (src, dst) = config.drop_features(tape, graph, src, dst)?;

@@ -43,7 +43,7 @@ impl Gatv2Conv {
 
 impl Conv for Gatv2Conv {
     fn forward<'a>(&self, tape: &mut Tape<'a>, input: ConvInput<'a>) -> Result<Var> {
-        let ConvInput { graph, src, dst } = input;
+        let ConvInput { graph, src, dst, .. } = input;
         let config = &self.config;
         let (src, dst) = config.drop_features(tape, graph, src, dst)?;
         let messages = tape.linear(&src, &self.src.0, Some(self.src.1), None)?;

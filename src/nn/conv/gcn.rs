@@ -3,16 +3,16 @@
 use serde::{Deserialize, Serialize};
 use tch::{Kind, Tensor};
 
-use super::layer::{Conv, ConvInput, aggregates_first};
+use super::layer::{Conv, ConvInput, aggregates_first, check_in_edges};
 use crate::engine::spill::PointerTensor;
 use crate::engine::tape::{
     Aggregation, Graph, Init, Parameter, ParameterBuilder, Reduce, Tape, Var, Weight,
 };
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::nn::describe::{Describe, Facts, Place, StackLayer};
 use crate::nn::model_spec::{EdgeWeights, ModelOption, ModelSpec, Values, Word};
 
-/// How messages are normalised by degrees; the names are DGL's.
+/// How messages are normalised by degrees, under DGL's names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Norm {
@@ -79,29 +79,16 @@ impl GcnConv {
             Norm::None => (None, None),
         }
     }
-
-    fn check_degrees(&self, graph: &dyn Graph) -> Result<()> {
-        if self.config.allow_zero_in_degree || graph.num_destinations() == 0 {
-            return Ok(());
-        }
-        let without = graph.in_degrees().pin()?.f_eq(0)?.f_sum(Kind::Int64)?.f_int64_value(&[])?;
-        if without == 0 {
-            return Ok(());
-        }
-        let problem = format!(
-            "{without} nodes of this partition have no in-edges, so their output would be only the bias"
-        );
-        let hint = "add self loops to the graph, or set allow_zero_in_degree";
-        Err(Error::config("graph", problem).with_hint(hint))
-    }
 }
 
 impl Conv for GcnConv {
-    /// The destinations' own features play no part.
+    /// The destinations' own features are not used.
     fn forward<'a>(&self, tape: &mut Tape<'a>, input: ConvInput<'a>) -> Result<Var> {
-        let ConvInput { graph, src: mut x, dst } = input;
+        let ConvInput { graph, src: mut x, dst, .. } = input;
         drop(dst);
-        self.check_degrees(graph)?;
+        if !self.config.allow_zero_in_degree {
+            check_in_edges(graph, "the bias")?;
+        }
         let first = aggregates_first(graph, &x, self.config.in_feats, self.config.out_feats);
         let (source, destination) = self.scales(tape, graph, x.kind());
         if !first {

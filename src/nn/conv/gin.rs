@@ -29,7 +29,7 @@ pub struct GinConv {
 }
 
 impl GinConv {
-    /// Makes the layer around the network that `apply` makes.
+    /// Creates the layer around the network that `apply` creates.
     pub fn new<N: Network + 'static>(
         parameters: &mut ParameterBuilder,
         apply: impl FnOnce(&mut ParameterBuilder) -> N,
@@ -43,7 +43,7 @@ impl GinConv {
 
 impl Conv for GinConv {
     fn forward<'a>(&self, tape: &mut Tape<'a>, input: ConvInput<'a>) -> Result<Var> {
-        let ConvInput { graph, src, dst } = input;
+        let ConvInput { graph, src, dst, .. } = input;
         let own = match self.eps {
             Some(eps) => tape.segment("own", &[&dst], &[eps], |x, eps| {
                 Ok(x[0].f_mul(&eps[0].f_add_scalar(1)?)?)

@@ -92,7 +92,7 @@ impl HeteroGraphConv {
                 Error::config("inputs", problem)
             })?;
             tape.enter_relation(Some(i));
-            let input = ConvInput { graph: &relation.graph, src: src.clone(), dst };
+            let input = ConvInput::new(&relation.graph, src.clone(), dst);
             let result = conv.forward(tape, input)?;
             results[relation.dst_type].push(result);
         }

@@ -1,7 +1,9 @@
 //! The interfaces of layers and models.
 
+use tch::Kind;
+
 use crate::engine::tape::{Graph, Tape, Var};
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// A graph layer.
 pub trait Conv {
@@ -14,22 +16,39 @@ pub trait Conv {
 
 /// What a layer runs on.
 pub struct ConvInput<'a> {
-    /// The edges, and the nodes at their two ends.
+    /// The edges, and the nodes at their two ends; in a layer of several steps, those of the first step.
     pub graph: &'a dyn Graph,
+    /// The graphs of the further steps. The destinations of a step are the sources of the next one.
+    pub further: Vec<&'a dyn Graph>,
     /// Features of the sources, `[num_sources, in]`.
     pub src: Var,
-    /// Features of the destinations, `[num_destinations, in]`; where both are the same nodes, a clone of `src`.
+    /// Features of the destinations of the last step, `[num_destinations, in]`; where both are the same nodes, a clone of
+    /// `src`.
     pub dst: Var,
+    /// What the first layer of the stack got, `[num_destinations, in]`, for layers that return to it.
+    pub initial: Option<Var>,
 }
 
 impl<'a> ConvInput<'a> {
-    /// Features of the sources alone: those of the destinations are found among them, on any graph of one node type.
+    /// Features of the sources and of the destinations of a graph.
+    pub fn new(graph: &'a dyn Graph, src: Var, dst: Var) -> Self {
+        ConvInput { graph, further: Vec::new(), src, dst, initial: None }
+    }
+
+    /// Features of the sources of the first of several steps on graphs of one node type; the destinations are among them.
     ///
     /// # Errors
-    /// If the rows of the destinations cannot be found.
-    pub fn new(tape: &mut Tape<'a>, graph: &'a dyn Graph, src: Var) -> Result<Self> {
-        let dst = tape.destinations(graph, &src)?;
-        Ok(ConvInput { graph, src, dst })
+    /// If there is no graph, or the rows of the destinations cannot be found.
+    pub fn of_sources(
+        tape: &mut Tape<'a>,
+        graphs: &[&'a dyn Graph],
+        src: Var,
+    ) -> Result<ConvInput<'a>> {
+        let [graph, further @ ..] = graphs else {
+            return Err(Error::Internal("a layer without a graph".to_owned()));
+        };
+        let dst = last_destinations(tape, graphs, &src)?;
+        Ok(ConvInput { graph: *graph, further: further.to_vec(), src, dst, initial: None })
     }
 }
 
@@ -44,6 +63,35 @@ pub trait Model {
     /// Maps input features to the last layer's output. `graphs` holds one graph per layer
     /// ([`ModelConfig::num_graphs`](crate::nn::ModelConfig::num_graphs)); for full-graph training all are the same.
     fn forward<'a>(&self, tape: &mut Tape<'a>, graphs: &[&'a dyn Graph], x: Var) -> Result<Var>;
+}
+
+/// The rows of `x`, one per source of the first of several steps, that belong to the destinations of the last.
+pub(in crate::nn) fn last_destinations(
+    tape: &mut Tape<'_>,
+    graphs: &[&dyn Graph],
+    x: &Var,
+) -> Result<Var> {
+    let mut x = x.clone();
+    for graph in graphs {
+        x = tape.destinations(*graph, &x)?;
+    }
+    Ok(x)
+}
+
+/// Refuses nodes without in-edges, as DGL does.
+pub(in crate::nn) fn check_in_edges(graph: &dyn Graph, output: &str) -> Result<()> {
+    if graph.num_destinations() == 0 {
+        return Ok(());
+    }
+    let without = graph.in_degrees().pin()?.f_eq(0)?.f_sum(Kind::Int64)?.f_int64_value(&[])?;
+    if without == 0 {
+        return Ok(());
+    }
+    let problem = format!(
+        "{without} nodes of this partition have no in-edges, so their output would be only {output}"
+    );
+    let hint = "add self loops to the graph, or set allow_zero_in_degree";
+    Err(Error::config("graph", problem).with_hint(hint))
 }
 
 /// Whether the destinations are also sources, so that what is computed for sources need not be computed for them again.

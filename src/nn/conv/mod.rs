@@ -1,4 +1,4 @@
-//! Graph layers, a file each, and the list of all kinds of models.
+//! Graph layers, one file each, and the list of all kinds of models.
 
 use super::describe::{
     Describe, Facts, HiddenLayers, Place, Sizes, StackLayer, WholeModel, model_kinds,

@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::nn::describe::{Describe, Place, StackLayer};
 use crate::nn::model_spec::{ModelOption, ModelSpec, Values};
 
-/// How the weights of the relations are kept small; the names are DGL's.
+/// How the weights of the relations are kept small, under DGL's names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Regularizer {
@@ -117,7 +117,7 @@ fn relation_weights(
 
 impl Conv for RgcnConv {
     fn forward<'a>(&self, tape: &mut Tape<'a>, input: ConvInput<'a>) -> Result<Var> {
-        let ConvInput { graph, src, dst } = input;
+        let ConvInput { graph, src, dst, .. } = input;
         let neighbours = tape.aggregate_typed(graph, src, self.num_rels)?;
         let own = tape.linear(&dst, &self.own, Some(self.bias), None)?;
         tape.linear(&neighbours, &self.relations, None, Some(own))

@@ -10,11 +10,11 @@ use crate::error::Result;
 use crate::nn::describe::{Describe, Facts, Place, StackLayer};
 use crate::nn::model_spec::{EdgeWeights, ModelOption, ModelSpec, Values, Word};
 
-/// How neighbours are combined; the names are DGL's.
+/// How neighbours are combined, under DGL's names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SageAggregator {
-    /// The mean over in-neighbours, beside the node's own row.
+    /// The mean over in-neighbours, separate from the node's own row.
     #[default]
     Mean,
     /// The mean over in-neighbours and the node itself, with one weight for both.
@@ -86,7 +86,7 @@ impl SageConv {
     }
 
     fn mean<'a>(&self, tape: &mut Tape<'a>, input: ConvInput<'a>) -> Result<Var> {
-        let ConvInput { graph, src, dst } = input;
+        let ConvInput { graph, src, dst, .. } = input;
         let mean = Aggregation::new(Reduce::Mean).weighted(self.config.edge_weights);
         if aggregates_first(graph, &src, self.config.in_feats, self.config.out_feats) {
             let neighbours = tape.aggregate(graph, src, mean)?;
@@ -101,7 +101,7 @@ impl SageConv {
     }
 
     fn gcn<'a>(&self, tape: &mut Tape<'a>, input: ConvInput<'a>) -> Result<Var> {
-        let ConvInput { graph, src, dst } = input;
+        let ConvInput { graph, src, dst, .. } = input;
         let share = |degrees: &tch::Tensor| Ok(degrees.f_add_scalar(1)?.f_reciprocal()?);
         let scale = tape.degree_scale(graph.in_degrees(), src.kind(), share);
         let first = aggregates_first(graph, &src, self.config.in_feats, self.config.out_feats);
@@ -135,7 +135,7 @@ impl SageConv {
         tape: &mut Tape<'a>,
         input: ConvInput<'a>,
     ) -> Result<Var> {
-        let ConvInput { graph, src, dst } = input;
+        let ConvInput { graph, src, dst, .. } = input;
         let messages = tape.linear(&src, weight, Some(*bias), None)?;
         drop(src);
         let messages = tape.relu(messages)?;

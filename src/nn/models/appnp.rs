@@ -11,12 +11,12 @@ use crate::nn::describe::{Describe, Facts, Graphs, HiddenLayers, Sizes, WholeMod
 use crate::nn::linear::{Linear, Network};
 use crate::nn::model_spec::{EdgeWeights, ModelOption, ModelSpec, Values};
 
-/// How [`Appnp`] propagates.
+/// Configuration of [`Appnp`]'s propagation.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct AppnpConfig {
-    /// Number of steps.
+    /// Number of steps of propagation.
     pub hops: usize,
-    /// Share of the prediction in each, from 0 to 1.
+    /// Share of the prediction in each step, from 0 to 1.
     pub alpha: f64,
     /// Whether the entries of Â are the graph's edge weights.
     pub edge_weights: bool,
@@ -35,7 +35,7 @@ pub struct Appnp {
 }
 
 impl Appnp {
-    /// Makes the model with a perceptron of these layers.
+    /// Creates the model with a perceptron of these layers.
     ///
     /// # Errors
     /// If there are no layers or no steps, the hidden width is 0, or alpha is not in [0, 1].

@@ -94,7 +94,8 @@ impl HeteroStack {
             ));
         }
         if !kind.spec().relations || merge == RelationMerge::Stack {
-            let problem = "relations have layers of one relation each, and results of one width";
+            let problem =
+                "each relation needs a layer for one relation, and all results need one width";
             let kinds = ModelKind::names("or", |kind| kind.spec().relations);
             return Err(Error::config("layer", problem)
                 .with_hint(format!("use {kinds}, and another merge than stack")));
@@ -113,6 +114,7 @@ impl HeteroStack {
             let place = Place {
                 in_feats: width,
                 out_feats: if last { out_feats } else { hidden },
+                number: i + 1,
                 last,
                 num_rels: 1,
                 dropout,

@@ -98,7 +98,12 @@ impl ModelKind {
         self.spec().edge_types
     }
 
-    /// Whether its layers use out-degrees.
+    /// Whether its layers look at the in-degrees of sources.
+    pub fn uses_in_degrees(self) -> bool {
+        self.facts().in_degrees
+    }
+
+    /// Whether its layers look at out-degrees.
     pub fn uses_out_degrees(self) -> bool {
         self.facts().out_degrees
     }

@@ -79,7 +79,7 @@ pub struct Sgc {
 }
 
 impl Sgc {
-    /// Makes the model.
+    /// Creates the model.
     ///
     /// # Errors
     /// If `hops` is 0.

@@ -97,7 +97,7 @@ fn prelu(
 }
 
 impl Sign {
-    /// Makes the model with perceptrons of these layers.
+    /// Creates the model with perceptrons of these layers.
     ///
     /// # Errors
     /// If `hops`, the number of layers or the hidden width is 0.

@@ -7,17 +7,23 @@ use super::model_config::ModelConfig;
 use crate::engine::tape::{Graph, ParameterBuilder, Tape, Var};
 use crate::error::{Error, Result};
 use crate::nn::conv::ModelKind;
-use crate::nn::conv::layer::{Conv, ConvInput, Model};
+use crate::nn::conv::layer::{Conv, ConvInput, Model, last_destinations};
 use crate::nn::describe::{Place, Sizes};
+use crate::nn::linear::{Linear, Network};
 use crate::nn::normalization::{Normalization, add};
 
 /// Layers with an optional normalisation, an activation and dropout between them; none after the last, unless jumping knowledge
 /// joins the outputs of all layers. The activation is ReLU, with attention ELU.
 ///
-/// The i-th layer's parameters are named `convs.i.*`, as those of a PyTorch module with `self.convs = nn.ModuleList(...)`;
-/// those of the normalisation after it are named `norms.i.*`, and those of the linear layer of [`JumpingKnowledge`] `lin.*`.
+/// The i-th layer's parameters are named `convs.i.*`, as those of a PyTorch module with `self.convs = nn.ModuleList(...)`,
+/// those of the normalisation behind it `norms.i.*`, those of the linear layer of [`JumpingKnowledge`] `lin.*`.
+///
+/// Layers that return to what the first one got lie between two linear maps, `lins.0.*` (with ReLU behind it) and `lins.1.*`, as
+/// in the examples of DGL and PyTorch Geometric for GCNII; jumping knowledge takes the place of the second.
 pub struct Stack {
+    first: Option<Linear>,
     layers: Vec<Layer>,
+    last: Option<Linear>,
     jump: Option<JumpingKnowledge>,
     kind: ModelKind,
     dropout: f64,
@@ -44,11 +50,15 @@ impl Stack {
         let kind = config.kind;
         let width = config.hidden * kind.heads();
         let jumps = config.jumping_knowledge != JumpMode::None;
+        let mapped = kind.spec().initial_rows;
+        let first =
+            mapped.then(|| parameters.scope("lins.0", |p| Linear::new(p, sizes.in_feats, width)));
         let layers = (0..config.layers).map(|i| {
-            let last = i + 1 == config.layers && !jumps;
+            let last = i + 1 == config.layers && !jumps && !mapped;
             let place = Place {
-                in_feats: if i == 0 { sizes.in_feats } else { width },
+                in_feats: if i == 0 && !mapped { sizes.in_feats } else { width },
                 out_feats: if last { sizes.out_feats } else { config.hidden },
+                number: i + 1,
                 last,
                 num_rels: sizes.num_rels,
                 dropout: config.dropout,
@@ -67,7 +77,24 @@ impl Stack {
         let all = (config.layers, width);
         let jump =
             JumpingKnowledge::new(parameters, config.jumping_knowledge, all, sizes.out_feats);
-        Ok(Stack { layers, jump, kind, dropout: config.dropout })
+        let last = (mapped && !jumps)
+            .then(|| parameters.scope("lins.1", |p| Linear::new(p, width, sizes.out_feats)));
+        Ok(Stack { first, layers, last, jump, kind, dropout: config.dropout })
+    }
+
+    /// What the first layer gets, and the rows that later ones return to.
+    fn input<'a>(
+        &self,
+        tape: &mut Tape<'a>,
+        graph: &'a dyn Graph,
+        x: Var,
+    ) -> Result<(Var, Option<Var>)> {
+        let Some(first) = &self.first else { return Ok((x, None)) };
+        tape.enter_layer(0);
+        let x = first.forward(tape, x)?;
+        let initial = tape.relu(x)?;
+        let x = tape.dropout(graph.source_ids(), &initial, self.dropout)?;
+        Ok((x, Some(initial)))
     }
 
     /// Applies what follows a layer that is not the last; `layer` is the index of the next one.
@@ -94,34 +121,42 @@ impl Stack {
 
 impl Model for Stack {
     fn forward<'a>(&self, tape: &mut Tape<'a>, graphs: &[&'a dyn Graph], x: Var) -> Result<Var> {
-        if graphs.len() != self.layers.len() {
+        let per_layer = graphs.len() / self.layers.len();
+        if per_layer * self.layers.len() != graphs.len() || per_layer == 0 {
             let problem = format!("{} graphs for {} layers", graphs.len(), self.layers.len());
             return Err(Error::Internal(problem));
         }
-        let mut x = x;
+        let (mut x, mut initial) = self.input(tape, graphs[0], x)?;
         let mut outputs: Vec<Var> = Vec::new();
-        for (i, (layer, graph)) in self.layers.iter().zip(graphs).enumerate() {
+        let ends = self.jump.is_some() || self.last.is_some();
+        for (i, (layer, graphs)) in self.layers.iter().zip(graphs.chunks(per_layer)).enumerate() {
             tape.enter_layer(i);
-            let input = ConvInput::new(tape, *graph, x)?;
+            let mut input = ConvInput::of_sources(tape, graphs, x)?;
+            if let Some(rows) = &mut initial {
+                *rows = last_destinations(tape, graphs, rows)?;
+                input.initial = Some(rows.clone());
+            }
             let own = layer.residual.then(|| input.dst.clone());
             x = layer.conv.forward(tape, input)?;
             if let Some(own) = own {
                 x = add(tape, &x, &own)?;
             }
-            if i + 1 < self.layers.len() || self.jump.is_some() {
-                x = self.hidden(tape, *graph, x, layer.norm.as_deref(), i + 1)?;
+            if i + 1 < self.layers.len() || ends {
+                let graph = graphs[graphs.len() - 1];
+                x = self.hidden(tape, graph, x, layer.norm.as_deref(), i + 1)?;
             }
             if self.jump.is_some() {
                 // Of the earlier outputs, too, only the rows of these nodes are needed.
                 for output in &mut outputs {
-                    *output = tape.destinations(*graph, output)?;
+                    *output = last_destinations(tape, graphs, output)?;
                 }
                 outputs.push(x.clone());
             }
         }
-        match &self.jump {
-            Some(jump) => jump.forward(tape, &outputs),
-            None => Ok(x),
+        match (&self.jump, &self.last) {
+            (Some(jump), _) => jump.forward(tape, &outputs),
+            (None, Some(last)) => last.forward(tape, x),
+            (None, None) => Ok(x),
         }
     }
 }

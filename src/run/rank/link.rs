@@ -86,6 +86,7 @@ fn loaders(
         let edges: Vec<u64> = edges.map(|(_, id)| id).collect();
         let sampler = sampling.sampler(config.model.num_graphs(), partition.book(), false)?;
         let sampler = sampler.weighted(true);
+        let sampler = sampler.in_degrees(config.model.kind.uses_in_degrees());
         let sampler = sampler.out_degrees(config.model.kind.uses_out_degrees());
         let sampler = sampler.input_node_feature(FEATURES, features.clone());
         let mut order = sampling.loader(config.seed);

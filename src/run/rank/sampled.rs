@@ -26,6 +26,7 @@ pub(super) fn loader(
 ) -> Result<DataLoader> {
     let book = setup.partition.book();
     let sampler = sampling.sampler(config.model.num_graphs(), book, false)?;
+    let sampler = sampler.in_degrees(config.model.kind.uses_in_degrees());
     let sampler = sampler.out_degrees(config.model.kind.uses_out_degrees());
     let graph = open_graph((setup, graph), here, &index(config, sampling), None)?;
     let counters = setup.manager.store().counters().clone();

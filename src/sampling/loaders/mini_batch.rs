@@ -16,11 +16,11 @@ pub struct MiniBatch {
     pub srcdata: BTreeMap<String, Tensor>,
     /// Rows of features of the seeds, by name.
     pub dstdata: BTreeMap<String, Tensor>,
-    /// In-degrees over the whole graph of the first block's sources, if the sampler reads them. Those of a later block are the
-    /// first of them.
+    /// In-degrees over the whole graph of the first block's sources, if the sampler reads them. Those of a later block come
+    /// first among them.
     pub in_degrees: Option<Vec<u64>>,
     /// Out-degrees over the whole graph of the first block's sources, unless the sampler leaves them out. Those of a later
-    /// block are the first of them.
+    /// block come first among them.
     pub out_degrees: Option<Vec<u64>>,
 }
 

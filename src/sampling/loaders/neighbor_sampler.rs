@@ -53,15 +53,15 @@ impl DistNeighborSampler {
         DistNeighborSampler { weighted, ..self }
     }
 
-    /// Whether in-degrees are read for the sources of the first block (the default is not to): for models that divide by those
+    /// Sets whether in-degrees are read for the sources of the first block (by default they are not): for models that divide by those
     /// of both ends.
     #[must_use]
     pub fn in_degrees(self, in_degrees: bool) -> Self {
         DistNeighborSampler { in_degrees, ..self }
     }
 
-    /// Whether out-degrees are read for the sources of the first block (they are if nothing is said): for models that divide
-    /// by them.
+    /// Sets whether out-degrees are read for the sources of the first block (by default they are): for models that divide by
+    /// them.
     #[must_use]
     pub fn out_degrees(self, out_degrees: bool) -> Self {
         DistNeighborSampler { out_degrees, ..self }
