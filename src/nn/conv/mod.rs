@@ -16,6 +16,7 @@ pub(super) mod gcn;
 pub(super) mod gin;
 pub(super) mod heads;
 pub(super) mod hetero_graph_conv;
+pub(super) mod in_degree_norm;
 pub(super) mod layer;
 pub(super) mod rgcn;
 pub(super) mod sage;

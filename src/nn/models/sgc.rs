@@ -2,8 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::engine::tape::{Aggregation, Graph, ParameterBuilder, Reduce, Tape, Var};
+use crate::engine::tape::{Graph, ParameterBuilder, Tape, Var};
 use crate::error::{Error, Result};
+use crate::nn::conv::in_degree_norm::InDegreeNorm;
 use crate::nn::conv::layer::Model;
 use crate::nn::describe::{Describe, Facts, Graphs, HiddenLayers, Sizes, WholeModel};
 use crate::nn::linear::{Linear, Network};
@@ -48,19 +49,11 @@ impl Propagation {
         x: Var,
         mut each: impl FnMut(&mut Tape<'a>, &Var) -> Result<()>,
     ) -> Result<()> {
-        let inverse_root = |d: &tch::Tensor| Ok(d.f_clamp_min(1)?.f_rsqrt()?);
-        let scale = tape.degree_scale(graph.in_degrees(), x.kind(), inverse_root);
+        let norm = InDegreeNorm { edge_weights: self.edge_weights, factor: 1.0 };
         let mut x = x;
         for hop in 0..self.hops {
             tape.enter_layer(hop);
-            let sum = Aggregation::new(Reduce::Sum);
-            x = if self.edge_weights {
-                tape.aggregate(graph, x, sum.weighted(true))?
-            } else {
-                let messages = tape.scale_rows(&x, &scale)?;
-                drop(x);
-                tape.aggregate(graph, messages, sum.scaled(Some(scale.clone())))?
-            };
+            x = norm.propagate(tape, graph, x, None)?;
             each(tape, &x)?;
         }
         Ok(())
