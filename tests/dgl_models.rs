@@ -26,6 +26,13 @@ fn propagating_models_give_the_same_step() {
 }
 
 #[test]
+fn layers_of_several_steps_give_the_same_step() {
+    for name in ["tag", "tag_wide", "tag_weighted"] {
+        check_step(MODELS, name);
+    }
+}
+
+#[test]
 fn training_ends_in_the_same_state_running_statistics_included() {
     for name in ["batch_norm_curve", "sgc_curve"] {
         check_curve(MODELS, name);

@@ -11,7 +11,7 @@ use sar::engine::tape::{Graph, GraphShardManager, ParameterBuilder, Policy, Tape
 use sar::nn::{
     AppnpConfig, GcnOptions, GinOptions, Heads, JumpMode, Loss, ModelConfig, ModelKind, Norm,
     NormKind, Regularizer, RgcnOptions, SageAggregator, SageOptions, SgcOptions, SignOptions,
-    Sizes, Task,
+    Sizes, TagOptions, Task,
 };
 use sar::testing::{RankContext, TestGraph, on_ranks};
 use tch::{Kind, Tensor};
@@ -55,6 +55,9 @@ fn kinds() -> Vec<ModelKind> {
     for regularizer in [Regularizer::None, Regularizer::Basis(2), Regularizer::Bdd(1)] {
         kinds.push(ModelKind::Rgcn(RgcnOptions { regularizer }));
     }
+    kinds.extend(
+        [false, true].map(|edge_weights| ModelKind::Tag(TagOptions { hops: 2, edge_weights })),
+    );
     kinds
 }
 

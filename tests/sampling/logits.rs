@@ -10,7 +10,7 @@ use sar::io::IoCounters;
 use sar::load::{EdgeData, NodeColumn, NodeFeatures, Normalize, Shards};
 use sar::nn::{
     AppnpConfig, GcnOptions, GinOptions, Heads, JumpMode, ModelConfig, ModelKind, Norm, NormKind,
-    Regularizer, RgcnOptions, SageAggregator, SageOptions, Sizes,
+    Regularizer, RgcnOptions, SageAggregator, SageOptions, Sizes, TagOptions,
 };
 use sar::sampling::loaders::{DataLoader, DataLoaderConfig, DistNeighborSampler};
 use sar::sampling::stores::{DistGraph, Fanout, IndexConfig};
@@ -46,6 +46,7 @@ pub(crate) fn kinds() -> Vec<ModelKind> {
     kinds.extend([ModelKind::Gat(heads), ModelKind::Gatv2(heads)]);
     kinds.push(ModelKind::Appnp(AppnpConfig { hops: 3, alpha: 0.1, edge_weights: false }));
     kinds.push(ModelKind::Rgcn(RgcnOptions { regularizer: Regularizer::Basis(2) }));
+    kinds.push(ModelKind::Tag(TagOptions { hops: 2, edge_weights: false }));
     kinds
 }
 
@@ -96,6 +97,7 @@ fn difference(
         let column = NodeColumn::features(graph.config(), None, Normalize::Row, counters.clone())?;
         let sampler = DistNeighborSampler::new(vec![Fanout::ALL; config.num_graphs()])?;
         let sampler = sampler.input_node_feature(FEATURES, column);
+        let sampler = sampler.in_degrees(config.kind.uses_in_degrees());
         let order = DataLoaderConfig { batch_size: 5, shuffle: false, ..Default::default() };
         // Shuffled seeds would also do; in their order the batches are rows of the expected logits.
         let loader = DataLoader::new(

@@ -20,6 +20,7 @@ pub(super) mod in_degree_norm;
 pub(super) mod layer;
 pub(super) mod rgcn;
 pub(super) mod sage;
+pub(super) mod tag;
 
 pub use gat::GatConv;
 pub use gatv2::Gatv2Conv;
@@ -30,6 +31,7 @@ pub use hetero_graph_conv::{HeteroGraphConv, RelationMerge};
 pub use layer::{Conv, ConvInput, Model};
 pub use rgcn::{Regularizer, RgcnConv, RgcnConvConfig, RgcnOptions};
 pub use sage::{SageAggregator, SageConv, SageConvConfig, SageOptions};
+pub use tag::{TagConv, TagConvConfig, TagOptions};
 
 model_kinds! {
     layers {
@@ -45,6 +47,8 @@ model_kinds! {
         Gin(GinOptions) => GinConv,
         /// Layers of [`RgcnConv`].
         Rgcn(RgcnOptions) => RgcnConv,
+        /// Layers of [`TagConv`].
+        Tag(TagOptions) => TagConv,
     }
     models {
         /// An [`Appnp`].
