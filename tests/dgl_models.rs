@@ -33,6 +33,13 @@ fn layers_of_several_steps_give_the_same_step() {
 }
 
 #[test]
+fn layers_that_return_to_the_initial_rows_give_the_same_step() {
+    for name in ["gcn2", "gcn2_initial_weight", "gcn2_weighted"] {
+        check_step(MODELS, name);
+    }
+}
+
+#[test]
 fn training_ends_in_the_same_state_running_statistics_included() {
     for name in ["batch_norm_curve", "sgc_curve"] {
         check_curve(MODELS, name);

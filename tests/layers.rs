@@ -9,9 +9,9 @@ use rand_chacha::ChaCha8Rng;
 use sar::Result;
 use sar::engine::tape::{Graph, GraphShardManager, ParameterBuilder, Policy, Tape, construct_mfgs};
 use sar::nn::{
-    AppnpConfig, GcnOptions, GinOptions, Heads, JumpMode, Loss, ModelConfig, ModelKind, Norm,
-    NormKind, Regularizer, RgcnOptions, SageAggregator, SageOptions, SgcOptions, SignOptions,
-    Sizes, TagOptions, Task,
+    AppnpConfig, Gcn2Options, GcnOptions, GinOptions, Heads, JumpMode, Loss, ModelConfig,
+    ModelKind, Norm, NormKind, Regularizer, RgcnOptions, SageAggregator, SageOptions, SgcOptions,
+    SignOptions, Sizes, TagOptions, Task,
 };
 use sar::testing::{RankContext, TestGraph, on_ranks};
 use tch::{Kind, Tensor};
@@ -58,6 +58,10 @@ fn kinds() -> Vec<ModelKind> {
     kinds.extend(
         [false, true].map(|edge_weights| ModelKind::Tag(TagOptions { hops: 2, edge_weights })),
     );
+    for (initial_weight, edge_weights) in [(false, false), (true, false), (true, true)] {
+        let options = Gcn2Options { alpha: 0.2, lambda: 0.5, initial_weight, edge_weights };
+        kinds.push(ModelKind::Gcn2(options));
+    }
     kinds
 }
 

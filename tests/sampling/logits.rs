@@ -9,8 +9,8 @@ use sar::formats::dgl::Partition;
 use sar::io::IoCounters;
 use sar::load::{EdgeData, NodeColumn, NodeFeatures, Normalize, Shards};
 use sar::nn::{
-    AppnpConfig, GcnOptions, GinOptions, Heads, JumpMode, ModelConfig, ModelKind, Norm, NormKind,
-    Regularizer, RgcnOptions, SageAggregator, SageOptions, Sizes, TagOptions,
+    AppnpConfig, Gcn2Options, GcnOptions, GinOptions, Heads, JumpMode, ModelConfig, ModelKind,
+    Norm, NormKind, Regularizer, RgcnOptions, SageAggregator, SageOptions, Sizes, TagOptions,
 };
 use sar::sampling::loaders::{DataLoader, DataLoaderConfig, DistNeighborSampler};
 use sar::sampling::stores::{DistGraph, Fanout, IndexConfig};
@@ -47,6 +47,7 @@ pub(crate) fn kinds() -> Vec<ModelKind> {
     kinds.push(ModelKind::Appnp(AppnpConfig { hops: 3, alpha: 0.1, edge_weights: false }));
     kinds.push(ModelKind::Rgcn(RgcnOptions { regularizer: Regularizer::Basis(2) }));
     kinds.push(ModelKind::Tag(TagOptions { hops: 2, edge_weights: false }));
+    kinds.push(ModelKind::Gcn2(Gcn2Options::default()));
     kinds
 }
 

@@ -13,6 +13,7 @@ use crate::error::{Error, Result};
 pub(super) mod gat;
 pub(super) mod gatv2;
 pub(super) mod gcn;
+pub(super) mod gcn2;
 pub(super) mod gin;
 pub(super) mod heads;
 pub(super) mod hetero_graph_conv;
@@ -25,6 +26,7 @@ pub(super) mod tag;
 pub use gat::GatConv;
 pub use gatv2::Gatv2Conv;
 pub use gcn::{GcnConv, GcnConvConfig, GcnOptions, Norm};
+pub use gcn2::{Gcn2Conv, Gcn2ConvConfig, Gcn2Options};
 pub use gin::{GinConv, GinConvConfig, GinOptions};
 pub use heads::{AttentionConfig, HeadMerge, Heads};
 pub use hetero_graph_conv::{HeteroGraphConv, RelationMerge};
@@ -49,6 +51,8 @@ model_kinds! {
         Rgcn(RgcnOptions) => RgcnConv,
         /// Layers of [`TagConv`].
         Tag(TagOptions) => TagConv,
+        /// Layers of [`Gcn2Conv`] between two linear maps.
+        Gcn2(Gcn2Options) => Gcn2Conv,
     }
     models {
         /// An [`Appnp`].
