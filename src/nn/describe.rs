@@ -1,11 +1,11 @@
-//! What a layer or model says of itself, beside its code.
+//! Interfaces through which layers and models describe themselves, in the files of their code.
 
 use super::conv::layer::{Conv, Model};
 use super::model_spec::ModelSpec;
 use crate::engine::tape::ParameterBuilder;
 use crate::error::{Error, Result};
 
-/// A kind of model, described beside its code.
+/// A kind of model, described in the file of its code.
 pub(in crate::nn) trait Describe {
     /// Options of its own, as they stand in a configuration; the default is that of the command line.
     type Options: Copy + Default;
@@ -87,7 +87,7 @@ pub(in crate::nn) struct Place {
     pub(in crate::nn) in_feats: i64,
     /// Width of the output; of one head, with attention.
     pub(in crate::nn) out_feats: i64,
-    /// Its number, from 1.
+    /// Number of the layer, from 1.
     pub(in crate::nn) number: usize,
     /// Whether it is the last.
     pub(in crate::nn) last: bool,

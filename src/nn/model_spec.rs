@@ -1,4 +1,4 @@
-//! How a kind of model is described: as data beside its code, from which command lines, checks and tests are made.
+//! Descriptions of kinds of models: data in the files of their code, from which command lines, checks and tests are made.
 
 use toml::{Table, Value};
 
@@ -110,7 +110,7 @@ pub enum Values {
 pub struct Word {
     /// The word.
     pub name: &'static str,
-    /// Its meaning.
+    /// Meaning of the word.
     pub help: &'static str,
 }
 
@@ -124,7 +124,7 @@ impl ModelOption {
         values: Values::Whole { least: 1, most: 10_000 },
     };
 
-    /// Its value in the table of a model; `None` if it is not there.
+    /// Value of the option in the table of a model; `None` if it is not there.
     pub fn value<'t>(&self, table: &'t Table) -> Option<&'t Value> {
         let mut keys = self.key.split('.');
         let first = table.get(keys.next()?);

@@ -16,7 +16,7 @@ use crate::nn::model_spec::{EdgeWeights, ModelOption, ModelSpec, Values, Word};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Norm {
-    /// By 1/√(out-degree of the source · in-degree of the destination).
+    /// Divided by √(out-degree of the source · in-degree of the destination).
     #[default]
     Both,
     /// Divided by the out-degree of the source.
@@ -129,10 +129,12 @@ impl Describe for GcnConv {
             help: "How messages are normalised by degrees",
             value_name: "HOW",
             values: Values::Words(&[
-                Word { name: "both", help: "By 1/√(out-degree of the source · in-degree)" },
-                Word { name: "left", help: "By 1/(out-degree of the source)" },
-                Word { name: "right", help: "By 1/(in-degree): the mean" },
-                Word { name: "none", help: "Not at all: the sum" },
+                Word {
+                    name: "both", help: "Divided by √(out-degree of the source · in-degree)"
+                },
+                Word { name: "left", help: "Divided by the out-degree of the source" },
+                Word { name: "right", help: "Divided by the in-degree: the mean" },
+                Word { name: "none", help: "Not normalised: the sum" },
             ]),
         }],
         edge_weights: EdgeWeights::Multiply,

@@ -16,7 +16,7 @@ use crate::nn::model_spec::{ModelOption, ModelSpec, Values};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Regularizer {
-    /// Not at all: a matrix per relation.
+    /// Full weights: a matrix per relation.
     #[default]
     None,
     /// Each weight is a sum of this many matrices, which all relations share, with its own coefficients.

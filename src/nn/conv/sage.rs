@@ -175,7 +175,10 @@ impl Describe for SageConv {
             help: "How neighbours are combined",
             value_name: "HOW",
             values: Values::Words(&[
-                Word { name: "mean", help: "The mean of the neighbours, beside the own row" },
+                Word {
+                    name: "mean",
+                    help: "The mean of the neighbours, and the own row with a weight of its own",
+                },
                 Word { name: "gcn", help: "The mean of the neighbours and the own row" },
                 Word { name: "pool", help: "The maximum of a learned map of the neighbours" },
             ]),
