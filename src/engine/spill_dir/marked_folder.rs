@@ -97,9 +97,12 @@ impl MarkedFolder {
             // Its process has removed it meanwhile.
             return Ok(Self::InUse);
         }
-        // A process that is killed while it creates the folder may leave an empty control file and nothing else.
-        let husk =
-            || Ok::<_, io::Error>(unfinished && stat.st_size == 0 && holds_only_control(&dir)?);
+        // A process that is killed while it makes the folder may leave the beginning of a control file and nothing else.
+        let husk = || {
+            Ok::<_, io::Error>(
+                unfinished && Control::begins(&control)? && holds_only_control(&dir)?,
+            )
+        };
         if !Control::marks(&control)? && !husk()? {
             return Ok(Self::Foreign("its control file is not one of sar-single"));
         }

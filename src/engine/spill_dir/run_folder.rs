@@ -55,7 +55,8 @@ impl RunFolder {
             .permissions(Permissions::from_mode(0o700))
             .tempdir_in(spill_dir)
             .map_err(|e| Error::io("create a folder in", spill_dir, e))?;
-        let control_path = unfinished.path().join(CONTROL);
+        let unfinished = UnfinishedFolder(unfinished.keep());
+        let control_path = unfinished.0.join(CONTROL);
         let control = Control::create(&control_path, world_size, slots)?;
         let lock = File::open(&control_path).map_err(|e| Error::io("open", &control_path, e))?;
         lock.try_lock().map_err(|e| Error::io("lock", &control_path, e.into()))?;
@@ -63,19 +64,29 @@ impl RunFolder {
         if links == 0 {
             return Err(Error::io("find", &control_path, io::ErrorKind::NotFound.into()));
         }
-        // No step that can fail comes after the new name, which the temporary folder does not know.
-        let dir = open(unfinished.path()).map_err(|e| Error::io("open", unfinished.path(), e))?;
-        let name = unfinished.path().file_name().unwrap_or_default().to_string_lossy();
+        // Nothing that can fail comes after the new name, which the unfinished folder does not know.
+        let dir = open(&unfinished.0).map_err(|e| Error::io("open", &unfinished.0, e))?;
+        let name = unfinished.0.file_name().unwrap_or_default().to_string_lossy();
         let path = spill_dir.join(name.replacen(UNFINISHED, PREFIX, 1));
-        fs::rename(unfinished.path(), &path).map_err(|e| Error::io("create", &path, e))?;
-        // After the renaming, the temporary folder must not remove it.
-        let _ = unfinished.keep();
+        fs::rename(&unfinished.0, &path).map_err(|e| Error::io("create", &path, e))?;
         Ok((RunFolder { path, dir, _lock: lock, _made: made }, control))
     }
 
     /// Path of the folder.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+}
+
+/// A folder that holds at most a control file. It is removed under this name when dropped, without being listed, so a disk that
+/// cannot be read does not keep it.
+struct UnfinishedFolder(PathBuf);
+
+impl Drop for UnfinishedFolder {
+    fn drop(&mut self) {
+        // Both fail after the folder has been renamed; what remains otherwise, the next start removes.
+        let _ = fs::remove_file(self.0.join(CONTROL));
+        let _ = fs::remove_dir(&self.0);
     }
 }
 

@@ -191,10 +191,12 @@ mod tests {
         fs::create_dir(spill.join(".sar-single-bare")).unwrap();
         fs::create_dir(spill.join(".sar-single-empty")).unwrap();
         File::create(spill.join(".sar-single-empty/control")).unwrap();
+        fs::create_dir(spill.join(".sar-single-cut")).unwrap();
+        fs::write(spill.join(".sar-single-cut/control"), "SA").unwrap();
         dead(&spill.join(".sar-single-unlocked"));
         let young = sweep(spill);
         assert!(young.removed.is_empty() && young.foreign.is_empty(), "{young:?}");
-        assert_eq!(sweep_abandoned(spill, Duration::ZERO).removed.len(), 3);
+        assert_eq!(sweep_abandoned(spill, Duration::ZERO).removed.len(), 4);
         assert_eq!(fs::read_dir(spill).unwrap().count(), 0);
     }
 

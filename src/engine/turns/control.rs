@@ -55,11 +55,14 @@ impl Control {
 
     /// Whether a file is a control file, of this or another version.
     pub fn marks(file: &File) -> io::Result<bool> {
-        let mut magic = [0; size_of::<u32>()];
-        match file.read_exact_at(&mut magic, 0) {
-            Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => Ok(false),
-            read => read.map(|()| magic == bytemuck::bytes_of(&MAGIC)),
-        }
+        Ok(file.metadata()?.len() >= size_of_val(&MAGIC) as u64 && Self::begins(file)?)
+    }
+
+    /// Whether a file is what a process leaves that is killed while it writes the first bytes of a control file.
+    pub fn begins(file: &File) -> io::Result<bool> {
+        let mut bytes = [0; size_of::<u32>()];
+        let read = file.read_at(&mut bytes, 0)?;
+        Ok(bytemuck::bytes_of(&MAGIC).starts_with(&bytes[..read]))
     }
 
     /// A control block in memory, for ranks that are threads of one process.

@@ -1,0 +1,60 @@
+//! A run that is drawn from a seed.
+
+use std::fmt;
+
+#[path = "../simulator/random.rs"]
+#[allow(dead_code)]
+mod random;
+
+use random::Random;
+
+/// Budgets, in multiples of what the run takes with `--memory-budget min`.
+pub(crate) const BUDGETS: [f64; 3] = [1.15, 1.5, 3.0];
+
+/// A model in a mode, with the flags that its memory depends on.
+pub(crate) struct Case {
+    seed: u64,
+    pub(crate) parts: usize,
+    pub(crate) flags: Vec<String>,
+}
+
+impl Case {
+    pub(crate) fn draw(seed: u64, models: &[String]) -> Self {
+        let mut random = Random::new(seed, "budget");
+        let mut flags: Vec<String> = Vec::new();
+        let mut add = |more: &[&str]| flags.extend(more.iter().map(|flag| (*flag).to_owned()));
+        add(&["--model", &models[random.below(models.len() as u64) as usize]]);
+        let modes: [&[&str]; 6] = [
+            &[],
+            &["--mfg"],
+            &["--one-shot"],
+            &["--no-remat"],
+            &["--mode", "sample", "--batch-size", "512"],
+            &["--mode", "sample", "--task", "link", "--batch-size", "8192"],
+        ];
+        add(modes[random.below(6) as usize]);
+        add(&["--hidden", random.pick(&["32", "64", "128"])]);
+        for (chance, more) in [
+            (30, ["--spill-dtype", "bf16"]),
+            (30, ["--resident", "1"]),
+            (20, ["--resident", "2"]),
+            (30, ["--threads", "1"]),
+            (20, ["--io", "direct"]),
+            (20, ["--io", "buffered"]),
+            (30, ["--dropout", "0.3"]),
+            (30, ["--norm", "layer"]),
+        ] {
+            // The first of two values counts.
+            if random.chance(chance) && !flags.contains(&more[0].to_owned()) {
+                flags.extend(more.iter().map(|flag| (*flag).to_owned()));
+            }
+        }
+        Case { seed, parts: random.pick(&[2, 4, 7]), flags }
+    }
+}
+
+impl fmt::Display for Case {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "seed {}: {} parts {}", self.seed, self.parts, self.flags.join(" "))
+    }
+}

@@ -1,0 +1,117 @@
+//! The promise that a run keeps its memory budget: models, modes and budgets drawn at random, in a control group of the kernel where
+//! the machine has one.
+//!
+//! A case is run once with `--memory-budget min`, which shows how little memory it can do with, and then with budgets above that.
+//! The peak is the larger of what the run reports (`peak_memory_bytes`) and, in a control group, what the kernel has counted.
+#![allow(clippy::unwrap_used)]
+
+mod case;
+mod group;
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use case::{BUDGETS, Case};
+use group::Group;
+
+/// How many cases `cargo test` draws; `SAR_BUDGET_CASES` is another number.
+const CASES: usize = 10;
+
+/// Memory of a control group beyond the budget: code of the program and of libtorch, which the kernel counts and can drop.
+const CODE: u64 = 64 << 20;
+
+fn program() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_sar-single"));
+    command.stdin(Stdio::null());
+    command
+}
+
+/// The models of `--model`, which the program itself lists.
+fn models() -> Vec<String> {
+    let refused = program().args(["--part-json", "g.json", "--model", "?"]).output().unwrap();
+    let text = String::from_utf8(refused.stderr).unwrap();
+    let names = text.split("[possible values: ").nth(1).unwrap_or_else(|| panic!("{text}"));
+    names.split(']').next().unwrap().split(", ").map(str::to_owned).collect()
+}
+
+fn graph(folder: &Path, parts: usize) -> String {
+    let out = folder.join(format!("graph{parts}"));
+    if !out.exists() {
+        let sizes = ["--nodes", "30000", "--edges", "300000", "--features", "64", "--classes", "8"];
+        let mut command = program();
+        command.arg("generate").args(sizes).args(["--num-parts", &parts.to_string(), "--out"]);
+        let made = command.arg(&out).output().unwrap();
+        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    }
+    out.join("g.json").to_str().unwrap().to_owned()
+}
+
+/// Trains, and gives what the program said and the peak of memory that it reports.
+fn train(folder: &Path, case: &Case, budget: &str, group: Option<&Group>) -> (Output, u64) {
+    let (out, spill) = (folder.join("out"), folder.join("spill"));
+    fs::remove_dir_all(&out).ok();
+    let mut command = program();
+    command.args(["--part-json", &graph(folder, case.parts)]).args(&case.flags);
+    command.args(["--epochs", "3", "--memory-budget", budget]);
+    command.arg("--out").arg(&out).arg("--spill-dir").arg(&spill);
+    if let Some(group) = group {
+        group.take_in(&mut command);
+    }
+    let output = command.output().unwrap();
+    let metrics = fs::read_to_string(out.join("metrics.jsonl")).unwrap_or_default();
+    let peaks = metrics.lines().filter_map(|line| {
+        let line: serde_json::Value = serde_json::from_str(line).unwrap();
+        line["peak_memory_bytes"].as_u64()
+    });
+    (output, peaks.max().unwrap_or(0))
+}
+
+#[test]
+fn memory_stays_within_the_budget() {
+    let number = |name: &str| std::env::var(name).ok().map(|text| text.parse::<u64>().unwrap());
+    let cases = number("SAR_BUDGET_CASES").map_or(CASES, |cases| cases as usize);
+    let seed = number("SAR_SEED").unwrap_or(1);
+    let folder = tempfile::tempdir().unwrap();
+    let models = models();
+    let (mut runs, mut refused, mut largest, mut failures) = (0, 0, 0.0_f64, Vec::new());
+    let drawn = (seed..).map(|seed| Case::draw(seed, &models));
+    let mut done = 0;
+    for case in drawn {
+        if done == cases {
+            break;
+        }
+        let (least, peak) = train(folder.path(), &case, "min", None);
+        if !least.status.success() {
+            // Combinations that a model cannot have: an error of the command line, not of the run.
+            let text = String::from_utf8_lossy(&least.stderr).into_owned();
+            assert!(matches!(least.status.code(), Some(1 | 2)), "{case}: {text}");
+            refused += 1;
+            continue;
+        }
+        done += 1;
+        for times in BUDGETS {
+            let budget = (peak as f64 * times) as u64;
+            let group = Group::make(budget + CODE);
+            let (output, reported) =
+                train(folder.path(), &case, &budget.to_string(), group.as_ref());
+            let text = String::from_utf8_lossy(&output.stderr);
+            runs += 1;
+            let counted = group.as_ref().map_or(0, Group::most_anonymous);
+            let part = reported.max(counted) as f64 / budget as f64;
+            largest = largest.max(part);
+            println!(
+                "{case} --memory-budget {budget} ({times} x min): reported {reported}, counted {counted}, {part:.2}"
+            );
+            if !output.status.success() {
+                failures.push(format!("{case} --memory-budget {budget} ({times} x min): {text}"));
+            } else if part > 1.0 {
+                failures.push(format!("{case} --memory-budget {budget}: {part:.3} of the budget"));
+            }
+        }
+    }
+    println!(
+        "{runs} runs of {done} cases, {refused} combinations refused; the largest share of a budget: {largest:.3}"
+    );
+    assert!(failures.is_empty(), "{failures:#?}");
+}
