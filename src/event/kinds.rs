@@ -12,6 +12,8 @@ pub enum Event {
     Note(String),
     /// An epoch is complete on all ranks (from rank 0).
     Epoch(EpochReport),
+    /// An epoch of a program of the user's own is complete on all ranks (from rank 0).
+    Log(EpochLog),
     /// The checkpoint of an epoch is written (from rank 0, after that epoch's event).
     Checkpoint(u32),
     /// The last evaluation is complete on all ranks (from rank 0).
@@ -45,6 +47,21 @@ pub struct EpochReport {
     pub io: IoTotals,
     /// Counts of batches and rows, for an epoch on sampled neighbourhoods.
     pub samples: Option<SampleReport>,
+}
+
+/// An epoch of a program of the user's own, over all ranks.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct EpochLog {
+    /// Number of the epoch, from 1.
+    pub epoch: u32,
+    /// Values that the program reports, by name.
+    pub values: Vec<(String, f64)>,
+    /// Wall-clock seconds from the end of the previous epoch to the end of this one.
+    pub epoch_s: f64,
+    /// Number of turns that each worker took.
+    pub lock_turns: u64,
+    /// Bytes that all ranks have written and read.
+    pub io: IoTotals,
 }
 
 /// The batches of an epoch and the rows they asked for, over all ranks.

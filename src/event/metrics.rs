@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::kinds::{EpochReport, Evaluation};
+use super::kinds::{EpochLog, EpochReport, Evaluation};
 use super::scores::{Confusion, Scores};
 use crate::error::{Error, Result};
 use crate::io::AtomicFile;
@@ -69,6 +69,22 @@ impl MetricsFile {
             line.field("row_bytes_needed", samples.row_bytes_needed);
             line.field("row_bytes_read", samples.row_bytes_read);
         }
+        self.line(line, peak_memory_bytes)
+    }
+
+    /// Writes the line of an epoch of a program of the user's own.
+    pub fn log(&mut self, log: &EpochLog, peak_memory_bytes: u64) -> Result<()> {
+        let mut line = Line(Vec::new());
+        line.field("event", "epoch");
+        line.field("epoch", log.epoch);
+        for (name, value) in &log.values {
+            line.field(name, value);
+        }
+        line.field("epoch_s", log.epoch_s);
+        line.field("lock_turns", log.lock_turns);
+        line.field("bytes_written", log.io.written);
+        line.field("bytes_read", log.io.read);
+        line.field("bytes_cached", log.io.cached);
         self.line(line, peak_memory_bytes)
     }
 

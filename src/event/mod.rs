@@ -11,7 +11,7 @@ mod stderr;
 mod step_bar;
 
 pub use console::Console;
-pub use kinds::{EpochReport, Evaluation, Event, Failure, SampleReport, Usage};
+pub use kinds::{EpochLog, EpochReport, Evaluation, Event, Failure, SampleReport, Usage};
 pub use metrics::MetricsFile;
 pub use pipe::{EventReceiver, EventSender, event_pipe};
 pub use printable::{file_name, printable};

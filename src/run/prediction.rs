@@ -1,6 +1,7 @@
 //! A prediction, from a run's folder to a file.
 
-use super::launch::workers::run_workers;
+use super::launch::bounds;
+use super::launch::workers::{Launch, run_workers};
 use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::formats::dgl::config::PartitionConfig;
@@ -46,10 +47,17 @@ pub fn predict(config: &PredictConfig, observe: &mut dyn FnMut(&Event)) -> Resul
     let made = MadeFolders::create_for(&config.output, "--out")?;
     RowFile::remove_partial(&config.output)?;
     let work = |here: Surroundings<'_>| rank::predict(here, config);
-    let result = run_workers(&config.run, &partitions, None, None, &work, &mut |event, _| {
+    let resources = config.run.resources();
+    let launch = Launch {
+        io: bounds::io_mode(&config.run, &partitions),
+        all_fits: bounds::fits(&config.run, &partitions),
+        ..Launch::new(&resources, &partitions)
+    };
+    let mut on_event = |event: Event, _| {
         observe(&event);
         Ok(())
-    });
+    };
+    let result = run_workers(&launch, &work, &mut on_event, |_| Ok(()));
     if result.is_err() {
         RowFile::remove_partial(&config.output)?;
     } else {

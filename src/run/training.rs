@@ -4,9 +4,10 @@ use std::io::Write;
 use std::path::Path;
 
 use super::config::{check, relations};
+use super::launch::bounds;
 use super::launch::last_checkpoint::{LastCheckpoint, keep_checkpoint};
 use super::launch::results_folder::{CONFIG, METRICS, ResultsFolder};
-use super::launch::workers::run_workers;
+use super::launch::workers::{Launch, run_workers};
 use super::plan;
 use crate::error::{Error, Result};
 use crate::event::{Event, MetricsFile};
@@ -120,7 +121,15 @@ fn run(config: &RunConfig, start: Start, observe: &mut dyn FnMut(&Event)) -> Res
     let (mut complete, mut saved) = (resumed_after, resumed_after);
     let mut results = None;
     let work = |here: Surroundings<'_>| super::rank::train(here, config, resumed_from);
-    let result = run_workers(config, &partitions, None, planned, &work, &mut |event, peak| {
+    let resources = config.resources();
+    let launch = Launch {
+        io: bounds::io_mode(config, &partitions),
+        planned,
+        all_fits: bounds::fits(config, &partitions),
+        saves: config.checkpoint_every.is_some(),
+        ..Launch::new(&resources, &partitions)
+    };
+    let mut on_event = |event: Event, peak| {
         match &event {
             Event::Epoch(report) => {
                 complete = Some(report.epoch);
@@ -136,11 +145,12 @@ fn run(config: &RunConfig, start: Start, observe: &mut dyn FnMut(&Event)) -> Res
                 keep_checkpoint(&config.out, *epoch, last_is_damaged)?;
                 last_is_damaged = false;
             }
-            Event::Note(_) | Event::Usage(_) | Event::Failed(_) => {}
+            Event::Log(_) | Event::Note(_) | Event::Usage(_) | Event::Failed(_) => {}
         }
         observe(&event);
         Ok(())
-    });
+    };
+    let result = run_workers(&launch, &work, &mut on_event, |_| Ok(()));
     let result = result.and_then(|()| folder.as_ref().map_or(Ok(()), ResultsFolder::keep_weights));
     if matches!(result, Err(Error::Interrupted)) && config.checkpoint_every.is_some() {
         observe(&Event::Note(how_to_resume(&config.out, complete, saved)));

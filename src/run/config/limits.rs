@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use crate::event::size;
 use crate::nn::{OptimizerConfig, Schedule};
 use crate::platform::free_memory;
-use crate::run::config::RunConfig;
+use crate::run::config::{Resources, RunConfig};
 use crate::train::Fanouts;
 
 const MOST_LAYERS: usize = 1000;
@@ -23,7 +23,7 @@ const LARGEST_RATE: f64 = 1e6;
 /// The first number that is out of its range, by the name of its flag.
 pub(crate) fn check(config: &RunConfig) -> Result<()> {
     let count = |flag, value: usize, most| whole(flag, value as i128, 1, most as i128);
-    check_workers(config)?;
+    check_workers(&config.resources())?;
     whole("--epochs", config.epochs.into(), 1, u32::MAX.into())?;
     for (flag, epochs) in
         [("--patience", config.patience), ("--checkpoint-every", config.checkpoint_every)]
@@ -55,10 +55,10 @@ pub(crate) fn check(config: &RunConfig) -> Result<()> {
 ///
 /// # Errors
 /// As for [`check`].
-pub(crate) fn check_workers(config: &RunConfig) -> Result<()> {
-    whole("--threads", config.threads as i128, 1, MOST_THREADS as i128)?;
+pub(crate) fn check_workers(resources: &Resources) -> Result<()> {
+    whole("--threads", resources.threads as i128, 1, MOST_THREADS as i128)?;
     // With more workers than ranks, nobody ever waits.
-    whole("--resident", config.resident.unwrap_or(1) as i128, 1, usize::MAX as i128)
+    whole("--resident", resources.resident.unwrap_or(1) as i128, 1, usize::MAX as i128)
 }
 
 fn check_model(config: &RunConfig) -> Result<()> {

@@ -7,6 +7,7 @@ mod memory_budget;
 mod old_config;
 pub(super) mod on_nan;
 pub(super) mod relations;
+mod resources;
 pub(super) mod run_config;
 mod weights_config;
 
@@ -14,4 +15,5 @@ pub(super) use check::check;
 pub use link_config::{LinkConfig, PairScore};
 pub use memory_budget::MemoryBudget;
 pub use on_nan::OnNan;
+pub use resources::Resources;
 pub use run_config::{Relations, RunConfig};

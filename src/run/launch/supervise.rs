@@ -224,7 +224,7 @@ impl Supervisor {
                     );
                 }
                 Ok(Input::Event(event)) => {
-                    let epoch = matches!(event, Event::Epoch(_));
+                    let epoch = matches!(event, Event::Epoch(_) | Event::Log(_));
                     if let Some(peak) = epoch.then(|| self.memory.take_recent()).flatten() {
                         self.governor.epoch(peak);
                     }

@@ -1,8 +1,8 @@
 //! Worker processes, one per partition, with the folder and the control file that they share.
 
+use std::path::Path;
 use std::sync::Arc;
 
-use super::bounds;
 use super::governor::Limits;
 use super::reservation::reserve;
 use super::supervise::supervise;
@@ -12,11 +12,11 @@ use crate::error::Result;
 use crate::event::{Event, size};
 use crate::formats::dgl::PartitionSummary;
 use crate::formats::dgl::config::PartitionConfig;
+use crate::io::IoMode;
 use crate::platform::share_one_heap;
 use crate::platform::signals;
 use crate::platform::{MemoryGroups, machine_memory};
-use crate::run::config::RunConfig;
-use crate::run::config::limits;
+use crate::run::config::{Resources, limits};
 use crate::run::rank::Surroundings;
 
 /// A run on a small graph that stands for a larger one.
@@ -28,55 +28,83 @@ pub(in crate::run) struct StandIn {
     pub(in crate::run) share: u64,
 }
 
-/// Runs `work` in one process per partition, with the folders, slots and threads of `config`, and with `planned` bytes of disk
-/// reserved for its files; returns the result of [`supervise`].
-pub(in crate::run) fn run_workers(
-    config: &RunConfig,
-    partitions: &PartitionConfig,
-    stand_in: Option<StandIn>,
-    planned: Option<u64>,
+/// What worker processes are started with.
+pub(in crate::run) struct Launch<'a> {
+    /// What they take of the machine.
+    pub(in crate::run) resources: &'a Resources,
+    /// The partition directory; each partition has a worker.
+    pub(in crate::run) partitions: &'a PartitionConfig,
+    /// Whether the graph stands for a larger one.
+    pub(in crate::run) stand_in: Option<StandIn>,
+    /// How files that the page cache has no room for are written and read.
+    pub(in crate::run) io: IoMode,
+    /// Bytes of disk space to reserve for the files.
+    pub(in crate::run) planned: Option<u64>,
+    /// Whether everything fits into the memory budget, beyond doubt.
+    pub(in crate::run) all_fits: bool,
+    /// Whether rank 0 saves its state after an interrupt.
+    pub(in crate::run) saves: bool,
+}
+
+impl<'a> Launch<'a> {
+    /// Workers that begin with nothing in memory but what they work with.
+    pub(in crate::run) fn new(resources: &'a Resources, partitions: &'a PartitionConfig) -> Self {
+        Launch {
+            resources,
+            partitions,
+            stand_in: None,
+            io: resources.io,
+            planned: None,
+            all_fits: false,
+            saves: false,
+        }
+    }
+}
+
+/// Runs `work` in one process per partition and waits for all of them; `finish` gets the run's folder before it is removed, if all
+/// ended well. See [`supervise`] for the errors.
+pub(in crate::run) fn run_workers<T>(
+    launch: &Launch<'_>,
     work: &dyn Fn(Surroundings<'_>) -> Result<()>,
     on_event: &mut dyn FnMut(Event, u64) -> Result<()>,
-) -> Result<()> {
-    limits::check_workers(config)?;
+    finish: impl FnOnce(&Path) -> Result<T>,
+) -> Result<T> {
+    let Launch { resources, partitions, stand_in, io, .. } = *launch;
+    limits::check_workers(resources)?;
     // A rank allocates memory for the nodes of all partitions, so the sizes of all must agree with the JSON file before that.
     let world_size = partitions.book().num_parts();
     for part in 0..world_size {
         PartitionSummary::open(partitions, part)?;
     }
     signals::check()?;
-    let threads = capped(config.threads);
-    if threads < config.threads {
-        let asked = config.threads;
+    let threads = capped(resources.threads);
+    if threads < resources.threads {
+        let asked = resources.threads;
         on_event(
             Event::Note(format!("{asked} threads were requested; a worker gets {threads}")),
             0,
         )?;
     }
+    let budget = resources.memory_budget.bytes();
     let limit = MemoryGroups::of_this_process().limit();
     let limit = limit.filter(|limit| machine_memory().is_some_and(|machine| *limit < machine));
-    if let Some(limit) = limit.filter(|limit| config.memory_budget.bytes() > *limit) {
-        let budget = size(config.memory_budget.bytes());
-        let limit = size(limit);
+    if let Some(limit) = limit.filter(|limit| budget > *limit) {
+        let (budget, limit) = (size(budget), size(limit));
         let note = format!(
             "the memory budget is {budget}, but the container's limit is {limit}: the kernel kills a worker that exceeds it"
         );
         on_event(Event::Note(note), 0)?;
     }
     share_one_heap();
-    for error in sweep(&config.spill_dir).failed {
+    for error in sweep(&resources.spill_dir).failed {
         on_event(Event::Note(format!("left by a killed run: {error}")), 0)?;
     }
     let (run_folder, control) =
-        RunFolder::create(&config.spill_dir, world_size, config.resident.unwrap_or(1))?;
+        RunFolder::create(&resources.spill_dir, world_size, resources.resident.unwrap_or(1))?;
     let control = Arc::new(control);
     control.set_parked_share(stand_in.map_or(0, |stand_in| stand_in.share));
-    let stand_in = stand_in.map(|stand_in| stand_in.scale);
-    // A stand-in is small, so its disk need not be probed.
-    let io = if stand_in.is_some() { config.io } else { bounds::io_mode(config, partitions) };
     let folder = run_folder.path();
-    // After the probe, which writes files of its own.
-    let reserve = match planned {
+    let reserve = match launch.planned {
         Some(bytes) => reserve(folder, bytes, &mut |event| on_event(event, 0))?,
         None => None,
     };
@@ -87,16 +115,14 @@ pub(in crate::run) fn run_workers(
             folder,
             events,
             partitions,
+            resources,
             threads,
             io,
-            stand_in,
+            stand_in: stand_in.map(|stand_in| stand_in.scale),
             reserve: reserve.as_deref(),
         })
     };
-    let limits = Limits {
-        budget: config.memory_budget.bytes(),
-        resident: config.resident,
-        all_fits: bounds::fits(config, partitions),
-    };
-    supervise(&control, limits, config.checkpoint_every.is_some(), &work, on_event)
+    let limits = Limits { budget, resident: resources.resident, all_fits: launch.all_fits };
+    supervise(&control, limits, launch.saves, &work, on_event)?;
+    finish(folder)
 }

@@ -14,7 +14,7 @@ use crate::formats::dgl::config::PartitionConfig;
 use crate::load::DataKeys;
 use crate::platform::give_memory_back;
 use crate::run::config::{MemoryBudget, OnNan, RunConfig};
-use crate::run::launch::workers::{StandIn, run_workers};
+use crate::run::launch::workers::{Launch, StandIn, run_workers};
 use crate::run::rank::Surroundings;
 
 /// Number of epochs of a measurement: from the third on, all are alike.
@@ -105,7 +105,9 @@ pub(super) fn measure(
     // Workers are copies of this process, including the memory that it has freed and not returned.
     give_memory_back();
     let stand_in = StandIn { scale, share: (share as f64 * scale) as u64 };
-    run_workers(&config, &partitions, Some(stand_in), None, &work, &mut |event, tree| {
+    let resources = config.resources();
+    let launch = Launch { stand_in: Some(stand_in), ..Launch::new(&resources, &partitions) };
+    let mut on_event = |event, tree| {
         measured.tree = tree as f64;
         match event {
             Event::Epoch(report) => {
@@ -121,6 +123,7 @@ pub(super) fn measure(
             _ => {}
         }
         Ok(())
-    })?;
+    };
+    run_workers(&launch, &work, &mut on_event, |_| Ok(()))?;
     Ok(measured)
 }

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use super::sampled::open_graph;
-use super::setup::{KIND, RankSetup, Surroundings};
+use super::setup::{KIND, Passes, RankSetup, Surroundings};
 use super::train::{pending_weights, run_epochs};
 use super::whole_graph::WholeGraph;
 use crate::engine::tape::{Graph, ParameterBuilder};
@@ -24,7 +24,7 @@ pub(super) fn train_link(
     (config, resumed): (&RunConfig, Option<&Path>),
     (link, sampling): (&LinkConfig, &SamplingConfig),
 ) -> Result<()> {
-    let setup = RankSetup::new(here, config)?;
+    let setup = RankSetup::new(here, Passes::of(config))?;
     let whole = WholeGraph::new(&setup, config)?;
     let mut builder = ParameterBuilder::new(config.seed);
     let width = config.model.hidden;

@@ -15,7 +15,7 @@ mod whole_graph;
 
 pub(crate) use classes::USUAL_CLASSES;
 pub use predict::{ArrayFormat, NodeOrder, PredictConfig, Prediction, predict};
-pub use setup::{RankSetup, Surroundings};
+pub use setup::{Passes, RankSetup, Surroundings};
 pub use train::{
     CHECKPOINT, PREVIOUS_CHECKPOINT, WEIGHTS, pending_checkpoint, pending_weights, train,
 };

@@ -8,7 +8,7 @@ use tch::{Kind, Tensor};
 
 use super::hetero_graph::HeteroGraph;
 use super::labels::Labelled;
-use super::setup::{KIND, RankSetup, Surroundings};
+use super::setup::{KIND, Passes, RankSetup, Surroundings};
 use super::train::WEIGHTS;
 use super::whole_graph::WholeGraph;
 use crate::engine::comm::barrier;
@@ -101,7 +101,7 @@ impl PredictConfig {
 
 /// Runs a rank's part of the prediction.
 pub fn predict(here: Surroundings<'_>, config: &PredictConfig) -> Result<()> {
-    let setup = RankSetup::new(here, &config.run)?;
+    let setup = RankSetup::new(here, Passes::of(&config.run))?;
     match &config.run.relations {
         Some(relations) => predict_relations(&setup, config, relations)?,
         None => predict_whole(&setup, config)?,

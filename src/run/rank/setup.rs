@@ -19,7 +19,7 @@ use crate::formats::dgl::config::PartitionConfig;
 use crate::io::{DiskStorage, IoCounters, IoMode, Reserve, ReservedStorage, Storage};
 use crate::load::NodeFeatures;
 use crate::platform::{prepare_allocator, prepare_allocator_for_batches};
-use crate::run::config::run_config::RunConfig;
+use crate::run::config::{Resources, RunConfig};
 
 /// The element type in which models compute.
 pub(super) const KIND: Kind = Kind::Float;
@@ -37,6 +37,8 @@ pub struct Surroundings<'a> {
     pub events: &'a EventSender,
     /// The partition directory.
     pub partitions: &'a PartitionConfig,
+    /// What the run's workers take of the machine.
+    pub resources: &'a Resources,
     /// Number of threads to compute with.
     pub threads: usize,
     /// How files without room in the page cache are written and read.
@@ -45,6 +47,25 @@ pub struct Surroundings<'a> {
     pub stand_in: Option<f64>,
     /// The file that holds the disk space reserved for the run, if space is reserved.
     pub reserve: Option<&'a Path>,
+}
+
+/// What a rank computes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Passes {
+    /// The whole graph: ranks pause in every layer.
+    WholeGraph,
+    /// Batches of sampled neighbourhoods, of which each takes fresh memory.
+    Batches,
+}
+
+impl Passes {
+    /// What a rank of the run computes on.
+    pub(super) fn of(run: &RunConfig) -> Self {
+        match run.sampling {
+            Some(_) => Passes::Batches,
+            None => Passes::WholeGraph,
+        }
+    }
 }
 
 /// A rank with its partition opened, in its first turn.
@@ -59,12 +80,12 @@ pub struct RankSetup {
 
 impl RankSetup {
     /// Takes the first turn and opens the partition.
-    pub fn new(here: Surroundings<'_>, run: &RunConfig) -> Result<Self> {
-        match run.sampling {
-            Some(_) => prepare_allocator_for_batches(),
-            None => prepare_allocator(here.stand_in.unwrap_or(1.0)),
+    pub fn new(here: Surroundings<'_>, passes: Passes) -> Result<Self> {
+        match passes {
+            Passes::Batches => prepare_allocator_for_batches(),
+            Passes::WholeGraph => prepare_allocator(here.stand_in.unwrap_or(1.0)),
         }
-        set_threads(here.threads, run.sampling.is_none())?;
+        set_threads(here.threads, passes == Passes::WholeGraph)?;
         let Surroundings { rank, control, folder, .. } = here;
         let counters = IoCounters::default();
         let disk = Arc::new(match (here.stand_in, control.parked_share()) {
@@ -90,8 +111,8 @@ impl RankSetup {
         if let Some(scale) = here.stand_in {
             manager.stand_in(scale);
         }
-        manager.spill_dtype.set(run.spill_dtype);
-        manager.compute_dtype.set(run.compute_dtype);
+        manager.spill_dtype.set(here.resources.spill_dtype);
+        manager.compute_dtype.set(here.resources.compute_dtype);
         let group: Rc<dyn ProcessGroup> =
             Rc::new(FileGroup::new(control.clone(), rank, folder, storage, counters));
 
@@ -103,8 +124,8 @@ impl RankSetup {
         Ok(RankSetup { manager, group, partition })
     }
 
-    /// Tracks features, which are read from the partition whenever they are needed.
-    pub(super) fn track_features(&self, features: NodeFeatures) -> PointerTensor {
+    /// Takes features into care, which are read from the partition whenever they are needed.
+    pub(in crate::run) fn track_features(&self, features: NodeFeatures) -> PointerTensor {
         let counters = self.manager.store().counters().clone();
         let size = features.size();
         let read = Rc::new(move || features.read(KIND, &counters));
@@ -118,8 +139,8 @@ impl RankSetup {
         all.into_iter().map(|row| Ok(Vec::try_from(row)?)).collect()
     }
 
-    /// Gives every rank the initial values of rank 0; one collective.
-    pub(super) fn sync(&self, parameters: &ParameterSet) -> Result<()> {
+    /// Gives every rank the start values of rank 0; one collective.
+    pub(in crate::run) fn sync(&self, parameters: &ParameterSet) -> Result<()> {
         let flat = tensor::copy(&*parameters.flat().pin()?)?;
         let mut synced = sync_params(&*self.group, vec![flat], &*self.manager)?;
         parameters.set_flat(synced.remove(0))
@@ -141,8 +162,8 @@ impl RankSetup {
         Ok(())
     }
 
-    /// Ends the rank's work, with its turn and its files.
-    pub(super) fn end(self) -> Result<()> {
+    /// Ends the rank's work: its turn and its files.
+    pub(in crate::run) fn end(self) -> Result<()> {
         self.manager.remove_files()?;
         self.manager.lock().finish();
         Ok(())

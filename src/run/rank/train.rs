@@ -11,7 +11,7 @@ use super::labels::{Facts, Labelled, goal, take_up_labels};
 use super::link::train_link;
 use super::mfg::LabelledMfgs;
 use super::sampled;
-use super::setup::{KIND, RankSetup, Surroundings};
+use super::setup::{KIND, Passes, RankSetup, Surroundings};
 use super::step_dump::StepDump;
 use super::whole_graph::WholeGraph;
 use crate::engine::spill::{Masks, PartitionDataManager, PointerTensor};
@@ -43,7 +43,7 @@ pub fn train(here: Surroundings<'_>, config: &RunConfig, resumed: Option<&Path>)
     if let Some(how) = config.link.as_ref().zip(config.sampling.as_ref()) {
         return train_link(here, (config, resumed), how);
     }
-    let setup = RankSetup::new(here, config)?;
+    let setup = RankSetup::new(here, Passes::of(config))?;
     match &config.relations {
         Some(relations) => train_relations(&setup, here, (config, resumed), relations)?,
         None => train_whole(&setup, here, (config, resumed))?,

@@ -49,6 +49,17 @@ impl GraphShardManager {
         sources: Vec<Vec<u32>>,
     ) -> Result<Self> {
         let shards = manager.partition_data.get().cloned().unwrap_or_default();
+        Self::of_shards(manager, group, shards, first_node, sources)
+    }
+
+    /// Builds the graph of `shards`, as [`new`](GraphShardManager::new) does of those in `manager.partition_data`; one collective.
+    pub fn of_shards(
+        manager: &Rc<PartitionDataManager>,
+        group: &Rc<dyn ProcessGroup>,
+        shards: Vec<ShardPointer>,
+        first_node: u64,
+        sources: Vec<Vec<u32>>,
+    ) -> Result<Self> {
         if shards.len() != group.world_size() || sources.len() != shards.len() {
             let problem = format!("{} shards for {} ranks", shards.len(), group.world_size());
             return Err(Error::Internal(problem));

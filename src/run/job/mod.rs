@@ -1,0 +1,11 @@
+//! Programs of the user's own on worker processes: their model, their training loop, the engine's memory budget.
+
+mod launch;
+mod mark;
+mod rank;
+mod results;
+mod saved_state;
+
+pub use launch::{Job, launch};
+pub use rank::{Gathered, Rank};
+pub use saved_state::{RestoredState, SavedState};

@@ -1,0 +1,276 @@
+//! One rank of a job.
+
+use std::cell::RefCell;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use tch::{Kind, Tensor};
+
+use super::mark::Mark;
+use super::saved_state::{RestoredState, SavedState};
+use crate::engine::comm::{self, ProcessGroup, ReduceOp};
+use crate::engine::spill::{PartitionDataManager, PointerTensor};
+use crate::engine::tape::{Gradients, Graph, GraphShardManager, ParameterSet};
+use crate::error::{Error, Result};
+use crate::event::Event;
+use crate::formats::dgl::Partition;
+use crate::load::{
+    EdgeData, EdgeFeatures, NodeFeatures, Normalize, Shards, Targets, load_labels, load_mask,
+    load_targets,
+};
+use crate::nn::Optimizer;
+use crate::run::rank::{Passes, RankSetup, Surroundings, pending_checkpoint};
+
+/// One rank of a [`launch`](super::launch)ed job, in a process of its own and in its turn: its partition, its data, and the
+/// collectives with the other ranks.
+///
+/// Every collective is a pause: the rank spills what it may not keep, gives its turn up and waits for all others. What lives across a
+/// pause must be a [`PointerTensor`]; tensors that are held in other ways stay in memory and are not part of the budget. All ranks
+/// make the same sequence of collectives.
+pub struct Rank<'a> {
+    here: Surroundings<'a>,
+    setup: RankSetup,
+    out: Option<&'a Path>,
+    restored: Option<&'a Path>,
+    mark: RefCell<Mark>,
+}
+
+/// What [`Rank::gather_grads`] returns: the sums over all ranks.
+pub struct Gathered {
+    /// Gradients, laid out as [`ParameterSet::flat`].
+    pub gradient: Tensor,
+    /// The numbers.
+    pub numbers: Vec<f64>,
+}
+
+impl<'a> Rank<'a> {
+    pub(super) fn new(
+        here: Surroundings<'a>,
+        out: Option<&'a Path>,
+        restored: Option<&'a Path>,
+    ) -> Result<Self> {
+        let setup = RankSetup::new(here, Passes::WholeGraph)?;
+        let mark = RefCell::new(Mark::now(&setup.manager));
+        Ok(Rank { here, setup, out, restored, mark })
+    }
+
+    /// Number of this rank, which is the number of its partition.
+    pub fn index(&self) -> usize {
+        self.here.rank
+    }
+
+    /// Number of ranks.
+    pub fn world_size(&self) -> usize {
+        self.setup.group.world_size()
+    }
+
+    /// The rank's data: what it tracks is spilled while it waits.
+    pub fn manager(&self) -> &Rc<PartitionDataManager> {
+        &self.setup.manager
+    }
+
+    /// The ranks, for the functions of [`engine::comm`](crate::engine::comm).
+    pub fn group(&self) -> &dyn ProcessGroup {
+        &*self.setup.group
+    }
+
+    /// The files of this rank's partition.
+    pub fn partition(&self) -> &Partition {
+        &self.setup.partition
+    }
+
+    /// The edges into this rank's nodes, and the way to the rows of their sources: DGL's graph of the partition, SAR's
+    /// `GraphShardManager`. `edges` says what each edge carries. Two collectives.
+    ///
+    /// # Errors
+    /// If the partition's files are damaged or lack what `edges` asks for.
+    pub fn graph(&self, edges: EdgeData<'_>) -> Result<GraphShardManager> {
+        let RankSetup { manager, group, partition } = &self.setup;
+        let Shards { shards, sources } = Shards::load(partition, edges)?;
+        let shards = shards.into_iter().map(|shard| manager.track_shard("shard", shard)).collect();
+        let first_node = partition.book().node_range(partition.part()).start;
+        GraphShardManager::of_shards(manager, group, shards, first_node, sources)
+    }
+
+    /// Features of the rank's nodes, `float32 [num_inner_nodes, width]`. They are read from the partition's file whenever they are
+    /// needed, and never spilled. `key` is the array's key or its end; if not given, `feat` or `features`.
+    ///
+    /// # Errors
+    /// If there is no such array, or several.
+    pub fn features(&self, key: Option<&str>) -> Result<PointerTensor> {
+        let features = NodeFeatures::find(&self.setup.partition, key, Normalize::None)?;
+        Ok(self.setup.track_features(features.leaving_cache(true)))
+    }
+
+    /// Classes of the rank's nodes, `int64 [num_inner_nodes]`; -1 for a node without.
+    ///
+    /// # Errors
+    /// If there is no such array, or it holds anything but classes.
+    pub fn labels(&self, key: Option<&str>) -> Result<PointerTensor> {
+        let labels = load_labels(&self.setup.partition, key)?;
+        Ok(self.manager().track("labels", labels))
+    }
+
+    /// Targets of the rank's nodes, `float32 [num_inner_nodes, width]`: several classes each, or numbers.
+    ///
+    /// # Errors
+    /// If there is no such array.
+    pub fn targets(&self, key: Option<&str>, what: Targets) -> Result<PointerTensor> {
+        let targets = load_targets(&self.setup.partition, key, what)?;
+        Ok(self.manager().track("targets", targets))
+    }
+
+    /// A mask of the rank's nodes, `bool [num_inner_nodes]`: `train_mask`, say.
+    ///
+    /// # Errors
+    /// If there is no such array.
+    pub fn mask(&self, key: &str) -> Result<PointerTensor> {
+        let partition = &self.setup.partition;
+        let mask = load_mask(partition, Some(key), key)?
+            .ok_or_else(|| Error::input(partition.node_features().path(), key, "is missing"))?;
+        Ok(self.manager().track("mask", mask))
+    }
+
+    /// Features of the edges of `graph`, `float32 [num_edges, width]`, in the order of [`Graph::shards`]: the values of edges that
+    /// [`Tape::propagate`](crate::engine::tape::Tape::propagate) takes. The graph must have been made with
+    /// [`EdgeData::feature_rows`].
+    ///
+    /// # Errors
+    /// If there is no such array, or the graph does not know the rows.
+    pub fn edge_features(&self, graph: &dyn Graph, key: &str) -> Result<PointerTensor> {
+        let RankSetup { manager, partition, .. } = &self.setup;
+        let features = EdgeFeatures::find(partition, key)?;
+        let counters = manager.store().counters();
+        let values = features.read(&graph.feature_rows()?, Kind::Float, counters)?;
+        Ok(manager.track("edge-features", values))
+    }
+
+    /// Gives every rank the parameters of rank 0: SAR's `sync_params`. One collective.
+    ///
+    /// # Errors
+    /// If a rank fails meanwhile.
+    pub fn sync_params(&self, parameters: &ParameterSet) -> Result<()> {
+        self.setup.sync(parameters)
+    }
+
+    /// Sums gradients over all ranks, and numbers with them (losses, counts of hits): SAR's `gather_grads`. One collective.
+    ///
+    /// # Errors
+    /// If ranks bring different parameters or numbers.
+    pub fn gather_grads(
+        &self,
+        parameters: &ParameterSet,
+        gradients: Gradients,
+        numbers: &[f64],
+    ) -> Result<Gathered> {
+        let flat = parameters.flat_gradients(&gradients)?;
+        drop(gradients);
+        let mut gathered = self.reduce(vec![flat], numbers)?;
+        let numbers = gathered.numbers;
+        match gathered.tensors.pop() {
+            Some(gradient) => Ok(Gathered { gradient, numbers }),
+            None => Err(Error::Internal("gathering lost a tensor".to_owned())),
+        }
+    }
+
+    /// Sums numbers over all ranks. One collective.
+    ///
+    /// # Errors
+    /// If ranks bring different numbers of them.
+    pub fn sum(&self, numbers: &[f64]) -> Result<Vec<f64>> {
+        Ok(self.reduce(Vec::new(), numbers)?.numbers)
+    }
+
+    /// The largest of the ranks' numbers, position by position. One collective.
+    ///
+    /// # Errors
+    /// If ranks bring different numbers of them.
+    pub fn max(&self, numbers: &[f64]) -> Result<Vec<f64>> {
+        let numbers = vec![Tensor::f_from_slice(numbers)?];
+        let largest = comm::all_reduce(self.group(), numbers, ReduceOp::Max, &**self.manager())?;
+        let largest = largest.into_iter().map(Vec::<f64>::try_from).collect::<Result<Vec<_>, _>>();
+        Ok(largest?.concat())
+    }
+
+    fn reduce(&self, mut tensors: Vec<Tensor>, numbers: &[f64]) -> Result<Reduced> {
+        let manager = self.manager();
+        let io = self.mark.borrow_mut().take_uncounted(manager);
+        tensors.push(Tensor::f_from_slice(&[numbers, &io].concat())?);
+        let mut sums = comm::all_reduce(self.group(), tensors, ReduceOp::Sum, &**manager)?;
+        let last = sums.pop().map(Vec::<f64>::try_from).transpose()?.unwrap_or_default();
+        let (numbers, io) = last.split_at(numbers.len());
+        let io = io.try_into().map_err(|_| Error::Internal("gathering lost numbers".to_owned()))?;
+        self.mark.borrow_mut().gather(io);
+        Ok(Reduced { tensors: sums, numbers: numbers.to_vec() })
+    }
+
+    /// Reports the end of an epoch: a line of `metrics.jsonl`, an [`Event::Log`]. All ranks call this with the same values, which
+    /// rank 0 reports. The launcher then decides from the memory of the epoch how much ranks may keep in the next one.
+    ///
+    /// # Errors
+    /// If the launcher is gone.
+    pub fn end_epoch(&self, epoch: u32, values: &[(&str, f64)]) -> Result<()> {
+        let values = values.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
+        let log = self.mark.borrow_mut().end_epoch(self.manager(), epoch, values);
+        self.manager().lock().status().set_epoch(epoch + 1);
+        if self.index() == 0 { self.here.events.send(Event::Log(log)) } else { Ok(()) }
+    }
+
+    /// Tells the user something.
+    ///
+    /// # Errors
+    /// If the launcher is gone.
+    pub fn note(&self, text: impl Into<String>) -> Result<()> {
+        self.here.events.send(Event::Note(text.into()))
+    }
+
+    /// Whether the job has a folder for states that it [saves](Rank::save).
+    pub fn saves(&self) -> bool {
+        self.out.is_some()
+    }
+
+    /// Saves a state to go on from after a crash; all ranks call this with the same state. The last two states are kept in
+    /// [`Job::out`](super::Job::out).
+    ///
+    /// # Errors
+    /// If the job has no folder of results, or the file cannot be written.
+    pub fn save(&self, state: &SavedState<'_>) -> Result<()> {
+        let path = self.pending(state.epoch)?;
+        if self.index() != 0 {
+            return Ok(());
+        }
+        state.write(&path, self.group(), self.manager())?;
+        self.here.events.send(Event::Checkpoint(state.epoch))
+    }
+
+    fn pending(&self, epoch: u32) -> Result<PathBuf> {
+        match self.out {
+            Some(out) => Ok(pending_checkpoint(out, epoch)),
+            None => Err(Error::config("out", "a job that saves its state needs a folder for it")),
+        }
+    }
+
+    /// Sets parameters and optimizer to the last state that was saved, if the job is resumed and there is one.
+    ///
+    /// # Errors
+    /// If it is the state of another model.
+    pub fn restore(
+        &self,
+        parameters: &ParameterSet,
+        optimizer: &mut Optimizer,
+    ) -> Result<Option<RestoredState>> {
+        let read = |path| RestoredState::read(path, parameters, optimizer, self.manager());
+        self.restored.map(read).transpose()
+    }
+
+    /// Ends the rank's work.
+    pub(super) fn end(self) -> Result<()> {
+        self.setup.end()
+    }
+}
+
+/// Sums over all ranks.
+struct Reduced {
+    tensors: Vec<Tensor>,
+    numbers: Vec<f64>,
+}

@@ -1,0 +1,123 @@
+//! Checkpoints of a job.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use tch::{Kind, Tensor};
+
+use crate::engine::comm::ProcessGroup;
+use crate::engine::spill::{PartitionDataManager, PointerTensor};
+use crate::engine::tape::ParameterSet;
+use crate::engine::tensor;
+use crate::error::Result;
+use crate::io::Dtype;
+use crate::nn::{Optimizer, OptimizerState, SafetensorsFile, SharedArray, write_arrays};
+
+const EPOCH: &str = "epoch";
+const STEP: &str = "optimizer_steps";
+const TEXT: &str = "text";
+const PARAMETERS: &str = "parameters";
+const FIRST: &str = "optimizer.first";
+const SECOND: &str = "optimizer.second";
+
+/// The state of a training loop after an epoch, which is the same on all ranks.
+pub struct SavedState<'a> {
+    /// Number of the epoch, from 1.
+    pub epoch: u32,
+    /// The model's parameters.
+    pub parameters: &'a ParameterSet,
+    /// The optimizer.
+    pub optimizer: &'a Optimizer,
+    /// Everything else that the loop needs to go on: the best epoch so far, say.
+    pub text: &'a str,
+}
+
+/// What a training loop goes on from, besides the parameters and the optimizer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RestoredState {
+    /// The last complete epoch.
+    pub epoch: u32,
+    /// The text that was saved.
+    pub text: String,
+}
+
+impl SavedState<'_> {
+    /// Writes a safetensors file with a checksum, whole or not at all. Rank 0 writes it.
+    pub(super) fn write(
+        &self,
+        path: &Path,
+        group: &dyn ProcessGroup,
+        manager: &PartitionDataManager,
+    ) -> Result<()> {
+        let OptimizerState { step, first, second } = self.optimizer.state();
+        let values = [(PARAMETERS, Some(self.parameters.flat())), (FIRST, first), (SECOND, second)];
+        let arrays = values.into_iter().filter_map(|(name, value)| Some(array(name, value?)));
+        let texts = [
+            (EPOCH, self.epoch.to_string()),
+            (STEP, step.to_string()),
+            (TEXT, self.text.to_owned()),
+        ];
+        let texts: BTreeMap<String, String> =
+            texts.into_iter().map(|(key, text)| (key.to_owned(), text)).collect();
+        write_arrays(path, &arrays.collect::<Vec<_>>(), &texts, (group, manager))
+    }
+}
+
+fn array<'v>(name: &str, value: PointerTensor) -> SharedArray<'v> {
+    SharedArray {
+        name: name.to_owned(),
+        dtype: Dtype::F32,
+        shape: value.size().iter().map(|side| *side as u64).collect(),
+        first_byte: None,
+        value: Box::new(move || tensor::copy(&*value.pin()?)),
+    }
+}
+
+impl RestoredState {
+    /// The epoch of a file, which is verified.
+    pub(super) fn epoch_of(path: &Path) -> Result<u32> {
+        let file = SafetensorsFile::open(path, "the saved state of a job")?;
+        if !file.verify()? {
+            return Err(file.wrong("", "has no checksum, so it is not the saved state of a job"));
+        }
+        number(&file, EPOCH)
+    }
+
+    /// Reads a file into parameters and optimizer.
+    pub(super) fn read(
+        path: &Path,
+        parameters: &ParameterSet,
+        optimizer: &mut Optimizer,
+        manager: &std::rc::Rc<PartitionDataManager>,
+    ) -> Result<Self> {
+        let file = SafetensorsFile::open(path, "the saved state of a job")?;
+        let size = parameters.flat().size().to_vec();
+        let read = |name: &str| -> Result<Tensor> {
+            let value = file.read(name)?;
+            if value.size() != size {
+                let problem = format!("has shape {:?}; the model's is {size:?}", value.size());
+                return Err(file.wrong(name, problem).with_hint(
+                    "the model or the graph has changed: start anew in another folder",
+                ));
+            }
+            Ok(value.f_to_kind(Kind::Float)?)
+        };
+        parameters.set_flat(read(PARAMETERS)?)?;
+        let names = file.names();
+        let moment = |name: &str| -> Result<Option<PointerTensor>> {
+            let there = names.iter().any(|known| known == name);
+            there.then(|| Ok(manager.track(name, read(name)?))).transpose()
+        };
+        optimizer.set_state(OptimizerState {
+            step: number(&file, STEP)? as i32,
+            first: moment(FIRST)?,
+            second: moment(SECOND)?,
+        });
+        Ok(RestoredState { epoch: number(&file, EPOCH)?, text: file.text(TEXT).to_owned() })
+    }
+}
+
+fn number(file: &SafetensorsFile, key: &str) -> Result<u32> {
+    let text = file.text(key);
+    text.parse().map_err(|_| file.wrong("", format!("has no {key} in its header: `{text}`")))
+}
