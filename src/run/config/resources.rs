@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 use super::memory_budget::MemoryBudget;
-use super::run_config::{RunConfig, default_spill_dir};
+use super::run_config::RunConfig;
 use crate::engine::spill::{ComputeDtype, SpillDtype};
+use crate::engine::spill_dir::default_spill_dir;
 use crate::io::IoMode;
 
 /// What the worker processes of a run take of the machine, and how they hold their data.

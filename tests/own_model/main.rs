@@ -1,0 +1,53 @@
+//! Programs of the user's own on worker processes: results, failures, and a training that is killed and resumed.
+//!
+//! Workers are forked from a process with one thread, so this is not a libtest binary: it starts itself anew for each case, by name.
+#![allow(clippy::unwrap_used)]
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod cases;
+mod example;
+mod seed_loop;
+
+use std::process::{Command, ExitCode};
+use std::time::Instant;
+
+/// What a case is: its name, and what a process of its own does.
+type Case = (&'static str, fn());
+
+const CASES: [Case; 7] = [
+    ("results_come_by_rank", cases::results_come_by_rank),
+    ("an_error_names_its_rank", cases::an_error_names_its_rank),
+    ("a_panic_is_an_error", cases::a_panic_is_an_error),
+    ("a_killed_worker_is_an_error", cases::a_killed_worker_is_an_error),
+    ("jobs_run_one_after_the_other", cases::jobs_run_one_after_the_other),
+    ("a_killed_training_goes_on_with_the_same_bits", example::killed_and_resumed),
+    ("the_loop_of_the_seed_trains_as_the_command_line_does", seed_loop::trains),
+];
+
+fn main() -> ExitCode {
+    let mut arguments = std::env::args().skip(1);
+    let first = arguments.next();
+    if first.as_deref() == Some("--case") {
+        let name = arguments.next().unwrap_or_default();
+        let (_, run) = CASES.iter().find(|(case, _)| *case == name).unwrap();
+        run();
+        return ExitCode::SUCCESS;
+    }
+    let wanted = first.filter(|text| !text.starts_with('-')).unwrap_or_default();
+    let mut failed = Vec::new();
+    for (name, _) in CASES.iter().filter(|(name, _)| name.contains(&wanted)) {
+        let begin = Instant::now();
+        let program = std::env::current_exe().unwrap();
+        let output = Command::new(program).args(["--case", name]).output().unwrap();
+        let how = if output.status.success() { "ok" } else { "FAILED" };
+        println!("test {name} ... {how} ({:.1} s)", begin.elapsed().as_secs_f64());
+        if !output.status.success() {
+            failed.push(*name);
+            println!("{}", String::from_utf8_lossy(&output.stdout));
+            println!("{}", String::from_utf8_lossy(&output.stderr));
+        }
+    }
+    if failed.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
