@@ -24,6 +24,8 @@ fn main() {
     match folder.canonicalize() {
         Ok(folder) if folder.join(library).exists() => {
             println!("cargo:rustc-link-arg=-Wl,-rpath,{}", folder.display());
+            // Link arguments do not reach crates that depend on this one: their build scripts read DEP_SAR_LIBTORCH.
+            println!("cargo:libtorch={}", folder.display());
         }
         _ => {
             println!(

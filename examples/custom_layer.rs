@@ -3,10 +3,16 @@
 //!
 //!     cargo run --release --example custom_layer
 
+use std::rc::Rc;
+
 use sar::Result;
-use sar::engine::tape::{Init, Parameter, ParameterBuilder, Propagation, Reduce, Tape, Var};
-use sar::nn::{Conv, ConvInput};
-use sar::testing::check_layer;
+use sar::engine::tape::{
+    Init, Parameter, ParameterBuilder, Policy, Propagation, Reduce, Tape, Var,
+};
+use sar::load::EdgeData;
+use sar::nn::{Conv, ConvInput, Loss, Task};
+use sar::run::{Job, Rank, launch};
+use tch::Kind;
 
 struct GatedConv {
     gate: Parameter,
@@ -33,10 +39,42 @@ impl Conv for GatedConv {
     }
 }
 
+/// One rank: the loss of a step on the karate club, whose labels are to be told from its features.
+fn step(rank: &Rank<'_>) -> Result<f64> {
+    let graph = rank.graph(EdgeData::default())?;
+    let (features, labels, mask) =
+        (rank.features(None)?, rank.labels(None)?, rank.mask("train_mask")?);
+    let mut builder = ParameterBuilder::new(0);
+    let layer = GatedConv::new(&mut builder, features.size()[1], 2);
+    let parameters = Rc::new(builder.finish(rank.manager(), Kind::Float)?);
+    let mut tape = Tape::training(rank.manager(), &parameters, Policy::Rematerialise, (0, 1));
+    let x = tape.input(&features);
+    let logits = layer.forward(&mut tape, ConvInput::new(&graph, x.clone(), x))?;
+    let (loss, gradient) = {
+        let (logits, labels) = (logits.pin()?, labels.pin()?);
+        Loss::new(Task::Classification).forward(&logits, &labels, &*mask.pin()?, 1.0)?
+    };
+    let gradients = tape.backward(logits, gradient)?;
+    Ok(rank.gather_grads(&parameters, gradients, &[loss])?.numbers[0])
+}
+
 fn main() -> Result<()> {
-    check_layer(|parameters, in_feats, out_feats| {
-        Ok(GatedConv::new(parameters, in_feats, out_feats))
-    })?;
-    println!("the same numbers for any order of edges and any partitioning; gradients are right");
+    let losses = launch(&Job::new("data/karate/karate.json"), &mut |_| {}, step)?;
+    println!("loss {:.4} on {} ranks", losses[0], losses.len());
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::GatedConv;
+    use sar::testing::check_layer;
+
+    /// The same numbers for any order of edges and any partitioning, and correct gradients.
+    #[test]
+    fn it_is_a_layer() {
+        check_layer(|parameters, in_feats, out_feats| {
+            Ok(GatedConv::new(parameters, in_feats, out_feats))
+        })
+        .unwrap();
+    }
 }

@@ -9,7 +9,8 @@ use sar::engine::comm::{gather_grads, sync_params};
 use sar::engine::tape::{Graph, ParameterBuilder, Policy, Tape, Var};
 use sar::load::EdgeData;
 use sar::nn::{
-    Conv, Loss, Optimizer, OptimizerConfig, SageAggregator, SageConv, SageConvConfig, Task,
+    Conv, ConvInput, Loss, Optimizer, OptimizerConfig, SageAggregator, SageConv, SageConvConfig,
+    Task,
 };
 use sar::run::{Job, Rank, launch};
 use tch::{Kind, Tensor};
@@ -41,7 +42,7 @@ impl GnnModel {
     fn forward<'a>(&self, tape: &mut Tape<'a>, graph: &'a dyn Graph, mut x: Var) -> Result<Var> {
         for (i, conv) in self.convs.iter().enumerate() {
             tape.enter_layer(i);
-            x = conv.forward(tape, graph, x.clone(), x)?;
+            x = conv.forward(tape, ConvInput::new(graph, x.clone(), x))?;
             if i + 1 < self.convs.len() {
                 x = tape.relu(x)?;
             }

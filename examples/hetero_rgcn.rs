@@ -1,46 +1,37 @@
 //! A relational graph convolution on two node types, one of which has learned rows instead of features: a weight matrix per
 //! relation, and results averaged over relations. It separates later papers from earlier ones.
 //!
-//! The ranks are threads here, one of them in memory at a time; everything else is as in a run of processes.
-//!
 //!     cargo run --release --example hetero_rgcn
 
-use std::path::Path;
 use std::rc::Rc;
 
 use sar::Result;
-use sar::engine::comm::gather_grads;
-use sar::engine::tape::{HeteroGraphShardManager, ParameterBuilder, Policy, Tape};
-use sar::formats::dgl::Partition;
-use sar::formats::dgl::config::PartitionConfig;
+use sar::engine::tape::{ParameterBuilder, Policy, Tape};
 use sar::io::IoCounters;
-use sar::load::{NodeFeatures, Normalize, Shards, load_relations};
+use sar::load::{NodeFeatures, Normalize};
 use sar::nn::{
     GcnOptions, HeteroConfig, HeteroStack, Loss, ModelKind, NodeEmbedding, Norm, Optimizer,
     OptimizerConfig, RelationMerge, Task,
 };
-use sar::testing::{RankContext, on_ranks};
+use sar::run::{Job, Rank, launch};
 use tch::{Kind, Tensor};
 
 const AUTHOR: usize = 0;
 const PAPER: usize = 1;
 const EPOCHS: u32 = 60;
 
-fn main() -> anyhow::Result<()> {
-    let losses = on_ranks(2, 1, train)?;
+fn main() -> Result<()> {
+    let job = Job::new("tests/fixtures/hetero/g.json");
+    let losses = launch(&job, &mut |_| {}, train)?;
     println!("loss {:.3}, after {EPOCHS} epochs {:.3}", losses[0][0], losses[0][1]);
     Ok(())
 }
 
-/// One rank; returns the first and the last loss.
-fn train(context: RankContext) -> Result<[f64; 2]> {
-    let RankContext { rank, group, manager } = context;
-    let config = PartitionConfig::open(Path::new("tests/fixtures/hetero/g.json"))?;
-    let partition = Partition::open(&config, rank)?;
+/// What one rank does; returns the first and the last loss.
+fn train(rank: &Rank<'_>) -> Result<[f64; 2]> {
+    let (manager, partition) = (rank.manager(), rank.partition());
     let book = partition.book();
-    let shards = load_relations(&partition, None)?.into_iter();
-    let shards = shards.map(|Shards { shards, sources }| (shards, sources)).collect();
-    let graph = HeteroGraphShardManager::new(&manager, &group, book, shards)?;
+    let graph = rank.hetero_graph(None)?;
 
     let model = HeteroConfig {
         kind: ModelKind::Gcn(GcnOptions { norm: Norm::Right, edge_weights: false }),
@@ -52,15 +43,15 @@ fn train(context: RankContext) -> Result<[f64; 2]> {
     let adam = OptimizerConfig::Adam { lr: 0.02, weight_decay: 0.0 };
     let mut builder = ParameterBuilder::new(1);
     let model = HeteroStack::new(&mut builder, &graph, &model, &[None, Some(2)], (PAPER, 2))?;
-    let parameters = Rc::new(builder.finish(&manager, Kind::Float)?);
-    let mut optimizer = Optimizer::new(adam, &manager)?;
-    let authors = ("author", book.type_nodes(rank, AUTHOR));
-    let embedding = NodeEmbedding::new(&manager, authors, (model.width(), Kind::Float), 1)?;
-    let mut rows_optimizer = Optimizer::new(adam, &manager)?;
+    let parameters = Rc::new(builder.finish(manager, Kind::Float)?);
+    let mut optimizer = Optimizer::new(adam, manager)?;
+    let authors = ("author", book.type_nodes(rank.index(), AUTHOR));
+    let embedding = NodeEmbedding::new(manager, authors, (model.width(), Kind::Float), 1)?;
+    let mut rows_optimizer = Optimizer::new(adam, manager)?;
 
     // The features of papers hold their age; those of authors are not used.
     let features =
-        NodeFeatures::by_type(&partition, Some("feat"), Normalize::None)?.swap_remove(PAPER);
+        NodeFeatures::by_type(partition, Some("feat"), Normalize::None)?.swap_remove(PAPER);
     let papers = match features {
         Some(features) => features.read(Kind::Float, &IoCounters::default())?.f_div_scalar(10)?,
         None => Tensor::f_zeros([0, 2], (Kind::Float, tch::Device::Cpu))?,
@@ -73,20 +64,18 @@ fn train(context: RankContext) -> Result<[f64; 2]> {
 
     let mut losses = [0.0; 2];
     for epoch in 1..=EPOCHS {
-        let mut tape = Tape::training(&manager, &parameters, Policy::Rematerialise, (1, epoch));
+        let mut tape = Tape::training(manager, &parameters, Policy::Rematerialise, (1, epoch));
         let rows = embedding.input(&mut tape);
         let papers = tape.input(&papers);
         let logits = model.forward(&mut tape, &[&graph; 2], vec![rows.clone(), papers])?;
         let (part, gradient) = loss.forward(&*logits.pin()?, &labels, &mask, total)?;
         let gradients = tape.backward(logits, gradient)?;
         // Weights have the same gradient on all ranks; learned rows belong to one rank.
+        // Weights have one gradient on all ranks; learned rows belong to one.
         rows_optimizer.step(embedding.parameters(), embedding.flat_gradient(&rows, &gradients)?)?;
-        let flat = parameters.flat_gradients(&gradients)?;
-        drop(gradients);
-        let sums = vec![flat, Tensor::f_from_slice(&[part])?];
-        let mut sums = gather_grads(&*group, sums, &*manager)?;
-        losses[usize::from(epoch > 1)] = sums[1].f_double_value(&[0])?;
-        optimizer.step(&parameters, sums.swap_remove(0))?;
+        let sums = rank.gather_grads(&parameters, gradients, &[part])?;
+        losses[usize::from(epoch > 1)] = sums.numbers[0];
+        optimizer.step(&parameters, sums.gradient)?;
     }
     Ok(losses)
 }

@@ -10,13 +10,15 @@ use super::mark::Mark;
 use super::saved_state::{RestoredState, SavedState};
 use crate::engine::comm::{self, ProcessGroup, ReduceOp};
 use crate::engine::spill::{PartitionDataManager, PointerTensor};
-use crate::engine::tape::{Gradients, Graph, GraphShardManager, ParameterSet};
+use crate::engine::tape::{
+    Gradients, Graph, GraphShardManager, HeteroGraphShardManager, ParameterSet,
+};
 use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::formats::dgl::Partition;
 use crate::load::{
     EdgeData, EdgeFeatures, NodeFeatures, Normalize, Shards, Targets, load_labels, load_mask,
-    load_targets,
+    load_relations, load_targets,
 };
 use crate::nn::Optimizer;
 use crate::run::rank::{Passes, RankSetup, Surroundings, pending_checkpoint};
@@ -90,6 +92,18 @@ impl<'a> Rank<'a> {
         let shards = shards.into_iter().map(|shard| manager.track_shard("shard", shard)).collect();
         let first_node = partition.book().node_range(partition.part()).start;
         GraphShardManager::of_shards(manager, group, shards, first_node, sources)
+    }
+
+    /// The graph as one relation per edge type, for layers per relation. `weight` is the key of the edge weights, if messages have
+    /// some. Two collectives per relation.
+    ///
+    /// # Errors
+    /// If the partition's files are damaged, or an edge type lacks the weights.
+    pub fn hetero_graph(&self, weight: Option<&str>) -> Result<HeteroGraphShardManager> {
+        let RankSetup { manager, group, partition } = &self.setup;
+        let shards = load_relations(partition, weight)?.into_iter();
+        let shards = shards.map(|Shards { shards, sources }| (shards, sources)).collect();
+        HeteroGraphShardManager::new(manager, group, partition.book(), shards)
     }
 
     /// Features of the rank's nodes, `float32 [num_inner_nodes, width]`. They are read from the partition's file whenever they are
