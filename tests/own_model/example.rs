@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::common::repository;
 
-/// An example. Cargo builds the examples before it runs all tests, beside the folder of the tests.
+/// An example. Cargo builds the examples before it runs all tests, into a folder next to that of the tests.
 pub(crate) fn example(name: &str) -> Command {
     let tests = std::env::current_exe().unwrap();
     let program = tests.parent().unwrap().with_file_name("examples").join(name);

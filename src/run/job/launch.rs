@@ -28,7 +28,7 @@ pub struct Job {
     /// The folder of results, if the job has some: `metrics.jsonl`, and the last two states that it has saved. It must be new or
     /// empty, unless the job is resumed.
     pub out: Option<PathBuf>,
-    /// Whether the job goes on from the last state in its folder of results. Without one it begins anew.
+    /// Whether the job goes on from the last state in its folder of results. Without one it starts at the beginning.
     pub resume: bool,
 }
 

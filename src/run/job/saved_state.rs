@@ -97,7 +97,7 @@ impl RestoredState {
             if value.size() != size {
                 let problem = format!("has shape {:?}; the model's is {size:?}", value.size());
                 return Err(file.wrong(name, problem).with_hint(
-                    "the model or the graph has changed: start anew in another folder",
+                    "the model or the graph has changed: start again in another folder",
                 ));
             }
             Ok(value.f_to_kind(Kind::Float)?)
