@@ -3,8 +3,8 @@
 use clap::Args;
 
 use super::model_kind::KindArgs;
-use crate::error::{Error, Result};
-use crate::nn::{JumpMode, ModelConfig, ModelKind, NormKind};
+use crate::error::Result;
+use crate::nn::{JumpMode, ModelConfig, NormKind};
 
 /// Flags of a model.
 #[derive(Debug, Args)]
@@ -37,13 +37,6 @@ impl ModelArgs {
     pub(super) fn config(self, edge_weights: bool) -> Result<ModelConfig> {
         let ModelArgs { kind, layers, hidden, dropout, norm, jk, residual } = self;
         let kind = kind.kind(edge_weights)?;
-        let plain = norm == NormKind::None && jk == JumpMode::None && !residual;
-        if !plain && !kind.is_stack() {
-            let problem = "--norm, --jk and --residual need a stack of graph layers";
-            let others = ModelKind::names("and", |kind| !kind.is_stack());
-            return Err(Error::config("--model", problem)
-                .with_hint(format!("leave them out of --model {others}")));
-        }
         Ok(ModelConfig { kind, layers, hidden, dropout, norm, jumping_knowledge: jk, residual })
     }
 }

@@ -5,7 +5,7 @@ use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, value_pars
 use toml::Value;
 
 use crate::error::{Error, Result};
-use crate::nn::{EdgeWeights, ModelConfig, ModelKind, ModelOption, Values};
+use crate::nn::{ModelConfig, ModelKind, ModelOption, Values};
 
 const MODEL: &str = "model";
 
@@ -170,13 +170,6 @@ impl KindArgs {
     pub(super) fn kind(self, edge_weights: bool) -> Result<ModelKind> {
         let KindArgs { kind, given } = self;
         let name = kind.spec().name;
-        if edge_weights && kind.spec().edge_weights == EdgeWeights::Refused {
-            let others =
-                ModelKind::names("and", |kind| kind.spec().edge_weights == EdgeWeights::Refused);
-            let problem = "this model's layers take no edge weights";
-            return Err(Error::config("--edge-weight-key", problem)
-                .with_hint(format!("leave it out, or use another model than {others}")));
-        }
         let mut table = kind.table()?;
         for flag in OptionFlag::all() {
             let Some((_, value)) = given.iter().find(|(given, _)| *given == flag.name) else {

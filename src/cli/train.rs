@@ -140,7 +140,7 @@ pub(super) struct TrainArgs {
     mfg: bool,
     /// Read the rows of all other partitions before adding them, instead of one partition after the other (one-shot
     /// aggregation): more memory, fewer steps, the same numbers
-    #[arg(long, help_heading = "Run", conflicts_with = "mfg")]
+    #[arg(long, help_heading = "Run")]
     one_shot: bool,
     /// Write logits, loss and gradients of the first step to this file, and stop before the update
     #[arg(long, value_name = "FILE", help_heading = "Run")]

@@ -4,11 +4,11 @@ pub mod config;
 pub mod job;
 pub mod launch;
 pub mod plan;
-mod prediction;
+mod prediction_run;
 pub mod rank;
-mod training;
+mod training_run;
 
 pub use job::{Job, Rank, launch};
 pub use launch::results_folder::{CONFIG, METRICS};
-pub use prediction::predict;
-pub use training::{resumable, resume, train, train_over};
+pub use prediction_run::predict;
+pub use training_run::{resumable, resume, train, train_over};

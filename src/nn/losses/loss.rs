@@ -21,6 +21,13 @@ pub struct Loss {
     class_weights: Option<Tensor>,
 }
 
+impl Clone for Loss {
+    fn clone(&self) -> Self {
+        let class_weights = self.class_weights.as_ref().map(Tensor::shallow_clone);
+        Loss { task: self.task, class_weights }
+    }
+}
+
 impl Loss {
     /// The loss of a task without class weights.
     pub fn new(task: Task) -> Self {

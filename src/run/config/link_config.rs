@@ -2,9 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::run_config::RunConfig;
 use crate::engine::tape::ParameterBuilder;
-use crate::error::{Error, Result};
 use crate::load::EdgeSplit;
 use crate::nn::LinkScore;
 
@@ -39,39 +37,5 @@ impl LinkConfig {
                 builder.scope("score", |builder| LinkScore::bilinear(builder, width))
             }
         }
-    }
-
-    /// Checks that a run can predict edges.
-    ///
-    /// # Errors
-    /// If a necessary option is missing, or an option is not supported.
-    pub fn check(&self, config: &RunConfig) -> Result<()> {
-        self.split.check()?;
-        let given = [
-            ("--class-weights", config.class_weights.is_some(), "edges have no classes"),
-            ("--label-key", config.keys.labels.is_some(), "edges have no labels"),
-            ("--hetero", config.relations.is_some(), "is for models of nodes"),
-            ("--mfg", config.mfg, "is for training on the full graph"),
-            ("--one-shot", config.one_shot, "is for training on the full graph"),
-            ("--dump-step", config.dump_step.is_some(), "is for models of nodes"),
-            (
-                "--edge-prob",
-                config.sampling.as_ref().is_some_and(|s| s.edge_probability.is_some()),
-                "held-out edges have probability 0, the others are drawn uniformly",
-            ),
-        ];
-        for (flag, given, problem) in given {
-            if given {
-                return Err(Error::config(flag, problem).with_hint("leave it out with --task link"));
-            }
-        }
-        if config.sampling.is_none() {
-            return Err(Error::config("--task link", "is trained on sampled neighbourhoods")
-                .with_hint("add --mode sample"));
-        }
-        if self.negatives == 0 {
-            return Err(Error::config("--negatives", "must be 1 or more"));
-        }
-        Ok(())
     }
 }

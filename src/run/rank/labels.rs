@@ -61,7 +61,8 @@ pub(super) fn take_up_labels(
     setup: &RankSetup,
     config: &RunConfig,
     here: Surroundings<'_>,
-    (labelled, stored): (Labelled, Option<i64>),
+    labelled: Labelled,
+    stored: Option<i64>,
 ) -> Result<Facts> {
     let RankSetup { manager, partition, .. } = setup;
     let Labelled { first_row, nodes, without_in_edges } = labelled;
@@ -168,12 +169,19 @@ fn num_outputs(config: &RunConfig, stored: Option<i64>, highest: i64) -> Result<
     Err(Error::input(path, "", problem))
 }
 
-/// The loss of the run, and the number by which the loss of all ranks' training nodes is divided: one collective, and one for
-/// class weights.
-pub(super) fn goal(setup: &RankSetup, config: &RunConfig, facts: &Facts) -> Result<(Loss, f64)> {
+/// The loss of the run.
+pub(super) struct Goal {
+    /// The loss.
+    pub(super) loss: Loss,
+    /// The number by which the loss of all ranks' training nodes is divided.
+    pub(super) divisor: f64,
+}
+
+/// Makes the loss of the run: one collective, and one for class weights.
+pub(super) fn goal(setup: &RankSetup, config: &RunConfig, facts: &Facts) -> Result<Goal> {
     let loss = make_loss(setup, config, facts)?;
     let divisor = divisor(setup, &loss, facts)?;
-    Ok((loss, divisor))
+    Ok(Goal { loss, divisor })
 }
 
 /// The loss of the run; with class weights, one collective.

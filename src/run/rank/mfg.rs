@@ -1,9 +1,10 @@
-//! The part of the graph that labelled nodes need, for `--mfg`.
+//! Message flow graphs: the part of the graph that labelled nodes need.
 
 use std::rc::Rc;
 
 use tch::{Kind, Tensor};
 
+use super::labels::Facts;
 use super::setup::RankSetup;
 use crate::engine::spill::{Masks, PointerTensor};
 use crate::engine::tape::{Graph, GraphShardManager, Mfgs, construct_mfgs};
@@ -31,7 +32,7 @@ impl LabelledMfgs {
         setup: &RankSetup,
         graph: &GraphShardManager,
         input: &PointerTensor,
-        (labels, masks): (&PointerTensor, &Masks),
+        Facts { labels, masks, .. }: &Facts,
         num_graphs: usize,
     ) -> Result<Self> {
         let manager = &setup.manager;

@@ -1,22 +1,30 @@
 //! The work of a rank from its start to its end.
 
+mod assignment;
+mod batches;
 mod classes;
+mod epochs;
+mod files;
+mod full_graph;
 mod hetero_graph;
 mod labels;
-mod link;
+mod links;
 mod mfg;
+mod node_training;
 mod predict;
+mod relation_layers;
+mod relations;
 mod sampled;
+mod sampled_relations;
 mod setup;
+mod shared_layers;
 mod step_dump;
-mod train;
 mod usage;
 mod whole_graph;
 
+pub use assignment::train;
 pub(crate) use classes::USUAL_CLASSES;
+pub use files::{CHECKPOINT, PREVIOUS_CHECKPOINT, WEIGHTS, pending_checkpoint, pending_weights};
 pub use predict::{ArrayFormat, NodeOrder, PredictConfig, Prediction, predict};
 pub use setup::{Passes, RankSetup, Surroundings};
-pub use train::{
-    CHECKPOINT, PREVIOUS_CHECKPOINT, WEIGHTS, pending_checkpoint, pending_weights, train,
-};
 pub use usage::measured;

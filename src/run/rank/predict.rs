@@ -6,10 +6,10 @@ use std::rc::Rc;
 
 use tch::{Kind, Tensor};
 
+use super::files::WEIGHTS;
 use super::hetero_graph::HeteroGraph;
 use super::labels::Labelled;
 use super::setup::{KIND, Passes, RankSetup, Surroundings};
-use super::train::WEIGHTS;
 use super::whole_graph::WholeGraph;
 use crate::engine::comm::barrier;
 use crate::engine::tape::{Graph, ParameterBuilder, Tape};

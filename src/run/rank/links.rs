@@ -1,30 +1,32 @@
 //! A rank's part of training that predicts edges.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::sampled::open_graph;
-use super::setup::{KIND, Passes, RankSetup, Surroundings};
-use super::train::{pending_weights, run_epochs};
+use super::assignment::Assignment;
+use super::batches::open_graph;
+use super::epochs::run_epochs;
+use super::files::pending_weights;
+use super::setup::{KIND, Passes, RankSetup};
 use super::whole_graph::WholeGraph;
 use crate::engine::tape::{Graph, ParameterBuilder};
 use crate::error::Result;
 use crate::load::{EdgeUse, NodeColumn};
 use crate::nn::{load_state_dict, save_state_dict};
-use crate::run::config::{LinkConfig, RunConfig};
+use crate::run::config::LinkConfig;
 use crate::sampling::loaders::{DistEdgeDataLoader, Exclude, NegativeSampler};
 use crate::sampling::stores::IndexConfig;
 use crate::train::{FEATURES, LinkLoaders, LinkTrainer, SamplingConfig, Training};
 
 /// Trains a model whose rows, as wide as its hidden layers, are compared in pairs.
-pub(super) fn train_link(
-    here: Surroundings<'_>,
-    (config, resumed): (&RunConfig, Option<&Path>),
-    (link, sampling): (&LinkConfig, &SamplingConfig),
+pub(super) fn train(
+    assignment: Assignment<'_>,
+    link: &LinkConfig,
+    sampling: &SamplingConfig,
 ) -> Result<()> {
-    let setup = RankSetup::new(here, Passes::of(config))?;
+    let Assignment { here, config, .. } = assignment;
+    let setup = RankSetup::new(here, Passes::Batches)?;
     let whole = WholeGraph::new(&setup, config)?;
     let mut builder = ParameterBuilder::new(config.seed);
     let width = config.model.hidden;
@@ -34,7 +36,7 @@ pub(super) fn train_link(
     if let (Some(path), 0) = (&config.init_params, here.rank) {
         load_state_dict(path, &parameters, &[])?;
     }
-    let loaders = loaders((&setup, &whole.graph), here, config, (link, sampling))?;
+    let loaders = loaders(&setup, &whole.graph, assignment, link, sampling)?;
     setup.sync(&parameters)?;
     // From here on ranks take turns for their batches, or none at all.
     setup.manager.precall_func()?;
@@ -50,7 +52,7 @@ pub(super) fn train_link(
         edge_types: config.model.kind.uses_edge_types(),
     };
     let training = Training::of_links(&trainer, &loaders, config.regime())?;
-    let finite = run_epochs(training, here, (config, resumed), &setup.manager)?;
+    let finite = run_epochs(training, assignment, &setup.manager)?;
     setup.manager.callback_func()?;
     if finite {
         let ranks = (&*setup.group, &*setup.manager);
@@ -64,10 +66,11 @@ pub(super) fn train_link(
 /// The loaders of the rank's edges, by their use. Messages pass along training edges only, and in training not between the ends
 /// of the batch's edges.
 fn loaders(
-    (setup, graph): (&RankSetup, &dyn Graph),
-    here: Surroundings<'_>,
-    config: &RunConfig,
-    (link, sampling): (&LinkConfig, &SamplingConfig),
+    setup: &RankSetup,
+    graph: &dyn Graph,
+    Assignment { here, config, .. }: Assignment<'_>,
+    link: &LinkConfig,
+    sampling: &SamplingConfig,
 ) -> Result<LinkLoaders> {
     let RankSetup { manager, partition, group } = setup;
     let uses = link.split.uses(partition, config.seed)?;
@@ -75,7 +78,7 @@ fn loaders(
         uses.iter().map(|edge| f32::from(u8::from(*edge == EdgeUse::Train))).collect();
     let weight = config.keys.edge_weight.clone();
     let keys = IndexConfig { weight, drawn: true, ends: true, probability: None };
-    let graph = Arc::new(open_graph((setup, graph), here, &keys, Some(&drawn))?);
+    let graph = Arc::new(open_graph(setup, graph, here, &keys, Some(&drawn))?);
     let counters = manager.store().counters();
     let key = config.keys.features.as_deref();
     let normalize = config.normalize_features;

@@ -1,0 +1,256 @@
+//! The mode of a run, made from its options. Options that exclude each other are refused here and nowhere else.
+
+use super::link_config::LinkConfig;
+use super::run_config::{Relations, RunConfig};
+use crate::error::{Error, Result};
+use crate::nn::{EdgeWeights, JumpMode, ModelKind, NormKind};
+use crate::train::SamplingConfig;
+
+/// How a run trains.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Mode<'c> {
+    /// Steps on the full graph, which learn something of nodes.
+    FullGraph(Layers<'c>),
+    /// Steps on sampled neighbourhoods, which learn something of nodes. Evaluations are on the full graph.
+    Sampled(&'c SamplingConfig, Layers<'c>),
+    /// Steps on sampled neighbourhoods of pairs of nodes, which learn to predict edges.
+    Links(&'c LinkConfig, &'c SamplingConfig),
+}
+
+/// How a model treats edge types.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Layers<'c> {
+    /// A layer works on the edges of all types. Passes over the full graph go as the value says.
+    Shared(Pass),
+    /// Each edge type has a layer of its own.
+    PerRelation(&'c Relations),
+}
+
+/// How a layer gets rows of other partitions in a pass over the full graph.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pass {
+    /// Rows of one partition after the other.
+    Sequential,
+    /// Rows of all partitions at once.
+    OneShot,
+    /// Rows of one partition after the other, and only those that labelled nodes need.
+    MessageFlow,
+}
+
+impl<'c> Mode<'c> {
+    /// The mode that the options of a run mean.
+    ///
+    /// # Errors
+    /// If options exclude each other.
+    pub fn of(config: &'c RunConfig) -> Result<Self> {
+        check_model(config)?;
+        let layers = layers(config)?;
+        match (&config.link, &config.sampling) {
+            (Some(link), sampling) => {
+                let sampling = sampling.as_ref().ok_or_else(|| {
+                    Error::config("--task link", "is trained on sampled neighbourhoods")
+                        .with_hint("add --mode sample")
+                })?;
+                check_links(config, sampling)?;
+                check_samples(config)?;
+                Ok(Mode::Links(link, sampling))
+            }
+            (None, Some(sampling)) => {
+                check_samples(config)?;
+                Ok(Mode::Sampled(sampling, layers))
+            }
+            (None, None) => Ok(Mode::FullGraph(layers)),
+        }
+    }
+}
+
+fn refused(field: &str, problem: &str, hint: &str) -> Result<()> {
+    Err(Error::config(field, problem).with_hint(hint))
+}
+
+fn check_model(config: &RunConfig) -> Result<()> {
+    let model = &config.model;
+    let takes_none = |kind: ModelKind| kind.spec().edge_weights == EdgeWeights::Refused;
+    if config.keys.edge_weight.is_some() && takes_none(model.kind) {
+        let others = ModelKind::names("and", takes_none);
+        return refused(
+            "--edge-weight-key",
+            "this model's layers take no edge weights",
+            &format!("leave it out, or use another model than {others}"),
+        );
+    }
+    let plain = model.norm == NormKind::None
+        && model.jumping_knowledge == JumpMode::None
+        && !model.residual;
+    if !plain && !model.kind.is_stack() {
+        let others = ModelKind::names("and", |kind| !kind.is_stack());
+        return refused(
+            "--model",
+            "--norm, --jk and --residual need a stack of graph layers",
+            &format!("leave them out of --model {others}"),
+        );
+    }
+    Ok(())
+}
+
+fn layers(config: &RunConfig) -> Result<Layers<'_>> {
+    let Some(relations) = &config.relations else { return Ok(Layers::Shared(pass(config)?)) };
+    let model = &config.model;
+    let given = [
+        (!model.kind.spec().relations, "--model"),
+        (model.norm != NormKind::None, "--norm"),
+        (model.jumping_knowledge != JumpMode::None, "--jk"),
+        (model.residual, "--residual"),
+        (config.mfg, "--mfg"),
+        (config.one_shot, "--one-shot"),
+    ];
+    let Some((_, field)) = given.iter().find(|(given, _)| *given) else {
+        return Ok(Layers::PerRelation(relations));
+    };
+    let problem = "is for features of one width on every node type; here each edge type has a layer of \
+                   its own";
+    let hint = match *field {
+        "--model" => {
+            format!("use --model {}", ModelKind::names("or", |kind| kind.spec().relations))
+        }
+        _ => "leave it out".to_owned(),
+    };
+    Err(Error::config(field, problem).with_hint(hint))
+}
+
+fn pass(config: &RunConfig) -> Result<Pass> {
+    if config.mfg && config.model.norm == NormKind::Batch {
+        refused(
+            "--mfg",
+            "batch statistics need all nodes, but --mfg leaves some out",
+            "leave --mfg out, or use --norm layer",
+        )?;
+    }
+    match (config.mfg, config.one_shot) {
+        (true, true) => Err(Error::config("--one-shot", "cannot be combined with --mfg")
+            .with_hint("leave one of them out")),
+        (true, false) => Ok(Pass::MessageFlow),
+        (false, true) => Ok(Pass::OneShot),
+        (false, false) => Ok(Pass::Sequential),
+    }
+}
+
+fn check_links(config: &RunConfig, sampling: &SamplingConfig) -> Result<()> {
+    let given = [
+        ("--class-weights", config.class_weights.is_some(), "edges have no classes"),
+        ("--label-key", config.keys.labels.is_some(), "edges have no labels"),
+        ("--hetero", config.relations.is_some(), "is for models of nodes"),
+        ("--mfg", config.mfg, "is for training on the full graph"),
+        ("--one-shot", config.one_shot, "is for training on the full graph"),
+        ("--dump-step", config.dump_step.is_some(), "is for models of nodes"),
+        (
+            "--edge-prob",
+            sampling.edge_probability.is_some(),
+            "held-out edges have probability 0, the others are drawn uniformly",
+        ),
+    ];
+    match given.iter().find(|(_, given, _)| *given) {
+        Some((field, _, problem)) => refused(field, problem, "leave it out with --task link"),
+        None => Ok(()),
+    }
+}
+
+fn check_samples(config: &RunConfig) -> Result<()> {
+    let name = config.model.kind.spec().name;
+    let (field, problem, remedy) = match (config.model.norm, config.model.kind) {
+        (NormKind::Batch, _) => (
+            "--norm",
+            "batch statistics need all nodes of the graph".to_owned(),
+            "use --norm layer",
+        ),
+        (_, kind) if kind.propagates_once() => (
+            "--model",
+            format!("{name} reads the neighbourhoods only once"),
+            "choose another model",
+        ),
+        (_, kind) if kind.normalises_edge_weights() => (
+            "--edge-weight-key",
+            format!("--model {name} divides edge weights by sums over the full graph"),
+            "choose another model",
+        ),
+        _ if config.dump_step.is_some() => {
+            return refused(
+                "--dump-step",
+                "a step on sampled neighbourhoods has no logits of all nodes",
+                "leave out --mode sample: the file describes a full-graph step",
+            );
+        }
+        _ => return Ok(()),
+    };
+    refused(field, &problem, &format!("{remedy}, or train on the full graph: --mode full"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::load::EdgeSplit;
+    use crate::nn::RelationMerge;
+    use crate::run::config::PairScore;
+    use crate::train::{Fanouts, Reduce};
+
+    fn flat(change: impl FnOnce(&mut RunConfig)) -> RunConfig {
+        let mut config = RunConfig::new("g.json", "out");
+        change(&mut config);
+        config
+    }
+
+    fn sampling() -> SamplingConfig {
+        SamplingConfig {
+            fanouts: Fanouts::Same(vec![10; 3]),
+            replace: false,
+            edge_probability: None,
+            batch_size: 4,
+            sampler_threads: 0,
+            reduce: Reduce::Mean,
+        }
+    }
+
+    fn link() -> LinkConfig {
+        let split = EdgeSplit::Fractions { val: 0.05, test: 0.1 };
+        LinkConfig { score: PairScore::Dot, negatives: 1, split }
+    }
+
+    #[test]
+    fn flat_options_make_one_mode() {
+        let relations = Relations { merge: RelationMerge::Sum, target: None };
+        let config = flat(|config| config.one_shot = true);
+        assert_eq!(Mode::of(&config).unwrap(), Mode::FullGraph(Layers::Shared(Pass::OneShot)));
+        let config = flat(|config| {
+            config.sampling = Some(sampling());
+            config.relations = Some(relations.clone());
+        });
+        let by_relation = Layers::PerRelation(&relations);
+        assert_eq!(Mode::of(&config).unwrap(), Mode::Sampled(&sampling(), by_relation));
+        let config = flat(|config| {
+            config.sampling = Some(sampling());
+            config.link = Some(link());
+        });
+        assert_eq!(Mode::of(&config).unwrap(), Mode::Links(&link(), &sampling()));
+    }
+
+    #[test]
+    fn options_that_exclude_each_other_are_refused_from_a_library_too() {
+        let gat = ModelKind::named("gat").unwrap();
+        let sgc = ModelKind::named("sgc").unwrap();
+        let changes: [fn(&mut RunConfig, ModelKind, ModelKind); 6] = [
+            |config, _, _| (config.mfg, config.one_shot) = (true, true),
+            |config, _, _| (config.mfg, config.model.norm) = (true, NormKind::Batch),
+            |config, gat, _| {
+                config.model.kind = gat;
+                config.keys.edge_weight = Some("w".to_owned());
+            },
+            |config, _, sgc| (config.model.kind, config.model.residual) = (sgc, true),
+            |config, _, _| config.link = Some(link()),
+            |config, _, sgc| (config.model.kind, config.sampling) = (sgc, Some(sampling())),
+        ];
+        for (i, change) in changes.iter().enumerate() {
+            let config = flat(|config| change(config, gat, sgc));
+            assert!(Mode::of(&config).is_err(), "case {i}");
+        }
+    }
+}

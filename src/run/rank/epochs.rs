@@ -1,0 +1,77 @@
+//! The epochs of a rank's training.
+
+use super::assignment::Assignment;
+use super::files::pending_checkpoint;
+use crate::engine::spill::PartitionDataManager;
+use crate::engine::turns::Phase;
+use crate::error::{Error, Result};
+use crate::event::{EpochReport, Event};
+use crate::run::config::on_nan::{Divergence, OnNan};
+use crate::train::{Checkpoint, Training};
+
+/// Runs the epochs of training, from a checkpoint on if the run is resumed from one, and the evaluation at the end. Returns
+/// whether there are weights to be kept: a run that continues with a model that is not finite has none.
+pub(super) fn run_epochs(
+    mut training: Training<'_>,
+    Assignment { here, config, resumed }: Assignment<'_>,
+    manager: &PartitionDataManager,
+) -> Result<bool> {
+    let tell = |event| if here.rank == 0 { here.events.send(event) } else { Ok(()) };
+    if let Some(path) = resumed {
+        training.set_state(&Checkpoint::open(path)?)?;
+    }
+    let mut noted = false;
+    let mut diverged = |training: &Training<'_>, divergence: Divergence| match config.on_nan {
+        // Rank 0 reports the epoch and then the error; the others wait until they are stopped.
+        OnNan::Stop if here.rank != 0 => training.barrier(),
+        OnNan::Stop => Err(divergence.error(config)),
+        OnNan::GoOn if std::mem::replace(&mut noted, true) => Ok(()),
+        OnNan::GoOn => tell(Event::Note(divergence.note())),
+    };
+    let mut stop = training.stop();
+    let mut written = training.epoch();
+    while training.epoch() < config.epochs && stop.is_none() {
+        let report = match training.next_epoch() {
+            Err(Error::Interrupted) if config.checkpoint_every.is_some() => {
+                if let Some(epoch) = training.kept_epoch().filter(|epoch| *epoch > written) {
+                    training
+                        .write_kept(&pending_checkpoint(&config.out, epoch), config.to_toml()?)?;
+                    tell(Event::Checkpoint(epoch))?;
+                }
+                return Err(Error::Interrupted);
+            }
+            report => report?,
+        };
+        stop = training.stop();
+        let EpochReport { epoch, loss, .. } = report;
+        tell(Event::Epoch(report))?;
+        if !loss.is_finite() {
+            diverged(&training, Divergence::Loss { epoch, loss })?;
+        }
+        let due = |every| epoch.is_multiple_of(every) || epoch == config.epochs || stop.is_some();
+        if config.checkpoint_every.is_some_and(due) {
+            if !training.is_finite()? {
+                diverged(&training, Divergence::Model { epoch })?;
+                continue;
+            }
+            let path = pending_checkpoint(&config.out, epoch);
+            training.write_checkpoint(&path, config.to_toml()?)?;
+            tell(Event::Checkpoint(epoch))?;
+            written = epoch;
+        }
+        if config.checkpoint_every.is_some() {
+            training.keep_state()?;
+        }
+    }
+    if let Some(why) = stop {
+        tell(Event::Note(why))?;
+    }
+    let finite = training.ends_finite()?;
+    if !finite {
+        diverged(&training, Divergence::Model { epoch: training.epoch() })?;
+    }
+    let evaluation = training.finish()?;
+    manager.set_phase(Phase::Finishing);
+    tell(Event::Evaluation(evaluation))?;
+    Ok(finite)
+}

@@ -1,0 +1,98 @@
+//! A training that learns something of nodes: its epochs, or one step, and its results.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use tch::Tensor;
+
+use super::assignment::Assignment;
+use super::epochs::run_epochs;
+use super::files::pending_weights;
+use super::labels::{Facts, Goal};
+use super::setup::RankSetup;
+use super::step_dump::StepDump;
+use crate::engine::spill::{Masks, PointerTensor};
+use crate::engine::tape::{Constants, ParameterSet};
+use crate::error::Result;
+use crate::nn::save_state_dict;
+use crate::sampling::loaders::DataLoader;
+use crate::train::{BatchModel, Forward, Reduce, SampledTrainer, Trainer, Training};
+
+/// Everything that a rank trains a model on nodes with.
+pub(super) struct NodeTraining<'a> {
+    pub(super) setup: &'a RankSetup,
+    /// The run's labels.
+    pub(super) facts: &'a Facts,
+    /// The run's loss.
+    pub(super) goal: &'a Goal,
+    /// The model's parameters.
+    pub(super) parameters: &'a Rc<ParameterSet>,
+    /// The model with its inputs.
+    pub(super) forward: &'a dyn Forward,
+    /// Labels, one row per output of the model.
+    pub(super) labels: PointerTensor,
+    /// Masks of the same rows.
+    pub(super) masks: Masks,
+    /// Makes a row for each of the nodes in `facts` of the rows that the model gives.
+    pub(super) all_rows: &'a dyn Fn(&Tensor) -> Result<Tensor>,
+    /// Texts that are kept with the weights.
+    pub(super) texts: BTreeMap<String, String>,
+}
+
+/// The batches of a training on sampled neighbourhoods.
+#[derive(Clone, Copy)]
+pub(super) struct Samples<'a> {
+    /// The model on batches.
+    pub(super) model: &'a dyn BatchModel,
+    /// Makes the batches.
+    pub(super) loader: &'a DataLoader,
+    /// How gradients of the ranks become one.
+    pub(super) reduce: Reduce,
+}
+
+impl NodeTraining<'_> {
+    /// All epochs, or the step whose numbers are asked for. With `samples`, epochs are passes over batches.
+    pub(super) fn run(
+        self,
+        assignment: Assignment<'_>,
+        samples: Option<Samples<'_>>,
+    ) -> Result<()> {
+        let config = assignment.config;
+        let trainer = Trainer {
+            manager: &self.setup.manager,
+            group: &*self.setup.group,
+            forward: self.forward,
+            labels: self.labels,
+            masks: self.masks,
+            parameters: self.parameters,
+            loss: self.goal.loss.clone(),
+            divisor: self.goal.divisor,
+            outputs: self.facts.outputs,
+            totals: self.facts.totals,
+            seed: config.seed,
+            policy: config.policy,
+            constants: Constants::default(),
+        };
+        if let Some(path) = &config.dump_step {
+            let nodes = self.facts.nodes;
+            let dump = StepDump::open(path, &trainer, nodes.total)?;
+            let write = &mut |logits: &Tensor| dump.write_logits(nodes, &(self.all_rows)(logits)?);
+            let step = trainer.step(1, &trainer.mark(), write)?;
+            return dump.finish(&trainer, &step);
+        }
+        let samples = samples.map(|Samples { model, loader, reduce }| SampledTrainer {
+            full: &trainer,
+            model,
+            loader,
+            reduce,
+        });
+        let training = Training::new(&trainer, samples, config.regime())?;
+        if !run_epochs(training, assignment, trainer.manager)? {
+            return Ok(());
+        }
+        let (ranks, learned) = ((trainer.group, &**trainer.manager), trainer.forward.all_rows());
+        let mut texts = self.texts;
+        texts.extend([config.text_of_weights()?]);
+        save_state_dict(&pending_weights(&config.out), trainer.parameters, &learned, &texts, ranks)
+    }
+}

@@ -1,0 +1,22 @@
+//! Training on the full graph, with a layer per edge type.
+
+use super::assignment::Assignment;
+use super::relation_layers::RelationLayers;
+use super::setup::{Passes, RankSetup};
+use crate::error::Result;
+use crate::run::config::Relations;
+
+/// Trains with steps over all nodes.
+pub(super) fn train(assignment: Assignment<'_>, relations: &Relations) -> Result<()> {
+    let setup = RankSetup::new(assignment.here, Passes::WholeGraph)?;
+    train_on(&setup, assignment, relations)?;
+    setup.end()
+}
+
+fn train_on(setup: &RankSetup, assignment: Assignment<'_>, relations: &Relations) -> Result<()> {
+    let training = RelationLayers::new(setup, assignment, relations)?;
+    let inputs = training.hetero.inputs(setup, assignment.config.seed)?;
+    training.load(assignment, &inputs)?;
+    setup.sync(&training.parameters)?;
+    training.run(assignment, &inputs, None)
+}

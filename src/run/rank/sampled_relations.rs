@@ -1,0 +1,43 @@
+//! Training on sampled neighbourhoods, with a layer per edge type.
+
+use super::assignment::Assignment;
+use super::batches;
+use super::node_training::Samples;
+use super::relation_layers::RelationLayers;
+use super::setup::{Passes, RankSetup};
+use crate::error::Result;
+use crate::run::config::Relations;
+use crate::train::{HeteroBatches, RelationDegrees, SamplingConfig};
+
+/// Trains on batches of nodes, and evaluates on the full graph. Learned rows stay on disk.
+pub(super) fn train(
+    assignment: Assignment<'_>,
+    sampling: &SamplingConfig,
+    relations: &Relations,
+) -> Result<()> {
+    let setup = RankSetup::new(assignment.here, Passes::Batches)?;
+    train_on(&setup, assignment, sampling, relations)?;
+    setup.end()
+}
+
+fn train_on(
+    setup: &RankSetup,
+    assignment: Assignment<'_>,
+    sampling: &SamplingConfig,
+    relations: &Relations,
+) -> Result<()> {
+    let training = RelationLayers::new(setup, assignment, relations)?;
+    let RelationLayers { hetero, model, parameters, .. } = &training;
+    let (inputs, optimizer) =
+        hetero.stored_inputs(setup, assignment.here.folder, assignment.config.seed)?;
+    training.load(assignment, &inputs)?;
+    let loader = batches::of_relations(setup, hetero, assignment, sampling)?;
+    setup.sync(parameters)?;
+    let degrees = assignment.config.model.kind.uses_out_degrees().then(|| {
+        let (book, ranks) = (setup.partition.book(), (&*setup.group, &*setup.manager as _));
+        RelationDegrees::new(&hetero.graph, book, assignment.here.folder, ranks)
+    });
+    let of_batches = HeteroBatches::new(model, &inputs, optimizer, degrees.transpose()?);
+    let samples = Samples { model: &of_batches, loader: &loader, reduce: sampling.reduce };
+    training.run(assignment, &inputs, Some(samples))
+}

@@ -1,0 +1,113 @@
+//! A model with one layer for all edge types, before its training.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use tch::Tensor;
+
+use super::assignment::Assignment;
+use super::labels::{Facts, Goal, Labelled, goal, take_up_labels};
+use super::mfg::LabelledMfgs;
+use super::node_training::{NodeTraining, Samples};
+use super::setup::{KIND, RankSetup};
+use super::whole_graph::WholeGraph;
+use crate::engine::tape::{Graph, ParameterBuilder, ParameterSet};
+use crate::error::Result;
+use crate::event::Event;
+use crate::nn::{Model, load_state_dict, stored_out_feats};
+use crate::run::config::Pass;
+use crate::sampling::loaders::DataLoader;
+use crate::train::{GraphBatches, GraphModel, SamplingConfig};
+
+/// The model with its graph and labels.
+pub(super) struct SharedLayers<'s> {
+    setup: &'s RankSetup,
+    whole: WholeGraph,
+    facts: Facts,
+    goal: Goal,
+    model: Box<dyn Model>,
+    parameters: Rc<ParameterSet>,
+}
+
+impl<'s> SharedLayers<'s> {
+    /// Reads graph and labels, and makes the model with its start values.
+    pub(super) fn new(setup: &'s RankSetup, assignment: Assignment<'_>) -> Result<Self> {
+        let Assignment { here, config, .. } = assignment;
+        let whole = WholeGraph::new(setup, config)?;
+        let stored = config.init_params.as_ref().map(|path| stored_out_feats(path, &config.model));
+        let labelled = Labelled::all(setup, &whole.graph)?;
+        let facts = take_up_labels(setup, config, here, labelled, stored.transpose()?)?;
+        let goal = goal(setup, config, &facts)?;
+        let mut builder = ParameterBuilder::new(config.seed);
+        let model = config.model.build(&mut builder, whole.sizes(facts.outputs))?;
+        let parameters = Rc::new(builder.finish(&setup.manager, KIND)?);
+        if let (Some(path), 0) = (&config.init_params, here.rank) {
+            load_state_dict(path, &parameters, &[])?;
+        }
+        Ok(SharedLayers { setup, whole, facts, goal, model, parameters })
+    }
+
+    /// The graph.
+    pub(super) fn graph(&self) -> &dyn Graph {
+        &self.whole.graph
+    }
+
+    /// Trains on batches if there are some, and else on all nodes. Steps and evaluations on the full graph go as `pass` says.
+    pub(super) fn run(
+        self,
+        assignment: Assignment<'_>,
+        pass: Pass,
+        batches: Option<(&SamplingConfig, DataLoader)>,
+    ) -> Result<()> {
+        let SharedLayers { setup, whole, facts, goal, model, parameters } = self;
+        let Assignment { here, config, .. } = assignment;
+        setup.sync(&parameters)?;
+        let num_graphs = config.model.num_graphs();
+        let one_shot = (pass == Pass::OneShot).then(|| whole.graph.get_full_partition_graph());
+        let one_shot = one_shot.transpose()?;
+        let graph: &dyn Graph = match &one_shot {
+            Some(graph) => graph,
+            None => &whole.graph,
+        };
+        let input = whole.model_input(setup, &*model, &parameters, graph)?;
+        let mfgs = (pass == Pass::MessageFlow)
+            .then(|| LabelledMfgs::new(setup, &whole.graph, &input, &facts, num_graphs));
+        let mfgs = mfgs.transpose()?;
+        let (graphs, features, labels, masks) = match &mfgs {
+            Some(LabelledMfgs { graphs, features, labels, masks, .. }) => {
+                let graphs = graphs.iter().map(|graph| graph as &dyn Graph).collect();
+                (graphs, features.clone(), labels.clone(), masks.clone())
+            }
+            None => (vec![graph; num_graphs], input, facts.labels.clone(), facts.masks.clone()),
+        };
+        if let Some(mfgs) = mfgs.as_ref().filter(|mfgs| !mfgs.graphs.is_empty()) {
+            let note = Event::Note(mfgs.share_of_edges(setup, &whole.graph)?);
+            if here.rank == 0 {
+                here.events.send(note)?;
+            }
+        }
+        let forward = GraphModel { model: &*model, graphs, features };
+        let edge_types = config.model.kind.uses_edge_types();
+        let of_batches = GraphBatches { model: &*model, edge_types };
+        let samples = batches.as_ref().map(|(sampling, loader)| Samples {
+            model: &of_batches,
+            loader,
+            reduce: sampling.reduce,
+        });
+        let training = NodeTraining {
+            setup,
+            facts: &facts,
+            goal: &goal,
+            parameters: &parameters,
+            forward: &forward,
+            labels,
+            masks,
+            all_rows: &|logits: &Tensor| match &mfgs {
+                Some(mfgs) => mfgs.spread(logits),
+                None => Ok(logits.shallow_clone()),
+            },
+            texts: BTreeMap::new(),
+        };
+        training.run(assignment, samples)
+    }
+}
