@@ -17,6 +17,13 @@ pub struct TestGraph {
 }
 
 impl TestGraph {
+    /// A graph of these edges, which begin at their first node and have weight 1, cut before each of the given nodes.
+    pub fn of(nodes: u32, edges: &[[u32; 2]], cuts: &[u32]) -> Self {
+        let edges = edges.iter().map(|[src, dst]| (*src, *dst, 1.0)).collect();
+        let boundaries = [&[0], cuts, &[nodes]].concat();
+        TestGraph { edges, types: Vec::new(), boundaries }
+    }
+
     /// The nodes of `rank`.
     pub fn nodes(&self, rank: usize) -> std::ops::Range<u32> {
         self.boundaries[rank]..self.boundaries[rank + 1]

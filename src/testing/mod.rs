@@ -2,8 +2,10 @@
 
 mod check_layer;
 mod graph;
+mod outputs;
 mod ranks;
 
 pub use check_layer::check_layer;
 pub use graph::TestGraph;
+pub use outputs::{assert_near, layer_output, model_output};
 pub use ranks::{RankContext, on_ranks};

@@ -14,6 +14,29 @@ use crate::nn::model_spec::ModelSpec;
 /// A node without in-edges gets only the bias. State-dict keys: `fc.weight` `[heads * out, in]`, `attn_l` and `attn_r` `[1,
 /// heads, out]`, `bias` `[heads * out]`; with a residual of another width, `res_fc.weight` and `res_fc.bias` take the place of
 /// `bias`.
+///
+/// ```
+/// use sar::nn::{AttentionConfig, GatConv, HeadMerge};
+/// use sar::testing::{TestGraph, assert_near, layer_output};
+///
+/// // 0 -> 1, 0 -> 2, 1 -> 2 and 2 -> 3 on two ranks.
+/// let graph = TestGraph::of(4, &[[0, 1], [0, 2], [1, 2], [2, 3]], &[2]);
+/// let features: [&[f64]; 4] = [&[1.0], &[2.0], &[3.0], &[4.0]];
+/// let config = AttentionConfig {
+///     in_feats: 1,
+///     out_feats: 1,
+///     heads: 2,
+///     feat_drop: 0.0,
+///     attn_drop: 0.0,
+///     negative_slope: 0.2,
+///     residual: false,
+///     merge: HeadMerge::Concat,
+/// };
+/// let values: [(&str, &[f64]); 2] = [("fc.weight", &[1.0, 10.0]), ("attn_l", &[1.0, 1.0])];
+/// let rows = layer_output(&graph, &features, &values, |p| GatConv::new(p, config))?;
+/// assert_near(&rows, &[0.0, 0.0, 1.0, 10.0, 1.731059, 19.999546, 3.0, 30.0]);
+/// # Ok::<(), sar::Error>(())
+/// ```
 pub struct GatConv {
     config: AttentionConfig,
     fc: Weight,

@@ -14,6 +14,29 @@ use crate::nn::model_spec::ModelSpec;
 /// A node without in-edges gets 0. State-dict keys: `attn` `[1, heads, out]`, `fc_src.weight` and `fc_dst.weight`
 /// `[heads * out, in]`, `fc_src.bias` and `fc_dst.bias` `[heads * out]`; with a residual of another width `res_fc.weight`
 /// and `res_fc.bias`.
+///
+/// ```
+/// use sar::nn::{AttentionConfig, Gatv2Conv, HeadMerge};
+/// use sar::testing::{TestGraph, assert_near, layer_output};
+///
+/// // 0 -> 1, 0 -> 2, 1 -> 2 and 2 -> 3 on two ranks.
+/// let graph = TestGraph::of(4, &[[0, 1], [0, 2], [1, 2], [2, 3]], &[2]);
+/// let features: [&[f64]; 4] = [&[1.0], &[2.0], &[3.0], &[4.0]];
+/// let config = AttentionConfig {
+///     in_feats: 1,
+///     out_feats: 1,
+///     heads: 1,
+///     feat_drop: 0.0,
+///     attn_drop: 0.0,
+///     negative_slope: 0.2,
+///     residual: false,
+///     merge: HeadMerge::Concat,
+/// };
+/// let values: [(&str, &[f64]); 3] = [("fc_src.weight", &[1.0]), ("fc_dst.weight", &[1.0]), ("attn", &[1.0])];
+/// let rows = layer_output(&graph, &features, &values, |p| Gatv2Conv::new(p, config))?;
+/// assert_near(&rows, &[0.0, 1.0, 1.731059, 3.0]);
+/// # Ok::<(), sar::Error>(())
+/// ```
 pub struct Gatv2Conv {
     config: AttentionConfig,
     attn: Parameter,

@@ -44,6 +44,25 @@ pub struct GcnConvConfig {
 
 /// `dgl.nn.GraphConv`: `y_v = sum_{u in N(v)} c_uv w_uv x_u W + b`, with c_uv from [`Norm`] (degrees count edges, not
 /// weights, and are at least 1) and w_uv the edge weight. State-dict keys: `weight` `[in, out]`, `bias`.
+///
+/// ```
+/// use sar::nn::{GcnConv, GcnConvConfig, Norm};
+/// use sar::testing::{TestGraph, assert_near, layer_output};
+///
+/// // 0 -> 1, 0 -> 2, 1 -> 2 and 2 -> 3 on two ranks.
+/// let graph = TestGraph::of(4, &[[0, 1], [0, 2], [1, 2], [2, 3]], &[2]);
+/// let features: [&[f64]; 4] = [&[1.0], &[2.0], &[3.0], &[4.0]];
+/// let config = GcnConvConfig {
+///     in_feats: 1,
+///     out_feats: 1,
+///     norm: Norm::Both,
+///     edge_weights: false,
+///     allow_zero_in_degree: true,
+/// };
+/// let rows = layer_output(&graph, &features, &[("weight", &[1.0])], |p| GcnConv::new(p, config))?;
+/// assert_near(&rows, &[0.0, 0.707107, 1.914214, 3.0]);
+/// # Ok::<(), sar::Error>(())
+/// ```
 pub struct GcnConv {
     config: GcnConvConfig,
     weight: Weight,

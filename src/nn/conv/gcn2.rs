@@ -39,6 +39,28 @@ pub struct Gcn2ConvConfig {
 /// `y = (1 - beta) (h + r) + beta (h + r) W_1 + b`, or with a weight for the initial rows
 /// `y = (1 - beta) (h + r) + beta (h W_1 + r W_2) + b`. Â is D^-1/2 A D^-1/2, D being the in-degrees, at least 1; with edge weights
 /// it is those, normalised. State-dict keys: `weight1` and, if there is one, `weight2` `[in, in]`, `bias` `[in]`.
+///
+/// ```
+/// use sar::nn::{Gcn2Conv, Gcn2ConvConfig};
+/// use sar::testing::{TestGraph, assert_near, layer_output};
+///
+/// // 0 -> 1, 0 -> 2, 1 -> 2 and 2 -> 3 on two ranks.
+/// let graph = TestGraph::of(4, &[[0, 1], [0, 2], [1, 2], [2, 3]], &[2]);
+/// let features: [&[f64]; 4] = [&[1.0], &[2.0], &[3.0], &[4.0]];
+/// let config = Gcn2ConvConfig {
+///     in_feats: 1,
+///     layer: 2,
+///     alpha: 0.5,
+///     lambda: 1.0,
+///     project_initial_features: true,
+///     allow_zero_in_degree: true,
+///     bias: true,
+///     edge_weights: false,
+/// };
+/// let rows = layer_output(&graph, &features, &[("weight1", &[2.0])], |p| Gcn2Conv::new(p, config))?;
+/// assert_near(&rows, &[0.702733, 2.108198, 3.598919, 4.301651]);
+/// # Ok::<(), sar::Error>(())
+/// ```
 pub struct Gcn2Conv {
     config: Gcn2ConvConfig,
     weight: Weight,

@@ -22,6 +22,23 @@ pub struct GinConvConfig {
 
 /// `dgl.nn.GINConv`: `y_v = f((1 + eps) x_v + reduce_{u in N(v)} w_uv x_u)` with any inner network f. State-dict keys: those of
 /// f below `apply_func`, and `eps` `[1]` if it is learned (otherwise it is 0).
+///
+/// ```
+/// use sar::engine::tape::Reduce;
+/// use sar::nn::{GinConv, GinConvConfig, Linear};
+/// use sar::testing::{TestGraph, assert_near, layer_output};
+///
+/// // 0 -> 1, 0 -> 2, 1 -> 2 and 2 -> 3 on two ranks.
+/// let graph = TestGraph::of(4, &[[0, 1], [0, 2], [1, 2], [2, 3]], &[2]);
+/// let features: [&[f64]; 4] = [&[1.0], &[2.0], &[3.0], &[4.0]];
+/// let config = GinConvConfig { reduce: Reduce::Sum, learn_eps: false, edge_weights: false };
+/// let values: [(&str, &[f64]); 2] = [("apply_func.weight", &[2.0]), ("apply_func.bias", &[1.0])];
+/// let rows = layer_output(&graph, &features, &values, |p| {
+///     GinConv::new(p, |p| Linear::new(p, 1, 1), config)
+/// })?;
+/// assert_near(&rows, &[3.0, 7.0, 13.0, 15.0]);
+/// # Ok::<(), sar::Error>(())
+/// ```
 pub struct GinConv {
     apply: Box<dyn Network>,
     eps: Option<Parameter>,

@@ -42,6 +42,23 @@ pub struct RgcnConvConfig {
 ///
 /// State-dict keys: `linear_r.W` (`[rels, in, out]`; basis: `[bases, in, out]` and `linear_r.coeff` `[rels, bases]`; block
 /// diagonal: `[rels, blocks * in/blocks * out/blocks]`), `h_bias` `[out]`, `loop_weight` `[in, out]`.
+///
+/// ```
+/// use sar::nn::{Regularizer, RgcnConv, RgcnConvConfig};
+/// use sar::testing::{TestGraph, assert_near, layer_output};
+///
+/// // 0 -> 1, 0 -> 2, 1 -> 2 and 2 -> 3 on two ranks.
+/// let graph = TestGraph::of(4, &[[0, 1], [0, 2], [1, 2], [2, 3]], &[2]);
+/// let features: [&[f64]; 4] = [&[1.0], &[2.0], &[3.0], &[4.0]];
+/// let graph = TestGraph { types: vec![0, 1, 0, 1], ..graph };
+/// let regularizer = Regularizer::None;
+/// let config = RgcnConvConfig { in_feats: 1, out_feats: 1, num_rels: 2, regularizer };
+/// let values: [(&str, &[f64]); 2] = [("linear_r.W", &[1.0, 10.0]), ("loop_weight", &[100.0])];
+/// let layer = |p: &mut _| RgcnConv::new(p, config).expect("without blocks");
+/// let rows = layer_output(&graph, &features, &values, layer)?;
+/// assert_near(&rows, &[100.0, 201.0, 312.0, 430.0]);
+/// # Ok::<(), sar::Error>(())
+/// ```
 pub struct RgcnConv {
     relations: Weight,
     num_rels: usize,

@@ -44,6 +44,21 @@ pub struct SageConvConfig {
 ///
 /// Mean and maximum over an empty set are 0. State-dict keys: `fc_neigh.weight` `[out, in]`; mean and pool: `fc_self.weight`
 /// `[out, in]`, `fc_self.bias`; gcn: `bias`; pool: `fc_pool.weight` `[in, in]`, `fc_pool.bias`.
+///
+/// ```
+/// use sar::nn::{SageAggregator, SageConv, SageConvConfig};
+/// use sar::testing::{TestGraph, assert_near, layer_output};
+///
+/// // 0 -> 1, 0 -> 2, 1 -> 2 and 2 -> 3 on two ranks.
+/// let graph = TestGraph::of(4, &[[0, 1], [0, 2], [1, 2], [2, 3]], &[2]);
+/// let features: [&[f64]; 4] = [&[1.0], &[2.0], &[3.0], &[4.0]];
+/// let aggregator = SageAggregator::Mean;
+/// let config = SageConvConfig { in_feats: 1, out_feats: 1, aggregator, edge_weights: false };
+/// let values: [(&str, &[f64]); 2] = [("fc_self.weight", &[1.0]), ("fc_neigh.weight", &[10.0])];
+/// let rows = layer_output(&graph, &features, &values, |p| SageConv::new(p, config))?;
+/// assert_near(&rows, &[1.0, 12.0, 18.0, 34.0]);
+/// # Ok::<(), sar::Error>(())
+/// ```
 pub struct SageConv {
     config: SageConvConfig,
     neigh: Weight,

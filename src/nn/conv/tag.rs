@@ -31,6 +31,20 @@ pub struct TagConvConfig {
 /// `lin.bias` `[out]`.
 ///
 /// Each step takes a graph of its own; on the full graph one graph serves all.
+///
+/// ```
+/// use sar::nn::{TagConv, TagConvConfig};
+/// use sar::testing::{TestGraph, assert_near, layer_output};
+///
+/// // 0 -> 1, 0 -> 2, 1 -> 2 and 2 -> 3 on two ranks.
+/// let graph = TestGraph::of(4, &[[0, 1], [0, 2], [1, 2], [2, 3]], &[2]);
+/// let features: [&[f64]; 4] = [&[1.0], &[2.0], &[3.0], &[4.0]];
+/// let config = TagConvConfig { in_feats: 1, out_feats: 1, hops: 2, edge_weights: false };
+/// let values: [(&str, &[f64]); 1] = [("lin.weight", &[1.0, 10.0, 100.0])];
+/// let rows = layer_output(&graph, &features, &values, |p| TagConv::new(p, config))?;
+/// assert_near(&rows, &[1.0, 12.0, 94.923882, 175.213203]);
+/// # Ok::<(), sar::Error>(())
+/// ```
 pub struct TagConv {
     config: TagConvConfig,
     /// The part of the weight that belongs to each power of Â.

@@ -12,6 +12,16 @@ use crate::io::read_input;
 const FLAG: &str = "--class-weights";
 
 /// The weights of classes; see [`Loss::weighted`](crate::nn::Loss::weighted).
+///
+/// ```
+/// use sar::nn::{ClassWeights, Task};
+///
+/// let balanced = ClassWeights::parse("balanced")?;
+/// assert_eq!(balanced.resolve(Task::Classification, 6, &[4, 1, 1])?, [0.5, 2.0, 2.0]);
+/// let given = ClassWeights::parse("1,2.5")?;
+/// assert_eq!(given.resolve(Task::Classification, 6, &[4, 2])?, [1.0, 2.5]);
+/// # Ok::<(), sar::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ClassWeights {

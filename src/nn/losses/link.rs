@@ -43,6 +43,17 @@ impl LinkScore {
 
 /// The mean binary cross entropy of scores (`[pairs, 1]`), where the first `num_positive` belong to edges and the others do
 /// not; and the gradient of the scores.
+///
+/// ```
+/// use sar::nn::link_loss;
+/// use tch::Tensor;
+///
+/// let scores = Tensor::from_slice(&[0.0, 0.0]).view([2, 1]);
+/// let (loss, gradient) = link_loss(&scores, 1)?;
+/// assert!((loss - 2f64.ln()).abs() < 1e-12);
+/// assert_eq!([gradient.double_value(&[0, 0]), gradient.double_value(&[1, 0])], [-0.25, 0.25]);
+/// # Ok::<(), sar::Error>(())
+/// ```
 pub fn link_loss(scores: &Tensor, num_positive: i64) -> Result<(f64, Tensor)> {
     let pairs = scores.size()[0];
     let labels = scores.f_zeros_like()?;
@@ -60,6 +71,11 @@ pub fn link_loss(scores: &Tensor, num_positive: i64) -> Result<(f64, Tensor)> {
 
 /// The probability that an edge has a higher score than a negative pair (ties count half): the area under the ROC curve. `None`
 /// without edges or without negative pairs; NaN if a score is.
+///
+/// ```
+/// // The first edge beats both pairs; the second ties with one.
+/// assert_eq!(sar::nn::auc(&[3.0, 1.0], &[2.0, 1.0]), Some(0.625));
+/// ```
 pub fn auc(positive: &[f32], negative: &[f32]) -> Option<f64> {
     if positive.is_empty() || negative.is_empty() {
         return None;
@@ -80,6 +96,12 @@ pub fn auc(positive: &[f32], negative: &[f32]) -> Option<f64> {
 
 /// The mean over edges of 1 / rank of the edge's score among its own negative pairs (ties count half, as in OGB). The pairs of
 /// edge i are `negative[i * k..][..k]`. `None` without edges, or if the numbers do not match; NaN if a score is.
+///
+/// ```
+/// // Ranks 1 and 2.5.
+/// let mrr = sar::nn::mean_reciprocal_rank(&[3.0, 1.0], &[2.0, 1.0, 4.0, 1.0]);
+/// assert!((mrr.unwrap() - 0.7).abs() < 1e-12);
+/// ```
 pub fn mean_reciprocal_rank(positive: &[f32], negative: &[f32]) -> Option<f64> {
     if positive.is_empty() || !negative.len().is_multiple_of(positive.len()) {
         return None;

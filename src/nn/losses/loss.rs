@@ -15,6 +15,21 @@ use crate::error::Result;
 /// * classification: `cross_entropy(logits, labels, weight)`; labels `int64 [n]`
 /// * multilabel: `binary_cross_entropy_with_logits(logits, labels, pos_weight)`; labels `[n, outputs]` of 0 and 1
 /// * regression: `mse_loss(logits, labels)`; labels `[n, outputs]`
+///
+/// ```
+/// use sar::nn::{Loss, Task};
+/// use tch::Tensor;
+///
+/// let logits = Tensor::from_slice(&[2.0, 0.0, 0.0, 1.0, 5.0, 5.0]).view([3, 2]);
+/// let labels = Tensor::from_slice(&[0_i64, 1, 0]);
+/// let mask = Tensor::from_slice(&[true, true, false]);
+/// let loss = Loss::new(Task::Classification);
+/// let divisor = loss.divisor(&labels, &mask)?;
+/// let (value, gradient) = loss.forward(&logits, &labels, &mask, divisor)?;
+/// assert!((value - 0.220095).abs() < 1e-6);
+/// assert_eq!(gradient.double_value(&[2, 0]), 0.0);
+/// # Ok::<(), sar::Error>(())
+/// ```
 pub struct Loss {
     task: Task,
     /// A factor per class, `double [classes]`.

@@ -10,6 +10,18 @@ use crate::error::{Error, Result};
 ///
 /// Classification: nodes classified correctly. Multilabel: true positives, false positives, false negatives over all classes.
 /// Regression: squared errors. Unused elements are 0.
+///
+/// ```
+/// use sar::nn::{ScoreSums, Task};
+/// use tch::Tensor;
+///
+/// let logits = Tensor::from_slice(&[2.0, 0.0, 0.0, 1.0, 5.0, 1.0]).view([3, 2]);
+/// let labels = Tensor::from_slice(&[0_i64, 1, 1]);
+/// let mask = Tensor::from_slice(&[true, false, true]);
+/// let sums = ScoreSums::new(Task::Classification, &logits, &labels, &mask)?;
+/// assert_eq!(sums.score(Task::Classification, 2, 2), Some(0.5));
+/// # Ok::<(), sar::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct ScoreSums(pub [f64; 3]);
 
@@ -46,6 +58,11 @@ impl ScoreSums {
 }
 
 /// 2 TP / (2 TP + FP + FN); 0 where nothing is positive, as in scikit-learn.
+///
+/// ```
+/// assert_eq!(sar::nn::f1(2.0, 1.0, 3.0), 0.5);
+/// assert_eq!(sar::nn::f1(0.0, 0.0, 0.0), 0.0);
+/// ```
 pub fn f1(true_positive: f64, false_positive: f64, false_negative: f64) -> f64 {
     let all = 2.0 * true_positive + false_positive + false_negative;
     if all == 0.0 { 0.0 } else { 2.0 * true_positive / all }

@@ -28,6 +28,24 @@ pub struct AppnpConfig {
 ///
 /// ReLU and then dropout follow each hidden layer of the perceptron. The i-th layer's state-dict keys are `layers.i.weight`
 /// `[out, in]` and `layers.i.bias`, as in DGL's example.
+///
+/// ```
+/// use sar::nn::{Appnp, AppnpConfig, HiddenLayers, Sizes};
+/// use sar::testing::{TestGraph, assert_near, model_output};
+///
+/// // 0 -> 1, 0 -> 2, 1 -> 2 and 2 -> 3 on two ranks.
+/// let graph = TestGraph::of(4, &[[0, 1], [0, 2], [1, 2], [2, 3]], &[2]);
+/// let features: [&[f64]; 4] = [&[1.0], &[2.0], &[3.0], &[4.0]];
+/// let perceptron = HiddenLayers { layers: 1, width: 1, dropout: 0.0 };
+/// let sizes = Sizes { in_feats: 1, out_feats: 1, num_rels: 1 };
+/// let config = AppnpConfig { hops: 2, alpha: 0.5, edge_weights: false };
+/// let values: [(&str, &[f64]); 1] = [("layers.0.weight", &[1.0])];
+/// let rows = model_output(&graph, 2, &features, &values, |p| {
+///     Appnp::new(p, perceptron, sizes, config)
+/// })?;
+/// assert_near(&rows, &[0.5, 1.176777, 2.103553, 3.228553]);
+/// # Ok::<(), sar::Error>(())
+/// ```
 pub struct Appnp {
     layers: Vec<Linear>,
     config: AppnpConfig,

@@ -66,6 +66,21 @@ impl Propagation {
 /// `[out, in]` and `convs.0.fc.bias`.
 ///
 /// The propagated features are constant, so they are computed once, before training; a step needs no rows of other ranks.
+///
+/// ```
+/// use sar::nn::{Sgc, SgcOptions, Sizes};
+/// use sar::testing::{TestGraph, assert_near, model_output};
+///
+/// // 0 -> 1, 0 -> 2, 1 -> 2 and 2 -> 3 on two ranks.
+/// let graph = TestGraph::of(4, &[[0, 1], [0, 2], [1, 2], [2, 3]], &[2]);
+/// let features: [&[f64]; 4] = [&[1.0], &[2.0], &[3.0], &[4.0]];
+/// let sizes = Sizes { in_feats: 1, out_feats: 1, num_rels: 1 };
+/// let options = SgcOptions { hops: 2, edge_weights: false };
+/// let values: [(&str, &[f64]); 1] = [("convs.0.fc.weight", &[1.0])];
+/// let rows = model_output(&graph, 0, &features, &values, |p| Sgc::new(p, sizes, options))?;
+/// assert_near(&rows, &[0.0, 0.0, 0.707107, 1.5]);
+/// # Ok::<(), sar::Error>(())
+/// ```
 pub struct Sgc {
     fc: Linear,
     propagation: Propagation,

@@ -19,6 +19,27 @@ use crate::nn::model_spec::{EdgeWeights, ModelOption, ModelSpec};
 /// `inception_ffs.k.prelu.weight` and `project.prelu.weight` `[1]`, the last two with more than one layer.
 ///
 /// The propagated features are constant, so they are computed once, before training; a step needs no rows of other ranks.
+///
+/// ```
+/// use sar::nn::{HiddenLayers, Sign, SignOptions, Sizes};
+/// use sar::testing::{TestGraph, assert_near, model_output};
+///
+/// // 0 -> 1, 0 -> 2, 1 -> 2 and 2 -> 3 on two ranks.
+/// let graph = TestGraph::of(4, &[[0, 1], [0, 2], [1, 2], [2, 3]], &[2]);
+/// let features: [&[f64]; 4] = [&[1.0], &[2.0], &[3.0], &[4.0]];
+/// // The propagated features are 0, 1, 2.12132 and 2.12132.
+/// let layers = HiddenLayers { layers: 1, width: 1, dropout: 0.0 };
+/// let sizes = Sizes { in_feats: 1, out_feats: 1, num_rels: 1 };
+/// let options = SignOptions { hops: 1, edge_weights: false };
+/// let values: [(&str, &[f64]); 3] = [
+///     ("inception_ffs.0.layers.0.weight", &[1.0]),
+///     ("inception_ffs.1.layers.0.weight", &[1.0]),
+///     ("project.layers.0.weight", &[1.0, 10.0]),
+/// ];
+/// let rows = model_output(&graph, 1, &features, &values, |p| Sign::new(p, layers, sizes, options))?;
+/// assert_near(&rows, &[1.0, 12.0, 24.213203, 25.213203]);
+/// # Ok::<(), sar::Error>(())
+/// ```
 pub struct Sign {
     propagation: Propagation,
     hops: Vec<Perceptron>,

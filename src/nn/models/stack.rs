@@ -20,6 +20,24 @@ use crate::nn::normalization::{Normalization, add};
 ///
 /// Layers that return to what the first one got lie between two linear maps, `lins.0.*` (with ReLU behind it) and `lins.1.*`, as
 /// in the examples of DGL and PyTorch Geometric for GCNII; jumping knowledge takes the place of the second.
+///
+/// ```
+/// use sar::nn::{GinOptions, ModelConfig, ModelKind, Sizes, Stack};
+/// use sar::testing::{TestGraph, assert_near, model_output};
+///
+/// // 0 -> 1, 0 -> 2, 1 -> 2 and 2 -> 3 on two ranks.
+/// let graph = TestGraph::of(4, &[[0, 1], [0, 2], [1, 2], [2, 3]], &[2]);
+/// let features: [&[f64]; 4] = [&[1.0], &[2.0], &[3.0], &[4.0]];
+/// let kind = ModelKind::Gin(GinOptions::default());
+/// let config = ModelConfig { kind, layers: 2, hidden: 1, dropout: 0.0, ..ModelConfig::default() };
+/// let sizes = Sizes { in_feats: 1, out_feats: 1, num_rels: 1 };
+/// let values: [(&str, &[f64]); 2] =
+///     [("convs.0.apply_func.weight", &[1.0]), ("convs.1.apply_func.weight", &[1.0])];
+/// let rows = model_output(&graph, 2, &features, &values, |p| Stack::new(p, &config, sizes))?;
+/// // The first layer gives 1, 3, 6 and 7.
+/// assert_near(&rows, &[1.0, 4.0, 10.0, 13.0]);
+/// # Ok::<(), sar::Error>(())
+/// ```
 pub struct Stack {
     first: Option<Linear>,
     layers: Vec<Layer>,

@@ -10,6 +10,25 @@ use crate::sampling::stores::{DistGraph, Fanout, GraphSource, SampleKey, Samplin
 use super::mini_batch::MiniBatch;
 
 /// A sampler that draws one block per layer, from the seeds outwards: SAR's class of the same name.
+///
+/// ```
+/// use sar::formats::dgl::config::PartitionConfig;
+/// use sar::sampling::loaders::DistNeighborSampler;
+/// use sar::sampling::stores::{DistGraph, Fanout, IndexConfig, SampleKey};
+///
+/// let folder = tempfile::tempdir().expect("a folder");
+/// let config = PartitionConfig::open("data/karate/karate.json".as_ref())?;
+/// let graph = DistGraph::create(&config, &IndexConfig::default(), folder.path())?;
+/// let sampler = DistNeighborSampler::new(vec![Fanout::ALL, Fanout::Total(1)])?;
+/// let key = SampleKey { seed: 0, epoch: 1, batch: 0, layer: 0 };
+/// let batch = sampler.sample(&graph, &[0, 5, 7], key)?;
+/// assert_eq!(batch.seeds(), [0, 5, 7]);
+/// // One in-edge of each seed, and all in-edges of its nodes.
+/// assert_eq!(batch.blocks[1].num_edges(), 3);
+/// let degrees = graph.in_degrees(batch.blocks[1].sources())?;
+/// assert_eq!(batch.blocks[0].num_edges() as u64, degrees.iter().sum::<u64>());
+/// # Ok::<(), sar::Error>(())
+/// ```
 pub struct DistNeighborSampler {
     fanouts: Vec<Fanout>,
     replace: bool,
