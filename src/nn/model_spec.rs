@@ -6,6 +6,7 @@ use crate::error::{Error, Result};
 
 /// A kind of model, whatever its options are.
 #[derive(Debug)]
+#[allow(clippy::struct_excessive_bools)] // Each is a property of its own.
 pub struct ModelSpec {
     /// Name on the command line and in configurations.
     pub name: &'static str,
@@ -154,14 +155,15 @@ impl ModelOption {
     /// If it is out of the range of the option, or of another type.
     pub fn check(&self, value: &Value) -> Result<()> {
         let range = match (self.values, value) {
-            (Values::Switch, Value::Boolean(_)) => return Ok(()),
             (Values::Whole { least, .. }, Value::Integer(n)) if *n < least => {
                 format!("{least} or more")
             }
             (Values::Whole { most, .. }, Value::Integer(n)) if *n > most => {
                 format!("{most} or less")
             }
-            (Values::Whole { .. }, Value::Integer(_)) => return Ok(()),
+            (Values::Switch, Value::Boolean(_)) | (Values::Whole { .. }, Value::Integer(_)) => {
+                return Ok(());
+            }
             (Values::Share, Value::Float(x)) if (0.0..=1.0).contains(x) => return Ok(()),
             (Values::Share, _) => "from 0 to 1".to_owned(),
             (Values::Probability, Value::Float(x)) if (0.0..1.0).contains(x) => return Ok(()),

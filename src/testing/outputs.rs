@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::nn::{Conv, ConvInput, Model};
 
 /// The values of some parameters, by name; all other parameters are 0.
-pub type Values<'v> = [(&'v str, &'v [f64])];
+type ParameterValues<'v> = [(&'v str, &'v [f64])];
 
 /// The rows that a layer computes for the nodes of a graph, one after the other, in double precision. `features` has a row per
 /// node. Each partition of the graph is a rank of its own.
@@ -21,7 +21,7 @@ pub type Values<'v> = [(&'v str, &'v [f64])];
 pub fn layer_output<L: Conv>(
     graph: &TestGraph,
     features: &[&[f64]],
-    values: &Values<'_>,
+    values: &ParameterValues<'_>,
     make: impl Fn(&mut ParameterBuilder) -> L + Sync,
 ) -> Result<Vec<f64>> {
     each_rank(graph, |context| {
@@ -43,7 +43,7 @@ pub fn model_output<M: Model>(
     graph: &TestGraph,
     num_graphs: usize,
     features: &[&[f64]],
-    values: &Values<'_>,
+    values: &ParameterValues<'_>,
     make: impl Fn(&mut ParameterBuilder) -> Result<M> + Sync,
 ) -> Result<Vec<f64>> {
     each_rank(graph, |context| {
@@ -79,7 +79,7 @@ fn each_rank(
 /// What `make` makes, and its parameters with these values.
 fn filled<T>(
     context: &RankContext,
-    values: &Values<'_>,
+    values: &ParameterValues<'_>,
     make: &impl Fn(&mut ParameterBuilder) -> T,
 ) -> Result<(T, Rc<ParameterSet>)> {
     let mut builder = ParameterBuilder::new(0);

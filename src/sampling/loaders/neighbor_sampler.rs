@@ -29,6 +29,7 @@ use super::mini_batch::MiniBatch;
 /// assert_eq!(batch.blocks[0].num_edges() as u64, degrees.iter().sum::<u64>());
 /// # Ok::<(), sar::Error>(())
 /// ```
+#[allow(clippy::struct_excessive_bools)] // Each is an option of its own.
 pub struct DistNeighborSampler {
     fanouts: Vec<Fanout>,
     replace: bool,
