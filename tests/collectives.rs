@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use sar::engine::comm::{
-    Collective, FileGroup, Hooks, LocalGroup, ProcessGroup, Recipient, ReduceOp, all_reduce,
-    all_to_all, barrier, broadcast, complete, exchange_single_tensor, exchange_tensors,
+    Collective, FileGroup, Hooks, LocalGroup, Operation, ProcessGroup, Recipient, ReduceOp,
+    all_reduce, all_to_all, barrier, broadcast, complete, exchange_single_tensor, exchange_tensors,
     gather_grads, sync_params,
 };
 use sar::engine::turns::Control;
@@ -184,9 +184,32 @@ fn many_collectives_in_a_row_leave_no_files_but_the_last() {
     assert_eq!(names, ["control", "outbox-39-0", "outbox-39-1", "outbox-39-2"]);
 }
 
+#[test]
+fn ranks_in_different_operations_name_both() {
+    on_every_backend(1, |group, hooks| {
+        if group.world_size() == 1 {
+            return barrier(group, hooks).unwrap();
+        }
+        let (own, other) = match group.rank() {
+            0 => ("barrier", "all_reduce"),
+            _ => ("all_reduce", "barrier"),
+        };
+        let error = match group.rank() {
+            0 => barrier(group, hooks).unwrap_err(),
+            _ => all_reduce(group, vec![numbers(&[1.0])], ReduceOp::Sum, hooks).unwrap_err(),
+        };
+        let from = usize::from(group.rank() == 0);
+        let expected = format!(
+            "rank {} is in collective 0 ({own}), but rank {from} sent a message of collective 0 ({other})",
+            group.rank()
+        );
+        assert!(error.to_string().contains(&expected), "{error}");
+    });
+}
+
 /// Posts this rank's number to everyone, kept or not.
 fn post_rank(group: &dyn ProcessGroup, hooks: &dyn Hooks, keep: bool) -> Collective {
-    let mut outbox = group.outbox().unwrap();
+    let mut outbox = group.outbox(Operation::Broadcast).unwrap();
     if keep {
         outbox.keep();
     }

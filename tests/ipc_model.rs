@@ -4,7 +4,7 @@
 
 use std::sync::Mutex;
 
-use sar::engine::turns::{Protocol, Stop, Word};
+use sar::engine::turns::{Pool, Protocol, Stop, Word};
 use shuttle::sync::atomic::{AtomicUsize, Ordering};
 use shuttle::sync::{Arc, mpsc};
 use shuttle::thread;
@@ -152,6 +152,45 @@ fn run_with_stop(world: u32, slots: u32) {
         rank.join().unwrap();
     }
     assert_eq!(shared.stopped(), Some(Stop::Aborted));
+}
+
+/// Residents that claim what they want of a pool of `size`, pause by pause. What waiting ranks keep never exceeds it.
+fn claim_side_by_side(size: u32, wants: &'static [&'static [u32]]) {
+    let pool = Arc::new(Pool { claimed: ModelWord::default() });
+    let kept = Arc::new(AtomicUsize::new(0));
+    let ranks: Vec<_> = wants
+        .iter()
+        .map(|wants| {
+            let (pool, kept) = (pool.clone(), kept.clone());
+            thread::spawn(move || {
+                let mut own = 0;
+                for &want in *wants {
+                    // In its turn a rank works in its own memory; what it waits with, it claims at the next pause.
+                    kept.fetch_sub(own as usize, Ordering::SeqCst);
+                    let room = pool.claim(u64::from(size), own, |left| left.min(u64::from(want)));
+                    assert!(room <= want);
+                    let all = kept.fetch_add(room as usize, Ordering::SeqCst) + room as usize;
+                    assert!(all <= size as usize, "{all} KiB of {size} are kept");
+                    let settled = room - room / 4;
+                    kept.fetch_sub((room - settled) as usize, Ordering::SeqCst);
+                    pool.settle(room, settled);
+                    own = settled;
+                }
+            })
+        })
+        .collect();
+    for rank in ranks {
+        rank.join().unwrap();
+    }
+}
+
+#[test]
+fn no_two_residents_claim_the_same_bytes() {
+    shuttle::check_dfs(|| claim_side_by_side(8, &[&[8], &[8]]), None);
+    shuttle::check_dfs(|| claim_side_by_side(8, &[&[6], &[5]]), None);
+    const ROUNDS: [&[u32]; 4] = [&[8, 4, 8], &[4, 8, 8], &[8, 8, 8], &[2, 4, 8]];
+    shuttle::check_random(|| claim_side_by_side(12, &ROUNDS), 20_000);
+    shuttle::check_pct(|| claim_side_by_side(12, &ROUNDS), 20_000, 3);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use super::class_table::ClassTable;
 use super::counts::Counts;
 use super::roc_auc::{ClassScores, PairCounts};
 use super::trainer::Trainer;
-use crate::engine::comm::{Recipient, ReduceOp, all_reduce, complete};
+use crate::engine::comm::{Operation, Recipient, ReduceOp, all_reduce, complete};
 use crate::engine::spill::Masks;
 use crate::engine::tape::{Tape, Var};
 use crate::engine::tensor;
@@ -60,7 +60,7 @@ impl Trainer<'_> {
         let (table, posted) = {
             let (logits, labels) = (logits.pin()?, self.labels.pin()?);
             let table = ClassTable::new(task, &logits, &labels, &in_masks)?;
-            let mut outbox = self.group.outbox()?;
+            let mut outbox = self.group.outbox(Operation::CompareScores)?;
             outbox.begin(Recipient::Everyone);
             ClassScores::new(task, &logits, &labels, &in_masks)?.send(&mut *outbox)?;
             (table, outbox.post()?)

@@ -7,6 +7,7 @@ use tch::{Kind, Tensor};
 use super::group::{Collective, Posted, ProcessGroup, Recipient, complete};
 use super::hooks::Hooks;
 use super::message::{read_tensor, write_tensor};
+use super::tag::Operation;
 use crate::error::{Error, Result};
 
 /// How the values of all ranks are combined.
@@ -33,8 +34,12 @@ pub fn exchange_tensors(
         let problem = format!("{} tensors for {} ranks", send.len(), group.world_size());
         return Err(Error::Internal(problem));
     }
-    let messages = send.iter().enumerate().map(|(rank, tensor)| (Recipient::Rank(rank), tensor));
-    let posted = post(group, messages)?;
+    let mut outbox = group.outbox(Operation::ExchangeTensors)?;
+    for (rank, tensor) in send.iter().enumerate() {
+        outbox.begin(Recipient::Rank(rank));
+        write_tensor(&mut *outbox, tensor)?;
+    }
+    let posted = outbox.post()?;
     drop(send);
     let collective = complete(group, posted, hooks)?;
     (0..group.world_size()).map(|from| receive(group, &collective, from)).collect()
@@ -74,7 +79,7 @@ pub fn exchange_single_tensor(
     tensor: Tensor,
     hooks: &dyn Hooks,
 ) -> Result<Tensor> {
-    let posted = post(group, [(Recipient::Rank(send_to), &tensor)].into_iter())?;
+    let posted = post(group, Operation::ExchangeSingleTensor, Recipient::Rank(send_to), &tensor)?;
     drop(tensor);
     let collective = complete(group, posted, hooks)?;
     receive(group, &collective, receive_from)
@@ -86,7 +91,7 @@ pub fn all_gather(
     tensor: Tensor,
     hooks: &dyn Hooks,
 ) -> Result<Vec<Tensor>> {
-    let posted = post(group, [(Recipient::Everyone, &tensor)].into_iter())?;
+    let posted = post(group, Operation::AllGather, Recipient::Everyone, &tensor)?;
     drop(tensor);
     let collective = complete(group, posted, hooks)?;
     (0..group.world_size()).map(|from| receive(group, &collective, from)).collect()
@@ -103,7 +108,7 @@ pub fn all_reduce(
     hooks: &dyn Hooks,
 ) -> Result<Vec<Tensor>> {
     let layout: Vec<_> = tensors.iter().map(|t| (t.size(), t.kind())).collect();
-    let mut outbox = group.outbox()?;
+    let mut outbox = group.outbox(Operation::AllReduce)?;
     outbox.begin(Recipient::Everyone);
     for tensor in &tensors {
         write_tensor(&mut *outbox, tensor)?;
@@ -148,7 +153,7 @@ pub fn broadcast(
     hooks: &dyn Hooks,
 ) -> Result<Vec<Tensor>> {
     let count = tensors.len();
-    let mut outbox = group.outbox()?;
+    let mut outbox = group.outbox(Operation::Broadcast)?;
     if group.rank() == root {
         outbox.begin(Recipient::Everyone);
         for tensor in &tensors {
@@ -164,9 +169,10 @@ pub fn broadcast(
 
 /// Waits until every rank has arrived.
 pub fn barrier(group: &dyn ProcessGroup, hooks: &dyn Hooks) -> Result<()> {
-    let posted = group.outbox()?.post()?;
-    complete(group, posted, hooks)?;
-    Ok(())
+    let posted = group.outbox(Operation::Barrier)?.post()?;
+    let collective = complete(group, posted, hooks)?;
+    // There is nothing to read but which operation the others are in.
+    (0..group.world_size()).try_for_each(|from| group.inbox(&collective, from).map(drop))
 }
 
 /// Gives every rank the parameters of rank 0: SAR's `sync_params`.
@@ -188,15 +194,15 @@ pub fn gather_grads(
 }
 
 /// Posts one message per recipient; the caller drops its tensors before it completes the collective.
-fn post<'a>(
+fn post(
     group: &dyn ProcessGroup,
-    messages: impl Iterator<Item = (Recipient, &'a Tensor)>,
+    operation: Operation,
+    recipient: Recipient,
+    tensor: &Tensor,
 ) -> Result<Posted> {
-    let mut outbox = group.outbox()?;
-    for (recipient, tensor) in messages {
-        outbox.begin(recipient);
-        write_tensor(&mut *outbox, tensor)?;
-    }
+    let mut outbox = group.outbox(operation)?;
+    outbox.begin(recipient);
+    write_tensor(&mut *outbox, tensor)?;
     outbox.post()
 }
 

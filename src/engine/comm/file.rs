@@ -2,8 +2,8 @@
 //!
 //! There is one file per collective and sender, which the sender removes when a later collective is complete (if the file is
 //! kept, one after its last reading). Layout, in native byte order (files never leave the machine): the messages back to back,
-//! then the index (one entry per recipient: offset u64, length u64, crc32 u64), the number of bytes at the file's front that
-//! lie in the page cache, and how many of them count towards the sender's share of it (u64 each), then the crc32 of these
+//! then the index (one entry per recipient: offset u64, length u64, crc32 u64), the tag (number of the collective, code of the
+//! operation), the number of bytes at the file's front that lie in the page cache, and how many of them count towards the sender's share of it (u64 each), then the crc32 of these
 //! (u64). The index comes last because lengths are known last; its place follows from the file's length.
 
 use std::cell::Cell;
@@ -11,12 +11,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::group::{Collective, Inbox, Outbox, Posted, ProcessGroup, ReadOutboxes, Recipient};
+use super::tag::{Operation, Tag};
 use crate::engine::turns::Control;
 use crate::error::{Error, Result};
 use crate::io::{FileWriter, IoCounters, Storage, StorageFile, overlap, read_split};
 
 /// The place of a message in its file: offset, length, crc32.
 type Entry = [u64; 3];
+
+/// Number of words behind the entries: tag, both fronts, checksum.
+const TRAILER: usize = 5;
 
 /// One rank's view of the group of worker processes.
 pub struct FileGroup {
@@ -57,23 +61,14 @@ impl ProcessGroup for FileGroup {
         self.control.world_size()
     }
 
-    fn outbox(&self) -> Result<Box<dyn Outbox + '_>> {
-        let sequence = self.next.replace(self.next.get() + 1);
-        let path = self.path(sequence, self.rank);
+    fn outbox(&self, operation: Operation) -> Result<Box<dyn Outbox + '_>> {
+        let tag = Tag { sequence: self.next.replace(self.next.get() + 1), operation };
+        let path = self.path(tag.sequence, self.rank);
         let file = self.storage.create(&path).map_err(|e| Error::io("create", &path, e))?;
         let entries = vec![[0; 3]; self.world_size()];
         let message = Message { recipient: None, begin: 0, checksum: crc32fast::Hasher::new() };
         let keep = false;
-        Ok(Box::new(FileOutbox {
-            group: self,
-            sequence,
-            keep,
-            path,
-            file,
-            len: 0,
-            entries,
-            message,
-        }))
+        Ok(Box::new(FileOutbox { group: self, tag, keep, path, file, len: 0, entries, message }))
     }
 
     fn wait(&self, posted: Posted) -> Result<Collective> {
@@ -87,10 +82,11 @@ impl ProcessGroup for FileGroup {
     }
 
     fn inbox(&self, collective: &Collective, from: usize) -> Result<Box<dyn Inbox>> {
-        let path = self.path(collective.sequence, from);
+        let path = self.path(collective.tag.sequence, from);
         let failed = |e| Error::io("read", &path, e);
         let file = self.storage.open(&path).map_err(failed)?;
-        let index_len = (self.world_size() * size_of::<Entry>() + 24) as u64;
+        let index_len =
+            (self.world_size() * size_of::<Entry>() + TRAILER * size_of::<u64>()) as u64;
         let index_at = file.byte_len().map_err(failed)?.checked_sub(index_len);
         let index_at = index_at.ok_or_else(|| Error::corrupt(&path, "too short for its index"))?;
         let mut index = vec![0_u64; index_len as usize / 8];
@@ -99,9 +95,12 @@ impl ProcessGroup for FileGroup {
         if u64::from(crc32fast::hash(bytemuck::cast_slice(index))) != checksum[0] {
             return Err(Error::corrupt(&path, "the checksum of the index does not match"));
         }
-        let (entries, fronts) = index.split_at(index.len() - 2);
+        let (entries, trailer) = index.split_at(self.world_size() * size_of::<Entry>() / 8);
+        let sent = Tag::from_words([trailer[0], trailer[1]]);
+        let sent = sent.ok_or_else(|| Error::corrupt(&path, "its operation is unknown"))?;
+        collective.tag.check(self.rank, sent, from)?;
         let [offset, len, checksum] = bytemuck::cast_slice::<u64, Entry>(entries)[self.rank];
-        let (cached, shared) = (fronts[0], fronts[1]);
+        let (cached, shared) = (trailer[2], trailer[3]);
         let counters = self.counters.clone();
         let hasher = crc32fast::Hasher::new();
         Ok(Box::new(FileInbox {
@@ -120,7 +119,7 @@ impl ProcessGroup for FileGroup {
 
 struct FileOutbox<'a> {
     group: &'a FileGroup,
-    sequence: u64,
+    tag: Tag,
     keep: bool,
     path: PathBuf,
     file: Box<dyn FileWriter>,
@@ -178,6 +177,7 @@ impl Outbox for FileOutbox<'_> {
         self.end_message();
         let mut index: Vec<u64> = bytemuck::cast_slice(&self.entries).to_vec();
         let shared = self.file.shared();
+        index.extend(self.tag.words());
         index.extend([self.file.cached(), shared]);
         self.group.counters.cached(shared);
         index.push(u64::from(crc32fast::hash(bytemuck::cast_slice(&index))));
@@ -185,7 +185,7 @@ impl Outbox for FileOutbox<'_> {
         let written = self.file.finish();
         written.map_err(|e| Error::io("write", &self.path, e))?;
         let generation = self.group.control.arrive();
-        Ok(Posted { sequence: self.sequence, generation, keep: self.keep })
+        Ok(Posted { tag: self.tag, generation, keep: self.keep })
     }
 }
 

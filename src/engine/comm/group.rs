@@ -5,6 +5,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 use super::hooks::Hooks;
+use super::tag::{Operation, Tag};
 use crate::error::{Error, Result};
 
 /// The ranks of a run, as one of them sees it. Every rank makes the same sequence of collectives.
@@ -15,14 +16,14 @@ pub trait ProcessGroup {
     /// Number of ranks.
     fn world_size(&self) -> usize;
 
-    /// Starts this rank's messages of the next collective.
-    fn outbox(&self) -> Result<Box<dyn Outbox + '_>>;
+    /// Starts this rank's messages of the next collective, which is to be this operation on every rank.
+    fn outbox(&self, operation: Operation) -> Result<Box<dyn Outbox + '_>>;
 
     /// Waits until every rank has posted its messages. Messages of the collective before this one are removed afterwards,
     /// unless they are kept: every rank that posts has finished reading them.
     fn wait(&self, posted: Posted) -> Result<Collective>;
 
-    /// The message that `from` sent to this rank.
+    /// The message that `from` sent to this rank. Fails if `from` posted it to another operation.
     fn inbox(&self, collective: &Collective, from: usize) -> Result<Box<dyn Inbox>>;
 }
 
@@ -70,7 +71,7 @@ pub trait Inbox: Send {
 #[derive(Debug)]
 #[must_use]
 pub struct Posted {
-    pub(super) sequence: u64,
+    pub(super) tag: Tag,
     pub(super) generation: u32,
     pub(super) keep: bool,
 }
@@ -78,7 +79,7 @@ pub struct Posted {
 /// A collective to which every rank has posted.
 #[derive(Debug)]
 pub struct Collective {
-    pub(super) sequence: u64,
+    pub(super) tag: Tag,
     /// Held only to be dropped with the collective.
     _outbox: Option<KeptOutbox>,
 }
@@ -91,10 +92,10 @@ impl ReadOutboxes {
     /// Called when every rank has posted to a collective: returns the handle on it, and the outboxes that can be removed.
     pub(super) fn complete(&self, posted: &Posted) -> (Collective, Vec<u64>) {
         let read = std::mem::take(&mut *self.0.lock());
-        let outbox = KeptOutbox { sequence: posted.sequence, read: self.0.clone() };
+        let outbox = KeptOutbox { sequence: posted.tag.sequence, read: self.0.clone() };
         // An outbox that is not kept is dropped here: every rank reads it before it posts to the next collective.
         let outbox = posted.keep.then_some(outbox);
-        (Collective { sequence: posted.sequence, _outbox: outbox }, read)
+        (Collective { tag: posted.tag, _outbox: outbox }, read)
     }
 }
 

@@ -9,11 +9,13 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 use super::group::{Collective, Inbox, Outbox, Posted, ProcessGroup, ReadOutboxes, Recipient};
+use super::tag::{Operation, Tag};
 use crate::engine::turns::Control;
 use crate::error::{Error, Result};
 
 /// The messages that a rank sent in one collective.
 struct Letter {
+    tag: Tag,
     bytes: Vec<u8>,
     /// Range of each recipient's message.
     messages: Vec<Range<usize>>,
@@ -55,11 +57,11 @@ impl ProcessGroup for LocalGroup {
         self.control.world_size()
     }
 
-    fn outbox(&self) -> Result<Box<dyn Outbox + '_>> {
-        let sequence = self.next.replace(self.next.get() + 1);
-        let letter = Letter { bytes: Vec::new(), messages: vec![0..0; self.world_size()] };
+    fn outbox(&self, operation: Operation) -> Result<Box<dyn Outbox + '_>> {
+        let tag = Tag { sequence: self.next.replace(self.next.get() + 1), operation };
+        let letter = Letter { tag, bytes: Vec::new(), messages: vec![0..0; self.world_size()] };
         let (keep, recipient) = (false, None);
-        Ok(Box::new(LocalOutbox { group: self, sequence, keep, letter, recipient, begin: 0 }))
+        Ok(Box::new(LocalOutbox { group: self, keep, letter, recipient, begin: 0 }))
     }
 
     fn wait(&self, posted: Posted) -> Result<Collective> {
@@ -72,10 +74,10 @@ impl ProcessGroup for LocalGroup {
     }
 
     fn inbox(&self, collective: &Collective, from: usize) -> Result<Box<dyn Inbox>> {
-        let letter = self.mail.lock().get(&(collective.sequence, from)).cloned();
-        let letter = letter.ok_or_else(|| {
-            Error::Internal(format!("rank {from} has not posted the message that is read"))
-        })?;
+        let letter = self.mail.lock().get(&(collective.tag.sequence, from)).cloned();
+        let letter = letter
+            .ok_or_else(|| Error::Internal(format!("rank {from} has not posted what is read")))?;
+        collective.tag.check(self.rank, letter.tag, from)?;
         let rest = letter.messages[self.rank].clone();
         Ok(Box::new(LocalInbox { letter, rest }))
     }
@@ -83,7 +85,6 @@ impl ProcessGroup for LocalGroup {
 
 struct LocalOutbox<'a> {
     group: &'a LocalGroup,
-    sequence: u64,
     keep: bool,
     letter: Letter,
     recipient: Option<Recipient>,
@@ -119,9 +120,10 @@ impl Outbox for LocalOutbox<'_> {
 
     fn post(mut self: Box<Self>) -> Result<Posted> {
         self.end_message();
-        let Self { group, sequence, keep, letter, .. } = *self;
-        group.mail.lock().insert((sequence, group.rank), Arc::new(letter));
-        Ok(Posted { sequence, generation: group.control.arrive(), keep })
+        let Self { group, keep, letter, .. } = *self;
+        let tag = letter.tag;
+        group.mail.lock().insert((tag.sequence, group.rank), Arc::new(letter));
+        Ok(Posted { tag, generation: group.control.arrive(), keep })
     }
 }
 

@@ -11,6 +11,7 @@ mod group;
 mod hooks;
 mod local;
 mod message;
+mod tag;
 
 pub use collectives::{
     ReduceOp, all_gather, all_reduce, all_to_all, barrier, broadcast, exchange_single_tensor,
@@ -20,3 +21,4 @@ pub use file::FileGroup;
 pub use group::{Collective, Inbox, Outbox, Posted, ProcessGroup, Recipient, complete};
 pub use hooks::{Hooks, NoHooks};
 pub use local::LocalGroup;
+pub use tag::Operation;

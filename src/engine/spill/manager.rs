@@ -175,7 +175,7 @@ impl PartitionDataManager {
         if let Some(error) = self.failure.take() {
             return Err(error);
         }
-        self.lock.status().set_cached(self.store.cached_bytes());
+        self.lock.set_cached(self.store.cached_bytes());
         self.make_room()?;
         self.idle.borrow_mut().clear();
         self.lock.release();
@@ -264,13 +264,13 @@ impl PartitionDataManager {
         let soon = self.bytes_of_next_turn(&slots);
         // Freed memory is worth keeping too: the system need not map and clear it again.
         let all = self.own_memory().unwrap_or(0).max(resident);
-        let room = self.lock.room_to_wait(&[soon, resident, all]);
+        let room = self.lock.claim_room(&[soon, resident, all]);
         self.store.share_cache(self.lock.parked_share().saturating_sub(soon));
         if room == 0 || room < all {
             self.spill(slots, resident, room)?;
             give_memory_back();
         }
-        self.lock.status().set_kept(self.own_memory().unwrap_or(resident.min(room)));
+        self.lock.keep(self.own_memory().unwrap_or(resident.min(room)));
         Ok(())
     }
 

@@ -11,13 +11,14 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use memmap2::{MmapMut, MmapRaw};
 
 use super::futex::FutexWord;
+use super::pool::Pool;
 use super::protocol::{Protocol, Stop};
 use super::status::RankStatus;
 use crate::error::{Error, Result};
 use crate::io::new_private_file;
 
 const MAGIC: u32 = u32::from_le_bytes(*b"SARC");
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 /// Largest number of workers on one machine; more are a mistake in a flag.
 const MAX_WORLD_SIZE: u32 = 4096;
 
@@ -29,6 +30,7 @@ struct Header {
     world_size: AtomicU32,
     parked_kib: AtomicU32,
     protocol: Protocol<FutexWord>,
+    pool: Pool<FutexWord>,
 }
 
 /// The shared state of a run: the protocol's words and the status of each rank.
@@ -132,6 +134,11 @@ impl Control {
         self.header().parked_kib.store(kib, Ordering::SeqCst);
     }
 
+    /// What the ranks have claimed of the memory that they may keep while they wait.
+    pub(super) fn pool(&self) -> &Pool<FutexWord> {
+        &self.header().pool
+    }
+
     /// Waits for turn number `ticket`.
     pub fn acquire(&self, ticket: u32) -> Result<()> {
         self.header().protocol.acquire(ticket).map_err(Error::from)
@@ -211,13 +218,14 @@ mod tests {
 
     #[test]
     fn the_layout_is_the_one_the_readme_states() {
-        assert_eq!(size_for(0), 320);
+        assert_eq!(size_for(0), 384);
         assert_eq!(size_of::<RankStatus>(), 64);
         assert_eq!(std::mem::offset_of!(Header, parked_kib), 12);
         assert_eq!(std::mem::offset_of!(Header, protocol.released), 64);
         assert_eq!(std::mem::offset_of!(Header, protocol.arrived), 128);
         assert_eq!(std::mem::offset_of!(Header, protocol.generation), 192);
         assert_eq!(std::mem::offset_of!(Header, protocol.reason), 256);
+        assert_eq!(std::mem::offset_of!(Header, pool.claimed), 320);
     }
 
     #[test]

@@ -83,24 +83,30 @@ impl RankStatus {
         self.turns.load(Ordering::SeqCst)
     }
 
-    /// Sets the bytes of page cache that the rank's messages take.
-    pub fn set_cached(&self, bytes: u64) {
-        self.cached.store(u32::try_from(bytes >> 10).unwrap_or(u32::MAX), Ordering::SeqCst);
+    pub(super) fn set_cached_kib(&self, kib: u32) {
+        self.cached.store(kib, Ordering::SeqCst);
+    }
+
+    pub(super) fn cached_kib(&self) -> u32 {
+        self.cached.load(Ordering::SeqCst)
     }
 
     /// Bytes of page cache that the rank's messages take, rounded down to KiB.
     pub fn cached(&self) -> u64 {
-        u64::from(self.cached.load(Ordering::SeqCst)) << 10
+        u64::from(self.cached_kib()) << 10
     }
 
-    /// Sets the bytes that the rank keeps in memory while it waits. They may still be there in its next turn.
-    pub fn set_kept(&self, bytes: u64) {
-        self.kept.store(u32::try_from(bytes >> 10).unwrap_or(u32::MAX), Ordering::SeqCst);
+    pub(super) fn set_kept_kib(&self, kib: u32) {
+        self.kept.store(kib, Ordering::SeqCst);
+    }
+
+    pub(super) fn kept_kib(&self) -> u32 {
+        self.kept.load(Ordering::SeqCst)
     }
 
     /// Bytes that the rank keeps in memory while it waits, rounded down to KiB; during its turn, the number of the wait before.
     pub fn kept(&self) -> u64 {
-        u64::from(self.kept.load(Ordering::SeqCst)) << 10
+        u64::from(self.kept_kib()) << 10
     }
 
     /// Sets the epoch (from 1; 0 = before the first) that the rank is in.

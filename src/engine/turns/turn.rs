@@ -1,7 +1,6 @@
 //! The turn lock of one rank.
 
 use std::cell::Cell;
-use std::ops::Range;
 use std::sync::Arc;
 
 use super::control::Control;
@@ -60,23 +59,54 @@ impl TurnLock {
         self.control.parked_share()
     }
 
-    /// Bytes that this rank may keep in memory until its next turn, if all ranks want to keep as much as `wants` says. `wants`
-    /// lists cumulative sizes, beginning with the most urgent values.
+    /// Bytes that this rank could claim now; see [`claim_room`](Self::claim_room).
+    pub fn room_to_wait(&self, wants: &[u64]) -> u64 {
+        let ranks = (0..self.control.world_size()).map(|rank| self.control.rank(rank));
+        let taken: u64 = ranks.map(|status| status.cached() + status.kept()).sum();
+        self.room_of(self.pool_bytes().saturating_sub(taken - self.status().kept()), wants)
+    }
+
+    /// Claims memory until this rank's next turn, if all ranks want to keep as much as `wants` says, and returns the bytes that
+    /// this rank may keep. `wants` lists cumulative sizes, beginning with the most urgent values.
     ///
     /// All ranks keep their values in one pool, in which messages in the page cache come first. If the pool does not suffice
     /// for all, the ranks whose turns come last in this round get the room: they begin the next round, and later others may
     /// have it. So the same memory saves reading and writing in every round.
-    pub fn room_to_wait(&self, wants: &[u64]) -> u64 {
-        let world = self.control.world_size();
-        let cached: u64 = (0..world).map(|rank| self.control.rank(rank).cached()).sum();
-        let kept =
-            |ranks: Range<usize>| -> u64 { ranks.map(|rank| self.control.rank(rank).kept()).sum() };
-        let (below, above) = (0..self.rank, self.rank + 1..world);
+    pub fn claim_room(&self, wants: &[u64]) -> u64 {
+        let own = self.status().kept_kib();
+        let choose = |left: u64| self.room_of(left << 10, wants).div_ceil(1 << 10);
+        let kib = self.control.pool().claim(self.pool_bytes() >> 10, own, choose);
+        self.status().set_kept_kib(kib);
+        u64::from(kib) << 10
+    }
+
+    /// Replaces this rank's claim by the bytes that it really keeps.
+    pub fn keep(&self, bytes: u64) {
+        let kib = kib(bytes);
+        self.control.pool().settle(self.status().kept_kib(), kib);
+        self.status().set_kept_kib(kib);
+    }
+
+    /// Sets the bytes of page cache that this rank's messages take.
+    pub fn set_cached(&self, bytes: u64) {
+        let kib = kib(bytes);
+        self.control.pool().settle(self.status().cached_kib(), kib);
+        self.status().set_cached_kib(kib);
+    }
+
+    /// Bytes that all ranks together may keep between turns.
+    fn pool_bytes(&self) -> u64 {
+        self.parked_share() * self.control.world_size() as u64
+    }
+
+    /// The part of `left` bytes that this rank may keep: ranks behind it in this round get what they want beyond their present
+    /// claims.
+    fn room_of(&self, left: u64, wants: &[u64]) -> u64 {
         let upwards = !self.turns.get().is_multiple_of(2);
-        let (before, behind) = if upwards { (below, above) } else { (above, below) };
-        let left = (self.parked_share() * world as u64).saturating_sub(cached + kept(before));
-        let (later, kept_behind) = (behind.len() as u64, kept(behind));
-        let room = |want: &u64| left.saturating_sub(kept_behind.max(later * want)).min(*want);
+        let behind = if upwards { self.rank + 1..self.control.world_size() } else { 0..self.rank };
+        let later = behind.len() as u64;
+        let kept: u64 = behind.map(|rank| self.control.rank(rank).kept()).sum();
+        let room = |want: &u64| left.saturating_sub((later * want).saturating_sub(kept)).min(*want);
         wants.iter().map(room).max().unwrap_or(0)
     }
 
@@ -89,6 +119,10 @@ impl TurnLock {
     pub fn status(&self) -> &RankStatus {
         self.control.rank(self.rank)
     }
+}
+
+fn kib(bytes: u64) -> u32 {
+    u32::try_from(bytes >> 10).unwrap_or(u32::MAX)
 }
 
 #[cfg(test)]
@@ -106,7 +140,7 @@ mod tests {
             for place in 0..4 {
                 let lock = &locks[if round.is_multiple_of(2) { place } else { 3 - place }];
                 lock.acquire().unwrap();
-                lock.status().set_kept(lock.room_to_wait(&wants.map(|want| want * MIB)));
+                lock.claim_room(&wants.map(|want| want * MIB));
                 let all: u64 = locks.iter().map(|lock| lock.status().kept()).sum();
                 assert!(all <= 4 * each * MIB, "{all} bytes of {each} MiB each");
                 lock.release();
@@ -133,9 +167,25 @@ mod tests {
         for lock in &locks {
             lock.acquire().unwrap();
         }
-        control.rank(0).set_cached(6 * MIB);
+        locks[0].set_cached(6 * MIB);
         assert_eq!(locks[0].room_to_wait(&[5 * MIB]), 5 * MIB);
         assert_eq!(locks[0].room_to_wait(&[6 * MIB]), 4 * MIB);
         assert_eq!(locks[1].room_to_wait(&[MIB, 16 * MIB]), 10 * MIB);
+    }
+
+    #[test]
+    fn residents_that_pause_side_by_side_share_the_pool() {
+        let control = Arc::new(Control::in_memory(2, 2).unwrap());
+        control.set_parked_share(8 * MIB);
+        let locks = [0, 1].map(|rank| TurnLock::new(control.clone(), rank));
+        for lock in &locks {
+            lock.acquire().unwrap();
+        }
+        // Rank 1 comes last in this round; rank 0 has not made its claim when it claims all.
+        assert_eq!(locks[1].claim_room(&[16 * MIB]), 16 * MIB);
+        assert_eq!(locks[0].claim_room(&[4 * MIB]), 0);
+        locks[1].keep(13 * MIB);
+        assert_eq!(locks[0].claim_room(&[4 * MIB]), 3 * MIB);
+        assert_eq!(locks[1].claim_room(&[16 * MIB]), 13 * MIB);
     }
 }

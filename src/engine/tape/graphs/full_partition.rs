@@ -6,8 +6,8 @@ use tch::Tensor;
 
 use super::graph::{Ends, Graph, MakeRows, Pulled, RowLayout, Transfer, VisitRows, VisitShard};
 use super::graph_shard_manager::GraphShardManager;
-use crate::engine::comm::Collective;
-use crate::engine::spill::ShardPointer;
+use crate::engine::comm::{Collective, Operation};
+use crate::engine::spill::{Pointer, PointerTensor, ShardPointer};
 use crate::engine::tensor;
 use crate::error::{Error, Result};
 use crate::graph::ShardBuilder;
@@ -103,7 +103,7 @@ impl Graph for FullPartitionGraph<'_> {
             let pulled = kept.map(|(collective, layout)| self.receive(collective, layout));
             parts = make(&self.halo, &pulled.transpose()?.unwrap_or_default())?;
         }
-        self.graph.post(false, |rank, outbox| {
+        self.graph.post(Operation::PushRows, false, |rank, outbox| {
             let Range { start, end } = self.columns[rank];
             parts.iter().try_for_each(|part| {
                 let rows = part.f_narrow(0, start as i64, (end - start) as i64)?;

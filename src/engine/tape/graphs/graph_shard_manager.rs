@@ -9,7 +9,7 @@ use super::graph::{
 };
 use super::requests::{Requests, exchange_requests};
 use crate::engine::comm::{
-    Collective, Hooks, Outbox, ProcessGroup, Recipient, ReduceOp, all_reduce, complete,
+    Collective, Hooks, Operation, Outbox, ProcessGroup, Recipient, ReduceOp, all_reduce, complete,
 };
 use crate::engine::spill::{
     PartitionDataManager, Pointer, PointerTensor, ShardPointer, write_narrow,
@@ -132,13 +132,14 @@ impl GraphShardManager {
 
     pub(in crate::engine::tape) fn post(
         &self,
+        operation: Operation,
         keep: bool,
         mut fill: impl FnMut(usize, &mut dyn Outbox) -> Result<()>,
     ) -> Result<Transfer> {
         if self.group.world_size() == 1 {
             return Ok(Transfer::Nothing);
         }
-        let mut outbox = self.group.outbox()?;
+        let mut outbox = self.group.outbox(operation)?;
         if keep {
             outbox.keep();
         }
@@ -250,7 +251,7 @@ impl Graph for GraphShardManager {
     }
 
     fn pull(&self, parts: &[&Tensor], keep: bool) -> Result<Transfer> {
-        self.post(keep, |rank, outbox| {
+        self.post(Operation::PullRows, keep, |rank, outbox| {
             let rows = self.requested[rank].pin()?;
             parts.iter().try_for_each(|part| write_rows(part, &rows, self.narrows(part), outbox))
         })
@@ -259,7 +260,7 @@ impl Graph for GraphShardManager {
     fn push(&self, kept: Option<Pulled<'_>>, make: &mut MakeRows<'_>) -> Result<Transfer> {
         let mut pulled =
             kept.map(|(collective, layout)| self.messages(collective, &self.sources, layout));
-        self.post(false, |rank, outbox| {
+        self.post(Operation::PushRows, false, |rank, outbox| {
             let pulled = match pulled.as_mut().and_then(Messages::next).transpose()? {
                 Some((_, parts)) => parts,
                 None => Vec::new(),

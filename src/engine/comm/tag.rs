@@ -1,0 +1,107 @@
+//! The tag by which messages name their collective.
+
+use std::fmt;
+
+use crate::error::{Error, Result};
+
+/// The operation that a collective carries out. All ranks make the same ones in the same order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Operation {
+    /// [`exchange_tensors`](super::exchange_tensors) and [`all_to_all`](super::all_to_all).
+    ExchangeTensors,
+    /// [`exchange_single_tensor`](super::exchange_single_tensor).
+    ExchangeSingleTensor,
+    /// [`all_gather`](super::all_gather).
+    AllGather,
+    /// [`all_reduce`](super::all_reduce).
+    AllReduce,
+    /// [`broadcast`](super::broadcast).
+    Broadcast,
+    /// [`barrier`](super::barrier).
+    Barrier,
+    /// Rows of sources, on their way to the ranks that have edges from them.
+    PullRows,
+    /// Gradients of sources, on their way to the ranks that own these.
+    PushRows,
+    /// Scores of classes, for the area under the curve.
+    CompareScores,
+}
+
+/// All operations; the place in this list is the code in a message.
+const OPERATIONS: [Operation; 9] = [
+    Operation::ExchangeTensors,
+    Operation::ExchangeSingleTensor,
+    Operation::AllGather,
+    Operation::AllReduce,
+    Operation::Broadcast,
+    Operation::Barrier,
+    Operation::PullRows,
+    Operation::PushRows,
+    Operation::CompareScores,
+];
+
+impl fmt::Display for Operation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Operation::ExchangeTensors => "exchange_tensors",
+            Operation::ExchangeSingleTensor => "exchange_single_tensor",
+            Operation::AllGather => "all_gather",
+            Operation::AllReduce => "all_reduce",
+            Operation::Broadcast => "broadcast",
+            Operation::Barrier => "barrier",
+            Operation::PullRows => "pull of rows",
+            Operation::PushRows => "push of rows",
+            Operation::CompareScores => "comparison of scores",
+        })
+    }
+}
+
+/// The place of a collective in a rank's sequence, and its operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Tag {
+    pub(super) sequence: u64,
+    pub(super) operation: Operation,
+}
+
+impl fmt::Display for Tag {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "collective {} ({})", self.sequence, self.operation)
+    }
+}
+
+impl Tag {
+    /// The tag as it stands in a message.
+    pub(super) fn words(self) -> [u64; 2] {
+        [self.sequence, self.operation as u64]
+    }
+
+    /// The tag that a message has; `None` if there is no such operation.
+    pub(super) fn from_words([sequence, code]: [u64; 2]) -> Option<Self> {
+        let operation = *OPERATIONS.get(usize::try_from(code).ok()?)?;
+        Some(Tag { sequence, operation })
+    }
+
+    /// Fails if rank `from` has posted to another collective than the one that rank `own` reads.
+    pub(super) fn check(self, own: usize, sent: Tag, from: usize) -> Result<()> {
+        if self == sent {
+            return Ok(());
+        }
+        let problem = format!("rank {own} is in {self}, but rank {from} sent a message of {sent}");
+        Err(Error::Internal(problem))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_code_of_an_operation_is_its_place_in_the_list() {
+        for (i, operation) in OPERATIONS.into_iter().enumerate() {
+            let tag = Tag { sequence: 7, operation };
+            assert_eq!(tag.words(), [7, i as u64]);
+            assert_eq!(Tag::from_words(tag.words()), Some(tag));
+        }
+        assert_eq!(Tag::from_words([0, OPERATIONS.len() as u64]), None);
+    }
+}
