@@ -24,6 +24,7 @@ use super::train::{TrainArgs, train};
 #[cfg(not(feature = "torch"))]
 use super::without_torch;
 use crate::error::{Error, Result, exit};
+use crate::event::start_log;
 use crate::platform::raise_open_files;
 use crate::platform::signals;
 
@@ -76,6 +77,9 @@ pub fn run() -> u8 {
 /// Runs a command line whose first word is the program's name; returns the exit code.
 pub fn run_from(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     if let Err(error) = signals::watch() {
+        return report(&error);
+    }
+    if let Err(error) = start_log() {
         return report(&error);
     }
     raise_open_files();

@@ -2,6 +2,7 @@
 
 mod console;
 mod kinds;
+mod log;
 mod metrics;
 mod pipe;
 pub(crate) mod printable;
@@ -12,6 +13,9 @@ mod step_bar;
 
 pub use console::Console;
 pub use kinds::{EpochLog, EpochReport, Evaluation, Event, Failure, SampleReport, Usage};
+#[cfg(feature = "torch")]
+pub(crate) use log::log_as_rank;
+pub(crate) use log::start_log;
 pub use metrics::MetricsFile;
 pub use pipe::{EventReceiver, EventSender, event_pipe};
 pub use printable::{file_name, printable};

@@ -9,6 +9,7 @@ mod clean;
 mod closed_outputs;
 mod defaults;
 mod link;
+mod log;
 mod misuse;
 mod models;
 mod new_folders;

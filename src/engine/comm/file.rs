@@ -10,6 +10,8 @@ use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use tracing::debug;
+
 use super::group::{Collective, Inbox, Outbox, Posted, ProcessGroup, ReadOutboxes, Recipient};
 use super::tag::{Operation, Tag};
 use crate::engine::turns::Control;
@@ -101,6 +103,7 @@ impl ProcessGroup for FileGroup {
         collective.tag.check(self.rank, sent, from)?;
         let [offset, len, checksum] = bytemuck::cast_slice::<u64, Entry>(entries)[self.rank];
         let (cached, shared) = (trailer[2], trailer[3]);
+        debug!(collective = sent.sequence, from, bytes = len, "message opened");
         let counters = self.counters.clone();
         let hasher = crc32fast::Hasher::new();
         Ok(Box::new(FileInbox {
@@ -184,6 +187,7 @@ impl Outbox for FileOutbox<'_> {
         self.append(bytemuck::cast_slice(&index))?;
         let written = self.file.finish();
         written.map_err(|e| Error::io("write", &self.path, e))?;
+        debug!(collective = self.tag.sequence, bytes = self.len, "messages written");
         let generation = self.group.control.arrive();
         Ok(Posted { tag: self.tag, generation, keep: self.keep })
     }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use parking_lot::Mutex;
+use tracing::debug;
 
 use super::hooks::Hooks;
 use super::tag::{Operation, Tag};
@@ -114,8 +115,11 @@ impl Drop for KeptOutbox {
 
 /// The pause between posting and reading: the only place where turn, spilling and collectives meet.
 pub fn complete(group: &dyn ProcessGroup, posted: Posted, hooks: &dyn Hooks) -> Result<Collective> {
+    let tag = posted.tag;
+    debug!(collective = tag.sequence, operation = %tag.operation, "posted");
     hooks.precall()?;
     let collective = group.wait(posted)?;
+    debug!(collective = tag.sequence, operation = %tag.operation, "complete");
     hooks.callback()?;
     Ok(collective)
 }

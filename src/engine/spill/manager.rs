@@ -5,6 +5,7 @@ use std::rc::{Rc, Weak};
 use std::time::Instant;
 
 use tch::{Kind, Tensor};
+use tracing::debug;
 
 use super::dtype::{ComputeDtype, SpillDtype, converted};
 use super::pointer::{Pointer, PointerTensor, Spillable};
@@ -265,6 +266,7 @@ impl PartitionDataManager {
         // Freed memory is worth keeping too: the system need not map and clear it again.
         let all = self.own_memory().unwrap_or(0).max(resident);
         let room = self.lock.claim_room(&[soon, resident, all]);
+        debug!(resident, needed_soon = soon, room, "pause");
         self.store.share_cache(self.lock.parked_share().saturating_sub(soon));
         if room == 0 || room < all {
             self.spill(slots, resident, room)?;
@@ -322,6 +324,8 @@ impl PartitionDataManager {
         let extents = slots.iter().map(|slot| slot.save(&mut writer));
         let extents = extents.collect::<Result<Vec<_>>>()?;
         let file = writer.finish()?;
+        let bytes: u64 = slots.iter().map(|slot| slot.resident_bytes()).sum();
+        debug!(value = first.label(), values = slots.len(), bytes, "spilled");
         for (slot, extent) in slots.iter().zip(extents) {
             slot.leave(Some((file.clone(), extent)));
         }

@@ -5,6 +5,7 @@ use std::ops::Deref;
 use std::rc::Rc;
 
 use tch::{Kind, Tensor};
+use tracing::debug;
 
 use super::store::{Extent, SpillFile, SpillStore, SpillWriter};
 use super::value::Spill;
@@ -203,6 +204,7 @@ impl<T: Spill> Slot<T> {
             Backing::File(file, extent) => {
                 let mut reader = file.reader(*extent);
                 let value = T::load(&self.layout, &mut reader)?;
+                debug!(value = self.label, bytes = T::byte_len(&self.layout), "read back");
                 reader.finish()?;
                 return Ok(value);
             }

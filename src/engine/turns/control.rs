@@ -9,6 +9,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use memmap2::{MmapMut, MmapRaw};
+use tracing::debug;
 
 use super::futex::FutexWord;
 use super::pool::Pool;
@@ -120,6 +121,7 @@ impl Control {
 
     /// Sets the number of ranks that may be resident at a time, at least 1.
     pub fn set_slots(&self, slots: usize) {
+        debug!(slots, "ranks may be resident");
         self.header().protocol.set_slots(slots.min(self.world_size()) as u32);
     }
 
@@ -130,6 +132,7 @@ impl Control {
 
     /// Sets the bytes that each rank may keep in memory while it waits, rounded to KiB. Ranks act on it at their next pause.
     pub fn set_parked_share(&self, bytes: u64) {
+        debug!(bytes, "waiting ranks may keep");
         let kib = u32::try_from(bytes >> 10).unwrap_or(u32::MAX);
         self.header().parked_kib.store(kib, Ordering::SeqCst);
     }

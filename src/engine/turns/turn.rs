@@ -2,6 +2,9 @@
 
 use std::cell::Cell;
 use std::sync::Arc;
+use std::time::Instant;
+
+use tracing::debug;
 
 use super::control::Control;
 use super::status::{Activity, RankStatus};
@@ -30,7 +33,9 @@ impl TurnLock {
         let turn = self.turns.get();
         let rank = self.rank as u64;
         let position = if turn.is_multiple_of(2) { rank } else { world - 1 - rank };
+        let begin = Instant::now();
         self.control.acquire((turn * world + position) as u32)?;
+        debug!(turn, waited_ms = begin.elapsed().as_millis() as u64, "turn begins");
         self.turns.set(turn + 1);
         self.status().count_turn();
         self.status().set_activity(Activity::Resident);
@@ -39,6 +44,7 @@ impl TurnLock {
 
     /// Gives the turn back.
     pub fn release(&self) {
+        debug!(turn = self.turns.get().wrapping_sub(1), "turn ends");
         self.status().set_activity(Activity::Parked);
         self.control.release();
     }

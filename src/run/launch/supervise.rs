@@ -19,7 +19,9 @@ use super::stall::StallWatch;
 use super::worker::Worker;
 use crate::engine::turns::{Control, Stop};
 use crate::error::{Error, Result, exit};
-use crate::event::{Event, EventReceiver, EventSender, Failure, event_pipe, show_status};
+use crate::event::{
+    Event, EventReceiver, EventSender, Failure, event_pipe, log_as_rank, show_status,
+};
 use crate::platform::signals;
 use crate::platform::{fork, has_one_thread};
 
@@ -81,6 +83,7 @@ fn run_worker(
     events: &EventSender,
     work: &dyn Fn(usize, &EventSender) -> Result<()>,
 ) -> u8 {
+    log_as_rank(rank);
     static PANIC: Mutex<Option<String>> = Mutex::new(None);
     // The launcher reports the error, once; a worker's own trace would only mix into its output.
     std::panic::set_hook(Box::new(|info| *PANIC.lock() = Some(info.to_string())));

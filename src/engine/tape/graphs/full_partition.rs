@@ -7,7 +7,7 @@ use tch::Tensor;
 use super::graph::{Ends, Graph, MakeRows, Pulled, RowLayout, Transfer, VisitRows, VisitShard};
 use super::graph_shard_manager::GraphShardManager;
 use crate::engine::comm::{Collective, Operation};
-use crate::engine::spill::{Pointer, PointerTensor, ShardPointer};
+use crate::engine::spill::ShardPointer;
 use crate::engine::tensor;
 use crate::error::{Error, Result};
 use crate::graph::ShardBuilder;

@@ -1,0 +1,63 @@
+//! The log of what the engine does: lines on standard error that `SAR_LOG` asks for.
+
+use std::io;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::fmt::time::Uptime;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+
+use super::stderr::show_status;
+use crate::error::{Error, Result};
+
+/// Variable that sets the level: `debug`, or levels by module (`sar::engine::comm=trace,info`).
+const VARIABLE: &str = "SAR_LOG";
+
+/// Rank of this process, from 1; 0 in the launcher.
+static RANK: AtomicUsize = AtomicUsize::new(0);
+
+/// Starts the log if the environment asks for it. Nothing is logged otherwise.
+///
+/// # Errors
+/// If the variable has an unknown level.
+pub(crate) fn start_log() -> Result<()> {
+    let Some(wanted) = std::env::var_os(VARIABLE).filter(|wanted| !wanted.is_empty()) else {
+        return Ok(());
+    };
+    let targets: Targets = wanted.to_string_lossy().parse().map_err(|e| {
+        let problem = format!("unknown level {wanted:?}: {e}");
+        Error::config(VARIABLE, problem).with_hint("use error, warn, info, debug or trace")
+    })?;
+    let lines = tracing_subscriber::fmt::layer()
+        .with_ansi(false)
+        .with_timer(Uptime::default())
+        .with_writer(|| Lines);
+    // Fails if this process has a log already: a program that calls the command line twice keeps its first one.
+    let _ = tracing_subscriber::registry().with(lines).with(targets).try_init();
+    Ok(())
+}
+
+/// Lets the lines of this process carry its rank.
+#[cfg(feature = "torch")]
+pub(crate) fn log_as_rank(rank: usize) {
+    RANK.store(rank + 1, Ordering::Relaxed);
+}
+
+/// Shows each event as whole lines.
+struct Lines;
+
+impl io::Write for Lines {
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        let text = String::from_utf8_lossy(line);
+        match RANK.load(Ordering::Relaxed) {
+            0 => show_status(&format!("launcher {text}")),
+            rank => show_status(&format!("rank {} {text}", rank - 1)),
+        }
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
