@@ -150,7 +150,7 @@ fn train(rank: &Rank<'_>) -> Result<Vec<i64>> {
     let mut best = Best { epoch: 0, accuracy: 0.0 };
     if let Some(RestoredState { epoch: last, text }) = rank.restore(&parameters, &mut optimizer)? {
         epoch = last;
-        best = serde_json::from_str(&text).map_err(|e| Error::Internal(e.to_string()))?;
+        best = serde_json::from_str(&text).map_err(|e| Error::internal(e.to_string()))?;
     }
     let loss = Loss::new(Task::Classification);
     while epoch < EPOCHS && epoch - best.epoch < PATIENCE {
@@ -174,7 +174,7 @@ fn train(rank: &Rank<'_>) -> Result<Vec<i64>> {
         }
         rank.end_epoch(epoch, &[("loss", loss), ("val_acc", accuracy)])?;
         if epoch % 5 == 0 && rank.saves() {
-            let text = serde_json::to_string(&best).map_err(|e| Error::Internal(e.to_string()))?;
+            let text = serde_json::to_string(&best).map_err(|e| Error::internal(e.to_string()))?;
             let (parameters, optimizer) = (&*parameters, &optimizer);
             rank.save(&SavedState { epoch, parameters, optimizer, text: &text })?;
         }

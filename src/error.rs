@@ -1,75 +1,65 @@
 //! The one error type of the library and the exit codes of the program.
 //!
 //! Every message is a lowercase fragment that names the object (file, field, rank). Where there is a remedy, the error carries
-//! it, and the command line prints it as a `hint:` line.
+//! it, and the command line prints it as a `hint:` line. Messages name fields of configurations as [`fields`](crate::fields)
+//! describes.
 
+use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Everything that can go wrong in the library.
-#[derive(Debug, thiserror::Error)]
+use serde::{Deserialize, Serialize};
+
+use crate::fields;
+
+/// Everything that can go wrong in the library: a [kind](Error::kind) to match on, a message, and possibly a remedy.
+pub struct Error(Box<Parts>);
+
+struct Parts {
+    kind: ErrorKind,
+    /// The file or folder that is wrong.
+    path: Option<PathBuf>,
+    /// The field inside the file, or of a configuration.
+    field: Option<String>,
+    problem: String,
+    hint: Option<String>,
+    source: Option<io::Error>,
+}
+
+/// The kind of an [`Error`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[non_exhaustive]
-pub enum Error {
-    /// Something the user gave is wrong: a file of a partition, a key, a flag's value.
-    #[error("{}{}{problem}", place(path.as_deref()), place(field.as_deref().map(Path::new)))]
-    Input {
-        /// The file or folder that is wrong, if the error concerns one.
-        path: Option<PathBuf>,
-        /// The field inside the file, or the flag.
-        field: Option<String>,
-        /// What is wrong with it.
-        problem: String,
-        /// What to do about it.
-        hint: Option<String>,
-    },
-    /// An I/O error on a file of the program's own (spill, exchange, output files).
-    #[error("cannot {action} {}: {source}", path.display())]
-    Io {
-        /// A verb: "write", "create", ...
-        action: &'static str,
-        /// The file.
-        path: PathBuf,
-        /// The error that the system reported.
-        source: io::Error,
-    },
-    /// A file of the program's own that does not hold what was written to it.
-    #[error("{}: {problem}", path.display())]
-    Corrupt {
-        /// The spill or exchange file.
-        path: PathBuf,
-        /// The mismatch that was found.
-        problem: String,
-    },
-    /// An operation that libtorch refused, with its message.
-    #[error("libtorch: {0}")]
-    Tensor(String),
-    /// A worker process that ended before its work was done. The text names rank, epoch, phase and cause.
-    #[error("{problem}")]
-    Worker {
-        /// One sentence with rank, epoch, phase and cause.
-        problem: String,
-        /// What to do about it.
-        hint: Option<String>,
-        /// The exit code for this cause.
-        exit: u8,
-    },
+pub enum ErrorKind {
+    /// A file or folder that the user gave is wrong.
+    Input,
+    /// A field of a configuration, or an argument of a function, has a wrong value.
+    Config,
+    /// The system reported an error on a file of the program's own (spill, exchange, output files).
+    Io,
+    /// A file of the program's own does not hold what was written to it.
+    Corrupt,
+    /// A memory budget cannot be kept, or memory ran out.
+    OutOfMemory,
+    /// A disk has no room for the files of the run.
+    OutOfDisk,
+    /// The system starts no more processes or threads.
+    OutOfProcesses,
+    /// libtorch refused an operation.
+    Tensor,
+    /// The loss or the weights are no longer finite.
+    Diverged,
+    /// A worker process ended before its work was done, without an error of its own.
+    Worker,
     /// The user asked to stop (Ctrl-C, SIGTERM).
-    #[error("interrupted")]
     Interrupted,
     /// Another rank failed, or the launcher asked to stop; this rank has nothing to add.
-    #[error("stopped because another worker failed")]
     Aborted,
-    /// A violated invariant of this program. Always a bug here, never the user's fault.
-    #[error("internal error: {0}")]
-    Internal(String),
+    /// An invariant of this program is violated. Always a bug here, never the user's fault.
+    Internal,
 }
 
 /// The result of everything in this library that can fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
-
-fn place(part: Option<&Path>) -> String {
-    part.map(|p| format!("{}: ", p.display())).unwrap_or_default()
-}
 
 #[cfg(feature = "torch")]
 impl From<tch::TchError> for Error {
@@ -77,35 +67,52 @@ impl From<tch::TchError> for Error {
         // The rest is a trace of C++ frames, which helps nobody here.
         let text = error.to_string();
         let message = text.split("\nException raised from").next().unwrap_or_default();
-        Error::Tensor(message.trim().replace('\n', " "))
+        let message = message.trim().replace('\n', " ");
+        Error::new(ErrorKind::Tensor, format!("libtorch: {message}"))
     }
 }
 
 impl Error {
-    /// An error in the input file `path`, at `field` (empty: the file as a whole).
-    pub fn input(path: &Path, field: &str, problem: impl Into<String>) -> Self {
-        let field = (!field.is_empty()).then(|| field.to_owned());
-        Error::Input { path: Some(path.to_owned()), field, problem: problem.into(), hint: None }
+    /// An error of a kind, with its message.
+    pub fn new(kind: ErrorKind, problem: impl Into<String>) -> Self {
+        let problem = problem.into();
+        Error(Box::new(Parts { kind, path: None, field: None, problem, hint: None, source: None }))
     }
 
-    /// An error in the value of a flag or of a configuration field.
+    /// An error in the input file `path`, at `field` (empty: the file as a whole).
+    pub fn input(path: &Path, field: &str, problem: impl Into<String>) -> Self {
+        let mut error = Error::new(ErrorKind::Input, problem);
+        error.0.path = Some(path.to_owned());
+        error.0.field = (!field.is_empty()).then(|| field.to_owned());
+        error
+    }
+
+    /// An error in the value of a configuration's field, or of an argument.
     pub fn config(field: &str, problem: impl Into<String>) -> Self {
-        Error::Input {
-            path: None,
-            field: Some(field.to_owned()),
-            problem: problem.into(),
-            hint: None,
-        }
+        let mut error = Error::new(ErrorKind::Config, problem);
+        error.0.field = Some(field.to_owned());
+        error
     }
 
     /// An error that the system reported for a file of the program's own.
-    pub fn io(action: &'static str, path: &Path, source: io::Error) -> Self {
-        Error::Io { action, path: path.to_owned(), source }
+    pub fn io(action: &str, path: &Path, source: io::Error) -> Self {
+        let problem = format!("cannot {action} {}: {source}", path.display());
+        let full =
+            matches!(source.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded);
+        let mut error = if full {
+            Error::new(ErrorKind::OutOfDisk, problem).with_hint(DISK_FULL)
+        } else {
+            Error::new(ErrorKind::Io, problem)
+        };
+        error.0.source = Some(source);
+        error
     }
 
     /// An error for a file of the program's own that does not hold what was written to it.
     pub fn corrupt(path: &Path, problem: impl Into<String>) -> Self {
-        Error::Corrupt { path: path.to_owned(), problem: problem.into() }
+        let mut error = Error::new(ErrorKind::Corrupt, problem);
+        error.0.path = Some(path.to_owned());
+        error
     }
 
     /// An error for an input file that cannot be opened or read.
@@ -115,51 +122,121 @@ impl Error {
 
     /// An error for a thread or process ("a worker") that the system does not start.
     pub fn no_process(what: &str, source: &io::Error) -> Self {
-        Error::Worker {
-            problem: format!("cannot start {what}: {source}"),
-            hint: Some(NO_PROCESS.to_owned()),
-            exit: exit::OUT_OF_RESOURCES,
-        }
+        Error::new(ErrorKind::OutOfProcesses, format!("cannot start {what}: {source}"))
+            .with_hint(NO_PROCESS)
     }
 
-    /// Adds a remedy to an input error; other errors stay as they are.
+    /// An error for a violated invariant.
+    pub fn internal(problem: impl Into<String>) -> Self {
+        Error::new(ErrorKind::Internal, problem)
+    }
+
+    /// The error of work that the user stopped.
+    pub fn interrupted() -> Self {
+        Error::new(ErrorKind::Interrupted, "interrupted")
+    }
+
+    /// The error of a rank that stops because another one failed.
+    pub fn aborted() -> Self {
+        Error::new(ErrorKind::Aborted, "stopped because another worker failed")
+    }
+
+    /// Adds a remedy.
     #[must_use]
     pub fn with_hint(mut self, text: impl Into<String>) -> Self {
-        if let Error::Input { hint, .. } = &mut self {
-            *hint = Some(text.into());
-        }
+        self.0.hint = Some(text.into());
         self
     }
 
+    /// The kind of failure.
+    pub fn kind(&self) -> ErrorKind {
+        self.0.kind
+    }
+
+    /// The file or folder that is wrong, if the error concerns one.
+    pub fn path(&self) -> Option<&Path> {
+        self.0.path.as_deref()
+    }
+
+    /// The field that is wrong: inside the file, or of a configuration.
+    pub fn field(&self) -> Option<&str> {
+        self.0.field.as_deref()
+    }
+
+    /// The error that the system reported, if it was one.
+    pub fn io_error(&self) -> Option<&io::Error> {
+        self.0.source.as_ref()
+    }
+
     /// The remedy, where there is one.
-    pub fn hint(&self) -> Option<&str> {
-        match self {
-            Error::Input { hint, .. } | Error::Worker { hint, .. } => hint.as_deref(),
-            Error::Io { source, .. } if is_disk_full(source) => Some(
-                "free space there, or name a folder on a larger disk with --spill-dir or --out",
-            ),
-            _ => None,
-        }
+    pub fn hint(&self) -> Option<String> {
+        self.0.hint.as_deref().map(fields::plain)
+    }
+
+    /// The message as it was written, in which fields of configurations are marked.
+    pub fn marked(&self) -> String {
+        let Parts { kind, path, field, problem, .. } = &*self.0;
+        let path = path.as_ref().map(|path| format!("{}: ", path.display())).unwrap_or_default();
+        let field = match (field, kind) {
+            (Some(field), ErrorKind::Config) => format!("{}: ", fields::mark(field)),
+            (Some(field), _) => format!("{field}: "),
+            (None, _) => String::new(),
+        };
+        let bug = if *kind == ErrorKind::Internal { "internal error: " } else { "" };
+        format!("{bug}{path}{field}{problem}")
+    }
+
+    /// The remedy as it was written, in which fields of configurations are marked.
+    pub fn marked_hint(&self) -> Option<&str> {
+        self.0.hint.as_deref()
     }
 
     /// The exit code that tells a caller what kind of failure this is.
     pub fn exit_code(&self) -> u8 {
-        match self {
-            Error::Input { .. } => exit::BAD_INPUT,
-            Error::Io { source, .. } if is_disk_full(source) => exit::OUT_OF_RESOURCES,
-            Error::Worker { exit, .. } => *exit,
-            Error::Interrupted => exit::INTERRUPTED,
-            _ => exit::WORKER_FAILED,
+        match self.kind() {
+            ErrorKind::Input | ErrorKind::Config => exit::BAD_INPUT,
+            ErrorKind::OutOfMemory | ErrorKind::OutOfDisk | ErrorKind::OutOfProcesses => {
+                exit::OUT_OF_RESOURCES
+            }
+            ErrorKind::Interrupted => exit::INTERRUPTED,
+            ErrorKind::Io
+            | ErrorKind::Corrupt
+            | ErrorKind::Tensor
+            | ErrorKind::Diverged
+            | ErrorKind::Worker
+            | ErrorKind::Aborted
+            | ErrorKind::Internal => exit::WORKER_FAILED,
         }
     }
 }
 
-const NO_PROCESS: &str =
-    "allow more processes (ulimit -u, or pids.max of the container), or lower --threads";
-
-fn is_disk_full(source: &io::Error) -> bool {
-    matches!(source.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&fields::plain(&self.marked()))
+    }
 }
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Parts { kind, hint, source, .. } = &*self.0;
+        let message = self.to_string();
+        let mut debug = f.debug_struct("Error");
+        debug.field("kind", kind).field("message", &message);
+        debug.field("hint", hint).field("source", source).finish()
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.0.source.as_ref().map(|source| source as _)
+    }
+}
+
+const DISK_FULL: &str =
+    "free space there, or name a folder on a larger disk with ‹spill_dir› or ‹out›";
+
+const NO_PROCESS: &str =
+    "allow more processes (ulimit -u, or pids.max of the container), or lower ‹threads›";
 
 /// The exit codes of `sar-single`.
 pub mod exit {
@@ -175,4 +252,31 @@ pub mod exit {
     pub const OUT_OF_RESOURCES: u8 = 4;
     /// Ctrl-C or SIGTERM.
     pub const INTERRUPTED: u8 = 130;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_keeps_its_hint_and_names_fields_of_the_library() {
+        for kind in [ErrorKind::Io, ErrorKind::Internal, ErrorKind::Interrupted, ErrorKind::Tensor]
+        {
+            let error = Error::new(kind, "no").with_hint("lower ‹model.hidden›");
+            assert_eq!(error.hint().as_deref(), Some("lower `model.hidden`"), "{kind:?}");
+        }
+        let error = Error::config("model.hidden", "must be ‹model.norm=layer›");
+        assert_eq!(error.to_string(), "model.hidden: must be `model.norm = layer`");
+        assert_eq!(error.marked(), "‹model.hidden›: must be ‹model.norm=layer›");
+    }
+
+    #[test]
+    fn a_full_disk_is_a_kind_of_its_own() {
+        let full = || io::Error::from(io::ErrorKind::StorageFull);
+        let error = Error::io("write", Path::new("x"), full());
+        assert_eq!((error.kind(), error.exit_code()), (ErrorKind::OutOfDisk, 4));
+        assert!(error.hint().unwrap().contains("spill_dir"));
+        let error = Error::io("write", Path::new("x"), io::ErrorKind::NotFound.into());
+        assert_eq!((error.kind(), error.exit_code()), (ErrorKind::Io, 3));
+    }
 }

@@ -52,10 +52,12 @@
 //!
 //! The book in `docs/` has concepts and guides; `ARCHITECTURE.md` says what each module is for.
 
+pub mod choice;
 pub mod cli;
 pub mod engine;
 pub mod error;
 pub mod event;
+pub mod fields;
 pub mod formats;
 pub mod graph;
 pub mod io;
@@ -75,4 +77,4 @@ pub mod testing;
 #[cfg(feature = "torch")]
 pub mod train;
 
-pub use error::{Error, Result};
+pub use error::{Error, ErrorKind, Result};

@@ -21,9 +21,10 @@ fn step(json: &Path, flags: &str) -> BTreeMap<String, Vec<f32>> {
     let folder = tempfile::tempdir().unwrap();
     let dump = folder.path().join("step.safetensors");
     let mut command = Command::cargo_bin("sar-single").unwrap();
-    command.arg("--part-json").arg(json).arg("--out").arg(folder.path().join("run"));
+    command.arg("--part-json").arg(json);
     command.arg("--spill-dir").arg(folder.path()).arg("--dump-step").arg(&dump);
-    command.args("--threads 2 --hidden 32".split(' ')).args(flags.split(' ')).assert().success();
+    let hidden = if flags.contains("sgc") { "--threads 2" } else { "--threads 2 --hidden 32" };
+    command.args(hidden.split(' ')).args(flags.split(' ')).assert().success();
     let bytes = std::fs::read(dump).unwrap();
     let values = |data: &[u8]| {
         let (values, rest) = data.as_chunks::<4>();

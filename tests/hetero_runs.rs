@@ -18,7 +18,7 @@ use predicates::str::contains;
 use sar::formats::dgl::Partition;
 use sar::formats::dgl::config::PartitionConfig;
 use sar::load::original_places;
-use uneven::{metrics, repartitioned, train, uneven, weights};
+use uneven::{metrics, repartitioned, step, train, uneven, weights};
 
 const STEPS: &str = "hetero_steps";
 
@@ -70,10 +70,10 @@ fn dropout_gives_the_same_step_on_any_number_of_partitions() {
         ["sage --aggregator pool", "gat --heads 2 --attention-dropout 0.3", "gin --hetero max"]
     {
         let steps = graphs.each_ref().map(|graph| {
-            let step = folder.path().join("step.safetensors");
+            let written = folder.path().join("step.safetensors");
             let flags = format!("--dropout 0.4 --seed 3 --model {model}");
-            train(graph, folder.path(), &flags).arg("--dump-step").arg(&step).assert().success();
-            tensors(&file(&step))
+            step(graph, folder.path(), &flags, &written).assert().success();
+            tensors(&file(&written))
         });
         let (one, others) = steps.split_first().unwrap();
         assert!(one.contains_key("grad.embeds.author.weight"), "{model}");
@@ -159,11 +159,10 @@ fn predictions_are_those_of_the_weights_for_the_labelled_type() {
     error.stderr(contains("other partitions, with author 6+4 nodes instead of author 3+3+4"));
     // A step that starts from the weights has the same logits.
     let again = tempfile::tempdir().unwrap();
-    let step = again.path().join("step.safetensors");
-    let mut command = train(&uneven(), again.path(), "--dropout 0");
-    command.arg("--init-params").arg(path.join("run/model.safetensors"));
-    command.arg("--dump-step").arg(&step).assert().success();
-    assert_close("logits", &tensors(&file(&step))["logits"].1, &logits.1);
+    let written = again.path().join("step.safetensors");
+    let mut command = step(&uneven(), again.path(), "--dropout 0", &written);
+    command.arg("--init-params").arg(path.join("run/model.safetensors")).assert().success();
+    assert_close("logits", &tensors(&file(&written))["logits"].1, &logits.1);
     let weights = tensors(&weights(path));
     assert_eq!(weights["embeds.author.weight"].0, [10, 6]);
     assert_eq!(weights["linears.field.weight"].0, [6, 2]);

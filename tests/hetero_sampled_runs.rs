@@ -15,7 +15,7 @@ use std::path::Path;
 use assert_cmd::Command;
 use karate::{assert_close, tensors};
 use predicates::str::contains;
-use uneven::{metrics, repartitioned, train, uneven, weights};
+use uneven::{metrics, repartitioned, step, train, uneven, weights};
 
 fn losses(folder: &Path) -> Vec<f64> {
     let lines = metrics(folder).into_iter().filter(|line| line["event"] == "epoch");
@@ -125,11 +125,11 @@ fn early_stopping_keeps_the_best_rows_and_predictions_are_theirs() {
     let logits = tensors(&logits).remove("logits").unwrap();
     assert_eq!(logits.0, [14, 3]);
     // Training on the full graph that starts from these weights has the same logits.
-    let step = path.join("step.safetensors");
+    let written = path.join("step.safetensors");
     let start = path.join("run/model.safetensors");
-    let mut command = train(&uneven(), short.path(), "--dropout 0");
-    command.arg("--init-params").arg(&start).arg("--dump-step").arg(&step).assert().success();
-    assert_close("logits", &tensors(&std::fs::read(&step).unwrap())["logits"].1, &logits.1);
+    let mut command = step(&uneven(), short.path(), "--dropout 0", &written);
+    command.arg("--init-params").arg(&start).assert().success();
+    assert_close("logits", &tensors(&std::fs::read(&written).unwrap())["logits"].1, &logits.1);
     // Training on samples that starts from these weights, with a learning rate of 0, ends with them.
     let mut command = train(&uneven(), short.path(), "--mode sample --lr 0 --epochs 1");
     command.arg("--init-params").arg(&start).assert().success();
@@ -152,7 +152,7 @@ fn what_makes_no_sense_is_named_with_its_remedy() {
             "nothing: does not match any feature",
             "it holds: author:writes:paper/weight",
         ),
-        ("--dump-step x.safetensors", "dump-step", "leave --mode sample away"),
+        ("--dump-step x.safetensors", "--out has no effect with --dump-step", "leave it out"),
         ("--task link --edge-prob weight --hetero sum", "--hetero", "leave it out"),
         ("--model rgcn", "--model", "use --model sage"),
     ] {

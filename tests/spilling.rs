@@ -6,7 +6,7 @@ use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use sar::Error;
+use sar::ErrorKind;
 use sar::engine::spill::{PartitionDataManager, SpillStore};
 use sar::engine::turns::{Control, TurnLock};
 use sar::graph::ShardBuilder;
@@ -38,6 +38,10 @@ fn files(folder: &Path) -> usize {
 
 fn numbers() -> Tensor {
     Tensor::arange(600, (Kind::Float, tch::Device::Cpu)).view([20, 30])
+}
+
+fn kind<T>(result: sar::Result<T>) -> ErrorKind {
+    result.err().expect("an error").kind()
 }
 
 #[test]
@@ -77,9 +81,9 @@ fn a_taken_value_leaves_no_file() {
     let pointer = manager.track("x", numbers());
     pause(&manager).unwrap();
     let shared = pointer.clone();
-    assert!(matches!(shared.take(), Err(Error::Internal(_))), "two handles");
+    assert_eq!(kind(shared.take()), ErrorKind::Internal, "two handles");
     let pinned = pointer.pin().unwrap();
-    assert!(matches!(pointer.clone().take(), Err(Error::Internal(_))));
+    assert_eq!(kind(pointer.clone().take()), ErrorKind::Internal);
     drop(pinned);
     assert_eq!(pointer.take().unwrap(), numbers());
     assert_eq!(files(folder.path()), 0);
@@ -166,7 +170,7 @@ fn a_bit_that_flips_on_the_way_back_is_noticed() {
         let pointer = manager.track("x", numbers());
         pause(&manager).unwrap();
         let Err(error) = pointer.pin() else { panic!("a wrong value was given out") };
-        assert!(matches!(error, Error::Corrupt { .. }), "{error}");
+        assert!(error.kind() == ErrorKind::Corrupt, "{error}");
         // The file itself is sound: the next read returns the value.
         assert_eq!(*pointer.pin().unwrap(), numbers());
     }

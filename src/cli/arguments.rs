@@ -2,18 +2,20 @@
 
 use std::ffi::OsString;
 
+#[cfg(feature = "torch")]
 use clap::error::ErrorKind;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use super::clean::{CleanArgs, clean};
 #[cfg(feature = "torch")]
 use super::correct_and_smooth::{CorrectAndSmoothArgs, correct_and_smooth};
+use super::effect;
 use super::generate::{GenerateArgs, generate};
 use super::inspect::{InspectArgs, inspect};
 use super::output::{print, print_usage, show};
 use super::partition::{PartitionArgs, partition};
 #[cfg(feature = "torch")]
-use super::plan::{PlanArgs, plan};
+use super::plan::{PlanArgs, of_flags, plan};
 #[cfg(feature = "torch")]
 use super::predict::{PredictArgs, predict};
 #[cfg(feature = "torch")]
@@ -27,6 +29,8 @@ use crate::error::{Error, Result, exit};
 use crate::event::start_log;
 use crate::platform::raise_open_files;
 use crate::platform::signals;
+#[cfg(feature = "torch")]
+use crate::run::config::RunConfig;
 
 /// Train graph neural networks on graphs that do not fit in memory.
 ///
@@ -86,35 +90,63 @@ pub fn run_from(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let mut definition = definition();
     let done = match parse(&mut definition, arguments) {
         Ok(arguments) => execute(arguments, definition).map(|()| exit::DONE),
-        Err(message) => print_usage(&message),
+        Err(Refused::Usage(message)) => print_usage(&message),
+        Err(Refused::Flag(error)) => Err(error),
     };
     done.unwrap_or_else(|error| report(&error))
 }
 
+/// The configuration of the training run that a command line describes, which may be that of a plan. `definition` is
+/// [`definition`]'s.
+///
+/// # Errors
+/// The parser's message, if the command line cannot be parsed; inside it, the error that `sar-single` would report.
 #[cfg(feature = "torch")]
-fn parse(
+pub fn configuration(
     definition: &mut clap::Command,
     arguments: impl IntoIterator<Item = OsString>,
-) -> clap::error::Result<Arguments> {
-    let matches = definition.try_get_matches_from_mut(arguments)?;
-    if let (true, Some(flag)) = (matches.contains_id("resume"), changed(definition, &matches)) {
-        let problem = format!("--resume takes the settings of the run: {flag} cannot be passed");
-        return Err(definition.error(ErrorKind::ArgumentConflict, problem));
+) -> Result<Result<RunConfig>, clap::Error> {
+    match parse(definition, arguments) {
+        Ok(Arguments { command: None, train, run }) => Ok(of_flags(train, run)),
+        Ok(Arguments { command: Some(Command::Plan(plan)), .. }) => {
+            Ok(of_flags(plan.train, plan.run))
+        }
+        Ok(_) => {
+            let message = "the command line is not that of a training run";
+            Err(definition.error(ErrorKind::InvalidSubcommand, message))
+        }
+        Err(Refused::Usage(message)) => Err(message),
+        Err(Refused::Flag(error)) => Ok(Err(error)),
     }
-    Arguments::from_arg_matches(&matches).map_err(|e| e.format(definition))
 }
 
-#[cfg(not(feature = "torch"))]
+/// The reason why a command line is not carried out.
+enum Refused {
+    /// The parser refuses it, or it asks for help.
+    Usage(clap::Error),
+    /// A flag has no effect.
+    Flag(Error),
+}
+
 fn parse(
     definition: &mut clap::Command,
     arguments: impl IntoIterator<Item = OsString>,
-) -> clap::error::Result<Arguments> {
-    let arguments: Vec<OsString> = arguments.into_iter().collect();
-    if let Some(problem) = without_torch::needed_by(&arguments) {
-        return Err(definition.error(ErrorKind::InvalidSubcommand, problem));
+) -> std::result::Result<Arguments, Refused> {
+    #[cfg(not(feature = "torch"))]
+    let arguments = without_torch::checked(definition, arguments).map_err(Refused::Usage)?;
+    let matches = definition.try_get_matches_from_mut(arguments).map_err(Refused::Usage)?;
+    let (command, given) = match matches.subcommand() {
+        Some((name, given)) => (definition.find_subcommand(name).unwrap_or(definition), given),
+        None => (&*definition, &matches),
+    };
+    #[cfg(feature = "torch")]
+    if let Some(flag) = changed(command, given) {
+        let problem = format!("--resume takes the settings of the run: {flag} cannot be passed");
+        return Err(Refused::Usage(definition.error(ErrorKind::ArgumentConflict, problem)));
     }
-    let matches = definition.try_get_matches_from_mut(arguments)?;
-    Arguments::from_arg_matches(&matches).map_err(|e| e.format(definition))
+    effect::check(command, given).map_err(Refused::Flag)?;
+    let arguments = Arguments::from_arg_matches(&matches);
+    arguments.map_err(|e| Refused::Usage(e.format(definition)))
 }
 
 fn execute(arguments: Arguments, mut definition: clap::Command) -> Result<()> {

@@ -6,7 +6,9 @@ use std::time::Instant;
 
 use clap::Args;
 
+use super::choice::choice;
 use super::output::print;
+use crate::choice::Choice;
 use crate::error::Result;
 use crate::event::{StepBar, show_status, size};
 use crate::platform::signals;
@@ -23,7 +25,7 @@ use crate::prepare::generate::{GeneratorConfig, GraphKind, Step};
 #[command(allow_negative_numbers = true)]
 pub(super) struct GenerateArgs {
     /// Random model
-    #[arg(long, value_enum, default_value_t = GraphKind::Sbm)]
+    #[arg(long, value_parser = choice::<GraphKind>(), default_value = GraphKind::Sbm.name())]
     kind: GraphKind,
     /// Name of the graph and of its JSON file
     #[arg(long, value_name = "NAME", default_value = "g")]

@@ -2,6 +2,7 @@
 
 use clap::{Args, ValueEnum};
 
+use super::choice::choice;
 use crate::error::{Error, Result};
 use crate::load::EdgeSplit;
 use crate::nn;
@@ -25,7 +26,7 @@ pub(super) enum Task {
 #[derive(Debug, Args)]
 pub(super) struct LinkArgs {
     /// How two nodes are compared, with --task link [default: dot]
-    #[arg(long, value_enum, help_heading = "Training")]
+    #[arg(long, value_parser = choice::<PairScore>(), help_heading = "Training")]
     score: Option<PairScore>,
     /// Random pairs drawn for each edge, with --task link: its source with any node [default: 5]
     #[arg(long, value_name = "K", help_heading = "Training")]
@@ -45,51 +46,43 @@ impl LinkArgs {
     /// The configuration of training on nodes, or on edges. With --task link the masks are edge features.
     ///
     /// # Errors
-    /// If flags of edges are passed with nodes, or masks together with fractions.
+    /// If masks are passed together with fractions, or without the mask of training edges.
     pub(super) fn config(
         self,
         task: Task,
-        [train, val, test]: MaskKeys,
+        masks: MaskKeys,
     ) -> Result<(nn::Task, Option<LinkConfig>)> {
-        let LinkArgs { score, negatives, val_fraction, test_fraction } = self;
-        let shares = [("--val-fraction", val_fraction), ("--test-fraction", test_fraction)];
-        let share = shares.iter().find(|(_, share)| share.is_some()).map(|(flag, _)| *flag);
-        let task = match task {
-            Task::Classification => nn::Task::Classification,
-            Task::Multilabel => nn::Task::Multilabel,
-            Task::Regression => nn::Task::Regression,
+        Ok(match task {
+            Task::Classification => (nn::Task::Classification, None),
+            Task::Multilabel => (nn::Task::Multilabel, None),
+            Task::Regression => (nn::Task::Regression, None),
             Task::Link => {
-                let split = match (train, share) {
-                    (Some(_), Some(flag)) => {
-                        let problem = "edges are split by masks or at random, not both";
-                        return Err(Error::config(flag, problem)
-                            .with_hint("leave it out, or --train-mask-key"));
-                    }
-                    (Some(train), None) => EdgeSplit::Masks { train, val, test },
-                    (None, _) if val.is_some() || test.is_some() => {
-                        return Err(Error::config(
-                            "--train-mask-key",
-                            "is missing, but another mask is given",
-                        )
-                        .with_hint("also name the edge feature that marks training edges"));
-                    }
-                    (None, _) => EdgeSplit::Fractions {
-                        val: val_fraction.unwrap_or(0.05),
-                        test: test_fraction.unwrap_or(0.1),
-                    },
-                };
+                let split = self.split(masks)?;
+                let (score, negatives) = (self.score, self.negatives);
                 let (score, negatives) = (score.unwrap_or_default(), negatives.unwrap_or(5));
-                let link = LinkConfig { score, negatives, split };
-                return Ok((nn::Task::default(), Some(link)));
+                (nn::Task::default(), Some(LinkConfig { score, negatives, split }))
             }
-        };
-        let given = [("--score", score.is_some()), ("--negatives", negatives.is_some())];
-        let given = given.iter().find(|(_, given)| *given).map(|(flag, _)| *flag).or(share);
-        match given {
-            Some(flag) => {
-                Err(Error::config(flag, "is for predicting edges").with_hint("add --task link"))
+        })
+    }
+
+    fn split(&self, [train, val, test]: MaskKeys) -> Result<EdgeSplit> {
+        let LinkArgs { val_fraction, test_fraction, .. } = *self;
+        let shares = [("link.split.val", val_fraction), ("link.split.test", test_fraction)];
+        let share = shares.iter().find(|(_, share)| share.is_some());
+        match (train, share) {
+            (Some(_), Some((field, _))) => {
+                Err(Error::config(field, "edges are split by masks or at random, not both")
+                    .with_hint("leave it out, or --train-mask-key"))
             }
-            None => Ok((task, None)),
+            (Some(train), None) => Ok(EdgeSplit::Masks { train, val, test }),
+            (None, _) if val.is_some() || test.is_some() => {
+                Err(Error::config("keys.train_mask", "is missing, but another mask is given")
+                    .with_hint("also name the edge feature that marks training edges"))
+            }
+            (None, _) => Ok(EdgeSplit::Fractions {
+                val: val_fraction.unwrap_or(0.05),
+                test: test_fraction.unwrap_or(0.1),
+            }),
         }
     }
 }

@@ -1,11 +1,14 @@
 //! The command line: one file per command.
 
 mod arguments;
+mod choice;
 mod clean;
 #[cfg(feature = "torch")]
 mod correct_and_smooth;
+mod effect;
 #[cfg(feature = "torch")]
 mod evaluation;
+mod fields;
 mod generate;
 mod inspect;
 #[cfg(feature = "torch")]
@@ -34,4 +37,6 @@ mod train;
 #[cfg(not(feature = "torch"))]
 mod without_torch;
 
+#[cfg(feature = "torch")]
+pub use arguments::configuration;
 pub use arguments::{definition, run, run_from};

@@ -2,7 +2,9 @@
 
 use clap::Args;
 
+use super::choice::choice;
 use super::model_kind::KindArgs;
+use crate::choice::Choice;
 use crate::error::Result;
 use crate::nn::{JumpMode, ModelConfig, NormKind};
 
@@ -17,10 +19,10 @@ pub(super) struct ModelArgs {
     #[arg(long)]
     residual: bool,
     /// Normalise between layers
-    #[arg(long, value_enum, default_value_t)]
+    #[arg(long, value_parser = choice::<NormKind>(), default_value = NormKind::default().name())]
     norm: NormKind,
     /// Join the outputs of all layers (jumping knowledge), followed by a linear layer
-    #[arg(long, value_name = "HOW", value_enum, default_value_t)]
+    #[arg(long, value_name = "HOW", value_parser = choice::<JumpMode>(), default_value = JumpMode::default().name())]
     jk: JumpMode,
     /// Number of layers
     #[arg(long, value_name = "N", default_value_t = ModelConfig::default().layers)]

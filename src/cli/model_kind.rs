@@ -4,7 +4,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, value_parser};
 use toml::Value;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::nn::{ModelConfig, ModelKind, ModelOption, Values};
 
 const MODEL: &str = "model";
@@ -176,8 +176,8 @@ impl KindArgs {
                 continue;
             };
             let Some(option) = flag.of(kind) else {
-                let problem = format!("has no effect with --model {name}");
-                return Err(Error::config(&format!("--{}", flag.name), problem)
+                let problem = format!("--{} has no effect with --model {name}", flag.name);
+                return Err(Error::new(ErrorKind::Config, problem)
                     .with_hint(format!("leave it out; it is for --model {}", flag.models())));
             };
             option.check(value)?;

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use super::fields::with_flags;
 use crate::error::{Error, Result, exit};
 use crate::event::{printable, show_status};
 
@@ -32,7 +33,8 @@ fn printed(written: io::Result<()>) -> Result<()> {
 
 /// Shows an error, and its remedy, on standard error. Names from files are escaped here, wherever they come from.
 pub(super) fn show(error: &Error) {
-    let hint = error.hint().map(|hint| format!("\n  hint: {}", printable(hint)));
-    let error = printable(&error.to_string());
+    let hint = error.marked_hint().map(|hint| printable(&with_flags(hint)));
+    let hint = hint.map(|hint| format!("\n  hint: {hint}"));
+    let error = printable(&with_flags(&error.marked()));
     show_status(&format!("error: {error}{}", hint.unwrap_or_default()));
 }

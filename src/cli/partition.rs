@@ -5,8 +5,10 @@ use std::time::Instant;
 
 use clap::Args;
 
+use super::choice::choice;
 use super::output::print;
 use super::partition_report::report;
+use crate::choice::Choice;
 use crate::error::{Error, Result};
 use crate::event::{StepBar, parse_size, show_status, size};
 use crate::platform::signals;
@@ -86,7 +88,7 @@ pub(super) struct PartitionArgs {
     #[arg(long, conflicts_with = "part_json", help_heading = "Input")]
     header: bool,
     /// How files identify nodes
-    #[arg(long, value_enum, default_value_t, conflicts_with = "part_json", help_heading = "Input")]
+    #[arg(long, value_parser = choice::<NodeIds>(), default_value = NodeIds::default().name(), conflicts_with = "part_json", help_heading = "Input")]
     node_ids: NodeIds,
     /// Names of all nodes of a type, one a line, in the order of the rows of node data
     #[arg(long, value_name = "[TYPE=]FILE", conflicts_with = "part_json", help_heading = "Input")]
@@ -96,7 +98,7 @@ pub(super) struct PartitionArgs {
     #[arg(long, help_heading = "Edges")]
     undirected: bool,
     /// What happens to edges from a node to itself
-    #[arg(long, value_enum, default_value_t, help_heading = "Edges")]
+    #[arg(long, value_parser = choice::<SelfLoops>(), default_value = SelfLoops::default().name(), help_heading = "Edges")]
     self_loops: SelfLoops,
     /// Keep only the first of several edges with the same ends
     #[arg(long, help_heading = "Edges")]
@@ -106,7 +108,7 @@ pub(super) struct PartitionArgs {
     #[arg(long, value_name = "N", help_heading = "Partitions")]
     num_parts: usize,
     /// How nodes are assigned to partitions
-    #[arg(long, value_enum, default_value_t, help_heading = "Partitions")]
+    #[arg(long, value_parser = choice::<Method>(), default_value = Method::default().name(), help_heading = "Partitions")]
     method: Method,
     /// Partition of each node, one per line, for --method file
     #[arg(long, value_name = "[TYPE=]FILE", help_heading = "Partitions")]
@@ -177,12 +179,12 @@ fn source(args: &PartitionArgs) -> Result<GraphSource> {
     if let Some(json) = &args.part_json {
         return Ok(GraphSource::Partitions(json.clone()));
     }
-    let edges = args.edges.iter().map(|text| GraphFiles::parse_edges("--edges", text));
+    let edges = args.edges.iter().map(|text| GraphFiles::parse_edges("edges", text));
     let node_data = |flag: &'static str, list: &[String]| -> Result<Vec<_>> {
         list.iter().map(|text| GraphFiles::parse_node_data(flag, text)).collect()
     };
     let edge_data =
-        args.edge_data.iter().map(|text| GraphFiles::parse_edge_data("--edge-data", text));
+        args.edge_data.iter().map(|text| GraphFiles::parse_edge_data("edge_data", text));
     let num_nodes = args.num_nodes.iter().map(|text| {
         let (ty, count) = GraphFiles::parse_of_type(text);
         let count = count.parse();
@@ -197,9 +199,9 @@ fn source(args: &PartitionArgs) -> Result<GraphSource> {
     };
     files.edges.extend(edges.collect::<Result<Vec<_>>>()?);
     files.num_nodes.extend(num_nodes.collect::<Result<Vec<_>>>()?);
-    add_data("--node-data", &mut files.node_data, node_data("--node-data", &args.node_data)?)?;
+    add_data("--node-data", &mut files.node_data, node_data("node_data", &args.node_data)?)?;
     add_data("--edge-data", &mut files.edge_data, edge_data.collect::<Result<Vec<_>>>()?)?;
-    add_data("--split", &mut files.splits, node_data("--split", &args.split)?)?;
+    add_data("--split", &mut files.splits, node_data("split", &args.split)?)?;
     files.node_ids = args.node_ids;
     files.node_names = typed_paths(&args.node_names);
     files.header = args.header;

@@ -20,9 +20,9 @@ use crate::run::plan::Plan;
 #[command(allow_negative_numbers = true)]
 pub(super) struct PlanArgs {
     #[command(flatten)]
-    train: Option<TrainArgs>,
+    pub(super) train: Option<TrainArgs>,
     #[command(flatten)]
-    run: RunArgs,
+    pub(super) run: RunArgs,
     /// Print the plan as a JSON object, in bytes and seconds
     #[arg(long)]
     json: bool,
@@ -30,18 +30,22 @@ pub(super) struct PlanArgs {
 
 /// Plans the run that the flags describe.
 pub(super) fn plan(args: PlanArgs) -> Result<()> {
-    // Without the flags of a run there is --resume: the parser ensures it.
-    let config = match args.train {
-        Some(train) => config(train, args.run)?,
-        None => resumed(args.run)?,
-    };
+    let config = of_flags(args.train, args.run)?;
     let plan = run::plan::plan(&config)?;
     if args.json {
         let text = serde_json::to_string_pretty(&plan)
-            .map_err(|e| Error::Internal(format!("cannot encode the plan: {e}")))?;
+            .map_err(|e| Error::internal(format!("cannot encode the plan: {e}")))?;
         return print(&format!("{text}\n"));
     }
     print(&show(&plan))
+}
+
+/// The configuration of the run that flags describe. Without flags of a new run there is --resume: the parser sees to it.
+pub(super) fn of_flags(train: Option<TrainArgs>, run: RunArgs) -> Result<RunConfig> {
+    match train {
+        Some(train) => config(train, run),
+        None => resumed(run),
+    }
 }
 
 fn resumed(args: RunArgs) -> Result<RunConfig> {

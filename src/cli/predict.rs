@@ -5,8 +5,11 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use super::choice::choice;
+use super::fields::with_flags;
 use super::output::print;
 use super::resume::absolute;
+use crate::choice::Choice;
 use crate::error::{Error, Result};
 use crate::event::{Event, show_note};
 use crate::io::read_input;
@@ -26,10 +29,10 @@ pub(super) struct PredictArgs {
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
     /// Form of the predictions [default: classes; logits after a regression, and after --task link]
-    #[arg(long, value_enum)]
+    #[arg(long, value_parser = choice::<Prediction>())]
     output: Option<Prediction>,
     /// Order of the rows; in a heterogeneous graph, node types follow one another
-    #[arg(long, value_enum, default_value_t)]
+    #[arg(long, value_parser = choice::<NodeOrder>(), default_value = NodeOrder::default().name())]
     order: NodeOrder,
     /// Weights to use [default: those of the run]
     #[arg(long, value_name = "FILE")]
@@ -78,7 +81,7 @@ pub(super) fn run(args: PredictArgs, correct_and_smooth: Option<CorrectAndSmooth
     };
     run::predict(&config, &mut |event| {
         if let Event::Note(text) = event {
-            show_note(text);
+            show_note(&with_flags(text));
         }
     })?;
     print(&format!("{}\n", config.output.display()))

@@ -3,10 +3,11 @@
 use crate::run;
 use std::path::PathBuf;
 
-use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Args, Command};
 
-use super::train::run;
+use super::choice::choice;
+use super::effect::is_given;
+use super::train::{TrainArgs, run};
 use crate::error::{Error, Result};
 use crate::io::IoMode;
 
@@ -28,7 +29,7 @@ pub(super) struct RunArgs {
     #[arg(long, value_name = "SIZE", help_heading = "Run")]
     pub(super) memory_budget: Option<MemoryBudget>,
     /// How to spill what the budget has no room for: around the page cache, or through it [default: auto]
-    #[arg(long, value_enum, help_heading = "Run")]
+    #[arg(long, value_parser = choice::<IoMode>(), help_heading = "Run")]
     pub(super) io: Option<IoMode>,
     /// Workers that may be in memory at a time [default: 2 where the memory budget allows it, else 1]
     #[arg(long, value_name = "K", help_heading = "Run")]
@@ -40,11 +41,17 @@ pub(super) struct RunArgs {
 
 /// A flag next to `--resume` that would change the run's settings, if there is one.
 pub(super) fn changed(command: &Command, given: &ArgMatches) -> Option<String> {
+    if !is_given(given, "resume") {
+        return None;
+    }
     let free = RunArgs::augment_args(Command::new(""));
     let is_free = |flag: &Arg| free.get_arguments().any(|other| other.get_id() == flag.get_id());
-    let is_given =
-        |flag: &Arg| given.value_source(flag.get_id().as_str()) == Some(ValueSource::CommandLine);
-    let changed = command.get_arguments().find(|flag| is_given(flag) && !is_free(flag));
+    let of_run = TrainArgs::augment_args(Command::new(""));
+    let changes = |flag: &&Arg| {
+        let is_of_run = of_run.get_arguments().any(|other| other.get_id() == flag.get_id());
+        is_given(given, flag.get_id().as_str()) && is_of_run && !is_free(flag)
+    };
+    let changed = command.get_arguments().find(changes);
     changed.and_then(|flag| Some(format!("--{}", flag.get_long()?)))
 }
 

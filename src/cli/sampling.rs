@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 
-use crate::error::{Error, Result};
+use super::choice::choice;
 use crate::sampling::loaders::DataLoaderConfig;
 use crate::train::{Fanouts, Reduce, SamplingConfig};
 
@@ -39,43 +39,26 @@ pub(super) struct SamplingArgs {
     #[arg(long, value_name = "N", help_heading = "Training")]
     sampler_threads: Option<usize>,
     /// How the workers' gradients are combined in --mode sample [default: mean]
-    #[arg(long, value_enum, help_heading = "Training")]
+    #[arg(long, value_parser = choice::<Reduce>(), help_heading = "Training")]
     reduce: Option<Reduce>,
 }
 
 impl SamplingArgs {
     /// The configuration for a model of `layers` layers; `None` for full-batch training.
-    ///
-    /// # Errors
-    /// If flags of the other mode are passed.
-    pub(super) fn config(self, layers: usize) -> Result<Option<SamplingConfig>> {
+    pub(super) fn config(self, layers: usize) -> Option<SamplingConfig> {
         let SamplingArgs { mode, fanouts, replace, edge_prob, batch_size, sampler_threads, reduce } =
             self;
         if mode == Mode::Full {
-            let given = [
-                ("--fanouts", fanouts.is_some()),
-                ("--replace", replace),
-                ("--edge-prob", edge_prob.is_some()),
-                ("--batch-size", batch_size.is_some()),
-                ("--sampler-threads", sampler_threads.is_some()),
-                ("--reduce", reduce.is_some()),
-            ];
-            return match given.iter().find(|(_, given)| *given) {
-                Some((flag, _)) => {
-                    Err(Error::config(flag, "is for training on sampled neighbourhoods")
-                        .with_hint("add --mode sample"))
-                }
-                None => Ok(None),
-            };
+            return None;
         }
         let defaults = DataLoaderConfig::default();
-        Ok(Some(SamplingConfig {
+        Some(SamplingConfig {
             fanouts: fanouts.unwrap_or_else(|| Fanouts::Same(vec![10; layers])),
             replace,
             edge_probability: edge_prob,
             batch_size: batch_size.unwrap_or(defaults.batch_size),
             sampler_threads: sampler_threads.unwrap_or_default(),
             reduce: reduce.unwrap_or_default(),
-        }))
+        })
     }
 }

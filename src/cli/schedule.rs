@@ -47,29 +47,14 @@ impl ScheduleArgs {
     /// The schedule of these flags, for a run of `epochs` epochs.
     ///
     /// # Errors
-    /// If a flag belongs to another schedule, or one is missing.
+    /// If a flag is missing.
     pub(super) fn schedule(&self, epochs: u32) -> Result<Schedule> {
         use ScheduleName::{Cosine, Plateau, Step};
-        let given = [
-            ("--lr-step-size", self.lr_step_size.is_some(), &[Step][..]),
-            ("--lr-gamma", self.lr_gamma.is_some(), &[Step]),
-            ("--lr-t-max", self.lr_t_max.is_some(), &[Cosine]),
-            ("--lr-min", self.lr_min.is_some(), &[Cosine, Plateau]),
-            ("--lr-factor", self.lr_factor.is_some(), &[Plateau]),
-            ("--lr-patience", self.lr_patience.is_some(), &[Plateau]),
-        ];
-        for (flag, is_given, schedules) in given {
-            if is_given && !schedules.contains(&self.schedule) {
-                let names = schedules.iter().map(|s| format!("{s:?}").to_lowercase());
-                let names = names.collect::<Vec<_>>().join(" or ");
-                return Err(Error::config(flag, format!("belongs to --schedule {names}")));
-            }
-        }
         Ok(match self.schedule {
             ScheduleName::Constant => Schedule::Constant,
             Step => Schedule::Step {
                 step_size: self.lr_step_size.ok_or_else(|| {
-                    Error::config("--schedule", "step needs --lr-step-size N, in epochs")
+                    Error::config("schedule", "step needs --lr-step-size N, in epochs")
                 })?,
                 gamma: self.lr_gamma.unwrap_or(0.1),
             },

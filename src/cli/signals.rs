@@ -19,7 +19,7 @@ const TICK: Duration = Duration::from_millis(10);
 /// ends.
 pub(super) fn interruptible(work: impl FnOnce() -> Result<()>) -> Result<()> {
     static DONE: AtomicBool = AtomicBool::new(false);
-    let failed = |e| Error::Internal(format!("cannot handle signals: {e}"));
+    let failed = |e| Error::internal(format!("cannot handle signals: {e}"));
     let mut signals = Signals::new(signals::ending()).map_err(failed)?;
     let watch = move || {
         // A signal that came before this thread started shows only in the flag.
@@ -34,8 +34,9 @@ pub(super) fn interruptible(work: impl FnOnce() -> Result<()>) -> Result<()> {
             }
         }
         signals::remove_unfinished();
-        show(&Error::Interrupted);
-        signal_hook::low_level::exit(i32::from(Error::Interrupted.exit_code()));
+        let stopped = Error::interrupted();
+        show(&stopped);
+        signal_hook::low_level::exit(i32::from(stopped.exit_code()));
     };
     let thread = std::thread::Builder::new().name("signals".to_owned()).spawn(watch);
     thread.map_err(|e| Error::no_process("a thread", &e))?;

@@ -5,13 +5,16 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
+use super::choice::choice;
 use super::evaluation::tables;
+use super::fields::with_flags;
 use super::link::{LinkArgs, Task};
 use super::model::ModelArgs;
 use super::output::print;
 use super::resume::{RunArgs, absolute};
 use super::sampling::SamplingArgs;
 use super::schedule::ScheduleArgs;
+use crate::choice::Choice;
 use crate::error::{Error, Result};
 use crate::event::{Console, Event, file_name, show_status};
 use crate::formats::dgl::config::PartitionConfig;
@@ -72,14 +75,14 @@ pub(super) struct TrainArgs {
     #[arg(long, value_name = "KEY", help_heading = "Data")]
     edge_weight_key: Option<String>,
     /// Divide each feature row by its sum
-    #[arg(long, value_enum, default_value_t, help_heading = "Data")]
+    #[arg(long, value_parser = choice::<Normalize>(), default_value = Normalize::default().name(), help_heading = "Data")]
     normalize_features: Normalize,
 
     #[command(flatten)]
     model: ModelArgs,
     /// Give each edge type a layer of its own, and merge the results for a node type in this way (DGL's HeteroGraphConv)
     /// [default: sum, if node types' features differ in width or are missing; otherwise the graph is treated as homogeneous]
-    #[arg(long, value_name = "MERGE", value_enum, help_heading = "Model")]
+    #[arg(long, value_name = "MERGE", value_parser = choice::<RelationMerge>(), help_heading = "Model")]
     hetero: Option<RelationMerge>,
     /// Start from these weights (safetensors with the state-dict keys of DGL's modules)
     #[arg(long, value_name = "FILE", help_heading = "Model")]
@@ -109,7 +112,7 @@ pub(super) struct TrainArgs {
     #[arg(long, value_name = "N", help_heading = "Training")]
     patience: Option<u32>,
     /// What to do when the loss is no longer finite
-    #[arg(long, value_enum, default_value_t, help_heading = "Training")]
+    #[arg(long, value_parser = choice::<OnNan>(), default_value = OnNan::default().name(), help_heading = "Training")]
     on_nan: OnNan,
     /// Seed of initial weights and dropout
     #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Training")]
@@ -126,11 +129,11 @@ pub(super) struct TrainArgs {
     #[arg(long, value_name = "N", help_heading = "Run")]
     checkpoint_every: Option<u32>,
     /// Type of the rows that layers keep and send; they compute in single precision
-    #[arg(long, value_enum, default_value_t, help_heading = "Run")]
+    #[arg(long, value_parser = choice::<SpillDtype>(), default_value = SpillDtype::default().name(), help_heading = "Run")]
     spill_dtype: SpillDtype,
     /// Type of all rows and of the factors of products; sums, parameters and the optimizer stay in single precision. bf16
     /// implies --spill-dtype bf16
-    #[arg(long, value_enum, default_value_t, help_heading = "Run")]
+    #[arg(long, value_parser = choice::<ComputeDtype>(), default_value = ComputeDtype::default().name(), help_heading = "Run")]
     compute_dtype: ComputeDtype,
     /// Keep the results of each layer instead of computing them again: more memory, less work
     #[arg(long, help_heading = "Run")]
@@ -160,7 +163,7 @@ pub(super) type Start = fn(&RunConfig, &mut dyn FnMut(&Event)) -> Result<()>;
 pub(super) fn run(config: &RunConfig, train: Start) -> Result<()> {
     let console = Console::new(config.epochs);
     train(config, &mut |event| match event {
-        Event::Note(text) => console.note(text),
+        Event::Note(text) => console.note(&with_flags(text)),
         Event::Epoch(report) => console.epoch(report),
         Event::Evaluation(report) => {
             console.evaluation(report);
@@ -222,7 +225,7 @@ pub(super) fn config(args: TrainArgs, run_args: RunArgs) -> Result<RunConfig> {
         on_nan: args.on_nan,
         checkpoint_every: args.checkpoint_every,
         epochs,
-        sampling: args.sampling.config(model.num_graphs())?,
+        sampling: args.sampling.config(model.num_graphs()),
         link,
         model,
         seed: args.seed,

@@ -2,6 +2,8 @@
 
 use std::ffi::OsString;
 
+use clap::error::ErrorKind;
+
 /// The first lines of the help.
 pub(super) const ABOUT: &str = "Prepare graphs for sar-single: generate, partition, inspect.
 
@@ -13,9 +15,21 @@ const COMMANDS: [&str; 3] = ["plan", "predict", "correct-and-smooth"];
 /// Flags that both programs have.
 const FLAGS: [&str; 4] = ["-h", "--help", "-V", "--version"];
 
+/// The arguments, unless only the program with libtorch can do what is requested.
+pub(super) fn checked(
+    definition: &mut clap::Command,
+    arguments: impl IntoIterator<Item = OsString>,
+) -> clap::error::Result<Vec<OsString>> {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    match needed_by(&arguments) {
+        Some(problem) => Err(definition.error(ErrorKind::InvalidSubcommand, problem)),
+        None => Ok(arguments),
+    }
+}
+
 /// The reason why this program cannot do what is requested, if the program with libtorch can. The first argument is the
 /// program's name.
-pub(super) fn needed_by(arguments: &[OsString]) -> Option<String> {
+fn needed_by(arguments: &[OsString]) -> Option<String> {
     let first = arguments.get(1)?.to_str()?;
     let what = if COMMANDS.contains(&first) {
         format!("`{first}`")

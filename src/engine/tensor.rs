@@ -23,7 +23,7 @@ macro_rules! with_real {
                 type $T = f64;
                 $body
             }
-            other => Err($crate::Error::Internal(format!("kernels do not support {other:?}"))),
+            other => Err($crate::Error::internal(format!("kernels do not support {other:?}"))),
         }
     };
 }

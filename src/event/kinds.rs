@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::scores::{Confusion, Metric, Scores};
+use crate::error::ErrorKind;
 use crate::io::IoTotals;
 
 /// A message from a rank to the launcher.
@@ -111,10 +112,10 @@ pub struct Usage {
 pub struct Failure {
     /// The rank.
     pub rank: usize,
-    /// The text of its error.
+    /// The kind of its error.
+    pub kind: ErrorKind,
+    /// The error's message, in which fields of configurations are marked.
     pub problem: String,
     /// The error's remedy.
     pub hint: Option<String>,
-    /// The exit code for the error.
-    pub exit: u8,
 }

@@ -105,7 +105,8 @@ mod tests {
     #[test]
     fn events_arrive_whole_and_in_order_even_when_their_text_is_too_long() {
         let (sender, mut receiver) = event_pipe().unwrap();
-        let failure = Failure { rank: 3, problem: "ä".repeat(9000), hint: None, exit: 4 };
+        let kind = crate::error::ErrorKind::OutOfDisk;
+        let failure = Failure { rank: 3, kind, problem: "ä".repeat(9000), hint: None };
         let confusion = Confusion { train: vec![vec![7; 90]; 90], val: vec![], test: vec![] };
         let confusion = Some(confusion);
         let evaluation = Evaluation { epoch: 1, loss: 0.5, scores: vec![], confusion };

@@ -79,7 +79,7 @@ impl Block {
         let indices = indices?;
         let mut rows = Vec::new();
         if u32::try_from(ends.len()).is_err() {
-            return Err(Error::Internal("a block has more than 2^32 edges".to_owned()));
+            return Err(Error::internal("a block has more than 2^32 edges".to_owned()));
         }
         let mut indptr: Vec<u32> = vec![0];
         for (row, count) in counts.iter().enumerate().filter(|(_, count)| **count > 0) {
@@ -90,7 +90,7 @@ impl Block {
         let consistent =
             counts.len() == destinations.len() && ends.len() == edges.len() && weighted;
         if !consistent || indptr.last() != Some(&(ends.len() as u32)) {
-            return Err(Error::Internal("in-edges do not match their destinations".to_owned()));
+            return Err(Error::internal("in-edges do not match their destinations".to_owned()));
         }
         let sources = numbers.nodes;
         let shape = (destinations.len(), sources.len());
@@ -145,7 +145,7 @@ impl Block {
     pub fn edge_types(&self, book: &PartitionBook) -> Result<Vec<u16>> {
         let etype = |edge: &u64| book.edge_type(*edge).and_then(|etype| u16::try_from(etype).ok());
         let types = self.edges.iter().map(|edge| {
-            etype(edge).ok_or_else(|| Error::Internal(format!("edge {edge} has no type")))
+            etype(edge).ok_or_else(|| Error::internal(format!("edge {edge} has no type")))
         });
         types.collect()
     }

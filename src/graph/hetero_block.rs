@@ -63,7 +63,7 @@ impl HeteroBlock {
     /// # Errors
     /// If the block does not belong to the book's graph.
     pub fn new(block: &Block, book: &PartitionBook) -> Result<Self> {
-        let unknown = |what: &str, id: u64| Error::Internal(format!("there is no {what} {id}"));
+        let unknown = |what: &str, id: u64| Error::internal(format!("there is no {what} {id}"));
         let mut ends = vec![TypedNodes::default(); book.ntypes().len()];
         let mut numbers = Vec::with_capacity(block.num_sources());
         for (i, &node) in block.sources().iter().enumerate() {
@@ -91,7 +91,7 @@ impl HeteroBlock {
             let end = |name: &str| {
                 book.ntype_id(name)
                     .map(|ntype| &ends[ntype])
-                    .ok_or_else(|| Error::Internal(format!("the graph has no node type {name}")))
+                    .ok_or_else(|| Error::internal(format!("the graph has no node type {name}")))
             };
             let Found { rows, columns, edges, weights } = found;
             let (sources, destinations) = (end(&etype.src)?, end(&etype.dst)?);

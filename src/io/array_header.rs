@@ -34,13 +34,13 @@ pub fn safetensors_header(
             Dtype::F32 => "F32",
             Dtype::U8 => "U8",
             Dtype::I64 => "I64",
-            other => return Err(Error::Internal(format!("arrays of {other:?} cannot be written"))),
+            other => return Err(Error::internal(format!("arrays of {other:?} cannot be written"))),
         };
         let entry = json!({"dtype": dtype, "shape": shape, "data_offsets": [begin, end]});
         entries.insert((*name).to_owned(), entry);
     }
     let mut text = serde_json::to_vec(&Value::Object(entries))
-        .map_err(|e| Error::Internal(format!("cannot encode a header: {e}")))?;
+        .map_err(|e| Error::internal(format!("cannot encode a header: {e}")))?;
     // Padded, so that the data begin at a multiple of 8 bytes.
     text.resize(text.len().next_multiple_of(8), b' ');
     let mut header = (text.len() as u64).to_le_bytes().to_vec();
@@ -54,7 +54,7 @@ pub fn npy_header(dtype: Dtype, shape: &[u64]) -> Result<Vec<u8>> {
         Dtype::F32 => "<f4",
         Dtype::U8 => "|u1",
         Dtype::I64 => "<i8",
-        other => return Err(Error::Internal(format!("arrays of {other:?} cannot be written"))),
+        other => return Err(Error::internal(format!("arrays of {other:?} cannot be written"))),
     };
     let sides: Vec<String> = shape.iter().map(u64::to_string).collect();
     // A Python tuple of one element ends with a comma.

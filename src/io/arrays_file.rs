@@ -53,7 +53,7 @@ impl ArraysFile {
                 self.file.write_rows(begin, bytes)?;
                 Ok(FilePart { begin, len, crc: crc32fast::hash(bytes) })
             }
-            _ => Err(Error::Internal(format!("{name} has no place for {len} bytes"))),
+            _ => Err(Error::internal(format!("{name} has no place for {len} bytes"))),
         }
     }
 

@@ -29,7 +29,7 @@ pub struct FilePart {
 /// Writes the checksum of a file into its header. The parts cover everything behind the header, in any order.
 pub(super) fn add_checksum(header: &mut [u8], mut parts: Vec<FilePart>, len: u64) -> Result<()> {
     let place = digits(header)
-        .ok_or_else(|| Error::Internal("a header has no place for a checksum".to_owned()))?;
+        .ok_or_else(|| Error::internal("a header has no place for a checksum".to_owned()))?;
     let mut hasher = crc32fast::Hasher::new();
     hasher.update(header);
     parts.sort_by_key(|part| (part.begin, part.len));
@@ -37,13 +37,13 @@ pub(super) fn add_checksum(header: &mut [u8], mut parts: Vec<FilePart>, len: u64
     for FilePart { begin, len, crc } in parts {
         if begin != end {
             let problem = format!("the parts of a file leave a gap or overlap at byte {end}");
-            return Err(Error::Internal(problem));
+            return Err(Error::internal(problem));
         }
         hasher.combine(&crc32fast::Hasher::new_with_initial_len(crc, len));
         end += len;
     }
     if end != len {
-        return Err(Error::Internal(format!("the parts of a file have {end} bytes, not {len}")));
+        return Err(Error::internal(format!("the parts of a file have {end} bytes, not {len}")));
     }
     let text = format!("{:08x}", hasher.finalize());
     header[place..place + text.len()].copy_from_slice(text.as_bytes());

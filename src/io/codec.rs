@@ -11,17 +11,17 @@ const LIMIT: usize = 1 << 20;
 /// Encodes a record as bytes.
 pub fn encode<T: Serialize>(record: &T) -> Result<Vec<u8>> {
     bincode::serde::encode_to_vec(record, bincode::config::standard().with_limit::<LIMIT>())
-        .map_err(|e| Error::Internal(format!("cannot encode a record: {e}")))
+        .map_err(|e| Error::internal(format!("cannot encode a record: {e}")))
 }
 
 /// Decodes the record in `bytes`, which must hold it and nothing else.
 pub fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T> {
     let config = bincode::config::standard().with_limit::<LIMIT>();
     let (record, used) = bincode::serde::decode_from_slice(bytes, config)
-        .map_err(|e| Error::Internal(format!("cannot decode a record: {e}")))?;
+        .map_err(|e| Error::internal(format!("cannot decode a record: {e}")))?;
     if used == bytes.len() {
         Ok(record)
     } else {
-        Err(Error::Internal(format!("a record has {} bytes left over", bytes.len() - used)))
+        Err(Error::internal(format!("a record has {} bytes left over", bytes.len() - used)))
     }
 }

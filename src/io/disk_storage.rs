@@ -14,9 +14,10 @@ use super::page_cache::{CacheShare, drop_pages};
 use super::private_file::new_private_file;
 use super::request_queue::RequestQueue;
 use super::storage::{FileWriter, Storage, StorageFile};
+use crate::choice::{Choice, Named};
 
 /// How files that do not fit into the page cache's share are written and read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, clap::ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum IoMode {
     /// The faster mode, where it has been measured; otherwise direct I/O where the file system supports it.
@@ -26,6 +27,26 @@ pub enum IoMode {
     Direct,
     /// Through the page cache, which is told to drop the pages afterwards.
     Buffered,
+}
+
+impl Choice for IoMode {
+    const VALUES: &'static [Named<Self>] = &[
+        Named::new(
+            IoMode::Auto,
+            "auto",
+            "The faster mode, where it has been measured; otherwise direct I/O where the file system supports it",
+        ),
+        Named::new(
+            IoMode::Direct,
+            "direct",
+            "Around the page cache, in requests of a megabyte, several at a time",
+        ),
+        Named::new(
+            IoMode::Buffered,
+            "buffered",
+            "Through the page cache, which is told to drop the pages afterwards",
+        ),
+    ];
 }
 
 /// The [`Storage`] of real files.
@@ -57,7 +78,7 @@ impl DiskStorage {
             Err(e) if e.kind() == io::ErrorKind::InvalidInput => match self.mode {
                 IoMode::Direct => Err(io::Error::new(
                     io::ErrorKind::Unsupported,
-                    "this file system has no direct I/O; leave the choice to --io auto",
+                    "this file system has no direct I/O; leave the choice to ‹io=auto›",
                 )),
                 IoMode::Auto | IoMode::Buffered => Ok(None),
             },

@@ -17,7 +17,7 @@ impl<const N: usize> KeyLayout<N> {
             return Ok(layout);
         }
         Err(Error::config(
-            "--edges",
+            "edges",
             format!("the graph is too large: {ends:?} need {} bits", layout.bits()),
         ))
     }

@@ -12,18 +12,18 @@ use crate::error::{Error, Result};
 pub struct MadeFolders(Vec<PathBuf>);
 
 impl MadeFolders {
-    /// Creates `folder`, which the user names with `flag`, and the missing ones of its parents.
+    /// Creates `folder`, which the user names with `field`, and the missing ones of its parents.
     ///
     /// # Errors
     /// If one of them cannot be created; then none of them stays.
-    pub fn create(folder: &Path, flag: &str) -> Result<Self> {
+    pub fn create(folder: &Path, field: &str) -> Result<Self> {
         Self::make(folder).map_err(|e| match e.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
                 Error::io("create", folder, e)
             }
             _ => {
                 let error = Error::input(folder, "", format!("cannot be created: {e}"));
-                error.with_hint(format!("name another place with {flag}"))
+                error.with_hint(format!("name another place with ‹{field}›"))
             }
         })
     }
@@ -32,9 +32,9 @@ impl MadeFolders {
     ///
     /// # Errors
     /// As for [`create`](Self::create).
-    pub fn create_for(file: &Path, flag: &str) -> Result<Self> {
+    pub fn create_for(file: &Path, field: &str) -> Result<Self> {
         file.parent()
-            .map_or_else(|| Ok(MadeFolders::default()), |folder| Self::create(folder, flag))
+            .map_or_else(|| Ok(MadeFolders::default()), |folder| Self::create(folder, field))
     }
 
     fn make(folder: &Path) -> io::Result<Self> {
@@ -80,16 +80,16 @@ mod tests {
     fn folders_go_unless_they_are_kept_or_hold_something() {
         let root = tempfile::tempdir().unwrap();
         let root = root.path();
-        drop(MadeFolders::create(&root.join("a/b/c"), "--out").unwrap());
+        drop(MadeFolders::create(&root.join("a/b/c"), "out").unwrap());
         assert!(!root.join("a").exists());
 
-        let made = MadeFolders::create_for(&root.join("a/b/file"), "--out").unwrap();
+        let made = MadeFolders::create_for(&root.join("a/b/file"), "out").unwrap();
         fs::write(root.join("a/other"), "x").unwrap();
         drop(made);
         assert!(root.join("a/other").exists() && !root.join("a/b").exists());
 
-        MadeFolders::create(&root.join("a/b/c"), "--out").unwrap().keep();
-        drop(MadeFolders::create(&root.join("a/b/c"), "--out").unwrap());
+        MadeFolders::create(&root.join("a/b/c"), "out").unwrap().keep();
+        drop(MadeFolders::create(&root.join("a/b/c"), "out").unwrap());
         assert!(root.join("a/b/c").exists());
     }
 
@@ -97,8 +97,8 @@ mod tests {
     fn what_was_made_goes_if_the_rest_cannot_be() {
         let root = tempfile::tempdir().unwrap();
         let long = "x".repeat(300);
-        assert!(MadeFolders::create(&root.path().join("a").join(long), "--out").is_err());
+        assert!(MadeFolders::create(&root.path().join("a").join(long), "out").is_err());
         assert!(!root.path().join("a").exists());
-        assert!(MadeFolders::create_for("file".as_ref(), "--out").unwrap().0.is_empty());
+        assert!(MadeFolders::create_for("file".as_ref(), "out").unwrap().0.is_empty());
     }
 }

@@ -14,7 +14,7 @@ use crate::io::IoCounters;
 /// Number of elements read at a time.
 const CHUNK: u64 = 1 << 20;
 
-const FEATURES: Role<'_> = Role { what: "edge features", flag: "", usual: &[] };
+const FEATURES: Role<'_> = Role { what: "edge features", field: "", usual: &[] };
 
 /// The features of a partition's inner edges: one table per edge type, all with the same width.
 #[derive(Debug, Clone)]
@@ -88,7 +88,7 @@ impl EdgeFeatures {
         match order.first() {
             None => Ok(values),
             Some(i) => {
-                Err(Error::Internal(format!("edge feature row {} does not exist", rows[*i])))
+                Err(Error::internal(format!("edge feature row {} does not exist", rows[*i])))
             }
         }
     }

@@ -57,7 +57,7 @@ impl EdgeSplit {
                 if !(*val >= 0.0 && *test >= 0.0 && val + test < 1.0) =>
             {
                 let problem = format!("{val} and {test} of the edges leave none to train on");
-                Err(Error::config("--val-fraction and --test-fraction", problem)
+                Err(Error::config("link.split", problem)
                     .with_hint("each is 0 or more, and their sum is below 1"))
             }
             _ => Ok(()),

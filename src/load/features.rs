@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use tch::{Kind, Tensor};
 
 use super::keys::Role;
+use crate::choice::{Choice, Named};
 use crate::engine::tensor;
 use crate::error::{Error, Result};
 use crate::formats::dgl::{ArrayRef, Feature, Partition};
@@ -21,10 +22,10 @@ const CHUNK: u64 = 1 << 20;
 const LARGE: u64 = 16 << 20;
 
 pub(super) const FEATURES: Role<'_> =
-    Role { what: "node features", flag: "--features-key", usual: &["feat", "features"] };
+    Role { what: "node features", field: "keys.features", usual: &["feat", "features"] };
 
 /// How features are normalised when they are read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, clap::ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Normalize {
     /// Features stay as they are.
@@ -32,6 +33,17 @@ pub enum Normalize {
     None,
     /// Each row is divided by its sum (rows that sum to 0 stay), as is usual for bags of words.
     Row,
+}
+
+impl Choice for Normalize {
+    const VALUES: &'static [Named<Self>] = &[
+        Named::new(Normalize::None, "none", "Not at all"),
+        Named::new(
+            Normalize::Row,
+            "row",
+            "Each row is divided by its sum (rows that sum to 0 stay), as is usual for bags of words",
+        ),
+    ];
 }
 
 /// The features of a partition's inner nodes. They are never copied to spill files: rows that leave memory are read from the
@@ -164,7 +176,7 @@ impl NodeFeatures {
         match table {
             Some((rows, feature)) => Err(not_normalisable(feature.array(), row - rows.start, sum)),
             None => {
-                Err(Error::Internal(format!("row {row} does not belong to any array of features")))
+                Err(Error::internal(format!("row {row} does not belong to any array of features")))
             }
         }
     }
@@ -173,7 +185,7 @@ impl NodeFeatures {
 /// The error for a row that overflows when it is divided by its sum.
 pub(super) fn not_normalisable(array: &ArrayRef, row: u64, sum: f64) -> Error {
     let problem = format!("row {row} sums to {sum:e}; divided by that, it is not finite");
-    array.fail(problem).with_hint("leave out --normalize-features, or scale the features")
+    array.fail(problem).with_hint("leave out ‹normalize_features›, or scale the features")
 }
 
 /// The first row in which a division by the row's sum has overflowed.

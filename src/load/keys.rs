@@ -23,10 +23,10 @@ pub struct DataKeys {
     pub edge_weight: Option<String>,
 }
 
-/// The purpose of an array: its name in messages, the flag that names its key, and the usual keys.
+/// The purpose of an array: its name in messages, the field that names its key, and the usual keys.
 pub(super) struct Role<'r> {
     pub(super) what: &'r str,
-    pub(super) flag: &'r str,
+    pub(super) field: &'r str,
     pub(super) usual: &'r [&'r str],
 }
 
@@ -49,7 +49,7 @@ impl Role<'_> {
             [name] => features.lookup(name).map(Some),
             _ => {
                 let problem = format!("several arrays could be the {}: {usual:?}", self.what);
-                let hint = format!("choose one with {} KEY", self.flag);
+                let hint = format!("choose one with ‹{}=KEY›", self.field);
                 Err(Error::input(features.path(), "", problem).with_hint(hint))
             }
         }
@@ -66,8 +66,8 @@ impl Role<'_> {
             keys.sort_unstable();
             let problem = format!("holds no {} ({})", self.what, self.usual.join(" or "));
             let hint = format!(
-                "choose an array with {} KEY; the file holds: {}",
-                self.flag,
+                "choose an array with ‹{}=KEY›; the file holds: {}",
+                self.field,
                 keys.join(", ")
             );
             Error::input(features.path(), "", problem).with_hint(hint)

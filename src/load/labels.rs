@@ -8,7 +8,7 @@ use crate::formats::dgl::{Feature, Partition};
 use crate::io::Dtype;
 
 pub(super) const LABELS: Role<'_> =
-    Role { what: "node labels", flag: "--label-key", usual: &["label", "labels"] };
+    Role { what: "node labels", field: "keys.labels", usual: &["label", "labels"] };
 
 /// The label of a node without one.
 pub(super) const UNLABELLED: i64 = -1;
@@ -25,8 +25,8 @@ pub fn load_labels(partition: &Partition, key: Option<&str>) -> Result<Tensor> {
         let array = feature.array();
         if array.row_len() != 1 {
             let problem = format!("has shape {:?}; one class per node is needed", array.shape());
-            let hint = "for rows of 0 and 1 pass --task multilabel, for rows of numbers --task \
-                        regression";
+            let hint = "for rows of 0 and 1 pass ‹task=multilabel›, for rows of numbers \
+                        ‹task=regression›";
             return Err(Error::input(set.path(), feature.key(), problem).with_hint(hint));
         }
         if matches!(array.dtype(), Dtype::F16 | Dtype::BF16 | Dtype::F32 | Dtype::F64) {
@@ -36,7 +36,7 @@ pub fn load_labels(partition: &Partition, key: Option<&str>) -> Result<Tensor> {
                 if !float.is_nan() && float.fract() != 0.0 {
                     let problem = format!("row {row} holds {float}, which is not a class number");
                     return Err(Error::input(set.path(), feature.key(), problem)
-                        .with_hint("to predict numbers, pass --task regression"));
+                        .with_hint("to predict numbers, pass ‹task=regression›"));
                 }
                 *value = if float.is_nan() { UNLABELLED } else { float as i64 };
             }
@@ -63,8 +63,8 @@ pub fn label_columns(partition: &Partition, key: Option<&str>) -> Result<u64> {
 /// If `key` matches no or several arrays, or the mask is not one value per node.
 pub fn load_mask(partition: &Partition, key: Option<&str>, name: &str) -> Result<Option<Tensor>> {
     let set = partition.node_features();
-    let flag = format!("--{}-key", name.replace('_', "-"));
-    let role = Role { what: "mask", flag: &flag, usual: std::slice::from_ref(&name) };
+    let field = format!("keys.{name}");
+    let role = Role { what: "mask", field: &field, usual: std::slice::from_ref(&name) };
     let Some(found) = role.find(set, key)? else { return Ok(None) };
     let mut mask = vec![false; partition.num_inner_nodes() as usize];
     fill_types(partition, found, &mut mask, 1, |feature, mask| {
@@ -92,7 +92,7 @@ pub fn labelled_type(
 ) -> Result<usize> {
     let (set, ntypes) = (partition.node_features(), partition.book().ntypes());
     let labels = LABELS.require(set, label)?;
-    let masks = Role { what: "mask", flag: "--train-mask-key", usual: &["train_mask"] };
+    let masks = Role { what: "mask", field: "keys.train_mask", usual: &["train_mask"] };
     let masks = masks.find(set, train_mask)?.unwrap_or_default();
     let mut types: Vec<usize> = (0..ntypes.len()).filter(|ty| labels[*ty].is_some()).collect();
     if types.len() > 1 {
@@ -109,7 +109,7 @@ pub fn labelled_type(
     );
     let key = label.unwrap_or("label");
     Err(Error::input(set.path(), key, problem)
-        .with_hint(format!("choose one with --label-key {}/{key}", labelled[0])))
+        .with_hint(format!("choose one with ‹keys.labels={}/{key}›", labelled[0])))
 }
 
 /// Calls `read` to fill the part of `all`, `width` values per node, that belongs to each type's nodes.

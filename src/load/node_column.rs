@@ -147,7 +147,7 @@ impl NodeColumn {
         counters: IoCounters,
     ) -> Result<Self> {
         let column = Self::open(partitions.into(), counters, |set| {
-            let role = Role { what: "node features", flag: "the key", usual: &[] };
+            let role = Role { what: "node features", field: "the key", usual: &[] };
             role.require(set, Some(key))
         })?;
         let mut arrays = column.arrays.iter().flatten().flatten();
@@ -353,7 +353,7 @@ impl NodeColumn {
             return Ok(());
         }
         let problem = format!("{nodes} rows of {} do not fill {values}", self.width());
-        Err(Error::Internal(problem))
+        Err(Error::internal(problem))
     }
 
     /// Reads the rows of nodes, each given with its row in `out`.

@@ -20,7 +20,7 @@ pub fn check_original_order(config: &PartitionConfig) -> Result<()> {
                 let path = files.orig_nids.as_ref().or(files.graph.as_ref());
                 let problem = format!("inner node {row} has the original id of another node");
                 return Err(Error::input(path.unwrap_or(&files.node_feats), "", problem)
-                    .with_hint("partition the graph again, or pass --order partition"));
+                    .with_hint("partition the graph again, or pass ‹order=partition›"));
             }
         }
     }
@@ -40,7 +40,7 @@ pub fn original_places(partition: &Partition) -> Result<Vec<u64>> {
         let ids = partition.orig_node_ids(ntype)?.ok_or_else(|| {
             let problem = "no file holds the original ids of nodes";
             Error::input(partition.node_features().path(), "", problem).with_hint(
-                "pass --order partition, or partition the graph with `sar-single partition`",
+                "pass ‹order=partition›, or partition the graph with `sar-single partition`",
             )
         })?;
         let start = places.len();

@@ -15,7 +15,7 @@ pub fn load_relations(partition: &Partition, weight_key: Option<&str>) -> Result
     let parts = book.num_parts();
     let ends = book.etypes().iter().map(|etype| {
         let known = |name: &str| {
-            let unknown = || Error::Internal(format!("edge type {etype} joins unknown node types"));
+            let unknown = || Error::internal(format!("edge type {etype} joins unknown node types"));
             book.ntype_id(name).ok_or_else(unknown)
         };
         Ok((known(&etype.src)?, known(&etype.dst)?))
@@ -33,7 +33,7 @@ pub fn load_relations(partition: &Partition, weight_key: Option<&str>) -> Result
             let (src_type, dst_type) = ends[etype];
             let owner = book.part_of_node(src);
             let owner = owner
-                .ok_or_else(|| Error::Internal(format!("node {src} belongs to no partition")))?;
+                .ok_or_else(|| Error::internal(format!("node {src} belongs to no partition")))?;
             let row = |node: u64, part: usize, ntype: usize| {
                 let row = node.checked_sub(book.node_type_range(part, ntype).start);
                 row.and_then(|row| u32::try_from(row).ok()).ok_or_else(|| {

@@ -8,7 +8,7 @@ use crate::graph::{GraphShard, ShardBuilder};
 /// Number of edges read at a time.
 pub(super) const BLOCK: usize = 1 << 16;
 
-const EDGE_WEIGHT: Role<'_> = Role { what: "edge weights", flag: "--edge-weight-key", usual: &[] };
+const EDGE_WEIGHT: Role<'_> = Role { what: "edge weights", field: "keys.edge_weight", usual: &[] };
 
 /// The edges into a partition, by the rank that owns their sources.
 pub struct Shards {
@@ -55,7 +55,7 @@ impl Shards {
                 let src = block.src[i];
                 let owner = book.part_of_node(src);
                 let owner = owner.ok_or_else(|| {
-                    Error::Internal(format!("node {src} belongs to no partition"))
+                    Error::internal(format!("node {src} belongs to no partition"))
                 })?;
                 builders[owner].push(local(src - starts[owner])?, local(block.dst[i])?);
                 if let Some(weights) = &weights {

@@ -53,8 +53,8 @@ pub fn load_targets(partition: &Partition, key: Option<&str>, targets: Targets) 
         let (problem, hint) = match targets {
             Targets::Classes => (
                 format!("{place} holds {value}; labels of several classes per node must be 0 or 1"),
-                "for class numbers pass --task classification, to predict numbers --task \
-                 regression",
+                "for class numbers pass ‹task=classification›, to predict numbers \
+                 ‹task=regression›",
             ),
             Targets::Numbers => (
                 format!("{place} holds {value}, but numbers to be predicted must be finite"),

@@ -116,6 +116,11 @@ pub struct Word {
 }
 
 impl ModelOption {
+    /// The option as messages name it.
+    fn field(&self) -> String {
+        format!("model.{}", self.flag.replace('-', "_"))
+    }
+
     /// Steps of propagation.
     pub(in crate::nn) const HOPS: ModelOption = ModelOption {
         flag: "hops",
@@ -181,6 +186,6 @@ impl ModelOption {
             }
             (Values::Switch | Values::Whole { .. }, _) => "of another type".to_owned(),
         };
-        Err(Error::config(&format!("--{}", self.flag), format!("must be {range}, not {value}")))
+        Err(Error::config(&self.field(), format!("must be {range}, not {value}")))
     }
 }

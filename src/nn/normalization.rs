@@ -3,13 +3,14 @@
 use serde::{Deserialize, Serialize};
 use tch::Tensor;
 
+use crate::choice::{Choice, Named};
 use crate::engine::tape::{BatchStatistics, Graph, Init, Parameter, ParameterBuilder, Tape, Var};
 use crate::error::Result;
 
 const EPS: f64 = 1e-5;
 
 /// The normalisation between two layers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, clap::ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum NormKind {
     /// None: values stay as they are.
@@ -19,6 +20,18 @@ pub enum NormKind {
     Batch,
     /// Layer normalisation (`LayerNorm`).
     Layer,
+}
+
+impl Choice for NormKind {
+    const VALUES: &'static [Named<Self>] = &[
+        Named::new(NormKind::None, "none", "No normalisation"),
+        Named::new(
+            NormKind::Batch,
+            "batch",
+            "Batch normalisation with the statistics of the nodes of all partitions (`BatchNorm1d`)",
+        ),
+        Named::new(NormKind::Layer, "layer", "Layer normalisation (`LayerNorm`)"),
+    ];
 }
 
 impl NormKind {

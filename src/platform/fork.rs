@@ -22,7 +22,7 @@ pub fn fork(what: &str, work: impl FnOnce() -> u8) -> Result<Pid> {
             unsafe { libc::_exit(i32::from(code)) }
         }
         child => Pid::from_raw(child)
-            .ok_or_else(|| Error::Internal("fork returned no process id".to_owned())),
+            .ok_or_else(|| Error::internal("fork returned no process id".to_owned())),
     }
 }
 

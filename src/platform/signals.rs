@@ -54,7 +54,7 @@ pub extern "C" fn hold_back() {
 pub fn watch() -> Result<()> {
     for signal in ending() {
         let registered = signal_hook::flag::register(*signal, Arc::clone(&RECEIVED));
-        registered.map_err(|e| Error::Internal(format!("cannot handle signals: {e}")))?;
+        registered.map_err(|e| Error::internal(format!("cannot handle signals: {e}")))?;
     }
     mask(libc::SIG_UNBLOCK);
     Ok(())
@@ -88,9 +88,9 @@ pub fn received() -> bool {
 /// Returns an error if a signal has come; long work calls this between two steps.
 ///
 /// # Errors
-/// [`Error::Interrupted`] if a signal has come.
+/// [`ErrorKind::Interrupted`](crate::error::ErrorKind::Interrupted) if a signal has come.
 pub fn check() -> Result<()> {
-    if received() { Err(Error::Interrupted) } else { Ok(()) }
+    if received() { Err(Error::interrupted()) } else { Ok(()) }
 }
 
 /// Unfinished output on the disk.

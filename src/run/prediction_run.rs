@@ -19,21 +19,24 @@ use crate::run::rank::{ArrayFormat, NodeOrder, PredictConfig, Prediction, Surrou
 pub fn predict(config: &PredictConfig, observe: &mut dyn FnMut(&Event)) -> Result<()> {
     ArrayFormat::of(&config.output)?;
     if config.prediction == Prediction::Classes && !config.run.task.has_classes() {
-        return Err(Error::config("--output", "the run is a regression, which has no classes")
-            .with_hint("pass --output logits"));
+        return Err(Error::config("prediction", "the run is a regression, which has no classes")
+            .with_hint("pass ‹prediction=logits›"));
     }
     if config.prediction == Prediction::Classes && config.run.link.is_some() {
-        return Err(Error::config("--output", "the run predicts edges; its nodes have no classes")
-            .with_hint("pass --output logits for the rows from which edges are scored"));
+        return Err(Error::config(
+            "prediction",
+            "the run predicts edges; its nodes have no classes",
+        )
+        .with_hint("pass ‹prediction=logits› for the rows from which edges are scored"));
     }
     let classifies = config.run.task == Task::Classification && config.run.link.is_none();
     if config.correct_and_smooth.is_some() && !classifies {
-        return Err(Error::config("--run", "correct and smooth needs one class per node")
-            .with_hint("name a run that was trained with --task classification"));
+        return Err(Error::config("run", "correct and smooth needs one class per node")
+            .with_hint("name a run that was trained with ‹task=classification›"));
     }
     if config.correct_and_smooth.is_some() && config.run.relations.is_some() {
         let problem = "correct and smooth needs a model that treats the graph as homogeneous";
-        return Err(Error::config("--run", problem)
+        return Err(Error::config("run", problem)
             .with_hint("use predict: the run's model has a layer per edge type"));
     }
     check_weights(config, observe)?;
@@ -44,7 +47,7 @@ pub fn predict(config: &PredictConfig, observe: &mut dyn FnMut(&Event)) -> Resul
     if config.order == NodeOrder::Original {
         check_original_order(&partitions)?;
     }
-    let made = MadeFolders::create_for(&config.output, "--out")?;
+    let made = MadeFolders::create_for(&config.output, "out")?;
     RowFile::remove_partial(&config.output)?;
     let work = |here: Surroundings<'_>| rank::predict(here, config);
     let resources = config.run.resources();

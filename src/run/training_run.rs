@@ -9,7 +9,7 @@ use super::launch::last_checkpoint::{LastCheckpoint, keep_checkpoint};
 use super::launch::results_folder::{CONFIG, METRICS, ResultsFolder};
 use super::launch::workers::{Launch, run_workers};
 use super::plan;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Event, MetricsFile};
 use crate::formats::dgl::config::PartitionConfig;
 use crate::io::{AtomicFile, MadeFolders, RowFile};
@@ -68,7 +68,7 @@ pub fn resume(config: &RunConfig, observe: &mut dyn FnMut(&Event)) -> Result<()>
     let epoch = last.checkpoint.progress.epoch;
     if epoch > config.epochs {
         let problem = format!("is {}, but the run has completed {epoch}", config.epochs);
-        return Err(Error::config("--epochs", problem));
+        return Err(Error::config("epochs", problem));
     }
     for note in &last.notes {
         observe(&Event::Note(note.clone()));
@@ -103,14 +103,17 @@ fn run(config: &RunConfig, start: Start, observe: &mut dyn FnMut(&Event)) -> Res
         start => start,
     };
     let planned = plan::check(config, &partitions, observe)?;
-    let mut made = vec![MadeFolders::create(&config.out, "--out")?];
+    let mut made = Vec::new();
+    if config.dump_step.is_none() {
+        made.push(MadeFolders::create(&config.out, "out")?);
+    }
     let (folder, last) = match start {
         Start::New { overwrite } => (new(overwrite)?, None),
         Start::Taken(folder) => (folder, None),
         Start::Resumed(folder, last) => (Some(folder), Some(last)),
     };
     if let Some(path) = &config.dump_step {
-        made.push(MadeFolders::create_for(path, "--dump-step")?);
+        made.push(MadeFolders::create_for(path, "dump_step")?);
     }
     if let Some(note) = folder.as_ref().and_then(|folder| folder.note.as_ref()) {
         observe(&Event::Note(note.clone()));
@@ -152,7 +155,9 @@ fn run(config: &RunConfig, start: Start, observe: &mut dyn FnMut(&Event)) -> Res
     };
     let result = run_workers(&launch, &work, &mut on_event, |_| Ok(()));
     let result = result.and_then(|()| folder.as_ref().map_or(Ok(()), ResultsFolder::keep_weights));
-    if matches!(result, Err(Error::Interrupted)) && config.checkpoint_every.is_some() {
+    if matches!(&result, Err(error) if error.kind() == ErrorKind::Interrupted)
+        && config.checkpoint_every.is_some()
+    {
         observe(&Event::Note(how_to_resume(&config.out, complete, saved)));
     }
     if result.is_err() && folder.is_some() {
@@ -176,7 +181,7 @@ fn how_to_resume(out: &Path, complete: Option<u32>, saved: Option<u32>) -> Strin
     let lost = lost.map_or_else(String::new, |complete| format!(" (of {complete} complete ones)"));
     let folder = out.display().to_string().replace('\'', r"'\''");
     format!(
-        "the run is saved as of epoch {saved}{lost}; resume with: sar-single --resume '{folder}'"
+        "the run is saved as of epoch {saved}{lost}; resume with: sar-single ‹resume='{folder}'›"
     )
 }
 

@@ -39,7 +39,7 @@ impl TestGraph {
             .unzip();
         let manager = &context.manager;
         let set = manager.partition_data.set(shards);
-        set.map_err(|_| Error::Internal("a second graph on one rank".to_owned()))?;
+        set.map_err(|_| Error::internal("a second graph on one rank".to_owned()))?;
         let first_node = u64::from(self.nodes(context.rank).start);
         GraphShardManager::new(manager, &context.group, first_node, sources)
     }

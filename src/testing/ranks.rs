@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::engine::comm::{LocalGroup, ProcessGroup};
 use crate::engine::spill::{PartitionDataManager, SpillStore};
 use crate::engine::turns::{Control, Stop, TurnLock};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::io::{DiskStorage, IoCounters};
 
 /// The rank, process group and data of a rank.
@@ -55,7 +55,7 @@ pub fn on_ranks<T: Send>(
         threads.into_iter().map(join).collect()
     });
     let (own, stopped): (Vec<_>, Vec<_>) =
-        results.into_iter().partition(|r| !matches!(r, Err(Error::Aborted)));
+        results.into_iter().partition(|r| !matches!(r, Err(e) if e.kind() == ErrorKind::Aborted));
     own.into_iter().chain(stopped).collect()
 }
 

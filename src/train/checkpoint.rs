@@ -74,7 +74,7 @@ impl Checkpoint {
         ranks: (&dyn ProcessGroup, &dyn Hooks),
     ) -> Result<()> {
         let progress = serde_json::to_string(&progress)
-            .map_err(|e| Error::Internal(format!("cannot encode a checkpoint: {e}")))?;
+            .map_err(|e| Error::internal(format!("cannot encode a checkpoint: {e}")))?;
         let metadata = [(CONFIG.to_owned(), config), (PROGRESS.to_owned(), progress)].into();
         write_arrays(path, arrays, &metadata, ranks)
     }
@@ -86,7 +86,7 @@ impl Checkpoint {
     pub fn open(path: &Path) -> Result<Self> {
         let file = SafetensorsFile::open(path, "a checkpoint").map_err(|e| {
             e.with_hint(
-                "--resume takes the folder of a run that wrote a checkpoint (--checkpoint-every N)",
+                "‹resume› takes the folder of a run that wrote a checkpoint (‹checkpoint_every=N›)",
             )
         })?;
         let progress = serde_json::from_str(file.text(PROGRESS))
@@ -124,7 +124,7 @@ impl Checkpoint {
         };
         if shape != expected {
             let problem = format!("{name} has another size than the model's parameters");
-            return Err(Error::config("--resume", problem)
+            return Err(Error::config("resume", problem)
                 .with_hint("the graph or its features have changed; start a new run"));
         }
         let value = match part.map(|part| part.nodes) {

@@ -38,8 +38,8 @@ impl Fanouts {
             return Ok(());
         };
         let problem = format!("{} fan-outs{name} for {layers} layers", list.len());
-        Err(Error::config("fanouts", problem)
-            .with_hint("name one per layer, the input layer's first: --fanouts 15,10,5"))
+        Err(Error::config("sampling.fanouts", problem)
+            .with_hint("name one per layer, the input layer's first: ‹sampling.fanouts=15,10,5›"))
     }
 
     /// The fan-out of each of `layers` layers, the input layer's first. With `by_etype`, each edge type has a layer of its own.
@@ -65,7 +65,7 @@ impl Fanouts {
                         book.etypes().iter().map(ToString::to_string).collect();
                     let known = known.join(", ");
                     error.with_hint(format!(
-                        "--fanouts names each edge type once: {known}; 0 draws none"
+                        "‹sampling.fanouts› names each edge type once: {known}; 0 draws none"
                     ))
                 })
             }
@@ -82,7 +82,7 @@ impl FromStr for Fanouts {
         let list = |text: &str| -> Result<Vec<i64>> {
             let numbers = text.split(',').map(|number| number.trim().parse());
             numbers.collect::<std::result::Result<_, _>>().map_err(|_| {
-                Error::config("fan-outs", format!("{text:?} is not a list of numbers"))
+                Error::config("sampling.fanouts", format!("{text:?} is not a list of numbers"))
                     .with_hint("write 15,10 or writes=15,10;cites=5,5")
             })
         };
@@ -94,14 +94,14 @@ impl FromStr for Fanouts {
             let (name, numbers) = part.split_once('=').unwrap_or(("", part));
             if name.trim().is_empty() {
                 return Err(Error::config(
-                    "fan-outs",
+                    "sampling.fanouts",
                     format!("{part:?} does not name an edge type"),
                 )
                 .with_hint("write writes=15,10;cites=5,5"));
             }
             if lists.insert(name.trim().to_owned(), list(numbers)?).is_some() {
                 let problem = format!("edge type {} is named twice", name.trim());
-                return Err(Error::config("fan-outs", problem));
+                return Err(Error::config("sampling.fanouts", problem));
             }
         }
         Ok(Fanouts::ByEtype(lists))

@@ -93,7 +93,7 @@ impl BatchModel for HeteroBatches<'_> {
                     NodeInput::Learned(_) => {
                         let problem =
                             format!("rows of node type {name} are in memory, but must be on disk");
-                        return Err(Error::Internal(problem));
+                        return Err(Error::internal(problem));
                     }
                 })
             });

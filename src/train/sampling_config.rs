@@ -34,7 +34,7 @@ impl SamplingConfig {
         self.loader(0).check()?;
         if layers == 0 {
             let problem = "the model does not use neighbours while it trains";
-            return Err(Error::config("--mode sample", problem).with_hint("leave it out"));
+            return Err(Error::config("sampling", problem).with_hint("leave it out"));
         }
         self.fanouts.check(layers)
     }

@@ -155,7 +155,7 @@ fn set_own_rows(tensor: &DistTensor<f32>, nodes: TypeNodes, rows: &Tensor) -> Re
     let rows = rows.f_to_kind(Kind::Float)?.f_contiguous()?;
     if rows.numel() != nodes.own * tensor.width() {
         let problem = format!("{:?} are not the rows of {} nodes", rows.size(), nodes.own);
-        return Err(Error::Internal(problem));
+        return Err(Error::internal(problem));
     }
     tensor.write_from(nodes.first, tensor::slice(&rows))
 }

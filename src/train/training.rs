@@ -36,13 +36,13 @@ impl Regime {
     /// Checks that its constants make sense, and that epochs can be compared if they have to be.
     pub(super) fn check(&self, has_validation: bool, (what, flag): (&str, &str)) -> Result<()> {
         if self.clip_norm.is_some_and(|norm| norm.is_nan() || norm <= 0.0) {
-            return Err(Error::config("--clip-norm", "must be above 0"));
+            return Err(Error::config("clip_norm", "must be above 0"));
         }
         if self.patience == Some(0) {
-            return Err(Error::config("--patience", "must be 1 or more"));
+            return Err(Error::config("patience", "must be 1 or more"));
         }
         if needs_validation(self) && !has_validation {
-            let judge = if self.patience.is_some() { "--patience" } else { "--schedule" };
+            let judge = if self.patience.is_some() { "patience" } else { "schedule" };
             let problem = format!("there are no validation {what} to compare epochs by");
             return Err(Error::config(judge, problem).with_hint(format!("name them with {flag}")));
         }
@@ -76,7 +76,7 @@ impl<'a> Training<'a> {
         samples: Option<SampledTrainer<'a>>,
         regime: Regime,
     ) -> Result<Self> {
-        regime.check(trainer.totals.val > 0, ("nodes", "--val-mask-key KEY"))?;
+        regime.check(trainer.totals.val > 0, ("nodes", "‹keys.val_mask=KEY›"))?;
         Self::of(Learner::Nodes(trainer, samples), regime)
     }
 
@@ -91,11 +91,11 @@ impl<'a> Training<'a> {
         loaders: &'a LinkLoaders,
         regime: Regime,
     ) -> Result<Self> {
-        let flag = "--val-fraction SHARE or --val-mask-key KEY";
+        let flag = "‹link.split.val=SHARE› or ‹keys.val_mask=KEY›";
         regime.check(!loaders.val.is_empty(), ("edges", flag))?;
         if loaders.train.is_empty() {
-            return Err(Error::config("--task link", "there are no training edges")
-                .with_hint("name them with --train-mask-key KEY"));
+            return Err(Error::config("link", "there are no training edges")
+                .with_hint("name them with ‹keys.train_mask=KEY›"));
         }
         Self::of(Learner::Links(trainer, loaders), regime)
     }
@@ -196,7 +196,7 @@ impl<'a> Training<'a> {
                 None => gradient,
             };
             let parameters = set.parameters().ok_or_else(|| {
-                Error::Internal(
+                Error::internal(
                     "rows on disk are trained on sampled neighbourhoods only".to_owned(),
                 )
             })?;

@@ -3,13 +3,14 @@
 use serde::{Deserialize, Serialize};
 use tch::Tensor;
 
+use crate::choice::{Choice, Named};
 use crate::engine::comm::{NoHooks, ProcessGroup, gather_grads};
 use crate::engine::tape::ParameterSet;
 use crate::error::{Error, Result};
 use crate::nn::{Optimizer, clip_grad_norm};
 
 /// How the gradients of the ranks are combined at each step. Each rank has the gradient of the mean loss over its batch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, clap::ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Reduce {
     /// Mean, as in PyTorch's `DistributedDataParallel`.
@@ -17,6 +18,13 @@ pub enum Reduce {
     Mean,
     /// Sum, as in SAR's `gather_grads`.
     Sum,
+}
+
+impl Choice for Reduce {
+    const VALUES: &'static [Named<Self>] = &[
+        Named::new(Reduce::Mean, "mean", "Their mean, as in PyTorch's `DistributedDataParallel`"),
+        Named::new(Reduce::Sum, "sum", "Their sum, as in SAR's `gather_grads`"),
+    ];
 }
 
 /// Combines the gradients of all ranks and updates the parameters, the same on every rank; returns the sums of `counts` over
@@ -30,7 +38,7 @@ pub(super) fn update(
     let sums = vec![gradient, Tensor::f_from_slice(counts)?];
     let sums = gather_grads(group, sums, &NoHooks)?;
     let [gradient, counts] = <[Tensor; 2]>::try_from(sums)
-        .map_err(|_| Error::Internal("the gathered tensors are incomplete".to_owned()))?;
+        .map_err(|_| Error::internal("the gathered tensors are incomplete".to_owned()))?;
     let gradient = match reduce {
         Reduce::Sum => gradient,
         Reduce::Mean => gradient.f_div_scalar(group.world_size() as f64)?,

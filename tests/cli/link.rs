@@ -132,7 +132,7 @@ fn what_makes_no_sense_names_its_flag() {
     refused(&["--test-fraction", "0.7", "--val-fraction", "0.3"])
         .stderr(contains("none to train on"));
     refused(&["--negatives", "0"]).stderr(contains("--negatives"));
-    refused(&["--dump-step", "step.safetensors"]).stderr(contains("is for models of nodes"));
+    refused(&["--dump-step", "step.safetensors"]).stderr(contains("dump-step"));
     refused(&["--label-key", "label"]).stderr(contains("no labels"));
     refused(&["--patience", "2", "--val-fraction", "0"]).stderr(contains("--val-fraction"));
     let train = |more: &[&str]| {

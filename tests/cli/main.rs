@@ -13,6 +13,7 @@ mod log;
 mod misuse;
 mod models;
 mod new_folders;
+mod no_effect;
 mod numeric_flags;
 mod plan;
 mod predictions;

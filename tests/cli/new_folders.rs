@@ -11,12 +11,19 @@ fn sar() -> Command {
     Command::cargo_bin("sar-single").unwrap()
 }
 
-/// A run of two epochs on karate.
-fn training(folder: &Path) -> Command {
+fn on_karate(folder: &Path) -> Command {
     let mut command = sar();
     command.arg("--part-json").arg(repository("data/karate/karate.json"));
-    command.args(["--epochs", "2", "--hidden", "4", "--layers", "2"]);
-    command.arg("--out").arg(folder.join("a/run")).arg("--spill-dir").arg(folder.join("s/deep"));
+    command.args(["--hidden", "4", "--layers", "2"]);
+    // Where a run without --out would have its results.
+    command.current_dir(folder).arg("--spill-dir").arg(folder.join("s/deep"));
+    command
+}
+
+/// A run of two epochs on karate.
+fn training(folder: &Path) -> Command {
+    let mut command = on_karate(folder);
+    command.args(["--epochs", "2", "--out"]).arg(folder.join("a/run"));
     command
 }
 
@@ -37,7 +44,7 @@ fn folders_of_results_are_made_and_those_of_spilled_data_go() {
     assert_eq!(names(folder), ["a"]);
 
     let step = folder.join("b/c/step.safetensors");
-    training(folder).arg("--dump-step").arg(&step).assert().success();
+    on_karate(folder).arg("--dump-step").arg(&step).assert().success();
     assert!(step.exists());
     for command in ["predict", "correct-and-smooth"] {
         let out = folder.join(command).join("new/classes.npy");
@@ -60,7 +67,7 @@ fn folders_go_again_if_the_command_fails() {
     let folder = folder.path();
     // A worker finds this out, when all folders exist.
     let nothing = ["--features-key", "nope", "--dump-step"];
-    training(folder).args(nothing).arg(folder.join("b/step.safetensors")).assert().code(1);
+    on_karate(folder).args(nothing).arg(folder.join("b/step.safetensors")).assert().code(1);
     assert_eq!(names(folder), [""; 0]);
 
     training(folder).assert().success();

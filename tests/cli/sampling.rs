@@ -62,6 +62,6 @@ fn what_makes_no_sense_names_its_flag() {
     refused(&["--dump-step", "step.safetensors"]).stderr(contains("dump-step"));
     for flag in [["--fanouts", "5"], ["--batch-size", "3"], ["--reduce", "sum"]] {
         let mut command = sample(folder.path(), &flag);
-        command.args(["--mode", "full"]).assert().code(1).stderr(contains("add --mode sample"));
+        command.args(["--mode", "full"]).assert().code(1).stderr(contains("or use --mode sample"));
     }
 }

@@ -161,8 +161,8 @@ fn flags_that_make_no_sense_together_are_named() {
     let refused = |flags: &[&str], why: &str| {
         train(folder.path(), flags).code(1).stderr(contains(why));
     };
-    refused(&["--lr-gamma", "0.5"], "--lr-gamma: belongs to --schedule step");
-    refused(&["--lr-min", "0.5", "--schedule", "step"], "belongs to --schedule cosine or plateau");
+    refused(&["--lr-gamma", "0.5"], "--lr-gamma has no effect with --schedule constant");
+    refused(&["--lr-min", "0.5", "--schedule", "step"], "or use --schedule cosine or plateau");
     refused(&["--schedule", "step"], "--schedule: step needs --lr-step-size N");
     refused(&["--schedule", "plateau", "--lr-factor", "1.5"], "--lr-factor: must be below 1");
     refused(&["--clip-norm", "0"], "--clip-norm: must be a number above 0, not 0");

@@ -59,16 +59,23 @@ pub(crate) fn case(folder: &str, name: &str) -> Case {
 
 /// Trains with the flags of the case.
 pub(crate) fn run(case: &Case, folder: &Path, more: &[&str]) {
+    let out = folder.join("run");
+    start(case, folder, &[&["--out", out.to_str().unwrap()], more].concat());
+}
+
+fn start(case: &Case, folder: &Path, more: &[&str]) {
     let init = folder.join("start.safetensors");
     std::fs::write(&init, &case.start).unwrap();
+    // SGC is one linear layer.
+    let is_sgc = case.flags.iter().any(|flag| flag == "sgc");
+    let hidden = if is_sgc { &[][..] } else { &["--hidden", "5", "--dropout", "0"] };
     Command::cargo_bin("sar-single")
         .unwrap()
-        .args(["--world-size", "2", "--hidden", "5", "--dropout", "0", "--part-json"])
+        .args(hidden)
+        .args(["--world-size", "2", "--part-json"])
         .arg(&case.graph)
         .arg("--init-params")
         .arg(&init)
-        .arg("--out")
-        .arg(folder.join("run"))
         .arg("--spill-dir")
         .arg(folder)
         .args(&case.flags)
@@ -102,7 +109,7 @@ pub(crate) fn check_step(folder: &str, name: &str) {
     let case = case(folder, name);
     let folder = tempfile::tempdir().unwrap();
     let dump = folder.path().join("step.safetensors");
-    run(&case, folder.path(), &["--dump-step", dump.to_str().unwrap()]);
+    start(&case, folder.path(), &["--dump-step", dump.to_str().unwrap()]);
     let ours = tensors(&std::fs::read(dump).unwrap());
     for (key, (shape, expected)) in &case.tensors {
         if !key.starts_with("param.") {

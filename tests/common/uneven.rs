@@ -30,6 +30,16 @@ pub(crate) fn train(graph: &Path, folder: &Path, flags: &str) -> Command {
     command
 }
 
+/// Writes the first step of a training to a file.
+#[allow(dead_code)]
+pub(crate) fn step(graph: &Path, folder: &Path, flags: &str, file: &Path) -> Command {
+    let mut command = Command::cargo_bin("sar-single").unwrap();
+    command.arg("--part-json").arg(graph).arg("--dump-step").arg(file);
+    command.arg("--spill-dir").arg(folder.join("spill")).args(flags.split_whitespace());
+    command.args(["--hidden", "6", "--layers", "2"]);
+    command
+}
+
 /// The lines of the training's metrics.
 pub(crate) fn metrics(folder: &Path) -> Vec<serde_json::Value> {
     let text = std::fs::read_to_string(folder.join("run/metrics.jsonl")).unwrap();

@@ -163,6 +163,8 @@ fn start(kind: ModelKind, mode: Mode) -> RunConfig {
 
 /// Sets each option to one of its values.
 fn choose(config: &mut RunConfig, turn: usize, seen: &mut Values) {
+    // SGC is one linear layer.
+    let (sgc, plain) = (!config.model.kind.spec().hidden_layers, ModelConfig::default());
     rotate!(
         turn,
         seen,
@@ -170,9 +172,9 @@ fn choose(config: &mut RunConfig, turn: usize, seen: &mut Values) {
         |config| &mut config.model,
         ModelConfig {
             kind: settings(config.model.kind),
-            layers: [2],
-            hidden: [4, 6],
-            dropout: [0.25, 0.0],
+            layers: if sgc { vec![plain.layers] } else { vec![2] },
+            hidden: if sgc { vec![plain.hidden] } else { vec![4, 6] },
+            dropout: if sgc { vec![plain.dropout] } else { vec![0.25, 0.0] },
             norm: all::<NormKind>(),
             jumping_knowledge: all::<JumpMode>(),
             residual: [false, true],

@@ -1,6 +1,6 @@
 //! The command line that produces a configuration.
 
-use clap::ValueEnum;
+use sar::choice::Choice;
 use sar::engine::spill::ComputeDtype;
 use sar::engine::tape::Policy;
 use sar::load::{DataKeys, EdgeSplit};
@@ -24,8 +24,8 @@ impl Flags {
         }
     }
 
-    fn name(&mut self, flag: &str, value: impl ValueEnum) {
-        self.set(flag, value.to_possible_value().unwrap().get_name());
+    fn name(&mut self, flag: &str, value: impl Choice) {
+        self.set(flag, value.name().unwrap());
     }
 
     fn switch(&mut self, flag: &str, on: bool) {
@@ -139,12 +139,16 @@ fn of_model(flags: &mut Flags, model: &ModelConfig) {
         }
     }
     flags.set("model", kind.spec().name);
-    flags.set("layers", layers);
-    flags.set("hidden", hidden);
-    flags.set("dropout", dropout);
-    flags.name("norm", *norm);
-    flags.name("jk", *jumping_knowledge);
-    flags.switch("residual", *residual);
+    if kind.spec().hidden_layers {
+        flags.set("layers", layers);
+        flags.set("hidden", hidden);
+        flags.set("dropout", dropout);
+    }
+    if kind.is_stack() {
+        flags.name("norm", *norm);
+        flags.name("jk", *jumping_knowledge);
+        flags.switch("residual", *residual);
+    }
 }
 
 fn of_optimizer(flags: &mut Flags, optimizer: OptimizerConfig, schedule: Schedule) {

@@ -2,15 +2,15 @@
 
 use std::iter::successors;
 
-use clap::ValueEnum;
+use sar::choice::Choice;
 use sar::load::EdgeSplit;
 use sar::nn::{ClassWeights, ModelKind, ModelOption, OptimizerConfig, Schedule, Values};
 use sar::train::Fanouts;
 use toml::Value;
 
 /// The values of a field-less enum, as flags name them.
-pub(crate) fn all<T: ValueEnum + Clone>() -> Vec<T> {
-    T::value_variants().to_vec()
+pub(crate) fn all<T: Choice>() -> Vec<T> {
+    T::VALUES.iter().map(|named| named.value).collect()
 }
 
 /// One model of each kind, with small numbers.

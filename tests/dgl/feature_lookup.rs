@@ -70,8 +70,8 @@ fn no_match_and_several_matches_list_the_keys_there_are() {
     ] {
         let error = partition.node_features().lookup(key).unwrap_err();
         assert!(error.to_string().contains(problem), "{error}");
-        assert_eq!(error.hint(), Some("it holds: paper/a_mask, paper/b_mask"));
+        assert_eq!(error.hint().as_deref(), Some("it holds: paper/a_mask, paper/b_mask"));
     }
     let error = partition.edge_features().lookup("w").unwrap_err();
-    assert_eq!(error.hint(), Some("the file holds no features"));
+    assert_eq!(error.hint().as_deref(), Some("the file holds no features"));
 }

@@ -3,8 +3,8 @@
 use std::fs;
 
 use crate::support::{KINDS, config, ignore};
-use sar::Error;
 use sar::prepare::generate::{GeneratorConfig, generate};
+use sar::{Error, ErrorKind};
 
 #[test]
 fn work_that_is_stopped_at_any_point_leaves_nothing() {
@@ -21,12 +21,13 @@ fn work_that_is_stopped_at_any_point_leaves_nothing() {
         let mut left = stop;
         let stopped = generate(&config, &folder.path().join("new/folder"), &mut |_| {
             if left == 0 {
-                return Err(Error::Interrupted);
+                return Err(Error::interrupted());
             }
             left -= 1;
             Ok(())
         });
-        assert!(matches!(stopped, Err(Error::Interrupted)), "stopped at {stop}: {stopped:?}");
+        let kind = stopped.as_ref().err().map(Error::kind);
+        assert_eq!(kind, Some(ErrorKind::Interrupted), "stopped at {stop}: {stopped:?}");
         assert_eq!(folder.path().read_dir().unwrap().count(), 1, "stopped at {stop}");
     }
 }
@@ -35,8 +36,8 @@ fn work_that_is_stopped_at_any_point_leaves_nothing() {
 fn an_empty_folder_that_was_there_before_stays() {
     let folder = tempfile::tempdir().unwrap();
     let stopped =
-        generate(&config(KINDS[0]), folder.path(), &mut |_| Err(Error::Interrupted)).unwrap_err();
-    assert!(matches!(stopped, Error::Interrupted));
+        generate(&config(KINDS[0]), folder.path(), &mut |_| Err(Error::interrupted())).unwrap_err();
+    assert_eq!(stopped.kind(), ErrorKind::Interrupted);
     assert_eq!(folder.path().read_dir().unwrap().count(), 0);
 }
 

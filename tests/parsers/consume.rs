@@ -1,6 +1,6 @@
 //! Reading of the parts of an opened file, a little of everything.
 
-use sar::Error;
+use sar::error::exit::BAD_INPUT;
 use sar::formats::dgl::config::PartitionConfig;
 use sar::formats::dgl::{ArrayRef, EdgeBlock, Partition, PartitionSummary, verify};
 use sar::load::{EdgeData, Shards, label_columns, load_labels, load_mask};
@@ -13,7 +13,7 @@ const ELEMENTS: u64 = 1 << 12;
 /// Parts that sound files may also lack: whole numbers, labels, masks.
 fn may_fail<T>(result: sar::Result<T>) -> sar::Result<()> {
     match result {
-        Err(Error::Input { .. }) => Ok(()),
+        Err(error) if error.exit_code() == BAD_INPUT => Ok(()),
         other => other.map(drop),
     }
 }

@@ -1,6 +1,6 @@
 //! A guarded read: the memory that it allocates, whether it panics, and the kind of its error.
 
-use sar::Error;
+use sar::error::exit::BAD_INPUT;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -115,7 +115,7 @@ pub(crate) fn watch(
     match outcome {
         Err(_) => Err("panics".to_owned()),
         Ok(Ok(())) => Ok(true),
-        Ok(Err(Error::Input { .. })) => Ok(false),
+        Ok(Err(error)) if error.exit_code() == BAD_INPUT => Ok(false),
         Ok(Err(other)) => Err(format!("does not blame the input: {other:?}")),
     }
 }

@@ -1,8 +1,8 @@
 //! Guards against: half a directory, temporary files or empty folders after an error or Ctrl-C.
 
-use sar::Error;
 use sar::prepare::import::GraphSource;
 use sar::prepare::partition::partition_graph;
+use sar::{Error, ErrorKind};
 
 use super::support::{edges, request, scattered, write};
 
@@ -24,12 +24,13 @@ fn work_that_is_stopped_at_any_point_leaves_nothing() {
         let stopped =
             partition_graph(&source, &request, &folder.path().join("new/folder"), &mut |_| {
                 if left == 0 {
-                    return Err(Error::Interrupted);
+                    return Err(Error::interrupted());
                 }
                 left -= 1;
                 Ok(())
             });
-        assert!(matches!(stopped, Err(Error::Interrupted)), "stopped at {stop}: {stopped:?}");
+        let kind = stopped.as_ref().err().map(Error::kind);
+        assert_eq!(kind, Some(ErrorKind::Interrupted), "stopped at {stop}: {stopped:?}");
         assert_eq!(folder.path().read_dir().unwrap().count(), 2, "stopped at {stop}");
     }
 }

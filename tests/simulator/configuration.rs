@@ -154,7 +154,13 @@ fn model(flags: &mut Flags, random: &mut Random, (mode, layers): (Mode, u64)) {
     let wide = full && name == "sage" && random.chance(6);
     let layers = if wide { 2 } else { layers };
     let hidden = if wide { "16000" } else { random.pick(&["4", "5", "8"]) };
-    flags.push(&["--model", name, "--layers", &layers.to_string(), "--hidden", hidden]);
+    flags.push(&["--model", name]);
+    let dropout = random.pick(&["0", "0", "0.3"]);
+    // SGC is one linear layer.
+    if name != "sgc" {
+        let layers = layers.to_string();
+        flags.push(&["--layers", &layers, "--hidden", hidden, "--dropout", dropout]);
+    }
     let mut weighted = matches!(name, "sage" | "gcn" | "gin") && !mode.has_relations();
     match name {
         "sage" => {
@@ -179,7 +185,6 @@ fn model(flags: &mut Flags, random: &mut Random, (mode, layers): (Mode, u64)) {
     if stack && random.chance(15) {
         flags.push(&["--residual"]);
     }
-    flags.push(&["--dropout", random.pick(&["0", "0", "0.3"])]);
     if weighted && random.chance(20) {
         flags.push(&["--edge-weight-key", "weight"]);
     }

@@ -32,7 +32,7 @@ pub fn exchange_tensors(
 ) -> Result<Vec<Tensor>> {
     if send.len() != group.world_size() {
         let problem = format!("{} tensors for {} ranks", send.len(), group.world_size());
-        return Err(Error::Internal(problem));
+        return Err(Error::internal(problem));
     }
     let mut outbox = group.outbox(Operation::ExchangeTensors)?;
     for (rank, tensor) in send.iter().enumerate() {
@@ -58,7 +58,7 @@ pub fn all_to_all(
     let received = exchange_tensors(group, send, hooks)?;
     for (rank, (tensor, (shape, kind))) in received.iter().zip(expected).enumerate() {
         if tensor.size() != *shape || tensor.kind() != *kind {
-            return Err(Error::Internal(format!(
+            return Err(Error::internal(format!(
                 "rank {rank} sent {:?} {:?} where {kind:?} {shape:?} was expected",
                 tensor.kind(),
                 tensor.size()
@@ -123,7 +123,7 @@ pub fn all_reduce(
             let value = read_tensor(&mut *inbox)?;
             if value.size() != *shape || value.kind() != *kind {
                 let problem = format!("rank {from} reduces a tensor of another shape or type");
-                return Err(Error::Internal(problem));
+                return Err(Error::internal(problem));
             }
             let wide = if value.is_floating_point() { Kind::Double } else { Kind::Int64 };
             let value = value.f_to_kind(wide)?;
@@ -209,7 +209,7 @@ fn post(
 fn receive(group: &dyn ProcessGroup, collective: &Collective, from: usize) -> Result<Tensor> {
     let mut inbox = group.inbox(collective, from)?;
     if inbox.remaining() == 0 {
-        return Err(Error::Internal(format!("rank {from} sent nothing to rank {}", group.rank())));
+        return Err(Error::internal(format!("rank {from} sent nothing to rank {}", group.rank())));
     }
     read_tensor(&mut *inbox)
 }

@@ -76,7 +76,7 @@ impl ProcessGroup for LocalGroup {
     fn inbox(&self, collective: &Collective, from: usize) -> Result<Box<dyn Inbox>> {
         let letter = self.mail.lock().get(&(collective.tag.sequence, from)).cloned();
         let letter = letter
-            .ok_or_else(|| Error::Internal(format!("rank {from} has not posted what is read")))?;
+            .ok_or_else(|| Error::internal(format!("rank {from} has not posted what is read")))?;
         collective.tag.check(self.rank, letter.tag, from)?;
         let rest = letter.messages[self.rank].clone();
         Ok(Box::new(LocalInbox { letter, rest }))
@@ -145,7 +145,7 @@ impl Inbox for LocalInbox {
         if bytes.len() > self.rest.len() {
             let problem =
                 format!("a message has {} bytes left, not {}", self.rest.len(), bytes.len());
-            return Err(Error::Internal(problem));
+            return Err(Error::internal(problem));
         }
         let part = self.rest.start..self.rest.start + bytes.len();
         self.rest.start = part.end;
@@ -154,6 +154,6 @@ impl Inbox for LocalInbox {
     }
 
     fn damaged(&self, problem: &str) -> Error {
-        Error::Internal(problem.to_owned())
+        Error::internal(problem.to_owned())
     }
 }

@@ -44,7 +44,7 @@ pub(super) fn read_tensor(inbox: &mut dyn Inbox) -> Result<Tensor> {
     let header: TensorHeader = io::decode(&header)?;
     let kind = kind(header.kind)?;
     if tensor::byte_len(&header.shape, kind) as u64 > inbox.remaining() {
-        return Err(Error::Internal("a message is shorter than its tensor".to_owned()));
+        return Err(Error::internal("a message is shorter than its tensor".to_owned()));
     }
     let mut value = tensor::empty(&header.shape, kind)?;
     inbox.read(tensor::bytes_mut(&mut value))?;
@@ -68,11 +68,11 @@ const KINDS: [Kind; 10] = [
 fn code(kind: Kind) -> Result<i32> {
     let code = KINDS.iter().position(|k| *k == kind);
     let code =
-        code.ok_or_else(|| Error::Internal(format!("tensors of {kind:?} are never sent")))?;
+        code.ok_or_else(|| Error::internal(format!("tensors of {kind:?} are never sent")))?;
     Ok(code as i32)
 }
 
 fn kind(code: i32) -> Result<Kind> {
     let kind = usize::try_from(code).ok().and_then(|code| KINDS.get(code));
-    kind.copied().ok_or_else(|| Error::Internal(format!("a message has element type {code}")))
+    kind.copied().ok_or_else(|| Error::internal(format!("a message has element type {code}")))
 }

@@ -87,7 +87,7 @@ impl Tag {
             return Ok(());
         }
         let problem = format!("rank {own} is in {self}, but rank {from} sent a message of {sent}");
-        Err(Error::Internal(problem))
+        Err(Error::internal(problem))
     }
 }
 

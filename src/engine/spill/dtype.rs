@@ -5,6 +5,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use tch::{Kind, Tensor};
 
+use crate::choice::{Choice, Named};
 use crate::engine::tensor;
 use crate::error::Result;
 use crate::kernels::{narrow_to_bf16, widen_bf16};
@@ -23,7 +24,7 @@ const BLOCK: usize = 1 << 16;
 /// rows, spilled or not, so that results do not depend on the memory budget.
 ///
 /// Sums, parameters and optimizer state keep the type that the model computes in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, clap::ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SpillDtype {
     /// The type the model computes in.
@@ -31,6 +32,17 @@ pub enum SpillDtype {
     F32,
     /// bfloat16, half the bytes; matrices of fewer than 16 columns stay in single precision.
     Bf16,
+}
+
+impl Choice for SpillDtype {
+    const VALUES: &'static [Named<Self>] = &[
+        Named::new(SpillDtype::F32, "f32", "The type the model computes in"),
+        Named::new(
+            SpillDtype::Bf16,
+            "bf16",
+            "bfloat16, half the bytes; matrices of fewer than 16 columns stay in single precision",
+        ),
+    ];
 }
 
 impl SpillDtype {
@@ -41,15 +53,26 @@ impl SpillDtype {
 }
 
 /// The type that layers compute with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, clap::ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ComputeDtype {
     /// Single precision.
     #[default]
     F32,
-    /// bfloat16: all rows are held as with [`SpillDtype::Bf16`], including those that can be computed again, and so are weights
+    /// bfloat16, for all rows, including those that can be computed again, and so are weights
     /// in products. Sums, parameters, optimizer, losses, statistics and attention scores are in single precision.
     Bf16,
+}
+
+impl Choice for ComputeDtype {
+    const VALUES: &'static [Named<Self>] = &[
+        Named::new(ComputeDtype::F32, "f32", "Single precision"),
+        Named::new(
+            ComputeDtype::Bf16,
+            "bf16",
+            "bfloat16, for all rows, including those that can be computed again, and so are weights in products. Sums, parameters, optimizer, losses, statistics and attention scores are in single precision",
+        ),
+    ];
 }
 
 /// Converts a matrix of single precision to bfloat16, or the other way round.

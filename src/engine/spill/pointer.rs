@@ -132,13 +132,13 @@ impl<T: Spill> Pointer<T> {
     pub fn take_held(self) -> Result<T> {
         let pinned = self.pin_held()?;
         let slot = Rc::try_unwrap(self.0).map_err(|slot| {
-            Error::Internal(format!("{} is taken while it is shared", slot.label))
+            Error::internal(format!("{} is taken while it is shared", slot.label))
         })?;
         drop(pinned);
         let value = slot.state.into_inner().resident.map(Rc::try_unwrap);
         match value {
             Some(Ok(value)) => Ok(value),
-            _ => Err(Error::Internal(format!("{} is taken while it is pinned", slot.label))),
+            _ => Err(Error::internal(format!("{} is taken while it is pinned", slot.label))),
         }
     }
 
@@ -210,7 +210,7 @@ impl<T: Spill> Slot<T> {
             }
             Backing::Recipe(recipe) => recipe.clone(),
             Backing::None => {
-                return Err(Error::Internal(format!(
+                return Err(Error::internal(format!(
                     "{} is neither in memory nor on disk",
                     self.label
                 )));
@@ -270,7 +270,7 @@ impl<T: Spill> Spillable for Slot<T> {
 
     fn check_unpinned(&self) -> Result<()> {
         if self.is_pinned() {
-            return Err(Error::Internal(format!("{} is pinned during a pause", self.label)));
+            return Err(Error::internal(format!("{} is pinned during a pause", self.label)));
         }
         Ok(())
     }

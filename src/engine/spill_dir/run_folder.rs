@@ -40,7 +40,7 @@ impl RunFolder {
         let mut attempts = 1;
         loop {
             match Self::attempt(spill_dir, world_size, slots) {
-                Err(Error::Io { source, .. }) if attempts < ATTEMPTS && is_lost(&source) => {
+                Err(error) if attempts < ATTEMPTS && error.io_error().is_some_and(is_lost) => {
                     attempts += 1;
                 }
                 done => return done,
@@ -49,7 +49,7 @@ impl RunFolder {
     }
 
     fn attempt(spill_dir: &Path, world_size: usize, slots: usize) -> Result<(Self, Control)> {
-        let made = MadeFolders::create(spill_dir, "--spill-dir")?;
+        let made = MadeFolders::create(spill_dir, "spill_dir")?;
         let unfinished = tempfile::Builder::new()
             .prefix(UNFINISHED)
             .permissions(Permissions::from_mode(0o700))

@@ -52,7 +52,7 @@ impl<'a> Tape<'a> {
         let mut values = values.borrow_mut();
         if values.len() != place {
             let problem = format!("constant {place} after {} others", values.len());
-            return Err(Error::Internal(problem));
+            return Err(Error::internal(problem));
         }
         values.push(computed.value());
         Ok(self.constant(&computed.value()))

@@ -261,7 +261,7 @@ impl ParameterSet {
     /// Replaces all values.
     pub fn set_flat(&self, flat: Tensor) -> Result<()> {
         if flat.size() != self.flat.borrow().size() {
-            return Err(Error::Internal("these parameters have another layout".to_owned()));
+            return Err(Error::internal("these parameters have another layout".to_owned()));
         }
         *self.flat.borrow_mut() = self.manager.track("parameters", flat);
         Ok(())

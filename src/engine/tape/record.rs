@@ -196,7 +196,7 @@ impl<'a> Tape<'a> {
         let Some(Target { id, size }) = to else { return Ok(()) };
         if gradient.size() != size {
             let got = gradient.size();
-            return Err(Error::Internal(format!(
+            return Err(Error::internal(format!(
                 "a gradient has the shape {got:?}, its value {size:?}"
             )));
         }

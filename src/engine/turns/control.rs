@@ -72,7 +72,7 @@ impl Control {
     pub fn in_memory(world_size: usize, slots: usize) -> Result<Self> {
         let (world_size, slots) = checked(world_size, slots)?;
         let map = MmapMut::map_anon(size_for(world_size))
-            .map_err(|e| Error::Internal(format!("no memory for the control block: {e}")))?;
+            .map_err(|e| Error::internal(format!("no memory for the control block: {e}")))?;
         Ok(Self::initialise(map.into(), world_size, slots))
     }
 
@@ -209,8 +209,8 @@ fn checked(world_size: usize, slots: usize) -> Result<(u32, u32)> {
 impl From<Stop> for Error {
     fn from(stop: Stop) -> Self {
         match stop {
-            Stop::Interrupted => Error::Interrupted,
-            Stop::Aborted => Error::Aborted,
+            Stop::Interrupted => Error::interrupted(),
+            Stop::Aborted => Error::aborted(),
         }
     }
 }
@@ -218,6 +218,7 @@ impl From<Stop> for Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::ErrorKind;
 
     #[test]
     fn the_layout_is_the_one_the_readme_states() {
@@ -246,7 +247,7 @@ mod tests {
         ours.stop(Stop::Interrupted);
         assert_eq!((theirs.world_size(), theirs.slots(), theirs.rank(2).epoch()), (3, 3, 7));
         assert_eq!(theirs.stopped(), Some(Stop::Interrupted));
-        assert!(matches!(theirs.acquire(0), Err(Error::Interrupted)));
+        assert_eq!(theirs.acquire(0).unwrap_err().kind(), ErrorKind::Interrupted);
     }
 
     #[test]

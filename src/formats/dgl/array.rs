@@ -182,7 +182,7 @@ impl ArrayRef {
         };
         let per_row = self.row_len().saturating_mul(unit);
         if count.checked_mul(per_row) != Some(len) {
-            return Err(Error::Internal(format!(
+            return Err(Error::internal(format!(
                 "{}: {count} rows of {per_row} do not fill a buffer of {len}",
                 self.name
             )));

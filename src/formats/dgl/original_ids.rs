@@ -65,7 +65,7 @@ impl OriginalIds {
     pub fn read(&self, rows: Range<u64>, out: &mut [u64]) -> Result<()> {
         let count = rows.end.checked_sub(rows.start).filter(|_| rows.end <= self.rows);
         if count != Some(out.len() as u64) {
-            return Err(Error::Internal(format!(
+            return Err(Error::internal(format!(
                 "original ids {}..{} of {} into {} places",
                 rows.start,
                 rows.end,

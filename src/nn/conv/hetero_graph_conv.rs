@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use tch::Tensor;
 
 use super::layer::{Conv, ConvInput};
+use crate::choice::{Choice, Named};
 use crate::engine::tape::{
     Graph, HeteroGraph, HeteroGraphShardManager, ParameterBuilder, Relation, Tape, Var,
 };
@@ -11,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::graph::CanonicalEtype;
 
 /// How the results of several relations into one node type are merged.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, clap::ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RelationMerge {
     /// Sum of the results.
@@ -24,8 +25,16 @@ pub enum RelationMerge {
     /// Smallest value, column by column.
     Min,
     /// Side by side, in the order of edge types: `relations * width` columns, the rows of DGL's `[relations, width]`.
-    #[value(skip)]
     Stack,
+}
+
+impl Choice for RelationMerge {
+    const VALUES: &'static [Named<Self>] = &[
+        Named::new(RelationMerge::Sum, "sum", "Sum of the results"),
+        Named::new(RelationMerge::Mean, "mean", "Mean of the results"),
+        Named::new(RelationMerge::Max, "max", "Largest value, column by column"),
+        Named::new(RelationMerge::Min, "min", "Smallest value, column by column"),
+    ];
 }
 
 /// `dgl.nn.HeteroGraphConv`: a layer per relation, whose results for one node type are merged. State-dict keys: those of

@@ -112,7 +112,7 @@ fn relation_weights(
                 let problem = format!(
                     "{blocks} blocks do not divide a weight of {in_feats} by {out_feats} evenly"
                 );
-                return Err(Error::config("--blocks", problem));
+                return Err(Error::config("model.blocks", problem));
             }
             let (height, width) = (in_feats / blocks, out_feats / blocks);
             let shape = [rels, blocks * height * width];

@@ -105,7 +105,7 @@ impl TagConv {
         let bias = Some(self.bias);
         match weights.next() {
             Some(weight) => tape.linear(&x, weight, bias, sum),
-            None => Err(Error::Internal("a layer without weights".to_owned())),
+            None => Err(Error::internal("a layer without weights".to_owned())),
         }
     }
 }
@@ -122,7 +122,7 @@ impl Conv for TagConv {
         };
         if graphs.len() != hops {
             let problem = format!("{} graphs for {hops} steps", graphs.len());
-            return Err(Error::Internal(problem));
+            return Err(Error::internal(problem));
         }
         if aggregates_first(graph, &src, in_feats, out_feats) {
             self.powers(tape, &graphs, src)

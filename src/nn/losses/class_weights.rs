@@ -9,7 +9,7 @@ use super::task::Task;
 use crate::error::{Error, Result};
 use crate::io::read_input;
 
-const FLAG: &str = "--class-weights";
+const FIELD: &str = "class_weights";
 
 /// The weights of classes; see [`Loss::weighted`](crate::nn::Loss::weighted).
 ///
@@ -43,12 +43,12 @@ impl ClassWeights {
             return Ok(ClassWeights::Balanced);
         }
         if let Some(values) = numbers(text) {
-            return check(values).map_err(|problem| Error::config(FLAG, problem));
+            return check(values).map_err(|problem| Error::config(FIELD, problem));
         }
         let path = Path::new(text);
         let content = read_input(path).map_err(|e| {
             let problem = format!("{text} is neither numbers nor a file that can be read: {e}");
-            Error::config(FLAG, problem)
+            Error::config(FIELD, problem)
                 .with_hint("pass `balanced`, a list such as 1,2.5,1, or a text file of numbers")
         })?;
         let values = numbers(&content).ok_or_else(|| {
@@ -64,8 +64,8 @@ impl ClassWeights {
     /// If the task has no classes, or the number of weights is not that of classes.
     pub fn resolve(&self, task: Task, nodes: i64, of_class: &[i64]) -> Result<Vec<f64>> {
         if !task.has_classes() {
-            return Err(Error::config(FLAG, "a regression has no classes")
-                .with_hint("leave the flag out, or pass another --task"));
+            return Err(Error::config(FIELD, "a regression has no classes")
+                .with_hint("leave ‹class_weights› out, or pass another ‹task›"));
         }
         let classes = of_class.len();
         let balanced = |count: i64| match (task, count) {
@@ -78,7 +78,7 @@ impl ClassWeights {
             ClassWeights::Values(values) if values.len() == classes => Ok(values.clone()),
             ClassWeights::Values(values) => {
                 let problem = format!("{} weights for {classes} classes", values.len());
-                Err(Error::config(FLAG, problem).with_hint("pass one weight per class"))
+                Err(Error::config(FIELD, problem).with_hint("pass one weight per class"))
             }
         }
     }

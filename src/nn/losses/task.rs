@@ -2,10 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::choice::{Choice, Named};
 use crate::event::Metric;
 
 /// What a model learns of each node, which decides the loss, the form of labels and the metrics.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, clap::ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Task {
     /// One class per node: cross entropy of labels `int64 [n]`
@@ -15,6 +16,26 @@ pub enum Task {
     Multilabel,
     /// Numbers: mean squared error to labels `[n]` or `[n, outputs]`
     Regression,
+}
+
+impl Choice for Task {
+    const VALUES: &'static [Named<Self>] = &[
+        Named::new(
+            Task::Classification,
+            "classification",
+            "One class per node: cross entropy of labels `int64 [n]`",
+        ),
+        Named::new(
+            Task::Multilabel,
+            "multilabel",
+            "Any number of classes per node: binary cross entropy of labels `[n, classes]`, 0 or 1",
+        ),
+        Named::new(
+            Task::Regression,
+            "regression",
+            "Numbers: mean squared error to labels `[n]` or `[n, outputs]`",
+        ),
+    ];
 }
 
 impl Task {

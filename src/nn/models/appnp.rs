@@ -66,10 +66,10 @@ impl Appnp {
         perceptron.check()?;
         let AppnpConfig { hops, alpha, .. } = config;
         if hops == 0 {
-            return Err(Error::config("--hops", "at least one step of propagation is needed"));
+            return Err(Error::config("model.hops", "at least one step of propagation is needed"));
         }
         if !(0.0..=1.0).contains(&alpha) {
-            return Err(Error::config("--alpha", format!("must be from 0 to 1, not {alpha}")));
+            return Err(Error::config("model.alpha", format!("must be from 0 to 1, not {alpha}")));
         }
         let mut widths = vec![perceptron.width; perceptron.layers + 1];
         widths[0] = sizes.in_feats;
@@ -100,7 +100,7 @@ impl Model for Appnp {
         let AppnpConfig { hops, alpha, edge_weights } = self.config;
         if graphs.len() != hops {
             let problem = format!("{} graphs for {hops} steps", graphs.len());
-            return Err(Error::Internal(problem));
+            return Err(Error::internal(problem));
         }
         let mut prediction = self.predict(tape, graphs[0], x)?;
         let mut x = prediction.clone();

@@ -188,7 +188,7 @@ impl HeteroStack {
                 };
             }
         }
-        let missing = || Error::Internal("the last layer has no result for the target".to_owned());
+        let missing = || Error::internal("the last layer has no result for the target".to_owned());
         rows.swap_remove(self.target).ok_or_else(missing)
     }
 

@@ -3,12 +3,13 @@
 use serde::{Deserialize, Serialize};
 use tch::Tensor;
 
+use crate::choice::{Choice, Named};
 use crate::engine::tape::{ParameterBuilder, Tape, Var};
 use crate::error::{Error, Result};
 use crate::nn::linear::{Linear, Network};
 
 /// How the outputs of all layers are joined into one row.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, clap::ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum JumpMode {
     /// No joining: the last layer's output is the model's.
@@ -18,6 +19,14 @@ pub enum JumpMode {
     Cat,
     /// Largest value, column by column.
     Max,
+}
+
+impl Choice for JumpMode {
+    const VALUES: &'static [Named<Self>] = &[
+        Named::new(JumpMode::None, "none", "Not at all: the last layer's output is the model's"),
+        Named::new(JumpMode::Cat, "cat", "Side by side, one layer after the other"),
+        Named::new(JumpMode::Max, "max", "Largest value, column by column"),
+    ];
 }
 
 /// `torch_geometric.nn.JumpingKnowledge` followed by a linear layer, as in `torch_geometric`'s `BasicGNN`. State-dict keys:
@@ -50,7 +59,7 @@ impl JumpingKnowledge {
     /// If `outputs` is empty.
     pub fn forward(&self, tape: &mut Tape<'_>, outputs: &[Var]) -> Result<Var> {
         if outputs.is_empty() {
-            return Err(Error::Internal(
+            return Err(Error::internal(
                 "jumping knowledge needs the output of a layer".to_owned(),
             ));
         }

@@ -31,7 +31,7 @@ impl ModelKind {
     /// If a number has no place in a configuration.
     pub fn table(self) -> Result<Table> {
         Table::try_from(self)
-            .map_err(|e| Error::Internal(format!("options of a model cannot be written: {e}")))
+            .map_err(|e| Error::internal(format!("options of a model cannot be written: {e}")))
     }
 
     /// The model whose options stand in a table.

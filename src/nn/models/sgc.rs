@@ -35,7 +35,7 @@ pub(in crate::nn) struct Propagation {
 impl Propagation {
     pub(in crate::nn) fn check(self) -> Result<()> {
         if self.hops == 0 {
-            return Err(Error::config("--hops", "at least one step of propagation is needed"));
+            return Err(Error::config("model.hops", "at least one step of propagation is needed"));
         }
         Ok(())
     }

@@ -68,19 +68,19 @@ impl Schedule {
         match self {
             Schedule::Constant => Ok(()),
             Schedule::Step { step_size, gamma } => {
-                at_least("--lr-step-size", f64::from(step_size), 1.0)?;
-                positive("--lr-gamma", gamma)
+                at_least("schedule.step_size", f64::from(step_size), 1.0)?;
+                positive("schedule.gamma", gamma)
             }
             Schedule::Cosine { t_max, min } => {
-                at_least("--lr-t-max", f64::from(t_max), 1.0)?;
-                at_least("--lr-min", min, 0.0)
+                at_least("schedule.t_max", f64::from(t_max), 1.0)?;
+                at_least("schedule.min", min, 0.0)
             }
             Schedule::Plateau { factor, min, .. } => {
-                positive("--lr-factor", factor)?;
+                positive("schedule.factor", factor)?;
                 if factor >= 1.0 {
-                    return Err(Error::config("--lr-factor", "must be below 1"));
+                    return Err(Error::config("schedule.factor", "must be below 1"));
                 }
-                at_least("--lr-min", min, 0.0)
+                at_least("schedule.min", min, 0.0)
             }
         }
     }

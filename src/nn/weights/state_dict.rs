@@ -18,8 +18,7 @@ use crate::nn::learned_rows::LearnedRows;
 use crate::nn::models::model_config::{ModelConfig, OutputSide};
 
 /// The remedy for weights of another model.
-const OTHER_MODEL: &str =
-    "pass the flags (--model, --layers, --hidden, ...) with which the weights were trained";
+const OTHER_MODEL: &str = "pass the options (‹model.kind›, ‹model.layers›, ‹model.hidden›, ...) with which the weights were trained";
 
 /// Writes all parameters and buffers as float32, numbers of steps as int64, and the learned rows of all ranks. All ranks call
 /// this; rank 0 writes the parameters, each rank its own rows. One collective if there are learned rows. `metadata` goes into

@@ -1,17 +1,31 @@
 //! The parameters of a generated graph.
 
-use clap::ValueEnum;
-
+use crate::choice::{Choice, Named};
 use crate::error::{Error, Result};
 use crate::formats::dgl::writer::check_graph_name;
 
 /// The random model of a graph.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GraphKind {
     /// Communities of consecutive ids (stochastic block model): few edges between partitions, even degrees
     Sbm,
     /// Graph500's R-MAT with scrambled ids: skewed degrees, most edges between partitions
     Rmat,
+}
+
+impl Choice for GraphKind {
+    const VALUES: &'static [Named<Self>] = &[
+        Named::new(
+            GraphKind::Sbm,
+            "sbm",
+            "Communities of consecutive ids (stochastic block model): few edges between partitions, even degrees",
+        ),
+        Named::new(
+            GraphKind::Rmat,
+            "rmat",
+            "Graph500's R-MAT with scrambled ids: skewed degrees, most edges between partitions",
+        ),
+    ];
 }
 
 /// The parameters of a generated graph, and the number of partitions it is cut into. The graph does not depend on `num_parts`.
@@ -39,39 +53,39 @@ impl GeneratorConfig {
     /// Refuses parameters from which no graph can be generated.
     ///
     /// # Errors
-    /// If a value is zero, too large, or does not fit another one; the message names its flag.
+    /// If a value is zero, too large, or does not fit another one; the message names its field.
     pub fn check(&self) -> Result<()> {
         check_graph_name(&self.name)?;
         let counts = [
-            ("--nodes", self.nodes, 2..=MAX_IDS),
-            ("--edges", self.edges, 1..=MAX_IDS),
-            ("--features", self.features, 1..=MAX_FEATURES),
-            ("--classes", self.classes, 1..=MAX_IDS),
-            ("--num-parts", self.num_parts, 1..=MAX_IDS),
+            ("nodes", self.nodes, 2..=MAX_IDS),
+            ("edges", self.edges, 1..=MAX_IDS),
+            ("features", self.features, 1..=MAX_FEATURES),
+            ("classes", self.classes, 1..=MAX_IDS),
+            ("num_parts", self.num_parts, 1..=MAX_IDS),
         ];
-        for (flag, count, range) in counts {
+        for (field, count, range) in counts {
             let (least, most) = (range.start(), range.end());
             if count < *least {
-                return Err(Error::config(flag, format!("is {count}, which is too small"))
-                    .with_hint(format!("pass {flag} {least} or more")));
+                return Err(Error::config(field, format!("is {count}, which is too small"))
+                    .with_hint(format!("pass ‹{field}={least}› or more")));
             }
             if count > *most {
-                return Err(Error::config(flag, format!("is {count}, which is too large"))
-                    .with_hint(format!("pass {flag} {most} or less")));
+                return Err(Error::config(field, format!("is {count}, which is too large"))
+                    .with_hint(format!("pass ‹{field}={most}› or less")));
             }
         }
-        self.at_most_nodes("--classes", self.classes, "classes")?;
-        self.at_most_nodes("--num-parts", self.num_parts, "partitions")
+        self.at_most_nodes("classes", self.classes, "classes")?;
+        self.at_most_nodes("num_parts", self.num_parts, "partitions")
     }
 
-    fn at_most_nodes(&self, flag: &str, count: u64, what: &str) -> Result<()> {
+    fn at_most_nodes(&self, field: &str, count: u64, what: &str) -> Result<()> {
         let nodes = self.nodes;
         if count <= nodes {
             return Ok(());
         }
         let problem = format!("is {count}, but {nodes} nodes cannot fill that many {what}");
-        Err(Error::config(flag, problem)
-            .with_hint(format!("pass {flag} {nodes} or less, or --nodes {count} or more")))
+        Err(Error::config(field, problem)
+            .with_hint(format!("pass ‹{field}={nodes}› or less, or ‹nodes={count}› or more")))
     }
 }
 

@@ -37,7 +37,7 @@ pub(super) fn write_tables(
         let mut file = writer.node_features(part, &specs)?;
         let mut arrays = file.arrays().iter_mut();
         let mut next =
-            || arrays.next().ok_or_else(|| Error::Internal("a table is missing".to_owned()));
+            || arrays.next().ok_or_else(|| Error::internal("a table is missing".to_owned()));
         let tell = &mut |node| {
             progress(Progress { step: Step::Features, done: node, total: book.num_nodes() })
         };

@@ -67,9 +67,9 @@ impl EdgeSink<'_> {
             return Err(Error::input(
                 path,
                 "",
-                "has no further columns, which --edge-columns names",
+                "has no further columns, which ‹edge_columns› names",
             )
-            .with_hint("give edge data as --edge-data NAME=FILE"));
+            .with_hint("give edge data as ‹edge_data=NAME=FILE›"));
         }
         let ends = Ends::of(&npy)?;
         let per_edge = npy.array.byte_len() / ends.len().max(1);
@@ -142,7 +142,7 @@ impl EdgeSink<'_> {
             let columns = 2 + self.columns.len() + more;
             return Err(lines
                 .fail(format!("holds {columns} columns, but only {} have names", columns - more))
-                .with_hint("name the columns after source and destination: --edge-columns A,B"));
+                .with_hint("name the columns after source and destination: ‹edge_columns=A,B›"));
         }
         self.writer.push(ids[0], ids[1])
     }

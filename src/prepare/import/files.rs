@@ -2,8 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::ValueEnum;
-
+use crate::choice::{Choice, Named};
 use crate::error::{Error, Result};
 use crate::graph::CanonicalEtype;
 
@@ -16,13 +15,24 @@ pub(crate) fn edge() -> CanonicalEtype {
 }
 
 /// How files identify nodes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum NodeIds {
     /// Numbers from 0 on
     #[default]
     Integer,
     /// Strings, which are numbered in the order in which they occur; the names are saved
     String,
+}
+
+impl Choice for NodeIds {
+    const VALUES: &'static [Named<Self>] = &[
+        Named::new(NodeIds::Integer, "integer", "Numbers from 0 on"),
+        Named::new(
+            NodeIds::String,
+            "string",
+            "Strings, which are numbered in the order in which they occur; the names are saved",
+        ),
+    ];
 }
 
 /// A file of edges.
@@ -86,14 +96,14 @@ impl GraphFiles {
     ///
     /// # Errors
     /// If the name of the file is missing.
-    pub fn parse_edges(flag: &str, text: &str) -> Result<EdgeFile> {
+    pub fn parse_edges(field: &str, text: &str) -> Result<EdgeFile> {
         let typed = text.split_once('=').and_then(|(name, path)| {
             Some((CanonicalEtype::parse(name).filter(|etype| !has_empty(etype))?, path))
         });
         let (etype, path) = typed.unwrap_or_else(|| (edge(), text));
         if path.is_empty() {
-            return Err(Error::config(flag, format!("{text:?} does not name a file"))
-                .with_hint(format!("pass {flag} FILE or {flag} SRC:REL:DST=FILE")));
+            return Err(Error::config(field, format!("{text:?} does not name a file"))
+                .with_hint(format!("pass ‹{field}=FILE› or ‹{field}=SRC:REL:DST=FILE›")));
         }
         Ok(EdgeFile { etype, path: path.into() })
     }
@@ -102,8 +112,8 @@ impl GraphFiles {
     ///
     /// # Errors
     /// If the name, the type or the name of the file is missing.
-    pub fn parse_node_data(flag: &str, text: &str) -> Result<DataFile<String>> {
-        let (ty, name, path) = split(flag, text)?;
+    pub fn parse_node_data(field: &str, text: &str) -> Result<DataFile<String>> {
+        let (ty, name, path) = split(field, text)?;
         Ok(DataFile::new(ty.unwrap_or(NODE).to_owned(), &name, &path))
     }
 
@@ -111,14 +121,14 @@ impl GraphFiles {
     ///
     /// # Errors
     /// If the name or the name of the file is missing, or the type is not a canonical edge type.
-    pub fn parse_edge_data(flag: &str, text: &str) -> Result<DataFile<CanonicalEtype>> {
-        let (ty, name, path) = split(flag, text)?;
+    pub fn parse_edge_data(field: &str, text: &str) -> Result<DataFile<CanonicalEtype>> {
+        let (ty, name, path) = split(field, text)?;
         let ty = match ty {
             None => edge(),
             Some(ty) => {
                 CanonicalEtype::parse(ty).filter(|etype| !has_empty(etype)).ok_or_else(|| {
-                    Error::config(flag, format!("{ty:?} is not an edge type"))
-                        .with_hint(format!("pass {flag} SRC:REL:DST/NAME=FILE"))
+                    Error::config(field, format!("{ty:?} is not an edge type"))
+                        .with_hint(format!("pass ‹{field}=SRC:REL:DST/NAME=FILE›"))
                 })?
             }
         };
@@ -136,15 +146,15 @@ fn has_empty(etype: &CanonicalEtype) -> bool {
     [&etype.src, &etype.rel, &etype.dst].into_iter().any(String::is_empty)
 }
 
-fn split<'a>(flag: &str, text: &'a str) -> Result<(Option<&'a str>, String, PathBuf)> {
+fn split<'a>(field: &str, text: &'a str) -> Result<(Option<&'a str>, String, PathBuf)> {
     let parts = text.split_once('=').and_then(|(key, path)| {
         let (ty, name) = key.split_once('/').map_or((None, key), |(ty, name)| (Some(ty), name));
         let complete = !name.is_empty() && !path.is_empty() && ty != Some("");
         complete.then(|| (ty, name.to_owned(), PathBuf::from(path)))
     });
     parts.ok_or_else(|| {
-        Error::config(flag, format!("{text:?} does not have the form NAME=FILE"))
-            .with_hint(format!("pass {flag} NAME=FILE, or {flag} TYPE/NAME=FILE"))
+        Error::config(field, format!("{text:?} does not have the form NAME=FILE"))
+            .with_hint(format!("pass ‹{field}=NAME=FILE›, or ‹{field}=TYPE/NAME=FILE›"))
     })
 }
 
@@ -154,22 +164,22 @@ mod tests {
 
     #[test]
     fn types_stand_before_files_and_names() {
-        let file = GraphFiles::parse_edges("--edges", "a:r:b=x=1.csv").unwrap();
+        let file = GraphFiles::parse_edges("edges", "a:r:b=x=1.csv").unwrap();
         assert_eq!((file.etype, file.path), (CanonicalEtype::new("a", "r", "b"), "x=1.csv".into()));
-        let file = GraphFiles::parse_edges("--edges", "x=1.csv").unwrap();
+        let file = GraphFiles::parse_edges("edges", "x=1.csv").unwrap();
         assert_eq!((file.etype, file.path), (edge(), "x=1.csv".into()));
-        let file = GraphFiles::parse_node_data("--node-data", "paper/feat=f.npy").unwrap();
+        let file = GraphFiles::parse_node_data("node_data", "paper/feat=f.npy").unwrap();
         assert_eq!((file.ty.as_str(), file.name.as_str()), ("paper", "feat"));
-        let file = GraphFiles::parse_edge_data("--edge-data", "a:r:b/w=f.npy").unwrap();
+        let file = GraphFiles::parse_edge_data("edge_data", "a:r:b/w=f.npy").unwrap();
         assert_eq!((file.ty.rel.as_str(), file.name.as_str()), ("r", "w"));
     }
 
     #[test]
     fn what_names_nothing_is_refused() {
         for wrong in ["feat", "=x", "feat=", "/feat=x", "paper/=x"] {
-            assert!(GraphFiles::parse_node_data("--node-data", wrong).is_err(), "{wrong}");
+            assert!(GraphFiles::parse_node_data("node_data", wrong).is_err(), "{wrong}");
         }
-        assert!(GraphFiles::parse_edges("--edges", "a:r:b=").is_err());
-        assert!(GraphFiles::parse_edge_data("--edge-data", "r/w=x").is_err());
+        assert!(GraphFiles::parse_edges("edges", "a:r:b=").is_err());
+        assert!(GraphFiles::parse_edge_data("edge_data", "r/w=x").is_err());
     }
 }

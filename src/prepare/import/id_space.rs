@@ -6,6 +6,7 @@ use super::node_names::NodeNames;
 use super::raw_edges::MAX_IDS;
 use super::text::{parse_id, shown, unquoted};
 use crate::error::{Error, Result};
+use crate::fields::mark;
 
 /// Number of nodes that is accepted for any number of edges: they take little memory.
 const USUAL: u64 = 1 << 24;
@@ -54,8 +55,9 @@ impl IdSpace {
         match &self.known {
             Some((known, first)) if *known != count => {
                 let problem = format!(
-                    "states {count} nodes of type {}, but {first} states {known}",
-                    self.name
+                    "states {count} nodes of type {}, but {} states {known}",
+                    self.name,
+                    mark(first)
                 );
                 Err(Error::config(&origin, problem))
             }
@@ -137,8 +139,8 @@ impl IdSpace {
             self.end - 1,
             self.end
         );
-        let hint = "nodes are numbered from 0 without gaps. For other numbers give --node-ids string; \
-                    if there are so many nodes, say so with --num-nodes N";
+        let hint = "nodes are numbered from 0 without gaps. For other numbers give ‹node_ids=string›; \
+                    if there are so many nodes, say so with ‹num_nodes=N›";
         Err(Error::input(path, &format!("{unit} {}", self.largest), problem).with_hint(hint))
     }
 

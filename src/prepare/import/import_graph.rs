@@ -34,18 +34,18 @@ pub fn import(
     let mut spaces = id_spaces(files, memory)?;
     let mut node_tables = open_tables(&files.node_data, folder)?;
     for (ty, tables) in &node_tables {
-        let space = space_of(&mut spaces, ty, "--node-data")?;
+        let space = space_of(&mut spaces, ty, "node_data")?;
         for (name, table) in tables {
             if space.is_named() && !space.is_known() {
                 return Err(Error::config(
-                    "--node-data",
+                    "node_data",
                     format!(
                         "the rows of {name} cannot be assigned to nodes, because nodes have names"
                     ),
                 )
-                .with_hint("list the names in the order of the rows: --node-names FILE"));
+                .with_hint("list the names in the order of the rows: ‹node_names=FILE›"));
             }
-            space.tell(table.num_rows(), format!("--node-data {name}"))?;
+            space.tell(table.num_rows(), format!("node_data={name}"))?;
         }
     }
     let edge_tables = open_tables(&files.edge_data, folder)?;
@@ -55,11 +55,11 @@ pub fn import(
     spaces.iter_mut().for_each(IdSpace::settle);
     for ((ty, name), files) in grouped(&files.splits) {
         let paths: Vec<&Path> = files.iter().map(|file| file.path.as_path()).collect();
-        let space = space_of(&mut spaces, ty, "--split")?;
+        let space = space_of(&mut spaces, ty, "split")?;
         let table = read_split(&paths, space, folder)?;
         let mask = mask_name(name);
         if node_tables.entry(ty.clone()).or_default().insert(mask.clone(), table).is_some() {
-            return Err(Error::config("--split", format!("{mask} is given twice")));
+            return Err(Error::config("split", format!("{mask} is given twice")));
         }
     }
     let ntypes = spaces.into_iter().map(|space| NodeType {
@@ -71,8 +71,8 @@ pub fn import(
     });
     let graph = RawGraph { ntypes: ntypes.collect(), etypes, edges };
     if graph.num_nodes() == 0 {
-        return Err(Error::config("--edges", "the graph has no nodes")
-            .with_hint("state the number of isolated nodes with --num-nodes N"));
+        return Err(Error::config("edges", "the graph has no nodes")
+            .with_hint("state the number of isolated nodes with ‹num_nodes=N›"));
     }
     Ok(graph)
 }
@@ -81,7 +81,7 @@ fn check_columns(files: &GraphFiles) -> Result<()> {
     let mut seen = BTreeSet::new();
     let twice = files.edge_columns.iter().find(|name| !seen.insert(name.as_str()));
     match twice {
-        Some(name) => Err(Error::config("--edge-columns", format!("{name:?} is given twice"))),
+        Some(name) => Err(Error::config("edge_columns", format!("{name:?} is given twice"))),
         None => Ok(()),
     }
 }
@@ -101,32 +101,32 @@ fn id_spaces(files: &GraphFiles, memory: u64) -> Result<Vec<IdSpace>> {
         let listed = listed.and(names.as_ref()).map(NodeNames::len);
         let mut space = IdSpace::new(name, names);
         if let Some(count) = listed {
-            space.tell(count, "--node-names".to_owned())?;
+            space.tell(count, "node_names".to_owned())?;
         }
         spaces.push(space);
     }
     for (ty, _) in &files.node_names {
-        space_of(&mut spaces, ty, "--node-names")?;
+        space_of(&mut spaces, ty, "node_names")?;
     }
     for (ty, count) in &files.num_nodes {
-        let space = space_of(&mut spaces, ty, "--num-nodes")?;
+        let space = space_of(&mut spaces, ty, "num_nodes")?;
         if space.is_named() && !space.is_known() {
             return Err(Error::config(
-                "--num-nodes",
+                "num_nodes",
                 "nodes have names, so the number of isolated nodes cannot be stated",
             )
-            .with_hint("list the names of all nodes: --node-names FILE"));
+            .with_hint("list the names of all nodes: ‹node_names=FILE›"));
         }
-        space.tell(*count, "--num-nodes".to_owned())?;
+        space.tell(*count, "num_nodes".to_owned())?;
     }
     Ok(spaces)
 }
 
-fn space_of<'a>(spaces: &'a mut [IdSpace], ty: &str, flag: &str) -> Result<&'a mut IdSpace> {
+fn space_of<'a>(spaces: &'a mut [IdSpace], ty: &str, field: &str) -> Result<&'a mut IdSpace> {
     let known: Vec<String> = spaces.iter().map(|space| space.name.clone()).collect();
     spaces.iter_mut().find(|space| space.name == ty).ok_or_else(|| {
-        Error::config(flag, format!("no edge joins nodes of type {ty:?}")).with_hint(format!(
-            "the types are {}; others need --num-nodes TYPE=N",
+        Error::config(field, format!("no edge joins nodes of type {ty:?}")).with_hint(format!(
+            "the types are {}; others need ‹num_nodes=TYPE=N›",
             known.join(", ")
         ))
     })
@@ -192,7 +192,7 @@ fn read_edges(
         for (name, column) in files.edge_columns.iter().zip(columns) {
             if data.insert(name.clone(), Table::new(vec![column.finish()?])?).is_some() {
                 return Err(Error::config(
-                    "--edge-columns",
+                    "edge_columns",
                     format!("{name} is also given as edge data"),
                 ));
             }
@@ -202,21 +202,21 @@ fn read_edges(
             files.num_edges.iter().find(|(ty, told)| ty == name && *told != rows)
         {
             let problem = format!("{rows} edges of type {name} were read, but {told} are stated");
-            return Err(Error::config("--chunked", problem));
+            return Err(Error::config("chunked", problem));
         }
         for (data_name, table) in &data {
             if table.num_rows() != rows {
                 let problem = format!("has {} rows, but there are {rows} edges", table.num_rows());
                 return Err(table.fail(problem).with_hint(format!(
-                    "--edge-data {data_name} needs one row for each row of the edge files of {name}"
+                    "‹edge_data={data_name}› needs one row for each row of the edge files of {name}"
                 )));
             }
         }
         etypes.push(EdgeType { name: name.clone(), ends, data: data.into_iter().collect() });
     }
     if let Some((ty, _)) = tables.first_key_value() {
-        return Err(Error::config("--edge-data", format!("there are no edges of type {ty}"))
-            .with_hint("pass them as --edges SRC:REL:DST=FILE"));
+        return Err(Error::config("edge_data", format!("there are no edges of type {ty}"))
+            .with_hint("pass them as ‹edges=SRC:REL:DST=FILE›"));
     }
     tell(total, total)?;
     Ok((etypes, writer.finish()?))

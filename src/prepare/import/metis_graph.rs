@@ -69,9 +69,9 @@ impl EdgeSink<'_> {
         let header = Header { nodes, edges, skip, weighted: has(0) };
         if header.weighted != (self.columns.len() == 1) {
             let (problem, hint) = if header.weighted {
-                ("announces edge weights, which have no name", "name them: --edge-columns weight")
+                ("announces edge weights, which have no name", "name them: ‹edge_columns=weight›")
             } else {
-                ("does not announce edge weights", "leave --edge-columns out")
+                ("does not announce edge weights", "leave ‹edge_columns› out")
             };
             return Err(lines.fail(problem).with_hint(hint));
         }

@@ -63,7 +63,7 @@ impl NodeNames {
                 self.ids.len(),
                 size(self.limit)
             );
-            return Err(Error::config("--memory", problem)
+            return Err(Error::config("memory", problem)
                 .with_hint("allow more memory, or number the nodes in the input files"));
         }
         let id = self.ids.len() as u64;
@@ -112,6 +112,6 @@ mod tests {
         assert_eq!(id("b").unwrap(), Some(0));
         assert_eq!(id("a").unwrap(), Some(1));
         assert_eq!(id("b").unwrap(), Some(0));
-        assert!(id("c").unwrap_err().to_string().contains("--memory"));
+        assert!(id("c").unwrap_err().to_string().contains("memory"));
     }
 }

@@ -78,7 +78,7 @@ impl NumberTable {
         }
         let file = InputFile::from_open(&self.path, target)?;
         ArrayRef::new(&file, "", dtype, shape, 0)
-            .ok_or_else(|| Error::Internal("a table is shorter than what was written".to_owned()))
+            .ok_or_else(|| Error::internal("a table is shorter than what was written".to_owned()))
     }
 
     fn failed(&self, action: &str, error: std::io::Error) -> Error {

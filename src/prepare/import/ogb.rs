@@ -26,7 +26,7 @@ impl GraphFiles {
         let mut files = GraphFiles::default();
         if raw.join("triplet-type-list.csv.gz").exists() || raw.join("relations").exists() {
             return Err(Error::input(folder, "", "is a heterogeneous data set").with_hint(
-                "name its files: --edges SRC:REL:DST=FILE, --node-data TYPE/NAME=FILE",
+                "name its files: ‹edges=SRC:REL:DST=FILE›, ‹node_data=TYPE/NAME=FILE›",
             ));
         }
         let (edges, arrays) = (raw.join("edge.csv.gz"), raw.join("data.npz"));
@@ -93,7 +93,7 @@ fn splits(folder: &Path) -> Result<Vec<DataFile<String>>> {
     let [split] = &found[..] else {
         let problem = format!("holds {} splits, but one is needed", found.len());
         return Err(Error::input(folder, "", problem)
-            .with_hint("remove the others, or name the files of one: --split train=FILE"));
+            .with_hint("remove the others, or name the files of one: ‹split=train=FILE›"));
     };
     let lists = ["train", "valid", "test"];
     let lists = lists.map(|name| (name, split.join(format!("{name}.csv.gz"))));

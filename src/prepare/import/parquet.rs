@@ -225,7 +225,7 @@ impl Table<'_> {
             })?;
         }
         ArrayRef::new(&file, "", dtype, shape, 0)
-            .ok_or_else(|| Error::Internal("a table is shorter than what was written".to_owned()))
+            .ok_or_else(|| Error::internal("a table is shorter than what was written".to_owned()))
     }
 }
 

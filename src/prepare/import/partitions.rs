@@ -83,7 +83,7 @@ fn read_edges(
                     let src = book.to_per_type(block.src[at]);
                     let dst = book.to_per_type(first + block.dst[at]);
                     let (Some((_, edge)), Some((_, src)), Some((_, dst))) = (edge, src, dst) else {
-                        return Err(Error::Internal("an edge is not in the book".to_owned()));
+                        return Err(Error::internal("an edge is not in the book".to_owned()));
                     };
                     sort.push(layout.pack([edge, src, dst]))?;
                 }

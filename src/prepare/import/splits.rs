@@ -44,7 +44,7 @@ fn read_array(path: &Path, space: &mut IdSpace, folder: &Path, members: &mut Bit
     if !array.dtype().is_integer() || array.dtype() == Dtype::Bool || array.row_len() != 1 {
         let problem = format!("holds {} {:?}, not a list of nodes", array.dtype(), array.shape());
         return Err(
-            Error::input(path, "", problem).with_hint("pass a mask as --node-data train_mask=FILE")
+            Error::input(path, "", problem).with_hint("pass a mask as ‹node_data=train_mask=FILE›")
         );
     }
     let mut ids = Vec::new();
@@ -79,5 +79,5 @@ fn store(members: &Bitmap, count: u64, paths: &[&Path], folder: &Path) -> Result
     let path = paths.first().copied().unwrap_or(folder);
     let file = InputFile::from_open(path, file)?;
     ArrayRef::new(&file, "", Dtype::U8, vec![count], 0)
-        .ok_or_else(|| Error::Internal("a mask is shorter than what was written".to_owned()))
+        .ok_or_else(|| Error::internal("a mask is shorter than what was written".to_owned()))
 }

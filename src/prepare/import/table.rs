@@ -43,7 +43,7 @@ impl Table {
             table.pieces.push((first, array));
         }
         if table.pieces.is_empty() {
-            return Err(Error::Internal("a table of no arrays".to_owned()));
+            return Err(Error::internal("a table of no arrays".to_owned()));
         }
         Ok(table)
     }

@@ -37,7 +37,7 @@ pub(super) struct Outcome {
 /// code.
 ///
 /// # Errors
-/// If the system does not start the process; [`Error::Interrupted`] after a signal.
+/// If the system does not start the process; [`ErrorKind::Interrupted`](crate::error::ErrorKind::Interrupted) after a signal.
 pub(super) fn in_child(
     what: &str,
     count: usize,

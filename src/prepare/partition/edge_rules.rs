@@ -29,7 +29,7 @@ impl<'a> RuledEdges<'a> {
             |etype: &&crate::prepare::import::EdgeType| etype.ends[0] != etype.ends[1];
         if let Some(etype) = graph.etypes.iter().find(joins_types).filter(|_| rules.undirected) {
             let problem = format!("the reverse of {} is not an edge of that type", etype.name);
-            return Err(Error::config("--undirected", problem).with_hint(
+            return Err(Error::config("undirected", problem).with_hint(
                 "pass reverse edges between different node types as a separate relation",
             ));
         }

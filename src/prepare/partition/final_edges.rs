@@ -212,7 +212,7 @@ impl<'a> Writer<'a> {
         if !self.ranges.part_range(part).contains(&src) {
             let owner = self.ranges.part_of(src);
             let owner =
-                owner.ok_or_else(|| Error::Internal(format!("node {src} has no partition")))?;
+                owner.ok_or_else(|| Error::internal(format!("node {src} has no partition")))?;
             self.halo.push_numbers(owner, [src, dst, self.edges])?;
         }
         if let Some(rows) = &mut self.rows[etype] {

@@ -39,7 +39,7 @@ pub(super) fn left_of(memory: u64, kept: u64) -> Result<u64> {
     }
     let problem = format!("{} is too little for this graph", size(memory));
     let needed = (taken + LEAST).div_ceil(1 << 20);
-    Err(Error::config("--memory", problem).with_hint(format!("pass --memory {needed}MiB or more")))
+    Err(Error::config("memory", problem).with_hint(format!("pass ‹memory={needed}MiB› or more")))
 }
 
 fn field(path: &str, name: &str) -> Option<u64> {

@@ -35,10 +35,10 @@ impl Partitioner for MetisPartitioner {
                 adjacency.num_nodes,
                 adjacency.entries / 2
             );
-            return Err(Error::config("--method", problem).with_hint("use --method stream"));
+            return Err(Error::config("method", problem).with_hint("use ‹method=stream›"));
         }
         check_memory(adjacency.num_nodes, adjacency.entries, task.memory)
-            .map_err(|e| e.with_hint("use --method stream, or allow more memory"))?;
+            .map_err(|e| e.with_hint("use ‹method=stream›, or allow more memory"))?;
         let mut graph = WeightedGraph::default();
         let mut meter = Meter::new(observer, Step::Assigning, adjacency.num_nodes)?;
         let mut nodes = adjacency.read();
@@ -68,7 +68,7 @@ fn check_memory(nodes: u64, entries: u64, memory: u64) -> Result<()> {
         entries / 2,
         size(memory)
     );
-    Err(Error::config("--memory", problem))
+    Err(Error::config("memory", problem))
 }
 
 /// A symmetric graph whose nodes and pairs of neighbours have weights.
@@ -118,7 +118,7 @@ impl WeightedGraph {
         let weights = std::mem::take(&mut self.weights).into_iter();
         let weights: Vec<i32> = weights.map(|weight| (weight / divisor).max(1) as i32).collect();
         let tolerance = vec![TOLERANCE as f32; constraints];
-        let failed = |e: &dyn std::fmt::Display| Error::Internal(format!("METIS: {e}"));
+        let failed = |e: &dyn std::fmt::Display| Error::internal(format!("METIS: {e}"));
         let graph =
             metis::Graph::new(constraints as i32, num_parts, &self.starts, &self.neighbours);
         let mut graph = graph
@@ -136,10 +136,12 @@ impl WeightedGraph {
         })?;
         match outcome.code {
             Some(DONE) => Ok(outcome.values),
-            Some(FAILED) => Err(Error::Internal("METIS refused the graph".to_owned())),
+            Some(FAILED) => Err(Error::internal("METIS refused the graph".to_owned())),
             // The kernel ends the child when memory runs out.
-            _ => Err(Error::config("--method", "METIS ran out of memory")
-                .with_hint("use --method stream")),
+            _ => {
+                Err(Error::config("method", "METIS ran out of memory")
+                    .with_hint("use ‹method=stream›"))
+            }
         }
     }
 }

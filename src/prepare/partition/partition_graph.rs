@@ -65,8 +65,8 @@ pub fn partition_graph(
     let num_nodes = graph.num_nodes();
     if request.num_parts as u64 > num_nodes {
         let problem = format!("is {}, but there are {num_nodes} nodes", request.num_parts);
-        return Err(Error::config("--num-parts", problem)
-            .with_hint(format!("pass --num-parts {num_nodes} or less")));
+        return Err(Error::config("num_parts", problem)
+            .with_hint(format!("pass ‹num_parts={num_nodes}› or less")));
     }
     // Partitions and new ids of all nodes, and a few bits.
     let per_node = 2 + NodeMap::bytes_per_node(num_nodes);
@@ -77,7 +77,7 @@ pub fn partition_graph(
     let parts = assign(request, &graph, (&edges, train.as_ref()), (staging, memory), observer)?;
     let node_counts = node_counts(&graph, &parts, request.num_parts);
     let ranges = IdRanges::from_counts(&node_counts)
-        .ok_or_else(|| Error::Internal("partitions have different numbers of types".to_owned()))?;
+        .ok_or_else(|| Error::internal("partitions have different numbers of types".to_owned()))?;
     let map = NodeMap::new(&graph, &parts, &ranges);
     let ids = NewIds { map: &map, parts: &parts, ranges: &ranges };
     let rows: u64 = (0..graph.etypes.len()).map(|etype| graph.edges.num_edges(etype)).sum();

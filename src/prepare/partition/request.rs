@@ -2,13 +2,12 @@
 
 use std::path::PathBuf;
 
-use clap::ValueEnum;
-
+use crate::choice::{Choice, Named};
 use crate::error::{Error, Result};
 use crate::formats::dgl::writer::check_graph_name;
 
 /// How nodes are assigned to partitions.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Method {
     /// Clusters found by label propagation over the edges on disk, METIS on the clusters, refinement over the edges on
     /// disk: few cut edges, for graphs of any size
@@ -22,6 +21,20 @@ pub enum Method {
     Range,
     /// As --assignment says
     File,
+}
+
+impl Choice for Method {
+    const VALUES: &'static [Named<Self>] = &[
+        Named::new(
+            Method::Stream,
+            "stream",
+            "Clusters found by label propagation over the edges on disk, METIS on the clusters, refinement over the edges on disk: few cut edges, for graphs of any size",
+        ),
+        Named::new(Method::Metis, "metis", "METIS on the whole graph, which has to fit in memory"),
+        Named::new(Method::Random, "random", "Any node anywhere"),
+        Named::new(Method::Range, "range", "Consecutive nodes"),
+        Named::new(Method::File, "file", "The partitions that files list"),
+    ];
 }
 
 impl Method {
@@ -38,7 +51,7 @@ impl Method {
 }
 
 /// What happens to edges from a node to itself.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SelfLoops {
     /// Keep self loops
     #[default]
@@ -47,6 +60,18 @@ pub enum SelfLoops {
     Remove,
     /// Give every node exactly one self loop, in place of those that exist
     Add,
+}
+
+impl Choice for SelfLoops {
+    const VALUES: &'static [Named<Self>] = &[
+        Named::new(SelfLoops::Keep, "keep", "They stay"),
+        Named::new(SelfLoops::Remove, "remove", "They are removed"),
+        Named::new(
+            SelfLoops::Add,
+            "add",
+            "Every node has exactly one: those that are there are replaced",
+        ),
+    ];
 }
 
 /// Changes to the edges that were read.
@@ -86,13 +111,13 @@ impl PartitionRequest {
     pub(super) fn check(&self) -> Result<()> {
         check_graph_name(&self.name)?;
         if !(1..=MAX_PARTS).contains(&self.num_parts) {
-            return Err(Error::config("--num-parts", format!("is {}", self.num_parts))
+            return Err(Error::config("num_parts", format!("is {}", self.num_parts))
                 .with_hint(format!("from 1 to {MAX_PARTS} partitions are possible")));
         }
         if (self.method == Method::File) == self.assignment.is_empty() {
             let problem = if self.assignment.is_empty() { "is missing" } else { "is not used" };
-            return Err(Error::config("--assignment", problem).with_hint(
-                "pass --method file --assignment FILE, with the partition of each node, one per line",
+            return Err(Error::config("assignment", problem).with_hint(
+                "pass ‹method=file› ‹assignment=FILE›, with the partition of each node, one per line",
             ));
         }
         Ok(())

@@ -46,14 +46,14 @@ impl Partitioner for FilePartitioner<'_> {
         let known = |ty: &str| task.graph.ntypes.iter().any(|ntype| ntype.name == ty);
         if let Some((ty, _)) = self.0.iter().find(|(ty, _)| !known(ty)) {
             let problem = format!("there are no nodes of type {ty}");
-            return Err(Error::config("--assignment", problem));
+            return Err(Error::config("assignment", problem));
         }
         let mut assigned = Vec::with_capacity(task.graph.num_nodes() as usize);
         for ntype in &task.graph.ntypes {
             let Some((_, path)) = self.0.iter().find(|(ty, _)| *ty == ntype.name) else {
                 let problem = format!("the nodes of type {} are not assigned", ntype.name);
-                return Err(Error::config("--assignment", problem)
-                    .with_hint(format!("pass --assignment {}=FILE", ntype.name)));
+                return Err(Error::config("assignment", problem)
+                    .with_hint(format!("pass ‹assignment={}=FILE›", ntype.name)));
             };
             read_assignment(path, ntype.count, task.num_parts, &mut assigned)?;
         }

@@ -20,35 +20,40 @@ const LARGEST_RATE: f64 = 1e6;
 /// Checks every number of a configuration that has a range of its own.
 ///
 /// # Errors
-/// The first number that is out of its range, by the name of its flag.
+/// The first number that is out of its range, by the name of its field.
 pub(crate) fn check(config: &RunConfig) -> Result<()> {
-    let count = |flag, value: usize, most| whole(flag, value as i128, 1, most as i128);
+    let count = |field, value: usize, most| whole(field, value as i128, 1, most as i128);
     check_workers(&config.resources())?;
-    whole("--epochs", config.epochs.into(), 1, u32::MAX.into())?;
-    for (flag, epochs) in
-        [("--patience", config.patience), ("--checkpoint-every", config.checkpoint_every)]
+    whole("epochs", config.epochs.into(), 1, u32::MAX.into())?;
+    for (field, epochs) in
+        [("patience", config.patience), ("checkpoint_every", config.checkpoint_every)]
     {
-        whole(flag, epochs.unwrap_or(1).into(), 1, u32::MAX.into())?;
+        whole(field, epochs.unwrap_or(1).into(), 1, u32::MAX.into())?;
     }
     if let Some(norm) = config.clip_norm
         && !(norm > 0.0 && norm.is_finite())
     {
-        return Err(out_of_range("--clip-norm", norm, "a number above 0"));
+        return Err(out_of_range("clip_norm", norm, "a number above 0"));
     }
     check_model(config)?;
     check_rates(config)?;
     if let Some(sampling) = &config.sampling {
-        count("--batch-size", sampling.batch_size, MOST_ROWS)?;
-        whole("--sampler-threads", sampling.sampler_threads as i128, 0, MOST_SAMPLERS as i128)?;
+        count("sampling.batch_size", sampling.batch_size, MOST_ROWS)?;
+        whole(
+            "sampling.sampler_threads",
+            sampling.sampler_threads as i128,
+            0,
+            MOST_SAMPLERS as i128,
+        )?;
         let lists = match &sampling.fanouts {
             Fanouts::Same(list) => vec![list],
             Fanouts::ByEtype(lists) => lists.values().collect(),
         };
         for fanout in lists.into_iter().flatten() {
-            whole("--fanouts", (*fanout).into(), -1, MOST_ROWS as i128)?;
+            whole("sampling.fanouts", (*fanout).into(), -1, MOST_ROWS as i128)?;
         }
     }
-    config.link.as_ref().map_or(Ok(()), |l| count("--negatives", l.negatives, MOST_NEGATIVES))
+    config.link.as_ref().map_or(Ok(()), |l| count("link.negatives", l.negatives, MOST_NEGATIVES))
 }
 
 /// Checks the numbers of workers and threads, in training and in prediction.
@@ -56,17 +61,17 @@ pub(crate) fn check(config: &RunConfig) -> Result<()> {
 /// # Errors
 /// As for [`check`].
 pub(crate) fn check_workers(resources: &Resources) -> Result<()> {
-    whole("--threads", resources.threads as i128, 1, MOST_THREADS as i128)?;
+    whole("threads", resources.threads as i128, 1, MOST_THREADS as i128)?;
     // With more workers than ranks, nobody ever waits.
-    whole("--resident", resources.resident.unwrap_or(1) as i128, 1, usize::MAX as i128)
+    whole("resident", resources.resident.unwrap_or(1) as i128, 1, usize::MAX as i128)
 }
 
 fn check_model(config: &RunConfig) -> Result<()> {
     let model = &config.model;
-    whole("--layers", model.layers as i128, 1, MOST_LAYERS as i128)?;
-    whole("--hidden", model.hidden.into(), 1, MOST_WIDTH.into())?;
+    whole("model.layers", model.layers as i128, 1, MOST_LAYERS as i128)?;
+    whole("model.hidden", model.hidden.into(), 1, MOST_WIDTH.into())?;
     if !(0.0..1.0).contains(&model.dropout) {
-        return Err(out_of_range("--dropout", model.dropout, "at least 0 and below 1"));
+        return Err(out_of_range("model.dropout", model.dropout, "at least 0 and below 1"));
     }
     model.kind.check()?;
     check_parameters(config)
@@ -85,7 +90,8 @@ fn check_parameters(config: &RunConfig) -> Result<()> {
                 size(bytes),
                 size(free)
             );
-            Err(Error::config("--hidden", problem).with_hint("lower --hidden, --heads or --layers"))
+            Err(Error::config("model.hidden", problem)
+                .with_hint("lower ‹model.hidden›, ‹model.heads› or ‹model.layers›"))
         }
         _ => Ok(()),
     }
@@ -97,32 +103,32 @@ fn check_rates(config: &RunConfig) -> Result<()> {
         OptimizerConfig::Adam { lr, weight_decay }
         | OptimizerConfig::AdamW { lr, weight_decay } => (lr, weight_decay, 0.0),
     };
-    rate("--lr", lr)?;
-    rate("--weight-decay", weight_decay)?;
+    rate("optimizer.lr", lr)?;
+    rate("optimizer.weight_decay", weight_decay)?;
     rate("momentum", momentum)?;
     config.schedule.check()?;
     match config.schedule {
         Schedule::Constant => Ok(()),
-        Schedule::Step { gamma, .. } => rate("--lr-gamma", gamma),
-        Schedule::Cosine { min, .. } | Schedule::Plateau { min, .. } => rate("--lr-min", min),
+        Schedule::Step { gamma, .. } => rate("schedule.gamma", gamma),
+        Schedule::Cosine { min, .. } | Schedule::Plateau { min, .. } => rate("schedule.min", min),
     }
 }
 
-fn rate(flag: &str, value: f64) -> Result<()> {
+fn rate(field: &str, value: f64) -> Result<()> {
     if (0.0..=LARGEST_RATE).contains(&value) {
         return Ok(());
     }
-    Err(out_of_range(flag, value, "from 0 to 1e6"))
+    Err(out_of_range(field, value, "from 0 to 1e6"))
 }
 
-fn whole(flag: &str, value: i128, least: i128, most: i128) -> Result<()> {
+fn whole(field: &str, value: i128, least: i128, most: i128) -> Result<()> {
     if (least..=most).contains(&value) {
         return Ok(());
     }
     let range = if value < least { format!("{least} or more") } else { format!("{most} or less") };
-    Err(out_of_range(flag, value, &range))
+    Err(out_of_range(field, value, &range))
 }
 
-fn out_of_range(flag: &str, value: impl std::fmt::Display, range: &str) -> Error {
-    Error::config(flag, format!("must be {range}, not {value}"))
+fn out_of_range(field: &str, value: impl std::fmt::Display, range: &str) -> Error {
+    Error::config(field, format!("must be {range}, not {value}"))
 }

@@ -2,12 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::choice::{Choice, Named};
 use crate::engine::tape::ParameterBuilder;
 use crate::load::EdgeSplit;
 use crate::nn::LinkScore;
 
 /// How the rows of two nodes are compared.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, clap::ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PairScore {
     /// <h_u, h_v>
@@ -15,6 +16,13 @@ pub enum PairScore {
     Dot,
     /// <h_u W, h_v>, with a learned matrix
     Bilinear,
+}
+
+impl Choice for PairScore {
+    const VALUES: &'static [Named<Self>] = &[
+        Named::new(PairScore::Dot, "dot", "<h_u, h_v>"),
+        Named::new(PairScore::Bilinear, "bilinear", "<h_u W, h_v>, with a learned matrix"),
+    ];
 }
 
 /// Configuration of training that predicts edges.

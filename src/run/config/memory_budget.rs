@@ -48,10 +48,10 @@ impl FromStr for MemoryBudget {
         match parse_size(text) {
             Ok(bytes) if bytes > 0 => Ok(MemoryBudget::Bytes(bytes)),
             Ok(_) => Err(Error::config(
-                "memory budget",
+                "memory_budget",
                 "0 bytes is not a budget; write min for as little as possible",
             )),
-            Err(problem) => Err(Error::config("memory budget", format!("{text:?} {problem}"))),
+            Err(problem) => Err(Error::config("memory_budget", format!("{text:?} {problem}"))),
         }
     }
 }

@@ -48,8 +48,8 @@ impl<'c> Mode<'c> {
         match (&config.link, &config.sampling) {
             (Some(link), sampling) => {
                 let sampling = sampling.as_ref().ok_or_else(|| {
-                    Error::config("--task link", "is trained on sampled neighbourhoods")
-                        .with_hint("add --mode sample")
+                    Error::config("link", "is trained on sampled neighbourhoods")
+                        .with_hint("add ‹sampling›")
                 })?;
                 check_links(config, sampling)?;
                 check_samples(config)?;
@@ -74,7 +74,7 @@ fn check_model(config: &RunConfig) -> Result<()> {
     if config.keys.edge_weight.is_some() && takes_none(model.kind) {
         let others = ModelKind::names("and", takes_none);
         return refused(
-            "--edge-weight-key",
+            "keys.edge_weight",
             "this model's layers take no edge weights",
             &format!("leave it out, or use another model than {others}"),
         );
@@ -85,9 +85,9 @@ fn check_model(config: &RunConfig) -> Result<()> {
     if !plain && !model.kind.is_stack() {
         let others = ModelKind::names("and", |kind| !kind.is_stack());
         return refused(
-            "--model",
-            "--norm, --jk and --residual need a stack of graph layers",
-            &format!("leave them out of --model {others}"),
+            "model.kind",
+            "‹model.norm›, ‹model.jumping_knowledge› and ‹model.residual› need a stack of graph layers",
+            &format!("leave them out of ‹model.kind={others}›"),
         );
     }
     Ok(())
@@ -97,12 +97,12 @@ fn layers(config: &RunConfig) -> Result<Layers<'_>> {
     let Some(relations) = &config.relations else { return Ok(Layers::Shared(pass(config)?)) };
     let model = &config.model;
     let given = [
-        (!model.kind.spec().relations, "--model"),
-        (model.norm != NormKind::None, "--norm"),
-        (model.jumping_knowledge != JumpMode::None, "--jk"),
-        (model.residual, "--residual"),
-        (config.mfg, "--mfg"),
-        (config.one_shot, "--one-shot"),
+        (!model.kind.spec().relations, "model.kind"),
+        (model.norm != NormKind::None, "model.norm"),
+        (model.jumping_knowledge != JumpMode::None, "model.jumping_knowledge"),
+        (model.residual, "model.residual"),
+        (config.mfg, "mfg"),
+        (config.one_shot, "one_shot"),
     ];
     let Some((_, field)) = given.iter().find(|(given, _)| *given) else {
         return Ok(Layers::PerRelation(relations));
@@ -110,8 +110,8 @@ fn layers(config: &RunConfig) -> Result<Layers<'_>> {
     let problem = "is for features of one width on every node type; here each edge type has a layer of \
                    its own";
     let hint = match *field {
-        "--model" => {
-            format!("use --model {}", ModelKind::names("or", |kind| kind.spec().relations))
+        "model.kind" => {
+            format!("use ‹model.kind={}›", ModelKind::names("or", |kind| kind.spec().relations))
         }
         _ => "leave it out".to_owned(),
     };
@@ -121,13 +121,13 @@ fn layers(config: &RunConfig) -> Result<Layers<'_>> {
 fn pass(config: &RunConfig) -> Result<Pass> {
     if config.mfg && config.model.norm == NormKind::Batch {
         refused(
-            "--mfg",
-            "batch statistics need all nodes, but --mfg leaves some out",
-            "leave --mfg out, or use --norm layer",
+            "mfg",
+            "batch statistics need all nodes, but ‹mfg› leaves some out",
+            "leave ‹mfg› out, or use ‹model.norm=layer›",
         )?;
     }
     match (config.mfg, config.one_shot) {
-        (true, true) => Err(Error::config("--one-shot", "cannot be combined with --mfg")
+        (true, true) => Err(Error::config("one_shot", "cannot be combined with ‹mfg›")
             .with_hint("leave one of them out")),
         (true, false) => Ok(Pass::MessageFlow),
         (false, true) => Ok(Pass::OneShot),
@@ -137,20 +137,20 @@ fn pass(config: &RunConfig) -> Result<Pass> {
 
 fn check_links(config: &RunConfig, sampling: &SamplingConfig) -> Result<()> {
     let given = [
-        ("--class-weights", config.class_weights.is_some(), "edges have no classes"),
-        ("--label-key", config.keys.labels.is_some(), "edges have no labels"),
-        ("--hetero", config.relations.is_some(), "is for models of nodes"),
-        ("--mfg", config.mfg, "is for training on the full graph"),
-        ("--one-shot", config.one_shot, "is for training on the full graph"),
-        ("--dump-step", config.dump_step.is_some(), "is for models of nodes"),
+        ("class_weights", config.class_weights.is_some(), "edges have no classes"),
+        ("keys.labels", config.keys.labels.is_some(), "edges have no labels"),
+        ("relations", config.relations.is_some(), "is for models of nodes"),
+        ("mfg", config.mfg, "is for training on the full graph"),
+        ("one_shot", config.one_shot, "is for training on the full graph"),
+        ("dump_step", config.dump_step.is_some(), "is for models of nodes"),
         (
-            "--edge-prob",
+            "sampling.edge_probability",
             sampling.edge_probability.is_some(),
             "held-out edges have probability 0, the others are drawn uniformly",
         ),
     ];
     match given.iter().find(|(_, given, _)| *given) {
-        Some((field, _, problem)) => refused(field, problem, "leave it out with --task link"),
+        Some((field, _, problem)) => refused(field, problem, "leave it out with ‹link›"),
         None => Ok(()),
     }
 }
@@ -159,30 +159,30 @@ fn check_samples(config: &RunConfig) -> Result<()> {
     let name = config.model.kind.spec().name;
     let (field, problem, remedy) = match (config.model.norm, config.model.kind) {
         (NormKind::Batch, _) => (
-            "--norm",
+            "model.norm",
             "batch statistics need all nodes of the graph".to_owned(),
-            "use --norm layer",
+            "use ‹model.norm=layer›",
         ),
         (_, kind) if kind.propagates_once() => (
-            "--model",
+            "model.kind",
             format!("{name} reads the neighbourhoods only once"),
             "choose another model",
         ),
         (_, kind) if kind.normalises_edge_weights() => (
-            "--edge-weight-key",
-            format!("--model {name} divides edge weights by sums over the full graph"),
+            "keys.edge_weight",
+            format!("‹model.kind={name}› divides edge weights by sums over the full graph"),
             "choose another model",
         ),
         _ if config.dump_step.is_some() => {
             return refused(
-                "--dump-step",
+                "dump_step",
                 "a step on sampled neighbourhoods has no logits of all nodes",
-                "leave out --mode sample: the file describes a full-graph step",
+                "leave out ‹sampling›: the file describes a full-graph step",
             );
         }
         _ => return Ok(()),
     };
-    refused(field, &problem, &format!("{remedy}, or train on the full graph: --mode full"))
+    refused(field, &problem, &format!("{remedy}, or train on the full graph"))
 }
 
 #[cfg(test)]

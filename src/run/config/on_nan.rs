@@ -3,10 +3,11 @@
 use serde::{Deserialize, Serialize};
 
 use super::run_config::RunConfig;
-use crate::error::{Error, exit};
+use crate::choice::{Choice, Named};
+use crate::error::{Error, ErrorKind};
 
 /// What a run does when its loss becomes NaN or infinite.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, clap::ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum OnNan {
     /// The run ends with an error
@@ -14,6 +15,17 @@ pub enum OnNan {
     Stop,
     /// The run continues; neither a checkpoint nor weights are written while the model is not finite
     GoOn,
+}
+
+impl Choice for OnNan {
+    const VALUES: &'static [Named<Self>] = &[
+        Named::new(OnNan::Stop, "stop", "The run ends with an error"),
+        Named::new(
+            OnNan::GoOn,
+            "go-on",
+            "The run continues; neither a checkpoint nor weights are written while the model is not finite",
+        ),
+    ];
 }
 
 /// The value that is no longer finite, and its epoch.
@@ -34,18 +46,18 @@ impl Divergence {
     /// The error of a run that stops.
     pub(crate) fn error(&self, config: &RunConfig) -> Error {
         let remedy = match config.clip_norm {
-            None => "lower --lr, or set --clip-norm 1",
-            Some(_) => "lower --lr or --clip-norm",
+            None => "lower ‹optimizer.lr›, or set ‹clip_norm=1›",
+            Some(_) => "lower ‹optimizer.lr› or ‹clip_norm›",
         };
         let kept = match config.checkpoint_every {
             Some(_) => {
-                "; the last checkpoint, of an epoch before that, is kept, but --resume would repeat \
+                "; the last checkpoint, of an epoch before that, is kept, but ‹resume› would repeat \
                  the epochs after it exactly"
             }
             None => "",
         };
-        let hint = format!("{remedy}, and train again{kept}; --on-nan go-on does not stop here");
-        Error::Worker { problem: self.problem(), hint: Some(hint), exit: exit::WORKER_FAILED }
+        let hint = format!("{remedy}, and train again{kept}; ‹on_nan=go-on› does not stop here");
+        Error::new(ErrorKind::Diverged, self.problem()).with_hint(hint)
     }
 
     fn problem(&self) -> String {

@@ -34,8 +34,8 @@ pub(in crate::run) fn of_run(
         };
         let by_type = NodeFeatures::by_type(&partition, key, Normalize::None)?;
         if by_type.iter().all(Option::is_none) {
-            let hint = "name the array that holds them with --features-key KEY, or learn a row for every \
-                        node with --hetero sum";
+            let hint = "name the array that holds them with ‹keys.features=KEY›, or learn a row for every \
+                        node with ‹relations=sum›";
             return Err(error.with_hint(hint));
         }
     }

@@ -143,7 +143,7 @@ impl RunConfig {
     /// The configuration as text, in the form in which a run's folder holds it.
     pub fn to_toml(&self) -> Result<String> {
         toml::to_string_pretty(self)
-            .map_err(|e| Error::Internal(format!("cannot encode the configuration: {e}")))
+            .map_err(|e| Error::internal(format!("cannot encode the configuration: {e}")))
     }
 
     /// Parses the output of [`to_toml`](RunConfig::to_toml), of this version or an earlier one; errors name `path`.

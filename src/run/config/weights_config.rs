@@ -42,7 +42,7 @@ impl RunConfig {
         let found = difference("", &theirs.table()?, &ours.table()?).unwrap_or_default();
         let problem = format!("comes from another configuration than config.toml: {found}");
         Err(Error::input(path, "", problem)
-            .with_hint("train again, or name the weights to use with --weights"))
+            .with_hint("train again, or name the weights to use with ‹weights›"))
     }
 
     /// The configuration without the options that set only folders, speed and length of a run.
@@ -73,7 +73,7 @@ impl RunConfig {
 
     fn table(&self) -> Result<Table> {
         Table::try_from(self)
-            .map_err(|e| Error::Internal(format!("cannot compare configurations: {e}")))
+            .map_err(|e| Error::internal(format!("cannot compare configurations: {e}")))
     }
 }
 

@@ -60,7 +60,7 @@ impl Job {
 /// ```
 ///
 /// # Errors
-/// The first error of a rank, with its number, epoch and phase; [`Error::Interrupted`](crate::Error::Interrupted) after Ctrl-C or
+/// The first error of a rank, with its number, epoch and phase; [`ErrorKind::Interrupted`](crate::ErrorKind::Interrupted) after Ctrl-C or
 /// SIGTERM; if the partitions or the folder of results cannot be used.
 pub fn launch<T: Serialize + DeserializeOwned>(
     job: &Job,

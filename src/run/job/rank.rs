@@ -183,7 +183,7 @@ impl<'a> Rank<'a> {
         let numbers = gathered.numbers;
         match gathered.tensors.pop() {
             Some(gradient) => Ok(Gathered { gradient, numbers }),
-            None => Err(Error::Internal("gathering lost a tensor".to_owned())),
+            None => Err(Error::internal("gathering lost a tensor".to_owned())),
         }
     }
 
@@ -213,7 +213,7 @@ impl<'a> Rank<'a> {
         let mut sums = comm::all_reduce(self.group(), tensors, ReduceOp::Sum, &**manager)?;
         let last = sums.pop().map(Vec::<f64>::try_from).transpose()?.unwrap_or_default();
         let (numbers, io) = last.split_at(numbers.len());
-        let io = io.try_into().map_err(|_| Error::Internal("gathering lost numbers".to_owned()))?;
+        let io = io.try_into().map_err(|_| Error::internal("gathering lost numbers".to_owned()))?;
         self.mark.borrow_mut().gather(io);
         Ok(Reduced { tensors: sums, numbers: numbers.to_vec() })
     }

@@ -17,7 +17,7 @@ pub(super) fn write_result<T: Serialize>(folder: &Path, rank: usize, result: &T)
     let config = bincode::config::standard();
     bincode::serde::encode_into_std_write(result, &mut file, config).map_err(|e| match e {
         bincode::error::EncodeError::Io { inner, .. } => Error::io("write", &path, inner),
-        e => Error::Internal(format!("the result of rank {rank} cannot be encoded: {e}")),
+        e => Error::internal(format!("the result of rank {rank} cannot be encoded: {e}")),
     })?;
     file.flush().map_err(|e| Error::io("write", &path, e))
 }
@@ -31,7 +31,7 @@ pub(super) fn read_results<T: DeserializeOwned>(folder: &Path, ranks: usize) -> 
         bincode::serde::decode_from_std_read(&mut BufReader::new(file), config).map_err(|e| match e
         {
             bincode::error::DecodeError::Io { inner, .. } => Error::io("read", &path, inner),
-            e => Error::Internal(format!("the result of rank {rank} cannot be decoded: {e}")),
+            e => Error::internal(format!("the result of rank {rank} cannot be decoded: {e}")),
         })
     };
     (0..ranks).map(read).collect()

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::memory::Usage;
 use crate::engine::turns::Control;
-use crate::error::{Error, Result, exit};
+use crate::error::{Error, ErrorKind, Result};
 use crate::event::size;
 
 /// Fraction of the rest of the budget that is given out; the remainder covers changes between two samples.
@@ -148,8 +148,8 @@ impl Governor {
             size(bytes),
             self.control.rank(rank).phase()
         );
-        let hint = "raise --memory-budget, lower --resident, --hidden or --batch-size, or cut the graph into more partitions";
-        Err(Error::Worker { problem, hint: Some(hint.to_owned()), exit: exit::OUT_OF_RESOURCES })
+        let hint = "raise ‹memory_budget›, lower ‹resident›, ‹model.hidden› or ‹sampling.batch_size›, or cut the graph into more partitions";
+        Err(Error::new(ErrorKind::OutOfMemory, problem).with_hint(hint))
     }
 }
 
@@ -230,7 +230,7 @@ mod tests {
                 Err(error) => break error,
             }
         };
-        assert_eq!(error.exit_code(), exit::OUT_OF_RESOURCES);
+        assert_eq!(error.kind(), ErrorKind::OutOfMemory);
         assert!(error.to_string().contains("rank 2 takes the most"), "{error}");
         assert_eq!((control.parked_share(), slots.last()), (0, Some(&1)));
     }

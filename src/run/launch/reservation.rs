@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::error::{Error, Result, exit};
+use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Event, size};
 use crate::io::Reserve;
 use crate::platform::free_space;
@@ -12,7 +12,7 @@ use crate::platform::free_space;
 const FILE: &str = "reserve";
 /// The remedy for a disk that is too small.
 pub(in crate::run) const REMEDY: &str =
-    "free space there, or name a folder on a larger disk with --spill-dir";
+    "free space there, or name a folder on a larger disk with ‹spill_dir›";
 
 /// Reserves disk space; returns the file of the [`Reserve`], or `None` where the file system cannot reserve.
 ///
@@ -43,7 +43,7 @@ pub(in crate::run) fn reserve(
         }
         _ => return Err(Error::io("reserve disk space in", &path, error)),
     };
-    Err(Error::Worker { problem, hint: Some(REMEDY.to_owned()), exit: exit::OUT_OF_RESOURCES })
+    Err(Error::new(ErrorKind::OutOfDisk, problem).with_hint(REMEDY))
 }
 
 #[cfg(test)]
@@ -57,11 +57,11 @@ mod tests {
         std::fs::create_dir(&folder).unwrap();
         let much = 2 * free_space(&folder).unwrap();
         let error = reserve(&folder, much, &mut |_| Ok(())).unwrap_err();
-        assert_eq!(error.exit_code(), exit::OUT_OF_RESOURCES);
+        assert_eq!(error.kind(), ErrorKind::OutOfDisk);
         let text = error.to_string();
         assert!(text.contains(&size(much)), "{text}");
-        assert!(text.contains(&format!("and {} has ", spill.path().display())), "{text}");
-        assert!(error.hint().unwrap().contains("--spill-dir"));
+        assert!(text.contains(&format!("but {} has ", spill.path().display())), "{text}");
+        assert!(error.hint().unwrap().contains("spill_dir"));
         assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0);
     }
 }

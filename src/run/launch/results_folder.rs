@@ -50,7 +50,7 @@ impl ResultsFolder {
         }
         if !overwrite {
             let hint =
-                "name another folder with --out, or replace the results in it with --overwrite";
+                "name another folder with ‹out›, or replace the results in it with ‹overwrite›";
             return Err(Error::input(path, "", "is not empty").with_hint(hint));
         }
         let config = path.join(CONFIG);
@@ -61,7 +61,7 @@ impl ResultsFolder {
         if foreign {
             let problem = "is not the configuration of a run, so it is not replaced";
             return Err(Error::input(&config, "", problem)
-                .with_hint("name another folder with --out, or remove the file"));
+                .with_hint("name another folder with ‹out›, or remove the file"));
         }
         AtomicFile::remove_leftovers(path)?;
         Ok(folder)
@@ -120,7 +120,7 @@ impl ResultsFolder {
                 let who = holder.map_or_else(String::new, |pid| format!(" (process {pid})"));
                 let problem = format!("another run{who} writes to this folder");
                 return Err(Error::input(path, "", problem)
-                    .with_hint("wait until it has ended, or name another folder with --out"));
+                    .with_hint("wait until it has ended, or name another folder with ‹out›"));
             }
             std::thread::sleep(Duration::from_millis(10));
         };

@@ -18,7 +18,7 @@ use super::out_of_memory::OutOfMemory;
 use super::stall::StallWatch;
 use super::worker::Worker;
 use crate::engine::turns::{Control, Stop};
-use crate::error::{Error, Result, exit};
+use crate::error::{Error, ErrorKind, Result, exit};
 use crate::event::{
     Event, EventReceiver, EventSender, Failure, event_pipe, log_as_rank, show_status,
 };
@@ -35,7 +35,7 @@ const TICK: Duration = Duration::from_millis(50);
 /// something after an interrupt, it gets all the time it needs for that.
 ///
 /// # Errors
-/// The first failure of a worker, with rank, epoch and phase; [`Error::Interrupted`] after Ctrl-C or SIGTERM; an error of
+/// The first failure of a worker, with rank, epoch and phase; [`ErrorKind::Interrupted`] after Ctrl-C or SIGTERM; an error of
 /// `on_event`. In every case all workers have ended when this returns.
 pub(super) fn supervise(
     control: &Arc<Control>,
@@ -89,13 +89,12 @@ fn run_worker(
     std::panic::set_hook(Box::new(|info| *PANIC.lock() = Some(info.to_string())));
     let result = catch_unwind(AssertUnwindSafe(|| work(rank, events))).unwrap_or_else(|_| {
         let text = PANIC.lock().take().unwrap_or_else(|| "panicked".to_owned());
-        Err(Error::Internal(text.replace('\n', " ")))
+        Err(Error::internal(text.replace('\n', " ")))
     });
     let Err(error) = result else { return exit::DONE };
-    if !matches!(error, Error::Aborted | Error::Interrupted) {
-        let hint = error.hint().map(str::to_owned);
-        let exit = error.exit_code();
-        let failure = Failure { rank, problem: error.to_string(), hint, exit };
+    if !matches!(error.kind(), ErrorKind::Aborted | ErrorKind::Interrupted) {
+        let hint = error.marked_hint().map(str::to_owned);
+        let failure = Failure { rank, kind: error.kind(), problem: error.marked(), hint };
         // If the pipe is gone the launcher is too, and nobody is left to report to.
         let _ = events.send(Event::Failed(failure));
     }
@@ -222,7 +221,7 @@ impl Supervisor {
                     let error = worker.map(|worker| worker.failed(&self.control, failure));
                     self.fail(
                         error.unwrap_or_else(|| {
-                            Error::Internal("an unknown rank failed".to_owned())
+                            Error::internal("an unknown rank failed".to_owned())
                         }),
                     );
                 }
@@ -257,7 +256,7 @@ impl Supervisor {
             }
         }
         match self.failure.or(self.silent_death) {
-            _ if self.interrupts > 0 => Err(Error::Interrupted),
+            _ if self.interrupts > 0 => Err(Error::interrupted()),
             Some(error) => Err(error),
             None => Ok(()),
         }

@@ -4,7 +4,7 @@ use rustix::process::{Pid, WaitStatus};
 
 use super::out_of_memory::OutOfMemory;
 use crate::engine::turns::Control;
-use crate::error::{Error, exit};
+use crate::error::{Error, ErrorKind};
 use crate::event::Failure;
 
 /// One forked worker.
@@ -33,9 +33,9 @@ impl Worker {
 
     /// The error for a worker that said why it cannot continue.
     pub(super) fn failed(&self, control: &Control, failure: Failure) -> Error {
-        let Failure { problem, hint, exit, .. } = failure;
+        let Failure { kind, problem, hint, .. } = failure;
         let problem = format!("rank {} failed {}: {problem}", self.rank, self.place(control));
-        Error::Worker { problem, hint, exit }
+        hint.into_iter().fold(Error::new(kind, problem), Error::with_hint)
     }
 
     /// Notes that the process has ended; returns an error if it did not end well. `memory` tells whether the kernel killed it.
@@ -53,9 +53,8 @@ impl Worker {
             let problem = format!(
                 "rank {rank} (process {pid}) was killed {place} by the kernel, as memory ran out in {where_}"
             );
-            let hint = "lower --memory-budget, --resident or --hidden, or allow more memory";
-            let hint = Some(hint.to_owned());
-            return Some(Error::Worker { problem, hint, exit: exit::OUT_OF_RESOURCES });
+            let hint = "lower ‹memory_budget›, ‹resident› or ‹model.hidden›, or allow more memory";
+            return Some(Error::new(ErrorKind::OutOfMemory, problem).with_hint(hint));
         }
         let how = match (status.exit_status(), status.terminating_signal()) {
             (Some(0), _) => return None,
@@ -63,11 +62,10 @@ impl Worker {
             (_, Some(signal)) => format!("was killed by {}", signal_name(signal)),
             _ => "ended".to_owned(),
         };
-        let hint = killed.then(|| {
-            "if nobody killed it, the kernel did because memory ran out: see `dmesg`".to_owned()
-        });
         let problem = format!("rank {rank} (process {pid}) {how} {place}");
-        Some(Error::Worker { problem, hint, exit: exit::WORKER_FAILED })
+        let error = Error::new(ErrorKind::Worker, problem);
+        let hint = "if nobody killed it, the kernel did because memory ran out: see `dmesg`";
+        Some(if killed { error.with_hint(hint) } else { error })
     }
 
     /// Formats a place as "in epoch 3, backward of layer 1".

@@ -3,7 +3,7 @@
 use super::forecast::{Forecast, forecast};
 use super::graph_sizes::GraphSizes;
 use crate::engine::spill_dir::sweep;
-use crate::error::{Error, Result, exit};
+use crate::error::{Error, ErrorKind, Result, exit};
 use crate::event::{Event, size};
 use crate::formats::dgl::config::PartitionConfig;
 use crate::platform::free_space;
@@ -39,12 +39,12 @@ pub(in crate::run) fn check(
     }
     // The run itself will report errors in the data.
     let sizes = match GraphSizes::read(run, partitions) {
-        Err(Error::Interrupted) => return Err(Error::Interrupted),
+        Err(error) if error.kind() == ErrorKind::Interrupted => return Err(error),
         Err(_) => return Ok(None),
         Ok(sizes) => sizes,
     };
     let forecast = match forecast(run, &sizes) {
-        Err(Error::Interrupted) => return Err(Error::Interrupted),
+        Err(error) if error.kind() == ErrorKind::Interrupted => return Err(error),
         Err(error) if error.exit_code() == exit::OUT_OF_RESOURCES => return Err(error),
         Err(error) => {
             observe(&Event::Note(format!("the run cannot be planned: {error}")));
@@ -61,15 +61,15 @@ pub(in crate::run) fn check(
             size(budget)
         );
         let hint = remedies(run, &sizes, &forecast, budget);
-        return Err(Error::Worker { problem, hint: Some(hint), exit: exit::OUT_OF_RESOURCES });
+        return Err(Error::new(ErrorKind::OutOfMemory, problem).with_hint(hint));
     }
     let disk = forecast.totals.disk as u64;
     if let Some(free) = free.filter(|free| disk > *free) {
         let folder = run.spill_dir.display();
         let problem =
             format!("files of the run take {}, but {folder} has {} free", size(disk), size(free));
-        let hint = Some(format!("{REMEDY}{}", narrower(run, &sizes, |f| f.totals.disk as u64)));
-        return Err(Error::Worker { problem, hint, exit: exit::OUT_OF_RESOURCES });
+        let hint = format!("{REMEDY}{}", narrower(run, &sizes, |f| f.totals.disk as u64));
+        return Err(Error::new(ErrorKind::OutOfDisk, problem).with_hint(hint));
     }
     let may = if budget > 0 { format!(" of {}", size(budget)) } else { String::new() };
     let free = free.map_or_else(String::new, |free| format!(" of {} that are free", size(free)));
@@ -92,10 +92,10 @@ fn remedies(run: &RunConfig, sizes: &GraphSizes, forecast: &Forecast, budget: u6
     let resident = run.resident.unwrap_or(1);
     let least = forecast.memory.bytes(resident, 1);
     let mut remedies =
-        vec![format!("raise --memory-budget to {} or more", size(least + least / 8))];
+        vec![format!("raise ‹memory_budget› to {} or more", size(least + least / 8))];
     let one = forecast.memory.bytes(1, 1);
     if resident > 1 {
-        remedies.push(format!("--resident 1 takes {}", size(one)));
+        remedies.push(format!("‹resident=1› takes {}", size(one)));
     }
     // Beyond this number of pieces, the processes' own memory is all that counts.
     let pieces = [2, 4, 8, 16].into_iter().map(|n| (n, forecast.memory.bytes(resident, n)));
@@ -116,7 +116,7 @@ fn narrower(run: &RunConfig, sizes: &GraphSizes, takes: impl Fn(&Forecast) -> u6
     }
     let hidden = model.hidden;
     match forecast(&RunConfig { model, ..run.clone() }, sizes) {
-        Ok(forecast) => format!("; --hidden {hidden} takes {}", size(takes(&forecast))),
+        Ok(forecast) => format!("; ‹model.hidden={hidden}› takes {}", size(takes(&forecast))),
         Err(_) => String::new(),
     }
 }

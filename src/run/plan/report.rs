@@ -106,13 +106,13 @@ impl Plan {
 pub fn plan(config: &RunConfig) -> Result<Plan> {
     if config.sampling.is_some() {
         let problem = "only training on the full graph can be planned";
-        return Err(Error::config("--mode sample", problem).with_hint("leave it out"));
+        return Err(Error::config("sampling", problem).with_hint("leave it out"));
     }
     check(config)?;
     let partitions = PartitionConfig::open(&config.part_json)?;
     if relations::of_run(config, &partitions)?.is_some() {
         let problem = "a model with a layer per edge type cannot be planned";
-        return Err(Error::config("--part-json", problem)
+        return Err(Error::config("part_json", problem)
             .with_hint("use a graph with features of one width on every node type"));
     }
     let sizes = GraphSizes::read(config, &partitions)?;

@@ -127,7 +127,7 @@ fn open_index(
 /// The global ids of the rank's training nodes; `first` is that of the first row of the masks.
 fn train_nodes(setup: &RankSetup, first: u64) -> Result<Vec<u64>> {
     let masks = setup.manager.masks.get();
-    let masks = masks.ok_or_else(|| Error::Internal("the rank has no masks".to_owned()))?;
+    let masks = masks.ok_or_else(|| Error::internal("the rank has no masks".to_owned()))?;
     let rows = masks.train.pin()?.f_nonzero()?.f_contiguous()?;
     Ok(tensor::slice::<i64>(&rows).iter().map(|row| first + *row as u64).collect())
 }

@@ -85,7 +85,7 @@ impl Classes {
         let mut owner = 0;
         for (rank, numbers) in ranks.iter().enumerate() {
             let [highest, labelled, row, present @ ..] = numbers else {
-                return Err(Error::Internal("a rank sent no classes".to_owned()));
+                return Err(Error::internal("a rank sent no classes".to_owned()));
             };
             if *highest > all.highest {
                 (all.highest, all.row, owner) = (*highest, *row, rank);
@@ -109,7 +109,7 @@ impl Classes {
         let problem = format!("row {row} holds {}, which is too large for a class", all.highest);
         let hint = format!(
             "classes are numbered from 0, and the model has an output for each; with {} labelled \
-             nodes a number must be below {most}. To predict numbers, pass --task regression",
+             nodes a number must be below {most}. To predict numbers, pass ‹task=regression›",
             all.labelled
         );
         Err(Error::input(&here.partitions.parts()[owner].node_feats, key, problem).with_hint(hint))

@@ -4,7 +4,7 @@ use super::assignment::Assignment;
 use super::files::pending_checkpoint;
 use crate::engine::spill::PartitionDataManager;
 use crate::engine::turns::Phase;
-use crate::error::{Error, Result};
+use crate::error::{ErrorKind, Result};
 use crate::event::{EpochReport, Event};
 use crate::run::config::on_nan::{Divergence, OnNan};
 use crate::train::{Checkpoint, Training};
@@ -32,13 +32,16 @@ pub(super) fn run_epochs(
     let mut written = training.epoch();
     while training.epoch() < config.epochs && stop.is_none() {
         let report = match training.next_epoch() {
-            Err(Error::Interrupted) if config.checkpoint_every.is_some() => {
+            Err(stopped)
+                if stopped.kind() == ErrorKind::Interrupted
+                    && config.checkpoint_every.is_some() =>
+            {
                 if let Some(epoch) = training.kept_epoch().filter(|epoch| *epoch > written) {
                     training
                         .write_kept(&pending_checkpoint(&config.out, epoch), config.to_toml()?)?;
                     tell(Event::Checkpoint(epoch))?;
                 }
-                return Err(Error::Interrupted);
+                return Err(stopped);
             }
             report => report?,
         };

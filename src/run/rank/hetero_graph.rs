@@ -110,7 +110,7 @@ impl HeteroGraph {
         let (rows, optimizer) = stored_rows(ranks, setup.partition.book(), &learned, layout)?;
         let mut rows = rows.into_iter();
         let inputs = self.inputs_with(|_| {
-            let missing = || Error::Internal("a node type has no rows".to_owned());
+            let missing = || Error::internal("a node type has no rows".to_owned());
             rows.next().map(NodeInput::Stored).ok_or_else(missing)
         })?;
         Ok((inputs, optimizer))

@@ -99,7 +99,7 @@ pub(super) fn take_up_labels(
             let path = partition.node_features().path();
             let problem = format!("{unlabelled} {name} nodes have no label");
             return Err(Error::input(path, key.unwrap_or("label"), problem).with_hint(
-                "remove them from the mask, or name other labels with --label-key KEY",
+                "remove them from the mask, or name other labels with ‹keys.labels=KEY›",
             ));
         }
     }
@@ -134,7 +134,7 @@ pub(super) fn take_up_labels(
             keys.train_mask.as_deref().unwrap_or("train_mask"),
             "names no nodes",
         )
-        .with_hint("name the array that marks the training nodes with --train-mask-key KEY"));
+        .with_hint("name the array that marks the training nodes with ‹keys.train_mask=KEY›"));
     }
     if here.rank == 0 && sum(4) > 0 && config.model.kind.needs_in_edges() {
         here.events.send(Event::Note(format!(
@@ -205,5 +205,5 @@ fn divisor(setup: &RankSetup, loss: &Loss, facts: &Facts) -> Result<f64> {
     if sum > 0.0 {
         return Ok(sum);
     }
-    Err(Error::config("--class-weights", "the weights of all training nodes are 0"))
+    Err(Error::config("class_weights", "the weights of all training nodes are 0"))
 }

@@ -11,6 +11,7 @@ use super::hetero_graph::HeteroGraph;
 use super::labels::Labelled;
 use super::setup::{KIND, Passes, RankSetup, Surroundings};
 use super::whole_graph::WholeGraph;
+use crate::choice::{Choice, Named};
 use crate::engine::comm::barrier;
 use crate::engine::tape::{Graph, ParameterBuilder, Tape};
 use crate::engine::tensor;
@@ -23,7 +24,7 @@ use crate::run::config::run_config::{Relations, RunConfig};
 use crate::train::{Forward, HeteroModel};
 
 /// The form of a prediction.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Prediction {
     /// The class with the largest logit, `int64 [num_nodes]`; with several classes per node, 1 where the logit is above 0 and 0
     /// elsewhere, `uint8 [num_nodes, classes]`.
@@ -33,14 +34,40 @@ pub enum Prediction {
     Logits,
 }
 
+impl Choice for Prediction {
+    const VALUES: &'static [Named<Self>] = &[
+        Named::new(
+            Prediction::Classes,
+            "classes",
+            "The class with the largest logit, `int64 [num_nodes]`; with several classes per node, 1 where the logit is above 0 and 0 elsewhere, `uint8 [num_nodes, classes]`",
+        ),
+        Named::new(
+            Prediction::Logits,
+            "logits",
+            "The last layer's output, `float32 [num_nodes, outputs]`",
+        ),
+    ];
+}
+
 /// The order of a prediction's rows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum NodeOrder {
     /// The ids that nodes have in the partitions
     #[default]
     Partition,
     /// The ids that nodes had before the graph was partitioned
     Original,
+}
+
+impl Choice for NodeOrder {
+    const VALUES: &'static [Named<Self>] = &[
+        Named::new(NodeOrder::Partition, "partition", "The ids that nodes have in the partitions"),
+        Named::new(
+            NodeOrder::Original,
+            "original",
+            "The ids that nodes had before the graph was partitioned",
+        ),
+    ];
 }
 
 impl Prediction {

@@ -172,7 +172,7 @@ impl RankSetup {
 
 /// Sets a cell that has not been set before.
 pub(super) fn keep<T>(set: std::result::Result<(), T>) -> Result<()> {
-    set.map_err(|_| Error::Internal("a rank is set up twice".to_owned()))
+    set.map_err(|_| Error::internal("a rank is set up twice".to_owned()))
 }
 
 /// Starts the one pool in which all parallel work is done. libtorch gets one thread per call: its own would spin for
@@ -187,7 +187,7 @@ fn set_threads(threads: usize, this_too: bool) -> Result<()> {
     pool.build_global().map_err(|error| {
         let source = std::error::Error::source(&error).and_then(|e| e.downcast_ref());
         source.map_or_else(
-            || Error::Internal(format!("cannot start the thread pool: {error}")),
+            || Error::internal(format!("cannot start the thread pool: {error}")),
             |source: &std::io::Error| Error::no_process("a thread", source),
         )
     })

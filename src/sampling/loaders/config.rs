@@ -33,7 +33,7 @@ impl DataLoaderConfig {
     /// If the batch size is 0.
     pub fn check(&self) -> Result<()> {
         match self.batch_size {
-            0 => Err(Error::config("batch size", "a batch must have at least one seed")),
+            0 => Err(Error::config("batch_size", "a batch must have at least one seed")),
             _ => Ok(()),
         }
     }

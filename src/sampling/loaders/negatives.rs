@@ -115,5 +115,5 @@ fn any_node(graph: &dyn GraphSource, ntype: usize, draws: &mut Draws) -> Result<
     let node = (count > 0)
         .then(|| draws.below(count))
         .and_then(|id| book.to_homogeneous(ntype, id.into()));
-    node.ok_or_else(|| Error::Internal(format!("no node of type {ntype} can be drawn")))
+    node.ok_or_else(|| Error::internal(format!("no node of type {ntype} can be drawn")))
 }

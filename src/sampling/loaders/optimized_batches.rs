@@ -152,7 +152,7 @@ fn save(path: &Path, key: &Key, batches: &[Vec<u64>]) -> Result<()> {
     }
     let sizes: Vec<usize> = batches.iter().map(Vec::len).collect();
     let mut bytes = serde_json::to_vec(&(key, sizes))
-        .map_err(|e| Error::Internal(format!("cannot encode batches: {e}")))?;
+        .map_err(|e| Error::internal(format!("cannot encode batches: {e}")))?;
     bytes.push(b'\n');
     let seeds = batches.concat();
     let checksum = crc32fast::hash(bytemuck::cast_slice(&seeds));

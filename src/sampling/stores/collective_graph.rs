@@ -93,7 +93,7 @@ impl CollectiveGraph {
         })?;
         let asked = self.exchange(questions)?.into_iter().map(|question| {
             let header = question.first_chunk().copied();
-            let header = header.ok_or_else(|| Error::Internal("a request is cut short".into()))?;
+            let header = header.ok_or_else(|| Error::internal("a request is cut short"))?;
             Ok((header, question[N..].to_vec()))
         });
         asked.collect()
@@ -149,7 +149,7 @@ impl CollectiveGraph {
             }
             let width = answer.len() / places.len();
             if width * places.len() != answer.len() || width == 0 {
-                return Err(Error::Internal("an answer has the wrong length".to_owned()));
+                return Err(Error::internal("an answer has the wrong length".to_owned()));
             }
             for (place, values) in places.iter().zip(answer.chunks_exact(width)) {
                 visit(*place as usize, values);
@@ -271,7 +271,7 @@ fn in_edges(nodes: usize, answer: &[u64]) -> Result<InEdges> {
     let (counts, ends) = answer
         .split_at_checked(nodes)
         .filter(|(counts, ends)| ends.len() as u64 == 2 * counts.iter().sum::<u64>())
-        .ok_or_else(|| Error::Internal("an answer has the wrong length".to_owned()))?;
+        .ok_or_else(|| Error::internal("an answer has the wrong length".to_owned()))?;
     let (sources, edges) = ends.split_at(ends.len() / 2);
     let counts = counts.iter().map(|count| *count as u32).collect();
     Ok(InEdges { counts, sources: sources.to_vec(), edges: edges.to_vec(), weights: Vec::new() })

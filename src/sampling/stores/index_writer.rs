@@ -44,7 +44,7 @@ pub fn write_index(
     let layout = Layout::new(partition.book(), partition.part(), keys)?;
     if out_degrees.len() as u64 != layout.num_nodes {
         let problem = format!("{} out-degrees for {} nodes", out_degrees.len(), layout.num_nodes);
-        return Err(Error::Internal(problem));
+        return Err(Error::internal(problem));
     }
     let fits = match drawn {
         Some(drawn) => keys.probability.is_none() && drawn.len() as u64 == layout.num_edges,
@@ -52,7 +52,7 @@ pub fn write_index(
     };
     if keys.drawn != drawn.is_some() || !fits {
         let problem = "the list of probabilities does not match the index";
-        return Err(Error::Internal(problem.to_owned()));
+        return Err(Error::internal(problem.to_owned()));
     }
     let mut starts = row_starts(partition, &layout)?;
     let mut records = vec![[0; 2]; layout.num_edges as usize];

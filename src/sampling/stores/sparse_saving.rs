@@ -43,7 +43,7 @@ impl<R: SparseRule> SparseOptimizer<R> {
         let optimizer = R::NAME.to_owned();
         let manifest = Manifest { version: VERSION, optimizer, constants, tensors };
         let text = serde_json::to_string_pretty(&manifest)
-            .map_err(|e| Error::Internal(format!("cannot encode a manifest: {e}")))?;
+            .map_err(|e| Error::internal(format!("cannot encode a manifest: {e}")))?;
         let path = folder.join(MANIFEST);
         let file = AtomicFile::create(&path)?;
         file.file().write_all(text.as_bytes()).map_err(|e| Error::io("write", &path, e))?;

@@ -74,7 +74,7 @@ impl BlockGraph {
         let of_sources = |degrees: Option<&[u64]>, left_out: fn() -> Error| match degrees {
             Some(degrees) if degrees.len() != num_sources as usize => {
                 let problem = format!("{} degrees for {num_sources} sources", degrees.len());
-                Err(Error::Internal(problem))
+                Err(Error::internal(problem))
             }
             Some(degrees) => track(manager, "degrees", degrees),
             None => Ok(unknown_degrees(manager, num_sources, left_out)),

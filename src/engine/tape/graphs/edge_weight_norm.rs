@@ -74,8 +74,8 @@ fn source_sums(shard: &ShardPointer) -> Result<Tensor> {
             let problem = format!(
                 "an edge has weight {weight}; this model divides by roots of their sums, so they must be positive"
             );
-            return Err(Error::config("--edge-weight-key", problem)
-                .with_hint("name other edge weights, or leave the flag out"));
+            return Err(Error::config("keys.edge_weight", problem)
+                .with_hint("name other edge weights, or leave ‹keys.edge_weight› out"));
         }
         for_entries(&edges.ends, |row, _, entry| sums[row] += f64::from(weights[entry]));
     }

@@ -62,7 +62,7 @@ impl GraphShardManager {
     ) -> Result<Self> {
         if shards.len() != group.world_size() || sources.len() != shards.len() {
             let problem = format!("{} shards for {} ranks", shards.len(), group.world_size());
-            return Err(Error::Internal(problem));
+            return Err(Error::internal(problem));
         }
         let num_nodes = shards[group.rank()].num_destinations();
         let ids = node_ids(manager, first_node as i64, num_nodes as i64);

@@ -54,7 +54,7 @@ impl HeteroGraph<GraphShardManager> {
         if shards.len() != book.etypes().len() {
             let problem =
                 format!("shards of {} of {} edge types", shards.len(), book.etypes().len());
-            return Err(Error::Internal(problem));
+            return Err(Error::internal(problem));
         }
         let mut before = 0;
         let ids = (0..book.ntypes().len()).map(|ntype| {
@@ -65,7 +65,7 @@ impl HeteroGraph<GraphShardManager> {
         });
         let ids: Vec<_> = ids.collect();
         let known = |name: &str| {
-            let unknown = || Error::Internal(format!("the graph has no node type {name}"));
+            let unknown = || Error::internal(format!("the graph has no node type {name}"));
             book.ntype_id(name).ok_or_else(unknown)
         };
         let mut relations = Vec::new();

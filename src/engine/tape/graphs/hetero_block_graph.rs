@@ -36,7 +36,7 @@ impl HeteroGraph<BlockGraph> {
             before += book.num_nodes_of_type(ntype);
         }
         let known = |name: &str| {
-            let unknown = || Error::Internal(format!("the graph has no node type {name}"));
+            let unknown = || Error::internal(format!("the graph has no node type {name}"));
             book.ntype_id(name).ok_or_else(unknown)
         };
         let mut relations = Vec::new();

@@ -62,7 +62,7 @@ fn asked_rows(rank: usize, request: &Tensor, degrees: &mut [i64]) -> Result<Vec<
     for (row, count) in rows.iter().zip(counts) {
         let degree = usize::try_from(*row).ok().and_then(|row| degrees.get_mut(row));
         let degree = degree.ok_or_else(|| {
-            Error::Internal(format!("rank {rank} asks for row {row} of {num_sources}"))
+            Error::internal(format!("rank {rank} asks for row {row} of {num_sources}"))
         })?;
         *degree += count;
     }

@@ -61,7 +61,7 @@ impl<'a> Tape<'a> {
         let rows = reduced[1].f_double_value(&[0])?;
         if rows < 2.0 {
             let problem = "batch normalisation needs more than one node in training";
-            return Err(Error::config("--norm", problem));
+            return Err(Error::config("model.norm", problem));
         }
         let moments = reduced[0].f_div_scalar(rows)?;
         let mean = moments.f_select(0, 0)?;

@@ -84,7 +84,7 @@ impl Reading {
             Reading::Later(read) => read(),
             Reading::Ahead(thread) => thread
                 .join()
-                .map_err(|_| Error::Internal("the thread that reads ahead panicked".to_owned()))?,
+                .map_err(|_| Error::internal("the thread that reads ahead panicked".to_owned()))?,
         }
     }
 }
@@ -109,7 +109,7 @@ fn read(
         0 => Ok(parts),
         left => {
             let problem = format!("rank {from} sent {left} bytes more than were expected");
-            Err(Error::Internal(problem))
+            Err(Error::internal(problem))
         }
     }
 }

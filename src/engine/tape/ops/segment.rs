@@ -139,7 +139,7 @@ impl Segment {
         let rows: Vec<i64> = self.inputs.iter().map(|v| v.value.size()[0]).collect();
         match rows.first() {
             Some(first) if rows.iter().all(|r| r == first) => Ok(*first),
-            _ => Err(Error::Internal(format!("a segment of inputs with {rows:?} rows"))),
+            _ => Err(Error::internal(format!("a segment of inputs with {rows:?} rows"))),
         }
     }
 
@@ -185,7 +185,7 @@ fn check_rows(output: &Tensor, rows: i64) -> Result<()> {
     }
     let problem =
         format!("a segment returned {size:?} for {rows} rows; it must return one row for each");
-    Err(Error::Internal(problem))
+    Err(Error::internal(problem))
 }
 
 struct Rematerialised(Rc<Segment>);

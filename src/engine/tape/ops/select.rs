@@ -92,7 +92,7 @@ fn next_base(base: u32, shard: &ShardPointer) -> Result<u32> {
         .ok()
         .and_then(|columns| base.checked_add(columns))
         .filter(|base| *base != NO_SOURCE)
-        .ok_or_else(|| Error::Internal("more than 2^32 sources of one partition".to_owned()))
+        .ok_or_else(|| Error::internal("more than 2^32 sources of one partition".to_owned()))
 }
 
 /// libtorch lacks many operations on uint32, so the bits are kept in an int32 tensor.

@@ -134,6 +134,6 @@ impl ArrayWriter {
 
     /// An internal error: the caller is responsible for lengths, and a wrong one is not the fault of any file.
     fn misused(&self, problem: &str) -> Error {
-        Error::Internal(format!("writing {} of {}: {problem}", self.name, self.path.display()))
+        Error::internal(format!("writing {} of {}: {problem}", self.name, self.path.display()))
     }
 }

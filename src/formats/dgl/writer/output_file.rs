@@ -74,7 +74,7 @@ impl OutputFile {
     pub(super) fn array(&mut self, name: &str, dtype: Dtype, shape: &[u64]) -> Result<ArrayWriter> {
         let bytes = array::byte_len(dtype, shape).filter(|&bytes| i64::try_from(bytes).is_ok());
         let Some(bytes) = bytes else {
-            return Err(Error::Internal(format!("{name}: an array of {shape:?} is too large")));
+            return Err(Error::internal(format!("{name}: an array of {shape:?} is too large")));
         };
         self.put(&ndarray::header(dtype, shape, bytes));
         let offset = self.pos();

@@ -33,7 +33,7 @@ impl OutputFolder {
     /// If it is a file or not empty, or cannot be created or written to.
     pub(crate) fn create(path: &Path, graph_name: &str) -> Result<Self> {
         check_empty(path, graph_name)?;
-        let made = MadeFolders::create(path, "--out")?;
+        let made = MadeFolders::create(path, "out")?;
         let staging = tempfile::Builder::new().prefix(UNFINISHED).tempdir_in(path);
         let staging = staging.map_err(|e| unwritable(path, &e))?;
         let unfinished = Unfinished::note(staging.path().to_owned(), made.paths().to_vec());
@@ -74,25 +74,25 @@ pub(crate) fn check_graph_name(name: &str) -> Result<()> {
     } else {
         return Ok(());
     };
-    Err(Error::config("--name", problem).with_hint("pass a short name, such as --name g"))
+    Err(Error::config("name", problem).with_hint("pass a short name, such as ‹name=g›"))
 }
 
 fn unwritable(path: &Path, error: &std::io::Error) -> Error {
-    Error::config("--out", format!("{} cannot be used: {error}", path.display()))
+    Error::config("out", format!("{} cannot be used: {error}", path.display()))
         .with_hint("name a folder in which you may create files")
 }
 
 fn check_empty(path: &Path, graph_name: &str) -> Result<()> {
-    let flag = "--out";
+    let field = "out";
     let json = format!("{graph_name}.json");
     if path.join(&json).exists() {
         let problem = format!("{} already holds graph {graph_name} ({json})", path.display());
-        let hint = "remove that folder, or choose another one with --out";
-        return Err(Error::config(flag, problem).with_hint(hint));
+        let hint = "remove that folder, or choose another one with ‹out›";
+        return Err(Error::config(field, problem).with_hint(hint));
     }
     if path.exists() && !path.is_dir() {
         let problem = format!("{} is not a folder", path.display());
-        return Err(Error::config(flag, problem).with_hint("name a new or an empty folder"));
+        return Err(Error::config(field, problem).with_hint("name a new or an empty folder"));
     }
     let first = match fs::read_dir(path) {
         Ok(mut entries) => entries.next(),
@@ -104,8 +104,8 @@ fn check_empty(path: &Path, graph_name: &str) -> Result<()> {
     if name.to_string_lossy().starts_with(UNFINISHED) {
         let left = path.join(&name);
         let problem = format!("{} was left by a run that was killed", left.display());
-        return Err(Error::config(flag, problem).with_hint(format!("remove {}", left.display())));
+        return Err(Error::config(field, problem).with_hint(format!("remove {}", left.display())));
     }
     let problem = format!("{} is not empty: it holds {}", path.display(), name.display());
-    Err(Error::config(flag, problem).with_hint("name a new or an empty folder"))
+    Err(Error::config(field, problem).with_hint("name a new or an empty folder"))
 }

@@ -21,7 +21,7 @@ impl PartitionJson<'_> {
         let mut bytes = Vec::new();
         let format = PythonFormat(PrettyFormatter::with_indent(b"    "));
         let mut serializer = serde_json::Serializer::with_formatter(&mut bytes, format);
-        self.serialize(&mut serializer).map_err(|e| Error::Internal(e.to_string()))?;
+        self.serialize(&mut serializer).map_err(|e| Error::internal(e.to_string()))?;
         Ok(bytes)
     }
 }

@@ -122,7 +122,7 @@ impl PartitionWriter {
             for name in ["graph.dgl", "node_feat.dgl", "edge_feat.dgl"] {
                 let path = self.file(part, name)?;
                 if !path.try_exists().map_err(|e| Error::io("look for", &path, e))? {
-                    return Err(Error::Internal(format!("{} was not written", path.display())));
+                    return Err(Error::internal(format!("{} was not written", path.display())));
                 }
             }
         }
@@ -141,7 +141,7 @@ impl PartitionWriter {
 
     fn file(&self, part: usize, name: &str) -> Result<PathBuf> {
         if part >= self.book.num_parts() {
-            return Err(Error::Internal(format!("partition {part} does not exist")));
+            return Err(Error::internal(format!("partition {part} does not exist")));
         }
         Ok(self.folder.join(format!("part{part}")).join(name))
     }
@@ -158,7 +158,7 @@ fn tensor(
     rows: std::ops::Range<u64>,
 ) -> Result<TensorSpec> {
     let Some(type_name) = type_name else {
-        return Err(Error::Internal(format!("{} is a feature of an unknown type", feature.name)));
+        return Err(Error::internal(format!("{} is a feature of an unknown type", feature.name)));
     };
     let mut shape = vec![rows.end - rows.start];
     shape.extend(&feature.row_shape);

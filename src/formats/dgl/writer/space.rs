@@ -17,6 +17,6 @@ pub(crate) fn check_space(what: &str, needed: u64, out: &Path) -> Result<()> {
         existing.display(),
         size(free)
     );
-    Err(Error::config("--out", problem)
+    Err(Error::config("out", problem)
         .with_hint("name a folder on a larger disk, or make a smaller graph"))
 }

@@ -1,0 +1,35 @@
+//! Options with a few named values.
+
+/// A type whose values users choose by name.
+pub trait Choice: Copy + PartialEq + Send + Sync + 'static {
+    /// The values that can be chosen, in the order in which they are shown.
+    const VALUES: &'static [Named<Self>];
+
+    /// The name of the value; `None` for one that cannot be chosen.
+    fn name(self) -> Option<&'static str> {
+        Self::VALUES.iter().find(|named| named.value == self).map(|named| named.name)
+    }
+
+    /// The value of this name.
+    fn named(name: &str) -> Option<Self> {
+        Self::VALUES.iter().find(|named| named.name == name).map(|named| named.value)
+    }
+}
+
+/// A value with its name and a description.
+#[derive(Debug, Clone, Copy)]
+pub struct Named<T> {
+    /// The value.
+    pub value: T,
+    /// Name of the value, in files as well.
+    pub name: &'static str,
+    /// A description for users, without a full stop.
+    pub help: &'static str,
+}
+
+impl<T> Named<T> {
+    /// A value with its name and a description.
+    pub const fn new(value: T, name: &'static str, help: &'static str) -> Self {
+        Named { value, name, help }
+    }
+}

@@ -1,0 +1,160 @@
+//! Flags that have no effect in a run, which are refused.
+
+use clap::parser::ValueSource;
+use clap::{Arg, ArgMatches, Command};
+
+use crate::error::{Error, ErrorKind, Result};
+
+/// When some flags have an effect.
+struct Rule {
+    /// The flags, by their ids.
+    flags: &'static [&'static str],
+    /// The condition for their effect.
+    on: On,
+}
+
+/// A condition on another flag, by its id.
+enum On {
+    /// The flag has one of these values.
+    Values(&'static str, &'static [&'static str]),
+    /// The flag has any value but these.
+    OtherValues(&'static str, &'static [&'static str]),
+    /// The flag is given.
+    Given(&'static str),
+    /// The flag is not given.
+    NotGiven(&'static str),
+}
+
+const STACKS: &[&str] = &["appnp", "sgc", "sign"];
+
+/// The rules of a training run and of its plan, but for options of a kind of model, which it declares itself.
+const OF_TRAINING: [Rule; 8] = [
+    Rule { flags: &["layers", "hidden", "dropout"], on: On::OtherValues("model", &["sgc"]) },
+    Rule { flags: &["norm", "jk", "residual"], on: On::OtherValues("model", STACKS) },
+    Rule { flags: &["lr_step_size", "lr_gamma"], on: On::Values("schedule", &["step"]) },
+    Rule { flags: &["lr_t_max"], on: On::Values("schedule", &["cosine"]) },
+    Rule { flags: &["lr_min"], on: On::Values("schedule", &["cosine", "plateau"]) },
+    Rule { flags: &["lr_factor", "lr_patience"], on: On::Values("schedule", &["plateau"]) },
+    Rule {
+        flags: &["score", "negatives", "val_fraction", "test_fraction"],
+        on: On::Values("task", &["link"]),
+    },
+    Rule {
+        flags: &["fanouts", "replace", "edge_prob", "batch_size", "sampler_threads", "reduce"],
+        on: On::Values("mode", &["sample"]),
+    },
+];
+
+/// Flags about updates, epochs and results.
+const AFTER_THE_FIRST_STEP: [&str; 17] = [
+    "epochs",
+    "optimizer",
+    "lr",
+    "weight_decay",
+    "schedule",
+    "lr_step_size",
+    "lr_gamma",
+    "lr_t_max",
+    "lr_min",
+    "lr_factor",
+    "lr_patience",
+    "clip_norm",
+    "patience",
+    "on_nan",
+    "checkpoint_every",
+    "out",
+    "overwrite",
+];
+
+/// More rules of a training run, and rules of other commands.
+const MORE: [Rule; 5] = [
+    Rule { flags: &AFTER_THE_FIRST_STEP, on: On::NotGiven("dump_step") },
+    Rule { flags: &["spill_dtype"], on: On::Values("compute_dtype", &["f32"]) },
+    Rule { flags: &["overwrite"], on: On::Given("out") },
+    Rule { flags: &["assignment"], on: On::Values("method", &["file"]) },
+    Rule { flags: &["seed"], on: On::Values("method", &["stream", "metis", "random"]) },
+];
+
+/// Flags about the results of a run, of which a plan has none.
+const RESULTS: [&str; 4] = ["out", "overwrite", "checkpoint_every", "dump_step"];
+
+/// Refuses flags that are given and have no effect.
+///
+/// # Errors
+/// If there is one: its name, and what it would take for it to have an effect.
+pub(super) fn check(command: &Command, given: &ArgMatches) -> Result<()> {
+    let stands = |id: &&&str| is_given(given, id);
+    if command.get_name() == "plan"
+        && let Some(id) = RESULTS.iter().find(stands)
+    {
+        let problem = format!("{} has no effect with plan", flag(command, id));
+        return Err(refused(problem, "leave it out: a plan has no results".to_owned()));
+    }
+    for Rule { flags: ids, on } in OF_TRAINING.iter().chain(&MORE) {
+        if let Some(id) = ids.iter().find(stands)
+            && let Some(obstacle) = obstacle(command, given, on)
+        {
+            let Obstacle { what, remedy } = obstacle;
+            let problem = format!("{} has no effect {what}", flag(command, id));
+            return Err(refused(problem, format!("leave it out{remedy}")));
+        }
+    }
+    Ok(())
+}
+
+/// Why a flag has no effect, and what would change that.
+struct Obstacle {
+    what: String,
+    remedy: String,
+}
+
+fn obstacle(command: &Command, given: &ArgMatches, on: &On) -> Option<Obstacle> {
+    let (id, values, wanted) = match on {
+        On::Values(id, values) => (id, *values, true),
+        On::OtherValues(id, values) => (id, *values, false),
+        On::Given(id) if is_given(given, id) => return None,
+        On::NotGiven(id) if !is_given(given, id) => return None,
+        On::NotGiven(id) => {
+            let flag = flag(command, id);
+            let remedy = format!(", or do without {flag}");
+            return Some(Obstacle { what: format!("with {flag}"), remedy });
+        }
+        On::Given(id) => {
+            let flag = flag(command, id);
+            let remedy = format!(", or add {flag}");
+            return Some(Obstacle { what: format!("without {flag}"), remedy });
+        }
+    };
+    // Another command's flag.
+    command.get_arguments().find(|flag| flag.get_id() == id)?;
+    let raw = given.get_raw(id).and_then(|mut values| values.next())?;
+    let value = raw.to_string_lossy();
+    if values.contains(&&*value) == wanted {
+        return None;
+    }
+    let flag = flag(command, id);
+    let verb = if is_given(given, id) { "use" } else { "add" };
+    let remedy = if wanted {
+        format!(", or {verb} {flag} {}", values.join(" or "))
+    } else {
+        format!(", or use another {flag}")
+    };
+    Some(Obstacle { what: format!("with {flag} {value}"), remedy })
+}
+
+fn refused(problem: String, hint: String) -> Error {
+    Error::new(ErrorKind::Config, problem).with_hint(hint)
+}
+
+/// Whether a flag stands on the command line.
+pub(super) fn is_given(given: &ArgMatches, id: &str) -> bool {
+    // Other commands have other flags.
+    given.try_contains_id(id).is_ok_and(|known| known)
+        && given.value_source(id) == Some(ValueSource::CommandLine)
+}
+
+/// The name of a flag.
+fn flag(command: &Command, id: &str) -> String {
+    let found = command.get_arguments().find(|flag| flag.get_id() == id).and_then(Arg::get_long);
+    format!("--{}", found.unwrap_or(id))
+}

@@ -1,0 +1,85 @@
+//! The flags that stand for fields of a configuration.
+
+use super::arguments::definition;
+use crate::fields::render;
+
+/// Fields whose flags have other names.
+const OTHER_NAMES: [(&str, &str); 24] = [
+    ("keys.edge_weight", "edge-weight-key"),
+    ("keys.features", "features-key"),
+    ("keys.labels", "label-key"),
+    ("keys.test_mask", "test-mask-key"),
+    ("keys.train_mask", "train-mask-key"),
+    ("keys.val_mask", "val-mask-key"),
+    ("link", "task link"),
+    ("link.split", "val-fraction and --test-fraction"),
+    ("link.split.test", "test-fraction"),
+    ("link.split.val", "val-fraction"),
+    ("model.jumping_knowledge", "jk"),
+    ("model.kind", "model"),
+    ("model.kind.norm", "gcn-norm"),
+    ("policy", "no-remat"),
+    ("prediction", "output"),
+    ("relations", "hetero"),
+    ("sampling", "mode sample"),
+    ("sampling.edge_probability", "edge-prob"),
+    ("schedule.factor", "lr-factor"),
+    ("schedule.gamma", "lr-gamma"),
+    ("schedule.min", "lr-min"),
+    ("schedule.patience", "lr-patience"),
+    ("schedule.step_size", "lr-step-size"),
+    ("schedule.t_max", "lr-t-max"),
+];
+
+/// A message of the library that names flags where it names fields.
+pub(super) fn with_flags(message: &str) -> String {
+    let definition = definition();
+    render(message, |field, value| match (flag(&definition, field), value) {
+        (Some(flag), Some(value)) => format!("--{flag} {value}"),
+        (Some(flag), None) => format!("--{flag}"),
+        (None, Some(value)) => format!("{field}={value}"),
+        (None, None) => field.to_owned(),
+    })
+}
+
+/// The flag of a field, if there is one.
+fn flag(definition: &clap::Command, field: &str) -> Option<String> {
+    if let Some((_, flag)) = OTHER_NAMES.iter().find(|(other, _)| *other == field) {
+        return Some((*flag).to_owned());
+    }
+    let name = field.rsplit('.').next().unwrap_or(field).replace('_', "-");
+    let commands = std::iter::once(definition).chain(definition.get_subcommands());
+    let mut flags = commands.flat_map(clap::Command::get_arguments).filter_map(clap::Arg::get_long);
+    flags.any(|flag| flag == name).then_some(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_become_flags_and_other_names_stay() {
+        for (message, shown) in [
+            ("‹model.hidden›: must be 1", "--hidden: must be 1"),
+            ("use ‹model.norm=layer›", "use --norm layer"),
+            ("add ‹sampling›", "add --mode sample"),
+            ("‹ids›: are too many", "ids: are too many"),
+        ] {
+            assert_eq!(with_flags(message), shown);
+        }
+    }
+
+    #[test]
+    fn every_other_name_is_that_of_a_flag() {
+        let definition = definition();
+        let known: Vec<_> = definition
+            .get_arguments()
+            .chain(definition.get_subcommands().flat_map(clap::Command::get_arguments))
+            .filter_map(clap::Arg::get_long)
+            .collect();
+        for (field, flag) in OTHER_NAMES {
+            let name = flag.split(' ').next().unwrap();
+            assert!(known.contains(&name), "{field} has no flag --{flag}");
+        }
+    }
+}
