@@ -1,8 +1,7 @@
 //! Out-of-core execution: turns, spilling, collectives and the tape.
 
-#[cfg(feature = "torch")]
+pub mod array;
 pub mod comm;
-#[cfg(feature = "torch")]
 pub mod spill;
 pub mod spill_dir;
 #[cfg(feature = "torch")]

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use parking_lot::RwLock;
-use tch::{Kind, Tensor};
+use tch::Tensor;
 
 use super::features::{FEATURES, Normalize, not_normalisable};
 use super::keys::Role;
@@ -13,11 +13,12 @@ use super::labels::{LABELS, UNLABELLED};
 use super::reachable::Reachable;
 use super::row_bytes::{RowBytes, RowCounters};
 use super::row_cache::RowCache;
+use crate::engine::array::{ArrayLayout, Elements};
 use crate::engine::tensor;
 use crate::error::{Error, Result};
 use crate::formats::dgl::{ArrayRef, Feature, FeatureSet, open_node_features};
 use crate::graph::PartitionBook;
-use crate::io::IoCounters;
+use crate::io::{Dtype, IoCounters};
 use crate::kernels::first_not_finite;
 
 /// Largest gap in bytes across which rows are read together; a call costs more than reading the gap.
@@ -251,8 +252,7 @@ impl NodeColumn {
     /// # Errors
     /// As for [`read_f32`](Self::read_f32).
     pub fn read(&self, nodes: &[u64]) -> Result<Tensor> {
-        let (shape, kind) = self.layout(nodes.len());
-        let mut values = tensor::empty(&shape, kind)?;
+        let mut values = Tensor::from_elements(&self.layout(nodes.len()), |_| Ok(()))?;
         if self.integers {
             self.read_i64(nodes, tensor::slice_mut(&mut values))?;
         } else {
@@ -262,12 +262,12 @@ impl NodeColumn {
     }
 
     /// Shape and element type of the result of [`read`](Self::read) for `nodes` nodes.
-    pub(crate) fn layout(&self, nodes: usize) -> (Vec<i64>, Kind) {
+    pub(crate) fn layout(&self, nodes: usize) -> ArrayLayout {
         let (nodes, width) = (nodes as i64, self.width as i64);
         match (self.integers, width) {
-            (true, 1) => (vec![nodes], Kind::Int64),
-            (true, _) => (vec![nodes, width], Kind::Int64),
-            (false, _) => (vec![nodes, width], Kind::Float),
+            (true, 1) => ArrayLayout::new(Dtype::I64, &[nodes]),
+            (true, _) => ArrayLayout::new(Dtype::I64, &[nodes, width]),
+            (false, _) => ArrayLayout::new(Dtype::F32, &[nodes, width]),
         }
     }
 

@@ -1,13 +1,13 @@
-//! Collectives on tensors, over any process group.
+//! Collectives on arrays, over any process group.
 //!
-//! All take their tensors by value: what is sent is in the outbox before the pause and need not outlive it.
-
-use tch::{Kind, Tensor};
+//! All take their arrays by value: what is sent is in the outbox before the pause and need not outlive it.
 
 use super::group::{Collective, Posted, ProcessGroup, Recipient, complete};
 use super::hooks::Hooks;
-use super::message::{read_tensor, write_tensor};
+use super::message::{read_array, write_array};
 use super::tag::Operation;
+use super::total::Total;
+use crate::engine::array::{Array, ArrayLayout, Elements};
 use crate::error::{Error, Result};
 
 /// How the values of all ranks are combined.
@@ -25,11 +25,11 @@ pub enum ReduceOp {
 ///
 /// # Errors
 /// If `send` does not have one tensor per rank.
-pub fn exchange_tensors(
+pub fn exchange_tensors<T: Elements>(
     group: &dyn ProcessGroup,
-    send: Vec<Tensor>,
+    send: Vec<T>,
     hooks: &dyn Hooks,
-) -> Result<Vec<Tensor>> {
+) -> Result<Vec<T>> {
     if send.len() != group.world_size() {
         let problem = format!("{} tensors for {} ranks", send.len(), group.world_size());
         return Err(Error::internal(problem));
@@ -37,7 +37,7 @@ pub fn exchange_tensors(
     let mut outbox = group.outbox(Operation::ExchangeTensors)?;
     for (rank, tensor) in send.iter().enumerate() {
         outbox.begin(Recipient::Rank(rank));
-        write_tensor(&mut *outbox, tensor)?;
+        write_array(&mut *outbox, tensor)?;
     }
     let posted = outbox.post()?;
     drop(send);
@@ -49,19 +49,18 @@ pub fn exchange_tensors(
 ///
 /// # Errors
 /// If a tensor of another shape or type arrives.
-pub fn all_to_all(
+pub fn all_to_all<T: Elements>(
     group: &dyn ProcessGroup,
-    send: Vec<Tensor>,
-    expected: &[(Vec<i64>, Kind)],
+    send: Vec<T>,
+    expected: &[ArrayLayout],
     hooks: &dyn Hooks,
-) -> Result<Vec<Tensor>> {
+) -> Result<Vec<T>> {
     let received = exchange_tensors(group, send, hooks)?;
-    for (rank, (tensor, (shape, kind))) in received.iter().zip(expected).enumerate() {
-        if tensor.size() != *shape || tensor.kind() != *kind {
+    for (rank, (array, expected)) in received.iter().zip(expected).enumerate() {
+        let sent = array.array_layout()?;
+        if sent != *expected {
             return Err(Error::internal(format!(
-                "rank {rank} sent {:?} {:?} where {kind:?} {shape:?} was expected",
-                tensor.kind(),
-                tensor.size()
+                "rank {rank} sent {sent} where {expected} was expected"
             )));
         }
     }
@@ -72,13 +71,13 @@ pub fn all_to_all(
 ///
 /// # Errors
 /// If `receive_from` did not send to this rank.
-pub fn exchange_single_tensor(
+pub fn exchange_single_tensor<T: Elements>(
     group: &dyn ProcessGroup,
     receive_from: usize,
     send_to: usize,
-    tensor: Tensor,
+    tensor: T,
     hooks: &dyn Hooks,
-) -> Result<Tensor> {
+) -> Result<T> {
     let posted = post(group, Operation::ExchangeSingleTensor, Recipient::Rank(send_to), &tensor)?;
     drop(tensor);
     let collective = complete(group, posted, hooks)?;
@@ -86,11 +85,11 @@ pub fn exchange_single_tensor(
 }
 
 /// Returns the tensors of all ranks, by rank, to every rank; shapes may differ.
-pub fn all_gather(
+pub fn all_gather<T: Elements>(
     group: &dyn ProcessGroup,
-    tensor: Tensor,
+    tensor: T,
     hooks: &dyn Hooks,
-) -> Result<Vec<Tensor>> {
+) -> Result<Vec<T>> {
     let posted = post(group, Operation::AllGather, Recipient::Everyone, &tensor)?;
     drop(tensor);
     let collective = complete(group, posted, hooks)?;
@@ -101,70 +100,65 @@ pub fn all_gather(
 ///
 /// # Errors
 /// If ranks pass different numbers, shapes or types of tensors.
-pub fn all_reduce(
+pub fn all_reduce<T: Elements>(
     group: &dyn ProcessGroup,
-    tensors: Vec<Tensor>,
+    tensors: Vec<T>,
     op: ReduceOp,
     hooks: &dyn Hooks,
-) -> Result<Vec<Tensor>> {
-    let layout: Vec<_> = tensors.iter().map(|t| (t.size(), t.kind())).collect();
+) -> Result<Vec<T>> {
+    let layouts = tensors.iter().map(Elements::array_layout).collect::<Result<Vec<_>>>()?;
     let mut outbox = group.outbox(Operation::AllReduce)?;
     outbox.begin(Recipient::Everyone);
     for tensor in &tensors {
-        write_tensor(&mut *outbox, tensor)?;
+        write_array(&mut *outbox, tensor)?;
     }
     let posted = outbox.post()?;
     drop(tensors);
     let collective = complete(group, posted, hooks)?;
-    let mut totals: Vec<Tensor> = Vec::new();
+    let mut totals: Vec<Total> = Vec::new();
     for from in 0..group.world_size() {
         let mut inbox = group.inbox(&collective, from)?;
-        for (i, (shape, kind)) in layout.iter().enumerate() {
-            let value = read_tensor(&mut *inbox)?;
-            if value.size() != *shape || value.kind() != *kind {
+        for (i, layout) in layouts.iter().enumerate() {
+            let value: Array = read_array(&mut *inbox)?;
+            if value.layout() != layout {
                 let problem = format!("rank {from} reduces a tensor of another shape or type");
                 return Err(Error::internal(problem));
             }
-            let wide = if value.is_floating_point() { Kind::Double } else { Kind::Int64 };
-            let value = value.f_to_kind(wide)?;
             match totals.get_mut(i) {
-                None => totals.push(value),
-                Some(total) => *total = combine(total, &value, op)?,
+                None => totals.push(Total::new(&value)?),
+                Some(total) => total.add(&value, op)?,
             }
         }
     }
-    let narrow = totals.into_iter().zip(layout).map(|(total, (_, kind))| total.f_to_kind(kind));
-    Ok(narrow.collect::<Result<_, _>>()?)
-}
-
-fn combine(total: &Tensor, value: &Tensor, op: ReduceOp) -> Result<Tensor> {
-    Ok(match op {
-        ReduceOp::Sum => total.f_add(value)?,
-        ReduceOp::Max => total.f_maximum(value)?,
-        ReduceOp::Min => total.f_minimum(value)?,
-    })
+    let results = totals.iter().zip(&layouts).map(|(total, layout)| {
+        T::from_elements(layout, |bytes| {
+            total.write(layout.dtype, bytes);
+            Ok(())
+        })
+    });
+    results.collect()
 }
 
 /// Returns `root`'s tensors to every rank; those of other ranks are dropped.
-pub fn broadcast(
+pub fn broadcast<T: Elements>(
     group: &dyn ProcessGroup,
-    tensors: Vec<Tensor>,
+    tensors: Vec<T>,
     root: usize,
     hooks: &dyn Hooks,
-) -> Result<Vec<Tensor>> {
+) -> Result<Vec<T>> {
     let count = tensors.len();
     let mut outbox = group.outbox(Operation::Broadcast)?;
     if group.rank() == root {
         outbox.begin(Recipient::Everyone);
         for tensor in &tensors {
-            write_tensor(&mut *outbox, tensor)?;
+            write_array(&mut *outbox, tensor)?;
         }
     }
     let posted = outbox.post()?;
     drop(tensors);
     let collective = complete(group, posted, hooks)?;
     let mut inbox = group.inbox(&collective, root)?;
-    (0..count).map(|_| read_tensor(&mut *inbox)).collect()
+    (0..count).map(|_| read_array(&mut *inbox)).collect()
 }
 
 /// Waits until every rank has arrived.
@@ -176,20 +170,20 @@ pub fn barrier(group: &dyn ProcessGroup, hooks: &dyn Hooks) -> Result<()> {
 }
 
 /// Gives every rank the parameters of rank 0: SAR's `sync_params`.
-pub fn sync_params(
+pub fn sync_params<T: Elements>(
     group: &dyn ProcessGroup,
-    params: Vec<Tensor>,
+    params: Vec<T>,
     hooks: &dyn Hooks,
-) -> Result<Vec<Tensor>> {
+) -> Result<Vec<T>> {
     broadcast(group, params, 0, hooks)
 }
 
 /// Sums the gradients of all ranks in one collective, however many there are: SAR's `gather_grads`.
-pub fn gather_grads(
+pub fn gather_grads<T: Elements>(
     group: &dyn ProcessGroup,
-    grads: Vec<Tensor>,
+    grads: Vec<T>,
     hooks: &dyn Hooks,
-) -> Result<Vec<Tensor>> {
+) -> Result<Vec<T>> {
     all_reduce(group, grads, ReduceOp::Sum, hooks)
 }
 
@@ -198,18 +192,22 @@ fn post(
     group: &dyn ProcessGroup,
     operation: Operation,
     recipient: Recipient,
-    tensor: &Tensor,
+    tensor: &impl Elements,
 ) -> Result<Posted> {
     let mut outbox = group.outbox(operation)?;
     outbox.begin(recipient);
-    write_tensor(&mut *outbox, tensor)?;
+    write_array(&mut *outbox, tensor)?;
     outbox.post()
 }
 
-fn receive(group: &dyn ProcessGroup, collective: &Collective, from: usize) -> Result<Tensor> {
+fn receive<T: Elements>(
+    group: &dyn ProcessGroup,
+    collective: &Collective,
+    from: usize,
+) -> Result<T> {
     let mut inbox = group.inbox(collective, from)?;
     if inbox.remaining() == 0 {
         return Err(Error::internal(format!("rank {from} sent nothing to rank {}", group.rank())));
     }
-    read_tensor(&mut *inbox)
+    read_array(&mut *inbox)
 }

@@ -1,33 +1,33 @@
-//! Tensors in messages: a record with element type and shape, then the elements.
+//! Arrays in messages: a record with element type and shape, then the elements.
 
 use serde::{Deserialize, Serialize};
-use tch::{Kind, Tensor};
 
 use super::group::{Inbox, Outbox};
-use crate::engine::tensor;
+use crate::engine::array::{ArrayLayout, Elements};
 use crate::error::{Error, Result};
-use crate::io;
+use crate::io::{self, Dtype};
 
 /// The facts that a receiver needs before the elements.
 #[derive(Serialize, Deserialize)]
-struct TensorHeader {
-    kind: i32,
+struct ArrayHeader {
+    dtype: i32,
     shape: Vec<i64>,
 }
 
-/// Appends a tensor to the message begun last.
-pub(super) fn write_tensor(outbox: &mut dyn Outbox, value: &Tensor) -> Result<()> {
-    let value = value.f_contiguous()?;
-    let header = TensorHeader { kind: code(value.kind())?, shape: value.size() };
-    let header = io::encode(&header)?;
-    outbox.write(&(header.len() as u32).to_le_bytes())?;
-    outbox.write(&crc32fast::hash(&header).to_le_bytes())?;
-    outbox.write(&header)?;
-    outbox.write(tensor::bytes(&value))
+/// Appends an array to the message begun last.
+pub(super) fn write_array(outbox: &mut dyn Outbox, value: &impl Elements) -> Result<()> {
+    let ArrayLayout { dtype, shape } = value.array_layout()?;
+    let header = io::encode(&ArrayHeader { dtype: code(dtype)?, shape })?;
+    value.read_elements(|bytes| {
+        outbox.write(&(header.len() as u32).to_le_bytes())?;
+        outbox.write(&crc32fast::hash(&header).to_le_bytes())?;
+        outbox.write(&header)?;
+        outbox.write(bytes)
+    })
 }
 
-/// Reads the next tensor of a message.
-pub(super) fn read_tensor(inbox: &mut dyn Inbox) -> Result<Tensor> {
+/// Reads the next array of a message.
+pub(super) fn read_array<T: Elements>(inbox: &mut dyn Inbox) -> Result<T> {
     let (mut len, mut checksum) = ([0; 4], [0; 4]);
     inbox.read(&mut len)?;
     inbox.read(&mut checksum)?;
@@ -41,38 +41,38 @@ pub(super) fn read_tensor(inbox: &mut dyn Inbox) -> Result<Tensor> {
     if crc32fast::hash(&header) != u32::from_le_bytes(checksum) {
         return Err(inbox.damaged("the checksum of a tensor's header does not match"));
     }
-    let header: TensorHeader = io::decode(&header)?;
-    let kind = kind(header.kind)?;
-    if tensor::byte_len(&header.shape, kind) as u64 > inbox.remaining() {
+    let ArrayHeader { dtype, shape } = io::decode(&header)?;
+    let layout = ArrayLayout { dtype: dtype_of(dtype)?, shape };
+    if layout.byte_len().is_none_or(|len| len as u64 > inbox.remaining()) {
         return Err(Error::internal("a message is shorter than its tensor".to_owned()));
     }
-    let mut value = tensor::empty(&header.shape, kind)?;
-    inbox.read(tensor::bytes_mut(&mut value))?;
-    Ok(value)
+    T::from_elements(&layout, |bytes| inbox.read(bytes))
 }
 
 /// The element types that messages carry; the index in this list is the code in the message.
-const KINDS: [Kind; 10] = [
-    Kind::Uint8,
-    Kind::Int8,
-    Kind::Int16,
-    Kind::Int,
-    Kind::Int64,
-    Kind::Half,
-    Kind::Float,
-    Kind::Double,
-    Kind::Bool,
-    Kind::BFloat16,
+const DTYPES: [Dtype; 13] = [
+    Dtype::U8,
+    Dtype::I8,
+    Dtype::I16,
+    Dtype::I32,
+    Dtype::I64,
+    Dtype::F16,
+    Dtype::F32,
+    Dtype::F64,
+    Dtype::Bool,
+    Dtype::BF16,
+    Dtype::U16,
+    Dtype::U32,
+    Dtype::U64,
 ];
 
-fn code(kind: Kind) -> Result<i32> {
-    let code = KINDS.iter().position(|k| *k == kind);
-    let code =
-        code.ok_or_else(|| Error::internal(format!("tensors of {kind:?} are never sent")))?;
+fn code(dtype: Dtype) -> Result<i32> {
+    let code = DTYPES.iter().position(|d| *d == dtype);
+    let code = code.ok_or_else(|| Error::internal(format!("no message carries {dtype}")))?;
     Ok(code as i32)
 }
 
-fn kind(code: i32) -> Result<Kind> {
-    let kind = usize::try_from(code).ok().and_then(|code| KINDS.get(code));
-    kind.copied().ok_or_else(|| Error::internal(format!("a message has element type {code}")))
+fn dtype_of(code: i32) -> Result<Dtype> {
+    let dtype = usize::try_from(code).ok().and_then(|code| DTYPES.get(code));
+    dtype.copied().ok_or_else(|| Error::internal(format!("a message has element type {code}")))
 }

@@ -1,7 +1,8 @@
 //! Collectives: how ranks exchange data, and when they pause for it.
 //!
 //! A [`ProcessGroup`] moves bytes: [`FileGroup`] between processes through files, [`LocalGroup`] between threads of one process
-//! through memory. The collectives are written once, over that trait. Each of them is one phase: the rank posts its messages,
+//! through memory. The collectives are written once, over that trait, for arrays of any library that has
+//! [`Elements`](crate::engine::array::Elements). Each of them is one phase: the rank posts its messages,
 //! calls `precall` (spill, give the turn up), waits until all ranks have posted, and calls `callback` (take the next turn)
 //! before it reads what the others sent.
 
@@ -12,6 +13,9 @@ mod hooks;
 mod local;
 mod message;
 mod tag;
+#[cfg(feature = "torch")]
+mod tensor;
+mod total;
 
 pub use collectives::{
     ReduceOp, all_gather, all_reduce, all_to_all, barrier, broadcast, exchange_single_tensor,

@@ -1,12 +1,8 @@
 //! The precision in which rows are kept.
 
-use half::bf16;
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
-use tch::{Kind, Tensor};
 
 use crate::choice::{Choice, Named};
-use crate::engine::tensor;
 use crate::error::Result;
 use crate::kernels::{narrow_to_bf16, widen_bf16};
 
@@ -16,9 +12,6 @@ const LEAST_WIDTH: i64 = 16;
 
 /// Number of elements converted at a time.
 const CHUNK: usize = 1 << 20;
-
-/// Number of elements that a thread converts at a time.
-const BLOCK: usize = 1 << 16;
 
 /// The type in which rows that outlive an operation are held: in memory, in spill files and in messages. It applies to all such
 /// rows, spilled or not, so that results do not depend on the memory budget.
@@ -46,9 +39,9 @@ impl Choice for SpillDtype {
 }
 
 impl SpillDtype {
-    /// Whether rows of this width and type are rounded.
-    pub(crate) fn narrows(self, width: i64, kind: Kind) -> bool {
-        self == SpillDtype::Bf16 && kind == Kind::Float && width >= LEAST_WIDTH
+    /// Whether single-precision rows of this width are rounded.
+    pub fn narrows(self, width: i64) -> bool {
+        self == SpillDtype::Bf16 && width >= LEAST_WIDTH
     }
 }
 
@@ -75,26 +68,8 @@ impl Choice for ComputeDtype {
     ];
 }
 
-/// Converts a matrix of single precision to bfloat16, or the other way round.
-pub(super) fn converted(value: &Tensor, kind: Kind) -> Result<Tensor> {
-    let mut converted = tensor::empty(&value.size(), kind)?;
-    if kind == Kind::BFloat16 {
-        let narrow = bytemuck::cast_slice_mut(tensor::slice_mut::<bf16>(&mut converted));
-        narrow_to_bf16(tensor::slice(value), narrow);
-    } else {
-        let narrow: &[u16] = bytemuck::cast_slice(tensor::slice::<bf16>(value));
-        let wide = tensor::slice_mut(&mut converted);
-        let blocks = narrow.par_chunks(BLOCK).zip(wide.par_chunks_mut(BLOCK));
-        blocks.for_each(|(narrow, wide)| widen_bf16(narrow, wide));
-    }
-    Ok(converted)
-}
-
 /// Passes the nearest bfloat16s to `write`, piece by piece.
-pub(crate) fn write_narrow(
-    values: &[f32],
-    mut write: impl FnMut(&[u8]) -> Result<()>,
-) -> Result<()> {
+pub fn write_narrow(values: &[f32], mut write: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
     let mut narrow = vec![0_u16; values.len().min(CHUNK)];
     for values in values.chunks(CHUNK) {
         let narrow = &mut narrow[..values.len()];
@@ -105,7 +80,7 @@ pub(crate) fn write_narrow(
 }
 
 /// Fills `values` from bfloat16s that `read` returns, piece by piece.
-pub(crate) fn read_narrow(
+pub fn read_narrow(
     values: &mut [f32],
     mut read: impl FnMut(&mut [u8]) -> Result<()>,
 ) -> Result<()> {

@@ -4,15 +4,14 @@ use std::cell::Cell;
 use std::ops::Deref;
 use std::rc::{Rc, Weak};
 
-use tch::Tensor;
-
 use super::manager::PartitionDataManager;
-use super::pointer::{Pinned, PointerTensor, Spillable};
+use super::pointer::{Pinned, Pointer, Spillable};
+use super::value::Spill;
 use crate::error::Result;
 
 /// A use of a value. When the last one ends while other handles remain, which will need the value later, the manager lets go of
 /// it.
-pub(crate) struct Hold {
+pub struct Hold {
     manager: Rc<PartitionDataManager>,
     value: Weak<dyn Spillable>,
     lets_go: Rc<Cell<bool>>,
@@ -21,9 +20,9 @@ pub(crate) struct Hold {
 impl Hold {
     /// A hold on a value that `manager` keeps. Values are let go of while `lets_go` is true, that is, while a pause lies before
     /// their next use.
-    pub(crate) fn new(
+    pub fn new<T: Spill>(
         manager: &Rc<PartitionDataManager>,
-        value: &PointerTensor,
+        value: &Pointer<T>,
         lets_go: &Rc<Cell<bool>>,
     ) -> Self {
         let slot: Rc<dyn Spillable> = value.slot().clone();
@@ -35,17 +34,17 @@ impl Hold {
 
 /// A value lent to a recipe. If the value itself had to be computed again, the manager lets go of it afterwards: it can be
 /// computed once more.
-pub(crate) struct Lent {
-    value: Pinned<Tensor>,
+pub struct Lent<T: Spill> {
+    value: Pinned<T>,
     /// Comes after the value in the order of drops, so that the value is released first.
     _hold: Option<Hold>,
 }
 
-impl Lent {
+impl<T: Spill> Lent<T> {
     /// Brings a value into memory, as it is held. `computed` is true if making it takes computation rather than reading files.
-    pub(crate) fn new(
+    pub fn new(
         manager: &Rc<PartitionDataManager>,
-        value: &PointerTensor,
+        value: &Pointer<T>,
         computed: bool,
     ) -> Result<Self> {
         let computed = computed && value.has_recipe() && !value.is_resident();
@@ -54,10 +53,10 @@ impl Lent {
     }
 }
 
-impl Deref for Lent {
-    type Target = Tensor;
+impl<T: Spill> Deref for Lent<T> {
+    type Target = T;
 
-    fn deref(&self) -> &Tensor {
+    fn deref(&self) -> &T {
         &self.value
     }
 }
@@ -77,15 +76,14 @@ mod tests {
     use std::path::Path;
     use std::sync::Arc;
 
-    use tch::Kind;
-
     use super::*;
+    use crate::engine::array::Array;
     use crate::engine::spill::SpillStore;
     use crate::engine::turns::{Control, TurnLock};
     use crate::io::{DiskStorage, Fault, FaultyStorage, IoCounters, Storage};
 
     /// Size in bytes from which on a value is worth letting go of.
-    const LARGE: i64 = 1 << 20;
+    const LARGE: usize = 1 << 20;
 
     struct Rank {
         manager: Rc<PartitionDataManager>,
@@ -103,12 +101,15 @@ mod tests {
             Rank { manager, lets_go: Rc::new(Cell::new(true)) }
         }
 
-        fn value(&self, bytes: i64) -> (PointerTensor, Hold) {
-            let value = Tensor::ones([bytes], (Kind::Uint8, tch::Device::Cpu));
-            let value = self.manager.track("value", value);
+        fn value(&self, bytes: usize) -> (Pointer<Array>, Hold) {
+            let value = self.manager.track("value", ones(bytes));
             let hold = Hold::new(&self.manager, &value, &self.lets_go);
             (value, hold)
         }
+    }
+
+    fn ones(bytes: usize) -> Array {
+        Array::from_slice(&[bytes as i64], &vec![1_u8; bytes]).unwrap()
     }
 
     fn disk() -> Arc<dyn Storage> {
@@ -126,7 +127,7 @@ mod tests {
         drop(other);
         assert!(!value.is_resident() && small.is_resident());
         assert_eq!(rank.manager.store().counters().totals().written, LARGE as u64);
-        assert_eq!(value.pin().unwrap().size(), [LARGE]);
+        assert_eq!(value.pin().unwrap().bytes().len(), LARGE);
         rank.manager.precall_func().unwrap();
         assert_eq!(rank.manager.store().counters().totals().written, 2 * LARGE as u64 - 1);
     }
@@ -163,15 +164,15 @@ mod tests {
         assert!(value.is_resident());
         let error = rank.manager.precall_func().unwrap_err();
         assert_eq!(error.exit_code(), 4, "{error}");
-        assert_eq!(value.pin().unwrap().size(), [LARGE]);
+        assert_eq!(value.pin().unwrap().bytes().len(), LARGE);
     }
 
     #[test]
     fn what_a_recipe_computed_for_another_is_computed_again() {
         let folder = tempfile::tempdir().unwrap();
         let rank = Rank::new(folder.path(), disk(), 0);
-        let recipe = Rc::new(|| Ok(Tensor::ones([LARGE], (Kind::Uint8, tch::Device::Cpu))));
-        let value = rank.manager.track_recipe("x", (&[LARGE], Kind::Uint8), None, recipe);
+        let (layout, recipe) = (ones(LARGE).layout().clone(), Rc::new(|| Ok(ones(LARGE))));
+        let value = rank.manager.track_made("x", layout, None, recipe);
         let lend = |computed| drop(Lent::new(&rank.manager, &value, computed).unwrap());
         lend(true);
         assert!(!value.is_resident());

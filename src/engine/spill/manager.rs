@@ -4,14 +4,15 @@ use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::{Rc, Weak};
 use std::time::Instant;
 
-use tch::{Kind, Tensor};
 use tracing::debug;
 
-use super::dtype::{ComputeDtype, SpillDtype, converted};
-use super::pointer::{Pointer, PointerTensor, Spillable};
+use super::dtype::{ComputeDtype, SpillDtype};
+use super::pointer::{Pointer, Spillable};
 use super::shard::ShardPointer;
 use super::store::SpillStore;
-use super::value::{Spill, TensorLayout};
+#[cfg(feature = "torch")]
+use super::tensor::{Masks, PointerTensor};
+use super::value::Spill;
 use crate::engine::turns::{Phase, TurnLock};
 use crate::error::{Error, Result};
 use crate::platform::anonymous_bytes;
@@ -20,17 +21,6 @@ use crate::platform::heap::give_memory_back;
 /// Size in bytes below which values stay in memory until the pause, and then share a file when they are written: there are many
 /// of them, and each file has a cost.
 const SMALL: u64 = 1 << 20;
-
-/// The nodes over which a loss or a metric is taken: `bool` tensors with one element per label.
-#[derive(Clone)]
-pub struct Masks {
-    /// The training nodes.
-    pub train: PointerTensor,
-    /// The validation nodes.
-    pub val: PointerTensor,
-    /// The test nodes.
-    pub test: PointerTensor,
-}
 
 /// Everything that one rank keeps: its partition data, features, labels, masks, and all tensors of the epoch. SAR's class of
 /// the same name.
@@ -67,10 +57,13 @@ pub struct PartitionDataManager {
     /// The graph shards of the partition, by source rank.
     pub partition_data: OnceCell<Vec<ShardPointer>>,
     /// Input features, `[num_inner_nodes, width]`.
+    #[cfg(feature = "torch")]
     pub features: OnceCell<PointerTensor>,
     /// Class of each node, `int64 [num_inner_nodes]`, or rows of labels, `float32 [num_inner_nodes, columns]`.
+    #[cfg(feature = "torch")]
     pub labels: OnceCell<PointerTensor>,
     /// The training, validation and test nodes.
+    #[cfg(feature = "torch")]
     pub masks: OnceCell<Masks>,
 }
 
@@ -92,8 +85,11 @@ impl PartitionDataManager {
             spill_dtype: Cell::default(),
             compute_dtype: Cell::default(),
             partition_data: OnceCell::new(),
+            #[cfg(feature = "torch")]
             features: OnceCell::new(),
+            #[cfg(feature = "torch")]
             labels: OnceCell::new(),
+            #[cfg(feature = "torch")]
             masks: OnceCell::new(),
         })
     }
@@ -108,55 +104,27 @@ impl PartitionDataManager {
     /// Tracks a value. `label` shows in the names of spill files.
     pub fn track<T: Spill>(&self, label: &str, value: T) -> Pointer<T> {
         let layout = value.layout();
+        self.track_as(label, layout, value)
+    }
+
+    /// Tracks a value that is held in another way than it is worked on.
+    pub(super) fn track_as<T: Spill>(
+        &self,
+        label: &str,
+        layout: T::Layout,
+        value: T,
+    ) -> Pointer<T> {
         self.register(Pointer::resident(label, layout, value, self.store.clone()))
     }
 
-    /// Tracks a matrix with one row per node, held as [`held_kind`](Self::held_kind) says; it may have that type already. It
-    /// must be the only handle on its memory.
-    pub fn track_rows(&self, label: &str, value: Tensor) -> Result<PointerTensor> {
-        let mut layout = value.layout();
-        if layout.kind == Kind::BFloat16 {
-            layout.kind = Kind::Float;
-        }
-        layout.held = self.held_kind(layout.shape.iter().skip(1).product(), layout.kind);
-        let value =
-            if layout.held == value.kind() { value } else { converted(&value, layout.held)? };
-        Ok(self.register(Pointer::resident(label, layout, value, self.store.clone())))
-    }
-
-    /// The type in which rows of this width and type are held when they outlive an operation.
-    pub fn held_kind(&self, width: i64, kind: Kind) -> Kind {
-        let dtype = match self.compute_dtype.get() {
-            ComputeDtype::F32 => self.spill_dtype.get(),
-            ComputeDtype::Bf16 => SpillDtype::Bf16,
-        };
-        if dtype.narrows(width, kind) { Kind::BFloat16 } else { kind }
-    }
-
-    /// The type in which rows that can be computed again, and the operands of products, are held.
-    pub fn computed_kind(&self, width: i64, kind: Kind) -> Kind {
-        match self.compute_dtype.get() {
-            ComputeDtype::F32 => kind,
-            ComputeDtype::Bf16 => self.held_kind(width, kind),
-        }
-    }
-
-    /// Tracks a tensor that never needs a file: `recipe` computes it again, always with the same result. The recipe may return
-    /// the type in which the tensor is [held](Self::computed_kind), which `value` must have.
-    pub fn track_recipe(
+    /// Tracks a value of this layout that never needs a file: `recipe` makes it again, always the same.
+    pub fn track_made<T: Spill>(
         &self,
         label: &str,
-        (shape, kind): (&[i64], Kind),
-        value: Option<Tensor>,
-        recipe: Rc<dyn Fn() -> Result<Tensor>>,
-    ) -> PointerTensor {
-        let kind = if kind == Kind::BFloat16 { Kind::Float } else { kind };
-        let held = self.computed_kind(shape.iter().skip(1).product(), kind);
-        let recipe = Rc::new(move || {
-            let value = recipe()?;
-            if value.kind() == held { Ok(value) } else { converted(&value, held) }
-        });
-        let layout = TensorLayout { shape: shape.to_vec(), kind, held };
+        layout: T::Layout,
+        value: Option<T>,
+        recipe: Rc<dyn Fn() -> Result<T>>,
+    ) -> Pointer<T> {
         self.register(Pointer::from_recipe(label, layout, value, recipe, self.store.clone()))
     }
 

@@ -1,7 +1,8 @@
 //! Values that are in memory or on disk, and the manager that moves them.
 //!
 //! * [`SpillStore`] writes and reads files, whatever they mean.
-//! * [`Pointer`] is a handle on one value that is resident, spilled, or both; [`PointerTensor`] is the one for tensors.
+//! * [`Pointer`] is a handle on one value that is resident, spilled, or both: an [`Array`](crate::engine::array::Array), edges, rows.
+//!   With the cargo feature `torch`, `PointerTensor` is the one for tensors.
 //! * [`PartitionDataManager`] knows every pointer of its rank and spills them around a pause.
 //!
 //! Files disappear in three ways: with the last handle of their value, with the rank's store, and with the run's folder, which
@@ -13,13 +14,16 @@ mod manager;
 mod pointer;
 mod shard;
 mod store;
+#[cfg(feature = "torch")]
+mod tensor;
 mod value;
 
-pub use dtype::{ComputeDtype, SpillDtype};
-pub(crate) use dtype::{read_narrow, write_narrow};
-pub(crate) use hold::{Hold, Lent};
-pub use manager::{Masks, PartitionDataManager};
-pub use pointer::{Pinned, Pointer, PointerTensor};
+pub use dtype::{ComputeDtype, SpillDtype, read_narrow, write_narrow};
+pub use hold::{Hold, Lent};
+pub use manager::PartitionDataManager;
+pub use pointer::{Pinned, Pointer};
 pub use shard::ShardPointer;
 pub use store::{SpillReader, SpillStore, SpillWriter};
-pub use value::{EdgesLayout, Spill, TensorLayout};
+#[cfg(feature = "torch")]
+pub use tensor::{Masks, PointerTensor, TensorLayout};
+pub use value::{EdgesLayout, Spill};

@@ -4,7 +4,6 @@ use std::cell::{Cell, RefCell};
 use std::ops::Deref;
 use std::rc::Rc;
 
-use tch::{Kind, Tensor};
 use tracing::debug;
 
 use super::store::{Extent, SpillFile, SpillStore, SpillWriter};
@@ -14,11 +13,8 @@ use crate::error::{Error, Result};
 /// A handle on an immutable value. Clones share it; the value and its file are removed with the last one.
 ///
 /// Made by [`PartitionDataManager::track`](super::PartitionDataManager::track) and
-/// [`track_recipe`](super::PartitionDataManager::track_recipe).
+/// [`track_made`](super::PartitionDataManager::track_made).
 pub struct Pointer<T: Spill>(Rc<Slot<T>>);
-
-/// A tensor that is resident or spilled; contiguous, on the CPU.
-pub type PointerTensor = Pointer<Tensor>;
 
 /// A value, in memory or on disk.
 pub(super) struct Slot<T: Spill> {
@@ -153,7 +149,7 @@ impl<T: Spill> Pointer<T> {
     }
 
     /// Whether the value is only in memory, so that it has to be written before it can leave.
-    pub(crate) fn is_unwritten(&self) -> bool {
+    pub fn is_unwritten(&self) -> bool {
         self.0.unwritten_bytes().is_some()
     }
 
@@ -165,23 +161,6 @@ impl<T: Spill> Pointer<T> {
     /// Whether the value is in memory now.
     pub fn is_resident(&self) -> bool {
         self.0.state.borrow().resident.is_some()
-    }
-}
-
-impl PointerTensor {
-    /// The tensor's shape.
-    pub fn size(&self) -> &[i64] {
-        &self.0.layout.shape
-    }
-
-    /// The element type in which the tensor is used.
-    pub fn kind(&self) -> Kind {
-        self.0.layout.kind
-    }
-
-    /// The element type in which the tensor is held: [`kind`](Self::kind), or bfloat16.
-    pub fn held_kind(&self) -> Kind {
-        self.0.layout.held
     }
 }
 

@@ -1,11 +1,9 @@
 //! Values that can be spilled.
 
 use bytemuck::Pod;
-use tch::{Kind, Tensor};
 
-use super::dtype::converted;
 use super::store::{SpillReader, SpillWriter};
-use crate::engine::tensor;
+use crate::engine::array::{Array, ArrayLayout, Elements};
 use crate::error::Result;
 use crate::graph::{Csr, SortedEdges};
 
@@ -32,40 +30,24 @@ pub trait Spill: Sized + 'static {
     }
 }
 
-/// Layout of a tensor in memory and in its file.
-#[derive(Debug, Clone)]
-pub struct TensorLayout {
-    pub(super) shape: Vec<i64>,
-    /// The element type in which it is used.
-    pub(super) kind: Kind,
-    /// The element type in which it is held.
-    pub(super) held: Kind,
-}
+/// Arrays of any element type.
+impl Spill for Array {
+    type Layout = ArrayLayout;
 
-/// Contiguous CPU tensors of any element type.
-impl Spill for Tensor {
-    type Layout = TensorLayout;
-
-    fn layout(&self) -> TensorLayout {
-        TensorLayout { shape: self.size(), kind: self.kind(), held: self.kind() }
+    fn layout(&self) -> ArrayLayout {
+        Array::layout(self).clone()
     }
 
-    fn byte_len(layout: &TensorLayout) -> u64 {
-        tensor::byte_len(&layout.shape, layout.held) as u64
+    fn byte_len(layout: &ArrayLayout) -> u64 {
+        layout.byte_len().map_or(0, |bytes| bytes as u64)
     }
 
-    fn save(&self, _: &TensorLayout, sink: &mut SpillWriter) -> Result<()> {
-        sink.write(tensor::bytes(self))
+    fn save(&self, _: &ArrayLayout, sink: &mut SpillWriter) -> Result<()> {
+        sink.write(self.bytes())
     }
 
-    fn load(layout: &TensorLayout, source: &mut SpillReader<'_>) -> Result<Self> {
-        let mut value = tensor::empty(&layout.shape, layout.held)?;
-        source.read(tensor::bytes_mut(&mut value))?;
-        Ok(value)
-    }
-
-    fn widened(&self, layout: &TensorLayout) -> Result<Option<Self>> {
-        (layout.held != layout.kind).then(|| converted(self, layout.kind)).transpose()
+    fn load(layout: &ArrayLayout, source: &mut SpillReader<'_>) -> Result<Self> {
+        Array::from_elements(layout, |bytes| source.read(bytes))
     }
 }
 

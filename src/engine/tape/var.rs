@@ -36,7 +36,7 @@ pub(super) struct Saved {
 impl Saved {
     /// The value for a recipe, in the type it is held in. A value that depends on a parameter is computed; others are read, as
     /// features are.
-    pub(super) fn lend(&self, manager: &Rc<PartitionDataManager>) -> Result<Lent> {
+    pub(super) fn lend(&self, manager: &Rc<PartitionDataManager>) -> Result<Lent<Tensor>> {
         Lent::new(manager, &self.value, self.target.is_some())
     }
 }

@@ -5,20 +5,21 @@ use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use tch::{Kind, Tensor};
+use tch::Tensor;
 
 use super::graph_source::GraphSource;
 use super::index_writer::{IndexConfig, out_degrees, write_index};
 use super::neighbor_index::NeighborIndex;
 use super::sample::{SampleKey, Sampling};
 use super::sorted::Sorted;
+use crate::engine::array::{ArrayLayout, Elements};
 use crate::engine::comm::{Hooks, ProcessGroup, all_to_all, exchange_tensors};
 use crate::engine::tensor;
 use crate::error::{Error, Result};
 use crate::formats::dgl::Partition;
 use crate::formats::dgl::config::PartitionConfig;
 use crate::graph::{InEdges, PartitionBook};
-use crate::io::{DiskStorage, IoCounters};
+use crate::io::{DiskStorage, Dtype, IoCounters};
 use crate::load::{NodeColumn, Reachable};
 
 /// A partitioned graph of which each rank reads only its own partition and asks the others for theirs, as SAR samples. Every
@@ -198,8 +199,10 @@ impl GraphSource for CollectiveGraph {
             parts.push(in_edges(places.len(), answer)?);
         }
         if self.index.has_weights() {
-            let sizes: Vec<_> =
-                parts.iter().map(|p| (vec![p.edges.len() as i64], Kind::Float)).collect();
+            let sizes: Vec<_> = parts
+                .iter()
+                .map(|p| ArrayLayout::new(Dtype::F32, &[p.edges.len() as i64]))
+                .collect();
             let weights = all_to_all(&*self.group, weights, &sizes, &*self.hooks)?;
             for (part, weights) in parts.iter_mut().zip(&weights) {
                 part.weights = tensor::slice::<f32>(weights).to_vec();
@@ -256,8 +259,7 @@ impl GraphSource for CollectiveGraph {
         let places = self.places(&sorted, |part| self.nodes_of(part))?;
         let sizes: Vec<_> = places.iter().map(|places| column.layout(places.len())).collect();
         let answers = all_to_all(&*self.group, answers, &sizes, &*self.hooks)?;
-        let (shape, kind) = column.layout(nodes.len());
-        let mut rows = tensor::empty(&shape, kind)?;
+        let mut rows = Tensor::from_elements(&column.layout(nodes.len()), |_| Ok(()))?;
         for (places, answer) in places.iter().zip(&answers) {
             let places: Vec<i64> = places.iter().map(|place| i64::from(*place)).collect();
             let _same = rows.f_index_copy_(0, &Tensor::f_from_slice(&places)?, answer)?;

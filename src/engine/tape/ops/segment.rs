@@ -28,7 +28,7 @@ pub(in crate::engine::tape) struct Segment {
 
 /// The input values of a segment, as they are held.
 pub(in crate::engine::tape) struct Values {
-    pub(in crate::engine::tape) inputs: Vec<Lent>,
+    pub(in crate::engine::tape) inputs: Vec<Lent<Tensor>>,
     pub(in crate::engine::tape) parameters: Vec<Tensor>,
 }
 

@@ -1,0 +1,153 @@
+//! libtorch's tensors in care.
+
+use std::rc::Rc;
+
+use half::bf16;
+use rayon::prelude::*;
+use tch::{Kind, Tensor};
+
+use super::dtype::{ComputeDtype, SpillDtype};
+use super::manager::PartitionDataManager;
+use super::pointer::Pointer;
+use super::store::{SpillReader, SpillWriter};
+use super::value::Spill;
+use crate::engine::tensor;
+use crate::error::Result;
+use crate::kernels::{narrow_to_bf16, widen_bf16};
+
+/// Number of elements that a thread converts at a time.
+const BLOCK: usize = 1 << 16;
+
+/// A tensor that is resident or spilled; contiguous, on the CPU.
+pub type PointerTensor = Pointer<Tensor>;
+
+impl PointerTensor {
+    /// The tensor's shape.
+    pub fn size(&self) -> &[i64] {
+        &self.layout().shape
+    }
+
+    /// The element type in which the tensor is used.
+    pub fn kind(&self) -> Kind {
+        self.layout().kind
+    }
+
+    /// The element type in which the tensor is held: [`kind`](Self::kind), or bfloat16.
+    pub fn held_kind(&self) -> Kind {
+        self.layout().held
+    }
+}
+
+/// Layout of a tensor in memory and in its file.
+#[derive(Debug, Clone)]
+pub struct TensorLayout {
+    shape: Vec<i64>,
+    /// The element type in which it is used.
+    kind: Kind,
+    /// The element type in which it is held.
+    held: Kind,
+}
+
+/// Contiguous CPU tensors of any element type.
+impl Spill for Tensor {
+    type Layout = TensorLayout;
+
+    fn layout(&self) -> TensorLayout {
+        TensorLayout { shape: self.size(), kind: self.kind(), held: self.kind() }
+    }
+
+    fn byte_len(layout: &TensorLayout) -> u64 {
+        tensor::byte_len(&layout.shape, layout.held) as u64
+    }
+
+    fn save(&self, _: &TensorLayout, sink: &mut SpillWriter) -> Result<()> {
+        sink.write(tensor::bytes(self))
+    }
+
+    fn load(layout: &TensorLayout, source: &mut SpillReader<'_>) -> Result<Self> {
+        let mut value = tensor::empty(&layout.shape, layout.held)?;
+        source.read(tensor::bytes_mut(&mut value))?;
+        Ok(value)
+    }
+
+    fn widened(&self, layout: &TensorLayout) -> Result<Option<Self>> {
+        (layout.held != layout.kind).then(|| converted(self, layout.kind)).transpose()
+    }
+}
+
+/// The nodes over which a loss or a metric is taken: `bool` tensors with one element per label.
+#[derive(Clone)]
+pub struct Masks {
+    /// The training nodes.
+    pub train: PointerTensor,
+    /// The validation nodes.
+    pub val: PointerTensor,
+    /// The test nodes.
+    pub test: PointerTensor,
+}
+
+impl PartitionDataManager {
+    /// Tracks a matrix with one row per node, held as [`held_kind`](Self::held_kind) says; it may have that type already. It
+    /// must be the only handle on its memory.
+    pub fn track_rows(&self, label: &str, value: Tensor) -> Result<PointerTensor> {
+        let mut layout = value.layout();
+        if layout.kind == Kind::BFloat16 {
+            layout.kind = Kind::Float;
+        }
+        layout.held = self.held_kind(layout.shape.iter().skip(1).product(), layout.kind);
+        let value =
+            if layout.held == value.kind() { value } else { converted(&value, layout.held)? };
+        Ok(self.track_as(label, layout, value))
+    }
+
+    /// The type in which rows of this width and type are held when they outlive an operation.
+    pub fn held_kind(&self, width: i64, kind: Kind) -> Kind {
+        let dtype = match self.compute_dtype.get() {
+            ComputeDtype::F32 => self.spill_dtype.get(),
+            ComputeDtype::Bf16 => SpillDtype::Bf16,
+        };
+        if kind == Kind::Float && dtype.narrows(width) { Kind::BFloat16 } else { kind }
+    }
+
+    /// The type in which rows that can be computed again, and the operands of products, are held.
+    pub fn computed_kind(&self, width: i64, kind: Kind) -> Kind {
+        match self.compute_dtype.get() {
+            ComputeDtype::F32 => kind,
+            ComputeDtype::Bf16 => self.held_kind(width, kind),
+        }
+    }
+
+    /// Tracks a tensor that never needs a file: `recipe` computes it again, always with the same result. The recipe may return
+    /// the type in which the tensor is [held](Self::computed_kind), which `value` must have.
+    pub fn track_recipe(
+        &self,
+        label: &str,
+        (shape, kind): (&[i64], Kind),
+        value: Option<Tensor>,
+        recipe: Rc<dyn Fn() -> Result<Tensor>>,
+    ) -> PointerTensor {
+        let kind = if kind == Kind::BFloat16 { Kind::Float } else { kind };
+        let held = self.computed_kind(shape.iter().skip(1).product(), kind);
+        let recipe = Rc::new(move || {
+            let value = recipe()?;
+            if value.kind() == held { Ok(value) } else { converted(&value, held) }
+        });
+        let layout = TensorLayout { shape: shape.to_vec(), kind, held };
+        self.track_made(label, layout, value, recipe)
+    }
+}
+
+/// Converts a matrix of single precision to bfloat16, or the other way round.
+fn converted(value: &Tensor, kind: Kind) -> Result<Tensor> {
+    let mut converted = tensor::empty(&value.size(), kind)?;
+    if kind == Kind::BFloat16 {
+        let narrow = bytemuck::cast_slice_mut(tensor::slice_mut::<bf16>(&mut converted));
+        narrow_to_bf16(tensor::slice(value), narrow);
+    } else {
+        let narrow: &[u16] = bytemuck::cast_slice(tensor::slice::<bf16>(value));
+        let wide = tensor::slice_mut(&mut converted);
+        let blocks = narrow.par_chunks(BLOCK).zip(wide.par_chunks_mut(BLOCK));
+        blocks.for_each(|(narrow, wide)| widen_bf16(narrow, wide));
+    }
+    Ok(converted)
+}

@@ -1,0 +1,129 @@
+//! Turns, spilling and collectives on arrays of bytes: what front ends stand on that bring their own library for tensors.
+#![allow(clippy::unwrap_used)]
+
+use std::fs;
+use std::path::Path;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use sar::engine::array::{Array, ArrayLayout};
+use sar::engine::comm::{FileGroup, ProcessGroup, ReduceOp, all_reduce, exchange_tensors};
+use sar::engine::spill::{Hold, Lent, PartitionDataManager, SpillStore};
+use sar::engine::turns::{Control, TurnLock};
+use sar::io::{DiskStorage, Dtype, Fault, FaultyStorage, IoCounters, Storage};
+
+fn disk() -> Arc<dyn Storage> {
+    Arc::new(DiskStorage::default())
+}
+
+/// A rank that keeps nothing in memory while it waits, with its turn taken.
+fn rank(folder: &Path, control: &Arc<Control>, rank: usize) -> Rc<PartitionDataManager> {
+    let folder = folder.join(format!("rank-{rank}"));
+    fs::create_dir(&folder).unwrap();
+    let store = SpillStore::new(&folder, disk(), IoCounters::default());
+    let manager = PartitionDataManager::new(TurnLock::new(control.clone(), rank), store);
+    manager.callback_func().unwrap();
+    manager
+}
+
+fn alone(folder: &Path, storage: Arc<dyn Storage>) -> Rc<PartitionDataManager> {
+    let control = Arc::new(Control::in_memory(1, 1).unwrap());
+    let store = SpillStore::new(folder, storage, IoCounters::default());
+    let manager = PartitionDataManager::new(TurnLock::new(control, 0), store);
+    manager.callback_func().unwrap();
+    manager
+}
+
+fn numbers(count: usize, seed: usize) -> Array {
+    let values: Vec<f32> = (0..count).map(|i| (i * 7 + seed) as f32).collect();
+    Array::from_slice(&[count as i64, 1], &values).unwrap()
+}
+
+#[test]
+fn ranks_take_turns_and_find_their_arrays_again() {
+    const WORLD: usize = 4;
+    const ROUNDS: usize = 5;
+    let folder = tempfile::tempdir().unwrap();
+    let control = Control::create(&folder.path().join("control"), WORLD, 1).unwrap();
+    let (control, resident) = (Arc::new(control), AtomicUsize::new(0));
+    let work = |of: usize| {
+        let counters = IoCounters::default();
+        let group = FileGroup::new(control.clone(), of, folder.path(), disk(), counters);
+        let manager = rank(folder.path(), &control, of);
+        let values = manager.track("values", numbers(1 << 18, of));
+        for round in 0..ROUNDS {
+            assert_eq!(resident.fetch_add(1, Ordering::SeqCst), 0, "one rank computes at a time");
+            let mine = Array::from_slice(&[2], &[of as i64, round as i64]).unwrap();
+            assert_eq!(resident.fetch_sub(1, Ordering::SeqCst), 1);
+            let sum = all_reduce(&group, vec![mine], ReduceOp::Sum, &*manager).unwrap();
+            assert_eq!(sum[0].slice::<i64>(), [6, (WORLD * round) as i64]);
+            assert!(!values.is_resident());
+            assert_eq!(*values.pin().unwrap(), numbers(1 << 18, of));
+            let send = (0..group.world_size()).map(|to| numbers(to + 1, 10 * of)).collect();
+            let received = exchange_tensors(&group, send, &*manager).unwrap();
+            for (from, array) in received.iter().enumerate() {
+                assert_eq!(*array, numbers(of + 1, 10 * from));
+            }
+        }
+        let totals = manager.store().counters().totals();
+        assert_eq!(totals.written, 4 << 18, "a value is written once");
+        manager.lock().release();
+    };
+    std::thread::scope(|scope| {
+        for of in 0..WORLD {
+            let work = &work;
+            scope.spawn(move || work(of));
+        }
+    });
+}
+
+#[test]
+fn an_array_with_a_recipe_is_never_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let manager = alone(folder.path(), disk());
+    let recipe = Rc::new(|| Ok(numbers(1 << 18, 3)));
+    let layout = ArrayLayout::new(Dtype::F32, &[1 << 18, 1]);
+    let value = manager.track_made("made", layout, None, recipe);
+    let lent = Lent::new(&manager, &value, true).unwrap();
+    assert_eq!(*lent, numbers(1 << 18, 3));
+    drop(lent);
+    assert!(!value.is_resident(), "its user lets go of it");
+    manager.precall_func().unwrap();
+    assert_eq!(manager.store().counters().totals().written, 0);
+    assert_eq!(value.take().unwrap(), numbers(1 << 18, 3));
+}
+
+#[test]
+fn a_large_array_leaves_with_its_last_hold() {
+    let folder = tempfile::tempdir().unwrap();
+    let manager = alone(folder.path(), disk());
+    let value = manager.track("held", numbers(1 << 18, 0));
+    let hold = Hold::new(&manager, &value, &Rc::new(std::cell::Cell::new(true)));
+    assert!(value.is_resident());
+    drop(hold);
+    assert!(!value.is_resident());
+    assert_eq!(value.take().unwrap(), numbers(1 << 18, 0));
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "the file goes with the value");
+}
+
+#[test]
+fn damage_and_a_full_disk_are_errors_that_name_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let manager = alone(folder.path(), disk());
+    let value = manager.track("victim", numbers(1 << 18, 0));
+    manager.precall_func().unwrap();
+    let path = fs::read_dir(folder.path()).unwrap().next().unwrap().unwrap().path();
+    let mut bytes = fs::read(&path).unwrap();
+    bytes[12345] ^= 1;
+    fs::write(&path, bytes).unwrap();
+    let error = value.pin().err().unwrap().to_string();
+    assert!(error.contains("victim") && error.contains("checksum"), "{error}");
+
+    let full = Arc::new(FaultyStorage::new(DiskStorage::default(), Fault::DiskFull, 1));
+    let folder = tempfile::tempdir().unwrap();
+    let manager = alone(folder.path(), full);
+    let _value = manager.track("value", numbers(1 << 18, 0));
+    let error = manager.precall_func().unwrap_err();
+    assert_eq!(error.exit_code(), 4, "{error}");
+}
