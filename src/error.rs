@@ -61,17 +61,6 @@ pub enum ErrorKind {
 /// The result of everything in this library that can fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-#[cfg(feature = "torch")]
-impl From<tch::TchError> for Error {
-    fn from(error: tch::TchError) -> Self {
-        // The rest is a trace of C++ frames, which helps nobody here.
-        let text = error.to_string();
-        let message = text.split("\nException raised from").next().unwrap_or_default();
-        let message = message.trim().replace('\n', " ");
-        Error::new(ErrorKind::Tensor, format!("libtorch: {message}"))
-    }
-}
-
 impl Error {
     /// An error of a kind, with its message.
     pub fn new(kind: ErrorKind, problem: impl Into<String>) -> Self {

@@ -62,7 +62,6 @@ pub mod formats;
 pub mod graph;
 pub mod io;
 pub mod kernels;
-#[cfg(feature = "torch")]
 pub mod load;
 #[cfg(feature = "torch")]
 pub mod nn;

@@ -5,15 +5,15 @@ use std::cell::Cell;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use sar::engine::array::{Array, ArrayLayout};
 use sar::engine::comm::{
     Collective, FileGroup, Hooks, LocalGroup, Operation, ProcessGroup, Recipient, ReduceOp,
     all_reduce, all_to_all, barrier, broadcast, complete, exchange_single_tensor, exchange_tensors,
     gather_grads, sync_params,
 };
 use sar::engine::turns::Control;
-use sar::io::{DiskStorage, IoCounters};
+use sar::io::{DiskStorage, Dtype, IoCounters};
 use sar::{ErrorKind, Result};
-use tch::{Kind, Tensor};
 
 const WORLD_SIZES: [usize; 5] = [1, 2, 4, 8, 16];
 
@@ -70,12 +70,14 @@ fn run_ranks<G: ProcessGroup + Send>(
     });
 }
 
-fn numbers(values: &[f32]) -> Tensor {
-    Tensor::from_slice(values)
+fn numbers(values: &[f32]) -> Array {
+    Array::from_slice(&[values.len() as i64], values).unwrap()
 }
 
-fn list(tensor: &Tensor) -> Vec<f64> {
-    Vec::try_from(tensor.to_kind(Kind::Double).flatten(0, -1)).unwrap()
+fn list(array: &Array) -> Vec<f64> {
+    let mut values = vec![0.0; array.bytes().len() / array.dtype().size()];
+    array.dtype().to_f64(array.bytes(), &mut values);
+    values
 }
 
 #[test]
@@ -83,11 +85,11 @@ fn exchange_tensors_delivers_any_shape_and_type() {
     on_every_backend(1, |group, hooks| {
         let rank = group.rank() as i64;
         let send =
-            |to: i64| Tensor::full([to, 2], rank * 100 + to, (Kind::Int64, tch::Device::Cpu));
+            |to: i64| Array::from_slice(&[to, 2], &vec![rank * 100 + to; 2 * to as usize]).unwrap();
         let send = (0..group.world_size() as i64).map(send).collect();
         let received = exchange_tensors(group, send, hooks).unwrap();
         for (from, tensor) in received.iter().enumerate() {
-            assert_eq!((tensor.size(), tensor.kind()), (vec![rank, 2], Kind::Int64));
+            assert_eq!(tensor.layout(), &ArrayLayout::new(Dtype::I64, &[rank, 2]));
             let expected = (from as i64 * 100 + rank) as f64;
             assert_eq!(list(tensor), vec![expected; 2 * group.rank()]);
         }
@@ -99,10 +101,10 @@ fn all_to_all_refuses_what_was_not_expected() {
     on_every_backend(2, |group, hooks| {
         let world = group.world_size();
         let send = || (0..world).map(|to| numbers(&[to as f32])).collect();
-        let expected = vec![(vec![1], Kind::Float); world];
+        let expected = vec![ArrayLayout::new(Dtype::F32, &[1]); world];
         let received = all_to_all(group, send(), &expected, hooks).unwrap();
         assert!(received.iter().all(|t| list(t) == [group.rank() as f64]));
-        let wrong = vec![(vec![2], Kind::Float); world];
+        let wrong = vec![ArrayLayout::new(Dtype::F32, &[2]); world];
         let refused = all_to_all(group, send(), &wrong, hooks);
         assert_eq!(refused.unwrap_err().kind(), ErrorKind::Internal);
     });
@@ -123,11 +125,13 @@ fn exchange_single_tensor_shifts_around_the_ring() {
 fn all_reduce_sums_and_selects_in_one_pause() {
     on_every_backend(3, |group, hooks| {
         let (rank, world) = (group.rank() as f32, group.world_size() as f64);
-        let bring = || vec![numbers(&[rank, -rank]), Tensor::from_slice(&[group.rank() as i64])];
+        let bring = || {
+            vec![numbers(&[rank, -rank]), Array::from_slice(&[1], &[group.rank() as i64]).unwrap()]
+        };
         let sum = all_reduce(group, bring(), ReduceOp::Sum, hooks).unwrap();
         let total = world * (world - 1.0) / 2.0;
         assert_eq!(list(&sum[0]), [total, -total]);
-        assert_eq!((sum[1].kind(), list(&sum[1])), (Kind::Int64, vec![total]));
+        assert_eq!(sum[1].slice::<i64>(), [total as i64]);
         let max = all_reduce(group, bring(), ReduceOp::Max, hooks).unwrap();
         assert_eq!(list(&max[0]), [world - 1.0, 0.0]);
         let min = all_reduce(group, bring(), ReduceOp::Min, hooks).unwrap();
@@ -307,7 +311,7 @@ fn every_flipped_bit_of_a_message_is_reported_as_damage() {
         let group = FileGroup::new(control, 0, folder.path(), storage, IoCounters::default());
         let hooks =
             FlippingHooks { file: folder.path().join("outbox-0-0"), bit, bits: Cell::new(0) };
-        let sent = Tensor::from_slice(&[1_f32, 2.0, 3.0]).view([3, 1]);
+        let sent = Array::from_slice(&[3, 1], &[1_f32, 2.0, 3.0]).unwrap();
         let error = broadcast(&group, vec![sent], 0, &hooks).unwrap_err();
         assert!(error.kind() == ErrorKind::Corrupt, "bit {bit}: {error}");
         (bit, bits) = (bit + 1, hooks.bits.get());

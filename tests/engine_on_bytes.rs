@@ -11,7 +11,7 @@ use sar::engine::array::{Array, ArrayLayout};
 use sar::engine::comm::{FileGroup, ProcessGroup, ReduceOp, all_reduce, exchange_tensors};
 use sar::engine::spill::{Hold, Lent, PartitionDataManager, SpillStore};
 use sar::engine::turns::{Control, TurnLock};
-use sar::io::{DiskStorage, Dtype, Fault, FaultyStorage, IoCounters, Storage};
+use sar::io::{DiskStorage, Dtype, IoCounters, Storage};
 
 fn disk() -> Arc<dyn Storage> {
     Arc::new(DiskStorage::default())
@@ -27,12 +27,8 @@ fn rank(folder: &Path, control: &Arc<Control>, rank: usize) -> Rc<PartitionDataM
     manager
 }
 
-fn alone(folder: &Path, storage: Arc<dyn Storage>) -> Rc<PartitionDataManager> {
-    let control = Arc::new(Control::in_memory(1, 1).unwrap());
-    let store = SpillStore::new(folder, storage, IoCounters::default());
-    let manager = PartitionDataManager::new(TurnLock::new(control, 0), store);
-    manager.callback_func().unwrap();
-    manager
+fn alone(folder: &Path) -> Rc<PartitionDataManager> {
+    rank(folder, &Arc::new(Control::in_memory(1, 1).unwrap()), 0)
 }
 
 fn numbers(count: usize, seed: usize) -> Array {
@@ -81,7 +77,7 @@ fn ranks_take_turns_and_find_their_arrays_again() {
 #[test]
 fn an_array_with_a_recipe_is_never_written() {
     let folder = tempfile::tempdir().unwrap();
-    let manager = alone(folder.path(), disk());
+    let manager = alone(folder.path());
     let recipe = Rc::new(|| Ok(numbers(1 << 18, 3)));
     let layout = ArrayLayout::new(Dtype::F32, &[1 << 18, 1]);
     let value = manager.track_made("made", layout, None, recipe);
@@ -97,33 +93,16 @@ fn an_array_with_a_recipe_is_never_written() {
 #[test]
 fn a_large_array_leaves_with_its_last_hold() {
     let folder = tempfile::tempdir().unwrap();
-    let manager = alone(folder.path(), disk());
+    let manager = alone(folder.path());
     let value = manager.track("held", numbers(1 << 18, 0));
     let hold = Hold::new(&manager, &value, &Rc::new(std::cell::Cell::new(true)));
     assert!(value.is_resident());
     drop(hold);
     assert!(!value.is_resident());
     assert_eq!(value.take().unwrap(), numbers(1 << 18, 0));
-    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "the file goes with the value");
-}
-
-#[test]
-fn damage_and_a_full_disk_are_errors_that_name_the_file() {
-    let folder = tempfile::tempdir().unwrap();
-    let manager = alone(folder.path(), disk());
-    let value = manager.track("victim", numbers(1 << 18, 0));
-    manager.precall_func().unwrap();
-    let path = fs::read_dir(folder.path()).unwrap().next().unwrap().unwrap().path();
-    let mut bytes = fs::read(&path).unwrap();
-    bytes[12345] ^= 1;
-    fs::write(&path, bytes).unwrap();
-    let error = value.pin().err().unwrap().to_string();
-    assert!(error.contains("victim") && error.contains("checksum"), "{error}");
-
-    let full = Arc::new(FaultyStorage::new(DiskStorage::default(), Fault::DiskFull, 1));
-    let folder = tempfile::tempdir().unwrap();
-    let manager = alone(folder.path(), full);
-    let _value = manager.track("value", numbers(1 << 18, 0));
-    let error = manager.precall_func().unwrap_err();
-    assert_eq!(error.exit_code(), 4, "{error}");
+    assert_eq!(
+        fs::read_dir(folder.path().join("rank-0")).unwrap().count(),
+        0,
+        "the file goes with the value"
+    );
 }

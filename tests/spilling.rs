@@ -7,11 +7,11 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use sar::ErrorKind;
+use sar::engine::array::{Array, ArrayLayout};
 use sar::engine::spill::{PartitionDataManager, SpillStore};
 use sar::engine::turns::{Control, TurnLock};
 use sar::graph::ShardBuilder;
-use sar::io::{DiskStorage, Fault, FaultyStorage, IoCounters, IoMode, Storage};
-use tch::{Kind, Tensor};
+use sar::io::{DiskStorage, Dtype, Fault, FaultyStorage, IoCounters, IoMode, Storage};
 
 /// A rank alone, in its first turn.
 fn manager(folder: &Path, storage: Arc<dyn Storage>) -> Rc<PartitionDataManager> {
@@ -36,8 +36,9 @@ fn files(folder: &Path) -> usize {
     std::fs::read_dir(folder).unwrap().count()
 }
 
-fn numbers() -> Tensor {
-    Tensor::arange(600, (Kind::Float, tch::Device::Cpu)).view([20, 30])
+fn numbers() -> Array {
+    let values: Vec<f32> = (0..600_u16).map(f32::from).collect();
+    Array::from_slice(&[20, 30], &values).unwrap()
 }
 
 fn kind<T>(result: sar::Result<T>) -> ErrorKind {
@@ -105,7 +106,8 @@ fn a_recipe_is_run_again_instead_of_written() {
     let folder = tempfile::tempdir().unwrap();
     let manager = manager(folder.path(), Arc::new(DiskStorage::default()));
     let recipe = Rc::new(|| Ok(numbers()));
-    let pointer = manager.track_recipe("x", (&[20, 30], Kind::Float), None, recipe);
+    let layout = ArrayLayout::new(Dtype::F32, &[20, 30]);
+    let pointer = manager.track_made("x", layout, None, recipe);
     for _ in 0..3 {
         assert_eq!(*pointer.pin().unwrap(), numbers());
         pause(&manager).unwrap();
@@ -124,20 +126,51 @@ fn every_kind_of_value_comes_back_the_same() {
         builder.push_weight(i as f32);
     }
     let (shard, _) = builder.build(20, 40, false);
-    let kinds = [Kind::Uint8, Kind::Bool, Kind::Int, Kind::Int64, Kind::Double, Kind::BFloat16];
-    let mut tensors = Vec::from(kinds.map(|kind| numbers().to_kind(kind)));
-    tensors.push(Tensor::zeros([0, 4], (Kind::Float, tch::Device::Cpu)));
-    let pointers: Vec<_> = tensors.iter().map(|t| manager.track("t", t.copy())).collect();
+    let arrays = [
+        numbers(),
+        Array::from_slice(&[3], &[1_u8, 0, 255]).unwrap(),
+        Array::from_slice(&[1, 3], &[i64::MIN, -1, i64::MAX]).unwrap(),
+        Array::from_slice(&[], &[0.1_f64]).unwrap(),
+        Array::from_slice::<f32>(&[0, 4], &[]).unwrap(),
+        Array::zeros(ArrayLayout::new(Dtype::BF16, &[5, 5])).unwrap(),
+    ];
+    let pointers: Vec<_> = arrays.iter().map(|a| manager.track("a", a.clone())).collect();
     let shard_pointer = manager.track_shard("shard", shard.clone());
     let rows = manager.track("rows", vec![1_u32, 5, 9]);
     pause(&manager).unwrap();
-    for (pointer, tensor) in pointers.iter().zip(&tensors) {
-        assert_eq!(*pointer.pin().unwrap(), *tensor);
-        assert_eq!(pointer.kind(), tensor.kind());
+    for (pointer, array) in pointers.iter().zip(&arrays) {
+        assert_eq!(*pointer.pin().unwrap(), *array);
     }
     assert_eq!(*shard_pointer.by_dst().unwrap(), shard.by_dst);
     assert_eq!(*shard_pointer.by_src().unwrap(), shard.by_src);
     assert_eq!(*rows.pin().unwrap(), [1, 5, 9]);
+}
+
+/// The bridge to libtorch.
+#[cfg(feature = "torch")]
+#[test]
+fn every_kind_of_tensor_comes_back_the_same() {
+    use tch::{Device, Kind, Tensor};
+
+    let folder = tempfile::tempdir().unwrap();
+    let manager = manager(folder.path(), Arc::new(DiskStorage::default()));
+    let numbers = || Tensor::arange(600, (Kind::Float, Device::Cpu)).view([20, 30]);
+    let kinds = [Kind::Uint8, Kind::Bool, Kind::Int, Kind::Int64, Kind::Double, Kind::BFloat16];
+    let mut tensors = Vec::from(kinds.map(|kind| numbers().to_kind(kind)));
+    tensors.push(Tensor::zeros([0, 4], (Kind::Float, Device::Cpu)));
+    let pointers: Vec<_> = tensors.iter().map(|t| manager.track("t", t.copy())).collect();
+    let recipe = Rc::new(move || Ok(numbers()));
+    let made = manager.track_recipe("x", (&[20, 30], Kind::Float), None, recipe);
+    let written = manager.store().counters().totals().written;
+    pause(&manager).unwrap();
+    for (pointer, tensor) in pointers.iter().zip(&tensors) {
+        assert!(!pointer.is_resident());
+        assert_eq!(*pointer.pin().unwrap(), *tensor);
+        assert_eq!((pointer.kind(), pointer.size()), (tensor.kind(), &tensor.size()[..]));
+    }
+    let bytes: usize = tensors.iter().map(|t| t.numel() * t.kind().elt_size_in_bytes()).sum();
+    assert_eq!(manager.store().counters().totals().written - written, bytes as u64);
+    assert_eq!(made.pin().unwrap().size(), [20, 30]);
 }
 
 #[test]

@@ -30,7 +30,11 @@ pub(super) fn checked(
 /// The reason why this program cannot do what is requested, if the program with libtorch can. The first argument is the
 /// program's name.
 fn needed_by(arguments: &[OsString]) -> Option<String> {
-    let first = arguments.get(1)?.to_str()?;
+    let mut words = arguments.iter().skip(1).map(|word| word.to_str());
+    let first = match words.next()?? {
+        "help" => words.next()??,
+        first => first,
+    };
     let what = if COMMANDS.contains(&first) {
         format!("`{first}`")
     } else if first.starts_with('-') && !FLAGS.contains(&first) {

@@ -7,9 +7,19 @@
 use bytemuck::Pod;
 use half::bf16;
 use rayon::prelude::*;
-use tch::{Device, Kind, Tensor};
+use tch::{Device, Kind, TchError, Tensor};
 
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
+
+impl From<TchError> for Error {
+    fn from(error: TchError) -> Self {
+        // The rest is a trace of C++ frames, which helps nobody here.
+        let text = error.to_string();
+        let message = text.split("\nException raised from").next().unwrap_or_default();
+        let message = message.trim().replace('\n', " ");
+        Error::new(ErrorKind::Tensor, format!("libtorch: {message}"))
+    }
+}
 
 /// Runs an expression with a type alias for the element type of a tensor kind that models compute in.
 macro_rules! with_real {

@@ -1,29 +1,45 @@
 //! What a rank loads from its partition: shards, features, labels, masks.
 
+#[cfg(feature = "torch")]
 mod edge_features;
 mod edge_split;
+#[cfg(feature = "torch")]
 mod features;
 mod keys;
+#[cfg(feature = "torch")]
 mod labels;
+#[cfg(feature = "torch")]
 mod node_column;
 mod original_order;
+#[cfg(feature = "torch")]
 mod reachable;
 mod relations;
+#[cfg(feature = "torch")]
 mod row_bytes;
+#[cfg(feature = "torch")]
 mod row_cache;
 mod shards;
+#[cfg(feature = "torch")]
 mod targets;
 
+#[cfg(feature = "torch")]
 pub use edge_features::EdgeFeatures;
 pub use edge_split::{EdgeSplit, EdgeUse};
+#[cfg(feature = "torch")]
 pub use features::{NodeFeatures, Normalize};
 pub use keys::DataKeys;
+#[cfg(feature = "torch")]
 pub use labels::{label_columns, labelled_type, load_labels, load_mask};
+#[cfg(feature = "torch")]
 pub use node_column::NodeColumn;
 pub use original_order::{check_original_order, original_places};
+#[cfg(feature = "torch")]
 pub use reachable::Reachable;
 pub use relations::load_relations;
+#[cfg(feature = "torch")]
 pub use row_bytes::RowBytes;
+#[cfg(feature = "torch")]
 pub(crate) use shards::edge_columns;
 pub use shards::{EdgeData, Shards};
+#[cfg(feature = "torch")]
 pub use targets::{Targets, load_targets};

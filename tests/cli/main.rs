@@ -4,19 +4,36 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+#[cfg(feature = "torch")]
 mod bad_values;
 mod clean;
+#[cfg(feature = "torch")]
 mod closed_outputs;
+#[cfg(feature = "torch")]
 mod defaults;
+#[cfg(feature = "torch")]
 mod link;
+#[cfg(feature = "torch")]
 mod log;
+#[cfg(feature = "torch")]
 mod misuse;
+#[cfg(feature = "torch")]
 mod models;
+#[cfg(feature = "torch")]
 mod new_folders;
+#[cfg(feature = "torch")]
 mod no_effect;
+#[cfg(feature = "torch")]
 mod numeric_flags;
+#[cfg(feature = "torch")]
 mod plan;
+#[cfg(feature = "torch")]
 mod predictions;
+#[cfg(feature = "torch")]
 mod readme;
+#[cfg(feature = "torch")]
 mod sampling;
+#[cfg(feature = "torch")]
 mod tasks;
+#[cfg(not(feature = "torch"))]
+mod without_torch;

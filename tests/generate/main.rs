@@ -3,6 +3,7 @@
 
 mod support;
 
+#[cfg(feature = "torch")]
 mod accuracy;
 mod bad_values;
 mod command_line;
