@@ -6,6 +6,7 @@ use std::process::{Command, Output};
 
 use sar::engine::turns::Control;
 
+#[cfg(feature = "torch")]
 use super::common::repository;
 
 fn clean(spill: &Path) -> Output {
@@ -61,6 +62,7 @@ fn folders_of_others_are_reported_and_stay() {
     assert!(again.starts_with("nothing to remove in "), "{again}");
 }
 
+#[cfg(feature = "torch")]
 #[test]
 fn a_start_removes_folders_of_killed_runs_only() {
     let folder = tempfile::tempdir().unwrap();

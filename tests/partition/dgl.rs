@@ -35,6 +35,7 @@ fn dgl_finds_the_input_graph_in_the_partitions() {
     run("dgl_loads.py");
 }
 
+#[cfg(feature = "torch")]
 #[test]
 fn training_gives_the_numbers_of_dgls_own_partitions() {
     run("dgl_trains.py");

@@ -10,6 +10,7 @@ mod dgl;
 mod formats;
 mod hostile_input;
 mod nothing_left_behind;
+#[cfg(feature = "torch")]
 mod original_order;
 mod quality;
 mod repartitioned;
