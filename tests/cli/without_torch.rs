@@ -41,7 +41,7 @@ fn the_help_lists_what_there_is() {
 }
 
 #[test]
-fn a_graph_is_made_cut_anew_and_shown() {
+fn a_graph_is_made_partitioned_and_shown() {
     let folder = tempfile::tempdir().unwrap();
     let (graph, parts) = (folder.path().join("g"), folder.path().join("p"));
     let generate = ["generate", "--nodes", "300", "--edges", "2000", "--num-parts", "1", "--out"];

@@ -1,4 +1,4 @@
-//! What collectives and spill files ask of an array.
+//! The interface of arrays to collectives.
 
 use super::layout::ArrayLayout;
 use crate::error::Result;

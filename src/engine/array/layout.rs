@@ -14,7 +14,7 @@ pub struct ArrayLayout {
 }
 
 impl ArrayLayout {
-    /// The layout of an array of this type and shape.
+    /// Makes a layout of this type and shape.
     pub fn new(dtype: Dtype, shape: &[i64]) -> Self {
         ArrayLayout { dtype, shape: shape.to_vec() }
     }

@@ -1,4 +1,4 @@
-//! An array that belongs to no other library.
+//! The engine's own array.
 
 use super::element::ArrayElement;
 use super::elements::Elements;
@@ -15,7 +15,7 @@ pub struct Array {
 }
 
 impl Array {
-    /// An array of zeros.
+    /// Makes an array of zeros.
     ///
     /// # Errors
     /// If a dimension is negative, or the elements do not fit in the address space.
@@ -26,7 +26,7 @@ impl Array {
         Ok(Array { layout, byte_len, words: vec![0; byte_len.div_ceil(size_of::<u64>())] })
     }
 
-    /// A copy of `values` in this shape.
+    /// Copies `values` into an array of this shape.
     ///
     /// # Errors
     /// If the shape has another number of elements.

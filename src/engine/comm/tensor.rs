@@ -1,4 +1,4 @@
-//! libtorch's tensors in collectives.
+//! Tensors of libtorch in collectives.
 
 use tch::{Kind, Tensor};
 
@@ -60,7 +60,7 @@ mod tests {
     };
     use crate::engine::turns::Control;
 
-    /// What `work` returns on each rank.
+    /// Runs `work` on each rank, in a thread of its own.
     fn on_ranks<R: Send>(world: usize, work: impl Fn(&LocalGroup) -> R + Sync) -> Vec<R> {
         let control = Arc::new(Control::in_memory(world, world).unwrap());
         let groups = LocalGroup::all(&control);

@@ -10,16 +10,16 @@ use crate::io::Dtype;
 /// Number of elements that are widened at a time.
 const BLOCK: usize = 4096;
 
-/// What the arrays of some ranks come to, in the widest type of their kind.
+/// The combined values of some ranks, in the widest type of their kind.
 pub(super) enum Total {
-    /// Of floating-point values.
+    /// Floating-point values.
     Real(Vec<f64>),
-    /// Of integers and truth values.
+    /// Integers and truth values.
     Whole(Vec<i64>),
 }
 
 impl Total {
-    /// The values of the first rank.
+    /// Starts with the values of the first rank.
     pub(super) fn new(first: &Array) -> Result<Self> {
         let dtype = first.dtype();
         let len = first.bytes().len() / dtype.size();

@@ -107,7 +107,7 @@ impl PartitionDataManager {
         self.track_as(label, layout, value)
     }
 
-    /// Tracks a value that is held in another way than it is worked on.
+    /// Tracks a value whose layout says that it is used in another type than it is held in.
     pub(super) fn track_as<T: Spill>(
         &self,
         label: &str,

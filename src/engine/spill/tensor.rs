@@ -1,4 +1,4 @@
-//! libtorch's tensors in care.
+//! Tensors of libtorch that can be spilled.
 
 use std::rc::Rc;
 
