@@ -15,6 +15,7 @@ mod inspect;
 mod link;
 #[cfg(feature = "torch")]
 mod model;
+#[cfg(feature = "torch")]
 mod model_kind;
 mod output;
 mod partition;

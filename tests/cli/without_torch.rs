@@ -21,7 +21,7 @@ fn commands_that_need_libtorch_say_how_to_get_them() {
     for (arguments, what) in asked {
         let refused = sar().args(arguments).assert().code(2).stdout("");
         let sentence =
-            format!("error: {what} needs libtorch, which this program was built without");
+            format!("error: {what} needs libtorch, but this program was built without it");
         refused.stderr(starts_with(sentence)).stderr(contains("make build"));
     }
 }
