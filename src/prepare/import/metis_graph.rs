@@ -44,7 +44,7 @@ impl EdgeSink<'_> {
         }
         if Some(ends) != header.edges.checked_mul(2) {
             let problem = format!(
-                "is the last of {ends} edges, in both directions, but the first line states 2 x {}",
+                "brings the edges to {ends} in both directions, but the first line states 2 x {}",
                 header.edges
             );
             return Err(lines.fail(problem));

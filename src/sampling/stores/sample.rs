@@ -207,9 +207,9 @@ fn uniform(
     false
 }
 
-/// Draws positions with probabilities in proportion to `values`. Drawing without replacement, one after the other among those
-/// that are left, gives the order of exponential variables with these rates, which is computed at once (Efraimidis and Spirakis
-/// 2006).
+/// Draws positions with probabilities in proportion to `values`. Without replacement, positions are drawn one after the other
+/// among the rest; the order of exponential variables with these rates has the same distribution and is computed at once
+/// (Efraimidis and Spirakis 2006).
 fn weighted(values: &[f32], (fanout, replace): (i64, bool), mut draws: Draws) -> Vec<u32> {
     let possible = values.iter().filter(|p| **p > 0.0).count();
     let all = || (0..values.len() as u32).filter(|i| values[*i as usize] > 0.0).collect();
