@@ -7,13 +7,13 @@ use crate::error::{Error, Result};
 
 /// A kind of model, described in the file of its code.
 pub(in crate::nn) trait Describe {
-    /// Options of its own, as they stand in a configuration; the default is that of the command line.
+    /// Options of this kind only, as a configuration holds them; the default is that of the command line.
     type Options: Copy + Default;
 
-    /// What holds whatever the options are.
+    /// The facts that hold for all options.
     const SPEC: ModelSpec;
 
-    /// What the options decide.
+    /// The facts that depend on the options.
     fn facts(_options: &Self::Options) -> Facts {
         Facts::default()
     }
@@ -40,30 +40,30 @@ pub(in crate::nn) trait WholeModel: Describe + Model + Sized {
     ) -> Result<Self>;
 }
 
-/// What the options of a kind of model decide.
+/// Facts about a kind of model that depend on its options.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::nn) struct Facts {
     /// Whether messages are multiplied by edge weights.
     pub(in crate::nn) edge_weights: bool,
-    /// Whether layers look at the in-degrees of sources.
+    /// Whether layers use the in-degrees of sources.
     pub(in crate::nn) in_degrees: bool,
-    /// Whether layers look at out-degrees.
+    /// Whether layers use out-degrees.
     pub(in crate::nn) out_degrees: bool,
-    /// How many rows of the hidden width a layer's output has side by side.
+    /// Number of rows of the hidden width that a layer's output has side by side.
     pub(in crate::nn) heads: i64,
-    /// How many graphs a forward pass takes.
+    /// Number of graphs that a forward pass takes.
     pub(in crate::nn) graphs: Graphs,
-    /// How many matrices as wide as the features are computed before the first epoch, if features are propagated then and no
-    /// neighbours are looked at afterwards.
+    /// Number of matrices, as wide as the features, that are computed before the first epoch, if features are propagated then
+    /// and neighbours are not used afterwards.
     pub(in crate::nn) precomputed: Option<usize>,
 }
 
-/// How many graphs a forward pass takes.
+/// Number of graphs that a forward pass takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::nn) enum Graphs {
-    /// So many for each layer.
+    /// This number for each layer.
     PerLayer(usize),
-    /// So many for any number of layers.
+    /// This number for any number of layers.
     Total(usize),
 }
 
@@ -89,9 +89,9 @@ pub(in crate::nn) struct Place {
     pub(in crate::nn) out_feats: i64,
     /// Number of the layer, from 1.
     pub(in crate::nn) number: usize,
-    /// Whether it is the last.
+    /// Whether it is the last layer.
     pub(in crate::nn) last: bool,
-    /// Edge types of the graph.
+    /// Number of edge types of the graph.
     pub(in crate::nn) num_rels: usize,
     /// Dropout on its input.
     pub(in crate::nn) dropout: f64,
@@ -99,19 +99,19 @@ pub(in crate::nn) struct Place {
     pub(in crate::nn) residual: bool,
 }
 
-/// Layers between features and outputs.
+/// The layers between features and outputs.
 #[derive(Debug, Clone, Copy)]
 pub struct HiddenLayers {
-    /// Number of layers, that of the outputs included.
+    /// Number of layers, including that of the outputs.
     pub layers: usize,
-    /// Width of the rows between two of them.
+    /// Width of the rows between two layers.
     pub width: i64,
     /// Dropout on the input of every layer but the first.
     pub dropout: f64,
 }
 
 impl HiddenLayers {
-    /// Checks that there is a layer, and a width.
+    /// Checks that there is a layer, and that the width is not 0.
     pub(in crate::nn) fn check(self) -> Result<()> {
         if self.layers == 0 {
             return Err(Error::config("layers", "a model needs at least one layer"));
@@ -130,17 +130,17 @@ pub struct Sizes {
     pub in_feats: i64,
     /// Width of the last layer's output.
     pub out_feats: i64,
-    /// Edge types of the graph.
+    /// Number of edge types of the graph.
     pub num_rels: usize,
 }
 
-/// Makes `ModelKind` of a list of layers and models: for each a variant, its options and the type that is described.
+/// Defines `ModelKind` from a list of layers and models: for each a variant, its options and the type that is described.
 macro_rules! model_kinds {
     (
         layers { $($(#[$layer_doc:meta])* $layer:ident($layer_options:ty) => $conv:ty,)* }
         models { $($(#[$model_doc:meta])* $model:ident($model_options:ty) => $whole:ty,)* }
     ) => {
-        /// Which layer a model is made of, with the options that all its layers have in common.
+        /// The layer of which a model is made, with the options that all its layers share.
         #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
         #[serde(rename_all = "lowercase", tag = "layer")]
         pub enum ModelKind {
@@ -165,7 +165,7 @@ macro_rules! model_kinds {
                 }
             }
 
-            /// Whether it is a stack of graph layers; the others have models of their own.
+            /// Whether the model is a stack of graph layers; the others have models of their own.
             pub fn is_stack(self) -> bool {
                 match self {
                     $(ModelKind::$layer(_))|* => true,

@@ -4,7 +4,7 @@ use toml::{Table, Value};
 
 use crate::error::{Error, Result};
 
-/// A kind of model, whatever its options are.
+/// A description of a kind of model that holds for all its options.
 #[derive(Debug)]
 #[allow(clippy::struct_excessive_bools)] // Each is a property of its own.
 pub struct ModelSpec {
@@ -12,33 +12,34 @@ pub struct ModelSpec {
     pub name: &'static str,
     /// The layer and its name in DGL, in a few words.
     pub about: &'static str,
-    /// Options that not all kinds have.
+    /// Options that only some kinds have.
     pub options: &'static [ModelOption],
-    /// What edge weights do.
+    /// The use of edge weights.
     pub edge_weights: EdgeWeights,
-    /// Key of the parameter that has the width of the output as a side, in a state dict; `{last}` stands for the number of
-    /// the last layer.
+    /// State-dict key of the parameter that has the width of the output as a dimension; `{last}` stands for the index of the
+    /// last layer.
     pub output_key: &'static str,
-    /// Which side of that parameter is the width of the output.
+    /// Index of that dimension.
     pub output_side: usize,
     /// Whether layers are attention layers: they drop out their input and add it to their output themselves, and ELU follows
     /// them.
     pub attention: bool,
-    /// Whether layers look at the types of edges.
+    /// Whether layers use the types of edges.
     pub edge_types: bool,
     /// Whether an edge type of a heterogeneous graph can have such a layer of its own.
     pub relations: bool,
-    /// Whether layers return to what the first one got. A linear map and ReLU then lead from the features to the first layer,
-    /// and a linear map from the last layer to the outputs; all layers between are of one width.
+    /// Whether layers use the first layer's input. In that case a linear map and ReLU lead from the features to the first
+    /// layer, and a linear map from the last layer to the outputs; all layers between have one width.
     pub initial_rows: bool,
-    /// Whether a node without in-edges gets nothing but a bias.
+    /// Whether a node without in-edges gets only a bias.
     pub needs_in_edges: bool,
-    /// Whether number and width of layers and dropout between them are options.
+    /// Whether the number and width of layers and the dropout between them are options.
     pub hidden_layers: bool,
 }
 
 impl ModelSpec {
-    /// A stack of layers without options, whose output is as wide as this side of a parameter. What differs is set behind it.
+    /// A stack of layers without options, whose output width is this dimension of a parameter. Kinds that differ override
+    /// fields.
     pub(in crate::nn) const fn stack(name: &'static str, about: &'static str) -> ModelSpec {
         ModelSpec {
             name,
@@ -57,14 +58,14 @@ impl ModelSpec {
     }
 }
 
-/// What edge weights do in a kind of model.
+/// The use of edge weights in a kind of model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EdgeWeights {
-    /// Layers take none.
+    /// Layers do not support edge weights.
     Refused,
     /// Messages are multiplied by them.
     Multiply,
-    /// Messages are multiplied by them, after they were
+    /// Messages are multiplied by weights that were
     /// [normalised](crate::engine::tape::GraphShardManager::normalise_edge_weights) over the whole graph.
     Normalised,
 }
@@ -76,24 +77,24 @@ pub struct ModelOption {
     pub flag: &'static str,
     /// Name in a configuration's table `[model]`. A dot leads into a table.
     pub key: &'static str,
-    /// Meaning, without the models it is for and without the default.
+    /// Meaning of the option, without the models it belongs to and without the default.
     pub help: &'static str,
     /// Placeholder of its value in help texts.
     pub value_name: &'static str,
-    /// Values that it takes.
+    /// Values that it accepts.
     pub values: Values,
 }
 
-/// Values that an option takes.
+/// The values that an option accepts.
 #[derive(Debug, Clone, Copy)]
 pub enum Values {
     /// On or off.
     Switch,
     /// Whole numbers in a range, both ends included.
     Whole {
-        /// The smallest.
+        /// Smallest value.
         least: i64,
-        /// The largest.
+        /// Largest value.
         most: i64,
     },
     /// Numbers from 0 to 1.
@@ -106,10 +107,10 @@ pub enum Values {
     Words(&'static [Word]),
 }
 
-/// A word that an option takes as its value.
+/// A word that an option accepts as its value.
 #[derive(Debug)]
 pub struct Word {
-    /// The word.
+    /// The word itself.
     pub name: &'static str,
     /// Meaning of the word.
     pub help: &'static str,
@@ -121,7 +122,7 @@ impl ModelOption {
         format!("model.{}", self.flag.replace('-', "_"))
     }
 
-    /// Steps of propagation.
+    /// The option for the number of steps of propagation.
     pub(in crate::nn) const HOPS: ModelOption = ModelOption {
         flag: "hops",
         key: "hops",
@@ -130,7 +131,7 @@ impl ModelOption {
         values: Values::Whole { least: 1, most: 10_000 },
     };
 
-    /// Value of the option in the table of a model; `None` if it is not there.
+    /// Value of the option in the table of a model; `None` if the table does not have it.
     pub fn value<'t>(&self, table: &'t Table) -> Option<&'t Value> {
         let mut keys = self.key.split('.');
         let first = table.get(keys.next()?);
@@ -157,7 +158,7 @@ impl ModelOption {
     /// Checks a value.
     ///
     /// # Errors
-    /// If it is out of the range of the option, or of another type.
+    /// If the value is out of the option's range, or has another type.
     pub fn check(&self, value: &Value) -> Result<()> {
         let range = match (self.values, value) {
             (Values::Whole { least, .. }, Value::Integer(n)) if *n < least => {

@@ -19,7 +19,7 @@ use crate::nn::model_spec::{EdgeWeights, ModelOption, ModelSpec, Values};
 pub struct Gcn2ConvConfig {
     /// Width of the input and of the output.
     pub in_feats: i64,
-    /// Number of the layer in its stack, from 1.
+    /// Index of the layer in its stack, from 1.
     pub layer: usize,
     /// Share of the initial rows.
     pub alpha: f64,
@@ -27,9 +27,9 @@ pub struct Gcn2ConvConfig {
     pub lambda: f64,
     /// Whether initial rows are multiplied by the same weight as their neighbours' sum.
     pub project_initial_features: bool,
-    /// Whether nodes without in-edges are let pass. Otherwise they are an error, as in DGL.
+    /// Whether nodes without in-edges are accepted. Otherwise they are an error, as in DGL.
     pub allow_zero_in_degree: bool,
-    /// Whether there is a bias.
+    /// Whether the layer has a bias.
     pub bias: bool,
     /// Whether messages are multiplied by normalised edge weights.
     pub edge_weights: bool,
@@ -93,7 +93,7 @@ impl Gcn2Conv {
 }
 
 impl Conv for Gcn2Conv {
-    /// The destinations' own features are not used, but their initial ones.
+    /// Uses the destinations' initial features, but not their own ones.
     fn forward<'a>(&self, tape: &mut Tape<'a>, input: ConvInput<'a>) -> Result<Var> {
         let Gcn2ConvConfig { alpha, edge_weights, allow_zero_in_degree, .. } = self.config;
         let ConvInput { graph, src, dst, initial, .. } = input;
@@ -130,7 +130,7 @@ pub struct Gcn2Options {
     pub alpha: f64,
     /// Strength of the weights.
     pub lambda: f64,
-    /// Whether initial rows have a weight of their own: not DGL's `project_initial_features`.
+    /// Whether initial rows have a separate weight: not DGL's `project_initial_features`.
     pub initial_weight: bool,
     /// Whether messages are multiplied by normalised edge weights.
     pub edge_weights: bool,
@@ -194,7 +194,7 @@ impl StackLayer for Gcn2Conv {
             alpha,
             lambda,
             project_initial_features: !initial_weight,
-            // A run notes nodes without in-edges once; it does not end for them.
+            // A run notes nodes without in-edges once, and does not fail because of them.
             allow_zero_in_degree: true,
             bias: true,
             edge_weights,

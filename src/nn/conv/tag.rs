@@ -20,17 +20,17 @@ pub struct TagConvConfig {
     pub in_feats: i64,
     /// Width of the output.
     pub out_feats: i64,
-    /// Steps of propagation: k.
+    /// Number of steps of propagation, k.
     pub hops: usize,
     /// Whether messages are multiplied by normalised edge weights.
     pub edge_weights: bool,
 }
 
-/// `dgl.nn.TAGConv`: `y = W [x, Âx, ..., Â^k x] + b`, the k + 1 matrices side by side. Â is D^-1/2 A D^-1/2, D being the
-/// in-degrees, at least 1; with edge weights it is those, normalised. State-dict keys: `lin.weight` `[out, (k + 1) * in]`,
-/// `lin.bias` `[out]`.
+/// `dgl.nn.TAGConv`: `y = W [x, Âx, ..., Â^k x] + b`, the k + 1 matrices side by side. Â is D^-1/2 A D^-1/2, where D are the
+/// in-degrees, at least 1; with edge weights, those are its entries, normalised. State-dict keys: `lin.weight` `[out, (k + 1) *
+/// in]`, `lin.bias` `[out]`.
 ///
-/// Each step takes a graph of its own; on the full graph one graph serves all.
+/// Each step takes its own graph; on the full graph, one graph serves all steps.
 ///
 /// ```
 /// use sar::nn::{TagConv, TagConvConfig};
@@ -47,7 +47,7 @@ pub struct TagConvConfig {
 /// ```
 pub struct TagConv {
     config: TagConvConfig,
-    /// The part of the weight that belongs to each power of Â.
+    /// The parts of the weight, one for each power of Â.
     weights: Vec<Weight>,
     bias: Parameter,
     norm: InDegreeNorm,
@@ -60,7 +60,7 @@ impl TagConv {
         let columns = (hops as i64 + 1) * in_feats;
         let normal = Init::XavierNormal { gain: 2f64.sqrt() };
         let weight = parameters.add("lin.weight", &[out_feats, columns], normal);
-        // nn.Linear's own start for biases, which DGL leaves as it is.
+        // nn.Linear's own initial values for biases, which DGL leaves as they are.
         let uniform = Init::Uniform { bound: 1.0 / (columns.max(1) as f64).sqrt() };
         let bias = parameters.add("lin.bias", &[out_feats], uniform);
         let part = |hop: i64| {
@@ -72,7 +72,7 @@ impl TagConv {
         TagConv { config, weights, bias, norm: InDegreeNorm { edge_weights, factor: 1.0 } }
     }
 
-    /// The powers of Â first, then their products with the parts of the weight.
+    /// Computes the powers of Â first, then their products with the parts of the weight.
     fn powers<'a>(&self, tape: &mut Tape<'a>, graphs: &[&'a dyn Graph], src: Var) -> Result<Var> {
         let mut powers = vec![src.clone()];
         let mut last = src;
@@ -92,7 +92,7 @@ impl TagConv {
         Ok(sum)
     }
 
-    /// The products first, by Horner's scheme: x W_0 + Â (x W_1 + Â (x W_2 + ...)).
+    /// Computes the products first, by Horner's scheme: x W_0 + Â (x W_1 + Â (x W_2 + ...)).
     fn products<'a>(&self, tape: &mut Tape<'a>, graphs: &[&'a dyn Graph], src: Var) -> Result<Var> {
         let mut x = src;
         let mut weights = self.weights.iter().rev();
@@ -111,7 +111,7 @@ impl TagConv {
 }
 
 impl Conv for TagConv {
-    /// The destinations' own features are found among those of the sources.
+    /// Finds the destinations' own features among those of the sources.
     fn forward<'a>(&self, tape: &mut Tape<'a>, input: ConvInput<'a>) -> Result<Var> {
         let TagConvConfig { in_feats, out_feats, hops, .. } = self.config;
         let ConvInput { graph, further, src, dst, .. } = input;
@@ -135,7 +135,7 @@ impl Conv for TagConv {
 /// Options of a stack of [`TagConv`]s.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct TagOptions {
-    /// Steps of propagation in each layer: k.
+    /// Number of steps of propagation in each layer, k.
     pub hops: usize,
     /// Whether messages are multiplied by normalised edge weights.
     pub edge_weights: bool,
