@@ -226,7 +226,7 @@ fn main() -> Result<()> {
 fn report(event: &Event) {
     match event {
         Event::Log(log) => {
-            println!("epoch {}: {:?}, {} turns", log.epoch, log.values, log.lock_turns)
+            println!("epoch {}: {:?}, {} turns", log.epoch, log.values, log.lock_turns);
         }
         Event::Note(text) => println!("note: {text}"),
         _ => {}

@@ -186,9 +186,9 @@ fn claim_side_by_side(size: u32, wants: &'static [&'static [u32]]) {
 
 #[test]
 fn no_two_residents_claim_the_same_bytes() {
+    const ROUNDS: [&[u32]; 4] = [&[8, 4, 8], &[4, 8, 8], &[8, 8, 8], &[2, 4, 8]];
     shuttle::check_dfs(|| claim_side_by_side(8, &[&[8], &[8]]), None);
     shuttle::check_dfs(|| claim_side_by_side(8, &[&[6], &[5]]), None);
-    const ROUNDS: [&[u32]; 4] = [&[8, 4, 8], &[4, 8, 8], &[8, 8, 8], &[2, 4, 8]];
     shuttle::check_random(|| claim_side_by_side(12, &ROUNDS), 20_000);
     shuttle::check_pct(|| claim_side_by_side(12, &ROUNDS), 20_000, 3);
 }

@@ -26,7 +26,7 @@ pub(crate) fn start_log() -> Result<()> {
         return Ok(());
     };
     let targets: Targets = wanted.to_string_lossy().parse().map_err(|e| {
-        let problem = format!("unknown level {wanted:?}: {e}");
+        let problem = format!("unknown level `{}`: {e}", wanted.display());
         Error::config(VARIABLE, problem).with_hint("use error, warn, info, debug or trace")
     })?;
     let lines = tracing_subscriber::fmt::layer()

@@ -86,9 +86,8 @@ fn check(
     for more in uses(flag) {
         match outcome(definition, &[base, &more].concat()) {
             Outcome::Usage(_) => continue,
-            Outcome::Refused(_) => matters = true,
             Outcome::Run(config) if effective(&config) == effective(run) => taken = true,
-            Outcome::Run(_) => matters = true,
+            Outcome::Refused(_) | Outcome::Run(_) => matters = true,
         }
         parsed = true;
     }

@@ -39,7 +39,7 @@ impl Total {
         let blocks = next.bytes().chunks(BLOCK * dtype.size());
         match self {
             Total::Real(totals) => {
-                let mut values = [0.0; BLOCK];
+                let mut values = vec![0.0; BLOCK];
                 for (totals, bytes) in totals.chunks_mut(BLOCK).zip(blocks) {
                     let values = &mut values[..totals.len()];
                     dtype.to_f64(bytes, values);
@@ -56,7 +56,7 @@ impl Total {
                 }
             }
             Total::Whole(totals) => {
-                let mut values = [0; BLOCK];
+                let mut values = vec![0; BLOCK];
                 for (totals, bytes) in totals.chunks_mut(BLOCK).zip(blocks) {
                     let values = &mut values[..totals.len()];
                     widen(dtype, bytes, values)?;
@@ -142,7 +142,7 @@ mod tests {
 
     #[test]
     fn more_values_than_a_block_are_combined() {
-        let values: Vec<f64> = (0..2 * BLOCK + 1).map(|i| i as f64).collect();
+        let values: Vec<f64> = (0..=2 * BLOCK).map(|i| i as f64).collect();
         let doubled: Vec<f64> = values.iter().map(|x| 2.0 * x).collect();
         assert_eq!(reduced(ReduceOp::Sum, &[&values, &values]).unwrap(), doubled);
         assert_eq!(reduced(ReduceOp::Max, &[&values, &doubled]).unwrap(), doubled);

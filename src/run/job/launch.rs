@@ -121,9 +121,10 @@ struct Folder {
 
 impl Folder {
     fn take(out: &Path, resume: bool, observe: &mut dyn FnMut(&Event)) -> Result<Self> {
-        let lock = match resume {
-            true => ResultsFolder::for_resumed_run(out)?,
-            false => ResultsFolder::for_new_run(out, false)?,
+        let lock = if resume {
+            ResultsFolder::for_resumed_run(out)?
+        } else {
+            ResultsFolder::for_new_run(out, false)?
         };
         if let Some(note) = &lock.note {
             observe(&Event::Note(note.clone()));

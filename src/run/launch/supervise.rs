@@ -83,8 +83,8 @@ fn run_worker(
     events: &EventSender,
     work: &dyn Fn(usize, &EventSender) -> Result<()>,
 ) -> u8 {
-    log_as_rank(rank);
     static PANIC: Mutex<Option<String>> = Mutex::new(None);
+    log_as_rank(rank);
     // The launcher reports the error, once; a worker's own trace would only mix into its output.
     std::panic::set_hook(Box::new(|info| *PANIC.lock() = Some(info.to_string())));
     let result = catch_unwind(AssertUnwindSafe(|| work(rank, events))).unwrap_or_else(|_| {
