@@ -1,7 +1,7 @@
 //! The one error type of the library and the exit codes of the program.
 //!
 //! Every message is a lowercase fragment that names the object (file, field, rank). Where there is a remedy, the error carries
-//! it, and the command line prints it as a `hint:` line. Messages name fields of configurations as [`fields`](crate::fields)
+//! it, and the command line prints it as a `hint:` line. Messages name fields of configurations as [`crate::fields`]
 //! describes.
 
 use std::fmt;

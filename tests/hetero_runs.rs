@@ -198,7 +198,7 @@ fn what_layers_per_edge_type_cannot_do_is_named() {
     let folder = tempfile::tempdir().unwrap();
     for (flags, flag) in [
         ("--model rgcn", "--model"),
-        ("--model sgc", "--model"),
+        ("--model appnp", "--model"),
         ("--norm layer", "--norm"),
         ("--jk cat", "--jk"),
         ("--residual", "--residual"),

@@ -108,7 +108,7 @@ fn flags_that_do_not_fit_are_named() {
         (&["--edge-data", "a:b/w=w.csv"], "is not an edge type"),
         (&["--node-data", "x"], "does not have the form NAME=FILE"),
         (&["--method", "file"], "--assignment: is missing"),
-        (&["--assignment", "e.txt"], "--assignment: is not used"),
+        (&["--assignment", "e.txt"], "--assignment has no effect with --method stream"),
         (&["--memory", "1MiB"], "is too little for this graph"),
         (&["--name", "../g"], "--name: cannot name a file"),
         (&["--edge-columns", "w,w"], "is given twice"),

@@ -48,7 +48,7 @@ fn weights_of_another_model_are_bad_input() {
     let ended = Run::start(&json, &["--init-params", weights.to_str().unwrap()]).end();
     assert_eq!(ended.code, Some(1));
     assert!(ended.error().contains("convs.2.fc_neigh.weight"), "{}", ended.error());
-    assert!(ended.stderr.contains("hint: pass the flags"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("hint: pass the options"), "{}", ended.stderr);
     ended.assert_no_spill_files();
 }
 

@@ -47,6 +47,7 @@ fn train(
     let labels = NodeColumn::labels(graph.config(), None, counters)?;
     let sizes = Sizes { in_feats: features.width() as i64, out_feats: 4, num_rels: 1 };
     let sampler = DistNeighborSampler::new(vec![Fanout::Total(how.fanout); model.num_graphs()])?;
+    let sampler = sampler.in_degrees(model.kind.uses_in_degrees());
     let sampler = sampler.input_node_feature(FEATURES, features);
     let sampler = sampler.output_node_feature(LABELS, labels);
     let config = DataLoaderConfig { batch_size: how.batch_size, ..DataLoaderConfig::default() };

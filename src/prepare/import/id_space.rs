@@ -92,8 +92,9 @@ impl IdSpace {
         match &self.known {
             Some((count, origin)) if id >= *count => {
                 return Err(format!(
-                    "node {id} is beyond the {count} nodes of type {} that {origin} states",
-                    self.name
+                    "node {id} is beyond the {count} nodes of type {} that {} states",
+                    self.name,
+                    mark(origin)
                 ));
             }
             None if id >= MAX_IDS => return Err(format!("node {id} is beyond 2^40 nodes")),

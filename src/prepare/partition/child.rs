@@ -33,7 +33,7 @@ pub(super) struct Outcome {
 }
 
 /// Fills `count` values in a forked process, which has its own signal handlers, random numbers and memory: METIS handles
-/// SIGTERM itself, and draws from the C library's random numbers. `work` may only compute: see [`fork`]. It returns the exit
+/// SIGTERM itself, and draws from the C library's random numbers. `work` may only compute: see [`fork()`]. It returns the exit
 /// code.
 ///
 /// # Errors

@@ -23,7 +23,7 @@ use crate::load::{
 use crate::nn::Optimizer;
 use crate::run::rank::{Passes, RankSetup, Surroundings, pending_checkpoint};
 
-/// One rank of a [`launch`](super::launch)ed job, in a process of its own and in its turn: its partition, its data, and the
+/// One rank of a [`launch`](super::launch())ed job, in a process of its own and in its turn: its partition, its data, and the
 /// collectives with the other ranks.
 ///
 /// Every collective is a pause: the rank spills what it may not keep, gives its turn up and waits for all others. What lives across a
