@@ -46,8 +46,7 @@ const OF_TRAINING: [Rule; 8] = [
 ];
 
 /// Flags about updates, epochs and results.
-const AFTER_THE_FIRST_STEP: [&str; 17] = [
-    "epochs",
+const AFTER_THE_FIRST_STEP: [&str; 15] = [
     "optimizer",
     "lr",
     "weight_decay",
@@ -62,7 +61,6 @@ const AFTER_THE_FIRST_STEP: [&str; 17] = [
     "patience",
     "on_nan",
     "checkpoint_every",
-    "out",
     "overwrite",
 ];
 

@@ -115,8 +115,6 @@ fn effective(config: &RunConfig) -> RunConfig {
             patience: plain.patience,
             on_nan: plain.on_nan,
             checkpoint_every: plain.checkpoint_every,
-            epochs: plain.epochs,
-            out: plain.out,
             ..config.clone()
         },
     }
