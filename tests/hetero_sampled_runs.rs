@@ -152,7 +152,7 @@ fn what_makes_no_sense_is_named_with_its_remedy() {
             "nothing: does not match any feature",
             "it holds: author:writes:paper/weight",
         ),
-        ("--dump-step x.safetensors", "--out has no effect with --dump-step", "leave it out"),
+        ("--dump-step x.safetensors", "--overwrite has no effect with --dump-step", "leave it out"),
         ("--task link --edge-prob weight --hetero sum", "--hetero", "leave it out"),
         ("--model rgcn", "--model", "use --model sage"),
     ] {

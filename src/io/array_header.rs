@@ -32,6 +32,7 @@ pub fn safetensors_header(
         end += shape.iter().product::<u64>() * dtype.size() as u64;
         let dtype = match dtype {
             Dtype::F32 => "F32",
+            Dtype::F64 => "F64",
             Dtype::U8 => "U8",
             Dtype::I64 => "I64",
             other => return Err(Error::internal(format!("arrays of {other:?} cannot be written"))),

@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use super::common::repository;
 
 /// A job on the karate club, and the folder of its spilled data.
-fn job() -> (Job, TempDir) {
+pub(crate) fn job() -> (Job, TempDir) {
     let folder = tempfile::tempdir().unwrap();
     let mut job = Job::new(repository("data/karate/karate.json"));
     job.resources.spill_dir = folder.path().join("spill");
@@ -70,6 +70,14 @@ pub(crate) fn an_error_names_its_rank() {
     });
     let text = error.to_string();
     assert!(text.contains("rank 1 failed") && text.contains("must be above 0"), "{text}");
+}
+
+pub(crate) fn a_job_that_fails_at_once_leaves_no_results() {
+    let (mut job, folder) = job();
+    job.out = Some(folder.path().join("a/out"));
+    let refused = launch(&job, &mut |_| {}, |_| Err::<(), _>(Error::config("x", "is y")));
+    assert!(refused.is_err());
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
 pub(crate) fn a_panic_is_an_error() {

@@ -9,6 +9,7 @@ mod common;
 mod cases;
 mod example;
 mod seed_loop;
+mod states;
 
 use std::process::{Command, ExitCode};
 use std::time::Instant;
@@ -16,11 +17,16 @@ use std::time::Instant;
 /// What a case is: its name, and what a process of its own does.
 type Case = (&'static str, fn());
 
-const CASES: [Case; 7] = [
+const CASES: [Case; 9] = [
     ("results_come_by_rank", cases::results_come_by_rank),
     ("an_error_names_its_rank", cases::an_error_names_its_rank),
     ("a_panic_is_an_error", cases::a_panic_is_an_error),
     ("a_killed_worker_is_an_error", cases::a_killed_worker_is_an_error),
+    (
+        "a_job_that_fails_at_once_leaves_no_results",
+        cases::a_job_that_fails_at_once_leaves_no_results,
+    ),
+    ("a_damaged_state_costs_the_interval_to_the_one_before", states::damaged),
     ("jobs_run_one_after_the_other", cases::jobs_run_one_after_the_other),
     ("a_killed_training_goes_on_with_the_same_bits", example::killed_and_resumed),
     ("the_loop_of_the_seed_trains_as_the_command_line_does", seed_loop::trains),

@@ -73,25 +73,18 @@ pub fn launch<T: Serialize + DeserializeOwned>(
     }
     let out = job.out.as_deref();
     let made = out.map(|out| MadeFolders::create(out, "out")).transpose()?;
-    let folder = out.map(|out| Folder::take(out, job.resume, observe)).transpose()?;
-    let (mut metrics, restored) = match folder {
-        Some(Folder { metrics, restored, _lock: lock }) => (Some((metrics, lock)), restored),
-        None => (None, None),
-    };
+    let mut folder = out.map(|out| Folder::take(out, job.resume, observe)).transpose()?;
+    let restored = folder.as_ref().and_then(|folder| folder.restored.clone());
+    let restored = restored.map(|state| state.path);
     let work = |here: Surroundings<'_>| {
         let rank = Rank::new(here, out, restored.as_deref())?;
         write_result(here.folder, here.rank, &work(&rank)?)?;
         rank.end()
     };
     let mut on_event = |event: Event, peak| {
-        match (&event, &mut metrics, out) {
-            (Event::Log(log), Some((metrics, _)), _) => metrics.log(log, peak)?,
-            (Event::Checkpoint(epoch), _, Some(out)) => {
-                // A state that the job has not gone on from because it is damaged does not push out the one before.
-                let spare =
-                    restored.as_ref().is_some_and(|path| path.ends_with(PREVIOUS_CHECKPOINT));
-                keep_checkpoint(out, *epoch, spare)?;
-            }
+        match (&event, &mut folder) {
+            (Event::Log(log), Some(folder)) => folder.metrics()?.log(log, peak)?,
+            (Event::Checkpoint(epoch), Some(folder)) => folder.keep_state(*epoch)?,
             _ => {}
         }
         observe(&event);
@@ -112,9 +105,13 @@ pub fn launch<T: Serialize + DeserializeOwned>(
 
 /// The folder of a job's results.
 struct Folder {
-    metrics: MetricsFile,
+    path: PathBuf,
+    /// The file of metrics, once there are some: a job that fails before leaves nothing behind.
+    metrics: Option<MetricsFile>,
     /// The state that the job goes on from.
-    restored: Option<PathBuf>,
+    restored: Option<LastState>,
+    /// Whether the last state in the folder is damaged, so that the one before must stay.
+    last_is_damaged: bool,
     /// Keeps other runs from writing to it.
     _lock: ResultsFolder,
 }
@@ -130,26 +127,58 @@ impl Folder {
             observe(&Event::Note(note.clone()));
         }
         let restored = if resume { last_state(out, observe)? } else { None };
-        let path = out.join(METRICS);
-        let metrics = match &restored {
-            Some(state) => MetricsFile::resume(&path, RestoredState::epoch_of(state)?)?,
-            None => MetricsFile::resume(&path, 0)?,
+        let last_is_damaged =
+            restored.as_ref().is_some_and(|state| state.path.ends_with(PREVIOUS_CHECKPOINT));
+        let path = out.to_owned();
+        Ok(Folder { path, metrics: None, restored, last_is_damaged, _lock: lock })
+    }
+
+    /// The file of metrics, which goes on after the epoch of the restored state.
+    fn metrics(&mut self) -> Result<&mut MetricsFile> {
+        let metrics = match self.metrics.take() {
+            Some(metrics) => metrics,
+            None => {
+                let epoch = self.restored.as_ref().map_or(0, |state| state.epoch);
+                MetricsFile::resume(&self.path.join(METRICS), epoch)?
+            }
         };
-        Ok(Folder { metrics, restored, _lock: lock })
+        Ok(self.metrics.insert(metrics))
+    }
+
+    /// Makes the state that a rank has written the last one.
+    fn keep_state(&mut self, epoch: u32) -> Result<()> {
+        keep_checkpoint(&self.path, epoch, self.last_is_damaged)?;
+        self.last_is_damaged = false;
+        Ok(())
+    }
+}
+
+/// A state that is intact.
+#[derive(Clone)]
+struct LastState {
+    path: PathBuf,
+    epoch: u32,
+}
+
+impl LastState {
+    fn open(path: PathBuf) -> Result<Self> {
+        let epoch = RestoredState::epoch_of(&path)?;
+        Ok(LastState { path, epoch })
     }
 }
 
 /// The last state in a folder that is intact.
-fn last_state(out: &Path, observe: &mut dyn FnMut(&Event)) -> Result<Option<PathBuf>> {
+fn last_state(out: &Path, observe: &mut dyn FnMut(&Event)) -> Result<Option<LastState>> {
     let [last, previous] = [CHECKPOINT, PREVIOUS_CHECKPOINT].map(|name| out.join(name));
     if !last.exists() && !previous.exists() {
         return Ok(None);
     }
-    let Err(error) = RestoredState::epoch_of(&last) else { return Ok(Some(last)) };
-    if RestoredState::epoch_of(&previous).is_err() {
-        return Err(error);
-    }
-    let previous_is_used = format!("{error}; the one before it is used, {}", previous.display());
-    observe(&Event::Note(previous_is_used));
+    let error = match LastState::open(last) {
+        Ok(last) => return Ok(Some(last)),
+        Err(error) => error,
+    };
+    let Ok(previous) = LastState::open(previous) else { return Err(error) };
+    let path = previous.path.display();
+    observe(&Event::Note(format!("{error}; the one before it is used, {path}")));
     Ok(Some(previous))
 }

@@ -66,7 +66,7 @@ impl SavedState<'_> {
 fn array<'v>(name: &str, value: PointerTensor) -> SharedArray<'v> {
     SharedArray {
         name: name.to_owned(),
-        dtype: Dtype::F32,
+        dtype: if value.kind() == Kind::Double { Dtype::F64 } else { Dtype::F32 },
         shape: value.size().iter().map(|side| *side as u64).collect(),
         first_byte: None,
         value: Box::new(move || tensor::copy(&*value.pin()?)),
@@ -100,7 +100,12 @@ impl RestoredState {
                     "the model or the graph has changed: start again in another folder",
                 ));
             }
-            Ok(value.f_to_kind(Kind::Float)?)
+            if value.kind() != parameters.kind() {
+                let problem =
+                    format!("has type {:?}; the model's is {:?}", value.kind(), parameters.kind());
+                return Err(file.wrong(name, problem));
+            }
+            Ok(value)
         };
         parameters.set_flat(read(PARAMETERS)?)?;
         let names = file.names();
