@@ -147,7 +147,7 @@ fn dense(criterion: &mut Criterion) {
     bench(&mut group, "check of features", bytes, || {
         black_box(first_not_finite(&x));
     });
-    bench(&mut group, "dropout", elements, || dropout(key, 0.5, (&nodes, WIDTH), &mut y));
+    bench(&mut group, "dropout", elements, || dropout(key, 0.5, &nodes, WIDTH, &mut y));
     group.finish();
 }
 

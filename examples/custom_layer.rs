@@ -47,7 +47,7 @@ fn step(rank: &Rank<'_>) -> Result<f64> {
     let mut builder = ParameterBuilder::new(0);
     let layer = GatedConv::new(&mut builder, features.size()[1], 2);
     let parameters = Rc::new(builder.finish(rank.manager(), Kind::Float)?);
-    let mut tape = Tape::training(rank.manager(), &parameters, Policy::Rematerialise, (0, 1));
+    let mut tape = Tape::training(rank.manager(), &parameters, Policy::Rematerialise, 0, 1);
     let x = tape.input(&features);
     let logits = layer.forward(&mut tape, ConvInput::new(&graph, x.clone(), x))?;
     let (loss, gradient) = {

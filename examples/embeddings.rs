@@ -7,7 +7,7 @@ use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use sar::engine::comm::{NoHooks, barrier, gather_grads};
+use sar::engine::comm::{NoHooks, Ranks, barrier, gather_grads};
 use sar::engine::tape::{Graph, ParameterBuilder, Policy, Tape};
 use sar::formats::dgl::config::PartitionConfig;
 use sar::io::IoCounters;
@@ -44,7 +44,7 @@ fn start(first: u64, rows: &mut [f32]) {
 
 fn rank(context: &RankContext, graph: &Arc<DistGraph>, folder: &Path) -> sar::Result<()> {
     let RankContext { rank, group, manager } = context;
-    let ranks = (&**group, &NoHooks as _);
+    let ranks = Ranks { group: &**group, hooks: &NoHooks };
     // One rank creates the embedding, the others open it.
     let config = DistTensorConfig {
         folder,
@@ -84,7 +84,7 @@ fn rank(context: &RankContext, graph: &Arc<DistGraph>, folder: &Path) -> sar::Re
 
             let blocks = block_graphs(manager, &**graph, &batch, false)?;
             let blocks: Vec<&dyn Graph> = blocks.iter().map(|block| block as &dyn Graph).collect();
-            let mut tape = Tape::training(manager, &parameters, Policy::default(), (0, epoch));
+            let mut tape = Tape::training(manager, &parameters, Policy::default(), 0, epoch);
             let x = tape.trainable_input(&rows);
             let logits = model.forward(&mut tape, &blocks, x.clone())?;
             let labels = batch.output("labels")?;

@@ -86,7 +86,7 @@ fn run(rank: &Rank<'_>) -> Result<Vec<f64>> {
     for epoch in 1..=NUM_EPOCHS {
         // features = sar.PointerTensor(features, pointer=full_graph_manager.pointer_list, linked=...)
         let mut tape =
-            Tape::training(partition_data_manager, &parameters, Policy::Rematerialise, (0, epoch));
+            Tape::training(partition_data_manager, &parameters, Policy::Rematerialise, 0, epoch);
         let x = tape.input(&features);
         // logits = gnn_model(full_graph_manager, partition_data_manager.features)
         let logits = gnn_model.forward(&mut tape, &full_graph_manager, x)?;

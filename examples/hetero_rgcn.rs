@@ -42,11 +42,11 @@ fn train(rank: &Rank<'_>) -> Result<[f64; 2]> {
     };
     let adam = OptimizerConfig::Adam { lr: 0.02, weight_decay: 0.0 };
     let mut builder = ParameterBuilder::new(1);
-    let model = HeteroStack::new(&mut builder, &graph, &model, &[None, Some(2)], (PAPER, 2))?;
+    let model = HeteroStack::new(&mut builder, &graph, &model, &[None, Some(2)], PAPER, 2)?;
     let parameters = Rc::new(builder.finish(manager, Kind::Float)?);
     let mut optimizer = Optimizer::new(adam, manager)?;
-    let authors = ("author", book.type_nodes(rank.index(), AUTHOR));
-    let embedding = NodeEmbedding::new(manager, authors, (model.width(), Kind::Float), 1)?;
+    let (authors, width) = (book.type_nodes(rank.index(), AUTHOR), model.width());
+    let embedding = NodeEmbedding::new(manager, "author", authors, width, Kind::Float, 1)?;
     let mut rows_optimizer = Optimizer::new(adam, manager)?;
 
     // The features of papers hold their age; those of authors are not used.
@@ -64,7 +64,7 @@ fn train(rank: &Rank<'_>) -> Result<[f64; 2]> {
 
     let mut losses = [0.0; 2];
     for epoch in 1..=EPOCHS {
-        let mut tape = Tape::training(manager, &parameters, Policy::Rematerialise, (1, epoch));
+        let mut tape = Tape::training(manager, &parameters, Policy::Rematerialise, 1, epoch);
         let rows = embedding.input(&mut tape);
         let papers = tape.input(&papers);
         let logits = model.forward(&mut tape, &[&graph; 2], vec![rows.clone(), papers])?;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use rand::{RngExt, SeedableRng};
-use sar::engine::comm::NoHooks;
+use sar::engine::comm::{NoHooks, Ranks};
 use sar::graph::PartitionBook;
 use sar::sampling::stores::{Adam, DistEmbedding, DistTensorConfig, PartitionPolicy, SparseAdam};
 use sar::testing::on_ranks;
@@ -35,7 +35,7 @@ fn main() -> anyhow::Result<()> {
             rows.iter_mut().zip(first..).for_each(|(value, i)| *value = (i % 7) as f32);
         })?;
         println!("{} GiB made after {:.1} s", gib(rows * width as u64 * 4), seconds(begin));
-        let ranks = (&*context.group, &NoHooks as _);
+        let ranks = Ranks { group: &*context.group, hooks: &NoHooks };
         let mut optimizer = SparseAdam::new(vec![embedding], Adam::new(0.1), ranks)?;
         let mut random = rand_chacha::ChaCha8Rng::seed_from_u64(0);
         for step in 1..=steps {

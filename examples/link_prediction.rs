@@ -8,7 +8,7 @@ use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use sar::engine::comm::NoHooks;
+use sar::engine::comm::{NoHooks, Ranks};
 use sar::engine::tape::{Graph, ParameterBuilder, ParameterSet, Policy, Tape, Var};
 use sar::formats::dgl::config::PartitionConfig;
 use sar::io::IoCounters;
@@ -59,9 +59,10 @@ fn rank(context: &RankContext, graph: &Arc<DistGraph>) -> sar::Result<()> {
         let sampler = DistNeighborSampler::new(vec![Fanout::Total(10); 2])?;
         let sampler = sampler.input_node_feature("features", features);
         let config = DataLoaderConfig { batch_size: 32, shuffle, ..DataLoaderConfig::default() };
-        let hidden = (exclude(graph)?, Some(NegativeSampler::PerSourceUniform(NEGATIVES)));
-        let ranks = (&*context.group, &NoHooks as _);
-        DistEdgeDataLoader::new(graph.clone(), edges, sampler, hidden, config, ranks)
+        let exclude = exclude(graph)?;
+        let negatives = Some(NegativeSampler::PerSourceUniform(NEGATIVES));
+        let ranks = Ranks { group: &*context.group, hooks: &NoHooks };
+        DistEdgeDataLoader::new(graph.clone(), edges, sampler, exclude, negatives, config, ranks)
     };
     let (test, train) = (0..graph.num_edges(None)?).partition(|edge| edge % 5 == 0);
     let (train, test) = (loader(train, true)?, loader(test, false)?);
@@ -78,7 +79,7 @@ fn rank(context: &RankContext, graph: &Arc<DistGraph>) -> sar::Result<()> {
             let batch = batch?;
             let blocks = block_graphs(manager, &**graph, &batch.neighbourhood, false)?;
             let blocks: Vec<&dyn Graph> = blocks.iter().map(|block| block as &dyn Graph).collect();
-            let mut tape = Tape::training(manager, &parameters, Policy::default(), (0, epoch));
+            let mut tape = Tape::training(manager, &parameters, Policy::default(), 0, epoch);
             let x = features(context, &mut tape, &batch)?;
             let scores = scores(&mut tape, &model, (&blocks, x), &batch)?;
             let (loss, gradient) = link_loss(&*scores.pin()?, batch.edges.len() as i64)?;

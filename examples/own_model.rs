@@ -155,7 +155,7 @@ fn train(rank: &Rank<'_>) -> Result<Vec<i64>> {
     let loss = Loss::new(Task::Classification);
     while epoch < EPOCHS && epoch - best.epoch < PATIENCE {
         epoch += 1;
-        let mut tape = Tape::training(manager, &parameters, Policy::Rematerialise, (SEED, epoch));
+        let mut tape = Tape::training(manager, &parameters, Policy::Rematerialise, SEED, epoch);
         let logits = data.forward(&mut tape, &model)?;
         let (numbers, gradient) = {
             let (values, labels) = (logits.pin()?, data.labels.pin()?);

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use sar::engine::comm::NoHooks;
+use sar::engine::comm::{NoHooks, Ranks};
 use sar::formats::dgl::config::PartitionConfig;
 use sar::graph::Block;
 use sar::io::IoCounters;
@@ -46,7 +46,7 @@ fn main() -> anyhow::Result<()> {
             sampler = sampler.input_node_feature("features", features);
         }
         let config = DataLoaderConfig { batch_size, sampler_threads, ..Default::default() };
-        let ranks = (&*context.group, &NoHooks as _);
+        let ranks = Ranks { group: &*context.group, hooks: &NoHooks };
         let loader = DataLoader::new(graph.clone(), seeds.clone(), sampler, config, ranks)?;
         loader.keep_rows(room.unwrap_or(0) << 20)?;
         for epoch in 1..=3 {

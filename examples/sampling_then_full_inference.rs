@@ -7,7 +7,7 @@ use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use sar::engine::comm::{NoHooks, ReduceOp, all_reduce, gather_grads};
+use sar::engine::comm::{NoHooks, Ranks, ReduceOp, all_reduce, gather_grads};
 use sar::engine::tape::{Graph, GraphShardManager, ParameterBuilder, Policy, Tape};
 use sar::formats::dgl::Partition;
 use sar::formats::dgl::config::PartitionConfig;
@@ -62,8 +62,13 @@ fn rank(context: &RankContext, graph: &Arc<DistGraph>) -> sar::Result<()> {
     let trainer = Trainer { rank: *rank, num_trainers: 2 };
     let train_nodes = node_split(&mask, graph.book(), None, trainer, SplitBy::Even)?;
     let config = DataLoaderConfig { batch_size: 4, ..DataLoaderConfig::default() };
-    let loader =
-        DataLoader::new(graph.clone(), train_nodes, sampler, config, (&**group, &NoHooks))?;
+    let loader = DataLoader::new(
+        graph.clone(),
+        train_nodes,
+        sampler,
+        config,
+        Ranks { group: &**group, hooks: &NoHooks },
+    )?;
 
     // The model. Ranks draw the same initial values, as they have the same seed.
     let config = ModelConfig { layers: 2, hidden: 16, dropout: 0.2, ..ModelConfig::default() };
@@ -79,7 +84,7 @@ fn rank(context: &RankContext, graph: &Arc<DistGraph>) -> sar::Result<()> {
             let batch = batch?;
             let blocks = block_graphs(manager, &**graph, &batch, false)?;
             let blocks: Vec<&dyn Graph> = blocks.iter().map(|block| block as &dyn Graph).collect();
-            let mut tape = Tape::training(manager, &parameters, Policy::default(), (0, epoch));
+            let mut tape = Tape::training(manager, &parameters, Policy::default(), 0, epoch);
             let x = manager.track("features", batch.input("features")?.shallow_clone());
             let x = tape.input(&x);
             let logits = model.forward(&mut tape, &blocks, x)?;

@@ -1,8 +1,15 @@
 //! The house rules that the compiler does not check: layers, file sizes, and the places of unsafe code and libtorch.
 #![allow(clippy::unwrap_used)]
 
+#[path = "architecture/parameters.rs"]
+mod parameters;
+#[path = "architecture/source.rs"]
+mod source;
+
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+
+use source::{code, files};
 
 /// The order of rooms: lower ones may not use higher ones. ARCHITECTURE.md describes each.
 const ROOMS: [&str; 32] = [
@@ -91,27 +98,7 @@ const PRINTING: [&str; 2] = ["src/cli/output.rs", "src/event/stderr.rs"];
 
 const MAX_LINES: usize = 500;
 
-/// The Rust files below a folder of the repository: path from the root, and content.
-fn files(folder: &str) -> Vec<(String, String)> {
-    fn collect(folder: &Path, found: &mut Vec<PathBuf>) {
-        for entry in fs::read_dir(folder).into_iter().flatten() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                collect(&path, found);
-            } else if path.extension().is_some_and(|extension| extension == "rs") {
-                found.push(path);
-            }
-        }
-    }
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let mut found = Vec::new();
-    collect(&root.join(folder), &mut found);
-    found.sort();
-    let relative = |path: &PathBuf| path.strip_prefix(root).unwrap().to_str().unwrap().to_owned();
-    found.iter().map(|path| (relative(path), fs::read_to_string(path).unwrap())).collect()
-}
-
-/// The index in `ROOMS` of the longest entry with which a module path begins.
+/// The place in `ROOMS` of the longest entry that a module path begins with.
 fn place_of(module: &str) -> Option<usize> {
     let begins = |room: &str| {
         module.strip_prefix(room).is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
@@ -129,12 +116,6 @@ fn room_of(path: &str) -> Option<usize> {
         module == "lib" || ROOMS.iter().any(|room| room.starts_with(&format!("{module}::")));
     assert!(place.is_some() || lists_rooms, "{path} belongs to no room");
     place
-}
-
-/// Lines of code without line comments.
-fn code(content: &str) -> impl Iterator<Item = (usize, &str)> {
-    let lines = content.lines().map(|line| line.split("//").next().unwrap());
-    lines.enumerate().map(|(i, line)| (i + 1, line))
 }
 
 #[test]

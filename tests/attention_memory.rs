@@ -80,7 +80,7 @@ fn train(make: fn(&mut ParameterBuilder) -> Box<dyn Conv>, edges_per_node: u32) 
         let mut builder = ParameterBuilder::new(1);
         let layer = make(&mut builder);
         let parameters = Rc::new(builder.finish(manager, Kind::Float)?);
-        let mut tape = Tape::training(manager, &parameters, Policy::Rematerialise, (0, 1));
+        let mut tape = Tape::training(manager, &parameters, Policy::Rematerialise, 0, 1);
         let x = tape.trainable_input(&manager.track("x", features(graph)));
         let y = layer.forward(&mut tape, ConvInput::new(graph, x.clone(), x))?;
         let gradient = Tensor::ones(y.size(), (Kind::Float, tch::Device::Cpu));

@@ -11,7 +11,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use sar::Result;
-use sar::engine::comm::NoHooks;
+use sar::engine::comm::{NoHooks, Ranks};
 use sar::engine::tape::{Graph, ParameterBuilder, ParameterSet, Policy, Tape};
 use sar::formats::dgl::config::PartitionConfig;
 use sar::io::IoCounters;
@@ -73,7 +73,7 @@ fn step(
     let Linked { model, score, parameters } = linked;
     let graphs = block_graphs(&context.manager, graph, &batch.neighbourhood, false)?;
     let graphs: Vec<&dyn Graph> = graphs.iter().map(|graph| graph as &dyn Graph).collect();
-    let mut tape = Tape::training(&context.manager, parameters, Policy::default(), (0, 1));
+    let mut tape = Tape::training(&context.manager, parameters, Policy::default(), 0, 1);
     let x = batch.neighbourhood.input(FEATURES)?.to_kind(Kind::Double);
     let x = tape.input(&context.manager.track("features", x));
     let rows = model.forward(&mut tape, &graphs, x)?;
@@ -162,9 +162,18 @@ fn check_links(
 
     // A trainer's step and evaluation are the same functions, on the pairs that its loader draws.
     let config = DataLoaderConfig { batch_size: 1000, ..DataLoaderConfig::default() };
-    let hidden = (Exclude::Nothing, Some(NegativeSampler::PerSourceUniform(3)));
-    let ranks = (&*context.group, &NoHooks as _);
-    let loader = DistEdgeDataLoader::new(graph.clone(), edges, sampler()?, hidden, config, ranks)?;
+    let negatives = Some(NegativeSampler::PerSourceUniform(3));
+    let ranks = Ranks { group: &*context.group, hooks: &NoHooks };
+    let sampler = sampler()?;
+    let loader = DistEdgeDataLoader::new(
+        graph.clone(),
+        edges,
+        sampler,
+        Exclude::Nothing,
+        negatives,
+        config,
+        ranks,
+    )?;
     let trainer = LinkTrainer {
         manager: &context.manager,
         group: &*context.group,

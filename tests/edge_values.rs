@@ -71,7 +71,7 @@ fn softmax(
     gy: &Tensor,
 ) -> Result<[Tensor; 2]> {
     let parameters = Rc::new(ParameterBuilder::new(0).finish(&context.manager, scores.kind())?);
-    let mut tape = Tape::training(&context.manager, &parameters, Policy::Rematerialise, (0, 1));
+    let mut tape = Tape::training(&context.manager, &parameters, Policy::Rematerialise, 0, 1);
     let scores = tape.trainable_input(&context.manager.track("scores", scores.copy()));
     let y = tape.edge_softmax(graph, &scores)?;
     let output = y.pin()?.copy();
@@ -262,7 +262,7 @@ fn attention_can_be_put_together_from_its_pieces() {
                 let layer = GatInPieces::new(&mut builder, (3, 4), fused);
                 let parameters = Rc::new(builder.finish(&context.manager, Kind::Double)?);
                 let (manager, policy) = (&context.manager, Policy::Rematerialise);
-                let mut tape = Tape::training(manager, &parameters, policy, (0, 1));
+                let mut tape = Tape::training(manager, &parameters, policy, 0, 1);
                 let x = tape.input(&x);
                 let y = layer.forward(&mut tape, ConvInput::new(&full, x.clone(), x))?;
                 let output = y.pin()?.copy();
@@ -376,7 +376,7 @@ fn dgl_rank(context: &RankContext, dgl: &Tensors) -> Result<Outcome> {
     let [a, b, w, m] = handles;
     let x = matrix(&waves(nodes.clone(), 2, 1.7), 2, Kind::Double);
     let (x, features) = (manager.track("x", x), manager.track("edge-features", features));
-    let mut tape = Tape::training(manager, &parameters, Policy::Rematerialise, (0, 1));
+    let mut tape = Tape::training(manager, &parameters, Policy::Rematerialise, 0, 1);
     let (x, e) = (tape.input(&x), tape.input(&features));
     let ends =
         Propagation { src: x.clone(), dst: x.clone(), edge: Some(e.clone()), parameters: &[a, b] };

@@ -114,7 +114,7 @@ fn dgl_rank(
     }
     parameters.set_flat(flat)?;
 
-    let mut tape = Tape::training(manager, &parameters, Policy::Rematerialise, (1, 1));
+    let mut tape = Tape::training(manager, &parameters, Policy::Rematerialise, 1, 1);
     let (mut inputs, mut ids) = (Vec::new(), Vec::new());
     for features in NodeFeatures::by_type(&partition, None, Normalize::None)? {
         let features = features.unwrap().read(Kind::Double, &IoCounters::default())?;
@@ -279,7 +279,7 @@ fn step(
     let config = HeteroConfig { kind, layers: 3, hidden: 4, dropout: 0.0, merge };
     let mut builder = ParameterBuilder::new(2);
     let widths = [Some(3), None, Some(2)];
-    let model = HeteroStack::new(&mut builder, &graph, &config, &widths, (0, 2))?;
+    let model = HeteroStack::new(&mut builder, &graph, &config, &widths, 0, 2)?;
     let parameters = Rc::new(builder.finish(manager, Kind::Double)?);
     let mut flat = values(&*parameters.flat().pin()?);
     flat.iter_mut().enumerate().for_each(|(i, v)| *v += 0.05 * (i as f64).cos());
@@ -288,11 +288,11 @@ fn step(
     }
     parameters.set_flat(Tensor::from_slice(&flat))?;
     let nodes = |t: usize| begin(counts, rank, t)..begin(counts, rank + 1, t);
-    let own = ("b", book.type_nodes(rank, 1));
+    let own = book.type_nodes(rank, 1);
     let sgd = OptimizerConfig::Sgd { lr: 0.1, momentum: 0.0, weight_decay: 0.0 };
-    let embedding = NodeEmbedding::new(manager, own, (model.width(), Kind::Double), 5)?;
+    let embedding = NodeEmbedding::new(manager, "b", own, model.width(), Kind::Double, 5)?;
 
-    let mut tape = Tape::training(manager, &parameters, Policy::Rematerialise, (3, 1));
+    let mut tape = Tape::training(manager, &parameters, Policy::Rematerialise, 3, 1);
     let learned = embedding.input(&mut tape);
     let a = tape.input(&manager.track("features", wave(nodes(0), 3)));
     let c = tape.input(&manager.track("features", wave(nodes(2), 2)));
@@ -371,8 +371,8 @@ fn learned_rows_come_back_on_another_number_of_partitions() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("embeds.safetensors");
     let embedding = |context: &RankContext, counts: &Counts, ntype: &str, seed: u64| {
-        let nodes = (ntype, book(counts).type_nodes(context.rank, 1));
-        NodeEmbedding::new(&context.manager, nodes, (3, Kind::Float), seed)
+        let nodes = book(counts).type_nodes(context.rank, 1);
+        NodeEmbedding::new(&context.manager, ntype, nodes, 3, Kind::Float, seed)
     };
     let save = |context: RankContext| {
         let embedding = embedding(&context, PARTITIONINGS[3], "b", 1)?;
@@ -402,7 +402,7 @@ fn a_target_that_no_edge_ends_at_is_refused() {
         let merge = RelationMerge::Sum;
         let config = HeteroConfig { kind, layers: 2, hidden: 4, dropout: 0.0, merge };
         let widths = [Some(3), None, Some(2)];
-        HeteroStack::new(&mut ParameterBuilder::new(1), &graph, &config, &widths, (2, 2)).map(drop)
+        HeteroStack::new(&mut ParameterBuilder::new(1), &graph, &config, &widths, 2, 2).map(drop)
     });
     assert!(refused.unwrap_err().to_string().contains("no edge ends at a node of type c"));
 }

@@ -122,7 +122,7 @@ proptest! {
         let base = 100;
         let mut value = vec![0.0; p.rows * p.width];
         let mut argument = vec![NO_SOURCE; value.len()];
-        select(&shard.by_dst.ends, selection, &p.x, (p.width, base), &mut value, &mut argument);
+        select(&shard.by_dst.ends, selection, &p.x, p.width, base, &mut value, &mut argument);
         let filled: Vec<f64> = expected.iter().map(|v| v.unwrap_or(0.0)).collect();
         assert_close(&value, &filled);
 
@@ -134,7 +134,7 @@ proptest! {
             }
         }
         let mut gx = vec![0.0; naive.len()];
-        select_adjoint(&shard.by_src.ends, &argument, &p.gy, (p.width, base), &mut gx);
+        select_adjoint(&shard.by_src.ends, &argument, &p.gy, p.width, base, &mut gx);
         assert_close(&gx, &naive);
     }
 
@@ -163,7 +163,7 @@ fn dropout_depends_on_node_and_column_alone_and_keeps_the_right_share() {
     let x = vec![1.0_f64; nodes * width];
     let mut whole = x.clone();
     let ids: Vec<i64> = (0..nodes as i64).map(|i| (1 << 40) + i).collect();
-    dropout(key, 0.3, (&ids, width), &mut whole);
+    dropout(key, 0.3, &ids, width, &mut whole);
     let kept = whole.iter().filter(|v| **v != 0.0).count() as f64 / x.len() as f64;
     // 185,000 draws: five standard deviations are 0.0053.
     assert!((kept - 0.7).abs() < 0.0053, "{kept}");
@@ -171,7 +171,7 @@ fn dropout_depends_on_node_and_column_alone_and_keeps_the_right_share() {
 
     // The same nodes in another partition.
     let mut part = x[..1000 * width].to_vec();
-    dropout(key, 0.3, (&ids[2000..3000], width), &mut part);
+    dropout(key, 0.3, &ids[2000..3000], width, &mut part);
     assert_eq!(part, whole[2000 * width..3000 * width]);
 
     for other in [
@@ -180,7 +180,7 @@ fn dropout_depends_on_node_and_column_alone_and_keeps_the_right_share() {
         DropoutKey { layer: 2, ..key },
     ] {
         let mut different = x.clone();
-        dropout(other, 0.3, (&ids, width), &mut different);
+        dropout(other, 0.3, &ids, width, &mut different);
         let kept = |mask: &[f64]| mask.iter().map(|v| *v != 0.0).collect::<Vec<_>>();
         let pairs = kept(&different).into_iter().zip(kept(&whole));
         let same = pairs.filter(|(a, b)| a == b).count() as f64;
@@ -199,12 +199,12 @@ fn the_adjoint_of_relu_and_dropout_takes_their_result_for_their_input() {
     let mut y = x.clone();
     relu(&mut y);
     assert_eq!(y, x.iter().map(|x| x.max(0.0)).collect::<Vec<_>>());
-    dropout(key, 0.5, (&ids, width), &mut y);
+    dropout(key, 0.5, &ids, width, &mut y);
     let mut ours = gy.clone();
     relu_adjoint(&y, 2.0, &mut ours);
     // The mask, applied to the gradient, and then the derivative at the input.
     let mut gx = gy;
-    dropout(key, 0.5, (&ids, width), &mut gx);
+    dropout(key, 0.5, &ids, width, &mut gx);
     let gx: Vec<f64> = gx.iter().zip(&x).map(|(g, x)| if *x > 0.0 { *g } else { 0.0 }).collect();
     assert_eq!(ours, gx);
 }

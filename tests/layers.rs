@@ -178,7 +178,7 @@ fn step(
     let mask = Tensor::from_slice(&mask);
 
     let mfgs;
-    let mut tape = Tape::training(manager, &parameters, policy, (3, 1));
+    let mut tape = Tape::training(manager, &parameters, policy, 3, 1);
     let x = tape.input(&x);
     let mut x = built.precompute(&mut tape, graph, x)?;
     let mut graphs = vec![graph; model.num_graphs()];

@@ -96,7 +96,7 @@ fn passes(
     let pass = |epoch| -> Result<Pass> {
         let (before, mut peak) = (totals(), 0);
         let mut see = || peak = peak.max(manager.resident_bytes());
-        let mut tape = Tape::training(manager, &model.parameters, Policy::default(), (1, epoch));
+        let mut tape = Tape::training(manager, &model.parameters, Policy::default(), 1, epoch);
         if let Some(constants) = constants {
             tape = tape.remembering(constants);
         }
@@ -174,7 +174,7 @@ fn what_the_backward_pass_needs_next_stays() {
         let features = manager.track("features", features(context.rank));
         let constants = Constants::default();
         let pass = |epoch| -> Result<bool> {
-            let tape = Tape::training(manager, &parameters, Policy::default(), (1, epoch));
+            let tape = Tape::training(manager, &parameters, Policy::default(), 1, epoch);
             let mut tape = tape.remembering(&constants);
             let x = tape.trainable_input(&features);
             let sum = tape.aggregate(&graph, x, Aggregation::new(Reduce::Sum))?;

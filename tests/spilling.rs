@@ -160,7 +160,7 @@ fn every_kind_of_tensor_comes_back_the_same() {
     tensors.push(Tensor::zeros([0, 4], (Kind::Float, Device::Cpu)));
     let pointers: Vec<_> = tensors.iter().map(|t| manager.track("t", t.copy())).collect();
     let recipe = Rc::new(move || Ok(numbers()));
-    let made = manager.track_recipe("x", (&[20, 30], Kind::Float), None, recipe);
+    let made = manager.track_recipe("x", &[20, 30], Kind::Float, None, recipe);
     let written = manager.store().counters().totals().written;
     pause(&manager).unwrap();
     for (pointer, tensor) in pointers.iter().zip(&tensors) {

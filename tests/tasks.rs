@@ -11,7 +11,9 @@ use sar::Result;
 use sar::engine::spill::Masks;
 use sar::engine::tape::{Constants, Graph, ParameterBuilder, Policy, Tape, Var};
 use sar::event::{Evaluation, Metric};
-use sar::nn::{LearningRate, Loss, Model, Schedule, ScoreSums, Task, clip_grad_norm};
+use sar::nn::{
+    LearningRate, Loss, Model, Schedule, ScoreSums, Task, ValidationScore, clip_grad_norm,
+};
 use sar::testing::{RankContext, on_ranks};
 use sar::train::{GraphModel, Totals, Trainer};
 use tch::{Kind, Tensor};
@@ -232,7 +234,11 @@ fn rates(schedule: Schedule, validation: Option<(&Tensor, bool)>) -> Tensor {
     let mut rate = LearningRate::new(0.05, schedule).unwrap();
     let rates = (0..60).map(|epoch| {
         let now = rate.current();
-        rate.step(schedule, validation.map(|(values, more)| (values.double_value(&[epoch]), more)));
+        let validation = validation.map(|(values, more_is_better)| ValidationScore {
+            value: values.double_value(&[epoch]),
+            more_is_better,
+        });
+        rate.step(schedule, validation);
         now
     });
     Tensor::from_slice(&rates.collect::<Vec<_>>())

@@ -93,8 +93,7 @@ impl Block {
             return Err(Error::internal("in-edges do not match their destinations".to_owned()));
         }
         let sources = numbers.nodes;
-        let shape = (destinations.len(), sources.len());
-        let by_dst = Csr::from_parts(shape, rows, indptr, indices);
+        let by_dst = Csr::from_parts(destinations.len(), sources.len(), rows, indptr, indices);
         Ok(Block { sources, num_dst: destinations.len(), by_dst, edges, weights })
     }
 

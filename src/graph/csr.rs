@@ -50,7 +50,8 @@ impl Csr {
 
     /// Puts a structure together from its parts, as they were read from disk.
     pub(crate) fn from_parts(
-        (num_rows, num_cols): (usize, usize),
+        num_rows: usize,
+        num_cols: usize,
         rows: Vec<u32>,
         indptr: Vec<u32>,
         indices: Vec<u32>,

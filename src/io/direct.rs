@@ -104,7 +104,7 @@ pub(super) fn read_direct(
             let file = file.clone();
             requests.submit(move || read_pages(&file, buffer, start, len))?;
         }
-        let Some((start, read, buffer)) = requests.next()? else { return Ok(()) };
+        let Some(Pages { start, read, buffer }) = requests.next()? else { return Ok(()) };
         let from = start.max(offset);
         let to = (start + REQUEST).min(end);
         if start + read < to {
@@ -116,13 +116,17 @@ pub(super) fn read_direct(
     }
 }
 
-/// Fills the first `len` bytes of the buffer, or as far as the file reaches; returns their range.
-fn read_pages(
-    file: &File,
-    mut buffer: AlignedBuffer,
+/// The bytes of a request.
+struct Pages {
+    /// The place of the first byte in the file.
     start: u64,
-    len: u64,
-) -> io::Result<(u64, u64, AlignedBuffer)> {
+    /// Number of bytes; less than was asked for if the file ends before.
+    read: u64,
+    buffer: AlignedBuffer,
+}
+
+/// Fills the first `len` bytes of the buffer, or as far as the file reaches.
+fn read_pages(file: &File, mut buffer: AlignedBuffer, start: u64, len: u64) -> io::Result<Pages> {
     let mut read = 0;
     while read < len {
         let got =
@@ -133,5 +137,5 @@ fn read_pages(
             break;
         }
     }
-    Ok((start, read, buffer))
+    Ok(Pages { start, read, buffer })
 }

@@ -111,8 +111,9 @@ impl<T: Real, S: Score<T>> Attention<'_, T, S> {
                         *score = self.score.score(EdgeHead { src: src as usize, dst, head });
                     }
                 }
-                let state = (largest.row(row), sum.row(row), weighted.row(row));
-                self.add_chunk(columns, dst, &mut scores[..columns.len() * self.heads], state);
+                let scores = &mut scores[..columns.len() * self.heads];
+                let weighted = weighted.row(row);
+                self.add_chunk(columns, dst, scores, largest.row(row), sum.row(row), weighted);
             }
         }
     }
@@ -129,7 +130,9 @@ impl<T: Real, S: Score<T>> Attention<'_, T, S> {
         columns: &[u32],
         dst: usize,
         scores: &mut [T],
-        (largest, sum, weighted): (&mut [T], &mut [T], &mut [T]),
+        largest: &mut [T],
+        sum: &mut [T],
+        weighted: &mut [T],
     ) {
         for (head, weighted) in weighted.chunks_exact_mut(self.width).enumerate() {
             let scores = || scores.iter().skip(head).step_by(self.heads);

@@ -10,7 +10,7 @@ use half::bf16;
 use rayon::prelude::*;
 
 use super::bf16::{nearest, widen_bf16};
-use super::bf16_tile::{LANES, Pairs, TILE_COLUMNS, TILE_ROWS, Tile, available, tile};
+use super::bf16_tile::{LANES, Pairs, Panel, TILE_COLUMNS, TILE_ROWS, Tile, available, tile};
 use super::element::Element;
 use super::matmul::{BLOCK, LONG_BLOCK, Matrix, product};
 use super::simd::{Kernel, vectorised};
@@ -27,14 +27,14 @@ pub fn matmul_bf16<E: Element<Real = f32>>(
     y: &mut [E],
     add: bool,
 ) {
-    matmul_with(available(), a, b, (bias, add), y);
+    matmul_with(available(), a, b, bias, y, add);
 }
 
 /// `x = x b` with a square matrix `b`, in place.
 pub fn matmul_bf16_in_place(x: &mut [bf16], b: Matrix<'_, f32>) {
     let n = b.size().1;
     assert_eq!(b.size().0, n);
-    let product = block_product(available(), b, (None, false));
+    let product = block_product(available(), b, None, false);
     x.par_chunks_mut((BLOCK * n).max(1)).for_each_init(Vec::new, |a, x| {
         a.clear();
         a.extend_from_slice(x);
@@ -46,8 +46,9 @@ fn matmul_with<E: Element<Real = f32>>(
     dot_product: bool,
     a: &[bf16],
     b: Matrix<'_, f32>,
-    (bias, add): (Option<&[f32]>, bool),
+    bias: Option<&[f32]>,
     y: &mut [E],
+    add: bool,
 ) {
     let (k, n) = b.size();
     if n == 0 || k == 0 {
@@ -56,7 +57,7 @@ fn matmul_with<E: Element<Real = f32>>(
         return rows.for_each(|y| finish(bias.unwrap_or(&zeros), None, y, add));
     }
     assert_eq!(a.len() / k, y.len() / n);
-    let product = block_product(dot_product, b, (bias, add));
+    let product = block_product(dot_product, b, bias, add);
     let blocks = y.par_chunks_mut(BLOCK * n).zip(a.par_chunks(BLOCK * k));
     blocks.for_each(|(y, a)| product(a, y));
 }
@@ -67,7 +68,8 @@ type BlockProduct<'b, E> = dyn Fn(&[bf16], &mut [E]) + Sync + 'b;
 fn block_product<'b, E: Element<Real = f32>>(
     dot_product: bool,
     b: Matrix<'_, f32>,
-    (bias, add): (Option<&'b [f32]>, bool),
+    bias: Option<&'b [f32]>,
+    add: bool,
 ) -> Box<BlockProduct<'b, E>> {
     let (k, n) = b.size();
     if dot_product && k % 2 == 0 {
@@ -97,10 +99,10 @@ fn block_product<'b, E: Element<Real = f32>>(
 
 /// `aᵀ b`, summed over rows: `a` is `[rows, m]`, `b` is `[rows, n]`, both row by row; the result is `[m, n]`.
 pub fn matmul_over_rows_bf16(a: &[bf16], b: &[bf16], m: usize, n: usize) -> Vec<f32> {
-    over_rows_with(available(), a, b, (m, n))
+    over_rows_with(available(), a, b, m, n)
 }
 
-fn over_rows_with(dot_product: bool, a: &[bf16], b: &[bf16], (m, n): (usize, usize)) -> Vec<f32> {
+fn over_rows_with(dot_product: bool, a: &[bf16], b: &[bf16], m: usize, n: usize) -> Vec<f32> {
     let mut total = vec![0.0; m * n];
     if m == 0 || n == 0 {
         return total;
@@ -112,7 +114,7 @@ fn over_rows_with(dot_product: bool, a: &[bf16], b: &[bf16], (m, n): (usize, usi
             let mut part = vec![0.0; m * n];
             for (a, b) in a.chunks(PACKED_ROWS * m).zip(b.chunks(PACKED_ROWS * n)) {
                 if dot_product {
-                    add_over_rows(a, b, (m, n), &mut part);
+                    add_over_rows(a, b, m, n, &mut part);
                 } else {
                     let (a, b, rows) = (widened(a), widened(b), a.len() / m);
                     let a = Matrix::new(&a, rows, m).transpose();
@@ -129,7 +131,7 @@ fn over_rows_with(dot_product: bool, a: &[bf16], b: &[bf16], (m, n): (usize, usi
 }
 
 /// `part += aᵀ b`.
-fn add_over_rows(a: &[bf16], b: &[bf16], (m, n): (usize, usize), part: &mut [f32]) {
+fn add_over_rows(a: &[bf16], b: &[bf16], m: usize, n: usize, part: &mut [f32]) {
     let rows = a.len() / m;
     let pairs = rows.div_ceil(2);
     let mut left = vec![0; pairs * m];
@@ -174,13 +176,6 @@ impl Kernel for PackPair<'_> {
     }
 }
 
-/// Some columns of the right side of a product in pairs of neighbouring rows, `[pairs, columns]`.
-struct Panel {
-    data: Vec<u32>,
-    /// Number of columns, a multiple of the lanes of a vector; columns beyond the matrix are 0.
-    columns: usize,
-}
-
 /// Panels of all columns of a matrix with an even number of rows.
 fn weight_panels(b: Matrix<'_, f32>) -> Vec<Panel> {
     let (k, n) = b.size();
@@ -212,7 +207,7 @@ fn for_tiles(
     for row in (0..rows).step_by(height) {
         // The last tile overlaps the one before.
         let first = row.min(rows - height);
-        tile(a, (first, height), (&panel.data, panel.columns), &mut sums);
+        tile(a, first..first + height, panel, &mut sums);
         for (r, sums) in sums[..height].iter().enumerate().skip(row - first) {
             take(first + r, &sums[..columns]);
         }
@@ -299,8 +294,8 @@ mod tests {
                 let weight: Vec<f32> = b.iter().map(|b| b.wide()).collect();
                 let bias: Vec<f32> = (0..n).map(|c| c as f32).collect();
                 let mut y = vec![1.0_f32; rows * n];
-                let how = (Some(bias.as_slice()), true);
-                matmul_with(dot_product, &a, Matrix::new(&weight, k, n), how, &mut y);
+                let weight = Matrix::new(&weight, k, n);
+                matmul_with(dot_product, &a, weight, Some(&bias), &mut y, true);
                 let exact = (0..rows * n).map(|i| {
                     let (r, c) = (i / n, i % n);
                     let products = (0..k).map(|j| a[r * k + j].to_f64() * b[j * n + c].to_f64());
@@ -316,7 +311,7 @@ mod tests {
         for (rows, m, n) in SHAPES {
             for dot_product in [available(), false] {
                 let (a, b) = (values(rows * m), values(rows * n));
-                let ours = over_rows_with(dot_product, &a, &b, (m, n));
+                let ours = over_rows_with(dot_product, &a, &b, m, n);
                 let exact = (0..m * n).map(|i| {
                     let (c, d) = (i / n, i % n);
                     let rows = 0..rows;

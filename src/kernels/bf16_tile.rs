@@ -1,6 +1,8 @@
 //! The innermost part of a product of bfloat16s: one tile of the result, on processors with AVX-512's dot product of pairs.
 #![allow(unsafe_code)] // the instruction, and loads that need no further check of bounds
 
+use std::ops::Range;
+
 /// Number of rows of a tile; with four vectors per row its sums fill three quarters of the registers.
 pub(super) const TILE_ROWS: usize = 6;
 
@@ -21,6 +23,13 @@ pub(super) struct Pairs<'a> {
     pub(super) pair: usize,
 }
 
+/// Some columns of the right side of a product in pairs of neighbouring rows, `[pairs, columns]`.
+pub(super) struct Panel {
+    pub(super) data: Vec<u32>,
+    /// Number of columns, a multiple of the lanes of a vector; columns beyond the matrix are 0.
+    pub(super) columns: usize,
+}
+
 /// Whether this processor has the instruction.
 pub(super) fn available() -> bool {
     #[cfg(target_arch = "x86_64")]
@@ -29,16 +38,13 @@ pub(super) fn available() -> bool {
     false
 }
 
-/// `out[r][c]` = the sum over all pairs of the inner products of `a`'s pairs in row `first + r` with `panel`'s in column c.
-/// `rows` is 1 or [`TILE_ROWS`]; `panel` is `[pairs, columns]` with up to [`TILE_COLUMNS`] columns, a multiple of [`LANES`].
+/// `out[r][c]` = the sum over all pairs of the inner products of `a`'s pairs in row `rows.start + r` with `panel`'s in column
+/// c. `rows` has 1 row or [`TILE_ROWS`]; `panel` is `[pairs, columns]` with up to [`TILE_COLUMNS`] columns, a multiple of [`LANES`].
 ///
 /// Call this only where the instruction is [`available`].
-pub(super) fn tile(
-    a: Pairs<'_>,
-    (first, rows): (usize, usize),
-    (panel, columns): (&[u32], usize),
-    out: &mut Tile,
-) {
+pub(super) fn tile(a: Pairs<'_>, rows: Range<usize>, panel: &Panel, out: &mut Tile) {
+    let Panel { data: panel, columns } = panel;
+    let (first, rows) = (rows.start, rows.len());
     let pairs = panel.len() / columns;
     assert!(pairs > 0 && panel.len() == pairs * columns && available());
     assert!((first + rows - 1) * a.row + (pairs - 1) * a.pair < a.data.len());

@@ -26,7 +26,8 @@ pub struct DropoutKey {
 pub fn dropout<E: Element>(
     key: DropoutKey,
     probability: f64,
-    (nodes, width): (&[i64], usize),
+    nodes: &[i64],
+    width: usize,
     x: &mut [E],
 ) {
     assert_eq!(x.len(), nodes.len() * width);

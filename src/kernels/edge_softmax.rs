@@ -37,7 +37,7 @@ impl EdgeSoftmax<'_> {
     }
 
     /// `y = exp(score - largest) / sum`, `[edges, heads]`.
-    pub fn normalise<T: Real>(&self, scores: &[T], (largest, sum): (&[T], &[T]), y: &mut [T]) {
+    pub fn normalise<T: Real>(&self, scores: &[T], largest: &[T], sum: &[T], y: &mut [T]) {
         self.map(y, |i, dst, y| {
             let state = dst * self.heads..(dst + 1) * self.heads;
             let (largest, sum) = (&largest[state.clone()], &sum[state]);

@@ -25,7 +25,8 @@ pub fn select<T: Real>(
     graph: &Csr,
     selection: Selection,
     x: &[T],
-    (width, base): (usize, u32),
+    width: usize,
+    base: u32,
     value: &mut [T],
     argument: &mut [u32],
 ) {
@@ -62,7 +63,8 @@ pub fn select_adjoint<T: Real>(
     transpose: &Csr,
     argument: &[u32],
     gy: &[T],
-    (width, base): (usize, u32),
+    width: usize,
+    base: u32,
     gx: &mut [T],
 ) {
     assert_eq!(argument.len(), transpose.num_cols() * width);

@@ -11,7 +11,8 @@ use crate::graph::Csr;
 pub fn typed_sum<T: Real>(
     graph: &Csr,
     types: &[u16],
-    (num_types, width): (usize, usize),
+    num_types: usize,
+    width: usize,
     x: &[T],
     y: &mut [T],
 ) {
@@ -37,7 +38,8 @@ pub fn typed_sum<T: Real>(
 pub fn typed_sum_adjoint<T: Real>(
     transpose: &Csr,
     types: &[u16],
-    (num_types, width): (usize, usize),
+    num_types: usize,
+    width: usize,
     gy: &[T],
     gx: &mut [T],
 ) {

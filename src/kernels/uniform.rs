@@ -6,7 +6,7 @@ use super::philox::philox4x32;
 use super::real::Real;
 
 /// Fills rows of `width` elements with numbers uniform in ±`bound`; row i of `out` is row `first + i` of the whole matrix.
-pub fn uniform_rows<T: Real>(seed: u64, bound: f64, (first, width): (u64, usize), out: &mut [T]) {
+pub fn uniform_rows<T: Real>(seed: u64, bound: f64, first: u64, width: usize, out: &mut [T]) {
     if width == 0 {
         return;
     }
@@ -29,9 +29,9 @@ mod tests {
     #[test]
     fn rows_do_not_depend_on_where_they_are_drawn() {
         let mut all = [0.0_f64; 5 * 6];
-        uniform_rows(7, 0.5, (0, 6), &mut all);
+        uniform_rows(7, 0.5, 0, 6, &mut all);
         let mut some = [0.0_f64; 2 * 6];
-        uniform_rows(7, 0.5, (3, 6), &mut some);
+        uniform_rows(7, 0.5, 3, 6, &mut some);
         assert_eq!(all[3 * 6..], some);
         assert!(all.iter().all(|v| v.abs() <= 0.5));
         let mean = all.iter().sum::<f64>() / 30.0;

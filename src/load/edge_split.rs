@@ -90,7 +90,7 @@ impl EdgeSplit {
                 let found = match self {
                     EdgeSplit::Fractions { val, test } => {
                         let ends = [block.src[i], first_node + block.dst[i]];
-                        by_lot(ends, (*val, *test), seed)
+                        by_lot(ends, *val, *test, seed)
                     }
                     EdgeSplit::Masks { .. } => {
                         let (etype, row) = (block.etype[i] as usize, block.row[i] as usize);
@@ -117,7 +117,7 @@ fn in_several(partition: &Partition, edge: u64) -> Error {
 }
 
 /// The use of the edges between two nodes, by random draw.
-fn by_lot([a, b]: [u64; 2], (val, test): (f64, f64), seed: u64) -> EdgeUse {
+fn by_lot([a, b]: [u64; 2], val: f64, test: f64, seed: u64) -> EdgeUse {
     let (low, high) = (a.min(b), a.max(b));
     let counter = [low as u32, (low >> 32) as u32, high as u32, (high >> 32) as u32];
     let lot = f64::from(philox4x32(counter, [seed as u32, (seed >> 32) as u32])[0]) / 2f64.powi(32);
@@ -134,7 +134,7 @@ mod tests {
 
     #[test]
     fn shares_are_kept_and_directions_stay_together() {
-        let split = |a, b| by_lot([a, b], (0.1, 0.2), 3);
+        let split = |a, b| by_lot([a, b], 0.1, 0.2, 3);
         let mut counts = [0; 3];
         for a in 0..100 {
             for b in 0..a {

@@ -40,7 +40,7 @@ pub use normalization::{BatchNorm, LayerNorm, NormKind, Normalization};
 pub(crate) use optim::clip::sum_of_squares;
 pub use optim::clip::{clip_factor, clip_grad_norm};
 pub use optim::optimizer::{Optimizer, OptimizerConfig, OptimizerState};
-pub use optim::schedule::{LearningRate, Schedule};
+pub use optim::schedule::{LearningRate, Schedule, ValidationScore};
 pub(crate) use weights::safetensors_file::SafetensorsFile;
 pub(crate) use weights::shared_arrays::{SharedArray, write_arrays};
 pub use weights::state_dict::{

@@ -8,7 +8,7 @@ use tch::{Kind, Tensor};
 
 use super::learned_rows::LearnedRows;
 use super::weights::state_dict::{load_rows, open, save_state_dict};
-use crate::engine::comm::ProcessGroup;
+use crate::engine::comm::{ProcessGroup, Ranks};
 use crate::engine::spill::PartitionDataManager;
 use crate::engine::tape::{Gradients, Parameter, ParameterBuilder, ParameterSet, Tape, Var};
 use crate::engine::tensor;
@@ -32,14 +32,17 @@ impl NodeEmbedding {
     /// `seed` and the node.
     pub fn new(
         manager: &Rc<PartitionDataManager>,
-        (ntype, nodes): (&str, TypeNodes),
-        (width, kind): (i64, Kind),
+        ntype: &str,
+        nodes: TypeNodes,
+        width: i64,
+        kind: Kind,
         seed: u64,
     ) -> Result<Self> {
         let TypeNodes { first, own, total } = nodes;
         let mut start = tensor::empty(&[own as i64, width], kind)?;
         with_real!(kind, T => {
-            start_rows(seed, (total, first, width as usize), tensor::slice_mut::<T>(&mut start));
+            let rows = tensor::slice_mut::<T>(&mut start);
+            start_rows(seed, total, first, width as usize, rows);
             Ok(())
         })?;
         let key = format!("embeds.{ntype}.weight");
@@ -71,7 +74,13 @@ impl NodeEmbedding {
     /// in the order of the partitions; all ranks call this. One collective.
     pub fn save(&self, path: &Path, group: &dyn ProcessGroup) -> Result<()> {
         let nothing = ParameterBuilder::new(0).finish(&self.manager, self.rows.kind())?;
-        save_state_dict(path, &nothing, &[self], &BTreeMap::new(), (group, &self.manager))
+        save_state_dict(
+            path,
+            &nothing,
+            &[self],
+            &BTreeMap::new(),
+            Ranks { group, hooks: &*self.manager },
+        )
     }
 
     /// Replaces the rows by those of a safetensors file; only this rank's rows are read.
@@ -108,11 +117,7 @@ impl LearnedRows for NodeEmbedding {
 }
 
 /// Initial values of the rows from `first` of `total` rows on, as [`NodeEmbedding::new`] describes.
-pub(crate) fn start_rows<T: Real>(
-    seed: u64,
-    (total, first, width): (u64, u64, usize),
-    rows: &mut [T],
-) {
+pub(crate) fn start_rows<T: Real>(seed: u64, total: u64, first: u64, width: usize, rows: &mut [T]) {
     let bound = (12.0 / (total as f64 + width as f64)).sqrt();
-    uniform_rows(seed, bound, (first, width), rows);
+    uniform_rows(seed, bound, first, width, rows);
 }

@@ -74,7 +74,7 @@ pub fn check_layer<L: Conv>(
     for _ in 0..SAMPLES {
         let index = rng.random_range(0..reference.gradient.len());
         let step = 1e-6;
-        let loss = |by| Ok::<_, Error>(run(&partitioned, &make, Some((index, by)))?.loss);
+        let loss = |by| Ok::<_, Error>(run(&partitioned, &make, Some(Nudge { index, by }))?.loss);
         let numeric = (loss(step)? - loss(-step)?) / (2.0 * step);
         let ours = reference.gradient[index];
         if (ours - numeric).abs() > 1e-6 + 1e-5 * numeric.abs() {
@@ -101,12 +101,19 @@ fn edges() -> (Vec<(u32, u32, f32)>, Vec<u16>) {
     (edges, types)
 }
 
+/// A change of one element of the flat parameters.
+#[derive(Clone, Copy)]
+struct Nudge {
+    index: usize,
+    by: f64,
+}
+
 /// Runs the layer on all ranks. The features go through a linear map first, so that the gradient of the layer's input is also
-/// compared. `nudge` is added to one element of the flat parameters.
+/// compared. `nudge` changes the parameters.
 fn run<L: Conv>(
     graph: &TestGraph,
     make: &(impl Fn(&mut ParameterBuilder, i64, i64) -> Result<L> + Sync),
-    nudge: Option<(usize, f64)>,
+    nudge: Option<Nudge>,
 ) -> Result<Outcome> {
     let ranks = graph.boundaries.len() - 1;
     let parts = on_ranks(ranks, 1, |context| run_rank(&context, graph, make, nudge))?;
@@ -126,7 +133,7 @@ fn run_rank<L: Conv>(
     context: &RankContext,
     graph: &TestGraph,
     make: &(impl Fn(&mut ParameterBuilder, i64, i64) -> Result<L> + Sync),
-    nudge: Option<(usize, f64)>,
+    nudge: Option<Nudge>,
 ) -> Result<Outcome> {
     let manager = &context.manager;
     let nodes = graph.nodes(context.rank);
@@ -140,13 +147,13 @@ fn run_rank<L: Conv>(
     for (i, value) in flat.iter_mut().enumerate() {
         *value += 0.05 * (i as f64).cos();
     }
-    if let Some((index, by)) = nudge {
+    if let Some(Nudge { index, by }) = nudge {
         flat[index] += by;
     }
     parameters.set_flat(Tensor::f_from_slice(&flat)?)?;
 
     let features = manager.track("features", rows(&nodes, FEATURES)?);
-    let mut tape = Tape::training(manager, &parameters, Policy::Rematerialise, (3, 1));
+    let mut tape = Tape::training(manager, &parameters, Policy::Rematerialise, 3, 1);
     let features = tape.input(&features);
     let x = tape.linear(&features, &Weight::OutIn(map), None, None)?;
     drop(features);

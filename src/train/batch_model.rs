@@ -18,7 +18,8 @@ pub trait BatchModel {
         &'b self,
         manager: &Rc<PartitionDataManager>,
         parameters: &ParameterSet,
-        batch: (&dyn GraphSource, &MiniBatch),
+        graph: &dyn GraphSource,
+        batch: &MiniBatch,
     ) -> Result<Box<dyn BatchForward + 'b>>;
 
     /// Updates learned rows with the gradients that were [kept](BatchForward::keep_gradients) on all ranks. Every rank calls
@@ -58,7 +59,8 @@ impl BatchModel for GraphBatches<'_> {
         &'b self,
         manager: &Rc<PartitionDataManager>,
         parameters: &ParameterSet,
-        (graph, batch): (&dyn GraphSource, &MiniBatch),
+        graph: &dyn GraphSource,
+        batch: &MiniBatch,
     ) -> Result<Box<dyn BatchForward + 'b>> {
         let features = batch.input(FEATURES)?.f_to_kind(parameters.kind())?;
         Ok(Box::new(GraphBatch {

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use tch::{Kind, Tensor};
 
 use super::early_stopping::BestEpoch;
-use crate::engine::comm::{Hooks, ProcessGroup};
+use crate::engine::comm::Ranks;
 use crate::error::{Error, Result};
 use crate::graph::TypeNodes;
 use crate::io::CHECKSUM;
@@ -69,9 +69,10 @@ impl Checkpoint {
     /// Writes a file, whole or not at all; all ranks call this. One collective if ranks have parts.
     pub(super) fn write(
         path: &Path,
-        (config, progress): (String, Progress),
+        config: String,
+        progress: Progress,
         arrays: &[SharedArray<'_>],
-        ranks: (&dyn ProcessGroup, &dyn Hooks),
+        ranks: Ranks<'_>,
     ) -> Result<()> {
         let progress = serde_json::to_string(&progress)
             .map_err(|e| Error::internal(format!("cannot encode a checkpoint: {e}")))?;

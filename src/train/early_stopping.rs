@@ -3,6 +3,7 @@
 use super::trained_set::TrainedSet;
 use crate::engine::spill::{PartitionDataManager, PointerTensor};
 use crate::error::Result;
+use crate::nn::ValidationScore;
 use serde::{Deserialize, Serialize};
 
 /// The best epoch so far.
@@ -38,10 +39,12 @@ impl EarlyStopping {
     /// Notes an epoch's score; keeps the weights if they are the best so far.
     pub(super) fn update(
         &mut self,
-        (epoch, score, more_is_better): (u32, f64, bool),
+        epoch: u32,
+        validation: ValidationScore,
         sets: &[TrainedSet<'_>],
         manager: &PartitionDataManager,
     ) -> Result<()> {
+        let ValidationScore { value: score, more_is_better } = validation;
         let better = match &self.best {
             None => score.is_finite(),
             Some((best, _)) if more_is_better => score > best.score,

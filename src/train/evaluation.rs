@@ -8,7 +8,7 @@ use super::roc_auc::{ClassScores, PairCounts};
 use super::trainer::Trainer;
 use crate::engine::comm::{Operation, Recipient, ReduceOp, all_reduce, complete};
 use crate::engine::spill::Masks;
-use crate::engine::tape::{Tape, Var};
+use crate::engine::tape::Var;
 use crate::engine::tensor;
 use crate::error::{Error, Result};
 use crate::event::{Evaluation, Scores};
@@ -17,7 +17,7 @@ impl Trainer<'_> {
     /// The task's metric, over all ranks.
     pub fn validate(&self) -> Result<Scores> {
         let counts = {
-            let (_, logits, _) = self.forward(Tape::evaluation(self.manager, self.parameters))?;
+            let logits = self.logits()?;
             let values = logits.pin()?;
             self.count(&values)?.0
         };
@@ -28,7 +28,7 @@ impl Trainer<'_> {
 
     /// Loss and all metrics of the task, over all ranks. `epoch` is the epoch whose update produced the weights.
     pub fn evaluate(&self, epoch: u32) -> Result<Evaluation> {
-        let (_, logits, _) = self.forward(Tape::evaluation(self.manager, self.parameters))?;
+        let logits = self.logits()?;
         let task = self.loss.task();
         let counts = self.count(&*logits.pin()?)?.0.to_tensor()?;
         if !task.has_classes() {

@@ -9,7 +9,7 @@ use super::batch_model::{BatchForward, BatchModel};
 use super::forward::NodeInput;
 use super::relation_degrees::RelationDegrees;
 use super::sampled::FEATURES;
-use crate::engine::comm::{NoHooks, ProcessGroup};
+use crate::engine::comm::{NoHooks, ProcessGroup, Ranks};
 use crate::engine::spill::{PartitionDataManager, PointerTensor};
 use crate::engine::tape::{Gradients, HeteroBlockGraph, ParameterSet, Tape, Var};
 use crate::engine::tensor;
@@ -65,7 +65,8 @@ impl BatchModel for HeteroBatches<'_> {
         &'b self,
         manager: &Rc<PartitionDataManager>,
         parameters: &ParameterSet,
-        (graph, batch): (&dyn GraphSource, &MiniBatch),
+        graph: &dyn GraphSource,
+        batch: &MiniBatch,
     ) -> Result<Box<dyn BatchForward + 'b>> {
         let book = graph.book();
         let blocks = batch.blocks.iter().map(|block| HeteroBlock::new(block, book));
@@ -104,7 +105,7 @@ impl BatchModel for HeteroBatches<'_> {
     fn update_rows(&self, lr: f64, group: &dyn ProcessGroup) -> Result<()> {
         let mut optimizer = self.optimizer.borrow_mut();
         optimizer.rule_mut().lr = lr;
-        let updated = optimizer.step((group, &NoHooks))?;
+        let updated = optimizer.step(Ranks { group, hooks: &NoHooks })?;
         let stored = self.inputs.iter().filter_map(NodeInput::stored);
         stored.zip(updated).for_each(|(stored, rows)| stored.count_updates(rows));
         Ok(())

@@ -7,7 +7,7 @@ use super::link_trainer::LinkTrainer;
 use super::sampled::SampledTrainer;
 use super::trained_set::{TrainedSet, trained_sets};
 use super::trainer::Trainer;
-use crate::engine::comm::ProcessGroup;
+use crate::engine::comm::{ProcessGroup, Ranks};
 use crate::engine::spill::PartitionDataManager;
 use crate::error::Result;
 use crate::event::{Evaluation, Metric};
@@ -34,6 +34,11 @@ impl<'a> Learner<'a> {
             Learner::Nodes(trainer, _) => trainer.group,
             Learner::Links(trainer, _) => trainer.group,
         }
+    }
+
+    /// The ranks, for functions that make collectives.
+    pub(super) fn ranks(self) -> Ranks<'a> {
+        Ranks { group: self.group(), hooks: &**self.manager() }
     }
 
     /// Everything that is trained.

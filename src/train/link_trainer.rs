@@ -63,6 +63,16 @@ pub struct LinkEvaluation {
     pub mean_reciprocal_rank: Option<f64>,
 }
 
+/// A rank's part of a step.
+struct RankStep {
+    /// The gradient of the mean loss over the batch's pairs.
+    gradient: Tensor,
+    /// That loss.
+    loss: f64,
+    /// 1 if the batch has edges, and else 0.
+    batches: f64,
+}
+
 impl LinkTrainer<'_> {
     /// One pass over the loader's edges (epochs count from 1): for each batch a forward and a backward pass, one collective,
     /// and the optimizer's update, the same on every rank. Turns are taken as in
@@ -80,9 +90,9 @@ impl LinkTrainer<'_> {
         let mut before = (manager.store().counters().totals(), loader.sampler().row_bytes());
         let mut all = loader.epoch(epoch);
         for step in 0.. {
-            let work = |batch: &EdgeBatch| self.step(loader, batch, (epoch, step));
+            let work = |batch: &EdgeBatch| self.step(loader, batch, epoch, step);
             let step = with_next_batch(manager, &mut all, work)?;
-            let Some((gradient, loss, batches)) = step else { break };
+            let Some(RankStep { gradient, loss, batches }) = step else { break };
             manager.set_phase(Phase::GatherGrads);
             let now = (manager.store().counters().totals(), loader.sampler().row_bytes());
             let rows = now.1 - before.1;
@@ -90,12 +100,8 @@ impl LinkTrainer<'_> {
             let [needed, rows_read] = [rows.needed, rows.read].map(|bytes| bytes as f64);
             before = now;
             let counts = [loss, batches, written, read, cached, needed, rows_read];
-            let sums = update(
-                (*group, self.reduce),
-                (gradient, &counts),
-                (parameters, optimizer),
-                clip_norm,
-            )?;
+            let sums =
+                update(*group, self.reduce, gradient, &counts, parameters, optimizer, clip_norm)?;
             totals.iter_mut().zip(sums).for_each(|(total, sum)| *total += sum);
         }
         let [loss, batches, written, read, cached, needed, rows_read] = totals;
@@ -110,27 +116,29 @@ impl LinkTrainer<'_> {
         })
     }
 
-    /// This rank's gradient of the mean loss over the pairs, the loss, and 1 for the batch; zeros without edges.
+    /// This rank's part of a step; zeros without edges.
     fn step(
         &self,
         loader: &DistEdgeDataLoader,
         batch: &EdgeBatch,
-        (epoch, step): (u32, usize),
-    ) -> Result<(Tensor, f64, f64)> {
+        epoch: u32,
+        step: usize,
+    ) -> Result<RankStep> {
         let LinkTrainer { manager, parameters, seed, policy, .. } = self;
         if batch.edges.is_empty() {
             let flat = parameters.flat();
-            return Ok((tensor::zeros(flat.size(), flat.kind())?, 0.0, 0.0));
+            let gradient = tensor::zeros(flat.size(), flat.kind())?;
+            return Ok(RankStep { gradient, loss: 0.0, batches: 0.0 });
         }
         let graphs = block_graphs(manager, loader.graph(), &batch.neighbourhood, self.edge_types)?;
         let graphs: Vec<&dyn Graph> = graphs.iter().map(|graph| graph as &dyn Graph).collect();
         // Two steps of an epoch drop different elements of a node.
-        let key = (seed ^ (step as u64) << 32, epoch);
-        let mut tape = Tape::training(manager, parameters, *policy, key);
+        let seed = seed ^ (step as u64) << 32;
+        let mut tape = Tape::training(manager, parameters, *policy, seed, epoch);
         let scores = self.scores(&mut tape, &graphs, batch)?;
         let (loss, gradient) = link_loss(&*scores.pin()?, batch.edges.len() as i64)?;
         let gradients = tape.backward(scores, gradient)?;
-        Ok((parameters.flat_gradients(&gradients)?, loss, 1.0))
+        Ok(RankStep { gradient: parameters.flat_gradients(&gradients)?, loss, batches: 1.0 })
     }
 
     /// The scores of a batch's pairs, `[pairs, 1]`, with those of edges first.

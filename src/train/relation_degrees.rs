@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::engine::comm::{Hooks, ProcessGroup, barrier};
+use crate::engine::comm::{Ranks, barrier};
 use crate::engine::tape::{Graph, HeteroGraphShardManager};
 use crate::engine::tensor;
 use crate::error::Result;
@@ -26,7 +26,7 @@ impl RelationDegrees {
         graph: &HeteroGraphShardManager,
         book: &Arc<PartitionBook>,
         folder: &Path,
-        (group, hooks): (&dyn ProcessGroup, &dyn Hooks),
+        Ranks { group, hooks }: Ranks<'_>,
     ) -> Result<Self> {
         let all = |create: bool| {
             let tensors = graph.relations().iter().enumerate().map(|(etype, relation)| {

@@ -67,7 +67,8 @@ impl SampledTrainer<'_> {
         &self,
         epoch: u32,
         optimizer: &mut Optimizer,
-        (clip_norm, room): (Option<f64>, u64),
+        clip_norm: Option<f64>,
+        room: u64,
     ) -> Result<SampledPass> {
         let Trainer { manager, group, parameters, outputs, .. } = *self.full;
         manager.lock().status().set_epoch(epoch);
@@ -88,12 +89,8 @@ impl SampledTrainer<'_> {
             let of_rows = [of_rows.needed, of_rows.read].map(|bytes| bytes as f64);
             let counts: Counts =
                 [loss, batches, a, b, c, seeds, written, read, cached, of_rows[0], of_rows[1]];
-            let counts = update(
-                (group, self.reduce),
-                (gradient, &counts),
-                (parameters, optimizer),
-                clip_norm,
-            )?;
+            let counts =
+                update(group, self.reduce, gradient, &counts, parameters, optimizer, clip_norm)?;
             totals.iter_mut().zip(counts).for_each(|(total, count)| *total += count);
         }
         let [loss, batches, a, b, c, seeds, written, read, cached, needed, rows_read] = totals;
@@ -115,10 +112,10 @@ impl SampledTrainer<'_> {
             let flat = parameters.flat();
             return Ok((tensor::zeros(flat.size(), flat.kind())?, [0.0; 6]));
         }
-        let forward = self.model.take_up(manager, parameters, (self.loader.graph(), batch))?;
+        let forward = self.model.take_up(manager, parameters, self.loader.graph(), batch)?;
         // Two steps of an epoch drop different elements of a node.
-        let key = (seed ^ (step as u64) << 32, epoch);
-        let mut tape = Tape::training(manager, parameters, *policy, key);
+        let seed = seed ^ (step as u64) << 32;
+        let mut tape = Tape::training(manager, parameters, *policy, seed, epoch);
         let (logits, learned) = forward.forward(&mut tape)?;
         let labels = batch.output(LABELS)?;
         let (counts, gradient) = {

@@ -27,8 +27,8 @@ impl Training<'_> {
         let before = sampler.row_bytes();
         // Rows that are needed less than a few times are not worth keeping.
         let room = trainer.manager.spare_share().min(self.row_bytes_needed / 4);
-        let how = (self.regime.clip_norm, room);
-        let pass = samples.pass(self.epoch, &mut self.optimizers[0], how)?;
+        let clip_norm = self.regime.clip_norm;
+        let pass = samples.pass(self.epoch, &mut self.optimizers[0], clip_norm, room)?;
         self.row_bytes_needed = (sampler.row_bytes() - before).needed;
         sampler.forget_rows();
         let epoch_s = begin.elapsed().as_secs_f64();

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use tch::{Kind, Tensor};
 
-use crate::engine::comm::{ProcessGroup, barrier};
+use crate::engine::comm::{ProcessGroup, Ranks, barrier};
 use crate::engine::spill::PartitionDataManager;
 use crate::engine::tape::{Tape, Var};
 use crate::engine::tensor;
@@ -34,12 +34,14 @@ pub struct StoredRows {
 /// # Errors
 /// If a file cannot be created.
 pub fn stored_rows(
-    (manager, group): (&Rc<PartitionDataManager>, &dyn ProcessGroup),
+    manager: &Rc<PartitionDataManager>,
+    group: &dyn ProcessGroup,
     book: &Arc<PartitionBook>,
     ntypes: &[(usize, u64)],
-    (folder, width): (&Path, usize),
+    folder: &Path,
+    width: usize,
 ) -> Result<(Vec<StoredRows>, SparseAdam)> {
-    let ranks = (group, &**manager as _);
+    let ranks = Ranks { group, hooks: &**manager };
     let make = |ntype: usize, seed: u64, create: bool| {
         let name = format!("embedding-{ntype}");
         let policy = PartitionPolicy::Nodes(ntype);
@@ -49,7 +51,7 @@ pub fn stored_rows(
         }
         let total = book.num_nodes_of_type(ntype);
         DistEmbedding::create(book, &config, |first, rows| {
-            start_rows::<f32>(seed, (total, first, width), rows);
+            start_rows::<f32>(seed, total, first, width, rows);
         })
     };
     let all = |create: bool| -> Result<Vec<DistEmbedding>> {
@@ -76,7 +78,7 @@ impl StoredRows {
         let (weight, nodes) = (self.weight.clone(), self.nodes);
         let layout = ([nodes.own as i64, weight.width() as i64], Kind::Float);
         let recipe = Rc::new(move || own_rows(&weight, nodes));
-        let rows = self.manager.track_recipe("learned-rows", (&layout.0, layout.1), None, recipe);
+        let rows = self.manager.track_recipe("learned-rows", &layout.0, layout.1, None, recipe);
         tape.input(&rows)
     }
 

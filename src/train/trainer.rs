@@ -117,8 +117,9 @@ impl Trainer<'_> {
         on_logits: &mut dyn FnMut(&Tensor) -> Result<()>,
     ) -> Result<Step> {
         self.manager.lock().status().set_epoch(epoch);
-        let tape = Tape::training(self.manager, self.parameters, self.policy, (self.seed, epoch));
-        let (tape, logits, inputs) = self.forward(tape)?;
+        let tape = Tape::training(self.manager, self.parameters, self.policy, self.seed, epoch);
+        let mut tape = tape.remembering(&self.constants);
+        let (logits, inputs) = self.forward.forward(&mut tape)?;
         let (counts, gradient) = {
             let values = logits.pin()?;
             on_logits(&values)?;
@@ -150,10 +151,11 @@ impl Trainer<'_> {
         Ok(Step { loss, gradient, learned, learned_squares, scores, io, io_counted })
     }
 
-    pub(super) fn forward<'t>(&'t self, tape: Tape<'t>) -> Result<(Tape<'t>, Var, Vec<Var>)> {
-        let mut tape = tape.remembering(&self.constants);
-        let (logits, learned) = self.forward.forward(&mut tape)?;
-        Ok((tape, logits, learned))
+    /// The logits of own nodes, without a backward pass.
+    pub(super) fn logits(&self) -> Result<Var> {
+        let tape = Tape::evaluation(self.manager, self.parameters);
+        let (logits, _) = self.forward.forward(&mut tape.remembering(&self.constants))?;
+        Ok(logits)
     }
 
     /// This rank's counts, and the gradient of the loss.

@@ -17,7 +17,9 @@ use crate::engine::spill::PointerTensor;
 use crate::engine::tensor;
 use crate::error::{Error, Result};
 use crate::event::{EpochReport, Evaluation};
-use crate::nn::{LearningRate, Optimizer, OptimizerConfig, Schedule, SharedArray, clip_factor};
+use crate::nn::{
+    LearningRate, Optimizer, OptimizerConfig, Schedule, SharedArray, ValidationScore, clip_factor,
+};
 
 /// The parameters of training.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -34,7 +36,7 @@ pub struct Regime {
 
 impl Regime {
     /// Checks that its constants make sense, and that epochs can be compared if they have to be.
-    pub(super) fn check(&self, has_validation: bool, (what, flag): (&str, &str)) -> Result<()> {
+    pub(super) fn check(&self, has_validation: bool, what: &str, names: &str) -> Result<()> {
         if self.clip_norm.is_some_and(|norm| norm.is_nan() || norm <= 0.0) {
             return Err(Error::config("clip_norm", "must be above 0"));
         }
@@ -44,7 +46,7 @@ impl Regime {
         if needs_validation(self) && !has_validation {
             let judge = if self.patience.is_some() { "patience" } else { "schedule" };
             let problem = format!("there are no validation {what} to compare epochs by");
-            return Err(Error::config(judge, problem).with_hint(format!("name them with {flag}")));
+            return Err(Error::config(judge, problem).with_hint(format!("name them with {names}")));
         }
         Ok(())
     }
@@ -76,7 +78,7 @@ impl<'a> Training<'a> {
         samples: Option<SampledTrainer<'a>>,
         regime: Regime,
     ) -> Result<Self> {
-        regime.check(trainer.totals.val > 0, ("nodes", "‹keys.val_mask=KEY›"))?;
+        regime.check(trainer.totals.val > 0, "nodes", "‹keys.val_mask=KEY›")?;
         Self::of(Learner::Nodes(trainer, samples), regime)
     }
 
@@ -91,8 +93,8 @@ impl<'a> Training<'a> {
         loaders: &'a LinkLoaders,
         regime: Regime,
     ) -> Result<Self> {
-        let flag = "‹link.split.val=SHARE› or ‹keys.val_mask=KEY›";
-        regime.check(!loaders.val.is_empty(), ("edges", flag))?;
+        let names = "‹link.split.val=SHARE› or ‹keys.val_mask=KEY›";
+        regime.check(!loaders.val.is_empty(), "edges", names)?;
         if loaders.train.is_empty() {
             return Err(Error::config("link", "there are no training edges")
                 .with_hint("name them with ‹keys.train_mask=KEY›"));
@@ -230,10 +232,10 @@ impl<'a> Training<'a> {
         let manager = self.learner.manager();
         let sets = self.sets();
         let more_is_better = self.learner.metric().more_is_better();
-        let judged = validation.map(|score| (score, more_is_better));
+        let judged = validation.map(|value| ValidationScore { value, more_is_better });
         self.learning_rate.step(self.regime.schedule, judged);
-        if let (Some(early_stopping), Some((score, more))) = (&mut self.early_stopping, judged) {
-            early_stopping.update((self.epoch, score, more), &sets, manager)?;
+        if let (Some(early_stopping), Some(judged)) = (&mut self.early_stopping, judged) {
+            early_stopping.update(self.epoch, judged, &sets, manager)?;
         }
         Ok(())
     }
@@ -271,9 +273,9 @@ impl<'a> Training<'a> {
     /// Writes everything that is needed to continue from here; all ranks call this. `config` is stored with it. One collective
     /// if there are learned rows.
     pub fn write_checkpoint(&mut self, path: &Path, config: String) -> Result<()> {
-        let (group, manager) = (self.learner.group(), self.learner.manager());
+        let manager = self.learner.manager();
         let (progress, arrays) = self.state();
-        Checkpoint::write(path, (config, progress), &arrays, (group, &**manager))?;
+        Checkpoint::write(path, config, progress, &arrays, self.learner.ranks())?;
         drop(arrays);
         // The next epoch has as many turns as without a checkpoint.
         self.mark = self.mark.turned(Mark::now(manager));
@@ -317,8 +319,7 @@ impl<'a> Training<'a> {
     /// Writes the kept state, if there is one. No collective.
     pub fn write_kept(&self, path: &Path, config: String) -> Result<()> {
         let Some((progress, arrays)) = &self.kept else { return Ok(()) };
-        let (group, manager) = (self.learner.group(), self.learner.manager());
-        Checkpoint::write(path, (config, *progress), arrays, (group, &**manager))
+        Checkpoint::write(path, config, *progress, arrays, self.learner.ranks())
     }
 
     /// Ends training with the best weights if there was early stopping, otherwise with the last ones; returns all metrics with

@@ -30,9 +30,12 @@ impl Choice for Reduce {
 /// Combines the gradients of all ranks and updates the parameters, the same on every rank; returns the sums of `counts` over
 /// the ranks. One collective, in which no rank gives up a turn.
 pub(super) fn update(
-    (group, reduce): (&dyn ProcessGroup, Reduce),
-    (gradient, counts): (Tensor, &[f64]),
-    (parameters, optimizer): (&ParameterSet, &mut Optimizer),
+    group: &dyn ProcessGroup,
+    reduce: Reduce,
+    gradient: Tensor,
+    counts: &[f64],
+    parameters: &ParameterSet,
+    optimizer: &mut Optimizer,
     clip_norm: Option<f64>,
 ) -> Result<Vec<f64>> {
     let sums = vec![gradient, Tensor::f_from_slice(counts)?];

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use sar::engine::comm::NoHooks;
+use sar::engine::comm::{LocalGroup, NoHooks, Ranks};
 use sar::sampling::stores::{
     Adagrad, Adam, DistEmbedding, SparseAdagrad, SparseAdam, SparseOptimizer, SparseRule,
 };
@@ -45,7 +45,7 @@ fn follow<R: SparseRule + Copy + Sync>(case: &Case, ranks: usize, rule: R) -> Ve
         let made = (context.rank == 0).then(|| DistEmbedding::create(&book, &config, fill));
         sar::engine::comm::barrier(group, hooks)?;
         let embedding = made.unwrap_or_else(|| DistEmbedding::open(&book, &config))?;
-        let mut optimizer = SparseOptimizer::new(vec![embedding], rule, (group, hooks))?;
+        let mut optimizer = SparseOptimizer::new(vec![embedding], rule, Ranks { group, hooks })?;
         let mut rows = Vec::new();
         for step in &case.steps {
             let own = |i: &usize| i % ranks == context.rank;
@@ -54,7 +54,7 @@ fn follow<R: SparseRule + Copy + Sync>(case: &Case, ranks: usize, rule: R) -> Ve
             let grads: Vec<f32> =
                 place.iter().flat_map(|i| step.grads[3 * i..3 * i + 3].to_vec()).collect();
             optimizer.embeddings_mut()[0].accumulate(&ids, &grads)?;
-            optimizer.step((group, hooks))?;
+            optimizer.step(Ranks { group, hooks })?;
             rows.push(optimizer.embeddings()[0].lookup(&[0, 1, 2, 3, 4, 5, 6])?);
             sar::engine::comm::barrier(group, hooks)?;
         }
@@ -92,14 +92,14 @@ fn alone<R: SparseRule>(folder: &Path, rule: R) -> sar::Result<SparseOptimizer<R
     let group = sar::engine::comm::LocalGroup::all(&control).remove(0);
     let fill = |first: u64, rows: &mut [f32]| rows.fill(first as f32 + 1.0);
     let embedding = DistEmbedding::create(&book(), &config(folder, "e", 2), fill)?;
-    SparseOptimizer::new(vec![embedding], rule, (&group, &NoHooks))
+    SparseOptimizer::new(vec![embedding], rule, Ranks { group: &group, hooks: &NoHooks })
 }
 
 fn one_step<R: SparseRule>(optimizer: &mut SparseOptimizer<R>) {
     let control = std::sync::Arc::new(sar::engine::turns::Control::in_memory(1, 1).unwrap());
     let group = sar::engine::comm::LocalGroup::all(&control).remove(0);
     optimizer.embeddings_mut()[0].accumulate(&[1, 4, 1], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]).unwrap();
-    optimizer.step((&group, &NoHooks)).unwrap();
+    optimizer.step(Ranks { group: &group, hooks: &NoHooks }).unwrap();
 }
 
 fn rows<R: SparseRule>(optimizer: &SparseOptimizer<R>) -> Vec<f32> {
@@ -161,6 +161,7 @@ fn gradients_of_the_wrong_rows_or_number_are_refused() {
     embedding.zero_grad();
     let before = rows(&adam);
     let control = std::sync::Arc::new(sar::engine::turns::Control::in_memory(1, 1).unwrap());
-    adam.step((&sar::engine::comm::LocalGroup::all(&control).remove(0), &NoHooks)).unwrap();
+    let group = LocalGroup::all(&control).remove(0);
+    adam.step(Ranks { group: &group, hooks: &NoHooks }).unwrap();
     assert_eq!(rows(&adam), before);
 }

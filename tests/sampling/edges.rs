@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use sar::engine::comm::NoHooks;
+use sar::engine::comm::{NoHooks, Ranks};
 use sar::sampling::loaders::{
     DataLoaderConfig, DistEdgeDataLoader, DistNeighborSampler, EdgeBatch, Exclude, NegativeSampler,
     Pairs,
@@ -28,9 +28,17 @@ fn batches(
         let sampler = DistNeighborSampler::new(vec![Fanout::ALL; 2])?;
         let config = DataLoaderConfig { batch_size: 16, sampler_threads, ..Default::default() };
         let edges = (0..graph.num_edges(None)?).collect();
-        let ranks = (&*context.group, &NoHooks as _);
-        let how = (exclude.clone(), negatives);
-        let loader = DistEdgeDataLoader::new(graph.clone(), edges, sampler, how, config, ranks)?;
+        let ranks = Ranks { group: &*context.group, hooks: &NoHooks };
+        let exclude = exclude.clone();
+        let loader = DistEdgeDataLoader::new(
+            graph.clone(),
+            edges,
+            sampler,
+            exclude,
+            negatives,
+            config,
+            ranks,
+        )?;
         loader.epoch(1).collect()
     };
     on_ranks(1, 1, work).unwrap().remove(0)

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use sar::Result;
-use sar::engine::comm::gather_grads;
+use sar::engine::comm::{Ranks, gather_grads};
 use sar::engine::tape::{HeteroGraphShardManager, ParameterBuilder, ParameterSet, Policy, Tape};
 use sar::formats::dgl::Partition;
 use sar::graph::HeteroBlock;
@@ -52,7 +52,7 @@ fn make(context: &RankContext, whole: &DistGraph, config: &HeteroConfig) -> Resu
     let features = NodeFeatures::by_type(&partition, None, Normalize::None)?;
     let widths: Vec<_> = features.iter().map(|f| f.as_ref().map(NodeFeatures::width)).collect();
     let mut builder = ParameterBuilder::new(3);
-    let model = HeteroStack::new(&mut builder, &graph, config, &widths, (PAPER, 3))?;
+    let model = HeteroStack::new(&mut builder, &graph, config, &widths, PAPER, 3)?;
     let parameters = Rc::new(builder.finish(manager, Kind::Double)?);
     let mut inputs = Vec::new();
     for rows in features.into_iter().flatten() {
@@ -93,8 +93,8 @@ fn step(
     loss: impl Fn(&Tensor) -> Result<Tensor>,
 ) -> Result<Step> {
     let manager = &context.manager;
-    let forward = batches.take_up(manager, &made.parameters, (whole as _, batch))?;
-    let mut tape = Tape::training(manager, &made.parameters, Policy::Rematerialise, (1, 1));
+    let forward = batches.take_up(manager, &made.parameters, whole, batch)?;
+    let mut tape = Tape::training(manager, &made.parameters, Policy::Rematerialise, 1, 1);
     let (output, learned) = forward.forward(&mut tape)?;
     let logits = output.pin()?.copy();
     let gradients = tape.backward(output, loss(&logits)?)?;
@@ -108,11 +108,12 @@ fn step(
 fn stored(
     context: &RankContext,
     made: &mut Made,
-    (whole, folder): (&DistGraph, &Path),
+    whole: &DistGraph,
+    folder: &Path,
 ) -> Result<sar::sampling::stores::SparseAdam> {
-    let ranks = (&context.manager, &*context.group);
-    let layout = (folder, made.model.width() as usize);
-    let (mut rows, optimizer) = stored_rows(ranks, whole.book(), &[(AUTHOR, 5)], layout)?;
+    let (manager, group) = (&context.manager, &*context.group);
+    let (book, width) = (whole.book(), made.model.width() as usize);
+    let (mut rows, optimizer) = stored_rows(manager, group, book, &[(AUTHOR, 5)], folder, width)?;
     made.features.insert(AUTHOR, NodeInput::Stored(rows.remove(0)));
     Ok(optimizer)
 }
@@ -139,13 +140,13 @@ fn difference(
 ) -> Result<f64> {
     let (manager, group, book) = (&context.manager, &context.group, whole.book());
     let mut made = make(context, whole, config)?;
-    let optimizer = stored(context, &mut made, (whole, folder))?;
+    let optimizer = stored(context, &mut made, whole, folder)?;
     let own = book.type_nodes(context.rank, PAPER);
     let cotangent = |logits: &Tensor| Ok((logits * 3.0).sin());
 
     // On the full graph the rows are in memory.
-    let nodes = ("author", book.type_nodes(context.rank, AUTHOR));
-    let embedding = NodeEmbedding::new(manager, nodes, (made.model.width(), Kind::Double), 1)?;
+    let (nodes, width) = (book.type_nodes(context.rank, AUTHOR), made.model.width());
+    let embedding = NodeEmbedding::new(manager, "author", nodes, width, Kind::Double, 1)?;
     embedding.set_rows(&author_rows(&made.features).rows()?.to_kind(Kind::Double))?;
     let copy = |input: &NodeInput| match input {
         NodeInput::Features(rows) => NodeInput::Features(rows.clone()),
@@ -157,7 +158,7 @@ fn difference(
         copy(&made.features[PAPER]),
     ];
     let full = HeteroModel { model: &made.model, graph: &made.graph, inputs: &in_memory };
-    let mut tape = Tape::training(manager, &made.parameters, Policy::Rematerialise, (1, 1));
+    let mut tape = Tape::training(manager, &made.parameters, Policy::Rematerialise, 1, 1);
     let (output, learned) = full.forward(&mut tape)?;
     let expected = output.pin()?.copy();
     let gradients = tape.backward(output, cotangent(&expected)?)?;
@@ -168,7 +169,7 @@ fn difference(
 
     let degrees = match config.kind {
         ModelKind::Gcn(_) => {
-            let ranks = (&**group, &**manager as _);
+            let ranks = Ranks { group: &**group, hooks: &**manager };
             Some(RelationDegrees::new(&made.graph, book, folder, ranks)?)
         }
         _ => None,
@@ -286,7 +287,7 @@ fn check_rank(
         made.parameters.view(&flat, parameter)?.copy_(&value);
     }
     made.parameters.set_flat(flat)?;
-    let optimizer = stored(context, &mut made, (whole, folder))?;
+    let optimizer = stored(context, &mut made, whole, folder)?;
     let (shape, values) = &expected["param.embeds.author.weight"];
     let start = Tensor::from_slice(values).view(&shape[..]);
     let own = book.type_nodes(context.rank, AUTHOR);

@@ -19,7 +19,7 @@ fn a_learned_input_gets_the_derivative_of_the_loss() {
         // The loss is the sum of the scores' squares.
         let run = |score: &LinkScore, x: &Tensor| -> sar::Result<(f64, Tensor)> {
             let x = manager.track("x", x.copy());
-            let mut tape = Tape::training(manager, &parameters, Policy::Rematerialise, (0, 1));
+            let mut tape = Tape::training(manager, &parameters, Policy::Rematerialise, 0, 1);
             let input = tape.trainable_input(&x);
             let scores = score.forward(&mut tape, &input, [&rows[0], &rows[1]])?;
             let values = scores.pin()?.copy();

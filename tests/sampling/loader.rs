@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use sar::engine::comm::NoHooks;
+use sar::engine::comm::{NoHooks, Ranks};
 use sar::io::IoCounters;
 use sar::load::{NodeColumn, Normalize};
 use sar::sampling::loaders::{DataLoader, DataLoaderConfig, DistNeighborSampler, MiniBatch};
@@ -27,8 +27,8 @@ fn batches(seeds: &[Vec<u64>], config: DataLoaderConfig) -> Vec<Vec<MiniBatch>> 
         let labels = NodeColumn::labels(key.0, None, key.1)?;
         let sampler = sampler.input_node_feature("x", features).output_node_feature("y", labels);
         let seeds = seeds[context.rank].clone();
-        let group = (&*context.group, &NoHooks as _);
-        let loader = DataLoader::new(graph.clone(), seeds, sampler, config, group)?;
+        let ranks = Ranks { group: &*context.group, hooks: &NoHooks };
+        let loader = DataLoader::new(graph.clone(), seeds, sampler, config, ranks)?;
         (1..3).flat_map(|epoch| loader.epoch(epoch)).collect()
     })
     .unwrap()

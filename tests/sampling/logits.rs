@@ -4,6 +4,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use sar::Result;
+use sar::engine::comm::Ranks;
 use sar::engine::tape::{Graph, GraphShardManager, ParameterBuilder, Tape};
 use sar::formats::dgl::Partition;
 use sar::io::IoCounters;
@@ -106,7 +107,7 @@ fn difference(
             own.clone().collect(),
             sampler,
             order,
-            (&**group, &**manager as _),
+            Ranks { group: &**group, hooks: &**manager },
         )?;
         let mut rows = Vec::new();
         for batch in loader.epoch(1) {

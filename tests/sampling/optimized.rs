@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use sar::Result;
-use sar::engine::comm::NoHooks;
+use sar::engine::comm::{NoHooks, Ranks};
 use sar::sampling::loaders::{DataLoader, DataLoaderConfig, DistNeighborSampler, MiniBatch};
 use sar::sampling::stores::{Fanout, IndexConfig};
 use sar::testing::on_ranks;
@@ -26,7 +26,7 @@ fn batches(
 ) -> Result<Vec<Vec<MiniBatch>>> {
     on_ranks(seeds.len(), seeds.len(), |context| {
         let sampler = DistNeighborSampler::new(vec![Fanout::ALL])?;
-        let ranks = (&*context.group, &NoHooks as _);
+        let ranks = Ranks { group: &*context.group, hooks: &NoHooks };
         let seeds = seeds[context.rank].clone();
         let loader = DataLoader::new(opened.graph.clone(), seeds, sampler, config, ranks)?;
         let loader = match how {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use sar::engine::comm::{FileGroup, LocalGroup, NoHooks, ProcessGroup};
+use sar::engine::comm::{FileGroup, LocalGroup, NoHooks, ProcessGroup, Ranks};
 use sar::engine::turns::Control;
 use sar::formats::dgl::config::PartitionConfig;
 use sar::io::{DiskStorage, IoCounters};
@@ -69,8 +69,9 @@ fn asked(
 ) -> (Rc<CollectiveGraph>, TempDir) {
     let folder = tempfile::tempdir().unwrap();
     let config = PartitionConfig::open(json).unwrap();
-    let ranks = (group.clone(), Rc::new(NoHooks) as _);
-    (Rc::new(CollectiveGraph::create(&config, keys, folder.path(), ranks).unwrap()), folder)
+    let hooks = Rc::new(NoHooks);
+    let graph = CollectiveGraph::create(&config, keys, folder.path(), group.clone(), hooks);
+    (Rc::new(graph.unwrap()), folder)
 }
 
 fn sampler(fanouts: &[Fanout], features: Reachable<'_>) -> DistNeighborSampler {
@@ -116,7 +117,7 @@ fn batches_of_nodes_are_the_same_bit_for_bit() {
             let seeds = seeds.get(own).cloned().unwrap_or_default();
             let batches = |graph: SampledGraph, features| -> Vec<MiniBatch> {
                 let sampler = how(sampler(&[Fanout::Total(3), Fanout::Total(2)], features));
-                let ranks = (&*group, &NoHooks as _);
+                let ranks = Ranks { group: &*group, hooks: &NoHooks };
                 let loader = DataLoader::new(graph, seeds.clone(), sampler, config(4), ranks);
                 let loader = loader.unwrap();
                 (1..3).flat_map(|epoch| loader.epoch(epoch)).collect::<Result<_, _>>().unwrap()
@@ -151,9 +152,16 @@ fn batches_of_edges_are_the_same_bit_for_bit() {
             let batches = |graph: SampledGraph| -> Vec<EdgeBatch> {
                 let edges = if rank == 0 { book.edge_range(0).collect() } else { vec![1, 20] };
                 let sampler = DistNeighborSampler::new(fanouts.to_vec()).unwrap();
-                let how = (Exclude::BetweenEnds, Some(negatives));
-                let ranks = (&*group, &NoHooks as _);
-                let loader = DistEdgeDataLoader::new(graph, edges, sampler, how, config(5), ranks);
+                let ranks = Ranks { group: &*group, hooks: &NoHooks };
+                let loader = DistEdgeDataLoader::new(
+                    graph,
+                    edges,
+                    sampler,
+                    Exclude::BetweenEnds,
+                    Some(negatives),
+                    config(5),
+                    ranks,
+                );
                 loader.unwrap().epoch(1).collect::<Result<_, _>>().unwrap()
             };
             let (files, asked) =
@@ -183,9 +191,9 @@ fn rows_of_others_are_asked_for_and_not_read() {
     });
     let control = Arc::new(Control::in_memory(1, 1).unwrap());
     let alone: Rc<dyn ProcessGroup> = Rc::new(LocalGroup::all(&control).remove(0));
-    let ranks = (alone, Rc::new(NoHooks) as _);
     let partitions = PartitionConfig::open(&json).unwrap();
     let folder = tempfile::tempdir().unwrap();
-    let made = CollectiveGraph::create(&partitions, &IndexConfig::default(), folder.path(), ranks);
+    let (keys, hooks) = (IndexConfig::default(), Rc::new(NoHooks));
+    let made = CollectiveGraph::create(&partitions, &keys, folder.path(), alone, hooks);
     assert!(made.err().unwrap().to_string().contains("1 for 2 partitions"));
 }

@@ -4,7 +4,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use sar::Result;
-use sar::engine::comm::{NoHooks, gather_grads};
+use sar::engine::comm::{NoHooks, Ranks, gather_grads};
 use sar::engine::spill::Masks;
 use sar::engine::tape::{Constants, Graph, GraphShardManager, ParameterBuilder, Policy, Tape};
 use sar::formats::dgl::Partition;
@@ -52,7 +52,8 @@ fn train(
     let sampler = sampler.output_node_feature(LABELS, labels);
     let config = DataLoaderConfig { batch_size: how.batch_size, ..DataLoaderConfig::default() };
     let seeds = seeds(graph, context.rank)?;
-    let loader = DataLoader::new(graph.clone(), seeds, sampler, config, (group, &NoHooks))?;
+    let loader =
+        DataLoader::new(graph.clone(), seeds, sampler, config, Ranks { group, hooks: &NoHooks })?;
     let mut builder = ParameterBuilder::new(3);
     let stack = model.build(&mut builder, sizes)?;
     let parameters = Rc::new(builder.finish(manager, Kind::Double)?);
@@ -81,7 +82,7 @@ fn train(
     let sgd = OptimizerConfig::Sgd { lr: LR, momentum: 0.0, weight_decay: 0.0 };
     let mut optimizer = Optimizer::new(sgd, manager)?;
     for epoch in 1..=how.epochs {
-        let report = trainer.pass(epoch, &mut optimizer, (None, 0))?;
+        let report = trainer.pass(epoch, &mut optimizer, None, 0)?;
         assert!(report.loss.unwrap() > 0.0 && report.score.unwrap() <= 1.0);
     }
     let flat = Vec::try_from(&*parameters.flat().pin()?)?;
@@ -116,7 +117,7 @@ fn full_step(
     let stack = config.build(&mut builder, sizes)?;
     let parameters = Rc::new(builder.finish(manager, Kind::Double)?);
     let gradient = {
-        let mut tape = Tape::training(manager, &parameters, Policy::Rematerialise, (1, 1));
+        let mut tape = Tape::training(manager, &parameters, Policy::Rematerialise, 1, 1);
         let x = tape.input(&features);
         let logits =
             stack.forward(&mut tape, &vec![&full as &dyn Graph; config.num_graphs()], x)?;

@@ -12,6 +12,7 @@ mod group;
 mod hooks;
 mod local;
 mod message;
+mod ranks;
 mod tag;
 #[cfg(feature = "torch")]
 mod tensor;
@@ -25,4 +26,5 @@ pub use file::FileGroup;
 pub use group::{Collective, Inbox, Outbox, Posted, ProcessGroup, Recipient, complete};
 pub use hooks::{Hooks, NoHooks};
 pub use local::LocalGroup;
+pub use ranks::Ranks;
 pub use tag::Operation;

@@ -277,7 +277,7 @@ impl PartitionDataManager {
             }
             resident -= slot.resident_bytes();
             match slot.unwritten_bytes() {
-                None => slot.leave(None),
+                None => slot.leave(),
                 Some(bytes) if bytes < self.small.get() => small.push(slot),
                 Some(_) => self.write(&[slot])?,
             }
@@ -295,7 +295,8 @@ impl PartitionDataManager {
         let bytes: u64 = slots.iter().map(|slot| slot.resident_bytes()).sum();
         debug!(value = first.label(), values = slots.len(), bytes, "spilled");
         for (slot, extent) in slots.iter().zip(extents) {
-            slot.leave(Some((file.clone(), extent)));
+            slot.written(file.clone(), extent);
+            slot.leave();
         }
         Ok(())
     }

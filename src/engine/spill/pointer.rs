@@ -207,8 +207,10 @@ pub(super) trait Spillable {
     fn unwritten_bytes(&self) -> Option<u64>;
     /// Writes the value.
     fn save(&self, writer: &mut SpillWriter) -> Result<Extent>;
+    /// Records the place to which the value has been written.
+    fn written(&self, file: Rc<SpillFile>, extent: Extent);
     /// Drops the value from memory, after it has been written if that was necessary.
-    fn leave(&self, written: Option<(Rc<SpillFile>, Extent)>);
+    fn leave(&self);
     /// Fails if the value is pinned: no pin may last through a pause.
     fn check_unpinned(&self) -> Result<()>;
     /// Whether the value is pinned.
@@ -239,12 +241,12 @@ impl<T: Spill> Spillable for Slot<T> {
         Ok(writer.end_value())
     }
 
-    fn leave(&self, written: Option<(Rc<SpillFile>, Extent)>) {
-        let mut state = self.state.borrow_mut();
-        if let Some((file, extent)) = written {
-            state.backing = Backing::File(file, extent);
-        }
-        state.resident = None;
+    fn written(&self, file: Rc<SpillFile>, extent: Extent) {
+        self.state.borrow_mut().backing = Backing::File(file, extent);
+    }
+
+    fn leave(&self) {
+        self.state.borrow_mut().resident = None;
     }
 
     fn check_unpinned(&self) -> Result<()> {

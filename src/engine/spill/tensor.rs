@@ -122,7 +122,8 @@ impl PartitionDataManager {
     pub fn track_recipe(
         &self,
         label: &str,
-        (shape, kind): (&[i64], Kind),
+        shape: &[i64],
+        kind: Kind,
         value: Option<Tensor>,
         recipe: Rc<dyn Fn() -> Result<Tensor>>,
     ) -> PointerTensor {

@@ -51,25 +51,35 @@ impl Spill for Array {
     }
 }
 
-/// Layout of a [`Csr`] in its file: rows and columns of the matrix, stored rows, entries.
-type CsrLayout = (usize, usize, usize, usize);
-
-fn csr_layout(csr: &Csr) -> CsrLayout {
-    (csr.num_rows(), csr.num_cols(), csr.rows().len(), csr.num_entries())
+/// Layout of a [`Csr`] in its file.
+#[derive(Clone, Copy)]
+struct CsrLayout {
+    num_rows: usize,
+    num_cols: usize,
+    stored_rows: usize,
+    entries: usize,
 }
 
-fn csr_bytes((_, _, rows, entries): CsrLayout) -> u64 {
-    (rows * 8 + 4 + entries * 4) as u64
-}
+impl CsrLayout {
+    fn new(csr: &Csr) -> Self {
+        CsrLayout {
+            num_rows: csr.num_rows(),
+            num_cols: csr.num_cols(),
+            stored_rows: csr.rows().len(),
+            entries: csr.num_entries(),
+        }
+    }
 
-fn load_csr(
-    (num_rows, num_cols, rows, entries): CsrLayout,
-    source: &mut SpillReader<'_>,
-) -> Result<Csr> {
-    let rows_part = load_vec(rows, source)?;
-    let indptr = load_vec(rows + 1, source)?;
-    let indices = load_vec(entries, source)?;
-    Ok(Csr::from_parts((num_rows, num_cols), rows_part, indptr, indices))
+    fn bytes(&self) -> u64 {
+        (self.stored_rows * 8 + 4 + self.entries * 4) as u64
+    }
+
+    fn load(&self, source: &mut SpillReader<'_>) -> Result<Csr> {
+        let rows = load_vec(self.stored_rows, source)?;
+        let indptr = load_vec(self.stored_rows + 1, source)?;
+        let indices = load_vec(self.entries, source)?;
+        Ok(Csr::from_parts(self.num_rows, self.num_cols, rows, indptr, indices))
+    }
 }
 
 fn load_vec<T: Pod>(len: usize, source: &mut SpillReader<'_>) -> Result<Vec<T>> {
@@ -93,11 +103,11 @@ pub struct EdgesLayout {
 
 impl EdgesLayout {
     pub(super) fn num_rows(&self) -> usize {
-        self.ends.0
+        self.ends.num_rows
     }
 
     pub(super) fn num_edges(&self) -> usize {
-        self.ends.3
+        self.ends.entries
     }
 }
 
@@ -106,7 +116,7 @@ impl Spill for SortedEdges {
 
     fn layout(&self) -> EdgesLayout {
         EdgesLayout {
-            ends: csr_layout(&self.ends),
+            ends: CsrLayout::new(&self.ends),
             weights: self.weights.is_some(),
             types: self.types.is_some(),
             feature_rows: self.feature_rows.is_some(),
@@ -116,7 +126,7 @@ impl Spill for SortedEdges {
     fn byte_len(layout: &EdgesLayout) -> u64 {
         let EdgesLayout { ends, weights, types, feature_rows } = *layout;
         let per_edge = 4 * u64::from(weights) + 2 * u64::from(types) + 8 * u64::from(feature_rows);
-        csr_bytes(ends) + per_edge * ends.3 as u64
+        ends.bytes() + per_edge * ends.entries as u64
     }
 
     fn save(&self, _: &EdgesLayout, sink: &mut SpillWriter) -> Result<()> {
@@ -129,9 +139,9 @@ impl Spill for SortedEdges {
     }
 
     fn load(layout: &EdgesLayout, source: &mut SpillReader<'_>) -> Result<Self> {
-        let edges = layout.ends.3;
+        let edges = layout.ends.entries;
         Ok(SortedEdges {
-            ends: load_csr(layout.ends, source)?,
+            ends: layout.ends.load(source)?,
             weights: layout.weights.then(|| load_vec(edges, source)).transpose()?,
             types: layout.types.then(|| load_vec(edges, source)).transpose()?,
             feature_rows: layout.feature_rows.then(|| load_vec(edges, source)).transpose()?,

@@ -64,7 +64,8 @@ impl<'a> Tape<'a> {
         manager: &'a Rc<PartitionDataManager>,
         parameters: &'a Rc<ParameterSet>,
         policy: Policy,
-        (seed, epoch): (u64, u32),
+        seed: u64,
+        epoch: u32,
     ) -> Self {
         let key = DropoutKey { seed, epoch, layer: 0 };
         Tape { training: Some(key), policy, ..Tape::evaluation(manager, parameters) }
@@ -115,7 +116,7 @@ impl<'a> Tape<'a> {
             let set = set.clone();
             Rc::new(move || tensor::copy(&set.value(parameter)?))
         };
-        let value = self.manager.track_recipe("learned-input", (&shape, kind), None, recipe);
+        let value = self.manager.track_recipe("learned-input", &shape, kind, None, recipe);
         self.trainable_input(&value)
     }
 

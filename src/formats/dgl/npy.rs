@@ -57,7 +57,7 @@ pub(crate) fn read_npy(file: &Arc<InputFile>, place: Range<u64>) -> Result<NpyAr
     let mut text = vec![0; len as usize];
     file.read_at("npy header", at, &mut text)?;
     let header = std::str::from_utf8(&text).ok().and_then(parse);
-    let Some((dtype, mut shape, transposed)) = header else {
+    let Some(Header { dtype, mut shape, transposed }) = header else {
         return Err(reader.fail("is not a little-endian array of integers, bool or floating point"));
     };
     if transposed {
@@ -75,8 +75,18 @@ pub(crate) fn read_npy(file: &Arc<InputFile>, place: Range<u64>) -> Result<NpyAr
     Ok(NpyArray { array, transposed })
 }
 
+/// The description of an array at the begin of its file.
+#[derive(Debug, PartialEq, Eq)]
+struct Header {
+    dtype: Dtype,
+    /// Numbers of elements along each side, as the file has them.
+    shape: Vec<u64>,
+    /// Whether the array is in Fortran order.
+    transposed: bool,
+}
+
 /// Parses `{'descr': '<i8', 'fortran_order': False, 'shape': (12,), }`.
-fn parse(header: &str) -> Option<(Dtype, Vec<u64>, bool)> {
+fn parse(header: &str) -> Option<Header> {
     let descr = value_of(header, "descr")?.strip_prefix('\'')?;
     let dtype = dtype_of(&descr[..descr.find('\'')?])?;
     let order = value_of(header, "fortran_order")?;
@@ -86,7 +96,8 @@ fn parse(header: &str) -> Option<(Dtype, Vec<u64>, bool)> {
     }
     let shape = value_of(header, "shape")?.strip_prefix('(')?;
     let sizes = shape[..shape.find(')')?].split(',').map(str::trim).filter(|size| !size.is_empty());
-    Some((dtype, sizes.map(|size| size.parse().ok()).collect::<Option<_>>()?, transposed))
+    let shape = sizes.map(|size| size.parse().ok()).collect::<Option<_>>()?;
+    Some(Header { dtype, shape, transposed })
 }
 
 /// The text that follows `'key': `.
@@ -119,15 +130,19 @@ fn dtype_of(descr: &str) -> Option<Dtype> {
 mod tests {
     use super::*;
 
+    fn header(dtype: Dtype, shape: &[u64], transposed: bool) -> Option<Header> {
+        Some(Header { dtype, shape: shape.to_vec(), transposed })
+    }
+
     #[test]
     fn the_header_is_read_whatever_its_spacing() {
-        let header = "{'descr': '<i8', 'fortran_order': False, 'shape': (12,), }   \n";
-        assert_eq!(parse(header), Some((Dtype::I64, vec![12], false)));
-        let header = "{'shape':(2, 3),'fortran_order':False,'descr':'<f4'}";
-        assert_eq!(parse(header), Some((Dtype::F32, vec![2, 3], false)));
-        let fortran = header.replace("False", "True");
-        assert_eq!(parse(&fortran), Some((Dtype::F32, vec![2, 3], true)));
-        assert_eq!(parse(&header.replace("<f4", ">f4")), None);
+        let text = "{'descr': '<i8', 'fortran_order': False, 'shape': (12,), }   \n";
+        assert_eq!(parse(text), header(Dtype::I64, &[12], false));
+        let text = "{'shape':(2, 3),'fortran_order':False,'descr':'<f4'}";
+        assert_eq!(parse(text), header(Dtype::F32, &[2, 3], false));
+        let fortran = text.replace("False", "True");
+        assert_eq!(parse(&fortran), header(Dtype::F32, &[2, 3], true));
+        assert_eq!(parse(&text.replace("<f4", ">f4")), None);
         assert_eq!(parse("{'descr': '"), None);
     }
 }

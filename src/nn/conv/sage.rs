@@ -64,7 +64,13 @@ pub struct SageConv {
     neigh: Weight,
     own: Option<Weight>,
     bias: Parameter,
-    pool: Option<(Weight, Parameter)>,
+    pool: Option<Pool>,
+}
+
+/// What sources go through before the maximum of the pool aggregator.
+struct Pool {
+    weight: Weight,
+    bias: Parameter,
 }
 
 impl SageConv {
@@ -75,8 +81,9 @@ impl SageConv {
         // nn.Linear's own initial values for biases, which DGL leaves as they are.
         let bias_init = Init::Uniform { bound: 1.0 / (in_feats.max(1) as f64).sqrt() };
         let pool = (aggregator == SageAggregator::Pool).then(|| {
-            let pool = parameters.add("fc_pool.weight", &[in_feats, in_feats], weight);
-            (Weight::OutIn(pool), parameters.add("fc_pool.bias", &[in_feats], bias_init))
+            let weight = parameters.add("fc_pool.weight", &[in_feats, in_feats], weight);
+            let bias = parameters.add("fc_pool.bias", &[in_feats], bias_init);
+            Pool { weight: Weight::OutIn(weight), bias }
         });
         let neigh =
             Weight::OutIn(parameters.add("fc_neigh.weight", &[out_feats, in_feats], weight));
@@ -144,14 +151,9 @@ impl SageConv {
         }
     }
 
-    fn pool<'a>(
-        &self,
-        (weight, bias): &(Weight, Parameter),
-        tape: &mut Tape<'a>,
-        input: ConvInput<'a>,
-    ) -> Result<Var> {
+    fn pool<'a>(&self, pool: &Pool, tape: &mut Tape<'a>, input: ConvInput<'a>) -> Result<Var> {
         let ConvInput { graph, src, dst, .. } = input;
-        let messages = tape.linear(&src, weight, Some(*bias), None)?;
+        let messages = tape.linear(&src, &pool.weight, Some(pool.bias), None)?;
         drop(src);
         let messages = tape.relu(messages)?;
         let max = Aggregation::new(Reduce::Max).weighted(self.config.edge_weights);

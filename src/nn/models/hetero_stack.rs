@@ -84,7 +84,8 @@ impl HeteroStack {
         graph: &HeteroGraphShardManager,
         config: &HeteroConfig,
         widths: &[Option<i64>],
-        (target, out_feats): (usize, i64),
+        target: usize,
+        out_feats: i64,
     ) -> Result<Self> {
         let HeteroConfig { kind, layers, hidden, dropout, merge } = *config;
         if layers == 0 || hidden < 1 {

@@ -41,7 +41,8 @@ impl JumpingKnowledge {
     pub fn new(
         parameters: &mut ParameterBuilder,
         mode: JumpMode,
-        (layers, width): (usize, i64),
+        layers: usize,
+        width: i64,
         out_feats: i64,
     ) -> Option<Self> {
         let columns = match mode {

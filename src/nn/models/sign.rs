@@ -86,7 +86,8 @@ impl Perceptron {
         tape: &mut Tape<'_>,
         graph: &dyn Graph,
         x: Var,
-        (first, dropout): (usize, f64),
+        first: usize,
+        dropout: f64,
     ) -> Result<Var> {
         let mut x = x;
         for (i, layer) in self.layers.iter().enumerate() {
@@ -181,15 +182,14 @@ impl Model for Sign {
             let own = tape.segment("hop", &[&x], &[], move |x, _| {
                 Ok(x[0].f_narrow(1, first, in_feats)?.f_contiguous()?)
             })?;
-            let numbers = (hop * layers, self.dropout);
-            outputs.push(perceptron.forward(tape, *graph, own, numbers)?);
+            outputs.push(perceptron.forward(tape, *graph, own, hop * layers, self.dropout)?);
         }
         let outputs: Vec<_> = outputs.iter().collect();
         let all = tape.segment("joined", &outputs, &[], |x, _| Ok(Tensor::f_cat(x, 1)?))?;
         let number = self.hops.len() * layers;
         tape.enter_layer(number);
         let all = prelu(tape, *graph, &all, self.slope, self.dropout)?;
-        self.project.forward(tape, *graph, all, (number + 1, self.dropout))
+        self.project.forward(tape, *graph, all, number + 1, self.dropout)
     }
 }
 

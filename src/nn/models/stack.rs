@@ -92,9 +92,8 @@ impl Stack {
             Ok(Layer { conv, norm, residual })
         });
         let layers = layers.collect::<Result<_>>()?;
-        let all = (config.layers, width);
-        let jump =
-            JumpingKnowledge::new(parameters, config.jumping_knowledge, all, sizes.out_feats);
+        let mode = config.jumping_knowledge;
+        let jump = JumpingKnowledge::new(parameters, mode, config.layers, width, sizes.out_feats);
         let last = (mapped && !jumps)
             .then(|| parameters.scope("lins.1", |p| Linear::new(p, width, sizes.out_feats)));
         Ok(Stack { first, layers, last, jump, kind, dropout: config.dropout })

@@ -86,6 +86,15 @@ impl Schedule {
     }
 }
 
+/// The validation metric of an epoch.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ValidationScore {
+    /// Its value.
+    pub value: f64,
+    /// Whether a larger value is a better one.
+    pub more_is_better: bool,
+}
+
 /// A learning rate that follows a schedule.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct LearningRate {
@@ -112,8 +121,8 @@ impl LearningRate {
         self.current
     }
 
-    /// Ends an epoch. `validation` is the validation metric, for schedules that depend on it, and whether more is better.
-    pub fn step(&mut self, schedule: Schedule, validation: Option<(f64, bool)>) {
+    /// Ends an epoch. `validation` is the validation metric, for schedules that depend on it.
+    pub fn step(&mut self, schedule: Schedule, validation: Option<ValidationScore>) {
         self.epochs += 1;
         match schedule {
             Schedule::Constant => {}
@@ -125,15 +134,15 @@ impl LearningRate {
                 self.current = min + (self.base - min) * (1.0 + angle.cos()) / 2.0;
             }
             Schedule::Plateau { factor, patience, min } => {
-                if let Some((value, more_is_better)) = validation {
-                    self.plateau(value, more_is_better, (factor, patience, min));
+                if let Some(validation) = validation {
+                    self.plateau(validation, factor, patience, min);
                 }
             }
         }
     }
 
-    fn plateau(&mut self, value: f64, more_is_better: bool, constants: (f64, u32, f64)) {
-        let (factor, patience, min) = constants;
+    fn plateau(&mut self, validation: ValidationScore, factor: f64, patience: u32, min: f64) {
+        let ValidationScore { value, more_is_better } = validation;
         let better = match self.best {
             None => value.is_finite(),
             Some(best) if more_is_better => value > best * (1.0 + THRESHOLD),

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use tch::Tensor;
 
-use crate::engine::comm::{Hooks, ProcessGroup, all_gather};
+use crate::engine::comm::{Hooks, ProcessGroup, Ranks, all_gather};
 use crate::engine::tensor;
 use crate::error::Result;
 use crate::io::{ArraySpec, ArraysFile, CHECKSUM, Dtype, FilePart, NO_CHECKSUM};
@@ -30,7 +30,7 @@ pub(crate) fn write_arrays(
     path: &Path,
     arrays: &[SharedArray<'_>],
     metadata: &BTreeMap<String, String>,
-    (group, hooks): (&dyn ProcessGroup, &dyn Hooks),
+    Ranks { group, hooks }: Ranks<'_>,
 ) -> Result<()> {
     let in_parts = arrays.iter().any(|array| array.first_byte.is_some());
     if group.rank() != 0 && !in_parts {

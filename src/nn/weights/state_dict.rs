@@ -7,8 +7,7 @@ use tch::{Kind, Tensor};
 
 use super::safetensors_file::SafetensorsFile;
 use super::shared_arrays::{SharedArray, write_arrays};
-use crate::engine::comm::ProcessGroup;
-use crate::engine::spill::PartitionDataManager;
+use crate::engine::comm::Ranks;
 use crate::engine::tape::{Entry, ParameterSet};
 use crate::engine::tensor;
 use crate::error::Result;
@@ -28,7 +27,7 @@ pub fn save_state_dict(
     parameters: &ParameterSet,
     learned: &[&dyn LearnedRows],
     metadata: &BTreeMap<String, String>,
-    (group, manager): (&dyn ProcessGroup, &PartitionDataManager),
+    ranks: Ranks<'_>,
 ) -> Result<()> {
     let of_parameter = |entry: &Entry| {
         let kind = if entry.is_count { Kind::Int64 } else { Kind::Float };
@@ -51,7 +50,7 @@ pub fn save_state_dict(
         value: Box::new(|| Ok(rows.rows()?.f_to_kind(Kind::Float)?.f_contiguous()?)),
     });
     let arrays: Vec<_> = parameters.state().map(of_parameter).chain(of_rows).collect();
-    write_arrays(path, &arrays, metadata, (group, manager))
+    write_arrays(path, &arrays, metadata, ranks)
 }
 
 /// Replaces parameters and buffers by those of a safetensors file, and this rank's learned rows by theirs. Any floating-point

@@ -77,26 +77,30 @@ impl GraphFiles {
                 files.num_edges.push((etype(name)?, count));
             }
         }
-        for (ty, name, path) in listed(&metadata.node_data) {
+        for Listed { ty, name, path } in listed(&metadata.node_data) {
             if !known(ty) {
                 return Err(Error::input(json, "node_data", format!("unknown node type {ty}")));
             }
             files.node_data.push(DataFile::new(ty.to_owned(), name, &folder.join(path)));
         }
-        for (ty, name, path) in listed(&metadata.edge_data) {
+        for Listed { ty, name, path } in listed(&metadata.edge_data) {
             files.edge_data.push(DataFile::new(etype(ty)?, name, &folder.join(path)));
         }
         Ok(files)
     }
 }
 
-/// Type, name and path of each file of tables.
-fn listed(
-    tables: &BTreeMap<String, BTreeMap<String, Files>>,
-) -> impl Iterator<Item = (&str, &str, &str)> {
+/// A file of a table.
+struct Listed<'m> {
+    ty: &'m str,
+    name: &'m str,
+    path: &'m str,
+}
+
+fn listed(tables: &BTreeMap<String, BTreeMap<String, Files>>) -> impl Iterator<Item = Listed<'_>> {
     tables.iter().flat_map(|(ty, tables)| {
         tables.iter().flat_map(move |(name, files)| {
-            files.data.iter().map(move |path| (ty.as_str(), name.as_str(), path.as_str()))
+            files.data.iter().map(move |path| Listed { ty, name, path })
         })
     })
 }

@@ -113,8 +113,8 @@ impl GraphFiles {
     /// # Errors
     /// If the name, the type or the name of the file is missing.
     pub fn parse_node_data(field: &str, text: &str) -> Result<DataFile<String>> {
-        let (ty, name, path) = split(field, text)?;
-        Ok(DataFile::new(ty.unwrap_or(NODE).to_owned(), &name, &path))
+        let NamedFile { ty, name, path } = NamedFile::parse(field, text)?;
+        Ok(DataFile::new(ty.unwrap_or(NODE).to_owned(), name, path))
     }
 
     /// Parses `NAME=FILE` or `SRC:REL:DST/NAME=FILE` of edges.
@@ -122,7 +122,7 @@ impl GraphFiles {
     /// # Errors
     /// If the name or the name of the file is missing, or the type is not a canonical edge type.
     pub fn parse_edge_data(field: &str, text: &str) -> Result<DataFile<CanonicalEtype>> {
-        let (ty, name, path) = split(field, text)?;
+        let NamedFile { ty, name, path } = NamedFile::parse(field, text)?;
         let ty = match ty {
             None => edge(),
             Some(ty) => {
@@ -132,7 +132,7 @@ impl GraphFiles {
                 })?
             }
         };
-        Ok(DataFile::new(ty, &name, &path))
+        Ok(DataFile::new(ty, name, path))
     }
 
     /// Parses `VALUE` or `TYPE=VALUE` of nodes.
@@ -146,16 +146,25 @@ fn has_empty(etype: &CanonicalEtype) -> bool {
     [&etype.src, &etype.rel, &etype.dst].into_iter().any(String::is_empty)
 }
 
-fn split<'a>(field: &str, text: &'a str) -> Result<(Option<&'a str>, String, PathBuf)> {
-    let parts = text.split_once('=').and_then(|(key, path)| {
-        let (ty, name) = key.split_once('/').map_or((None, key), |(ty, name)| (Some(ty), name));
-        let complete = !name.is_empty() && !path.is_empty() && ty != Some("");
-        complete.then(|| (ty, name.to_owned(), PathBuf::from(path)))
-    });
-    parts.ok_or_else(|| {
-        Error::config(field, format!("{text:?} does not have the form NAME=FILE"))
-            .with_hint(format!("pass ‹{field}=NAME=FILE›, or ‹{field}=TYPE/NAME=FILE›"))
-    })
+/// The parts of `NAME=FILE` or `TYPE/NAME=FILE`.
+struct NamedFile<'t> {
+    ty: Option<&'t str>,
+    name: &'t str,
+    path: &'t Path,
+}
+
+impl<'t> NamedFile<'t> {
+    fn parse(field: &str, text: &'t str) -> Result<Self> {
+        let parts = text.split_once('=').and_then(|(key, path)| {
+            let (ty, name) = key.split_once('/').map_or((None, key), |(ty, name)| (Some(ty), name));
+            let complete = !name.is_empty() && !path.is_empty() && ty != Some("");
+            complete.then(|| NamedFile { ty, name, path: Path::new(path) })
+        });
+        parts.ok_or_else(|| {
+            Error::config(field, format!("{text:?} does not have the form NAME=FILE"))
+                .with_hint(format!("pass ‹{field}=NAME=FILE›, or ‹{field}=TYPE/NAME=FILE›"))
+        })
+    }
 }
 
 #[cfg(test)]

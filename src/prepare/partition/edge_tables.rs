@@ -18,9 +18,11 @@ use crate::prepare::import::{RawGraph, Table};
 pub(super) fn write_edge_tables(
     writer: &PartitionWriter,
     graph: &RawGraph,
-    (edges, rows): (&FinalEdges, Vec<Option<EdgeRows>>),
+    edges: &FinalEdges,
+    rows: Vec<Option<EdgeRows>>,
     book: &PartitionBook,
-    (folder, memory): (&Path, u64),
+    folder: &Path,
+    memory: u64,
     meter: &mut Meter<'_, '_>,
 ) -> Result<()> {
     let (mut specs, mut scatters) = (Vec::new(), Vec::new());

@@ -52,8 +52,10 @@ impl FinalEdges {
     pub(super) fn sort(
         graph: &RawGraph,
         edges: &RuledEdges<'_>,
-        (ids, dedup): (&NewIds<'_>, bool),
-        (folder, memory): (&Path, u64),
+        ids: &NewIds<'_>,
+        dedup: bool,
+        folder: &Path,
+        memory: u64,
         meter: &mut Meter<'_, '_>,
     ) -> Result<(Self, Vec<Option<EdgeRows>>)> {
         let (num_nodes, num_parts) = (ids.ranges.total(), ids.ranges.num_parts());
@@ -80,9 +82,9 @@ impl FinalEdges {
             let share = memory / 4 / with_tables as u64;
             Ok(Some(EdgeRows { layout, sort: ExternalSort::new(folder, layout.bits(), share) }))
         });
-        let rows = rows.collect::<Result<_>>()?;
+        let rows = rows.collect::<Result<Vec<_>>>()?;
         let layout = KeyLayout::new([num_nodes, num_nodes, id_end])?;
-        let mut writer = Writer::create(folder, layout, ids.ranges, (types, rows))?;
+        let mut writer = Writer::create(folder, layout, ids.ranges, rows)?;
         let mut sorted = sort.finish()?;
         let mut last = None;
         while let Some(edge) = next(&mut sorted, &key)? {
@@ -95,7 +97,7 @@ impl FinalEdges {
             let dst = ids.ranges.part_range(part as usize).start + dst;
             let row = edges.row(etype as usize, id);
             let row = row.unwrap_or_else(|| graph.edges.num_edges(etype as usize));
-            writer.push((part as usize, etype as usize), [src, dst, id], row)?;
+            writer.push(part as usize, etype as usize, [src, dst, id], row)?;
         }
         writer.finish()
     }
@@ -187,10 +189,10 @@ impl<'a> Writer<'a> {
         folder: &Path,
         layout: KeyLayout<3>,
         ranges: &'a IdRanges,
-        (types, rows): (usize, Vec<Option<EdgeRows>>),
+        rows: Vec<Option<EdgeRows>>,
     ) -> Result<Self> {
         let file = tempfile::tempfile_in(folder).map_err(|e| Error::io("create", folder, e))?;
-        let parts = ranges.num_parts();
+        let (parts, types) = (ranges.num_parts(), rows.len());
         Ok(Writer {
             file: BufWriter::with_capacity(1 << 20, file),
             folder: folder.to_owned(),
@@ -204,7 +206,7 @@ impl<'a> Writer<'a> {
         })
     }
 
-    fn push(&mut self, (part, etype): (usize, usize), edge: [u64; 3], row: u64) -> Result<()> {
+    fn push(&mut self, part: usize, etype: usize, edge: [u64; 3], row: u64) -> Result<()> {
         let bytes = self.layout.pack(edge).to_le_bytes();
         let written = self.file.write_all(&bytes[..self.layout.bytes()]);
         written.map_err(|e| Error::io("write a temporary file in", &self.folder, e))?;

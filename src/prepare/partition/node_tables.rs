@@ -19,7 +19,8 @@ pub(super) fn write_node_tables(
     graph: &RawGraph,
     map: &NodeMap,
     book: &PartitionBook,
-    (folder, memory): (&Path, u64),
+    folder: &Path,
+    memory: u64,
     meter: &mut Meter<'_, '_>,
 ) -> Result<()> {
     let places = Places { map, book, first_nodes: graph.first_nodes() };

@@ -74,7 +74,16 @@ pub fn partition_graph(
     let edges = RuledEdges::new(&graph, request.rules)?;
     check_room(&graph, &edges, out)?;
     let train = train_nodes(&graph)?;
-    let parts = assign(request, &graph, (&edges, train.as_ref()), (staging, memory), observer)?;
+    let task = Task {
+        graph: &graph,
+        edges: &edges,
+        train: train.as_ref(),
+        num_parts: request.num_parts,
+        seed: request.seed,
+        memory,
+        folder: staging,
+    };
+    let parts = partitioner(request).assign(&task, observer)?;
     let node_counts = node_counts(&graph, &parts, request.num_parts);
     let ranges = IdRanges::from_counts(&node_counts)
         .ok_or_else(|| Error::internal("partitions have different numbers of types".to_owned()))?;
@@ -82,8 +91,9 @@ pub fn partition_graph(
     let ids = NewIds { map: &map, parts: &parts, ranges: &ranges };
     let rows: u64 = (0..graph.etypes.len()).map(|etype| graph.edges.num_edges(etype)).sum();
     let mut meter = Meter::new(observer, Step::Sorting, 2 * rows)?;
-    let how = (&ids, request.rules.dedup);
-    let (sorted, edge_rows) = FinalEdges::sort(&graph, &edges, how, (staging, memory), &mut meter)?;
+    let dedup = request.rules.dedup;
+    let (sorted, edge_rows) =
+        FinalEdges::sort(&graph, &edges, &ids, dedup, staging, memory, &mut meter)?;
     let train_counts = train_counts(&parts, train.as_ref(), request.num_parts);
     drop(parts);
     let ntypes = graph.ntypes.iter().map(|ntype| ntype.name.clone()).collect();
@@ -93,10 +103,9 @@ pub fn partition_graph(
     let writer = PartitionWriter::new(staging, &request.name, method, 1, Arc::clone(&book));
     let halos = write_structures(&writer, &book, &sorted, observer)?;
     let mut meter = Meter::new(observer, Step::Tables, graph.table_bytes())?;
-    let how = (staging, memory);
-    write_edge_tables(&writer, &graph, (&sorted, edge_rows), &book, how, &mut meter)?;
+    write_edge_tables(&writer, &graph, &sorted, edge_rows, &book, staging, memory, &mut meter)?;
     drop(sorted);
-    write_node_tables(&writer, &graph, &map, &book, how, &mut meter)?;
+    write_node_tables(&writer, &graph, &map, &book, staging, memory, &mut meter)?;
     let mut names: Vec<String> = (0..request.num_parts).map(|part| format!("part{part}")).collect();
     names.extend(write_names(&graph, staging)?);
     writer.finish()?;
@@ -108,24 +117,15 @@ pub fn partition_graph(
     Ok(Partitioned { json: out.join(json), nodes, edges, report })
 }
 
-fn assign(
-    request: &PartitionRequest,
-    graph: &RawGraph,
-    (edges, train): (&RuledEdges<'_>, Option<&Bitmap>),
-    (folder, memory): (&Path, u64),
-    observer: &mut Observer<'_>,
-) -> Result<Vec<u16>> {
-    let partitioner: &dyn Partitioner = match request.method {
-        Method::File => &FilePartitioner(&request.assignment),
-        _ if request.num_parts == 1 => &RangePartitioner,
-        Method::Stream => &StreamPartitioner,
-        Method::Metis => &MetisPartitioner,
-        Method::Random => &RandomPartitioner,
-        Method::Range => &RangePartitioner,
-    };
-    let (num_parts, seed) = (request.num_parts, request.seed);
-    let task = Task { graph, edges, train, num_parts, seed, memory, folder };
-    partitioner.assign(&task, observer)
+fn partitioner(request: &PartitionRequest) -> Box<dyn Partitioner + '_> {
+    match request.method {
+        Method::File => Box::new(FilePartitioner(&request.assignment)),
+        _ if request.num_parts == 1 => Box::new(RangePartitioner),
+        Method::Stream => Box::new(StreamPartitioner),
+        Method::Metis => Box::new(MetisPartitioner),
+        Method::Random => Box::new(RandomPartitioner),
+        Method::Range => Box::new(RangePartitioner),
+    }
 }
 
 fn train_counts(parts: &[u16], train: Option<&Bitmap>, num_parts: usize) -> Vec<u64> {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use tch::{Kind, Tensor};
 
-use crate::engine::comm::ProcessGroup;
+use crate::engine::comm::{ProcessGroup, Ranks};
 use crate::engine::spill::{PartitionDataManager, PointerTensor};
 use crate::engine::tape::ParameterSet;
 use crate::engine::tensor;
@@ -59,7 +59,7 @@ impl SavedState<'_> {
         ];
         let texts: BTreeMap<String, String> =
             texts.into_iter().map(|(key, text)| (key.to_owned(), text)).collect();
-        write_arrays(path, &arrays.collect::<Vec<_>>(), &texts, (group, manager))
+        write_arrays(path, &arrays.collect::<Vec<_>>(), &texts, Ranks { group, hooks: manager })
     }
 }
 

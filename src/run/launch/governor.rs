@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::memory::Usage;
+use super::memory::{Usage, WorkerUsage};
 use crate::engine::turns::Control;
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::size;
@@ -55,9 +55,11 @@ impl Limits {
     pub(in crate::run) fn room(
         &self,
         workers: usize,
-        (mut resident, mut peak): (usize, u64),
+        resident: usize,
+        peak: u64,
         another: u64,
     ) -> (usize, u64) {
+        let (mut resident, mut peak) = (resident, peak);
         let left = |peak| (self.budget.saturating_sub(peak) as f64 * SAFETY) as u64;
         while resident < self.resident.unwrap_or(RESIDENT).min(workers) && left(peak + another) > 0
         {
@@ -105,7 +107,7 @@ impl Governor {
     fn share_out(&mut self, peak: u64) {
         self.shared_out = true;
         let (workers, slots) = (self.control.world_size(), self.control.slots());
-        let (resident, share) = self.limits.room(workers, (slots, peak), self.worker);
+        let (resident, share) = self.limits.room(workers, slots, peak, self.worker);
         self.control.set_slots(resident);
         self.control.set_parked_share(share);
     }
@@ -117,7 +119,7 @@ impl Governor {
     pub(super) fn watch(&mut self, usage: Usage) -> Result<()> {
         let Limits { budget, resident, .. } = self.limits;
         if !self.shared_out {
-            self.worker = self.worker.max(usage.largest.1);
+            self.worker = self.worker.max(usage.largest.bytes);
         }
         if budget == 0 || usage.sum <= budget {
             return Ok(());
@@ -139,7 +141,7 @@ impl Governor {
             self.control.set_slots(resident.unwrap_or(1));
             return Ok(());
         }
-        let (rank, bytes) = usage.largest;
+        let WorkerUsage { rank, bytes } = usage.largest;
         let problem = format!(
             "the run takes {} with nothing kept by waiting workers, but the memory budget is {}; rank {rank} takes the most, \
              {}, in {}",
@@ -173,7 +175,7 @@ mod tests {
     }
 
     fn usage(sum: u64) -> Usage {
-        Usage { sum, largest: (2, GIB) }
+        Usage { sum, largest: WorkerUsage { rank: 2, bytes: GIB } }
     }
 
     /// Makes every rank begin another turn.
@@ -184,13 +186,13 @@ mod tests {
     #[test]
     fn a_second_worker_is_resident_where_there_is_room_for_it() {
         let share = |left: u64| (left as f64 * SAFETY) as u64 / 4;
-        let room = |resident, budget| limits(budget, resident).room(4, (1, 2 * GIB), GIB);
+        let room = |resident, budget| limits(budget, resident).room(4, 1, 2 * GIB, GIB);
         assert_eq!(room(None, 8 * GIB), (2, share(5 * GIB)));
         assert_eq!(room(None, 3 * GIB), (1, share(GIB)));
         assert_eq!(room(None, GIB), (1, 0));
         assert_eq!(room(Some(1), 8 * GIB), (1, share(6 * GIB)));
         assert_eq!(room(Some(4), 8 * GIB), (4, share(3 * GIB)));
-        assert_eq!(limits(8 * GIB, None).room(1, (1, 2 * GIB), GIB).0, 1);
+        assert_eq!(limits(8 * GIB, None).room(1, 1, 2 * GIB, GIB).0, 1);
     }
 
     #[test]

@@ -16,13 +16,22 @@ const INTERVAL: Duration = Duration::from_millis(50);
 /// change most.
 const CALIBRATION: usize = 200;
 
+/// Memory that a worker takes.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct WorkerUsage {
+    /// The worker's rank.
+    pub(super) rank: usize,
+    /// Its memory in bytes.
+    pub(super) bytes: u64,
+}
+
 /// Memory that the process tree takes, in bytes.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Usage {
     /// Sum over all processes, with the page cache that their files fill.
     pub(super) sum: u64,
-    /// Rank of the worker that takes the most, and its memory.
-    pub(super) largest: (usize, u64),
+    /// The worker that takes the most.
+    pub(super) largest: WorkerUsage,
 }
 
 /// A sampler of the process tree, which keeps the largest sum.
@@ -85,7 +94,9 @@ impl MemorySampler {
             usage.sum += bytes;
             if let Some(rank) = i.checked_sub(1) {
                 usage.sum += control.rank(rank).cached();
-                usage.largest = if bytes > usage.largest.1 { (rank, bytes) } else { usage.largest };
+                if bytes > usage.largest.bytes {
+                    usage.largest = WorkerUsage { rank, bytes };
+                }
             }
         }
         self.samples += 1;

@@ -23,7 +23,7 @@ pub(super) fn bound(run: &RunConfig, sizes: &GraphSizes, cache: f64) -> f64 {
     let (nodes, edges, halo) =
         (sizes.nodes() as f64, sizes.edges() as f64, sizes.halo_rows() as f64);
     let element = if run.spill_dtype == SpillDtype::Bf16 { 2.0 } else { 4.0 };
-    let (columns, dtype) = sizes.features;
+    let (columns, dtype) = (sizes.features.width, sizes.features.dtype);
     let input = columns as f64 * dtype.size() as f64;
     let pass = 2.0 * (4.0 * edges + 8.0 * nodes);
     let hidden = element * (model.hidden * model.kind.heads()) as f64;

@@ -41,11 +41,11 @@ pub(super) struct Totals {
 /// Forecasts what the run takes if waiting ranks keep nothing.
 pub(super) fn forecast(run: &RunConfig, sizes: &GraphSizes) -> Result<Forecast> {
     let few = representatives(&sizes.ranks, RANKS);
-    let on_few = Line::measure(run, (sizes, &few), 0)?;
+    let on_few = Line::measure(run, sizes, &few, 0)?;
     let on_all = if few.len() == sizes.ranks.len() {
         on_few.clone()
     } else {
-        Line::measure(run, (sizes, &sizes.ranks), 0)?
+        Line::measure(run, sizes, &sizes.ranks, 0)?
     };
     let more = sizes.edges() as f64 / few.iter().map(RankCounts::edges).sum::<u64>().max(1) as f64;
     // Computing grows with edges and nodes; the constant time of each turn grows with ranks.
@@ -88,7 +88,7 @@ impl MemoryForecast {
 
 /// Bytes that the run writes and reads, and seconds that it computes, in an epoch if each waiting rank keeps `share` bytes.
 pub(super) fn keeping(run: &RunConfig, sizes: &GraphSizes, share: u64) -> Result<(Totals, f64)> {
-    let line = Line::measure(run, (sizes, &sizes.ranks), share)?;
+    let line = Line::measure(run, sizes, &sizes.ranks, share)?;
     Ok((line.totals(), line.at_real_size(|m| m.epoch_s).max(0.0)))
 }
 
@@ -104,7 +104,7 @@ fn mean(values: &[f64]) -> f64 {
 
 /// The scales of two stand-ins; both 1 if the graph is at most as large as a stand-in.
 fn scales(sizes: &GraphSizes, ranks: &[RankCounts]) -> [f64; 2] {
-    let (columns, dtype) = sizes.features;
+    let (columns, dtype) = (sizes.features.width, sizes.features.dtype);
     let (nodes, edges) =
         ranks.iter().fold((0, 0), |(n, e), rank| (n + rank.nodes, e + rank.edges()));
     let bytes = (nodes * columns * dtype.size() as u64) as f64;
@@ -124,13 +124,14 @@ struct Line {
 impl Line {
     fn measure(
         run: &RunConfig,
-        (sizes, ranks): (&GraphSizes, &[RankCounts]),
+        sizes: &GraphSizes,
+        ranks: &[RankCounts],
         share: u64,
     ) -> Result<Self> {
         let [small, large] = scales(sizes, ranks);
-        let at_large = measure(run, (sizes, ranks), large, share)?;
+        let at_large = measure(run, sizes, ranks, large, share)?;
         let at_small = if small < large {
-            measure(run, (sizes, ranks), small, share)?
+            measure(run, sizes, ranks, small, share)?
         } else {
             at_large.clone()
         };

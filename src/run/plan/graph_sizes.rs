@@ -19,12 +19,21 @@ const COUNTED: u64 = 8 << 20;
 const RUNS: u64 = 32;
 const SAMPLED: u64 = 2 << 20;
 
+/// Width and element type of a graph's features.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct FeatureColumns {
+    /// Number of columns.
+    pub(super) width: u64,
+    /// Type of the elements in the files.
+    pub(super) dtype: Dtype,
+}
+
 /// The sizes of a graph that a plan uses.
 #[derive(Debug, Clone)]
 pub(super) struct GraphSizes {
     pub(super) ranks: Vec<RankCounts>,
-    /// Number of columns and element type of the features.
-    pub(super) features: (u64, Dtype),
+    /// The features.
+    pub(super) features: FeatureColumns,
     /// Number of classes, or of columns of the labels.
     pub(super) outputs: u64,
     /// Fraction of nodes in each of the masks (training, validation, test); `None` for a mask that does not exist.
@@ -46,7 +55,7 @@ impl GraphSizes {
         let parts = book.num_parts();
         let sampled = book.num_edges() > COUNTED;
         let mut ranks = Vec::with_capacity(parts);
-        let mut features = (0, Dtype::F32);
+        let mut features = FeatureColumns { width: 0, dtype: Dtype::F32 };
         let mut outputs = 0;
         let (mut masks, mut known) = ([0_u64; 3], [false; 3]);
         for part in 0..parts {
@@ -57,7 +66,7 @@ impl GraphSizes {
                 run.keys.features.as_deref(),
                 run.normalize_features,
             )?;
-            features = (found.width() as u64, found.dtype());
+            features = FeatureColumns { width: found.width() as u64, dtype: found.dtype() };
             outputs = outputs.max(num_outputs(&partition, run)?);
             for (i, mask) in mask_counts(&partition, &run.keys)?.into_iter().enumerate() {
                 known[i] |= mask.is_some();

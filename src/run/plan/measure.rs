@@ -59,7 +59,8 @@ impl Drop for PrivateUmask {
 /// Trains a few epochs on a stand-in of `scale` times the size. Waiting ranks keep `share` bytes each.
 pub(super) fn measure(
     run: &RunConfig,
-    (sizes, ranks): (&GraphSizes, &[RankCounts]),
+    sizes: &GraphSizes,
+    ranks: &[RankCounts],
     scale: f64,
     share: u64,
 ) -> Result<Measured> {
@@ -68,7 +69,7 @@ pub(super) fn measure(
     let (folder, _control) = RunFolder::create(&run.spill_dir, 1, 1)?;
     let edge_weights = run.keys.edge_weight.is_some();
     let part_json =
-        stand_in::write(folder.path(), &scaled(ranks, scale), sizes, (run.task, edge_weights))?;
+        stand_in::write(folder.path(), &scaled(ranks, scale), sizes, run.task, edge_weights)?;
     let out = folder.path().join("out");
     std::fs::create_dir(&out).map_err(|e| Error::io("create", &out, e))?;
     let config = RunConfig {

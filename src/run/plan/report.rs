@@ -125,23 +125,35 @@ pub fn plan(config: &RunConfig) -> Result<Plan> {
     };
     let another = forecast.memory.bytes(resident + 1, 1) - least;
     let limits = Limits { budget: budget.unwrap_or(0), resident: config.resident, all_fits: false };
-    let (resident, share) = limits.room(sizes.ranks.len(), (resident, least), another);
-    let in_epoch = match share {
+    let (resident, share) = limits.room(sizes.ranks.len(), resident, least, another);
+    let (totals, compute_s) = match share {
         0 => (forecast.totals, forecast.epoch_s),
         _ => keeping(config, &sizes, share)?,
     };
-    Ok(compose(config, &sizes, &forecast, (least, budget, resident, share, in_epoch)))
+    let kept = share * sizes.ranks.len() as u64;
+    let memory = MemoryPlan { least, budget, kept };
+    let epoch = EpochForecast { totals, compute_s, resident };
+    Ok(compose(config, &sizes, &forecast, memory, &epoch))
+}
+
+/// How an epoch goes with what waiting workers keep.
+struct EpochForecast {
+    totals: Totals,
+    compute_s: f64,
+    resident: usize,
 }
 
 fn compose(
     config: &RunConfig,
     sizes: &GraphSizes,
     forecast: &Forecast,
-    (least, budget, resident, share, in_epoch): (u64, Option<u64>, usize, u64, (Totals, f64)),
+    memory: MemoryPlan,
+    epoch: &EpochForecast,
 ) -> Plan {
-    let kept = share * sizes.ranks.len() as u64;
-    let (Totals { written, read, cached, .. }, compute_s) = in_epoch;
+    let EpochForecast { totals: Totals { written, read, cached, .. }, compute_s, resident } =
+        *epoch;
     let disk = forecast.totals.disk;
+    let bound = bound(config, sizes, memory.kept as f64) as u64;
     let around = (1.0 - cached / (written + read).max(1.0)).max(0.0);
     let disk_s = rate(&config.spill_dir, config.io)
         .map_or(0.0, |disk| around * (written / disk.write + read / disk.read));
@@ -151,14 +163,14 @@ fn compose(
         edges: sizes.edges(),
         halo_rows: sizes.halo_rows(),
         sampled: sizes.sampled,
-        memory: MemoryPlan { least, budget, kept },
+        memory,
         disk: DiskPlan { peak: disk as u64, free: free_space(&config.spill_dir) },
         epoch: EpochPlan {
             written: written as u64,
             read: read as u64,
             cached: cached as u64,
             moved_at_least_memory: (forecast.totals.written + forecast.totals.read) as u64,
-            bound: bound(config, sizes, kept as f64) as u64,
+            bound,
             written_in_100: (written * 100.0) as u64,
             compute_s,
             disk_s,

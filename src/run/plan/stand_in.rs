@@ -24,7 +24,8 @@ pub(super) fn write(
     folder: &Path,
     ranks: &[RankCounts],
     sizes: &GraphSizes,
-    (task, edge_weights): (Task, bool),
+    task: Task,
+    edge_weights: bool,
 ) -> Result<PathBuf> {
     let ntypes = vec!["_N".to_owned()];
     let etypes = (0..sizes.edge_types).map(|i| CanonicalEtype::new("_N", &format!("_E{i}"), "_N"));
@@ -123,7 +124,7 @@ fn write_node_features(
 ) -> Result<()> {
     let ids = book.node_range(part);
     let (nodes, outputs) = (ids.end - ids.start, sizes.outputs);
-    let (columns, dtype) = sizes.features;
+    let (columns, dtype) = (sizes.features.width, sizes.features.dtype);
     let mut specs = vec![spec(0, "feat", dtype, &[columns])];
     specs.push(match task {
         Task::Classification => spec(0, "label", Dtype::I64, &[]),
@@ -175,6 +176,7 @@ fn spec(ty: usize, name: &str, dtype: Dtype, row_shape: &[u64]) -> FeatureSpec {
 
 #[cfg(test)]
 mod tests {
+    use super::super::graph_sizes::FeatureColumns;
     use super::*;
     use crate::formats::dgl::Partition;
     use crate::formats::dgl::config::PartitionConfig;
@@ -189,14 +191,14 @@ mod tests {
         ];
         let sizes = GraphSizes {
             ranks: ranks.to_vec(),
-            features: (3, Dtype::F16),
+            features: FeatureColumns { width: 3, dtype: Dtype::F16 },
             outputs: 4,
             masks: [Some(0.5), None, Some(0.1)],
             edge_types: 2,
             sampled: false,
         };
         let folder = tempfile::tempdir().unwrap();
-        let json = write(folder.path(), &ranks, &sizes, (Task::Classification, true)).unwrap();
+        let json = write(folder.path(), &ranks, &sizes, Task::Classification, true).unwrap();
         let config = PartitionConfig::open(&json).unwrap();
         assert!(crate::formats::dgl::verify(&config).is_empty());
         for part in 0..2 {

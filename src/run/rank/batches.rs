@@ -80,7 +80,7 @@ fn finish_loader(
     sampler: DistNeighborSampler,
     first: u64,
 ) -> Result<DataLoader> {
-    let RankSetup { manager, group, .. } = setup;
+    let manager = &setup.manager;
     let (key, counters) = (config.keys.labels.as_deref(), manager.store().counters().clone());
     let labels = match config.task {
         Task::Classification => NodeColumn::labels(here.partitions, key, counters)?,
@@ -88,8 +88,8 @@ fn finish_loader(
     };
     let sampler = sampler.output_node_feature(LABELS, labels);
     let seeds = train_nodes(setup, first)?;
-    let hooks = (&**group, &**manager as _);
-    DataLoader::new(Arc::new(graph), seeds, sampler, sampling.loader(config.seed), hooks)
+    let order = sampling.loader(config.seed);
+    DataLoader::new(Arc::new(graph), seeds, sampler, order, setup.ranks())
 }
 
 /// Writes the index of the rank's partition, waits for those of the others, and opens the whole graph: one collective. `drawn`
@@ -119,7 +119,7 @@ fn open_index(
     let RankSetup { manager, partition, group } = setup;
     let counters = manager.store().counters();
     let storage = DiskStorage::default();
-    write_index(partition, out_degrees, (keys, drawn), here.folder, &storage, counters)?;
+    write_index(partition, out_degrees, keys, drawn, here.folder, &storage, counters)?;
     barrier(&**group, &**manager)?;
     DistGraph::open(here.partitions, keys, here.folder, &storage, counters.clone())
 }

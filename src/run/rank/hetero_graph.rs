@@ -75,8 +75,7 @@ impl HeteroGraph {
     ) -> Result<HeteroStack> {
         let widths = self.features.iter().map(|f| f.as_ref().map(|features| features.size()[1]));
         let widths: Vec<_> = widths.collect();
-        let target = (self.target, out_feats);
-        HeteroStack::new(parameters, &self.graph, &self.config, &widths, target)
+        HeteroStack::new(parameters, &self.graph, &self.config, &widths, self.target, out_feats)
     }
 
     /// The number of outputs in a weights file.
@@ -89,9 +88,9 @@ impl HeteroGraph {
         let RankSetup { manager, partition, .. } = setup;
         let (book, part) = (partition.book(), partition.part());
         self.inputs_with(|ntype| {
-            let nodes = (book.ntypes()[ntype].as_str(), book.type_nodes(part, ntype));
-            let layout = (self.config.width(), KIND);
-            let rows = NodeEmbedding::new(manager, nodes, layout, seed_of(seed, ntype))?;
+            let (name, nodes) = (&book.ntypes()[ntype], book.type_nodes(part, ntype));
+            let (width, seed) = (self.config.width(), seed_of(seed, ntype));
+            let rows = NodeEmbedding::new(manager, name, nodes, width, KIND, seed)?;
             Ok(NodeInput::Learned(rows))
         })
     }
@@ -105,9 +104,9 @@ impl HeteroGraph {
     ) -> Result<(Vec<NodeInput>, SparseAdam)> {
         let learned = (0..self.features.len()).filter(|ntype| self.features[*ntype].is_none());
         let learned: Vec<_> = learned.map(|ntype| (ntype, seed_of(seed, ntype))).collect();
-        let ranks = (&setup.manager, &*setup.group);
-        let layout = (folder, self.config.width() as usize);
-        let (rows, optimizer) = stored_rows(ranks, setup.partition.book(), &learned, layout)?;
+        let (manager, group) = (&setup.manager, &*setup.group);
+        let (book, width) = (setup.partition.book(), self.config.width() as usize);
+        let (rows, optimizer) = stored_rows(manager, group, book, &learned, folder, width)?;
         let mut rows = rows.into_iter();
         let inputs = self.inputs_with(|_| {
             let missing = || Error::internal("a node type has no rows".to_owned());

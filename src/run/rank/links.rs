@@ -55,9 +55,8 @@ pub(super) fn train(
     let finite = run_epochs(training, assignment, &setup.manager)?;
     setup.manager.callback_func()?;
     if finite {
-        let ranks = (&*setup.group, &*setup.manager);
         let texts = BTreeMap::from([config.text_of_weights()?]);
-        save_state_dict(&pending_weights(&config.out), &parameters, &[], &texts, ranks)?;
+        save_state_dict(&pending_weights(&config.out), &parameters, &[], &texts, setup.ranks())?;
     }
     drop((loaders, parameters, whole));
     setup.end()
@@ -72,7 +71,7 @@ fn loaders(
     link: &LinkConfig,
     sampling: &SamplingConfig,
 ) -> Result<LinkLoaders> {
-    let RankSetup { manager, partition, group } = setup;
+    let RankSetup { manager, partition, .. } = setup;
     let uses = link.split.uses(partition, config.seed)?;
     let drawn: Vec<f32> =
         uses.iter().map(|edge| f32::from(u8::from(*edge == EdgeUse::Train))).collect();
@@ -94,10 +93,9 @@ fn loaders(
         let sampler = sampler.input_node_feature(FEATURES, features.clone());
         let mut order = sampling.loader(config.seed);
         order.shuffle = of == EdgeUse::Train;
-        let negatives = NegativeSampler::PerSourceUniform(link.negatives);
-        let hidden = (exclude, Some(negatives));
-        let ranks = (&**group, &**manager as _);
-        DistEdgeDataLoader::new(graph.clone(), edges, sampler, hidden, order, ranks)
+        let negatives = Some(NegativeSampler::PerSourceUniform(link.negatives));
+        let ranks = setup.ranks();
+        DistEdgeDataLoader::new(graph.clone(), edges, sampler, exclude, negatives, order, ranks)
     };
     Ok(LinkLoaders {
         train: loader(EdgeUse::Train, Exclude::BetweenEnds)?,

@@ -50,7 +50,7 @@ impl LabelledMfgs {
                 let rows: Vec<i64> = sources.pin()?.iter().map(|row| i64::from(*row)).collect();
                 Ok(all.pin()?.f_index_select(0, &Tensor::f_from_slice(&rows)?)?)
             });
-            manager.track_recipe("features", (&size, kind), None, read)
+            manager.track_recipe("features", &size, kind, None, read)
         };
         let pick = |label: &str, values: &PointerTensor| -> Result<PointerTensor> {
             let picked = values.pin()?.f_index_select(0, &*rows.pin()?)?;

@@ -90,7 +90,7 @@ impl NodeTraining<'_> {
         if !run_epochs(training, assignment, trainer.manager)? {
             return Ok(());
         }
-        let (ranks, learned) = ((trainer.group, &**trainer.manager), trainer.forward.all_rows());
+        let (ranks, learned) = (self.setup.ranks(), trainer.forward.all_rows());
         let mut texts = self.texts;
         texts.extend([config.text_of_weights()?]);
         save_state_dict(&pending_weights(&config.out), trainer.parameters, &learned, &texts, ranks)

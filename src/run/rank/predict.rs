@@ -76,13 +76,13 @@ impl Prediction {
         if task.has_classes() { Prediction::Classes } else { Prediction::Logits }
     }
 
-    /// Name, type and shape of the array.
-    fn layout(self, task: Task, nodes: u64, outputs: u64) -> (&'static str, Dtype, Vec<u64>) {
-        match (self, task) {
+    fn layout(self, task: Task, nodes: u64, outputs: u64) -> Layout {
+        let (name, dtype, shape) = match (self, task) {
             (Prediction::Logits, _) => ("logits", Dtype::F32, vec![nodes, outputs]),
             (Prediction::Classes, Task::Multilabel) => ("classes", Dtype::U8, vec![nodes, outputs]),
             (Prediction::Classes, _) => ("classes", Dtype::I64, vec![nodes]),
-        }
+        };
+        Layout { name, dtype, shape }
     }
 
     fn rows(self, task: Task, logits: &Tensor) -> Result<Tensor> {
@@ -161,7 +161,7 @@ fn predict_whole(setup: &RankSetup, config: &PredictConfig) -> Result<()> {
             let known = known_labels(setup, run, outputs)?;
             logits = correct_and_smooth.forward(&mut tape, &whole.graph, logits, &known)?;
         }
-        write(setup, config, &file, (&nodes, 0), &*logits.pin()?)?;
+        write(setup, config, &file, &nodes, 0, &*logits.pin()?)?;
     }
     finish(setup, file, nodes.nodes.total)
 }
@@ -188,7 +188,7 @@ fn predict_relations(
         let (logits, _) = forward.forward(&mut tape)?;
         let book = setup.partition.book();
         let before = (0..hetero.target).map(|ntype| book.num_nodes_of_type(ntype)).sum();
-        write(setup, config, &file, (&nodes, before), &*logits.pin()?)?;
+        write(setup, config, &file, &nodes, before, &*logits.pin()?)?;
     }
     finish(setup, file, nodes.nodes.total)
 }
@@ -198,7 +198,8 @@ fn write(
     setup: &RankSetup,
     config: &PredictConfig,
     file: &RowFile,
-    (labelled, before): (&Labelled, u64),
+    labelled: &Labelled,
+    before: u64,
     logits: &Tensor,
 ) -> Result<()> {
     let rows = config.prediction.rows(config.run.task, logits)?;
@@ -238,7 +239,8 @@ fn known_labels(setup: &RankSetup, run: &RunConfig, classes: i64) -> Result<Know
 
 /// Opens the output file, with the same layout on all ranks.
 fn open(config: &PredictConfig, num_nodes: u64, outputs: i64) -> Result<RowFile> {
-    let (name, dtype, shape) = config.prediction.layout(config.run.task, num_nodes, outputs as u64);
+    let layout = config.prediction.layout(config.run.task, num_nodes, outputs as u64);
+    let Layout { name, dtype, shape } = layout;
     let row_bytes = shape[1..].iter().product::<u64>() as usize * dtype.size();
     let header = match ArrayFormat::of(&config.output)? {
         ArrayFormat::Npy => npy_header(dtype, &shape)?,
@@ -249,6 +251,13 @@ fn open(config: &PredictConfig, num_nodes: u64, outputs: i64) -> Result<RowFile>
         }
     };
     RowFile::open(&config.output, header, row_bytes)
+}
+
+/// The array of all nodes' predictions.
+struct Layout {
+    name: &'static str,
+    dtype: Dtype,
+    shape: Vec<u64>,
 }
 
 /// The file formats of predictions.

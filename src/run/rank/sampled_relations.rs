@@ -34,8 +34,8 @@ fn train_on(
     let loader = batches::of_relations(setup, hetero, assignment, sampling)?;
     setup.sync(parameters)?;
     let degrees = assignment.config.model.kind.uses_out_degrees().then(|| {
-        let (book, ranks) = (setup.partition.book(), (&*setup.group, &*setup.manager as _));
-        RelationDegrees::new(&hetero.graph, book, assignment.here.folder, ranks)
+        let book = setup.partition.book();
+        RelationDegrees::new(&hetero.graph, book, assignment.here.folder, setup.ranks())
     });
     let of_batches = HeteroBatches::new(model, &inputs, optimizer, degrees.transpose()?);
     let samples = Samples { model: &of_batches, loader: &loader, reduce: sampling.reduce };

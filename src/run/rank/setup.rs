@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tch::{Kind, Tensor};
 
 use super::usage::metered;
-use crate::engine::comm::{FileGroup, ProcessGroup, all_gather, sync_params};
+use crate::engine::comm::{FileGroup, ProcessGroup, Ranks, all_gather, sync_params};
 use crate::engine::spill::{PartitionDataManager, PointerTensor, SpillStore};
 use crate::engine::tape::ParameterSet;
 use crate::engine::tensor;
@@ -79,6 +79,11 @@ pub struct RankSetup {
 }
 
 impl RankSetup {
+    /// The ranks, for functions that make collectives.
+    pub fn ranks(&self) -> Ranks<'_> {
+        Ranks { group: &*self.group, hooks: &*self.manager }
+    }
+
     /// Takes the first turn and opens the partition.
     pub fn new(here: Surroundings<'_>, passes: Passes) -> Result<Self> {
         match passes {
@@ -129,7 +134,7 @@ impl RankSetup {
         let counters = self.manager.store().counters().clone();
         let size = features.size();
         let read = Rc::new(move || features.read(KIND, &counters));
-        self.manager.track_recipe("features", (&size, KIND), None, read)
+        self.manager.track_recipe("features", &size, KIND, None, read)
     }
 
     /// Sends every rank one row of numbers from each rank; one collective.

@@ -17,7 +17,15 @@ use crate::event::Event;
 use crate::nn::{Model, load_state_dict, stored_out_feats};
 use crate::run::config::Pass;
 use crate::sampling::loaders::DataLoader;
-use crate::train::{GraphBatches, GraphModel, SamplingConfig};
+use crate::train::{GraphBatches, GraphModel, Reduce};
+
+/// Batches of sampled neighbourhoods.
+pub(super) struct Batches {
+    /// Makes the batches.
+    pub(super) loader: DataLoader,
+    /// How gradients of the ranks become one.
+    pub(super) reduce: Reduce,
+}
 
 /// The model with its graph and labels.
 pub(super) struct SharedLayers<'s> {
@@ -57,7 +65,7 @@ impl<'s> SharedLayers<'s> {
         self,
         assignment: Assignment<'_>,
         pass: Pass,
-        batches: Option<(&SamplingConfig, DataLoader)>,
+        batches: Option<Batches>,
     ) -> Result<()> {
         let SharedLayers { setup, whole, facts, goal, model, parameters } = self;
         let Assignment { here, config, .. } = assignment;
@@ -89,10 +97,10 @@ impl<'s> SharedLayers<'s> {
         let forward = GraphModel { model: &*model, graphs, features };
         let edge_types = config.model.kind.uses_edge_types();
         let of_batches = GraphBatches { model: &*model, edge_types };
-        let samples = batches.as_ref().map(|(sampling, loader)| Samples {
+        let samples = batches.as_ref().map(|Batches { loader, reduce }| Samples {
             model: &of_batches,
             loader,
-            reduce: sampling.reduce,
+            reduce: *reduce,
         });
         let training = NodeTraining {
             setup,

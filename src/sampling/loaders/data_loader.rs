@@ -8,7 +8,7 @@ use super::mini_batch::MiniBatch;
 use super::neighbor_sampler::DistNeighborSampler;
 use super::optimized_batches::{Cut, cache_file};
 use super::seed_loader::{Loader, Task};
-use crate::engine::comm::{Hooks, ProcessGroup};
+use crate::engine::comm::Ranks;
 use crate::error::Result;
 use crate::sampling::stores::{GraphSource, SampleKey};
 
@@ -35,7 +35,7 @@ impl DataLoader {
         seeds: Vec<u64>,
         sampler: DistNeighborSampler,
         config: DataLoaderConfig,
-        ranks: (&dyn ProcessGroup, &dyn Hooks),
+        ranks: Ranks<'_>,
     ) -> Result<Self> {
         Loader::of(graph.into(), NodeTask { sampler }, seeds, config, ranks)
     }

@@ -11,7 +11,7 @@ use super::graph::SampledGraph;
 use super::negatives::NegativeSampler;
 use super::neighbor_sampler::DistNeighborSampler;
 use super::seed_loader::{Loader, Task};
-use crate::engine::comm::{Hooks, ProcessGroup};
+use crate::engine::comm::Ranks;
 use crate::error::Result;
 use crate::sampling::stores::{GraphSource, SampleKey};
 
@@ -52,9 +52,10 @@ impl DistEdgeDataLoader {
         graph: impl Into<SampledGraph>,
         edges: Vec<u64>,
         sampler: DistNeighborSampler,
-        (exclude, negatives): (Exclude, Option<NegativeSampler>),
+        exclude: Exclude,
+        negatives: Option<NegativeSampler>,
         config: DataLoaderConfig,
-        ranks: (&dyn ProcessGroup, &dyn Hooks),
+        ranks: Ranks<'_>,
     ) -> Result<Self> {
         Loader::of(graph.into(), EdgeTask { sampler, exclude, negatives }, edges, config, ranks)
     }
@@ -69,7 +70,7 @@ impl Task for EdgeTask {
 
     fn sample(&self, graph: &dyn GraphSource, edges: &[u64], key: SampleKey) -> Result<EdgeBatch> {
         let (sources, destinations) = graph.find_edges(edges)?;
-        let negatives = self.negatives.map(|n| n.draw(graph, (edges, &sources), key));
+        let negatives = self.negatives.map(|n| n.draw(graph, edges, &sources, key));
         let (negative_sources, negative_destinations) = negatives.transpose()?.unwrap_or_default();
         let mut seeds = Seeds::default();
         let positive = seeds.pairs(&sources, &destinations);

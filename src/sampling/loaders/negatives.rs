@@ -31,7 +31,8 @@ impl NegativeSampler {
     pub(super) fn draw(
         self,
         graph: &dyn GraphSource,
-        (edges, sources): (&[u64], &[u64]),
+        edges: &[u64],
+        sources: &[u64],
         key: SampleKey,
     ) -> Result<(Vec<u64>, Vec<u64>)> {
         let key = SampleKey { layer: NEGATIVES, ..key };
@@ -49,7 +50,7 @@ impl NegativeSampler {
                 Ok(pairs)
             }
             NegativeSampler::GlobalUniform { per_edge, exclude_self_loops, replace } => {
-                global(graph, &types, (per_edge, exclude_self_loops, replace), key)
+                global(graph, &types, per_edge, exclude_self_loops, replace, key)
             }
         }
     }
@@ -58,7 +59,9 @@ impl NegativeSampler {
 fn global(
     graph: &dyn GraphSource,
     types: &[(usize, usize)],
-    (per_edge, exclude_self_loops, replace): (usize, bool, bool),
+    per_edge: usize,
+    exclude_self_loops: bool,
+    replace: bool,
     key: SampleKey,
 ) -> Result<(Vec<u64>, Vec<u64>)> {
     let mut draws: Vec<Draws> = (0..types.len() as u64).map(|i| Draws::new(key, 0, i)).collect();

@@ -3,7 +3,7 @@
 use tch::Tensor;
 
 use super::config::DataLoaderConfig;
-use crate::engine::comm::{Hooks, ProcessGroup, ReduceOp, all_reduce};
+use crate::engine::comm::{Ranks, ReduceOp, all_reduce};
 use crate::error::Result;
 use crate::sampling::stores::{SampleKey, permutation};
 
@@ -24,7 +24,7 @@ impl Schedule {
     pub(super) fn new(
         seeds: Vec<u64>,
         config: DataLoaderConfig,
-        (group, hooks): (&dyn ProcessGroup, &dyn Hooks),
+        Ranks { group, hooks }: Ranks<'_>,
     ) -> Result<Self> {
         config.check()?;
         let (rank, world_size) = (group.rank(), group.world_size());
@@ -64,7 +64,7 @@ impl Schedule {
         if !self.config.shuffle {
             return numbers;
         }
-        let order = permutation(numbers.len(), (self.config.seed, epoch, self.rank as u32));
+        let order = permutation(numbers.len(), self.config.seed, epoch, self.rank as u32);
         order.into_iter().map(|i| numbers[i as usize]).collect()
     }
 

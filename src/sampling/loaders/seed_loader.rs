@@ -7,7 +7,7 @@ use super::config::DataLoaderConfig;
 use super::graph::SampledGraph;
 use super::neighbor_sampler::DistNeighborSampler;
 use super::schedule::Schedule;
-use crate::engine::comm::{Hooks, ProcessGroup};
+use crate::engine::comm::Ranks;
 use crate::error::Result;
 use crate::sampling::stores::{GraphSource, SampleKey};
 
@@ -40,7 +40,7 @@ impl<T: Task> Loader<T> {
         task: T,
         seeds: Vec<u64>,
         config: DataLoaderConfig,
-        ranks: (&dyn ProcessGroup, &dyn Hooks),
+        ranks: Ranks<'_>,
     ) -> Result<Self> {
         let schedule = Arc::new(Schedule::new(seeds, config, ranks)?);
         Ok(Loader { graph, task: Arc::new(task), schedule })

@@ -42,7 +42,8 @@ impl CollectiveGraph {
         config: &PartitionConfig,
         keys: &IndexConfig,
         folder: &Path,
-        (group, hooks): (Rc<dyn ProcessGroup>, Rc<dyn Hooks>),
+        group: Rc<dyn ProcessGroup>,
+        hooks: Rc<dyn Hooks>,
     ) -> Result<Self> {
         let (book, part) = (config.book(), group.rank());
         if group.world_size() != book.num_parts() {
@@ -64,7 +65,7 @@ impl CollectiveGraph {
             let counts = tensor::slice::<i32>(&counts).iter();
             degrees.iter_mut().zip(counts).for_each(|(sum, count)| *sum += *count as u32);
         }
-        write_index(&partition, &degrees, (keys, None), folder, &storage, &counters)?;
+        write_index(&partition, &degrees, keys, None, folder, &storage, &counters)?;
         let index = NeighborIndex::open(book, part, keys, folder, &storage, counters.clone())?;
         Ok(CollectiveGraph { config: config.clone(), index, counters, group, hooks })
     }

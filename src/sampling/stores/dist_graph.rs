@@ -37,7 +37,7 @@ impl DistGraph {
         for partition in &partitions {
             let nodes = config.book().node_range(partition.part());
             let degrees = &degrees[nodes.start as usize..nodes.end as usize];
-            write_index(partition, degrees, (keys, None), folder, &storage, &counters)?;
+            write_index(partition, degrees, keys, None, folder, &storage, &counters)?;
         }
         Self::open(config, keys, folder, &storage, counters)
     }

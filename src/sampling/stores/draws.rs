@@ -79,7 +79,7 @@ const ORDER: u32 = 255;
 pub(crate) const NEGATIVES: u32 = 254;
 
 /// A random permutation of `0..len`, each with the same probability; a pure function of (seed, epoch, rank).
-pub(crate) fn permutation(len: usize, (seed, epoch, rank): (u64, u32, u32)) -> Vec<u32> {
+pub(crate) fn permutation(len: usize, seed: u64, epoch: u32, rank: u32) -> Vec<u32> {
     let key = SampleKey { seed, epoch, batch: rank, layer: ORDER };
     let mut draws = Draws::new(key, 0, 0);
     let mut order: Vec<u32> = (0..len as u32).collect();
@@ -119,10 +119,10 @@ mod tests {
 
     #[test]
     fn orders_differ_from_epoch_to_epoch_and_rank_to_rank() {
-        let order = permutation(50, (1, 1, 0));
-        assert_eq!(order, permutation(50, (1, 1, 0)));
-        assert_ne!(order, permutation(50, (1, 2, 0)));
-        assert_ne!(order, permutation(50, (1, 1, 1)));
+        let order = permutation(50, 1, 1, 0);
+        assert_eq!(order, permutation(50, 1, 1, 0));
+        assert_ne!(order, permutation(50, 1, 2, 0));
+        assert_ne!(order, permutation(50, 1, 1, 1));
         let mut sorted = order;
         sorted.sort_unstable();
         assert!(sorted.into_iter().eq(0..50));

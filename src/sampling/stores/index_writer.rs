@@ -36,7 +36,8 @@ pub struct IndexConfig {
 pub fn write_index(
     partition: &Partition,
     out_degrees: &[u32],
-    (keys, drawn): (&IndexConfig, Option<&[f32]>),
+    keys: &IndexConfig,
+    drawn: Option<&[f32]>,
     folder: &Path,
     storage: &dyn Storage,
     counters: &IoCounters,

@@ -176,7 +176,7 @@ impl NeighborIndex {
         mut visit: impl FnMut(usize, u32),
     ) -> Result<()> {
         let place = |i: usize| nodes[i]..nodes[i] + 1;
-        self.column((self.layout.out_degrees_at(), 4), nodes.len(), place, |i, bytes| {
+        self.column(self.layout.out_degrees_at(), 4, nodes.len(), place, |i, bytes| {
             visit(i, bytemuck::pod_read_unaligned(bytes));
         })
     }
@@ -189,7 +189,7 @@ impl NeighborIndex {
             return Err(Error::config("find_edges", problem).with_hint("set IndexConfig::ends"));
         }
         let place = |i: usize| edges[i]..edges[i] + 1;
-        self.column((self.layout.ends_at(), RECORD), edges.len(), place, |i, bytes| {
+        self.column(self.layout.ends_at(), RECORD, edges.len(), place, |i, bytes| {
             visit(i, bytemuck::pod_read_unaligned(bytes));
         })
     }
@@ -201,7 +201,7 @@ impl NeighborIndex {
         mut visit: impl FnMut(usize, Record),
     ) -> Result<()> {
         let place = |i: usize| places[i].clone();
-        self.column((self.layout.records_at(), RECORD), places.len(), place, |i, bytes| {
+        self.column(self.layout.records_at(), RECORD, places.len(), place, |i, bytes| {
             for record in bytes.as_chunks::<{ RECORD as usize }>().0 {
                 visit(i, bytemuck::pod_read_unaligned(record));
             }
@@ -233,7 +233,8 @@ impl NeighborIndex {
         mut visit: impl FnMut(usize, f32),
     ) -> Result<()> {
         self.column(
-            (start, VALUE),
+            start,
+            VALUE,
             places.len(),
             |i| places[i].clone(),
             |i, bytes| {
@@ -246,7 +247,8 @@ impl NeighborIndex {
 
     fn column(
         &self,
-        (start, size): (u64, u64),
+        start: u64,
+        size: u64,
         count: usize,
         place: impl Fn(usize) -> Range<u64>,
         visit: impl FnMut(usize, &[u8]),

@@ -124,7 +124,7 @@ impl NeighborIndex {
             for segment in segments {
                 let edges = segment.places.end - segment.places.start;
                 let all =
-                    uniform(edges, (segment.fanout, how.replace), draws(segment), &mut positions);
+                    uniform(edges, segment.fanout, how.replace, draws(segment), &mut positions);
                 picked.add(segment, if all { None } else { Some(&mut positions) });
             }
             return Ok(picked);
@@ -138,7 +138,7 @@ impl NeighborIndex {
         let mut values: Vec<f32> = Vec::new();
         let mut finish = |until: usize, values: &mut Vec<f32>| {
             for segment in &segments[done..until] {
-                let mut positions = weighted(values, (segment.fanout, how.replace), draws(segment));
+                let mut positions = weighted(values, segment.fanout, how.replace, draws(segment));
                 picked.add(segment, Some(&mut positions));
                 values.clear();
             }
@@ -187,7 +187,8 @@ impl Picked {
 /// Draws positions below `edges`; returns whether all are drawn once.
 fn uniform(
     edges: u64,
-    (fanout, replace): (i64, bool),
+    fanout: i64,
+    replace: bool,
     mut draws: Draws,
     positions: &mut Vec<u32>,
 ) -> bool {
@@ -210,7 +211,7 @@ fn uniform(
 /// Draws positions with probabilities in proportion to `values`. Without replacement, positions are drawn one after the other
 /// among the rest; the order of exponential variables with these rates has the same distribution and is computed at once
 /// (Efraimidis and Spirakis 2006).
-fn weighted(values: &[f32], (fanout, replace): (i64, bool), mut draws: Draws) -> Vec<u32> {
+fn weighted(values: &[f32], fanout: i64, replace: bool, mut draws: Draws) -> Vec<u32> {
     let possible = values.iter().filter(|p| **p > 0.0).count();
     let all = || (0..values.len() as u32).filter(|i| values[*i as usize] > 0.0).collect();
     let Ok(fanout) = usize::try_from(fanout) else { return all() };

@@ -8,7 +8,7 @@ use tch::{Kind, Tensor};
 use super::dist_embedding::DistEmbedding;
 use super::dist_tensor::{DistTensor, DistTensorConfig};
 use super::sparse_rule::{Adagrad, Adam, SparseRule};
-use crate::engine::comm::{Hooks, ProcessGroup, barrier, exchange_tensors};
+use crate::engine::comm::{Ranks, barrier, exchange_tensors};
 use crate::engine::tensor;
 use crate::error::{Error, Result};
 
@@ -34,7 +34,7 @@ impl<R: SparseRule> SparseOptimizer<R> {
     pub fn new(
         embeddings: Vec<DistEmbedding>,
         rule: R,
-        (group, hooks): (&dyn ProcessGroup, &dyn Hooks),
+        Ranks { group, hooks }: Ranks<'_>,
     ) -> Result<Self> {
         let mut names = HashSet::new();
         if let Some(twice) = embeddings.iter().find(|e| !names.insert(e.name())) {
@@ -42,7 +42,11 @@ impl<R: SparseRule> SparseOptimizer<R> {
             return Err(Error::config("embeddings", problem));
         }
         let make = |own: bool| -> Result<Vec<Vec<DistTensor<f32>>>> {
-            let states = |embedding| R::STATES.iter().map(move |s| state(embedding, *s, own));
+            let states = |embedding| {
+                R::STATES
+                    .iter()
+                    .map(move |(suffix, is_wide)| state(embedding, suffix, *is_wide, own))
+            };
             embeddings.iter().map(|embedding| states(embedding).collect()).collect()
         };
         let made = if group.rank() == 0 { Some(make(true)?) } else { None };
@@ -79,13 +83,14 @@ impl<R: SparseRule> SparseOptimizer<R> {
     /// Sends every gradient to the rank that owns the row's partition, and updates the rows of this rank's partitions. Two
     /// collectives per embedding; afterwards every rank sees the new rows. Returns the number of rows of each embedding that
     /// this rank has updated.
-    pub fn step(&mut self, (group, hooks): (&dyn ProcessGroup, &dyn Hooks)) -> Result<Vec<u64>> {
+    pub fn step(&mut self, ranks: Ranks<'_>) -> Result<Vec<u64>> {
+        let Ranks { group, hooks } = ranks;
         let mut updated = Vec::with_capacity(self.embeddings.len());
         for (embedding, states) in self.embeddings.iter_mut().zip(&self.states) {
             let (ids, gradients) = embedding.take_trace();
             let (ids, gradients) = match group.world_size() {
                 1 => (ids, gradients),
-                _ => to_owners(embedding, &ids, &gradients, (group, hooks))?,
+                _ => to_owners(embedding, &ids, &gradients, ranks)?,
             };
             updated.push(update(&self.rule, embedding, states, &ids, &gradients)?);
             if group.world_size() > 1 {
@@ -104,7 +109,8 @@ impl<R: SparseRule> SparseOptimizer<R> {
 /// Creates a state tensor (on the rank that owns the files) or opens it.
 fn state(
     embedding: &DistEmbedding,
-    (suffix, is_wide): (&str, bool),
+    suffix: &str,
+    is_wide: bool,
     own: bool,
 ) -> Result<DistTensor<f32>> {
     let weight = embedding.weight();
@@ -127,7 +133,7 @@ fn to_owners(
     embedding: &DistEmbedding,
     ids: &[u64],
     gradients: &[f32],
-    (group, hooks): (&dyn ProcessGroup, &dyn Hooks),
+    Ranks { group, hooks }: Ranks<'_>,
 ) -> Result<(Vec<u64>, Vec<f32>)> {
     let (weight, dim) = (embedding.weight(), embedding.embedding_dim());
     let parts = weight.book().num_parts();

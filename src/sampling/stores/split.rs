@@ -96,7 +96,7 @@ fn split(
     let piece: Vec<u64> = all.skip(piece.start).take(piece.len()).collect();
     match by {
         SplitBy::EvenByTrainerId(ids) if per_part > 1 => {
-            by_trainer_id(&piece, ids, (part, place), (num_trainers, per_part), total)
+            by_trainer_id(&piece, ids, part, place, num_trainers, per_part, total)
         }
         _ if per_part > 1 => {
             let order = Mt19937::new(part as u32).permutation(piece.len());
@@ -118,8 +118,10 @@ fn even(n: usize, k: usize, i: usize) -> Range<usize> {
 fn by_trainer_id(
     piece: &[u64],
     ids: &[u64],
-    (part, place): (usize, usize),
-    (num_trainers, per_part): (usize, usize),
+    part: usize,
+    place: usize,
+    num_trainers: usize,
+    per_part: usize,
     total: u64,
 ) -> Result<Vec<u64>> {
     if ids.len() as u64 != total {

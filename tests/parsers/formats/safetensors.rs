@@ -4,6 +4,7 @@ use super::config::configurations;
 use crate::campaign::{Read, Seed, run};
 use crate::folder::folder;
 use crate::mutate::Syntax;
+use sar::engine::comm::Ranks;
 use sar::engine::tape::ParameterBuilder;
 use sar::io::{ArraySpec, Dtype, safetensors_header};
 use sar::nn::{
@@ -30,8 +31,8 @@ fn safetensors() {
         model.build(&mut builder, Sizes { in_feats: 3, out_feats: 2, num_rels: 1 })?;
         let parameters = builder.finish(&context.manager, Kind::Float)?;
         let texts = [("format".to_owned(), "pt".to_owned())].into();
-        let rank = (&*context.group, &*context.manager);
-        save_state_dict(&weights, &parameters, &[], &texts, rank)?;
+        let ranks = Ranks { group: &*context.group, hooks: &*context.manager };
+        save_state_dict(&weights, &parameters, &[], &texts, ranks)?;
         let file = weights.clone();
         let read_weights: Read = Rc::new(move |_| {
             state_dict_text(&file, "format")?;

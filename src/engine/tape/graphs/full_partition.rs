@@ -100,7 +100,7 @@ impl Graph for FullPartitionGraph<'_> {
     fn push(&self, kept: Option<Pulled<'_>>, make: &mut MakeRows<'_>) -> Result<Transfer> {
         let mut parts = Vec::new();
         if self.graph.others().next().is_some() {
-            let pulled = kept.map(|(collective, layout)| self.receive(collective, layout));
+            let pulled = kept.map(|Pulled { collective, layout }| self.receive(collective, layout));
             parts = make(&self.halo, &pulled.transpose()?.unwrap_or_default())?;
         }
         self.graph.post(Operation::PushRows, false, |rank, outbox| {

@@ -30,7 +30,13 @@ pub type MakeRows<'m> = dyn FnMut(&ShardPointer, &[Tensor]) -> Result<Vec<Tensor
 pub type VisitRows<'v> = dyn FnMut(&[u32], &[Tensor]) -> Result<()> + 'v;
 
 /// A completed pull, and the layout of its parts.
-pub type Pulled<'a> = (&'a Collective, &'a [RowLayout]);
+#[derive(Clone, Copy)]
+pub struct Pulled<'a> {
+    /// The pull.
+    pub collective: &'a Collective,
+    /// Layout of its parts.
+    pub layout: &'a [RowLayout],
+}
 
 /// The nodes at the two ends of a graph's edges.
 #[derive(Clone)]
@@ -50,7 +56,7 @@ pub(in crate::engine::tape) fn unknown_degrees(
     error: fn() -> Error,
 ) -> PointerTensor {
     let degrees = Rc::new(move || Err(error()));
-    manager.track_recipe("degrees", (&[num_nodes], Kind::Int64), None, degrees)
+    manager.track_recipe("degrees", &[num_nodes], Kind::Int64, None, degrees)
 }
 
 /// A graph as one rank sees it: the edges into its own destinations, in one shard per source rank, and the means to exchange

@@ -66,8 +66,7 @@ impl GraphShardManager {
         }
         let num_nodes = shards[group.rank()].num_destinations();
         let ids = node_ids(manager, first_node as i64, num_nodes as i64);
-        let mut graph =
-            GraphShardManager::over(manager, group, shards, sources, (ids.clone(), ids))?;
+        let mut graph = GraphShardManager::over(manager, group, shards, sources, ids.clone(), ids)?;
         // Sources and destinations are the same nodes.
         graph.ends.source_in_degrees = graph.ends.in_degrees.clone();
         Ok(graph)
@@ -79,7 +78,8 @@ impl GraphShardManager {
         group: &Rc<dyn ProcessGroup>,
         shards: Vec<ShardPointer>,
         sources: Vec<Vec<u32>>,
-        (source_ids, destination_ids): (PointerTensor, PointerTensor),
+        source_ids: PointerTensor,
+        destination_ids: PointerTensor,
     ) -> Result<Self> {
         let mut in_degrees = vec![0_i64; destination_ids.size()[0] as usize];
         for shard in &shards {
@@ -179,7 +179,7 @@ impl GraphShardManager {
         let senders = self.others().map(|rank| (rank, rows[rank].len()));
         let sent = |&(width, kind): &RowLayout| self.manager.held_kind(width as i64, kind);
         let layout = layout.iter().map(|part| (*part, sent(part)));
-        Messages::new((&*self.group, collective), senders, layout.collect())
+        Messages::new(&*self.group, collective, senders, layout.collect())
     }
 }
 
@@ -198,7 +198,7 @@ pub(in crate::engine::tape) fn node_ids(
         let options = (kind, tch::Device::Cpu);
         Ok(Tensor::f_arange_start(first_node, first_node + num_nodes, options)?)
     };
-    manager.track_recipe("node-ids", (&[num_nodes], kind), None, Rc::new(ids))
+    manager.track_recipe("node-ids", &[num_nodes], kind, None, Rc::new(ids))
 }
 
 /// Writes the given rows of a part to an outbox, a bounded number at a time.
@@ -258,8 +258,8 @@ impl Graph for GraphShardManager {
     }
 
     fn push(&self, kept: Option<Pulled<'_>>, make: &mut MakeRows<'_>) -> Result<Transfer> {
-        let mut pulled =
-            kept.map(|(collective, layout)| self.messages(collective, &self.sources, layout));
+        let mut pulled = kept
+            .map(|Pulled { collective, layout }| self.messages(collective, &self.sources, layout));
         self.post(Operation::PushRows, false, |rank, outbox| {
             let pulled = match pulled.as_mut().and_then(Messages::next).transpose()? {
                 Some((_, parts)) => parts,

@@ -71,10 +71,10 @@ impl HeteroGraph<GraphShardManager> {
         let mut relations = Vec::new();
         for (etype, (shards, sources)) in book.etypes().iter().zip(shards) {
             let (src_type, dst_type) = (known(&etype.src)?, known(&etype.dst)?);
-            let ends = (ids[src_type].clone(), ids[dst_type].clone());
+            let (src_ids, dst_ids) = (ids[src_type].clone(), ids[dst_type].clone());
             let shards =
                 shards.into_iter().map(|shard| manager.track_shard("shard", shard)).collect();
-            let graph = GraphShardManager::over(manager, group, shards, sources, ends)?;
+            let graph = GraphShardManager::over(manager, group, shards, sources, src_ids, dst_ids)?;
             relations.push(Relation { etype: etype.clone(), src_type, dst_type, graph });
         }
         let ntypes = book.ntypes().to_vec();

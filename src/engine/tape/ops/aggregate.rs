@@ -112,7 +112,7 @@ impl<'a> Tape<'a> {
         let shape = degrees.size().to_vec();
         let degrees = degrees.clone();
         let recipe = Rc::new(move || formula(&degrees.pin()?.f_to_kind(kind)?));
-        self.manager().track_recipe("degree-scale", (&shape, kind), None, recipe)
+        self.manager().track_recipe("degree-scale", &shape, kind, None, recipe)
     }
 
     fn aggregate_sum(&mut self, graph: &'a dyn Graph, x: Var, how: Aggregation) -> Result<Var> {
@@ -130,7 +130,12 @@ impl<'a> Tape<'a> {
         let product = |shard: &ShardPointer, x: &Tensor, y: &mut Tensor| {
             let scale = scale.as_ref().map(PointerTensor::pin).transpose()?;
             let edges = shard.by_dst()?;
-            spmm(&edges.ends, (edge_weights(&edges, weighted)?, scale.as_deref(), None), x, y)
+            let factors = Factors {
+                weights: edge_weights(&edges, weighted)?,
+                rows: scale.as_deref(),
+                columns: None,
+            };
+            spmm(&edges.ends, &factors, x, y)
         };
         let mut sum = match onto {
             Some(onto) => onto.into_tensor()?,
@@ -184,8 +189,12 @@ impl Adjoint for SumAdjoint<'_> {
             let scale = scale.as_ref().map(PointerTensor::pin).transpose()?;
             let mut gx = tensor::zeros(&[shard.num_sources() as i64, width], kind)?;
             let edges = shard.by_src()?;
-            let factors = (edge_weights(&edges, weighted)?, None, scale.as_deref());
-            spmm(&edges.ends, factors, &gy, &mut gx)?;
+            let factors = Factors {
+                weights: edge_weights(&edges, weighted)?,
+                rows: None,
+                columns: scale.as_deref(),
+            };
+            spmm(&edges.ends, &factors, &gy, &mut gx)?;
             Ok(gx)
         };
         let transfer = graph.push(None, &mut |shard, _| Ok(vec![product(shard, held)?]))?;
@@ -234,15 +243,22 @@ fn edge_weights(edges: &SortedEdges, weighted: bool) -> Result<Option<&[f32]>> {
     edges.weights.as_deref().ok_or_else(missing).map(Some)
 }
 
-/// Weights, factor per row, factor per column.
-type Factors<'a> = (Option<&'a [f32]>, Option<&'a Tensor>, Option<&'a Tensor>);
+/// What the entries of a sparse matrix are multiplied by.
+struct Factors<'a> {
+    /// Weight of each edge.
+    weights: Option<&'a [f32]>,
+    /// Factor of each row.
+    rows: Option<&'a Tensor>,
+    /// Factor of each column.
+    columns: Option<&'a Tensor>,
+}
 
-fn spmm(graph: &Csr, (weights, rows, cols): Factors<'_>, x: &Tensor, y: &mut Tensor) -> Result<()> {
+fn spmm(graph: &Csr, factors: &Factors<'_>, x: &Tensor, y: &mut Tensor) -> Result<()> {
     let width = x.size()[1] as usize;
     with_element!(x.kind(), E => {
-        let row_scale = rows.map(tensor::slice::<<E as Element>::Real>);
-        let col_scale = cols.map(tensor::slice::<<E as Element>::Real>);
-        let product = Spmm { graph, weights, row_scale, col_scale };
+        let row_scale = factors.rows.map(tensor::slice::<<E as Element>::Real>);
+        let col_scale = factors.columns.map(tensor::slice::<<E as Element>::Real>);
+        let product = Spmm { graph, weights: factors.weights, row_scale, col_scale };
         let rows = tensor::slice::<E>(x);
         if y.kind() == x.kind() {
             product.add_to(rows, width, tensor::slice_mut::<E>(y));

@@ -7,7 +7,7 @@ use super::attention_edges::{Edges, Outputs, Running, ShardGradients, Sources};
 use super::dense::column_sums;
 use crate::engine::comm::Collective;
 use crate::engine::spill::{PointerTensor, ShardPointer};
-use crate::engine::tape::graphs::graph::{Graph, RowLayout};
+use crate::engine::tape::graphs::graph::{Graph, Pulled, RowLayout};
 use crate::engine::tape::parameters::Parameter;
 use crate::engine::tape::record::{Adjoint, Tape};
 use crate::engine::tape::var::Var;
@@ -183,7 +183,7 @@ impl Adjoint for AttendAdjoint<'_> {
                 let parts: Vec<&Tensor> = parts.iter().map(|part| &**part).collect();
                 gradients(graph.local_shard(), &parts)?
             };
-            let kept = collective.as_ref().map(|collective| (collective, layout.as_slice()));
+            let kept = collective.as_ref().map(|collective| Pulled { collective, layout: &layout });
             let transfer = graph.push(kept, &mut |shard, parts| {
                 gradients(shard, &parts.iter().collect::<Vec<_>>())
             })?;

@@ -105,7 +105,7 @@ impl<'a> Tape<'a> {
             })
         };
         let layout = (x.size().to_vec(), x.kind());
-        let value = self.manager().track_recipe("normalized", (&layout.0, layout.1), None, recipe);
+        let value = self.manager().track_recipe("normalized", &layout.0, layout.1, None, recipe);
         drop(value.pin_held()?);
         Ok(self.var(value, true))
     }

@@ -24,9 +24,9 @@ impl Mask {
     /// Drops elements of `x`, in place.
     pub(in crate::engine::tape) fn apply(&self, x: &mut Tensor) -> Result<()> {
         let ids = self.node_ids.pin()?;
-        let ids = (tensor::slice::<i64>(&ids), x.size()[1] as usize);
+        let (ids, width) = (tensor::slice::<i64>(&ids), x.size()[1] as usize);
         with_element!(x.kind(), T => {
-            dropout(self.key, self.probability, ids, tensor::slice_mut::<T>(x));
+            dropout(self.key, self.probability, ids, width, tensor::slice_mut::<T>(x));
             Ok(())
         })
     }
@@ -61,7 +61,7 @@ impl Tape<'_> {
             })
         };
         let layout = (x.size().to_vec(), x.kind());
-        let value = self.manager().track_recipe("dropout", (&layout.0, layout.1), None, recipe);
+        let value = self.manager().track_recipe("dropout", &layout.0, layout.1, None, recipe);
         // Now, while the input is in memory.
         drop(value.pin_held()?);
         let y = self.var(value, x.needs_grad());

@@ -87,7 +87,7 @@ impl Collected {
             }
             (Collect::Reduce(reduce), Some(winner)) => {
                 let largest = reduce == Reduce::Max;
-                select(messages, dst, (first, largest), &mut self.value, winner)
+                select(messages, dst, first, largest, &mut self.value, winner)
             }
             (Collect::Reduce(_), None) => add(messages, dst, &mut self.value),
         }
@@ -111,7 +111,8 @@ impl PausedCollected {
 fn select(
     messages: &Tensor,
     dst: &[u32],
-    (first, largest): (i64, bool),
+    first: i64,
+    largest: bool,
     value: &mut Tensor,
     winner: &mut Tensor,
 ) -> Result<()> {

@@ -36,10 +36,10 @@ impl<'a> Tape<'a> {
                     let state = (tensor::slice_mut(&mut largest), tensor::slice_mut(&mut sum));
                     softmax.accumulate(&scores[place], state.0, state.1);
                 })?;
-                let state = (tensor::slice(&largest), tensor::slice(&sum));
+                let (largest, sum) = (tensor::slice(&largest), tensor::slice(&sum));
                 let y = tensor::slice_mut::<T>(&mut y);
                 for_shards(graph, heads, |softmax, place| {
-                    softmax.normalise(&scores[place.clone()], state, &mut y[place]);
+                    softmax.normalise(&scores[place.clone()], largest, sum, &mut y[place]);
                 })
             })?;
         }

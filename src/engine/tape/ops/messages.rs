@@ -31,7 +31,8 @@ type Message = (usize, Vec<Tensor>);
 impl<'a> Messages<'a> {
     /// The messages of these ranks, with this many rows each, in parts of this layout.
     pub(in crate::engine::tape) fn new(
-        (group, collective): (&'a dyn ProcessGroup, &'a Collective),
+        group: &'a dyn ProcessGroup,
+        collective: &'a Collective,
         senders: impl Iterator<Item = (usize, usize)>,
         layout: Vec<SentLayout>,
     ) -> Self {

@@ -19,7 +19,7 @@ impl Tape<'_> {
             let (x, rows) = (x.value(), rows.clone());
             Rc::new(move || Ok(x.pin()?.f_index_select(0, &*rows.pin()?)?))
         };
-        let value = self.manager().track_recipe("picked", (&layout.0, layout.1), None, recipe);
+        let value = self.manager().track_recipe("picked", &layout.0, layout.1, None, recipe);
         let y = self.var(value, x.needs_grad());
         if let Some(x) = x.target() {
             self.record(&y, PickAdjoint { x, rows: rows.clone() });

@@ -11,7 +11,7 @@ use super::segment::Code;
 use super::segment_grad::SegmentGrad;
 use crate::engine::comm::Collective;
 use crate::engine::spill::PointerTensor;
-use crate::engine::tape::graphs::graph::Graph;
+use crate::engine::tape::graphs::graph::{Graph, Pulled};
 use crate::engine::tape::parameters::Parameter;
 use crate::engine::tape::record::{Adjoint, Tape};
 use crate::engine::tape::var::Var;
@@ -128,7 +128,7 @@ impl<'a> Tape<'a> {
         let transfer = {
             let (src, dst) = (src.pin()?, dst.pin()?);
             let edge = edge.as_ref().map(Var::pin).transpose()?;
-            let ends = ([&*src, &*dst], edge.as_deref());
+            let ends = Inputs { src: &src, dst: &dst, edge: edge.as_deref() };
             messages.collect(&*graph.local_shard().by_dst()?, ends, &values, &mut rows)?;
             graph.pull(&[&src], record)?
         };
@@ -141,7 +141,7 @@ impl<'a> Tape<'a> {
             let (values, dst) = (messages.values(self)?, dst.pin()?);
             let edge = edge.as_ref().map(Var::pin).transpose()?;
             graph.pulled(collective.as_ref(), &layout, &mut |shard, parts| {
-                let ends = ([&parts[0], &*dst], edge.as_deref());
+                let ends = Inputs { src: &parts[0], dst: &dst, edge: edge.as_deref() };
                 messages.collect(&*shard.by_dst()?, ends, &values, &mut rows)
             })?;
         }
@@ -198,10 +198,11 @@ impl Messages {
     fn collect(
         &self,
         edges: &SortedEdges,
-        ([src, dst], edge): Inputs<'_>,
+        inputs: Inputs<'_>,
         values: &[Tensor],
         rows: &mut Collected,
     ) -> Result<()> {
+        let Inputs { src, dst, edge } = inputs;
         let (src, dst, edge) = (Shared(src), Shared(dst), edge.map(Shared));
         let first = rows.edges();
         let values: Vec<_> = values.iter().map(Shared).collect();
@@ -220,11 +221,12 @@ impl Messages {
     fn collect_adjoint(
         &self,
         edges: &SortedEdges,
-        ([src, dst], edge): Inputs<'_>,
+        inputs: Inputs<'_>,
         values: &[Tensor],
         output: &Output<'_>,
         gradients: &mut Gradients,
     ) -> Result<Tensor> {
+        let Inputs { src, dst, edge } = inputs;
         let mut src_gradient = tensor::zeros(&src.size(), src.kind())?;
         let first = gradients.edges;
         gradients.edges += edges.ends.num_entries() as i64;
@@ -288,7 +290,11 @@ fn check(messages: &Tensor, edges: usize) -> Result<()> {
 }
 
 /// Rows of sources and destinations, and the edges' values.
-type Inputs<'i> = ([&'i Tensor; 2], Option<&'i Tensor>);
+struct Inputs<'i> {
+    src: &'i Tensor,
+    dst: &'i Tensor,
+    edge: Option<&'i Tensor>,
+}
 
 /// The output as the adjoint knows it, and which inputs need a gradient.
 struct Output<'o> {
@@ -346,12 +352,12 @@ impl Adjoint for PropagateAdjoint<'_> {
             let edge = edge.as_deref();
             let local = {
                 let (edges, src) = (graph.local_shard().by_dst()?, src.pin()?);
-                let ends = ([&*src, &*dst], edge);
+                let ends = Inputs { src: &src, dst: &dst, edge };
                 messages.collect_adjoint(&edges, ends, &values, &output, &mut gradients)?
             };
-            let kept = collective.as_ref().map(|collective| (collective, &layout[..]));
+            let kept = collective.as_ref().map(|collective| Pulled { collective, layout: &layout });
             let transfer = graph.push(kept, &mut |shard, parts| {
-                let ends = ([&parts[0], &*dst], edge);
+                let ends = Inputs { src: &parts[0], dst: &dst, edge };
                 let edges = shard.by_dst()?;
                 Ok(vec![messages.collect_adjoint(
                     &edges,

@@ -49,7 +49,7 @@ impl Tape<'_> {
                     rectified(x, mask.as_ref())
                 })
             };
-            let value = self.manager().track_recipe("relu", (&layout.0, layout.1), None, recipe);
+            let value = self.manager().track_recipe("relu", &layout.0, layout.1, None, recipe);
             // Now, while the input is in memory.
             drop(value.pin_held()?);
             value

@@ -31,7 +31,7 @@ impl Tape<'_> {
             let (x, rows) = (x.value(), rows.clone());
             Rc::new(move || gather(&*x.pin_held()?, &rows.pin()?))
         };
-        let value = self.manager().track_recipe("rows", (&layout.0, layout.1), None, recipe);
+        let value = self.manager().track_recipe("rows", &layout.0, layout.1, None, recipe);
         if x.is_constant() {
             // As `destinations` returns for a rank whose sources are its destinations, so that all ranks remember the same
             // aggregates.

@@ -66,7 +66,7 @@ impl Tape<'_> {
             let segment = segment.clone();
             Rc::new(move || segment.forward())
         };
-        let pointer = self.manager().track_recipe(name, (&layout.0, layout.1), Some(value), recipe);
+        let pointer = self.manager().track_recipe(name, &layout.0, layout.1, Some(value), recipe);
         let y = self.var(pointer, needs_grad);
         self.record(&y, Rematerialised(segment));
         Ok(y)

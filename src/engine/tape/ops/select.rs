@@ -74,12 +74,13 @@ impl Selected {
     }
 
     fn take_from(&mut self, shard: &ShardPointer, x: &Tensor) -> Result<()> {
-        let layout = (x.size()[1] as usize, self.base);
+        let (width, base) = (x.size()[1] as usize, self.base);
         let edges = shard.by_dst()?;
         with_real!(x.kind(), T => {
             let value = tensor::slice_mut::<T>(&mut self.value);
             let source = sources_mut(&mut self.source);
-            select(&edges.ends, self.selection, tensor::slice::<T>(x), layout, value, source);
+            let x = tensor::slice::<T>(x);
+            select(&edges.ends, self.selection, x, width, base, value, source);
             Ok(())
         })?;
         self.base = next_base(self.base, shard)?;
@@ -116,11 +117,11 @@ impl Adjoint for SelectAdjoint<'_> {
             let mut base = 0;
             let mut gradient_of = |shard: &ShardPointer| -> Result<Tensor> {
                 let mut gx = tensor::zeros(&[shard.num_sources() as i64, width], kind)?;
-                let layout = (width as usize, base);
                 let edges = shard.by_src()?;
                 with_real!(kind, T => {
                     let gx = tensor::slice_mut::<T>(&mut gx);
-                    select_adjoint(&edges.ends, source, tensor::slice::<T>(&gy), layout, gx);
+                    let gy = tensor::slice::<T>(&gy);
+                    select_adjoint(&edges.ends, source, gy, width as usize, base, gx);
                     Ok(())
                 })?;
                 base = next_base(base, shard)?;

@@ -33,7 +33,7 @@ impl<'a> Tape<'a> {
             let Some(types) = edge_types(&edges)? else { return Ok(()) };
             with_real!(kind, T => {
                 let (x, y) = (tensor::slice::<T>(x), tensor::slice_mut::<T>(y));
-                typed_sum(&edges.ends, types, (num_types, width), x, y);
+                typed_sum(&edges.ends, types, num_types, width, x, y);
                 Ok(())
             })
         };
@@ -74,10 +74,9 @@ impl Adjoint for TypedAdjoint<'_> {
                 let mut gx = tensor::zeros(&[shard.num_sources() as i64, width], kind)?;
                 let edges = shard.by_src()?;
                 let Some(types) = edge_types(&edges)? else { return Ok(gx) };
-                let sizes = (num_types, width as usize);
                 with_real!(kind, T => {
                     let (gy, gx) = (tensor::slice::<T>(&gy), tensor::slice_mut::<T>(&mut gx));
-                    typed_sum_adjoint(&edges.ends, types, sizes, gy, gx);
+                    typed_sum_adjoint(&edges.ends, types, num_types, width as usize, gy, gx);
                     Ok(())
                 })?;
                 Ok(gx)

@@ -17,7 +17,8 @@ const MAX_PAIRS: usize = 4 << 20;
 /// for several.
 pub(super) fn quotient(
     adjacency: &Adjacency,
-    (labels, clusters): (&[u16], usize),
+    labels: &[u16],
+    clusters: usize,
     task: &Task<'_>,
     meter: &mut Meter<'_, '_>,
 ) -> Result<WeightedGraph> {

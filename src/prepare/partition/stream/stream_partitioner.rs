@@ -20,7 +20,7 @@ impl Partitioner for StreamPartitioner {
         let total = adjacency.num_nodes * (clusters::PASSES + 1 + refine::PASSES);
         let mut meter = Meter::new(observer, Step::Assigning, total)?;
         let (mut labels, found) = find_clusters(&adjacency, &mut meter)?;
-        let graph = quotient(&adjacency, (&labels, found), task, &mut meter)?;
+        let graph = quotient(&adjacency, &labels, found, task, &mut meter)?;
         graph.check_memory(task.memory).map_err(|e| e.with_hint("allow more memory"))?;
         let parts = graph.partition(task.num_parts, task.seed)?;
         for label in &mut labels {
