@@ -23,6 +23,7 @@ SEEDS ?= 20000
 soak: soak-parsers
 	SAR_CALLS=1 cargo test --release --locked --test simulator
 	SAR_SEEDS=$(SEEDS) cargo test --release --locked --test simulator
+	SAR_SOAK_EPOCHS=10000 cargo test --release --locked --test soak -- --nocapture
 
 # Generates a small community graph and trains on it.
 demo: build

@@ -138,9 +138,13 @@ def main():
     if os.environ.get("LIBTORCH_USE_PYTORCH"):
         check_pytorch()
     elif os.environ.get("LIBTORCH"):
-        check_folder(pathlib.Path(os.environ["LIBTORCH"]), f"set LIBTORCH to a libtorch {VERSION} folder, or unset it to have one fetched")
+        folder = pathlib.Path(os.environ["LIBTORCH"])
+        check_folder(folder, f"set LIBTORCH to a libtorch {VERSION} folder, or unset it to have one fetched")
+        print(f"LIBTORCH={folder}")
     else:
-        link_to(fill_cache())
+        folder = fill_cache()
+        link_to(folder)
+        print(f"LIBTORCH={folder}")
 
 
 if __name__ == "__main__":

@@ -11,9 +11,9 @@ use super::board::{Counts, board};
 use super::fault::Fault;
 use super::trap;
 
-/// Time after which a command counts as hanging.
+/// Time after which a command counts as hanging, on a machine whose processors are not overcommitted.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Time that processes may live after the launcher has ended.
+/// Time that processes may live after the launcher has ended, likewise.
 const GRACE: Duration = Duration::from_secs(5);
 /// The exit code of a panic that the program did not catch.
 const PANICKED: i32 = 101;
@@ -78,6 +78,15 @@ fn live(arguments: &[String], roots: &[String], stderr: &File) -> ! {
     unsafe { libc::_exit(code.map_or(PANICKED, i32::from)) }
 }
 
+/// This time, longer where the processors are shared with other work.
+fn stretched(time: Duration) -> Duration {
+    let mut load = [0.0];
+    // SAFETY: writes at most one number.
+    let read = unsafe { libc::getloadavg(load.as_mut_ptr(), 1) };
+    let processors = std::thread::available_parallelism().map_or(1, usize::from) as f64;
+    time.mul_f64(if read == 1 { (load[0] / processors).max(1.0) } else { 1.0 })
+}
+
 /// Waits for the launcher.
 fn wait(child: i32) -> Status {
     // SAFETY: a child of this process that has not been reaped.
@@ -85,7 +94,7 @@ fn wait(child: i32) -> Status {
     let mut ready = libc::pollfd { fd: watch, events: libc::POLLIN, revents: 0 };
     let begin = Instant::now();
     let ended = loop {
-        let left = PATIENCE.saturating_sub(begin.elapsed());
+        let left = stretched(PATIENCE).saturating_sub(begin.elapsed());
         // SAFETY: one valid entry.
         match unsafe { libc::poll(&raw mut ready, 1, left.as_millis() as i32) } {
             0 => break false,
@@ -122,7 +131,7 @@ fn reap_strays() -> usize {
         // SAFETY: this process has no children that anybody else waits for.
         match unsafe { libc::waitpid(-1, std::ptr::null_mut(), libc::WNOHANG) } {
             -1 => return 0,
-            0 if begin.elapsed() > GRACE => break,
+            0 if begin.elapsed() > stretched(GRACE) => break,
             0 => std::thread::sleep(Duration::from_micros(500)),
             _ => {}
         }
