@@ -67,7 +67,6 @@ pub mod load;
 pub mod nn;
 pub mod platform;
 pub mod prepare;
-#[cfg(feature = "torch")]
 pub mod run;
 #[cfg(feature = "torch")]
 pub mod sampling;

@@ -80,7 +80,10 @@ const BRIDGES: [&str; 7] = [
 ];
 
 /// Files with unsafe code. The top of each says why.
-const UNSAFE: [&str; 9] = [
+const UNSAFE: [&str; 12] = [
+    "python/src/memory.rs",
+    "python/src/serve.rs",
+    "python/src/sleep/backing.rs",
     "src/engine/tensor.rs",
     "src/engine/turns/control.rs",
     "src/kernels/bf16_tile.rs",
@@ -184,7 +187,7 @@ fn flags_are_named_by_the_command_line_alone() {
 
 #[test]
 fn unsafe_code_is_in_the_files_that_need_it() {
-    for (path, content) in files("src") {
+    for (path, content) in files("src").into_iter().chain(files("python/src")) {
         let has = content.contains("allow(unsafe_code)");
         assert_eq!(has, UNSAFE.contains(&path.as_str()), "{path}");
     }
@@ -205,11 +208,11 @@ fn output_goes_through_the_files_that_know_what_a_failed_write_means() {
 
 #[test]
 fn files_stay_small_and_mod_files_hold_no_logic() {
-    for folder in ["src", "tests", "examples"] {
+    for folder in ["src", "tests", "examples", "python/src"] {
         for (path, content) in files(folder) {
             let lines = content.lines().count();
             assert!(lines <= MAX_LINES, "{path} has {lines} lines; {MAX_LINES} are enough");
-            if path.starts_with("src/") && path.ends_with("/mod.rs") {
+            if path.contains("src/") && path.ends_with("/mod.rs") {
                 let logic = code(&content).find(|(_, line)| {
                     line.contains("fn ") || line.contains("impl ") || line.contains("struct ")
                 });

@@ -6,7 +6,7 @@ use half::bf16;
 use proptest::prelude::*;
 use sar::graph::{GraphShard, ShardBuilder};
 use sar::kernels::{
-    DropoutKey, Element, Matrix, NO_SOURCE, Selection, Spmm, dropout, gather_rows, matmul,
+    DropoutKey, EdgeSum, Element, Matrix, NO_SOURCE, Selection, Spmm, dropout, gather_rows, matmul,
     matmul_bf16, matmul_bf16_in_place, matmul_in_place, relu, relu_adjoint, scatter_add_rows,
     select, select_adjoint,
 };
@@ -224,5 +224,50 @@ fn a_product_in_place_has_the_bits_of_one_beside_it() {
         assert_eq!(x, y);
         matmul_bf16_in_place(&mut narrow, weight);
         assert_eq!(narrow, narrow_y);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn a_sum_with_factors_per_edge_is_the_loop_over_edges_and_its_adjoints_match(
+        p in problems(), heads in 1..4_usize,
+    ) {
+        let columns = heads * p.width;
+        let repeat = |v: &[f64]| -> Vec<f64> { v.chunks(p.width).flat_map(|row| row.repeat(heads)).collect() };
+        let (x, gy) = (repeat(&p.x), repeat(&p.gy));
+        let (by_dst, _) = {
+            let (dst, src): (Vec<u32>, Vec<u32>) = p.edges.iter().map(|e| (e.1, e.0)).unzip();
+            sar::graph::Csr::from_entries(p.rows, p.cols, &dst, &src)
+        };
+        let (by_src, places) = by_dst.transpose();
+        let factors: Vec<f64> = (0..p.edges.len() * heads).map(|i| (i as f64 * 0.7).sin()).collect();
+        let forward = EdgeSum { graph: &by_dst, places: None, heads, width: p.width };
+        let backward = EdgeSum { graph: &by_src, places: Some(&places), heads, width: p.width };
+
+        let mut expected = vec![1.0; p.rows * columns];
+        let mut entry = 0;
+        for (i, &row) in by_dst.rows().iter().enumerate() {
+            for &col in by_dst.columns(i) {
+                for j in 0..columns {
+                    let factor = factors[entry * heads + j / p.width];
+                    expected[row as usize * columns + j] += factor * x[col as usize * columns + j];
+                }
+                entry += 1;
+            }
+        }
+        let mut y = vec![1.0; p.rows * columns];
+        forward.add_to(&factors, &x, &mut y);
+        for (y, e) in y.iter().zip(&expected) {
+            prop_assert!((y - e).abs() < 1e-9, "{y} {e}");
+        }
+        let mut gx = vec![0.0; p.cols * columns];
+        backward.add_to(&factors, &gy, &mut gx);
+        let mut gfactors = vec![0.0; factors.len()];
+        forward.inner_products(&x, &gy, &mut gfactors);
+        let plain: Vec<f64> = y.iter().map(|y| y - 1.0).collect();
+        prop_assert!((dot(&plain, &gy) - dot(&gx, &x)).abs() < 1e-6);
+        prop_assert!((dot(&plain, &gy) - dot(&gfactors, &factors)).abs() < 1e-6);
     }
 }

@@ -169,7 +169,12 @@ pub(super) fn run(config: &RunConfig, train: Start) -> Result<()> {
             console.evaluation(report);
             show_status(&tables(report));
         }
-        Event::Log(_) | Event::Checkpoint(_) | Event::Usage(_) | Event::Failed(_) => {}
+        Event::Log(_)
+        | Event::Checkpoint(_)
+        | Event::Usage(_)
+        | Event::Failed(_)
+        | Event::Logged(_)
+        | Event::Step => {}
     })?;
     let written = config.dump_step.as_ref().unwrap_or(&config.out);
     print(&format!("{}\n", written.display()))

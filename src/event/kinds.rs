@@ -23,6 +23,10 @@ pub enum Event {
     Usage(Usage),
     /// A rank cannot go on.
     Failed(Failure),
+    /// Values that a program of the user's reports, as a JSON object.
+    Logged(String),
+    /// A step of a program of the user's is complete on all ranks (from rank 0).
+    Step,
 }
 
 /// The results of an epoch, over all ranks. Loss and scores are those of the forward pass before the epoch's update, including

@@ -39,7 +39,6 @@ pub(crate) fn start_log() -> Result<()> {
 }
 
 /// Lets the lines of this process carry its rank.
-#[cfg(feature = "torch")]
 pub(crate) fn log_as_rank(rank: usize) {
     RANK.store(rank + 1, Ordering::Relaxed);
 }

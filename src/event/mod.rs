@@ -13,7 +13,6 @@ mod step_bar;
 
 pub use console::Console;
 pub use kinds::{EpochLog, EpochReport, Evaluation, Event, Failure, SampleReport, Usage};
-#[cfg(feature = "torch")]
 pub(crate) use log::log_as_rank;
 pub(crate) use log::start_log;
 pub use metrics::MetricsFile;

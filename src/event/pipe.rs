@@ -40,6 +40,15 @@ pub struct EventReceiver {
 }
 
 impl EventSender {
+    /// A second handle on the pipe.
+    ///
+    /// # Errors
+    /// If the system opens no more files.
+    pub fn another(&self) -> Result<Self> {
+        let file = self.0.try_clone();
+        file.map(EventSender).map_err(|e| Error::io("open", Path::new("event pipe"), e))
+    }
+
     /// Sends an event. Long texts are cut.
     pub fn send(&self, event: Event) -> Result<()> {
         let event = match event {

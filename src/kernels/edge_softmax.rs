@@ -83,7 +83,7 @@ impl EdgeSoftmax<'_> {
     fn map<T: Real>(&self, values: &mut [T], work: impl Fn(usize, usize, &mut [T]) + Sync) {
         assert_eq!(values.len(), self.by_dst.num_entries() * self.heads);
         let (graph, width) = (self.by_dst, self.heads);
-        let values = Entries { graph, first: 0, data: values, width };
+        let values = Entries::new(graph, values, width);
         for_row_blocks(graph, values, width, &|mut block: Block<Entries<T>>| {
             for i in block.rows {
                 work(i, graph.rows()[i] as usize, block.result.of(i));
@@ -93,14 +93,19 @@ impl EdgeSoftmax<'_> {
 }
 
 /// A matrix with a row per entry of the graph, from the entries of row `first` on.
-struct Entries<'a, T> {
+pub(super) struct Entries<'a, T> {
     graph: &'a Csr,
     first: usize,
     data: &'a mut [T],
     width: usize,
 }
 
-impl<T> Entries<'_, T> {
+impl<'a, T> Entries<'a, T> {
+    /// The values of all entries, `[num_entries, width]`.
+    pub(super) fn new(graph: &'a Csr, data: &'a mut [T], width: usize) -> Self {
+        Entries { graph, first: 0, data, width }
+    }
+
     /// The index at which the entries of a row of the graph begin, in all data.
     fn begin(&self, row: usize) -> usize {
         let stored = self.graph.rows().partition_point(|r| (*r as usize) < row);
@@ -108,7 +113,7 @@ impl<T> Entries<'_, T> {
     }
 
     /// The entries of `rows()[i]`.
-    fn of(&mut self, i: usize) -> &mut [T] {
+    pub(super) fn of(&mut self, i: usize) -> &mut [T] {
         let [begin, end] = [i, i + 1].map(|i| self.graph.indptr()[i] as usize * self.width);
         let first = self.begin(self.first);
         &mut self.data[begin - first..end - first]

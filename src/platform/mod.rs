@@ -15,4 +15,5 @@ pub use heap::{
     give_memory_back, prepare_allocator, prepare_allocator_for_batches, share_one_heap,
 };
 pub use open_files::raise_open_files;
-pub use process_memory::{anonymous_bytes, peak_anonymous_bytes, reset_peak};
+pub(crate) use process_memory::Rollup;
+pub use process_memory::{anonymous_bytes, peak_anonymous_bytes, proportional_bytes, reset_peak};

@@ -13,6 +13,30 @@ pub fn anonymous_bytes(process: &str) -> Option<u64> {
     Some(resident.saturating_sub(shared) * rustix::param::page_size() as u64)
 }
 
+/// Bytes of memory that a process (its id, or `self`) takes: of a page that n processes share, each counts the n-th part. 0 where
+/// the system does not say, or the process is gone.
+///
+/// This walks page tables, which costs milliseconds.
+pub fn proportional_bytes(process: &str) -> u64 {
+    Rollup::of(process).bytes("Pss:")
+}
+
+/// The sums over all mappings of a process.
+pub(crate) struct Rollup(String);
+
+impl Rollup {
+    pub(crate) fn of(process: &str) -> Self {
+        Rollup(fs::read_to_string(format!("/proc/{process}/smaps_rollup")).unwrap_or_default())
+    }
+
+    /// The sum with a name, 0 if there is none.
+    pub(crate) fn bytes(&self, name: &str) -> u64 {
+        let line = self.0.lines().find_map(|line| line.strip_prefix(name));
+        let kib = line.and_then(|text| text.trim().strip_suffix("kB")?.trim().parse().ok());
+        kib.unwrap_or(0_u64) << 10
+    }
+}
+
 /// Peak anonymous memory of this process, in bytes. `None` where the system does not say.
 ///
 /// The kernel keeps the peak of all pages. Pages of files stay once they are mapped, so what they take now is what they took at

@@ -1,14 +1,24 @@
 //! A run from start to end.
 
+#[cfg(feature = "torch")]
 pub mod config;
+#[cfg(feature = "torch")]
 pub mod job;
 pub mod launch;
+#[cfg(feature = "torch")]
 pub mod plan;
+#[cfg(feature = "torch")]
 mod prediction_run;
+#[cfg(feature = "torch")]
 pub mod rank;
+#[cfg(feature = "torch")]
 mod training_run;
 
+#[cfg(feature = "torch")]
 pub use job::{Job, Rank, launch};
+#[cfg(feature = "torch")]
 pub use launch::results_folder::{CONFIG, METRICS};
+#[cfg(feature = "torch")]
 pub use prediction_run::predict;
+#[cfg(feature = "torch")]
 pub use training_run::{resumable, resume, train, train_over};

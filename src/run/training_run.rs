@@ -148,7 +148,12 @@ fn run(config: &RunConfig, start: Start, observe: &mut dyn FnMut(&Event)) -> Res
                 keep_checkpoint(&config.out, *epoch, last_is_damaged)?;
                 last_is_damaged = false;
             }
-            Event::Log(_) | Event::Note(_) | Event::Usage(_) | Event::Failed(_) => {}
+            Event::Log(_)
+            | Event::Note(_)
+            | Event::Usage(_)
+            | Event::Failed(_)
+            | Event::Logged(_)
+            | Event::Step => {}
         }
         observe(&event);
         Ok(())

@@ -22,13 +22,13 @@ const RESIDENT: usize = 2;
 
 /// Limits of a run's memory that are known before it starts.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::run) struct Limits {
+pub struct Limits {
     /// Bytes that all processes may take together; 0 means as little as possible.
-    pub(in crate::run) budget: u64,
+    pub budget: u64,
     /// Number of workers that may be resident at a time; `None` means as many as fit.
-    pub(in crate::run) resident: Option<usize>,
+    pub resident: Option<usize>,
     /// Whether the run certainly fits into the budget.
-    pub(in crate::run) all_fits: bool,
+    pub all_fits: bool,
 }
 
 /// A governor that divides a budget.

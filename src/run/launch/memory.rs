@@ -3,12 +3,11 @@
 //!
 //! The measure is the sum of proportional set sizes: of a page that n processes share, each counts the n-th part.
 
-use std::fs;
 use std::time::{Duration, Instant};
 
 use super::worker::Worker;
 use crate::engine::turns::Control;
-use crate::platform::anonymous_bytes;
+use crate::platform::{Rollup, anonymous_bytes};
 
 /// Smallest interval between samples.
 const INTERVAL: Duration = Duration::from_millis(50);
@@ -119,12 +118,8 @@ impl MemorySampler {
 impl Sample {
     /// Reads both numbers at the same moment; they are 0 for a process that has ended.
     fn take(pid: &str) -> Self {
-        let rollup = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).unwrap_or_default();
-        let bytes = |name: &str| {
-            let line = rollup.lines().find_map(|line| line.strip_prefix(name));
-            let kib = line.and_then(|text| text.trim().strip_suffix("kB")?.trim().parse().ok());
-            kib.unwrap_or(0_u64) << 10
-        };
+        let rollup = Rollup::of(pid);
+        let bytes = |name| rollup.bytes(name);
         Sample { proportional: bytes("Pss:"), anonymous: bytes("Anonymous:") }
     }
 }

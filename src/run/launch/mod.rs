@@ -1,14 +1,23 @@
 //! Worker processes: fork, supervision, budget.
 
+#[cfg(feature = "torch")]
 pub(super) mod bounds;
 pub(super) mod governor;
+#[cfg(feature = "torch")]
 pub(super) mod last_checkpoint;
 mod memory;
 mod out_of_memory;
+#[cfg(feature = "torch")]
 pub(super) mod reservation;
+#[cfg(feature = "torch")]
 pub(super) mod results_folder;
 mod stall;
 mod supervise;
+#[cfg(feature = "torch")]
 mod threads;
 mod worker;
+#[cfg(feature = "torch")]
 pub(super) mod workers;
+
+pub use governor::Limits;
+pub use supervise::{Fork, Supervision, fork_plainly, supervise};

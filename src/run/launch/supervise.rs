@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use crossbeam::channel::{Receiver, RecvTimeoutError, unbounded};
 use parking_lot::Mutex;
-use rustix::process::{Signal, WaitOptions, WaitStatus, kill_process, waitpid};
+use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process, waitpid};
 use signal_hook::consts::SIGCHLD;
 use signal_hook::iterator::{Handle, Signals};
 
@@ -23,27 +23,49 @@ use crate::event::{
     Event, EventReceiver, EventSender, Failure, event_pipe, log_as_rank, show_status,
 };
 use crate::platform::signals;
-use crate::platform::{fork, has_one_thread};
+use crate::platform::{self, has_one_thread};
 
 /// Time that workers have to stop by themselves after one has failed.
 const GRACE: Duration = Duration::from_secs(1);
 /// Interval at which deaths and memory are checked when nothing happens.
 const TICK: Duration = Duration::from_millis(50);
 
-/// Forks one worker per rank of `control`, each running `work`, and waits for all of them. `on_event` is called with their
-/// events and the largest memory of the process tree so far. All processes together keep to `limits`. If rank 0 `saves`
-/// something after an interrupt, it gets all the time it needs for that.
+/// Starts a process ("a worker") that runs some work and ends with the exit code it gives.
+pub type Fork<'a> = &'a dyn Fn(&str, &mut dyn FnMut() -> u8) -> Result<Pid>;
+
+/// The workers of a run.
+#[derive(Clone, Copy)]
+pub struct Supervision<'a> {
+    /// The control block of the run; it says how many ranks there are.
+    pub control: &'a Arc<Control>,
+    /// The memory that all processes may take together.
+    pub limits: Limits,
+    /// Whether rank 0 saves something after an interrupt. It gets all the time it needs for that.
+    pub saves: bool,
+    /// How a worker is forked: [`fork_plainly`], or what an interpreter does around it.
+    pub fork: Fork<'a>,
+}
+
+/// A plain fork, for programs without an interpreter.
+///
+/// # Errors
+/// If the system starts no more processes.
+pub fn fork_plainly(what: &str, work: &mut dyn FnMut() -> u8) -> Result<Pid> {
+    platform::fork(what, work)
+}
+
+/// Forks one worker per rank, each running `work`, and waits for all of them. `on_event` is called with their events and the
+/// largest memory of the process tree so far.
 ///
 /// # Errors
 /// The first failure of a worker, with rank, epoch and phase; [`ErrorKind::Interrupted`] after Ctrl-C or SIGTERM; an error of
 /// `on_event`. In every case all workers have ended when this returns.
-pub(super) fn supervise(
-    control: &Arc<Control>,
-    limits: Limits,
-    saves: bool,
+pub fn supervise(
+    supervision: Supervision<'_>,
     work: &dyn Fn(usize, &EventSender) -> Result<()>,
     on_event: &mut dyn FnMut(Event, u64) -> Result<()>,
 ) -> Result<()> {
+    let Supervision { control, limits, saves, fork } = supervision;
     if !has_one_thread() {
         let problem = "workers can only be forked while the program has one thread";
         return Err(Error::config("launcher", problem).with_hint(
@@ -53,7 +75,7 @@ pub(super) fn supervise(
     let (sender, receiver) = event_pipe()?;
     let mut supervisor = Supervisor::new(control.clone(), limits, saves);
     for rank in 0..control.world_size() {
-        match fork("a worker", || run_worker(rank, control, &sender, work)) {
+        match fork("a worker", &mut || run_worker(rank, control, &sender, work)) {
             Ok(pid) => supervisor.workers.push(Worker::new(rank, pid)),
             Err(error) => {
                 supervisor.kill_all();
@@ -226,7 +248,7 @@ impl Supervisor {
                     );
                 }
                 Ok(Input::Event(event)) => {
-                    let epoch = matches!(event, Event::Epoch(_) | Event::Log(_));
+                    let epoch = matches!(event, Event::Epoch(_) | Event::Log(_) | Event::Step);
                     if let Some(peak) = epoch.then(|| self.memory.take_recent()).flatten() {
                         self.governor.epoch(peak);
                     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::governor::Limits;
 use super::reservation::reserve;
-use super::supervise::supervise;
+use super::supervise::{Supervision, fork_plainly, supervise};
 use super::threads::capped;
 use crate::engine::spill_dir::{RunFolder, sweep};
 use crate::error::Result;
@@ -123,6 +123,8 @@ pub(in crate::run) fn run_workers<T>(
         })
     };
     let limits = Limits { budget, resident: resources.resident, all_fits: launch.all_fits };
-    supervise(&control, limits, launch.saves, &work, on_event)?;
+    let supervision =
+        Supervision { control: &control, limits, saves: launch.saves, fork: &fork_plainly };
+    supervise(supervision, &work, on_event)?;
     finish(folder)
 }
