@@ -8,10 +8,18 @@ TOOLS ?= target/tools
 # A Python that has DGL, for `make bench`.
 DGL_PYTHON ?= python3
 
-.PHONY: build test soak demo bench book soak-parsers fuzz-parsers libtorch clean
+.PHONY: build wheel test soak demo bench book soak-parsers fuzz-parsers libtorch clean
 
 build: libtorch
 	cargo build --release --locked
+
+# The Python package as a wheel in target/wheels. It does not link libtorch.
+wheel: $(TOOLS)/maturin/bin/maturin
+	$(TOOLS)/maturin/bin/maturin build --release --locked --manifest-path python/Cargo.toml --out target/wheels
+
+$(TOOLS)/maturin/bin/maturin:
+	python3 -m venv $(TOOLS)/maturin
+	$(TOOLS)/maturin/bin/pip install --quiet "maturin>=1.7,<2"
 
 test: libtorch
 	cargo test --release --locked

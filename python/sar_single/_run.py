@@ -1,0 +1,187 @@
+"""``sar.run``: a model of the user's, a process per partition."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import IO, Any, Callable, Dict, List, Optional, Sequence, Union
+
+import cloudpickle
+
+from . import _engine
+from ._errors import WorkerError
+
+# How long the workers have after the first and after the second signal to stop, in seconds.
+_PATIENCE = (0.7, 0.7)
+
+_START = "import json, os, sys; sys.path[:] = json.loads(os.environ.pop('SAR_SINGLE_PATH')); from sar_single._server import main; main()"
+
+
+def run(
+    worker: Callable[..., Any],
+    part_json: Union[str, "os.PathLike[str]"],
+    *,
+    args: Sequence[Any] = (),
+    memory_budget: Union[str, int, None] = None,
+    spill_dir: Union[str, "os.PathLike[str]", None] = None,
+    resident: Optional[int] = None,
+    threads: int = 1,
+    out: Union[str, "os.PathLike[str]", None] = None,
+) -> List[Any]:
+    """Calls ``worker(rank, *args)`` once per partition, each in a process of its own; gives what they return, by rank.
+
+    While a rank waits for the others, what its process has allocated is on disk as far as ``memory_budget`` demands: bytes, a text
+    such as ``"3GiB"``, or ``"min"`` for as little as possible. The budget counts what workers take beyond the server process that
+    has imported torch. Default: 70 % of the memory that is free.
+
+    ``spill_dir`` is where that memory goes, ``resident`` how many ranks may compute at a time, ``threads`` how many threads the
+    kernels of a rank use, ``out`` a folder for ``metrics.jsonl`` with what ``rank.log`` reports.
+
+    Raises ``WorkerError`` with rank and traceback if a worker fails; Ctrl-C ends all workers and raises KeyboardInterrupt.
+    """
+    request = {
+        "payload": cloudpickle.dumps((worker, tuple(args))),
+        "part_json": os.path.abspath(os.fspath(part_json)),
+        "spill_dir": os.path.abspath(os.fspath(spill_dir)) if spill_dir else _engine.default_spill_dir(),
+        "budget": _budget(memory_budget),
+        "resident": resident,
+        "threads": threads,
+    }
+    server = _start()
+    try:
+        metrics = _Metrics(out)
+        assert server.stdin is not None and server.stdout is not None
+        try:
+            pickle.dump(request, server.stdin)
+            server.stdin.close()
+        except BrokenPipeError:
+            pass  # It says why below.
+        answer = _listen(server.stdout, metrics)
+        code = server.wait()
+        return _results(answer, code)
+    except BaseException:
+        _stop(server)
+        raise
+    finally:
+        if server.stdout is not None:
+            server.stdout.close()
+
+
+def _start() -> "subprocess.Popen[bytes]":
+    """A process without any thread of this one, which may be a notebook or have CUDA running."""
+    reader, writer = os.pipe()
+    # One thread per call: those of OpenMP would go on spinning while a rank waits, and a process with threads cannot fork.
+    single = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS"), "1")
+    paths = [os.path.abspath(path) for path in sys.path]
+    environment = {**os.environ, **single, "SAR_SINGLE_PATH": json.dumps(paths), "SAR_SINGLE_ANSWER": str(writer)}
+    # Ctrl-C reaches this process alone, which decides what happens.
+    group: Dict[str, Any] = {"process_group": 0} if sys.version_info >= (3, 11) else {"start_new_session": True}
+    try:
+        server: "subprocess.Popen[bytes]" = subprocess.Popen(
+            [sys.executable, "-c", _START], stdin=subprocess.PIPE, pass_fds=(writer,), env=environment, **group
+        )
+    finally:
+        os.close(writer)
+    server.stdout = os.fdopen(reader, "rb")
+    return server
+
+
+def _listen(pipe: IO[bytes], metrics: "_Metrics") -> Dict[str, Any]:
+    """Reads what the server reports until it ends."""
+    answer: Dict[str, Any] = {"results": {}}
+    while True:
+        try:
+            kind, *values = pickle.load(pipe)
+        except EOFError:
+            return answer
+        if kind == "log":
+            metrics.add(*values)
+        elif kind == "note":
+            print(f"sar_single: {values[0]}", file=sys.stderr)
+        elif kind == "result":
+            answer["results"][values[0]] = values[1]
+        else:
+            answer[kind] = values[0]
+
+
+def _results(answer: Dict[str, Any], code: int) -> List[Any]:
+    if "interrupted" in answer:
+        raise KeyboardInterrupt
+    failure = answer.get("worker_failed")
+    if failure is not None:
+        error = WorkerError(failure["problem"], failure["rank"], failure["traceback"])
+        raise error from _loaded(failure["exception"])
+    failure = answer.get("failed")
+    if failure is not None:
+        raise _of_engine(failure["problem"], _loaded(failure["exception"]))
+    if "done" not in answer:
+        raise WorkerError(f"the server process of the run ended with exit code {code} and did not say why")
+    results: Dict[int, bytes] = answer["results"]
+    return [pickle.loads(results[rank]) for rank in sorted(results)]
+
+
+def _of_engine(problem: str, exception: Optional[BaseException]) -> BaseException:
+    """The exception of a run that no exception of a worker ended."""
+    text = problem if exception is None else str(exception)
+    rank = re.match(r"rank (\d+) ", text)
+    if rank is None and isinstance(exception, Exception):
+        return exception
+    return WorkerError(text, int(rank[1]) if rank else None)
+
+
+def _loaded(exception: Optional[bytes]) -> Optional[BaseException]:
+    try:
+        loaded = pickle.loads(exception) if exception else None
+    except Exception:  # An exception that cannot be brought over: its text is in the traceback.
+        return None
+    return loaded if isinstance(loaded, BaseException) else None
+
+
+def _stop(server: "subprocess.Popen[bytes]") -> None:
+    """Ends the server, which ends the workers and removes their files."""
+    for patience in _PATIENCE:
+        if server.poll() is not None:
+            return
+        server.send_signal(signal.SIGINT)
+        end = time.monotonic() + patience
+        while server.poll() is None and time.monotonic() < end:
+            time.sleep(0.01)
+    if server.poll() is None:
+        server.kill()  # The kernel ends the workers with it; the next run removes what they left.
+        server.wait()
+
+
+def _budget(budget: Union[str, int, None]) -> int:
+    if budget is None:
+        return int(_engine.free_memory() * 0.7)
+    if isinstance(budget, int):
+        return budget
+    return 0 if budget == "min" else _engine.parse_size(budget)
+
+
+class _Metrics:
+    """Lines of ``rank.log``: on the console, and in ``metrics.jsonl``."""
+
+    def __init__(self, out: Union[str, "os.PathLike[str]", None]) -> None:
+        self._path = None if out is None else Path(out) / "metrics.jsonl"
+        if self._path is not None:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            self._path.write_text("")
+
+    def add(self, text: str, peak: int) -> None:
+        values = {**json.loads(text), "peak_memory_bytes": peak}
+        print("  ".join(f"{key} {_shown(value)}" for key, value in values.items()), file=sys.stderr)
+        if self._path is not None:
+            with open(self._path, "a", encoding="utf-8") as file:
+                file.write(json.dumps(values) + "\n")
+
+
+def _shown(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

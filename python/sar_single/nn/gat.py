@@ -1,0 +1,75 @@
+"""Graph attention."""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Optional
+
+import torch
+from torch import Tensor, nn
+
+from .. import fn
+from .._graph import edge_softmax
+
+
+class GATConv(nn.Module):
+    """Graph attention: ``[nodes, in_feats]`` to ``[nodes, num_heads, out_feats]``."""
+
+    def __init__(
+        self,
+        in_feats: int,
+        out_feats: int,
+        num_heads: int,
+        feat_drop: float = 0.0,
+        attn_drop: float = 0.0,
+        negative_slope: float = 0.2,
+        residual: bool = False,
+        activation: Optional[Callable[[Tensor], Tensor]] = None,
+        allow_zero_in_degree: bool = False,
+        bias: bool = True,
+    ) -> None:
+        super().__init__()
+        self._out_feats, self._heads = out_feats, num_heads
+        self._allow_zero_in_degree, self.activation = allow_zero_in_degree, activation
+        self.fc = nn.Linear(in_feats, out_feats * num_heads, bias=False)
+        self.attn_l = nn.Parameter(torch.empty(1, num_heads, out_feats))
+        self.attn_r = nn.Parameter(torch.empty(1, num_heads, out_feats))
+        self.feat_drop, self.attn_drop = nn.Dropout(feat_drop), nn.Dropout(attn_drop)
+        self.leaky_relu = nn.LeakyReLU(negative_slope)
+        if residual and in_feats != out_feats * num_heads:
+            self.res_fc: Optional[nn.Module] = nn.Linear(in_feats, out_feats * num_heads, bias=False)
+        else:
+            self.res_fc = nn.Identity() if residual else None
+        if bias:
+            self.bias = nn.Parameter(torch.zeros(out_feats * num_heads))
+        else:
+            self.register_buffer("bias", None)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draws the weights anew."""
+        gain = nn.init.calculate_gain("relu")
+        for weight in (self.fc.weight, self.attn_l, self.attn_r):
+            nn.init.xavier_normal_(weight, gain=gain)
+        if isinstance(self.res_fc, nn.Linear):
+            nn.init.xavier_normal_(self.res_fc.weight, gain=gain)
+
+    def forward(self, graph: Any, feat: Tensor) -> Tensor:
+        """The layer, two pauses."""
+        if not self._allow_zero_in_degree and bool((graph.in_degrees() == 0).any()):
+            raise ValueError("a node without in-edges would get nothing: add self loops, or set allow_zero_in_degree=True")
+        x = self.feat_drop(feat)
+        with graph.local_scope():
+            rows = self.fc(x).view(-1, self._heads, self._out_feats)
+            graph.srcdata["ft"] = rows
+            graph.srcdata["el"] = (rows * self.attn_l).sum(-1, keepdim=True)
+            graph.dstdata["er"] = (rows[: graph.num_dst_nodes()] * self.attn_r).sum(-1, keepdim=True)
+            graph.apply_edges(fn.u_add_v("el", "er", "e"))
+            scores = self.leaky_relu(graph.edata.pop("e"))
+            graph.edata["a"] = self.attn_drop(edge_softmax(graph, scores))
+            graph.update_all(fn.u_mul_e("ft", "a", "m"), fn.sum("m", "ft"))
+            result = graph.dstdata["ft"]
+        if self.res_fc is not None:
+            result = result + self.res_fc(x[: len(result)]).view(len(result), self._heads, self._out_feats)
+        if self.bias is not None:
+            result = result + self.bias.view(1, self._heads, self._out_feats)
+        return result if self.activation is None else self.activation(result)

@@ -1,0 +1,73 @@
+"""Graph attention with dynamic scores."""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Optional
+
+import torch
+from torch import Tensor, nn
+
+from .. import fn
+from .._graph import edge_softmax
+
+
+class GATv2Conv(nn.Module):
+    """Dynamic graph attention: ``[nodes, in_feats]`` to ``[nodes, num_heads, out_feats]``. Scores hold a row per edge."""
+
+    def __init__(
+        self,
+        in_feats: int,
+        out_feats: int,
+        num_heads: int,
+        feat_drop: float = 0.0,
+        attn_drop: float = 0.0,
+        negative_slope: float = 0.2,
+        residual: bool = False,
+        activation: Optional[Callable[[Tensor], Tensor]] = None,
+        allow_zero_in_degree: bool = False,
+        bias: bool = True,
+        share_weights: bool = False,
+    ) -> None:
+        super().__init__()
+        self._out_feats, self._heads = out_feats, num_heads
+        self._allow_zero_in_degree, self.activation = allow_zero_in_degree, activation
+        self.share_weights, self.bias = share_weights, bias
+        columns = out_feats * num_heads
+        self.fc_src = nn.Linear(in_feats, columns, bias=bias)
+        self.fc_dst = self.fc_src if share_weights else nn.Linear(in_feats, columns, bias=bias)
+        self.attn = nn.Parameter(torch.empty(1, num_heads, out_feats))
+        self.feat_drop, self.attn_drop = nn.Dropout(feat_drop), nn.Dropout(attn_drop)
+        self.leaky_relu = nn.LeakyReLU(negative_slope)
+        if residual and in_feats != columns:
+            self.res_fc: Optional[nn.Module] = nn.Linear(in_feats, columns, bias=bias)
+        else:
+            self.res_fc = nn.Identity() if residual else None
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draws the weights anew."""
+        gain = nn.init.calculate_gain("relu")
+        for layer in (self.fc_src, self.fc_dst, self.res_fc):
+            if isinstance(layer, nn.Linear):
+                nn.init.xavier_normal_(layer.weight, gain=gain)
+                if layer.bias is not None:
+                    nn.init.zeros_(layer.bias)
+        nn.init.xavier_normal_(self.attn, gain=gain)
+
+    def forward(self, graph: Any, feat: Tensor) -> Tensor:
+        """The layer, two pauses."""
+        if not self._allow_zero_in_degree and bool((graph.in_degrees() == 0).any()):
+            raise ValueError("a node without in-edges would get nothing: add self loops, or set allow_zero_in_degree=True")
+        x = self.feat_drop(feat)
+        with graph.local_scope():
+            own = x[: graph.num_dst_nodes()]
+            graph.srcdata["el"] = self.fc_src(x).view(-1, self._heads, self._out_feats)
+            graph.dstdata["er"] = self.fc_dst(own).view(-1, self._heads, self._out_feats)
+            graph.apply_edges(fn.u_add_v("el", "er", "e"))
+            scores = (self.leaky_relu(graph.edata.pop("e")) * self.attn).sum(-1).unsqueeze(2)
+            graph.edata["a"] = self.attn_drop(edge_softmax(graph, scores))
+            graph.update_all(fn.u_mul_e("el", "a", "m"), fn.sum("m", "ft"))
+            result = graph.dstdata["ft"]
+        if self.res_fc is not None:
+            result = result + self.res_fc(own).view(len(result), -1, self._out_feats)
+        return result if self.activation is None else self.activation(result)

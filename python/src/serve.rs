@@ -1,0 +1,176 @@
+//! The process that workers are forked from, and that watches over them.
+#![allow(unsafe_code)] // what Python does around a fork
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
+use pyo3::prelude::*;
+use rustix::process::Pid;
+use sar::engine::spill_dir::{RunFolder, default_spill_dir, sweep};
+use sar::error::ErrorKind;
+use sar::event::{Event, EventSender, parse_size};
+use sar::formats::dgl::{PartitionConfig, PartitionSummary};
+use sar::platform::{
+    fork, free_memory, prepare_allocator, proportional_bytes, raise_open_files, share_one_heap,
+    signals,
+};
+use sar::run::launch::{Limits, Supervision, supervise};
+use sar::{Error, Result};
+
+use crate::errors::exception;
+use crate::rank::{Rank, Surroundings};
+
+/// Ends this process, with SIGTERM, when the thread that started it ends.
+#[pyfunction]
+pub(crate) fn end_with_parent() -> PyResult<()> {
+    Ok(rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::TERM))
+        .map_err(std::io::Error::from)?)
+}
+
+/// The folder for spilled memory if none is named.
+#[pyfunction]
+#[pyo3(name = "default_spill_dir")]
+pub(crate) fn spill_dir() -> PathBuf {
+    default_spill_dir()
+}
+
+/// Bytes of memory that programs can still take; 0 where the system does not say.
+#[pyfunction]
+#[pyo3(name = "free_memory")]
+pub(crate) fn memory_left() -> u64 {
+    free_memory().unwrap_or(0)
+}
+
+/// The bytes that a text such as "3GiB" means.
+#[pyfunction]
+#[pyo3(name = "parse_size")]
+pub(crate) fn parsed_size(text: &str) -> PyResult<u64> {
+    parse_size(text).map_err(PyValueError::new_err)
+}
+
+/// Forks a worker per partition, calls `work(rank)` in each, and waits for all of them. `on_event` gets (kind, text) of what
+/// they report, and the peak of memory beyond this process as it was.
+///
+/// `work` returns None, or the reason why the worker cannot go on.
+#[pyfunction]
+#[pyo3(signature = (part_json, spill_dir, budget, resident, threads, work, on_event))]
+pub(crate) fn serve(
+    part_json: PathBuf,
+    spill_dir: PathBuf,
+    budget: u64,
+    resident: Option<usize>,
+    threads: usize,
+    work: Py<PyAny>,
+    on_event: Py<PyAny>,
+) -> PyResult<()> {
+    let job = Job { part_json, spill_dir, budget, resident, threads };
+    let report = |kind: &str, text: &str, peak: u64| {
+        let told = Python::attach(|py| on_event.call1(py, (kind, text, peak)).map(drop));
+        told.map_err(|e| Error::internal(format!("an event cannot be reported: {e}")))
+    };
+    match run(&job, &|rank| call(&work, rank), &report) {
+        Err(e) if e.kind() == ErrorKind::Interrupted => {
+            Err(PyKeyboardInterrupt::new_err("interrupted"))
+        }
+        done => done.map_err(exception),
+    }
+}
+
+struct Job {
+    part_json: PathBuf,
+    spill_dir: PathBuf,
+    budget: u64,
+    resident: Option<usize>,
+    threads: usize,
+}
+
+fn run(
+    job: &Job,
+    work: &dyn Fn(Rank) -> Result<()>,
+    report: &dyn Fn(&str, &str, u64) -> Result<()>,
+) -> Result<()> {
+    signals::watch()?;
+    raise_open_files();
+    let partitions = PartitionConfig::open(&job.part_json)?;
+    let world_size = partitions.book().num_parts();
+    for note in partitions.notes() {
+        report("note", note, 0)?;
+    }
+    for part in 0..world_size {
+        PartitionSummary::open(&partitions, part)?;
+    }
+    share_one_heap();
+    for error in sweep(&job.spill_dir).failed {
+        report("note", &format!("of a killed run: {error}"), 0)?;
+    }
+    let (folder, control) =
+        RunFolder::create(&job.spill_dir, world_size, job.resident.unwrap_or(1))?;
+    let control = Arc::new(control);
+    let before = proportional_bytes("self");
+    report("folder", &folder.path().display().to_string(), before)?;
+    let budget = if job.budget == 0 { 0 } else { job.budget + before };
+    let supervision = Supervision {
+        control: &control,
+        limits: Limits { budget, resident: job.resident, all_fits: false },
+        saves: false,
+        fork: &fork_interpreter,
+    };
+    let in_worker = |rank, events: &EventSender| {
+        prepare_allocator(1.0);
+        start_threads(job.threads)?;
+        let events = events.another()?;
+        let folder = folder.path();
+        let partitions = &partitions;
+        work(Rank::new(Surroundings { rank, control: &control, folder, partitions, events })?)
+    };
+    let mut on_event = |event, peak: u64| {
+        let peak = peak.saturating_sub(before);
+        match event {
+            Event::Note(text) => report("note", &text, peak),
+            Event::Logged(values) => report("log", &values, peak),
+            _ => Ok(()),
+        }
+    };
+    let done = supervise(supervision, &in_worker, &mut on_event);
+    report("end", "", 0)?;
+    done
+}
+
+/// Calls the worker; its last turn ends when it returns.
+fn call(work: &Py<PyAny>, rank: Rank) -> Result<()> {
+    Python::attach(|py| {
+        let internal = |e: PyErr| Error::internal(e.to_string());
+        let rank = Bound::new(py, rank).map_err(internal)?;
+        let problem = work.call1(py, (&rank,)).and_then(|done| done.extract::<Option<String>>(py));
+        match problem.map_err(internal)? {
+            None => {
+                rank.borrow().finish();
+                Ok(())
+            }
+            // Its last wait ended because the run is being stopped.
+            Some(problem) if problem.is_empty() => Err(Error::aborted()),
+            Some(problem) => Err(Error::new(ErrorKind::Worker, problem)),
+        }
+    })
+}
+
+/// Forks this process with its interpreter.
+fn fork_interpreter(what: &str, work: &mut dyn FnMut() -> u8) -> Result<Pid> {
+    // SAFETY: this thread is attached to the interpreter, as all three demand.
+    unsafe { pyo3::ffi::PyOS_BeforeFork() };
+    let forked = fork(what, || {
+        // SAFETY: as above.
+        unsafe { pyo3::ffi::PyOS_AfterFork_Child() };
+        work()
+    });
+    // SAFETY: as above.
+    unsafe { pyo3::ffi::PyOS_AfterFork_Parent() };
+    forked
+}
+
+/// Kernels run on a pool of threads of which this one is one.
+fn start_threads(threads: usize) -> Result<()> {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.max(1)).use_current_thread();
+    pool.build_global().map_err(|e| Error::internal(format!("the thread pool cannot start: {e}")))
+}

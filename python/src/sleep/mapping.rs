@@ -1,0 +1,65 @@
+//! This process's mappings, as `/proc/self/maps` lists them.
+
+use std::fs;
+use std::ops::Range;
+use std::path::Path;
+
+use sar::{Error, Result};
+
+/// A private mapping that can be read and written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Mapping {
+    pub(super) range: Range<usize>,
+    /// Where in its file it begins.
+    pub(super) offset: u64,
+    pub(super) kind: Kind,
+    /// Whether the C library's heap lies in it.
+    pub(super) heap: bool,
+}
+
+/// What a mapping holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Memory of its own.
+    Anonymous,
+    /// A backing file of ours, by its number.
+    Backed(u64),
+}
+
+impl Mapping {
+    pub(super) fn len(&self) -> usize {
+        self.range.len()
+    }
+}
+
+/// The private, writable mappings that may be put to sleep: anonymous ones and those of backing files in `folder`.
+pub(super) fn mappings(folder: &Path) -> Result<Vec<Mapping>> {
+    let path = Path::new("/proc/self/maps");
+    let text = fs::read_to_string(path).map_err(|e| Error::io("read", path, e))?;
+    let prefix = format!("{}/", folder.display());
+    Ok(text.lines().filter_map(|line| parse(line, &prefix)).collect())
+}
+
+fn parse(line: &str, prefix: &str) -> Option<Mapping> {
+    let (range, rest) = line.split_once(' ')?;
+    let (begin, end) = range.split_once('-')?;
+    let (access, rest) = rest.split_once(' ')?;
+    let (offset, rest) = rest.split_once(' ')?;
+    if access != "rw-p" {
+        return None;
+    }
+    let address = |text| usize::from_str_radix(text, 16).ok();
+    let mut rest = rest.splitn(3, ' ');
+    let (_device, inode, name) = (rest.next()?, rest.next()?, rest.next().unwrap_or("").trim());
+    let kind = match name.strip_prefix(prefix) {
+        Some(number) => Kind::Backed(number.parse().ok()?),
+        None if inode == "0"
+            && (name.is_empty() || name == "[heap]" || name.starts_with("[anon:")) =>
+        {
+            Kind::Anonymous
+        }
+        None => return None,
+    };
+    let offset = u64::from_str_radix(offset, 16).ok()?;
+    Some(Mapping { range: address(begin)?..address(end)?, offset, kind, heap: name == "[heap]" })
+}

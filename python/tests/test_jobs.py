@@ -1,0 +1,92 @@
+"""The commands as functions. They need the program: in the package or on PATH."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import sar_single as sar
+from sar_single._program import flags, program
+
+torch = pytest.importorskip("torch")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def installed():
+    try:
+        program()
+    except FileNotFoundError as error:
+        pytest.skip(str(error))
+
+
+def ring(nodes):
+    source = np.arange(nodes)
+    return np.concatenate([source, source]), np.concatenate([(source + 1) % nodes, (source - 1) % nodes])
+
+
+def arrays(nodes):
+    generator = np.random.default_rng(0)
+    return {
+        "feat": generator.standard_normal((nodes, 8)).astype("float32"),
+        "label": torch.arange(nodes) % 3,
+        "train_mask": np.arange(nodes) % 2 == 0,
+    }
+
+
+def test_from_arrays_to_predictions_in_original_ids(tmp_path):
+    nodes = 60
+    source, destination = ring(nodes)
+    np.save(tmp_path / "source.npy", source)
+    mapped = np.load(tmp_path / "source.npy", mmap_mode="r")
+    edge_index = mapped, torch.from_numpy(destination)
+    parts = sar.partition(tmp_path / "parts", edge_index=edge_index, node_data=arrays(nodes), num_parts=2)
+    assert "nodes       60" in sar.inspect(parts)
+    run = sar.train(parts, out=tmp_path / "run", hidden=8, epochs=3, spill_dir=tmp_path / "spill")
+    assert [line["epoch"] for line in run.metrics] == [1, 2, 3]
+    assert all(isinstance(value, torch.Tensor) for value in run.state_dict().values())
+    assert run.predict().shape == (nodes,)
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
+
+
+def test_a_scipy_matrix_is_a_graph(tmp_path):
+    sparse = pytest.importorskip("scipy.sparse")
+    source, destination = ring(20)
+    matrix = sparse.csr_matrix((np.ones(len(source), "float32"), (source, destination)), shape=(20, 20))
+    parts = sar.partition(tmp_path / "parts", matrix, num_parts=2)
+
+    def worker(rank):
+        return rank.graph.num_nodes(), rank.edata["weight"].sum().item()
+
+    ranks = sar.run(worker, parts, memory_budget="min", spill_dir=tmp_path / "spill")
+    assert sum(nodes for nodes, _ in ranks) == 20 and sum(weight for _, weight in ranks) == len(source)
+
+
+def test_a_dgl_graph_keeps_its_data(tmp_path):
+    dgl = pytest.importorskip("dgl")
+    source, destination = ring(20)
+    graph = dgl.graph((torch.from_numpy(source), torch.from_numpy(destination)))
+    graph.ndata["feat"] = torch.arange(40.0).reshape(20, 2)
+    parts = sar.partition(tmp_path / "parts", graph, num_parts=2)
+
+    def worker(rank):
+        return rank.orig_ids, rank.ndata["feat"]
+
+    for ids, feat in sar.run(worker, parts, memory_budget="min", spill_dir=tmp_path / "spill"):
+        assert torch.equal(feat, graph.ndata["feat"][ids])
+
+
+def test_errors_of_the_program_are_exceptions(tmp_path):
+    with pytest.raises(ValueError, match="nowhere.json"):
+        sar.train(tmp_path / "nowhere.json", out=tmp_path / "run")
+
+
+def test_keyword_arguments_are_flags():
+    assert flags({"memory_budget": "3GiB", "undirected": True, "dedup": False, "out": None, "split": ["a", "b"]}) == [
+        "--memory-budget",
+        "3GiB",
+        "--undirected",
+        "--split",
+        "a",
+        "--split",
+        "b",
+    ]
