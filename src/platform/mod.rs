@@ -16,4 +16,6 @@ pub use heap::{
 };
 pub use open_files::raise_open_files;
 pub(crate) use process_memory::Rollup;
-pub use process_memory::{anonymous_bytes, peak_anonymous_bytes, proportional_bytes, reset_peak};
+pub use process_memory::{
+    anonymous_bytes, peak_anonymous_bytes, proportional_bytes, reset_peak, resident_bytes,
+};

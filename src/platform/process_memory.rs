@@ -13,6 +13,13 @@ pub fn anonymous_bytes(process: &str) -> Option<u64> {
     Some(resident.saturating_sub(shared) * rustix::param::page_size() as u64)
 }
 
+/// Bytes of this process in memory, with those of files and those it shares. `None` where the system does not say.
+pub fn resident_bytes() -> Option<u64> {
+    let statm = fs::read_to_string("/proc/self/statm").ok()?;
+    let resident: u64 = statm.split_whitespace().nth(1)?.parse().ok()?;
+    Some(resident * rustix::param::page_size() as u64)
+}
+
 /// Bytes of memory that a process (its id, or `self`) takes: of a page that n processes share, each counts the n-th part. 0 where
 /// the system does not say, or the process is gone.
 ///

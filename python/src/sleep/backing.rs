@@ -10,8 +10,8 @@ use rustix::fs::{Advice, FallocateFlags, OFlags, fadvise, fallocate};
 use rustix::mm::{Advice as MemoryAdvice, MapFlags, ProtFlags, madvise, mmap};
 use sar::{Error, Result};
 
-/// Files are made this long, without blocks: the C library moves and grows a mapping in place, and what lies behind its
-/// end has to read as zeros. The largest length that common file systems admit.
+/// Files of blocks that the C library maps one by one are made this long, without blocks of the disk: it grows such a mapping in
+/// place, and what lies behind its end has to be there. The largest length that common file systems admit.
 const LENGTH: u64 = 1 << 43;
 
 /// Bytes written at a time.
@@ -28,15 +28,19 @@ pub(super) struct Backing {
 }
 
 impl Backing {
-    /// Makes file `number` in a folder.
-    pub(super) fn create(folder: &Path, number: u64, len: u64) -> Result<Self> {
+    /// Makes file `number` in a folder, for a mapping of `len` bytes that the C library may grow, or not.
+    pub(super) fn create(folder: &Path, number: u64, len: u64, may_grow: bool) -> Result<Self> {
         let path = folder.join(number.to_string());
         let mut options = OpenOptions::new();
         options.read(true).write(true).mode(0o600);
         let file =
             options.create_new(true).open(&path).map_err(|e| Error::io("create", &path, e))?;
-        // Smaller file systems admit less; then a mapping cannot grow by much.
-        let grown = file.set_len(LENGTH).or_else(|_| file.set_len(len * 2));
+        // Smaller file systems admit less; then a mapping cannot grow by much. Zeros behind an end would be read ahead.
+        let grown = if may_grow {
+            file.set_len(LENGTH).or_else(|_| file.set_len(len * 2))
+        } else {
+            file.set_len(len)
+        };
         grown.map_err(|e| Error::io("create", &path, e))?;
         let direct =
             options.create_new(false).custom_flags(OFlags::DIRECT.bits() as i32).open(&path);
@@ -91,6 +95,11 @@ impl Backing {
         // SAFETY: a private mapping of this file; the pages that differ from the file have been written to it.
         let dropped = unsafe { madvise(address, range.len(), MemoryAdvice::LinuxDontNeed) };
         dropped.map_err(|e| Error::io("unmap pages of", &self.path, e.into()))
+    }
+
+    /// Takes what has just been written out of the page cache, if it went through there.
+    pub(super) fn leave_cache_after_write(&self) -> Result<()> {
+        if self.direct.is_some() { Ok(()) } else { self.leave_cache() }
     }
 
     /// Takes the file out of the page cache.

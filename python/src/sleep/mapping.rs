@@ -63,3 +63,26 @@ fn parse(line: &str, prefix: &str) -> Option<Mapping> {
     let offset = u64::from_str_radix(offset, 16).ok()?;
     Some(Mapping { range: address(begin)?..address(end)?, offset, kind, heap: name == "[heap]" })
 }
+
+/// A range cut where memory from before the fork begins and ends; with each part, whether it is such memory.
+pub(super) fn split(range: &Range<usize>, inherited: &[Range<usize>]) -> Vec<(Range<usize>, bool)> {
+    let mut parts = Vec::new();
+    let mut at = range.start;
+    for old in inherited.iter().filter(|old| old.start < range.end && range.start < old.end) {
+        if at < old.start {
+            parts.push((at..old.start, false));
+        }
+        parts.push((at.max(old.start)..old.end.min(range.end), true));
+        at = old.end;
+    }
+    if at < range.end {
+        parts.push((at..range.end, false));
+    }
+    parts
+}
+
+/// A range in pieces of at most `size` bytes.
+pub(super) fn cut(range: &Range<usize>, size: usize) -> impl Iterator<Item = Range<usize>> {
+    let end = range.end;
+    range.clone().step_by(size.max(1)).map(move |start| start..end.min(start + size))
+}

@@ -1,14 +1,15 @@
 //! What goes to disk at a pause, and what stays.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use sar::platform::give_memory_back;
+use sar::platform::{give_memory_back, resident_bytes};
 use sar::{Error, Result};
 
 use super::backing::Backing;
-use super::mapping::{Kind, Mapping, mappings};
+use super::mapping::{Kind, Mapping, cut, mappings, split};
 use super::pages::{Held, PageMap};
 
 /// Memory of the process before it was forked is looked at page by page: runs of its own pages from this size on go to disk.
@@ -17,16 +18,38 @@ const RUN: u64 = 128 << 10;
 /// So much stays in memory in any case: what the interpreter touches in every turn, and would have to be read again page by page.
 const KEPT: u64 = 16 << 20;
 
+/// A large mapping goes to disk in pieces of this size, so that no more of it does than has to.
+const PIECE: usize = 32 << 20;
+
+/// After so many pauses, memory from before the fork is looked at again.
+const LOOK: u64 = 32;
+
+/// More than any process takes, for a system that does not count: pages are looked at in every pause then.
+const UNKNOWN: u64 = 1 << 47;
+
 /// Puts this process's memory on disk. Used by one thread while no other one runs.
 pub(crate) struct Sleeper {
     folder: PathBuf,
     pages: PageMap,
     /// What was mapped when the process was forked, and what it was forked from may still share.
     inherited: Vec<Range<usize>>,
+    /// Bytes of that memory that have been written to since, when it was last looked at.
+    copied: u64,
     backings: BTreeMap<u64, Backing>,
     /// Files of the heap and of memory from before the fork.
     small: BTreeSet<u64>,
     next: u64,
+    pauses: u64,
+    last: Look,
+}
+
+/// What the process took when its pages were last looked at.
+#[derive(Debug, Clone, Copy)]
+struct Look {
+    /// Bytes that the kernel counts, with code and memory from before the fork.
+    resident: u64,
+    /// Bytes that can go to disk.
+    own: u64,
 }
 
 /// A part of a mapping that can go to disk.
@@ -51,61 +74,118 @@ impl Sleeper {
             folder,
             pages,
             inherited,
+            copied: 0,
             backings: BTreeMap::new(),
             small: BTreeSet::new(),
             next: 0,
+            pauses: 0,
+            last: Look { resident: resident_bytes().unwrap_or(0), own: 0 },
         })
     }
 
     /// Writes memory to disk, the oldest first, until no more is left than `room` gives for the bytes that this process has of its
     /// own; gives the bytes that stay in memory.
     ///
+    /// Pages are looked at only if memory may have to go: until then, the process is taken to have grown by as much as the kernel
+    /// counts anyway.
+    ///
     /// # Errors
     /// If the disk fails or is full. All memory is as it was then.
     pub(crate) fn sleep(&mut self, room: impl FnOnce(u64) -> u64) -> Result<u64> {
+        self.pauses += 1;
+        let all = self.pauses.is_power_of_two() || self.pauses.is_multiple_of(LOOK);
+        if all {
+            self.copied = self.look_at_inherited()?;
+        }
+        let estimate = self.estimate();
+        let keep = room(estimate).max(KEPT);
+        if estimate <= keep {
+            return Ok(estimate);
+        }
+        // Freed memory would be written, too.
         give_memory_back();
-        self.separate()?;
-        let mut pieces = self.pieces()?;
+        let estimate = self.estimate();
+        if estimate <= keep {
+            return Ok(estimate);
+        }
+        self.write_until(keep)
+    }
+
+    /// Bytes of this process's own, at most.
+    fn estimate(&self) -> u64 {
+        let Look { resident, own } = self.last;
+        let Some(now) = resident_bytes() else { return UNKNOWN };
+        (own + now).saturating_sub(resident) + self.copied
+    }
+
+    fn write_until(&mut self, keep: u64) -> Result<u64> {
+        let mut pieces = self.pieces(mappings(&self.folder)?)?;
+        if self.separate(&pieces)? {
+            pieces = self.pieces(mappings(&self.folder)?)?;
+        }
         self.drop_unreachable(&pieces)?;
-        // What was allocated last is used first: a backward pass goes back from there. The heap and memory from before the fork
-        // are the interpreter's, which needs them in every turn.
+        // What was allocated last is used first: a backward pass goes back from there. The system gives addresses downwards. The heap
+        // and memory from before the fork are the interpreter's, which needs them in every turn.
         pieces.sort_by_key(|piece| match piece.mapping.kind {
-            Kind::Anonymous => (piece.small, u64::MAX),
-            Kind::Backed(number) => (piece.small, number),
+            Kind::Anonymous => (piece.small, u64::MAX, Reverse(piece.mapping.range.start)),
+            Kind::Backed(number) => (piece.small, number, Reverse(piece.mapping.range.start)),
         });
-        let mut left: u64 = pieces.iter().map(|piece| piece.held.resident).sum();
-        let keep = room(left).max(KEPT);
+        let own = |pieces: &[Piece], inherited| -> u64 {
+            let those = pieces.iter().filter(|piece| piece.inherited == inherited);
+            those.map(|piece| piece.held.resident).sum()
+        };
+        let mut left = own(&pieces, false) + self.copied;
         for piece in pieces.iter().filter(|piece| piece.held.resident > 0) {
             if left <= keep {
                 break;
             }
-            left -= self.put(piece)?;
+            let freed = self.put(piece)?;
+            left = left.saturating_sub(freed);
+            if piece.inherited {
+                self.copied = self.copied.saturating_sub(freed);
+            }
         }
+        self.last =
+            Look { resident: resident_bytes().unwrap_or(0), own: left.saturating_sub(self.copied) };
         Ok(left)
     }
 
-    /// Gives a file of its own to each mapping that reaches the same part of a file as another one, as both may have changed it.
-    fn separate(&mut self) -> Result<()> {
-        let mut seen: Vec<(u64, Range<u64>)> = Vec::new();
+    /// Bytes of memory from before the fork that have been copied since.
+    fn look_at_inherited(&self) -> Result<u64> {
+        let mut copied = 0;
         for mapping in mappings(&self.folder)? {
-            let Kind::Backed(number) = mapping.kind else { continue };
-            let part = mapping.offset..mapping.offset + mapping.len() as u64;
-            let shared = seen.iter().any(|(other, seen)| {
-                *other == number && seen.start < part.end && part.start < seen.end
-            });
-            if shared {
-                self.put_in_file(&mapping.range, true)?;
-            } else {
-                seen.push((number, part));
+            for (range, inherited) in split(&mapping.range, &self.inherited) {
+                if inherited && mapping.kind == Kind::Anonymous {
+                    copied += self.pages.held(&range, true)?.own;
+                }
             }
         }
-        Ok(())
+        Ok(copied)
     }
 
-    /// What can go to disk.
-    fn pieces(&self) -> Result<Vec<Piece>> {
+    /// Gives a file of its own to each mapping that reaches the same part of a file as another one, as both may have changed it.
+    /// Says whether there was one.
+    fn separate(&mut self, pieces: &[Piece]) -> Result<bool> {
+        let mut seen: BTreeMap<u64, Vec<Range<u64>>> = BTreeMap::new();
+        let mut found = false;
+        for Piece { mapping, .. } in pieces {
+            let Kind::Backed(number) = mapping.kind else { continue };
+            let part = mapping.offset..mapping.offset + mapping.len() as u64;
+            let parts = seen.entry(number).or_default();
+            if parts.iter().any(|seen| seen.start < part.end && part.start < seen.end) {
+                self.put_in_file(&mapping.range, true, true)?;
+                found = true;
+            } else {
+                parts.push(part);
+            }
+        }
+        Ok(found)
+    }
+
+    /// What can go to disk. Memory from before the fork is among it if it is known to hold anything.
+    fn pieces(&self, mappings: Vec<Mapping>) -> Result<Vec<Piece>> {
         let mut pieces = Vec::new();
-        for mapping in mappings(&self.folder)? {
+        for mapping in mappings {
             if let Kind::Backed(number) = mapping.kind {
                 let held = self.pages.held(&mapping.range, false)?;
                 let small = self.small.contains(&number);
@@ -113,13 +193,18 @@ impl Sleeper {
                 continue;
             }
             for (range, inherited) in split(&mapping.range, &self.inherited) {
-                let held = self.pages.held(&range, inherited)?;
-                if held.own == 0 {
+                if inherited && self.copied == 0 {
                     continue;
                 }
-                let mapping = Mapping { range, ..mapping.clone() };
-                let small = inherited || mapping.heap;
-                pieces.push(Piece { mapping, held, inherited, small });
+                let size = if inherited || mapping.heap { range.len() } else { PIECE };
+                for range in cut(&range, size) {
+                    let held = self.pages.held(&range, inherited)?;
+                    if held.own > 0 {
+                        let mapping = Mapping { range, ..mapping.clone() };
+                        let small = inherited || mapping.heap;
+                        pieces.push(Piece { mapping, held, inherited, small });
+                    }
+                }
             }
         }
         Ok(pieces)
@@ -135,6 +220,7 @@ impl Sleeper {
             }
         }
         self.backings.retain(|number, _| live.contains_key(number));
+        self.small.retain(|number| live.contains_key(number));
         for (number, backing) in &mut self.backings {
             backing.keep_only(&live[number])?;
         }
@@ -163,7 +249,7 @@ impl Sleeper {
             if held.own < RUN {
                 return Ok(0);
             }
-            let number = self.put_in_file(range, false)?;
+            let number = self.put_in_file(range, false, !piece.small)?;
             self.small.extend(piece.small.then_some(number));
             return Ok(held.resident);
         }
@@ -173,18 +259,20 @@ impl Sleeper {
             Ok(())
         })?;
         for run in &runs {
-            let number = self.put_in_file(run, true)?;
+            let number = self.put_in_file(run, true, false)?;
             self.small.insert(number);
         }
         let freed: u64 = runs.iter().map(|run| run.len() as u64).sum();
         Ok(freed.min(held.resident))
     }
 
-    /// Moves a range to a new file, the `whole` of it or the pages that are not zero; gives the file's number.
-    fn put_in_file(&mut self, range: &Range<usize>, whole: bool) -> Result<u64> {
+    /// Moves a range, which the C library may grow or not, to a new file: the `whole` of it, or the pages that are not zero. Gives the
+    /// file's number.
+    fn put_in_file(&mut self, range: &Range<usize>, whole: bool, may_grow: bool) -> Result<u64> {
         let number = self.next;
         self.next += 1;
-        let mut backing = Backing::create(&self.folder, number, range.len() as u64)?;
+        let len = range.len() as u64;
+        let mut backing = Backing::create(&self.folder, number, len, may_grow)?;
         // From here to the mapping nothing may be allocated: the change would be lost where the range is the heap.
         if whole {
             backing.write(range, 0)?;
@@ -194,26 +282,9 @@ impl Sleeper {
             })?;
         }
         backing.map_over(range, 0)?;
-        backing.note_written(0..range.len() as u64);
-        backing.leave_cache()?;
+        backing.note_written(0..len);
+        backing.leave_cache_after_write()?;
         self.backings.insert(number, backing);
         Ok(number)
     }
-}
-
-/// A range cut where memory from before the fork begins and ends; with each part, whether it is such memory.
-fn split(range: &Range<usize>, inherited: &[Range<usize>]) -> Vec<(Range<usize>, bool)> {
-    let mut parts = Vec::new();
-    let mut at = range.start;
-    for old in inherited.iter().filter(|old| old.start < range.end && range.start < old.end) {
-        if at < old.start {
-            parts.push((at..old.start, false));
-        }
-        parts.push((at.max(old.start)..old.end.min(range.end), true));
-        at = old.end;
-    }
-    if at < range.end {
-        parts.push((at..range.end, false));
-    }
-    parts
 }
