@@ -18,7 +18,8 @@ use sar::nn::{
     mean_reciprocal_rank,
 };
 use sar::sampling::loaders::{
-    DataLoaderConfig, DistEdgeDataLoader, DistNeighborSampler, EdgeBatch, Exclude, NegativeSampler,
+    DataLoaderConfig, DistEdgeDataLoader, DistNeighborSampler, EdgeMiniBatch, Exclude,
+    NegativeSampler,
 };
 use sar::sampling::stores::{DistGraph, Fanout, IndexConfig};
 use sar::testing::{RankContext, on_ranks};
@@ -41,7 +42,7 @@ fn scores<'a>(
     tape: &mut Tape<'a>,
     model: &dyn Model,
     (blocks, x): (&[&'a dyn Graph], Var),
-    batch: &EdgeBatch,
+    batch: &EdgeMiniBatch,
 ) -> sar::Result<Var> {
     let h = model.forward(tape, blocks, x)?;
     let [sources, destinations] = batch.positive.tensors()?;
@@ -111,7 +112,7 @@ fn exclude(graph: &DistGraph) -> sar::Result<Exclude> {
     Ok(Exclude::WithReverse(Arc::new(reverse)))
 }
 
-fn features(context: &RankContext, tape: &mut Tape<'_>, batch: &EdgeBatch) -> sar::Result<Var> {
+fn features(context: &RankContext, tape: &mut Tape<'_>, batch: &EdgeMiniBatch) -> sar::Result<Var> {
     let x = batch.neighbourhood.input("features")?.shallow_clone();
     Ok(tape.input(&context.manager.track("features", x)))
 }

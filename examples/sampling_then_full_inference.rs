@@ -17,7 +17,7 @@ use sar::nn::{
     Loss, Model, ModelConfig, Optimizer, OptimizerConfig, ScoreSums, Sizes, Stack, Task,
 };
 use sar::sampling::loaders::{DataLoader, DataLoaderConfig, DistNeighborSampler};
-use sar::sampling::stores::{DistGraph, Fanout, IndexConfig, SplitBy, Trainer, node_split};
+use sar::sampling::stores::{DistGraph, Fanout, IndexConfig, SplitBy, TrainerRank, node_split};
 use sar::testing::{RankContext, on_ranks};
 use sar::train::block_graphs;
 use tch::{Kind, Tensor};
@@ -59,7 +59,7 @@ fn rank(context: &RankContext, graph: &Arc<DistGraph>) -> sar::Result<()> {
     let mut mask = vec![0; nodes.len()];
     graph.ndata("train_mask")?.read_i64(&nodes, &mut mask)?;
     let mask: Vec<bool> = mask.into_iter().map(|m| m != 0).collect();
-    let trainer = Trainer { rank: *rank, num_trainers: 2 };
+    let trainer = TrainerRank { rank: *rank, num_trainers: 2 };
     let train_nodes = node_split(&mask, graph.book(), None, trainer, SplitBy::Even)?;
     let config = DataLoaderConfig { batch_size: 4, ..DataLoaderConfig::default() };
     let loader = DataLoader::new(

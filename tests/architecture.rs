@@ -1,6 +1,10 @@
 //! The house rules that the compiler does not check: layers, file sizes, and the places of unsafe code and libtorch.
 #![allow(clippy::unwrap_used)]
 
+#[path = "architecture/cycles.rs"]
+mod cycles;
+#[path = "architecture/names.rs"]
+mod names;
 #[path = "architecture/parameters.rs"]
 mod parameters;
 #[path = "architecture/source.rs"]
@@ -69,9 +73,10 @@ const WITHOUT_TORCH: [&str; 17] = [
 ];
 
 /// Files below these that need it all the same; they are declared behind the cargo feature `torch`.
-const BRIDGES: [&str; 7] = [
+const BRIDGES: [&str; 8] = [
     "src/engine/comm/tensor.rs",
     "src/engine/spill/tensor.rs",
+    "src/engine/spill/tracked_tensor.rs",
     "src/load/edge_features.rs",
     "src/load/features.rs",
     "src/load/labels.rs",

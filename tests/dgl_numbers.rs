@@ -21,12 +21,12 @@ use sar::nn::{
     load_state_dict, mean_reciprocal_rank,
 };
 use sar::sampling::loaders::{
-    DataLoaderConfig, DistEdgeDataLoader, DistNeighborSampler, EdgeBatch, Exclude, NegativeSampler,
-    Pairs,
+    DataLoaderConfig, DistEdgeDataLoader, DistNeighborSampler, EdgeMiniBatch, Exclude,
+    NegativeSampler, Pairs,
 };
 use sar::sampling::stores::{DistGraph, Fanout, IndexConfig};
 use sar::testing::{RankContext, on_ranks};
-use sar::train::{FEATURES, LinkTrainer, Reduce, block_graphs};
+use sar::train::{FEATURES, GradientReduce, LinkTrainer, block_graphs};
 use tch::{Kind, Tensor};
 
 use karate::{assert_close, case, check_curve, check_step};
@@ -68,7 +68,7 @@ fn step(
     context: &RankContext,
     linked: &Linked,
     graph: &DistGraph,
-    batch: &EdgeBatch,
+    batch: &EdgeMiniBatch,
 ) -> Result<(f64, Tensor, Vec<f32>)> {
     let Linked { model, score, parameters } = linked;
     let graphs = block_graphs(&context.manager, graph, &batch.neighbourhood, false)?;
@@ -87,7 +87,7 @@ fn step(
 }
 
 /// Compares the metrics of scores.
-fn measures(batch: &EdgeBatch, scores: &[f32]) -> [f64; 2] {
+fn measures(batch: &EdgeMiniBatch, scores: &[f32]) -> [f64; 2] {
     let (edges, others) = scores.split_at(batch.edges.len());
     [auc(edges, others).unwrap(), mean_reciprocal_rank(edges, others).unwrap()]
 }
@@ -139,7 +139,7 @@ fn check_links(
         Pairs { sources: sources.to_vec(), destinations: destinations.to_vec() }
     };
     let edges: Vec<u64> = (0..190).step_by(3).collect();
-    let batch = EdgeBatch {
+    let batch = EdgeMiniBatch {
         edges: edges.clone(),
         positive: pairs("positive"),
         negative: pairs("negative"),
@@ -182,7 +182,7 @@ fn check_links(
         parameters: &parameters,
         seed: 0,
         policy: Policy::default(),
-        reduce: Reduce::Mean,
+        reduce: GradientReduce::Mean,
         edge_types: false,
     };
     let batch_of = |epoch| loader.epoch(epoch).next().unwrap();

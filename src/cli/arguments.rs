@@ -10,6 +10,7 @@ use super::clean::{CleanArgs, clean};
 #[cfg(feature = "torch")]
 use super::correct_and_smooth::{CorrectAndSmoothArgs, correct_and_smooth};
 use super::effect;
+use super::fields::note_flags;
 use super::generate::{GenerateArgs, generate};
 use super::inspect::{InspectArgs, inspect};
 use super::output::{print, print_usage, show};
@@ -88,6 +89,7 @@ pub fn run_from(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     }
     raise_open_files();
     let mut definition = definition();
+    note_flags(&definition);
     let done = match parse(&mut definition, arguments) {
         Ok(arguments) => execute(arguments, definition).map(|()| exit::DONE),
         Err(Refused::Usage(message)) => print_usage(&message),

@@ -1,6 +1,6 @@
 //! The last evaluation as tables for people.
 
-use super::table::{Table, number};
+use super::table::{TextTable, number};
 use crate::event::{Confusion, Evaluation, Metric};
 
 /// Largest number of classes of a table; wider ones do not fit a terminal.
@@ -11,7 +11,7 @@ pub(super) fn tables(report: &Evaluation) -> String {
     if report.scores.len() < 2 {
         return String::new();
     }
-    let mut table = Table::new(&["", ">train", ">val", ">test"]);
+    let mut table = TextTable::new(&["", ">train", ">val", ">test"]);
     for scores in &report.scores {
         let cells = scores.named().map(|(_, value)| {
             value.map_or_else(|| "-".to_owned(), |value| scores.metric.show(value))
@@ -37,7 +37,7 @@ fn show(confusion: &Confusion, one_class: bool) -> String {
     };
     let headings = headings.iter().map(String::as_str);
     let headings: Vec<&str> = std::iter::once("class").chain(headings).collect();
-    let mut table = Table::new(&headings);
+    let mut table = TextTable::new(&headings);
     for (class, row) in rows.iter().enumerate() {
         table.row(std::iter::once(class.to_string()).chain(row.iter().map(|n| number(*n))));
     }

@@ -1,6 +1,8 @@
 //! The flags that stand for fields of a configuration.
 
-use super::arguments::definition;
+use std::collections::BTreeSet;
+use std::sync::OnceLock;
+
 use crate::fields::render;
 
 /// Fields whose flags have other names.
@@ -31,10 +33,21 @@ const OTHER_NAMES: [(&str, &str); 24] = [
     ("schedule.t_max", "lr-t-max"),
 ];
 
+/// The flags of all commands.
+static FLAGS: OnceLock<BTreeSet<String>> = OnceLock::new();
+
+/// Notes the flags of a command line; later calls change nothing.
+pub(super) fn note_flags(definition: &clap::Command) {
+    FLAGS.get_or_init(|| {
+        let commands = std::iter::once(definition).chain(definition.get_subcommands());
+        let flags = commands.flat_map(clap::Command::get_arguments).filter_map(clap::Arg::get_long);
+        flags.map(ToOwned::to_owned).collect()
+    });
+}
+
 /// A message of the library that names flags where it names fields.
 pub(super) fn with_flags(message: &str) -> String {
-    let definition = definition();
-    render(message, |field, value| match (flag(&definition, field), value) {
+    render(message, |field, value| match (flag(field), value) {
         (Some(flag), Some(value)) => format!("--{flag} {value}"),
         (Some(flag), None) => format!("--{flag}"),
         (None, Some(value)) => format!("{field}={value}"),
@@ -43,22 +56,22 @@ pub(super) fn with_flags(message: &str) -> String {
 }
 
 /// The flag of a field, if there is one.
-fn flag(definition: &clap::Command, field: &str) -> Option<String> {
+fn flag(field: &str) -> Option<String> {
     if let Some((_, flag)) = OTHER_NAMES.iter().find(|(other, _)| *other == field) {
         return Some((*flag).to_owned());
     }
     let name = field.rsplit('.').next().unwrap_or(field).replace('_', "-");
-    let commands = std::iter::once(definition).chain(definition.get_subcommands());
-    let mut flags = commands.flat_map(clap::Command::get_arguments).filter_map(clap::Arg::get_long);
-    flags.any(|flag| flag == name).then_some(name)
+    FLAGS.get().is_some_and(|flags| flags.contains(&name)).then_some(name)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cli::definition;
 
     #[test]
     fn fields_become_flags_and_other_names_stay() {
+        note_flags(&definition());
         for (message, shown) in [
             ("‹model.hidden›: must be 1", "--hidden: must be 1"),
             ("use ‹model.norm=layer›", "use --norm layer"),

@@ -12,7 +12,7 @@ use crate::choice::Choice;
 use crate::error::Result;
 use crate::event::{StepBar, show_status, size};
 use crate::platform::signals;
-use crate::prepare::generate::{GeneratorConfig, GraphKind, Step};
+use crate::prepare::generate::{GenerateStep, GeneratorConfig, GraphKind};
 
 /// Generate a random graph with classes and features, as a partition directory
 ///
@@ -70,9 +70,9 @@ pub(super) fn generate(args: GenerateArgs) -> Result<()> {
     let generated = generate::generate(&config, &args.out, &mut |progress| {
         signals::check()?;
         let step = match progress.step {
-            Step::Edges => "drawing edges",
-            Step::Structure => "writing edges",
-            Step::Features => "writing features",
+            GenerateStep::Edges => "drawing edges",
+            GenerateStep::Structure => "writing edges",
+            GenerateStep::Features => "writing features",
         };
         bar.show(step, progress.done, progress.total);
         Ok(())

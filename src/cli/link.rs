@@ -10,7 +10,7 @@ use crate::run::config::{LinkConfig, PairScore};
 
 /// What is learned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-pub(super) enum Task {
+pub(super) enum TaskArg {
     /// One class per node: cross entropy of labels `int64 [n]`
     #[default]
     Classification,
@@ -49,14 +49,14 @@ impl LinkArgs {
     /// If masks are passed together with fractions, or without the mask of training edges.
     pub(super) fn config(
         self,
-        task: Task,
+        task: TaskArg,
         masks: MaskKeys,
     ) -> Result<(nn::Task, Option<LinkConfig>)> {
         Ok(match task {
-            Task::Classification => (nn::Task::Classification, None),
-            Task::Multilabel => (nn::Task::Multilabel, None),
-            Task::Regression => (nn::Task::Regression, None),
-            Task::Link => {
+            TaskArg::Classification => (nn::Task::Classification, None),
+            TaskArg::Multilabel => (nn::Task::Multilabel, None),
+            TaskArg::Regression => (nn::Task::Regression, None),
+            TaskArg::Link => {
                 let split = self.split(masks)?;
                 let (score, negatives) = (self.score, self.negatives);
                 let (score, negatives) = (score.unwrap_or_default(), negatives.unwrap_or(5));

@@ -5,7 +5,7 @@ use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, value_pars
 use toml::Value;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::nn::{ModelConfig, ModelKind, ModelOption, Values};
+use crate::nn::{ModelConfig, ModelKind, ModelOption, OptionValues};
 
 const MODEL: &str = "model";
 
@@ -80,12 +80,12 @@ impl OptionFlag {
         let arg = Arg::new(self.name).long(self.name).help(self.help());
         let [(_, first), ..] = &self.declared[..] else { return arg };
         let arg = match first.values {
-            Values::Switch => return arg.action(ArgAction::SetTrue),
-            Values::Whole { .. } => arg.value_parser(value_parser!(i64)),
-            Values::Share | Values::Probability | Values::Positive => {
+            OptionValues::Switch => return arg.action(ArgAction::SetTrue),
+            OptionValues::Whole { .. } => arg.value_parser(value_parser!(i64)),
+            OptionValues::Share | OptionValues::Probability | OptionValues::Positive => {
                 arg.value_parser(value_parser!(f64))
             }
-            Values::Words(words) => arg.value_parser(PossibleValuesParser::new(
+            OptionValues::Words(words) => arg.value_parser(PossibleValuesParser::new(
                 words.iter().map(|word| PossibleValue::new(word.name).help(word.help)),
             )),
         };
@@ -142,12 +142,14 @@ impl FromArgMatches for KindArgs {
         let given = OptionFlag::all().into_iter().filter_map(|flag| {
             let (_, option) = flag.declared.first()?;
             let value = match option.values {
-                Values::Switch => matches.get_flag(flag.name).then_some(Value::Boolean(true)),
-                Values::Whole { .. } => matches.get_one::<i64>(flag.name).map(|n| (*n).into()),
-                Values::Share | Values::Probability | Values::Positive => {
+                OptionValues::Switch => matches.get_flag(flag.name).then_some(Value::Boolean(true)),
+                OptionValues::Whole { .. } => {
+                    matches.get_one::<i64>(flag.name).map(|n| (*n).into())
+                }
+                OptionValues::Share | OptionValues::Probability | OptionValues::Positive => {
                     matches.get_one::<f64>(flag.name).map(|x| (*x).into())
                 }
-                Values::Words(_) => {
+                OptionValues::Words(_) => {
                     matches.get_one::<String>(flag.name).map(|word| word.as_str().into())
                 }
             };

@@ -12,9 +12,9 @@ use crate::choice::Choice;
 use crate::error::{Error, Result};
 use crate::event::{StepBar, parse_size, show_status, size};
 use crate::platform::signals;
-use crate::prepare::import::{DataFile, GraphFiles, GraphSource, NodeIds};
+use crate::prepare::import::{DataFile, GraphFiles, ImportSource, NodeIds};
 use crate::prepare::partition::{
-    EdgeRules, Method, PartitionRequest, SelfLoops, Step, default_memory, partition_graph,
+    EdgeRules, Method, PartitionRequest, PartitionStep, SelfLoops, default_memory, partition_graph,
     peak_memory,
 };
 
@@ -158,12 +158,12 @@ pub(super) fn partition(args: PartitionArgs) -> Result<()> {
     let done = partition_graph(&source, &request, &args.out, &mut |progress| {
         signals::check()?;
         let step = match progress.step {
-            Step::Reading => "reading",
-            Step::Neighbours => "sorting neighbours",
-            Step::Assigning => "assigning nodes",
-            Step::Sorting => "sorting edges",
-            Step::Structure => "writing edges",
-            Step::Tables => "moving tables",
+            PartitionStep::Reading => "reading",
+            PartitionStep::Neighbours => "sorting neighbours",
+            PartitionStep::Assigning => "assigning nodes",
+            PartitionStep::Sorting => "sorting edges",
+            PartitionStep::Structure => "writing edges",
+            PartitionStep::Tables => "moving tables",
         };
         bar.show(step, progress.done, progress.total);
         Ok(())
@@ -175,9 +175,9 @@ pub(super) fn partition(args: PartitionArgs) -> Result<()> {
     print(&format!("{}\n", done.json.display()))
 }
 
-fn source(args: &PartitionArgs) -> Result<GraphSource> {
+fn source(args: &PartitionArgs) -> Result<ImportSource> {
     if let Some(json) = &args.part_json {
-        return Ok(GraphSource::Partitions(json.clone()));
+        return Ok(ImportSource::Partitions(json.clone()));
     }
     let edges = args.edges.iter().map(|text| GraphFiles::parse_edges("edges", text));
     let node_data = |flag: &'static str, list: &[String]| -> Result<Vec<_>> {
@@ -206,7 +206,7 @@ fn source(args: &PartitionArgs) -> Result<GraphSource> {
     files.node_names = typed_paths(&args.node_names);
     files.header = args.header;
     files.edge_columns.clone_from(&args.edge_columns);
-    Ok(GraphSource::Files(files))
+    Ok(ImportSource::Files(files))
 }
 
 /// Adds files that flags name. Files with the same name would continue each other, which only DGL's chunked format intends.

@@ -2,14 +2,14 @@
 
 use std::fmt::Write;
 
-use super::table::{Table, number};
+use super::table::{TextTable, number};
 use crate::event::size;
 use crate::prepare::partition::Partitioned;
 
 /// Sizes and quality of the partitions.
 pub(super) fn report(done: &Partitioned, hidden: &[u64]) -> String {
     let report = &done.report;
-    let mut table = Table::new(&[
+    let mut table = TextTable::new(&[
         ">partition",
         ">nodes",
         ">edges",

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::table::{Table, number};
+use super::table::{TextTable, number};
 use crate::error::Result;
 use crate::event::printable;
 use crate::event::size;
@@ -30,11 +30,11 @@ pub(super) fn header(config: &PartitionConfig) -> String {
 /// Numbers of nodes and edges of each type.
 pub(super) fn types(config: &PartitionConfig) -> String {
     let book = config.book();
-    let mut nodes = Table::new(&["node type", ">nodes"]);
+    let mut nodes = TextTable::new(&["node type", ">nodes"]);
     for (ntype, name) in book.ntypes().iter().enumerate() {
         nodes.row([name, &number(book.num_nodes_of_type(ntype))]);
     }
-    let mut edges = Table::new(&["edge type", ">edges"]);
+    let mut edges = TextTable::new(&["edge type", ">edges"]);
     for (etype, name) in book.etypes().iter().enumerate() {
         edges.row([name.to_string(), number(book.num_edges_of_type(etype))]);
     }
@@ -43,7 +43,7 @@ pub(super) fn types(config: &PartitionConfig) -> String {
 
 /// Sizes of each partition, and of all together.
 pub(super) fn partitions(opened: &[Result<PartitionSummary>]) -> String {
-    let mut table = Table::new(&[
+    let mut table = TextTable::new(&[
         ">partition",
         ">inner nodes",
         ">halo nodes",
@@ -97,7 +97,7 @@ pub(super) fn features(config: &PartitionConfig, opened: &[Result<PartitionSumma
         return "no features\n".to_owned();
     }
     let book = config.book();
-    let mut table = Table::new(&["features of", "key", "dtype", "row shape", "in partitions"]);
+    let mut table = TextTable::new(&["features of", "key", "dtype", "row shape", "in partitions"]);
     for ((side, ty, key, (dtype, shape)), parts) in &found {
         let name = match side {
             Side::Nodes => book.ntypes().get(*ty).cloned(),

@@ -5,7 +5,7 @@ use clap::Args;
 
 use super::output::print;
 use super::resume::{RunArgs, absolute, apply};
-use super::table::{Table, number};
+use super::table::{TextTable, number};
 use super::train::{TrainArgs, config};
 use crate::error::{Error, Result};
 use crate::event::size;
@@ -55,7 +55,7 @@ fn resumed(args: RunArgs) -> Result<RunConfig> {
 
 fn show(plan: &Plan) -> String {
     let Plan { partitions, nodes, edges, halo_rows, sampled, memory, disk, epoch } = plan;
-    let mut table = Table::new(&["", ">", ""]);
+    let mut table = TextTable::new(&["", ">", ""]);
     let about = if *sampled { ", by a sample" } else { "" };
     let graph = format!(
         "nodes, {} edges, {partitions} partitions, {} rows of others{about}",

@@ -4,7 +4,7 @@ use clap::{Args, ValueEnum};
 
 use super::choice::choice;
 use crate::sampling::loaders::DataLoaderConfig;
-use crate::train::{Fanouts, Reduce, SamplingConfig};
+use crate::train::{Fanouts, GradientReduce, SamplingConfig};
 
 /// The part of the graph that a training step uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -39,8 +39,8 @@ pub(super) struct SamplingArgs {
     #[arg(long, value_name = "N", help_heading = "Training")]
     sampler_threads: Option<usize>,
     /// How the workers' gradients are combined in --mode sample [default: mean]
-    #[arg(long, value_parser = choice::<Reduce>(), help_heading = "Training")]
-    reduce: Option<Reduce>,
+    #[arg(long, value_parser = choice::<GradientReduce>(), help_heading = "Training")]
+    reduce: Option<GradientReduce>,
 }
 
 impl SamplingArgs {

@@ -6,16 +6,16 @@ use crate::event::printable;
 
 /// Rows of cells under a line of headings. Columns are two spaces apart.
 #[derive(Debug)]
-pub(super) struct Table {
+pub(super) struct TextTable {
     right: Vec<bool>,
     rows: Vec<Vec<String>>,
 }
 
-impl Table {
+impl TextTable {
     /// An empty table. A heading that begins with `>` belongs to a column of numbers, which is aligned to the right.
     pub(super) fn new(headings: &[&str]) -> Self {
         let right = headings.iter().map(|heading| heading.starts_with('>')).collect();
-        let mut table = Table { right, rows: Vec::new() };
+        let mut table = TextTable { right, rows: Vec::new() };
         table.row(headings.iter().map(|heading| heading.trim_start_matches('>')));
         table
     }
@@ -26,7 +26,7 @@ impl Table {
     }
 }
 
-impl fmt::Display for Table {
+impl fmt::Display for TextTable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut widths = vec![0; self.right.len()];
         for row in &self.rows {
@@ -64,7 +64,7 @@ mod tests {
 
     #[test]
     fn numbers_stand_to_the_right_and_names_to_the_left() {
-        let mut table = Table::new(&["name", ">count"]);
+        let mut table = TextTable::new(&["name", ">count"]);
         table.row(["a\u{1b}[1m", "1"]);
         table.row(["é", "1,000,000"]);
         let lines =

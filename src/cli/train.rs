@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 use super::choice::choice;
 use super::evaluation::tables;
 use super::fields::with_flags;
-use super::link::{LinkArgs, Task};
+use super::link::{LinkArgs, TaskArg};
 use super::model::ModelArgs;
 use super::output::print;
 use super::resume::{RunArgs, absolute};
@@ -89,8 +89,8 @@ pub(super) struct TrainArgs {
     init_params: Option<PathBuf>,
 
     /// What the model learns
-    #[arg(long, value_enum, default_value_t = Task::Classification, help_heading = "Training")]
-    task: Task,
+    #[arg(long, value_enum, default_value_t = TaskArg::Classification, help_heading = "Training")]
+    task: TaskArg,
     /// Weights of classes in the loss: balanced, a list, or a file of numbers [default: all 1]
     #[arg(long, value_name = "W", help_heading = "Training")]
     class_weights: Option<String>,

@@ -5,7 +5,7 @@
 //! attention again from its score and the destination's logarithm of the sum.
 
 use super::attention_score::{EdgeHead, Score};
-use super::blocks::{Block, Rows, for_row_blocks};
+use super::blocks::{RowBlock, Rows, for_row_blocks};
 use super::dropout::DropoutKey;
 use super::philox::philox4x32;
 use super::real::Real;
@@ -95,7 +95,7 @@ impl<T: Real, S: Score<T>> Attention<'_, T, S> {
     }
 
     #[inline(always)]
-    fn accumulate_block(&self, by_dst: &Csr, block: Block<State<'_, T>>) {
+    fn accumulate_block(&self, by_dst: &Csr, block: RowBlock<State<'_, T>>) {
         let ((mut largest, mut sum), mut weighted) = block.result;
         let mut scores = vec![T::default(); CHUNK * self.heads];
         for i in block.rows.clone() {
@@ -213,7 +213,7 @@ impl<T: Real, S: Score<T>> Attention<'_, T, S> {
         &self,
         by_dst: &Csr,
         of: Destinations<'_, T>,
-        mut block: Block<Rows<'_, T>>,
+        mut block: RowBlock<Rows<'_, T>>,
     ) {
         let mut attention = vec![T::default(); CHUNK * self.heads];
         let mut ds = attention.clone();
@@ -257,7 +257,7 @@ impl<T: Real, S: Score<T>> Attention<'_, T, S> {
         &self,
         by_src: &Csr,
         of: Destinations<'_, T>,
-        block: Block<(Rows<'_, T>, Rows<'_, T>)>,
+        block: RowBlock<(Rows<'_, T>, Rows<'_, T>)>,
     ) {
         let (mut gz, mut gsrc) = block.result;
         let mut attention = vec![T::default(); CHUNK * self.heads];
@@ -306,7 +306,7 @@ fn chunks(graph: &Csr, i: usize, end: usize) -> impl Iterator<Item = (&[u32], &[
 struct Accumulate<'s, A, T> {
     attention: &'s A,
     by_dst: &'s Csr,
-    block: Block<State<'s, T>>,
+    block: RowBlock<State<'s, T>>,
 }
 
 impl<T: Real, S: Score<T>> Kernel for Accumulate<'_, Attention<'_, T, S>, T> {
@@ -320,7 +320,7 @@ struct DestinationAdjoint<'s, A, T> {
     attention: &'s A,
     by_dst: &'s Csr,
     of: Destinations<'s, T>,
-    block: Block<Rows<'s, T>>,
+    block: RowBlock<Rows<'s, T>>,
 }
 
 impl<T: Real, S: Score<T>> Kernel for DestinationAdjoint<'_, Attention<'_, T, S>, T> {
@@ -334,7 +334,7 @@ struct SourceAdjoint<'s, A, T> {
     attention: &'s A,
     by_src: &'s Csr,
     of: Destinations<'s, T>,
-    block: Block<(Rows<'s, T>, Rows<'s, T>)>,
+    block: RowBlock<(Rows<'s, T>, Rows<'s, T>)>,
 }
 
 impl<T: Real, S: Score<T>> Kernel for SourceAdjoint<'_, Attention<'_, T, S>, T> {

@@ -10,7 +10,7 @@ use half::bf16;
 use rayon::prelude::*;
 
 use super::bf16::{nearest, widen_bf16};
-use super::bf16_tile::{LANES, Pairs, Panel, TILE_COLUMNS, TILE_ROWS, Tile, available, tile};
+use super::bf16_tile::{Bf16Pairs, LANES, Panel, TILE_COLUMNS, TILE_ROWS, Tile, available, tile};
 use super::element::Element;
 use super::matmul::{BLOCK, LONG_BLOCK, Matrix, product};
 use super::simd::{Kernel, vectorised};
@@ -75,7 +75,7 @@ fn block_product<'b, E: Element<Real = f32>>(
     if dot_product && k % 2 == 0 {
         let panels = weight_panels(b);
         Box::new(move |a, y| {
-            let a = Pairs { data: bytemuck::cast_slice(a), row: k / 2, pair: 1 };
+            let a = Bf16Pairs { data: bytemuck::cast_slice(a), row: k / 2, pair: 1 };
             for (panel, first) in panels.iter().zip((0..n).step_by(TILE_COLUMNS)) {
                 let columns = TILE_COLUMNS.min(n - first);
                 let bias = bias.map(|bias| &bias[first..][..columns]);
@@ -136,7 +136,7 @@ fn add_over_rows(a: &[bf16], b: &[bf16], m: usize, n: usize, part: &mut [f32]) {
     let pairs = rows.div_ceil(2);
     let mut left = vec![0; pairs * m];
     pack_rows(a, m, 0..m, &mut left, m);
-    let a = Pairs { data: &left, row: 1, pair: m };
+    let a = Bf16Pairs { data: &left, row: 1, pair: m };
     for first in (0..n).step_by(TILE_COLUMNS) {
         let columns = TILE_COLUMNS.min(n - first);
         let padded = columns.next_multiple_of(LANES);
@@ -196,7 +196,7 @@ fn weight_panels(b: Matrix<'_, f32>) -> Vec<Panel> {
 
 /// Passes each of the first `rows` rows of a product with a panel to `take`, without the panel's padding columns.
 fn for_tiles(
-    a: Pairs<'_>,
+    a: Bf16Pairs<'_>,
     rows: usize,
     panel: &Panel,
     columns: usize,

@@ -17,7 +17,7 @@ pub(super) type Tile = [[f32; TILE_COLUMNS]; TILE_ROWS];
 
 /// A view of pairs of bfloat16s: pair p of row r is `data[r * row + p * pair]`.
 #[derive(Clone, Copy)]
-pub(super) struct Pairs<'a> {
+pub(super) struct Bf16Pairs<'a> {
     pub(super) data: &'a [u32],
     pub(super) row: usize,
     pub(super) pair: usize,
@@ -42,7 +42,7 @@ pub(super) fn available() -> bool {
 /// c. `rows` has 1 row or [`TILE_ROWS`]; `panel` is `[pairs, columns]` with up to [`TILE_COLUMNS`] columns, a multiple of [`LANES`].
 ///
 /// Call this only where the instruction is [`available`].
-pub(super) fn tile(a: Pairs<'_>, rows: Range<usize>, panel: &Panel, out: &mut Tile) {
+pub(super) fn tile(a: Bf16Pairs<'_>, rows: Range<usize>, panel: &Panel, out: &mut Tile) {
     let Panel { data: panel, columns } = panel;
     let (first, rows) = (rows.start, rows.len());
     let pairs = panel.len() / columns;
@@ -50,7 +50,7 @@ pub(super) fn tile(a: Pairs<'_>, rows: Range<usize>, panel: &Panel, out: &mut Ti
     assert!((first + rows - 1) * a.row + (pairs - 1) * a.pair < a.data.len());
     #[cfg(target_arch = "x86_64")]
     {
-        let a = Pairs { data: &a.data[first * a.row..], ..a };
+        let a = Bf16Pairs { data: &a.data[first * a.row..], ..a };
         // SAFETY: the processor has the instructions; the last element read of `a` lies in it, as does the last one of the
         // panel, which has `columns` = V * LANES columns.
         unsafe {
@@ -77,13 +77,13 @@ mod x86 {
         _mm512_setzero_ps, _mm512_storeu_ps,
     };
 
-    use super::{LANES, Pairs, Tile};
+    use super::{Bf16Pairs, LANES, Tile};
 
     /// # Safety
     /// `a` has R rows of `pairs` pairs, `panel` as many rows of V vectors.
     #[target_feature(enable = "avx512f,avx512bf16")]
     pub(super) unsafe fn tile<const R: usize, const V: usize>(
-        a: Pairs<'_>,
+        a: Bf16Pairs<'_>,
         pairs: usize,
         panel: &[u32],
         out: &mut Tile,

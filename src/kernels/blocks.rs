@@ -8,7 +8,7 @@ use crate::graph::Csr;
 const GRAIN: usize = 1 << 18;
 
 /// The output of a kernel: matrices with a row for every row of the graph.
-pub(super) trait Split: Send + Sized {
+pub(super) trait SplitRows: Send + Sized {
     /// Splits off the first rows from the rest.
     fn split(self, rows: usize) -> (Self, Self);
 }
@@ -30,14 +30,14 @@ impl<'a, T> Rows<'a, T> {
     }
 }
 
-impl<T: Send> Split for Rows<'_, T> {
+impl<T: Send> SplitRows for Rows<'_, T> {
     fn split(self, rows: usize) -> (Self, Self) {
         let (low, high) = self.data.split_at_mut(rows * self.width);
         (Rows::new(low, self.width), Rows::new(high, self.width))
     }
 }
 
-impl<A: Split, B: Split> Split for (A, B) {
+impl<A: SplitRows, B: SplitRows> SplitRows for (A, B) {
     fn split(self, rows: usize) -> (Self, Self) {
         let (a, b) = (self.0.split(rows), self.1.split(rows));
         ((a.0, b.0), (a.1, b.1))
@@ -45,7 +45,7 @@ impl<A: Split, B: Split> Split for (A, B) {
 }
 
 /// A range of stored rows of a matrix, and the part of the result that begins at result row `first`.
-pub(super) struct Block<R> {
+pub(super) struct RowBlock<R> {
     pub(super) rows: Range<usize>,
     pub(super) first: usize,
     pub(super) result: R,
@@ -53,16 +53,21 @@ pub(super) struct Block<R> {
 
 /// Runs `work` on blocks that together cover all stored rows; each block gets the part of the result from its first stored row
 /// on. `width` is the approximate number of elements that an entry touches.
-pub(super) fn for_row_blocks<R: Split>(
+pub(super) fn for_row_blocks<R: SplitRows>(
     graph: &Csr,
     result: R,
     width: usize,
-    work: &(impl Fn(Block<R>) + Sync),
+    work: &(impl Fn(RowBlock<R>) + Sync),
 ) {
-    divide(graph, width, Block { rows: 0..graph.rows().len(), first: 0, result }, work);
+    divide(graph, width, RowBlock { rows: 0..graph.rows().len(), first: 0, result }, work);
 }
 
-fn divide<R: Split>(graph: &Csr, width: usize, block: Block<R>, work: &(impl Fn(Block<R>) + Sync)) {
+fn divide<R: SplitRows>(
+    graph: &Csr,
+    width: usize,
+    block: RowBlock<R>,
+    work: &(impl Fn(RowBlock<R>) + Sync),
+) {
     let rows = block.rows.clone();
     let indptr = graph.indptr();
     let (begin, end) = (indptr[rows.start], indptr[rows.end]);
@@ -75,7 +80,7 @@ fn divide<R: Split>(graph: &Csr, width: usize, block: Block<R>, work: &(impl Fn(
     let middle = middle.clamp(rows.start + 1, rows.end - 1);
     let boundary = graph.rows()[middle] as usize;
     let (low, high) = block.result.split(boundary - block.first);
-    let low = Block { rows: rows.start..middle, first: block.first, result: low };
-    let high = Block { rows: middle..rows.end, first: boundary, result: high };
+    let low = RowBlock { rows: rows.start..middle, first: block.first, result: low };
+    let high = RowBlock { rows: middle..rows.end, first: boundary, result: high };
     rayon::join(|| divide(graph, width, low, work), || divide(graph, width, high, work));
 }

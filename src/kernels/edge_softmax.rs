@@ -1,6 +1,6 @@
 //! Softmax of one value per edge (and head) over the in-edges of each destination.
 
-use super::blocks::{Block, Rows, Split, for_row_blocks};
+use super::blocks::{RowBlock, Rows, SplitRows, for_row_blocks};
 use super::real::Real;
 use crate::graph::Csr;
 
@@ -19,7 +19,7 @@ impl EdgeSoftmax<'_> {
     pub fn accumulate<T: Real>(&self, scores: &[T], largest: &mut [T], sum: &mut [T]) {
         assert_eq!(scores.len(), self.by_dst.num_entries() * self.heads);
         let state = (Rows::new(largest, self.heads), Rows::new(sum, self.heads));
-        for_row_blocks(self.by_dst, state, self.heads, &|block: Block<(Rows<T>, Rows<T>)>| {
+        for_row_blocks(self.by_dst, state, self.heads, &|block: RowBlock<(Rows<T>, Rows<T>)>| {
             let (mut largest, mut sum) = block.result;
             for i in block.rows {
                 let row = self.by_dst.rows()[i] as usize - block.first;
@@ -52,7 +52,7 @@ impl EdgeSoftmax<'_> {
     pub fn inner_products<T: Real>(&self, y: &[T], gy: &[T], delta: &mut [T]) {
         assert_eq!(y.len(), self.by_dst.num_entries() * self.heads);
         let delta = Rows::new(delta, self.heads);
-        for_row_blocks(self.by_dst, delta, self.heads, &|mut block: Block<Rows<T>>| {
+        for_row_blocks(self.by_dst, delta, self.heads, &|mut block: RowBlock<Rows<T>>| {
             for i in block.rows {
                 let delta = block.result.row(self.by_dst.rows()[i] as usize - block.first);
                 for (place, (y, gy)) in self.of(y, i).iter().zip(self.of(gy, i)).enumerate() {
@@ -83,8 +83,8 @@ impl EdgeSoftmax<'_> {
     fn map<T: Real>(&self, values: &mut [T], work: impl Fn(usize, usize, &mut [T]) + Sync) {
         assert_eq!(values.len(), self.by_dst.num_entries() * self.heads);
         let (graph, width) = (self.by_dst, self.heads);
-        let values = Entries::new(graph, values, width);
-        for_row_blocks(graph, values, width, &|mut block: Block<Entries<T>>| {
+        let values = EntryValues::new(graph, values, width);
+        for_row_blocks(graph, values, width, &|mut block: RowBlock<EntryValues<T>>| {
             for i in block.rows {
                 work(i, graph.rows()[i] as usize, block.result.of(i));
             }
@@ -93,17 +93,17 @@ impl EdgeSoftmax<'_> {
 }
 
 /// A matrix with a row per entry of the graph, from the entries of row `first` on.
-pub(super) struct Entries<'a, T> {
+pub(super) struct EntryValues<'a, T> {
     graph: &'a Csr,
     first: usize,
     data: &'a mut [T],
     width: usize,
 }
 
-impl<'a, T> Entries<'a, T> {
+impl<'a, T> EntryValues<'a, T> {
     /// The values of all entries, `[num_entries, width]`.
     pub(super) fn new(graph: &'a Csr, data: &'a mut [T], width: usize) -> Self {
-        Entries { graph, first: 0, data, width }
+        EntryValues { graph, first: 0, data, width }
     }
 
     /// The index at which the entries of a row of the graph begin, in all data.
@@ -120,15 +120,15 @@ impl<'a, T> Entries<'a, T> {
     }
 }
 
-impl<T: Send> Split for Entries<'_, T> {
+impl<T: Send> SplitRows for EntryValues<'_, T> {
     fn split(self, rows: usize) -> (Self, Self) {
         let boundary = self.first + rows;
         let middle = self.begin(boundary) - self.begin(self.first);
-        let Entries { graph, first, data, width } = self;
+        let EntryValues { graph, first, data, width } = self;
         let (low, high) = data.split_at_mut(middle);
         (
-            Entries { graph, first, data: low, width },
-            Entries { graph, first: boundary, data: high, width },
+            EntryValues { graph, first, data: low, width },
+            EntryValues { graph, first: boundary, data: high, width },
         )
     }
 }

@@ -1,7 +1,7 @@
 //! Sums over neighbours with a factor per edge and head, and the adjoint of the factors.
 
-use super::blocks::{Block, Rows, for_row_blocks};
-use super::edge_softmax::Entries;
+use super::blocks::{RowBlock, Rows, for_row_blocks};
+use super::edge_softmax::EntryValues;
 use super::real::Real;
 use super::simd::{Kernel, prefetch, vectorised};
 use crate::graph::Csr;
@@ -50,7 +50,7 @@ impl EdgeSum<'_> {
         assert_eq!(x.len(), self.graph.num_cols() * self.columns());
         assert_eq!(gy.len(), self.graph.num_rows() * self.columns());
         assert_eq!(gfactors.len(), self.graph.num_entries() * self.heads);
-        let values = Entries::new(self.graph, gfactors, self.heads);
+        let values = EntryValues::new(self.graph, gfactors, self.heads);
         for_row_blocks(self.graph, values, self.columns(), &|block| {
             vectorised(Products { sum: self, block, x, gy });
         });
@@ -59,7 +59,7 @@ impl EdgeSum<'_> {
 
 struct SumEdges<'a, T> {
     sum: &'a EdgeSum<'a>,
-    block: Block<Rows<'a, T>>,
+    block: RowBlock<Rows<'a, T>>,
     factors: &'a [T],
     x: &'a [T],
 }
@@ -100,7 +100,7 @@ impl<T: Real> Kernel for SumEdges<'_, T> {
 
 struct Products<'a, T> {
     sum: &'a EdgeSum<'a>,
-    block: Block<Entries<'a, T>>,
+    block: RowBlock<EntryValues<'a, T>>,
     x: &'a [T],
     gy: &'a [T],
 }

@@ -1,6 +1,6 @@
 //! Maximum and minimum over neighbours.
 
-use super::blocks::{Block, Rows, for_row_blocks};
+use super::blocks::{RowBlock, Rows, for_row_blocks};
 use super::real::Real;
 use crate::graph::Csr;
 
@@ -34,7 +34,7 @@ pub fn select<T: Real>(
     assert_eq!(value.len(), graph.num_rows() * width);
     assert_eq!(argument.len(), value.len());
     let result = (Rows::new(value, width), Rows::new(argument, width));
-    for_row_blocks(graph, result, width, &|block: Block<(Rows<'_, T>, Rows<'_, u32>)>| {
+    for_row_blocks(graph, result, width, &|block: RowBlock<(Rows<'_, T>, Rows<'_, u32>)>| {
         let (mut values, mut arguments) = block.result;
         for i in block.rows {
             let place = graph.rows()[i] as usize - block.first;
@@ -70,7 +70,7 @@ pub fn select_adjoint<T: Real>(
     assert_eq!(argument.len(), transpose.num_cols() * width);
     assert_eq!(gy.len(), argument.len());
     assert_eq!(gx.len(), transpose.num_rows() * width);
-    for_row_blocks(transpose, Rows::new(gx, width), width, &|mut block: Block<Rows<'_, T>>| {
+    for_row_blocks(transpose, Rows::new(gx, width), width, &|mut block: RowBlock<Rows<'_, T>>| {
         for i in block.rows {
             let row = transpose.rows()[i];
             let sum = block.result.row(row as usize - block.first);

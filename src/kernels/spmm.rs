@@ -1,6 +1,6 @@
 //! Sparse times dense: the sum over neighbours.
 
-use super::blocks::{Block, Rows, for_row_blocks};
+use super::blocks::{RowBlock, Rows, for_row_blocks};
 use super::element::Element;
 use super::real::Real;
 use super::simd::{Kernel, prefetch, vectorised};
@@ -73,7 +73,7 @@ impl<T: Real> Spmm<'_, T> {
 
 struct SumRows<'a, T, X, Y> {
     product: &'a Spmm<'a, T>,
-    block: Block<Rows<'a, Y>>,
+    block: RowBlock<Rows<'a, Y>>,
     x: &'a [X],
     width: usize,
 }

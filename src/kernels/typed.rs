@@ -1,6 +1,6 @@
 //! The sum over neighbours, separately for each edge type.
 
-use super::blocks::{Block, Rows, for_row_blocks};
+use super::blocks::{RowBlock, Rows, for_row_blocks};
 use super::real::Real;
 use crate::graph::Csr;
 
@@ -19,7 +19,7 @@ pub fn typed_sum<T: Real>(
     assert_eq!(x.len(), graph.num_cols() * width);
     assert_eq!(y.len(), graph.num_rows() * num_types * width);
     let y = Rows::new(y, num_types * width);
-    for_row_blocks(graph, y, width, &|mut block: Block<Rows<'_, T>>| {
+    for_row_blocks(graph, y, width, &|mut block: RowBlock<Rows<'_, T>>| {
         for i in block.rows {
             let y = block.result.row(graph.rows()[i] as usize - block.first);
             for (&col, &etype) in graph.columns(i).iter().zip(&types[graph.indptr()[i] as usize..])
@@ -46,7 +46,7 @@ pub fn typed_sum_adjoint<T: Real>(
     assert_eq!(gy.len(), transpose.num_cols() * num_types * width);
     assert_eq!(gx.len(), transpose.num_rows() * width);
     let gx = Rows::new(gx, width);
-    for_row_blocks(transpose, gx, width, &|mut block: Block<Rows<'_, T>>| {
+    for_row_blocks(transpose, gx, width, &|mut block: RowBlock<Rows<'_, T>>| {
         for i in block.rows {
             let gx = block.result.row(transpose.rows()[i] as usize - block.first);
             let types = &types[transpose.indptr()[i] as usize..];

@@ -82,12 +82,12 @@ pub struct ModelOption {
     /// Placeholder of its value in help texts.
     pub value_name: &'static str,
     /// Values that it accepts.
-    pub values: Values,
+    pub values: OptionValues,
 }
 
 /// The values that an option accepts.
 #[derive(Debug, Clone, Copy)]
-pub enum Values {
+pub enum OptionValues {
     /// On or off.
     Switch,
     /// Whole numbers in a range, both ends included.
@@ -104,12 +104,12 @@ pub enum Values {
     /// Finite numbers above 0.
     Positive,
     /// Words.
-    Words(&'static [Word]),
+    Words(&'static [OptionWord]),
 }
 
 /// A word that an option accepts as its value.
 #[derive(Debug)]
-pub struct Word {
+pub struct OptionWord {
     /// The word itself.
     pub name: &'static str,
     /// Meaning of the word.
@@ -128,7 +128,7 @@ impl ModelOption {
         key: "hops",
         help: "Steps of propagation",
         value_name: "K",
-        values: Values::Whole { least: 1, most: 10_000 },
+        values: OptionValues::Whole { least: 1, most: 10_000 },
     };
 
     /// Value of the option in the table of a model; `None` if the table does not have it.
@@ -161,31 +161,32 @@ impl ModelOption {
     /// If the value is out of the option's range, or has another type.
     pub fn check(&self, value: &Value) -> Result<()> {
         let range = match (self.values, value) {
-            (Values::Whole { least, .. }, Value::Integer(n)) if *n < least => {
+            (OptionValues::Whole { least, .. }, Value::Integer(n)) if *n < least => {
                 format!("{least} or more")
             }
-            (Values::Whole { most, .. }, Value::Integer(n)) if *n > most => {
+            (OptionValues::Whole { most, .. }, Value::Integer(n)) if *n > most => {
                 format!("{most} or less")
             }
-            (Values::Switch, Value::Boolean(_)) | (Values::Whole { .. }, Value::Integer(_)) => {
+            (OptionValues::Switch, Value::Boolean(_))
+            | (OptionValues::Whole { .. }, Value::Integer(_)) => {
                 return Ok(());
             }
-            (Values::Share, Value::Float(x)) if (0.0..=1.0).contains(x) => return Ok(()),
-            (Values::Share, _) => "from 0 to 1".to_owned(),
-            (Values::Probability, Value::Float(x)) if (0.0..1.0).contains(x) => return Ok(()),
-            (Values::Probability, _) => "at least 0 and below 1".to_owned(),
-            (Values::Positive, Value::Float(x)) if *x > 0.0 && x.is_finite() => return Ok(()),
-            (Values::Positive, _) => "a number above 0".to_owned(),
-            (Values::Words(words), Value::String(name))
+            (OptionValues::Share, Value::Float(x)) if (0.0..=1.0).contains(x) => return Ok(()),
+            (OptionValues::Share, _) => "from 0 to 1".to_owned(),
+            (OptionValues::Probability, Value::Float(x)) if (0.0..1.0).contains(x) => return Ok(()),
+            (OptionValues::Probability, _) => "at least 0 and below 1".to_owned(),
+            (OptionValues::Positive, Value::Float(x)) if *x > 0.0 && x.is_finite() => return Ok(()),
+            (OptionValues::Positive, _) => "a number above 0".to_owned(),
+            (OptionValues::Words(words), Value::String(name))
                 if words.iter().any(|word| word.name == name) =>
             {
                 return Ok(());
             }
-            (Values::Words(words), _) => {
+            (OptionValues::Words(words), _) => {
                 let names: Vec<_> = words.iter().map(|word| word.name).collect();
                 format!("one of {}", names.join(", "))
             }
-            (Values::Switch | Values::Whole { .. }, _) => "of another type".to_owned(),
+            (OptionValues::Switch | OptionValues::Whole { .. }, _) => "of another type".to_owned(),
         };
         Err(Error::config(&self.field(), format!("must be {range}, not {value}")))
     }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use tch::{Kind, Tensor};
 
-use super::early_stopping::BestEpoch;
+use super::best_epoch::BestEpoch;
 use crate::engine::comm::Ranks;
 use crate::error::{Error, Result};
 use crate::graph::TypeNodes;

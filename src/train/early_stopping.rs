@@ -1,19 +1,10 @@
 //! Early stopping: the weights with the best validation score, and when to stop waiting for better ones.
 
+use super::best_epoch::BestEpoch;
 use super::trained_set::TrainedSet;
 use crate::engine::spill::{PartitionDataManager, PointerTensor};
 use crate::error::Result;
 use crate::nn::ValidationScore;
-use serde::{Deserialize, Serialize};
-
-/// The best epoch so far.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct BestEpoch {
-    /// Number of the epoch, from 1.
-    pub epoch: u32,
-    /// Validation score of the epoch.
-    pub score: f64,
-}
 
 /// Ends training when the validation score has not improved for `patience` epochs.
 pub(super) struct EarlyStopping {

@@ -2,21 +2,11 @@
 
 use std::time::Instant;
 
+use super::link_loaders::LinkLoaders;
 use super::link_trainer::{LinkEvaluation, LinkTrainer};
 use super::training::Training;
 use crate::error::Result;
 use crate::event::{EpochReport, Evaluation, Metric, Scores};
-use crate::sampling::loaders::DistEdgeDataLoader;
-
-/// The loaders of a rank's edges.
-pub struct LinkLoaders {
-    /// Loader of the training edges.
-    pub train: DistEdgeDataLoader,
-    /// Loader of the validation edges, predicted after each epoch.
-    pub val: DistEdgeDataLoader,
-    /// Loader of the test edges, predicted at the end.
-    pub test: DistEdgeDataLoader,
-}
 
 impl Training<'_> {
     /// One epoch: a pass over the training edges, and the prediction of the validation edges.

@@ -6,7 +6,7 @@ use tch::{Kind, Tensor};
 
 use super::batch_turn::with_next_batch;
 use super::sampled::{FEATURES, block_graphs};
-use super::update::{Reduce, update};
+use super::update::{GradientReduce, update};
 use crate::engine::comm::{NoHooks, ProcessGroup, all_gather};
 use crate::engine::spill::PartitionDataManager;
 use crate::engine::tape::{Graph, ParameterSet, Policy, Tape, Var};
@@ -16,7 +16,7 @@ use crate::error::Result;
 use crate::event::SampleReport;
 use crate::io::IoTotals;
 use crate::nn::{LinkScore, Model, Optimizer, auc, link_loss, mean_reciprocal_rank};
-use crate::sampling::loaders::{DistEdgeDataLoader, EdgeBatch};
+use crate::sampling::loaders::{DistEdgeDataLoader, EdgeMiniBatch};
 
 /// A model whose outputs are compared in pairs, and the data that it learns from. The loss is the binary cross entropy of the
 /// scores of edges and of drawn pairs.
@@ -36,7 +36,7 @@ pub struct LinkTrainer<'a> {
     /// What happens to the inside of segments.
     pub policy: Policy,
     /// How the gradients of the ranks are combined.
-    pub reduce: Reduce,
+    pub reduce: GradientReduce,
     /// Whether the model uses edge types.
     pub edge_types: bool,
 }
@@ -90,7 +90,7 @@ impl LinkTrainer<'_> {
         let mut before = (manager.store().counters().totals(), loader.sampler().row_bytes());
         let mut all = loader.epoch(epoch);
         for step in 0.. {
-            let work = |batch: &EdgeBatch| self.step(loader, batch, epoch, step);
+            let work = |batch: &EdgeMiniBatch| self.step(loader, batch, epoch, step);
             let step = with_next_batch(manager, &mut all, work)?;
             let Some(RankStep { gradient, loss, batches }) = step else { break };
             manager.set_phase(Phase::GatherGrads);
@@ -120,7 +120,7 @@ impl LinkTrainer<'_> {
     fn step(
         &self,
         loader: &DistEdgeDataLoader,
-        batch: &EdgeBatch,
+        batch: &EdgeMiniBatch,
         epoch: u32,
         step: usize,
     ) -> Result<RankStep> {
@@ -146,7 +146,7 @@ impl LinkTrainer<'_> {
         &self,
         tape: &mut Tape<'t>,
         graphs: &[&'t dyn Graph],
-        batch: &EdgeBatch,
+        batch: &EdgeMiniBatch,
     ) -> Result<Var> {
         let features = batch.neighbourhood.input(FEATURES)?;
         let features = features.f_to_kind(self.parameters.kind())?;

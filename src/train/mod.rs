@@ -2,6 +2,7 @@
 
 mod batch_model;
 mod batch_turn;
+mod best_epoch;
 mod checkpoint;
 mod class_table;
 mod counts;
@@ -12,6 +13,7 @@ mod forward;
 mod hetero_batches;
 mod learner;
 mod link_epoch;
+mod link_loaders;
 mod link_trainer;
 mod relation_degrees;
 mod roc_auc;
@@ -25,13 +27,13 @@ mod training;
 mod update;
 
 pub use batch_model::{BatchForward, BatchModel, GraphBatches};
+pub use best_epoch::BestEpoch;
 pub use checkpoint::{Checkpoint, Progress};
 pub use counts::Totals;
-pub use early_stopping::BestEpoch;
 pub use fanouts::Fanouts;
 pub use forward::{Forward, GraphModel, HeteroModel, NodeInput};
 pub use hetero_batches::{HeteroBatches, features_of};
-pub use link_epoch::LinkLoaders;
+pub use link_loaders::LinkLoaders;
 pub use link_trainer::{LinkEvaluation, LinkPass, LinkTrainer};
 pub use relation_degrees::RelationDegrees;
 pub use sampled::{FEATURES, LABELS, SampledPass, SampledTrainer, block_graphs};
@@ -39,4 +41,4 @@ pub use sampling_config::SamplingConfig;
 pub use stored_rows::{StoredRows, stored_rows};
 pub use trainer::{Mark, Step, Trainer};
 pub use training::{Regime, Training};
-pub use update::Reduce;
+pub use update::GradientReduce;

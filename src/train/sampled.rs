@@ -7,7 +7,7 @@ use tch::{Kind, Tensor};
 use super::batch_model::BatchModel;
 use super::batch_turn::with_next_batch;
 use super::trainer::Trainer;
-use super::update::{Reduce, update};
+use super::update::{GradientReduce, update};
 use crate::engine::spill::PartitionDataManager;
 use crate::engine::tape::{BlockGraph, SourceDegrees, Tape};
 use crate::engine::tensor;
@@ -35,7 +35,7 @@ pub struct SampledTrainer<'a> {
     /// The batches.
     pub loader: &'a DataLoader,
     /// How gradients are combined.
-    pub reduce: Reduce,
+    pub reduce: GradientReduce,
 }
 
 /// The results of a pass over all batches, over all ranks.

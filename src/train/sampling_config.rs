@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::fanouts::Fanouts;
-use super::update::Reduce;
+use super::update::GradientReduce;
 use crate::error::{Error, Result};
 use crate::graph::PartitionBook;
 use crate::sampling::loaders::{DataLoaderConfig, DistNeighborSampler};
@@ -22,7 +22,7 @@ pub struct SamplingConfig {
     /// Number of threads of each rank that sample ahead.
     pub sampler_threads: usize,
     /// How the gradients of the ranks are combined.
-    pub reduce: Reduce,
+    pub reduce: GradientReduce,
 }
 
 impl SamplingConfig {

@@ -7,7 +7,7 @@ use tch::Tensor;
 use super::checkpoint::{Checkpoint, Progress};
 use super::early_stopping::EarlyStopping;
 use super::learner::Learner;
-use super::link_epoch::LinkLoaders;
+use super::link_loaders::LinkLoaders;
 use super::link_trainer::LinkTrainer;
 use super::sampled::SampledTrainer;
 use super::trained_set::TrainedSet;

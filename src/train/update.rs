@@ -12,7 +12,7 @@ use crate::nn::{Optimizer, clip_grad_norm};
 /// How the gradients of the ranks are combined at each step. Each rank has the gradient of the mean loss over its batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Reduce {
+pub enum GradientReduce {
     /// Mean, as in PyTorch's `DistributedDataParallel`.
     #[default]
     Mean,
@@ -20,10 +20,14 @@ pub enum Reduce {
     Sum,
 }
 
-impl Choice for Reduce {
+impl Choice for GradientReduce {
     const VALUES: &'static [Named<Self>] = &[
-        Named::new(Reduce::Mean, "mean", "Their mean, as in PyTorch's `DistributedDataParallel`"),
-        Named::new(Reduce::Sum, "sum", "Their sum, as in SAR's `gather_grads`"),
+        Named::new(
+            GradientReduce::Mean,
+            "mean",
+            "Their mean, as in PyTorch's `DistributedDataParallel`",
+        ),
+        Named::new(GradientReduce::Sum, "sum", "Their sum, as in SAR's `gather_grads`"),
     ];
 }
 
@@ -31,7 +35,7 @@ impl Choice for Reduce {
 /// the ranks. One collective, in which no rank gives up a turn.
 pub(super) fn update(
     group: &dyn ProcessGroup,
-    reduce: Reduce,
+    reduce: GradientReduce,
     gradient: Tensor,
     counts: &[f64],
     parameters: &ParameterSet,
@@ -43,8 +47,8 @@ pub(super) fn update(
     let [gradient, counts] = <[Tensor; 2]>::try_from(sums)
         .map_err(|_| Error::internal("the gathered tensors are incomplete".to_owned()))?;
     let gradient = match reduce {
-        Reduce::Sum => gradient,
-        Reduce::Mean => gradient.f_div_scalar(group.world_size() as f64)?,
+        GradientReduce::Sum => gradient,
+        GradientReduce::Mean => gradient.f_div_scalar(group.world_size() as f64)?,
     };
     let gradient = match clip_norm {
         Some(norm) => clip_grad_norm(&gradient, norm)?,

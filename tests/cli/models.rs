@@ -4,7 +4,7 @@ use std::path::Path;
 
 use assert_cmd::Command;
 use predicates::str::{contains, starts_with};
-use sar::nn::{ModelKind, Values};
+use sar::nn::{ModelKind, OptionValues};
 
 use super::common::repository;
 
@@ -45,10 +45,12 @@ fn an_option_of_another_model_is_refused_by_name() {
     let folder = tempfile::tempdir().unwrap();
     for option in ModelKind::all().iter().flat_map(|kind| kind.spec().options) {
         let value = match option.values {
-            Values::Switch => String::new(),
-            Values::Words(words) => format!("={}", words[0].name),
-            Values::Whole { .. } => "=1".to_owned(),
-            Values::Share | Values::Probability | Values::Positive => "=0.5".to_owned(),
+            OptionValues::Switch => String::new(),
+            OptionValues::Words(words) => format!("={}", words[0].name),
+            OptionValues::Whole { .. } => "=1".to_owned(),
+            OptionValues::Share | OptionValues::Probability | OptionValues::Positive => {
+                "=0.5".to_owned()
+            }
         };
         let declares =
             |kind: &ModelKind| kind.spec().options.iter().any(|own| own.flag == option.flag);

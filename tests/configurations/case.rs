@@ -14,7 +14,7 @@ use sar::nn::{
 };
 use sar::run::config::{LinkConfig, PairScore};
 use sar::run::config::{MemoryBudget, OnNan, Relations, RunConfig};
-use sar::train::{Reduce, SamplingConfig};
+use sar::train::{GradientReduce, SamplingConfig};
 
 use super::common::repository;
 use super::values::{all, class_weights, fanouts, kinds, optimizers, schedules, settings, splits};
@@ -150,7 +150,7 @@ fn start(kind: ModelKind, mode: Mode) -> RunConfig {
             edge_probability: None,
             batch_size: 4,
             sampler_threads: 0,
-            reduce: Reduce::Mean,
+            reduce: GradientReduce::Mean,
         });
     }
     config.link = (mode == Mode::Link).then(|| LinkConfig {
@@ -278,7 +278,7 @@ fn samplings(base: &SamplingConfig, layers: usize, hetero: bool) -> Vec<Sampling
             edge_probability: [Some("weight".to_owned())],
             batch_size: [3],
             sampler_threads: [1],
-            reduce: all::<Reduce>(),
+            reduce: all::<GradientReduce>(),
         }
     )
 }

@@ -1,6 +1,6 @@
 //! Models describe their options as configurations hold them.
 
-use sar::nn::{EdgeWeights, ModelKind, Values};
+use sar::nn::{EdgeWeights, ModelKind, OptionValues};
 use toml::Value;
 
 #[test]
@@ -21,11 +21,11 @@ fn options_are_described_as_they_are_written() {
         }
         for option in kind.spec().options {
             let values: Vec<Value> = match option.values {
-                Values::Switch => vec![true.into(), false.into()],
-                Values::Whole { least, most } => vec![least.into(), most.into()],
-                Values::Share | Values::Probability => vec![0.0.into(), 0.25.into()],
-                Values::Positive => vec![0.5.into()],
-                Values::Words(words) => words.iter().map(|w| w.name.into()).collect(),
+                OptionValues::Switch => vec![true.into(), false.into()],
+                OptionValues::Whole { least, most } => vec![least.into(), most.into()],
+                OptionValues::Share | OptionValues::Probability => vec![0.0.into(), 0.25.into()],
+                OptionValues::Positive => vec![0.5.into()],
+                OptionValues::Words(words) => words.iter().map(|w| w.name.into()).collect(),
             };
             for value in values {
                 option.check(&value).unwrap();

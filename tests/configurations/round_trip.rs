@@ -9,7 +9,7 @@ use sar::load::{DataKeys, Normalize};
 use sar::nn::{JumpMode, ModelConfig, NormKind, RelationMerge, Task};
 use sar::run::config::{LinkConfig, PairScore};
 use sar::run::config::{MemoryBudget, OnNan, Relations, RunConfig};
-use sar::train::{Reduce, SamplingConfig};
+use sar::train::{GradientReduce, SamplingConfig};
 
 use super::case::{cases, vary};
 use super::values::{all, class_weights, fanouts, kinds, optimizers, schedules, settings, splits};
@@ -35,7 +35,7 @@ fn variations(base: &RunConfig) -> Vec<RunConfig> {
         edge_probability: None,
         batch_size: 1,
         sampler_threads: 0,
-        reduce: Reduce::Mean,
+        reduce: GradientReduce::Mean,
     };
     let link = LinkConfig { score: PairScore::Dot, negatives: 1, split: splits().remove(0) };
     let model = &base.model;
@@ -94,7 +94,7 @@ fn variations(base: &RunConfig) -> Vec<RunConfig> {
                     edge_probability: texts(),
                     batch_size: [1 << 40],
                     sampler_threads: [3],
-                    reduce: all::<Reduce>(),
+                    reduce: all::<GradientReduce>(),
                 }
             )
             .into_iter()

@@ -4,7 +4,7 @@ use std::iter::successors;
 
 use sar::choice::Choice;
 use sar::load::EdgeSplit;
-use sar::nn::{ClassWeights, ModelKind, ModelOption, OptimizerConfig, Schedule, Values};
+use sar::nn::{ClassWeights, ModelKind, ModelOption, OptimizerConfig, OptionValues, Schedule};
 use sar::train::Fanouts;
 use toml::Value;
 
@@ -18,7 +18,7 @@ pub(crate) fn kinds() -> Vec<ModelKind> {
     let small = |kind: ModelKind| {
         let numbers = kind.spec().options.iter().filter(|option| {
             let present = option.value(&kind.table().unwrap()).is_some();
-            present && matches!(option.values, Values::Whole { .. })
+            present && matches!(option.values, OptionValues::Whole { .. })
         });
         numbers.fold(kind, |kind, option| with(kind, option, 2.into()))
     };
@@ -53,15 +53,15 @@ fn with(kind: ModelKind, option: &ModelOption, value: Value) -> ModelKind {
     ModelKind::from_table(table).unwrap()
 }
 
-/// Values that an option can have in a run; of numbers two.
+/// OptionValues that an option can have in a run; of numbers two.
 fn some(option: &ModelOption) -> Vec<Value> {
     match option.values {
-        Values::Switch => vec![false.into(), true.into()],
-        Values::Whole { .. } => vec![1.into(), 2.into()],
-        Values::Share => vec![0.125.into(), 0.5.into()],
-        Values::Probability => vec![0.0.into(), 0.25.into()],
-        Values::Positive => vec![0.5.into(), 1.5.into()],
-        Values::Words(words) => words.iter().map(|word| word.name.into()).collect(),
+        OptionValues::Switch => vec![false.into(), true.into()],
+        OptionValues::Whole { .. } => vec![1.into(), 2.into()],
+        OptionValues::Share => vec![0.125.into(), 0.5.into()],
+        OptionValues::Probability => vec![0.0.into(), 0.25.into()],
+        OptionValues::Positive => vec![0.5.into(), 1.5.into()],
+        OptionValues::Words(words) => words.iter().map(|word| word.name.into()).collect(),
     }
 }
 

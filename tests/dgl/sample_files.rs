@@ -5,8 +5,8 @@ use sar::formats::dgl::fused_csc::FusedCsc;
 use sar::formats::dgl::graph_file::GraphFile;
 use sar::formats::dgl::graph_record::{Frame, GraphRecord};
 use sar::formats::dgl::npy::open_npy;
-use sar::formats::dgl::relation::Relation;
-use sar::formats::dgl::sparse::Csr;
+use sar::formats::dgl::relation::DglRelation;
+use sar::formats::dgl::sparse::CsrArrays;
 use sar::formats::dgl::tensor_file::TensorFile;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -76,7 +76,7 @@ fn assert_ends(graph: &GraphRecord, expected: &Value, what: &str) {
     }
 }
 
-fn assert_relation(relation: &Relation, expected: &Value, what: &str) {
+fn assert_relation(relation: &DglRelation, expected: &Value, what: &str) {
     assert_eq!(relation.coo.is_some(), expected.get("coo").is_some(), "{what}");
     if let (Some(coo), Some(expected)) = (&relation.coo, expected.get("coo")) {
         assert_eq!(coo.num_rows, expected["rows"].as_u64().unwrap(), "{what}");
@@ -91,7 +91,7 @@ fn assert_relation(relation: &Relation, expected: &Value, what: &str) {
     assert_csr(relation.csc.as_ref(), expected.get("csc"), what);
 }
 
-fn assert_csr(csr: Option<&Csr>, expected: Option<&Value>, what: &str) {
+fn assert_csr(csr: Option<&CsrArrays>, expected: Option<&Value>, what: &str) {
     assert_eq!(csr.is_some(), expected.is_some(), "{what}");
     if let (Some(csr), Some(expected)) = (csr, expected) {
         assert_eq!(csr.num_rows, expected["rows"].as_u64().unwrap(), "{what}");

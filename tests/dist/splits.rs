@@ -1,7 +1,7 @@
 //! Guards against: any node or edge that goes to another trainer than in DGL (fixtures/splits.py).
 
 use sar::graph::{CanonicalEtype, PartitionBook};
-use sar::sampling::stores::{SplitBy, Trainer, edge_split, node_split};
+use sar::sampling::stores::{SplitBy, TrainerRank, edge_split, node_split};
 use serde::Deserialize;
 
 use crate::common;
@@ -38,7 +38,7 @@ fn every_trainer_gets_what_dgl_gives_it() {
                 ("even", None) => SplitBy::Even,
                 _ => SplitBy::Locality,
             };
-            let trainer = Trainer { rank, num_trainers: case.trainers };
+            let trainer = TrainerRank { rank, num_trainers: case.trainers };
             let ours = match case.side.as_str() {
                 "node" => node_split(&mask, &book, Some("a"), trainer, by),
                 _ => edge_split(&mask, &book, Some("r"), trainer, by),
@@ -52,7 +52,7 @@ fn every_trainer_gets_what_dgl_gives_it() {
 fn masks_and_trainers_that_do_not_fit_are_refused() {
     let book = book(&[vec![3], vec![2]]);
     let split = |mask: &[bool], rank, num_trainers, by| {
-        node_split(mask, &book, None, Trainer { rank, num_trainers }, by)
+        node_split(mask, &book, None, TrainerRank { rank, num_trainers }, by)
     };
     assert_eq!(split(&[true; 5], 1, 2, SplitBy::Even).unwrap(), [3, 4]);
     assert!(split(&[true; 4], 0, 2, SplitBy::Even).is_err());

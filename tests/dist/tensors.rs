@@ -2,7 +2,7 @@
 
 use sar::io::Dtype;
 use sar::sampling::stores::{
-    DistTensor, DistTensorConfig, PartitionPolicy, SplitBy, Trainer, node_split,
+    DistTensor, DistTensorConfig, PartitionPolicy, SplitBy, TrainerRank, node_split,
 };
 
 use crate::support::{book, config};
@@ -76,7 +76,7 @@ fn masks_are_joined_and_deal_nodes_out() {
     assert_eq!((either.name(), either.len(), either.dtype()), ("either", 7, Dtype::U8));
     assert_eq!(train.count_nonzero().unwrap(), 2, "as it was");
     let mask = either.to_mask().unwrap();
-    let trainer = |rank| Trainer { rank, num_trainers: 2 };
+    let trainer = |rank| TrainerRank { rank, num_trainers: 2 };
     let split = |rank| node_split(&mask, &book(), Some("a"), trainer(rank), SplitBy::Even).unwrap();
     assert_eq!((split(0), split(1)), (vec![1, 4], vec![6]));
 

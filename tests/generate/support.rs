@@ -5,7 +5,7 @@ use std::path::Path;
 
 use sar::formats::dgl::config::PartitionConfig;
 use sar::formats::dgl::{EdgeBlock, Partition};
-use sar::prepare::generate::{GeneratorConfig, GraphKind, Progress, generate};
+use sar::prepare::generate::{GenerateProgress, GeneratorConfig, GraphKind, generate};
 
 pub(crate) const KINDS: [GraphKind; 2] = [GraphKind::Sbm, GraphKind::Rmat];
 
@@ -25,7 +25,7 @@ pub(crate) fn config(kind: GraphKind) -> GeneratorConfig {
 
 /// An observer that ignores progress.
 #[allow(clippy::unnecessary_wraps)] // the type that callbacks have
-pub(crate) fn ignore(_: Progress) -> sar::Result<()> {
+pub(crate) fn ignore(_: GenerateProgress) -> sar::Result<()> {
     Ok(())
 }
 

@@ -8,7 +8,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use sar::formats::dgl::config::PartitionConfig;
 use sar::formats::dgl::{EdgeBlock, Partition, verify};
-use sar::prepare::import::{GraphFiles, GraphSource};
+use sar::prepare::import::{GraphFiles, ImportSource};
 use sar::prepare::partition::{Method, PartitionRequest, partition_graph};
 
 use super::common::repository;
@@ -61,7 +61,7 @@ fn chunked_graphs_give_what_dgls_pipeline_gives() {
     let due = samples.join("out_numpy/metadata.json");
     let mut outputs = Vec::new();
     for form in ["chunked_numpy", "chunked_parquet"] {
-        let source = GraphSource::Files(
+        let source = ImportSource::Files(
             GraphFiles::of_chunks(&samples.join(form).join("metadata.json")).unwrap(),
         );
         let out = folder.path().join(form);

@@ -1,6 +1,6 @@
 //! Guards against: half a directory, temporary files or empty folders after an error or Ctrl-C.
 
-use sar::prepare::import::GraphSource;
+use sar::prepare::import::ImportSource;
 use sar::prepare::partition::partition_graph;
 use sar::{Error, ErrorKind};
 
@@ -10,7 +10,7 @@ use super::support::{edges, request, scattered, write};
 fn work_that_is_stopped_at_any_point_leaves_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let path = write(folder.path(), "e.txt", &scattered(300, 3000));
-    let source = GraphSource::Files(edges(&path));
+    let source = ImportSource::Files(edges(&path));
     let request = request(3);
     let mut calls = 0;
     partition_graph(&source, &request, &folder.path().join("whole"), &mut |_| {

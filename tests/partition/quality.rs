@@ -1,7 +1,7 @@
 //! Guards against: partitions that are no better than random ones where a graph has communities.
 
 use sar::prepare::generate::{GeneratorConfig, GraphKind, generate};
-use sar::prepare::import::GraphSource;
+use sar::prepare::import::ImportSource;
 use sar::prepare::partition::{Method, PartitionRequest, partition_graph};
 
 use super::support::request;
@@ -22,7 +22,7 @@ fn streaming_finds_communities_that_metis_finds() {
     let made = generate(&config, &folder.path().join("graph"), &mut |_| Ok(())).unwrap();
     let cut = |name: &str, method: Method| {
         let request = PartitionRequest { method, ..request(8) };
-        let source = GraphSource::Partitions(made.json.clone());
+        let source = ImportSource::Partitions(made.json.clone());
         let done = partition_graph(&source, &request, &folder.path().join(name), &mut |_| Ok(()));
         done.unwrap().report.cut_edges()
     };

@@ -6,7 +6,7 @@ use std::path::Path;
 use sar::formats::dgl::config::PartitionConfig;
 use sar::formats::dgl::{EdgeBlock, Partition, verify};
 use sar::load::original_places;
-use sar::prepare::import::GraphSource;
+use sar::prepare::import::ImportSource;
 use sar::prepare::partition::partition_graph;
 
 use super::common::repository;
@@ -58,7 +58,7 @@ fn a_graph_that_is_cut_twice_is_the_same_graph() {
     let data = format!("x={}", data.display());
     files.node_data = vec![sar::prepare::import::GraphFiles::parse_node_data("", &data).unwrap()];
     let first = partition(files, &request(3), &folder.path().join("first")).unwrap();
-    let again = GraphSource::Partitions(first.json.clone());
+    let again = ImportSource::Partitions(first.json.clone());
     let second =
         partition_graph(&again, &request(5), &folder.path().join("second"), &mut |_| Ok(()));
     let second = second.unwrap();
@@ -73,7 +73,7 @@ fn a_graph_that_is_cut_twice_is_the_same_graph() {
 fn a_directory_of_dgl_can_be_cut_again() {
     let folder = tempfile::tempdir().unwrap();
     let json = repository("data/karate/karate.json");
-    let source = GraphSource::Partitions(json.clone());
+    let source = ImportSource::Partitions(json.clone());
     let done = partition_graph(&source, &request(3), folder.path(), &mut |_| Ok(())).unwrap();
     let due = PartitionConfig::open(&json).unwrap();
     assert_eq!((done.nodes, done.edges), (due.book().num_nodes(), due.book().num_edges()));
@@ -87,7 +87,7 @@ fn a_heterogeneous_directory_keeps_its_types() {
     let folder = tempfile::tempdir().unwrap();
     let json = repository("tests/fixtures/hetero/g.json");
     let due = PartitionConfig::open(&json).unwrap();
-    let source = GraphSource::Partitions(json);
+    let source = ImportSource::Partitions(json);
     let done = partition_graph(&source, &request(2), folder.path(), &mut |_| Ok(())).unwrap();
     let config = PartitionConfig::open(&done.json).unwrap();
     assert!(verify(&config).is_empty());

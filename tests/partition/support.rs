@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use sar::prepare::import::{GraphFiles, GraphSource};
+use sar::prepare::import::{GraphFiles, ImportSource};
 use sar::prepare::partition::{EdgeRules, Method, PartitionRequest, Partitioned, partition_graph};
 
 /// The command's defaults, except for the memory, which must not depend on the machine.
@@ -59,7 +59,7 @@ pub(crate) fn partition(
     request: &PartitionRequest,
     out: &Path,
 ) -> sar::Result<Partitioned> {
-    partition_graph(&GraphSource::Files(files), request, out, &mut |_| Ok(()))
+    partition_graph(&ImportSource::Files(files), request, out, &mut |_| Ok(()))
 }
 
 /// Every file below a folder, by its path in it, with its bytes.

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use sar::engine::comm::{NoHooks, Ranks};
 use sar::sampling::loaders::{
-    DataLoaderConfig, DistEdgeDataLoader, DistNeighborSampler, EdgeBatch, Exclude, NegativeSampler,
-    Pairs,
+    DataLoaderConfig, DistEdgeDataLoader, DistNeighborSampler, EdgeMiniBatch, Exclude,
+    NegativeSampler, Pairs,
 };
 use sar::sampling::stores::{Fanout, IndexConfig};
 use sar::testing::on_ranks;
@@ -22,7 +22,7 @@ fn batches(
     opened: &Opened,
     (exclude, negatives): (Exclude, Option<NegativeSampler>),
     sampler_threads: usize,
-) -> Vec<EdgeBatch> {
+) -> Vec<EdgeMiniBatch> {
     let graph = &opened.graph;
     let work = |context: sar::testing::RankContext| {
         let sampler = DistNeighborSampler::new(vec![Fanout::ALL; 2])?;
@@ -45,7 +45,7 @@ fn batches(
 }
 
 /// The nodes of pairs.
-fn ends(batch: &EdgeBatch, pairs: &Pairs) -> Vec<(u64, u64)> {
+fn ends(batch: &EdgeMiniBatch, pairs: &Pairs) -> Vec<(u64, u64)> {
     let node = |row: &i64| batch.neighbourhood.seeds()[*row as usize];
     let pairs = pairs.sources.iter().zip(&pairs.destinations);
     pairs.map(|(source, destination)| (node(source), node(destination))).collect()
@@ -78,7 +78,7 @@ fn excluded_edges_are_in_no_block() {
     let of = move |edge: u64| (sources[edge as usize], destinations[edge as usize]);
     let ids: std::collections::HashMap<_, u64> = (0..190).map(|edge| (of(edge), edge)).collect();
     let reverse = move |edge: u64| ids[&(of(edge).1, of(edge).0)];
-    let in_blocks = |batch: &EdgeBatch| -> HashSet<u64> {
+    let in_blocks = |batch: &EdgeMiniBatch| -> HashSet<u64> {
         batch.neighbourhood.blocks.iter().flat_map(|block| block.edges().to_vec()).collect()
     };
     let with_reverse = Exclude::WithReverse(Arc::new(reverse.clone()));

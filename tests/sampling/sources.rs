@@ -10,7 +10,7 @@ use sar::formats::dgl::config::PartitionConfig;
 use sar::io::{DiskStorage, IoCounters};
 use sar::load::{NodeColumn, Normalize, Reachable};
 use sar::sampling::loaders::{
-    DataLoader, DataLoaderConfig, DistEdgeDataLoader, DistNeighborSampler, EdgeBatch, Exclude,
+    DataLoader, DataLoaderConfig, DistEdgeDataLoader, DistNeighborSampler, EdgeMiniBatch, Exclude,
     MiniBatch, NegativeSampler, SampledGraph,
 };
 use sar::sampling::stores::{CollectiveGraph, Fanout, IndexConfig};
@@ -149,7 +149,7 @@ fn batches_of_edges_are_the_same_bit_for_bit() {
         let rank = group.rank();
         let (graph, _folder) = asked(&jsons[rank], &keys, &group);
         for negatives in negatives {
-            let batches = |graph: SampledGraph| -> Vec<EdgeBatch> {
+            let batches = |graph: SampledGraph| -> Vec<EdgeMiniBatch> {
                 let edges = if rank == 0 { book.edge_range(0).collect() } else { vec![1, 20] };
                 let sampler = DistNeighborSampler::new(fanouts.to_vec()).unwrap();
                 let ranks = Ranks { group: &*group, hooks: &NoHooks };

@@ -15,7 +15,7 @@ use sar::sampling::loaders::{DataLoader, DataLoaderConfig, DistNeighborSampler};
 use sar::sampling::stores::{DistGraph, Fanout, IndexConfig};
 use sar::testing::{RankContext, on_ranks};
 use sar::train::{
-    FEATURES, GraphBatches, GraphModel, LABELS, Reduce, SampledTrainer, Totals, Trainer,
+    FEATURES, GradientReduce, GraphBatches, GraphModel, LABELS, SampledTrainer, Totals, Trainer,
 };
 use tch::{Kind, Tensor};
 
@@ -30,7 +30,7 @@ const LR: f64 = 0.5;
 struct How {
     fanout: i64,
     batch_size: usize,
-    reduce: Reduce,
+    reduce: GradientReduce,
     epochs: u32,
 }
 
@@ -150,7 +150,7 @@ fn a_step_on_all_neighbours_of_all_seeds_is_the_step_on_the_full_graph() {
     };
     let opened = open(&common::repository("data/karate/karate.json"), &keys);
     let graph = &opened.graph;
-    let how = How { fanout: -1, batch_size: 100, reduce: Reduce::Sum, epochs: 1 };
+    let how = How { fanout: -1, batch_size: 100, reduce: GradientReduce::Sum, epochs: 1 };
     for kind in kinds() {
         let model = model(kind);
         let ours = on_ranks(2, 2, |context| train(&context, graph, &model, how)).unwrap();
@@ -165,7 +165,7 @@ fn a_step_on_all_neighbours_of_all_seeds_is_the_step_on_the_full_graph() {
 #[test]
 fn parameters_stay_the_same_on_all_ranks() {
     let opened = open(&common::repository("data/karate/karate.json"), &IndexConfig::default());
-    for reduce in [Reduce::Mean, Reduce::Sum] {
+    for reduce in [GradientReduce::Mean, GradientReduce::Sum] {
         // The ranks have different numbers of training nodes, so one of them repeats batches.
         let how = How { fanout: 2, batch_size: 2, reduce, epochs: 3 };
         let model = ModelConfig { dropout: 0.3, ..model(kinds()[1]) };
@@ -185,8 +185,10 @@ fn the_mean_over_ranks_is_the_sum_divided_by_their_number() {
         let how = How { fanout: -1, batch_size: 100, reduce, epochs };
         on_ranks(2, 2, |context| train(&context, &opened.graph, &model, how)).unwrap().remove(0)
     };
-    let start = run(Reduce::Sum, 0);
-    for ((start, sum), mean) in start.iter().zip(run(Reduce::Sum, 1)).zip(run(Reduce::Mean, 1)) {
+    let start = run(GradientReduce::Sum, 0);
+    for ((start, sum), mean) in
+        start.iter().zip(run(GradientReduce::Sum, 1)).zip(run(GradientReduce::Mean, 1))
+    {
         assert!(((sum - start) / 2.0 - (mean - start)).abs() < 1e-12);
     }
 }

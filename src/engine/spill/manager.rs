@@ -15,6 +15,7 @@ use super::tensor::{Masks, PointerTensor};
 use super::value::Spill;
 use crate::engine::turns::{Phase, TurnLock};
 use crate::error::{Error, Result};
+use crate::graph::GraphShard;
 use crate::platform::anonymous_bytes;
 use crate::platform::heap::give_memory_back;
 
@@ -105,6 +106,12 @@ impl PartitionDataManager {
     pub fn track<T: Spill>(&self, label: &str, value: T) -> Pointer<T> {
         let layout = value.layout();
         self.track_as(label, layout, value)
+    }
+
+    /// Tracks a shard. `label` shows in the names of spill files.
+    pub fn track_shard(&self, label: &str, shard: GraphShard) -> ShardPointer {
+        let GraphShard { by_dst, by_src } = shard;
+        ShardPointer { by_dst: self.track(label, by_dst), by_src: self.track(label, by_src) }
     }
 
     /// Tracks a value whose layout says that it is used in another type than it is held in.

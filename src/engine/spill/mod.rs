@@ -16,6 +16,8 @@ mod shard;
 mod store;
 #[cfg(feature = "torch")]
 mod tensor;
+#[cfg(feature = "torch")]
+mod tracked_tensor;
 mod value;
 
 pub use dtype::{ComputeDtype, SpillDtype, read_narrow, write_narrow};

@@ -1,24 +1,15 @@
 //! A shard whose two orders of edges are in memory or on disk independently of each other.
 
-use super::manager::PartitionDataManager;
 use super::pointer::{Pinned, Pointer};
 use crate::error::Result;
-use crate::graph::{GraphShard, SortedEdges};
+use crate::graph::SortedEdges;
 
-/// A tracked [`GraphShard`]. The forward pass walks edges by destination, the adjoint of a sum by source; each order is
+/// A tracked [`GraphShard`](crate::graph::GraphShard). The forward pass walks edges by destination, the adjoint of a sum by source; each order is
 /// written, read and kept separately.
 #[derive(Clone)]
 pub struct ShardPointer {
-    by_dst: Pointer<SortedEdges>,
-    by_src: Pointer<SortedEdges>,
-}
-
-impl PartitionDataManager {
-    /// Tracks a shard. `label` shows in the names of spill files.
-    pub fn track_shard(&self, label: &str, shard: GraphShard) -> ShardPointer {
-        let GraphShard { by_dst, by_src } = shard;
-        ShardPointer { by_dst: self.track(label, by_dst), by_src: self.track(label, by_src) }
-    }
+    pub(super) by_dst: Pointer<SortedEdges>,
+    pub(super) by_src: Pointer<SortedEdges>,
 }
 
 impl ShardPointer {

@@ -1,13 +1,9 @@
 //! Tensors of libtorch that can be spilled.
 
-use std::rc::Rc;
-
 use half::bf16;
 use rayon::prelude::*;
 use tch::{Kind, Tensor};
 
-use super::dtype::{ComputeDtype, SpillDtype};
-use super::manager::PartitionDataManager;
 use super::pointer::Pointer;
 use super::store::{SpillReader, SpillWriter};
 use super::value::Spill;
@@ -41,11 +37,11 @@ impl PointerTensor {
 /// Layout of a tensor in memory and in its file.
 #[derive(Debug, Clone)]
 pub struct TensorLayout {
-    shape: Vec<i64>,
+    pub(super) shape: Vec<i64>,
     /// The element type in which it is used.
-    kind: Kind,
+    pub(super) kind: Kind,
     /// The element type in which it is held.
-    held: Kind,
+    pub(super) held: Kind,
 }
 
 /// Contiguous CPU tensors of any element type.
@@ -86,60 +82,8 @@ pub struct Masks {
     pub test: PointerTensor,
 }
 
-impl PartitionDataManager {
-    /// Tracks a matrix with one row per node, held as [`held_kind`](Self::held_kind) says; it may have that type already. It
-    /// must be the only handle on its memory.
-    pub fn track_rows(&self, label: &str, value: Tensor) -> Result<PointerTensor> {
-        let mut layout = value.layout();
-        if layout.kind == Kind::BFloat16 {
-            layout.kind = Kind::Float;
-        }
-        layout.held = self.held_kind(layout.shape.iter().skip(1).product(), layout.kind);
-        let value =
-            if layout.held == value.kind() { value } else { converted(&value, layout.held)? };
-        Ok(self.track_as(label, layout, value))
-    }
-
-    /// The type in which rows of this width and type are held when they outlive an operation.
-    pub fn held_kind(&self, width: i64, kind: Kind) -> Kind {
-        let dtype = match self.compute_dtype.get() {
-            ComputeDtype::F32 => self.spill_dtype.get(),
-            ComputeDtype::Bf16 => SpillDtype::Bf16,
-        };
-        if kind == Kind::Float && dtype.narrows(width) { Kind::BFloat16 } else { kind }
-    }
-
-    /// The type in which rows that can be computed again, and the operands of products, are held.
-    pub fn computed_kind(&self, width: i64, kind: Kind) -> Kind {
-        match self.compute_dtype.get() {
-            ComputeDtype::F32 => kind,
-            ComputeDtype::Bf16 => self.held_kind(width, kind),
-        }
-    }
-
-    /// Tracks a tensor that never needs a file: `recipe` computes it again, always with the same result. The recipe may return
-    /// the type in which the tensor is [held](Self::computed_kind), which `value` must have.
-    pub fn track_recipe(
-        &self,
-        label: &str,
-        shape: &[i64],
-        kind: Kind,
-        value: Option<Tensor>,
-        recipe: Rc<dyn Fn() -> Result<Tensor>>,
-    ) -> PointerTensor {
-        let kind = if kind == Kind::BFloat16 { Kind::Float } else { kind };
-        let held = self.computed_kind(shape.iter().skip(1).product(), kind);
-        let recipe = Rc::new(move || {
-            let value = recipe()?;
-            if value.kind() == held { Ok(value) } else { converted(&value, held) }
-        });
-        let layout = TensorLayout { shape: shape.to_vec(), kind, held };
-        self.track_made(label, layout, value, recipe)
-    }
-}
-
 /// Converts a matrix of single precision to bfloat16, or the other way round.
-fn converted(value: &Tensor, kind: Kind) -> Result<Tensor> {
+pub(super) fn converted(value: &Tensor, kind: Kind) -> Result<Tensor> {
     let mut converted = tensor::empty(&value.size(), kind)?;
     if kind == Kind::BFloat16 {
         let narrow = bytemuck::cast_slice_mut(tensor::slice_mut::<bf16>(&mut converted));

@@ -13,6 +13,7 @@ mod letting_go;
 mod ops;
 mod parameters;
 mod record;
+mod remembering;
 mod var;
 
 pub use constants::Constants;

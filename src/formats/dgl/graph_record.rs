@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::formats::dgl::array::ArrayRef;
 use crate::formats::dgl::header::HeaderReader;
 use crate::formats::dgl::relation;
-use crate::formats::dgl::relation::Relation;
+use crate::formats::dgl::relation::DglRelation;
 use crate::formats::dgl::tensor_file::{find, read_pairs};
 use crate::formats::dgl::{magic, ndarray, sparse};
 use crate::graph::CanonicalEtype;
@@ -37,7 +37,7 @@ pub struct GraphRecord {
     /// Number of nodes of each node type.
     pub num_nodes: Vec<u64>,
     /// Structure of each edge type.
-    pub relations: Vec<Relation>,
+    pub relations: Vec<DglRelation>,
     /// Columns of each node type.
     pub node_frames: Vec<Frame>,
     /// Columns of each edge type.

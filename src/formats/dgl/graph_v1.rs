@@ -5,8 +5,8 @@ use crate::formats::dgl::graph_file::{CONTENT, Content, read_labels};
 use crate::formats::dgl::graph_record::{Frame, GraphRecord};
 use crate::formats::dgl::header::HeaderReader;
 use crate::formats::dgl::ndarray;
-use crate::formats::dgl::relation::Relation;
-use crate::formats::dgl::sparse::Csr;
+use crate::formats::dgl::relation::DglRelation;
+use crate::formats::dgl::sparse::CsrArrays;
 use crate::formats::dgl::tensor_file::read_pairs;
 use crate::graph::CanonicalEtype;
 use crate::io::Dtype;
@@ -73,15 +73,21 @@ fn read_graph(
     let node_frame = read_frame(reader, &format!("{graph} ndata "), num_nodes)?;
     let edge_frame = read_frame(reader, &format!("{graph} edata "), num_edges)?;
     let edge_ids = arrays.pop().filter(|ids| ids.num_rows() > 0);
-    let csc = arrays.pop().zip(arrays.pop()).map(|(indices, indptr)| Csr {
+    let csc = arrays.pop().zip(arrays.pop()).map(|(indices, indptr)| CsrArrays {
         num_rows: num_nodes,
         num_cols: num_nodes,
         indptr,
         indices,
         edge_ids,
     });
-    let relation =
-        Relation { num_src: num_nodes, num_dst: num_nodes, num_edges, coo: None, csr: None, csc };
+    let relation = DglRelation {
+        num_src: num_nodes,
+        num_dst: num_nodes,
+        num_edges,
+        coo: None,
+        csr: None,
+        csc,
+    };
     Ok(GraphRecord {
         ntypes: vec!["_N".to_owned()],
         etypes: vec![CanonicalEtype::new("_N", "_E", "_N")],

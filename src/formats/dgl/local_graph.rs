@@ -5,7 +5,7 @@ use crate::formats::dgl::array::ArrayRef;
 use crate::formats::dgl::fused_csc::{Arrays, FusedCsc};
 use crate::formats::dgl::graph_file::GraphFile;
 use crate::formats::dgl::graph_record::Frame;
-use crate::formats::dgl::relation::Relation;
+use crate::formats::dgl::relation::DglRelation;
 use crate::graph::PartitionBook;
 use std::path::{Path, PathBuf};
 
@@ -146,7 +146,7 @@ impl LocalGraph {
 }
 
 /// The encoding that is cheapest to read in edge order: COO in that order needs no random access, CSC hardly any.
-fn entries_of(relation: &Relation) -> Option<(Entries, Option<ArrayRef>)> {
+fn entries_of(relation: &DglRelation) -> Option<(Entries, Option<ArrayRef>)> {
     let coo = relation.coo.as_ref();
     if let (Some(csc), None) = (&relation.csc, coo.filter(|coo| coo.edge_ids.is_none())) {
         let (indptr, src) = (csc.indptr.clone(), csc.indices.clone());

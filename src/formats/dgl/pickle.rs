@@ -4,7 +4,7 @@
 //! nothing is executed. Values live in one list and refer to each other by index, so that a value may be filled after it has
 //! been stored, and cycles do no harm.
 
-use crate::formats::dgl::pickle_value::{Class, Index, Storage, Tensor, Value};
+use crate::formats::dgl::pickle_value::{Class, Index, PickleStorage, Tensor, Value};
 use std::collections::HashMap;
 
 /// What is wrong with a pickle, and at which byte.
@@ -237,7 +237,7 @@ impl<'a> Machine<'a> {
                     Value::Int(len),
                 ) => {
                     let len = u64::try_from(*len).map_err(|_| "a storage has a negative size")?;
-                    Some(Storage { dtype: *dtype, key, len })
+                    Some(PickleStorage { dtype: *dtype, key, len })
                 }
                 _ => None,
             },
@@ -282,7 +282,7 @@ impl<'a> Machine<'a> {
         };
         let (size, stride) = (self.sizes(size)?, self.sizes(stride)?);
         let offset = u64::try_from(*offset).map_err(|_| "a tensor starts at a negative offset")?;
-        Ok(Tensor { storage: Storage::clone(storage), offset, size, stride })
+        Ok(Tensor { storage: PickleStorage::clone(storage), offset, size, stride })
     }
 
     fn sizes(&self, tuple: &Value<'a>) -> Step<Vec<u64>> {

@@ -15,7 +15,7 @@ pub(crate) enum Value<'a> {
     Tuple(Vec<Index>),
     Dict(Vec<(Index, Index)>),
     Class(Class),
-    Storage(Box<Storage<'a>>),
+    Storage(Box<PickleStorage<'a>>),
     Tensor(Box<Tensor<'a>>),
     Object { class: Class, state: Option<Index> },
 }
@@ -63,7 +63,7 @@ fn storage_dtype(name: &str) -> Option<Dtype> {
 
 /// A run of elements in a member of the archive.
 #[derive(Clone, Debug)]
-pub(crate) struct Storage<'a> {
+pub(crate) struct PickleStorage<'a> {
     pub(crate) dtype: Dtype,
     /// Key of the member.
     pub(crate) key: &'a str,
@@ -74,7 +74,7 @@ pub(crate) struct Storage<'a> {
 /// A view of a storage; offset and strides count elements.
 #[derive(Clone, Debug)]
 pub(crate) struct Tensor<'a> {
-    pub(crate) storage: Storage<'a>,
+    pub(crate) storage: PickleStorage<'a>,
     pub(crate) offset: u64,
     pub(crate) size: Vec<u64>,
     pub(crate) stride: Vec<u64>,

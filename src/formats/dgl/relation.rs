@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::formats::dgl::header::HeaderReader;
 use crate::formats::dgl::magic;
-use crate::formats::dgl::sparse::{Coo, Csr, read_coo, read_csr};
+use crate::formats::dgl::sparse::{Coo, CsrArrays, read_coo, read_csr};
 
 /// Size in bytes of the smallest record: three numbers, a metagraph and a matrix.
 pub(crate) const MIN_BYTES: u64 = 24 + 8 + 2 * 24;
@@ -16,7 +16,7 @@ const CSC: u64 = 4;
 
 /// The edges of one relation in at least one encoding; all encodings describe the same edges.
 #[derive(Clone, Debug)]
-pub struct Relation {
+pub struct DglRelation {
     /// Number of source nodes.
     pub num_src: u64,
     /// Number of destination nodes.
@@ -26,13 +26,13 @@ pub struct Relation {
     /// Edges as (source, destination).
     pub coo: Option<Coo>,
     /// Edges by source.
-    pub csr: Option<Csr>,
+    pub csr: Option<CsrArrays>,
     /// Edges by destination.
-    pub csc: Option<Csr>,
+    pub csc: Option<CsrArrays>,
 }
 
 /// Reads one relation; arrays are named after the reader's field.
-pub(crate) fn read(reader: &mut HeaderReader<'_>) -> Result<Relation> {
+pub(crate) fn read(reader: &mut HeaderReader<'_>) -> Result<DglRelation> {
     let field = reader.field().to_owned();
     magic::expect(reader, magic::UNIT_GRAPH, "relation")?;
     let code = reader.u64()?;
@@ -46,7 +46,7 @@ pub(crate) fn read(reader: &mut HeaderReader<'_>) -> Result<Relation> {
     };
     reader.skip(8)?; // formats that DGL may build later: of no use to a reader
     let mut relation =
-        Relation { num_src: 0, num_dst: 0, num_edges: 0, coo: None, csr: None, csc: None };
+        DglRelation { num_src: 0, num_dst: 0, num_edges: 0, coo: None, csr: None, csc: None };
     let mut sizes = Vec::with_capacity(3);
     if formats & COO != 0 {
         enter_matrix(reader, &field, "COO")?;

@@ -23,7 +23,7 @@ pub struct Coo {
 
 /// An adjacency by rows. In a CSC matrix, which is stored as the CSR matrix of the transpose, rows are destinations.
 #[derive(Clone, Debug)]
-pub struct Csr {
+pub struct CsrArrays {
     /// Number of rows.
     pub num_rows: u64,
     /// Number of columns.
@@ -58,7 +58,7 @@ pub(crate) fn read_coo(reader: &mut HeaderReader<'_>) -> Result<Coo> {
 }
 
 /// Reads a CSR matrix; arrays are named after the reader's field.
-pub(crate) fn read_csr(reader: &mut HeaderReader<'_>) -> Result<Csr> {
+pub(crate) fn read_csr(reader: &mut HeaderReader<'_>) -> Result<CsrArrays> {
     let field = reader.field().to_owned();
     magic::expect(reader, magic::CSR_MATRIX, "CSR matrix")?;
     let (num_cols, num_rows) = (reader.size()?, reader.size()?);
@@ -71,7 +71,7 @@ pub(crate) fn read_csr(reader: &mut HeaderReader<'_>) -> Result<Csr> {
         return Err(reader.fail(format!("{} row starts for {num_rows} rows", indptr.num_rows())));
     }
     let edge_ids = optional_ids(reader, ids, indices.num_rows())?;
-    Ok(Csr { num_rows, num_cols, indptr, indices, edge_ids })
+    Ok(CsrArrays { num_rows, num_cols, indptr, indices, edge_ids })
 }
 
 fn index_array(reader: &mut HeaderReader<'_>, field: &str, part: &str) -> Result<ArrayRef> {

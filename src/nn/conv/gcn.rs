@@ -10,7 +10,7 @@ use crate::engine::tape::{
 };
 use crate::error::Result;
 use crate::nn::describe::{Describe, Facts, Place, StackLayer};
-use crate::nn::model_spec::{EdgeWeights, ModelOption, ModelSpec, Values, Word};
+use crate::nn::model_spec::{EdgeWeights, ModelOption, ModelSpec, OptionValues, OptionWord};
 
 /// How messages are normalised by degrees, under DGL's names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -147,13 +147,14 @@ impl Describe for GcnConv {
             key: "gcn_norm",
             help: "How messages are normalised by degrees",
             value_name: "HOW",
-            values: Values::Words(&[
-                Word {
-                    name: "both", help: "Divided by √(out-degree of the source · in-degree)"
+            values: OptionValues::Words(&[
+                OptionWord {
+                    name: "both",
+                    help: "Divided by √(out-degree of the source · in-degree)",
                 },
-                Word { name: "left", help: "Divided by the out-degree of the source" },
-                Word { name: "right", help: "Divided by the in-degree: the mean" },
-                Word { name: "none", help: "Not normalised: the sum" },
+                OptionWord { name: "left", help: "Divided by the out-degree of the source" },
+                OptionWord { name: "right", help: "Divided by the in-degree: the mean" },
+                OptionWord { name: "none", help: "Not normalised: the sum" },
             ]),
         }],
         edge_weights: EdgeWeights::Multiply,

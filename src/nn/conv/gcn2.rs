@@ -11,7 +11,7 @@ use super::layer::{Conv, ConvInput, check_in_edges};
 use crate::engine::tape::{DerivedWeight, Init, Parameter, ParameterBuilder, Tape, Var, Weight};
 use crate::error::{Error, Result};
 use crate::nn::describe::{Describe, Facts, Place, StackLayer};
-use crate::nn::model_spec::{EdgeWeights, ModelOption, ModelSpec, Values};
+use crate::nn::model_spec::{EdgeWeights, ModelOption, ModelSpec, OptionValues};
 
 /// Configuration of a [`Gcn2Conv`].
 #[derive(Debug, Clone, Copy)]
@@ -152,21 +152,21 @@ impl Describe for Gcn2Conv {
                 key: "alpha",
                 help: "Share of the initial rows in each layer",
                 value_name: "SHARE",
-                values: Values::Share,
+                values: OptionValues::Share,
             },
             ModelOption {
                 flag: "lambda",
                 key: "lambda",
                 help: "Strength of the weights, which falls from layer to layer",
                 value_name: "L",
-                values: Values::Positive,
+                values: OptionValues::Positive,
             },
             ModelOption {
                 flag: "initial-weight",
                 key: "initial_weight",
                 help: "Give the initial rows a weight of their own",
                 value_name: "",
-                values: Values::Switch,
+                values: OptionValues::Switch,
             },
         ],
         edge_weights: EdgeWeights::Normalised,

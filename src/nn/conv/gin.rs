@@ -7,7 +7,7 @@ use crate::engine::tape::{Aggregation, Init, Parameter, ParameterBuilder, Reduce
 use crate::error::Result;
 use crate::nn::describe::{Describe, Facts, Place, StackLayer};
 use crate::nn::linear::{Linear, Network};
-use crate::nn::model_spec::{EdgeWeights, ModelOption, ModelSpec, Values};
+use crate::nn::model_spec::{EdgeWeights, ModelOption, ModelSpec, OptionValues};
 
 /// Configuration of a [`GinConv`].
 #[derive(Debug, Clone, Copy)]
@@ -98,7 +98,7 @@ impl Describe for GinConv {
             key: "learn_eps",
             help: "Learn the weight of a node's own row",
             value_name: "",
-            values: Values::Switch,
+            values: OptionValues::Switch,
         }],
         edge_weights: EdgeWeights::Multiply,
         output_key: "convs.{last}.apply_func.weight",

@@ -7,7 +7,7 @@ use super::layer::ends_coincide;
 use crate::engine::tape::{Graph, Parameter, Tape, Var};
 use crate::error::Result;
 use crate::nn::describe::Place;
-use crate::nn::model_spec::{ModelOption, ModelSpec, Values};
+use crate::nn::model_spec::{ModelOption, ModelSpec, OptionValues};
 
 /// Configuration of an attention layer, [`GatConv`](crate::nn::GatConv) or [`Gatv2Conv`](crate::nn::Gatv2Conv).
 #[derive(Debug, Clone, Copy)]
@@ -134,14 +134,14 @@ pub(in crate::nn) const fn spec(name: &'static str, about: &'static str) -> Mode
                 key: "heads",
                 help: "Attention heads",
                 value_name: "N",
-                values: Values::Whole { least: 1, most: 1 << 12 },
+                values: OptionValues::Whole { least: 1, most: 1 << 12 },
             },
             ModelOption {
                 flag: "attention-dropout",
                 key: "attention_dropout",
                 help: "Dropout on the attention",
                 value_name: "P",
-                values: Values::Probability,
+                values: OptionValues::Probability,
             },
         ],
         output_side: 2,

@@ -10,7 +10,7 @@ use super::layer::{Conv, ConvInput};
 use crate::engine::tape::{DerivedWeight, Init, Parameter, ParameterBuilder, Tape, Var, Weight};
 use crate::error::{Error, Result};
 use crate::nn::describe::{Describe, Place, StackLayer};
-use crate::nn::model_spec::{ModelOption, ModelSpec, Values};
+use crate::nn::model_spec::{ModelOption, ModelSpec, OptionValues};
 
 /// How the weights of the relations are kept small, under DGL's names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -158,14 +158,14 @@ impl Describe for RgcnConv {
                 key: "regularizer.basis",
                 help: "Make the weights sums of N bases instead of a matrix per relation",
                 value_name: "N",
-                values: Values::Whole { least: 1, most: 1 << 20 },
+                values: OptionValues::Whole { least: 1, most: 1 << 20 },
             },
             ModelOption {
                 flag: "blocks",
                 key: "regularizer.bdd",
                 help: "Make the weights block-diagonal with N blocks",
                 value_name: "N",
-                values: Values::Whole { least: 1, most: 1 << 20 },
+                values: OptionValues::Whole { least: 1, most: 1 << 20 },
             },
         ],
         output_key: "convs.{last}.h_bias",

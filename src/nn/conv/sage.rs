@@ -8,7 +8,7 @@ use crate::engine::tape::{
 };
 use crate::error::Result;
 use crate::nn::describe::{Describe, Facts, Place, StackLayer};
-use crate::nn::model_spec::{EdgeWeights, ModelOption, ModelSpec, Values, Word};
+use crate::nn::model_spec::{EdgeWeights, ModelOption, ModelSpec, OptionValues, OptionWord};
 
 /// How neighbours are combined, under DGL's names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -191,13 +191,13 @@ impl Describe for SageConv {
             key: "aggregator",
             help: "How neighbours are combined",
             value_name: "HOW",
-            values: Values::Words(&[
-                Word {
+            values: OptionValues::Words(&[
+                OptionWord {
                     name: "mean",
                     help: "The mean of the neighbours, and the own row with a weight of its own",
                 },
-                Word { name: "gcn", help: "The mean of the neighbours and the own row" },
-                Word { name: "pool", help: "The maximum of a learned map of the neighbours" },
+                OptionWord { name: "gcn", help: "The mean of the neighbours and the own row" },
+                OptionWord { name: "pool", help: "The maximum of a learned map of the neighbours" },
             ]),
         }],
         edge_weights: EdgeWeights::Multiply,

@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::nn::conv::layer::Model;
 use crate::nn::describe::{Describe, Facts, Graphs, HiddenLayers, Sizes, WholeModel};
 use crate::nn::linear::{Linear, Network};
-use crate::nn::model_spec::{EdgeWeights, ModelOption, ModelSpec, Values};
+use crate::nn::model_spec::{EdgeWeights, ModelOption, ModelSpec, OptionValues};
 
 /// Configuration of [`Appnp`]'s propagation.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -149,7 +149,7 @@ impl Describe for Appnp {
                 key: "alpha",
                 help: "Share of the prediction in each step",
                 value_name: "SHARE",
-                values: Values::Share,
+                values: OptionValues::Share,
             },
         ],
         edge_weights: EdgeWeights::Normalised,

@@ -1,6 +1,7 @@
 //! Models made of layers.
 
 pub(super) mod appnp;
+mod build;
 pub(super) mod correct_and_smooth;
 pub(super) mod hetero_stack;
 pub(super) mod jumping_knowledge;

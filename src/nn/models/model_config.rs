@@ -3,13 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::jumping_knowledge::JumpMode;
-use super::stack::Stack;
-use crate::engine::tape::ParameterBuilder;
-use crate::error::Result;
 use crate::nn::conv::ModelKind;
-use crate::nn::conv::layer::Model;
 use crate::nn::conv::sage::SageOptions;
-use crate::nn::describe::{HiddenLayers, Sizes};
+use crate::nn::describe::HiddenLayers;
 use crate::nn::normalization::NormKind;
 
 /// Configuration of a model.
@@ -49,17 +45,6 @@ impl Default for ModelConfig {
 }
 
 impl ModelConfig {
-    /// Creates the model.
-    ///
-    /// # Errors
-    /// If there are no layers, a width is 0, or a layer does not support its width.
-    pub fn build(&self, parameters: &mut ParameterBuilder, sizes: Sizes) -> Result<Box<dyn Model>> {
-        Ok(match self.kind.whole_model(parameters, self.hidden_layers(), sizes)? {
-            Some(model) => model,
-            None => Box::new(Stack::new(parameters, self, sizes)?),
-        })
-    }
-
     /// Number of graphs that a forward pass takes: one per layer that uses neighbours. SIGN takes one for its nodes only.
     pub fn num_graphs(&self) -> usize {
         self.kind.num_graphs(self.layers)

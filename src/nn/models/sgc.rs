@@ -27,12 +27,12 @@ impl Default for SgcOptions {
 
 /// The propagation of features that SGC and SIGN do before training.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::nn) struct Propagation {
+pub(in crate::nn) struct Hops {
     pub(in crate::nn) hops: usize,
     pub(in crate::nn) edge_weights: bool,
 }
 
-impl Propagation {
+impl Hops {
     pub(in crate::nn) fn check(self) -> Result<()> {
         if self.hops == 0 {
             return Err(Error::config("model.hops", "at least one step of propagation is needed"));
@@ -83,7 +83,7 @@ impl Propagation {
 /// ```
 pub struct Sgc {
     fc: Linear,
-    propagation: Propagation,
+    propagation: Hops,
 }
 
 impl Sgc {
@@ -97,7 +97,7 @@ impl Sgc {
         options: SgcOptions,
     ) -> Result<Self> {
         let SgcOptions { hops, edge_weights } = options;
-        let propagation = Propagation { hops, edge_weights };
+        let propagation = Hops { hops, edge_weights };
         propagation.check()?;
         let Sizes { in_feats, out_feats, .. } = sizes;
         let fc = parameters.scope("convs.0.fc", |p| Linear::new(p, in_feats, out_feats));

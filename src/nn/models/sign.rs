@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use tch::Tensor;
 
-use super::sgc::Propagation;
+use super::sgc::Hops;
 use crate::engine::tape::{Graph, Init, Parameter, ParameterBuilder, Tape, Var};
 use crate::error::{Error, Result};
 use crate::nn::conv::layer::Model;
@@ -41,7 +41,7 @@ use crate::nn::model_spec::{EdgeWeights, ModelOption, ModelSpec};
 /// # Ok::<(), sar::Error>(())
 /// ```
 pub struct Sign {
-    propagation: Propagation,
+    propagation: Hops,
     hops: Vec<Perceptron>,
     slope: Parameter,
     project: Perceptron,
@@ -131,7 +131,7 @@ impl Sign {
     ) -> Result<Self> {
         HiddenLayers { layers, width, dropout }.check()?;
         let SignOptions { hops, edge_weights } = options;
-        let propagation = Propagation { hops, edge_weights };
+        let propagation = Hops { hops, edge_weights };
         propagation.check()?;
         let widths = |first: i64, last: i64| {
             let mut widths = vec![width; layers + 1];

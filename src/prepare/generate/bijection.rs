@@ -1,6 +1,6 @@
 //! A seeded order of any number of ids that takes no memory.
 
-use super::draws::{Draws, Purpose, below};
+use super::draws::{Purpose, PurposeDraws, below};
 
 /// Number of half rounds; four would look random to the eye, eight leave no pattern that a model could learn.
 const HALF_ROUNDS: usize = 8;
@@ -19,7 +19,7 @@ pub(super) struct Bijection {
 impl Bijection {
     /// A bijection of `0..len`, for `len` above 0.
     pub(super) fn new(len: u64, seed: u64, purpose: Purpose) -> Self {
-        let draws = Draws::new(seed, purpose);
+        let draws = PurposeDraws::new(seed, purpose);
         let root = len.isqrt();
         let high = root + u64::from(root * root < len);
         let keys = std::array::from_fn(|round| draws.pair(round as u64, 0)[0]);

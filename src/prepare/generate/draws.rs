@@ -25,14 +25,14 @@ pub(super) enum Purpose {
 
 /// Random numbers for one purpose.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Draws {
+pub(super) struct PurposeDraws {
     key: [u32; 2],
     purpose: u32,
 }
 
-impl Draws {
+impl PurposeDraws {
     pub(super) fn new(seed: u64, purpose: Purpose) -> Self {
-        Draws { key: [seed as u32, (seed >> 32) as u32], purpose: purpose as u32 }
+        PurposeDraws { key: [seed as u32, (seed >> 32) as u32], purpose: purpose as u32 }
     }
 
     /// 128 random bits for an index; `step` distinguishes several draws for it.
@@ -70,7 +70,7 @@ mod tests {
 
     #[test]
     fn every_other_number_occurs_and_the_one_does_not() {
-        let draws = Draws::new(7, Purpose::Ends);
+        let draws = PurposeDraws::new(7, Purpose::Ends);
         let mut seen = [0; 5];
         for index in 0..400 {
             seen[other_than(3, draws.pair(index, 0)[0], 5) as usize] += 1;

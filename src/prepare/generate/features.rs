@@ -1,7 +1,7 @@
 //! The features of nodes.
 
 use super::config::GeneratorConfig;
-use super::draws::{Draws, Purpose};
+use super::draws::{Purpose, PurposeDraws};
 use super::labels::Labels;
 
 /// Mean of the sum of eight numbers that are uniform on `0..65536`.
@@ -19,8 +19,8 @@ pub(super) struct Features<'a> {
     columns: u64,
     amplitude: f32,
     noise_scale: f32,
-    means: Draws,
-    noise: Draws,
+    means: PurposeDraws,
+    noise: PurposeDraws,
 }
 
 impl<'a> Features<'a> {
@@ -31,8 +31,8 @@ impl<'a> Features<'a> {
             columns: config.features,
             amplitude: (signal * (2.0 * classes.ln()).sqrt() / columns) as f32,
             noise_scale: (1.0 / (columns * NOISE_VARIANCE).sqrt()) as f32,
-            means: Draws::new(config.seed, Purpose::Mean),
-            noise: Draws::new(config.seed, Purpose::Noise),
+            means: PurposeDraws::new(config.seed, Purpose::Mean),
+            noise: PurposeDraws::new(config.seed, Purpose::Noise),
         }
     }
 

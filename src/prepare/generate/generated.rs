@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use super::config::GeneratorConfig;
 use super::even_cut::EvenCut;
-use super::model::graph_model;
+use super::kinds::graph_model;
 use super::pairs::spool_edges;
-use super::progress::Progress;
+use super::progress::GenerateProgress;
 use super::space::check_space;
 use super::tables::write_tables;
 use super::topology::write_topology;
@@ -40,7 +40,7 @@ pub struct Generated {
 pub fn generate(
     config: &GeneratorConfig,
     out: &Path,
-    progress: &mut dyn FnMut(Progress) -> Result<()>,
+    progress: &mut dyn FnMut(GenerateProgress) -> Result<()>,
 ) -> Result<Generated> {
     config.check()?;
     check_space(config, out)?;

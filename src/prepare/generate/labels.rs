@@ -1,19 +1,19 @@
 //! The class of each node.
 
 use super::config::GeneratorConfig;
-use super::draws::{Draws, Purpose, happens, other_than};
-use super::model::GraphModel;
+use super::draws::{Purpose, PurposeDraws, happens, other_than};
+use super::model::RandomGraph;
 
 /// Classes as a pure function of nodes: the class of the node's place, or for some outliers any other one.
 pub(super) struct Labels<'a> {
-    model: &'a dyn GraphModel,
+    model: &'a dyn RandomGraph,
     classes: u64,
-    outlier: Draws,
+    outlier: PurposeDraws,
 }
 
 impl<'a> Labels<'a> {
-    pub(super) fn new(config: &GeneratorConfig, model: &'a dyn GraphModel) -> Self {
-        let outlier = Draws::new(config.seed, Purpose::Outlier);
+    pub(super) fn new(config: &GeneratorConfig, model: &'a dyn RandomGraph) -> Self {
+        let outlier = PurposeDraws::new(config.seed, Purpose::Outlier);
         Labels { model, classes: config.classes, outlier }
     }
 

@@ -6,6 +6,7 @@ mod draws;
 mod even_cut;
 mod features;
 mod generated;
+mod kinds;
 mod labels;
 mod model;
 mod pairs;
@@ -19,4 +20,4 @@ mod topology;
 
 pub use config::{GeneratorConfig, GraphKind};
 pub use generated::{Generated, generate};
-pub use progress::{Progress, Step};
+pub use progress::{GenerateProgress, GenerateStep};

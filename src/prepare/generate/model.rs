@@ -1,11 +1,7 @@
 //! The interface of the kinds of graphs.
 
-use super::config::{GeneratorConfig, GraphKind};
-use super::rmat::Rmat;
-use super::sbm::Sbm;
-
 /// A random graph whose pairs of neighbours and classes are pure functions.
-pub(super) trait GraphModel: Sync {
+pub(super) trait RandomGraph: Sync {
     /// The two ends of a pair, which differ.
     fn pair(&self, index: u64) -> (u64, u64);
 
@@ -17,12 +13,4 @@ pub(super) trait GraphModel: Sync {
 
     /// How clearly features show the class; see [`Features`](super::features::Features).
     fn signal(&self) -> f64;
-}
-
-/// The graph that a configuration describes.
-pub(super) fn graph_model(config: &GeneratorConfig) -> Box<dyn GraphModel> {
-    match config.kind {
-        GraphKind::Sbm => Box::new(Sbm::new(config)),
-        GraphKind::Rmat => Box::new(Rmat::new(config)),
-    }
 }

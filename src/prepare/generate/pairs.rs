@@ -6,8 +6,8 @@ use rayon::prelude::*;
 
 use super::config::GeneratorConfig;
 use super::even_cut::EvenCut;
-use super::model::GraphModel;
-use super::progress::{Progress, Step};
+use super::model::RandomGraph;
+use super::progress::{GenerateProgress, GenerateStep};
 use crate::error::Result;
 use crate::io::BucketSpool;
 
@@ -27,16 +27,16 @@ const BUFFERS: usize = 16 << 20;
 /// one direction of the last pair is stored.
 pub(super) fn spool_edges(
     config: &GeneratorConfig,
-    model: &dyn GraphModel,
+    model: &dyn RandomGraph,
     cut: EvenCut,
     folder: &Path,
-    progress: &mut dyn FnMut(Progress) -> Result<()>,
+    progress: &mut dyn FnMut(GenerateProgress) -> Result<()>,
 ) -> Result<BucketSpool> {
     let total = config.edges;
     let mut spool = BucketSpool::create(folder, config.num_parts as usize, EDGE, BUFFERS)?;
     let mut batch = vec![(0, 0); BATCH.min(total.div_ceil(2)) as usize];
     for first in (0..total.div_ceil(2)).step_by(BATCH as usize) {
-        progress(Progress { step: Step::Edges, done: 2 * first, total })?;
+        progress(GenerateProgress { step: GenerateStep::Edges, done: 2 * first, total })?;
         let count = BATCH.min(total.div_ceil(2) - first);
         let pairs = &mut batch[..count as usize];
         pairs.par_iter_mut().enumerate().with_min_len(CHUNK).for_each(|(at, pair)| {
@@ -50,6 +50,6 @@ pub(super) fn spool_edges(
         }
     }
     spool.finish()?;
-    progress(Progress { step: Step::Edges, done: total, total })?;
+    progress(GenerateProgress { step: GenerateStep::Edges, done: total, total })?;
     Ok(spool)
 }

@@ -1,8 +1,8 @@
-//! Progress of generating a graph.
+//! GenerateProgress of generating a graph.
 
 /// The step that is being done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum GenerateStep {
     /// Edges are drawn and sorted by partition.
     Edges,
     /// The structure of each partition is written.
@@ -11,11 +11,11 @@ pub enum Step {
     Features,
 }
 
-/// Progress of a step; the steps come one after the other.
+/// GenerateProgress of a step; the steps come one after the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Progress {
+pub struct GenerateProgress {
     /// The step that is being done.
-    pub step: Step,
+    pub step: GenerateStep,
     /// Number of edges, or of nodes in the last step, that are done.
     pub done: u64,
     /// Number of all edges or nodes.

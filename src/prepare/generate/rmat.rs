@@ -2,16 +2,16 @@
 
 use super::bijection::Bijection;
 use super::config::GeneratorConfig;
-use super::draws::{Draws, Purpose, below, happens};
-use super::model::GraphModel;
+use super::draws::{Purpose, PurposeDraws, below, happens};
+use super::model::RandomGraph;
 
 /// Fraction of the pairs whose second end is moved to the class of the first.
 const KIN: f64 = 0.85;
 
-/// See [`GraphModel::outliers`].
+/// See [`RandomGraph::outliers`].
 const OUTLIERS: f64 = 0.04;
 
-/// See [`GraphModel::signal`].
+/// See [`RandomGraph::signal`].
 const SIGNAL: f64 = 1.0;
 
 /// Graph500's shares of the upper left, upper right and lower left quadrant, added up; 0.05 remains for the last one.
@@ -28,14 +28,14 @@ pub(super) struct Rmat {
     classes: u64,
     levels: u32,
     scramble: Bijection,
-    ends: Draws,
-    kinship: Draws,
-    classing: Draws,
+    ends: PurposeDraws,
+    kinship: PurposeDraws,
+    classing: PurposeDraws,
 }
 
 impl Rmat {
     pub(super) fn new(config: &GeneratorConfig) -> Self {
-        let draws = |purpose| Draws::new(config.seed, purpose);
+        let draws = |purpose| PurposeDraws::new(config.seed, purpose);
         Rmat {
             nodes: config.nodes,
             classes: config.classes,
@@ -80,7 +80,7 @@ impl Rmat {
     }
 }
 
-impl GraphModel for Rmat {
+impl RandomGraph for Rmat {
     fn pair(&self, index: u64) -> (u64, u64) {
         let mut attempt = 0;
         loop {

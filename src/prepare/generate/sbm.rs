@@ -1,9 +1,9 @@
 //! The stochastic block model.
 
 use super::config::GeneratorConfig;
-use super::draws::{Draws, Purpose, below, happens, other_than};
+use super::draws::{Purpose, PurposeDraws, below, happens, other_than};
 use super::even_cut::EvenCut;
-use super::model::GraphModel;
+use super::model::RandomGraph;
 
 /// Largest number of nodes in a community: enough that neighbours seldom repeat at usual degrees, few enough that a cut into
 /// partitions goes through few communities.
@@ -12,10 +12,10 @@ const COMMUNITY: u64 = 128;
 /// Fraction of the pairs that are inside a community; the others go anywhere.
 const INSIDE: f64 = 0.9;
 
-/// See [`GraphModel::outliers`].
+/// See [`RandomGraph::outliers`].
 const OUTLIERS: f64 = 0.1;
 
-/// See [`GraphModel::signal`].
+/// See [`RandomGraph::signal`].
 const SIGNAL: f64 = 0.85;
 
 /// Communities of consecutive ids, each of one class; every class has equally many.
@@ -24,8 +24,8 @@ pub(super) struct Sbm {
     nodes: u64,
     classes: u64,
     communities: EvenCut,
-    ends: Draws,
-    kinship: Draws,
+    ends: PurposeDraws,
+    kinship: PurposeDraws,
 }
 
 impl Sbm {
@@ -36,13 +36,13 @@ impl Sbm {
             nodes: config.nodes,
             classes: config.classes,
             communities: EvenCut::new(config.nodes, communities),
-            ends: Draws::new(config.seed, Purpose::Ends),
-            kinship: Draws::new(config.seed, Purpose::Kinship),
+            ends: PurposeDraws::new(config.seed, Purpose::Ends),
+            kinship: PurposeDraws::new(config.seed, Purpose::Kinship),
         }
     }
 }
 
-impl GraphModel for Sbm {
+impl RandomGraph for Sbm {
     fn pair(&self, index: u64) -> (u64, u64) {
         let [first, second] = self.ends.pair(index, 0);
         let u = below(first, self.nodes);

@@ -6,7 +6,7 @@ use super::draws::Purpose;
 
 /// The role of a node in training.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Role {
+pub(super) enum SplitRole {
     Train,
     Validation,
     Test,
@@ -31,14 +31,14 @@ impl Split {
     }
 
     /// The role of a node.
-    pub(super) fn role(&self, node: u64) -> Role {
+    pub(super) fn role(&self, node: u64) -> SplitRole {
         let rank = self.order.apply(node);
         if rank < self.train_end {
-            Role::Train
+            SplitRole::Train
         } else if rank < self.validation_end {
-            Role::Validation
+            SplitRole::Validation
         } else {
-            Role::Test
+            SplitRole::Test
         }
     }
 }

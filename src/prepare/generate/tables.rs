@@ -7,9 +7,9 @@ use rayon::prelude::*;
 use super::config::GeneratorConfig;
 use super::features::Features;
 use super::labels::Labels;
-use super::model::GraphModel;
-use super::progress::{Progress, Step};
-use super::split::{Role, Split};
+use super::model::RandomGraph;
+use super::progress::{GenerateProgress, GenerateStep};
+use super::split::{Split, SplitRole};
 use crate::error::{Error, Result};
 use crate::formats::dgl::writer::{ArrayWriter, FeatureSpec, PartitionWriter};
 use crate::graph::PartitionBook;
@@ -23,10 +23,10 @@ const CHUNK: usize = 64 << 10;
 /// Writes `node_feat.dgl` of every partition.
 pub(super) fn write_tables(
     config: &GeneratorConfig,
-    model: &dyn GraphModel,
+    model: &dyn RandomGraph,
     writer: &PartitionWriter,
     book: &PartitionBook,
-    progress: &mut dyn FnMut(Progress) -> Result<()>,
+    progress: &mut dyn FnMut(GenerateProgress) -> Result<()>,
 ) -> Result<()> {
     let labels = Labels::new(config, model);
     let features = Features::new(config, model.signal(), &labels);
@@ -39,7 +39,11 @@ pub(super) fn write_tables(
         let mut next =
             || arrays.next().ok_or_else(|| Error::internal("a table is missing".to_owned()));
         let tell = &mut |node| {
-            progress(Progress { step: Step::Features, done: node, total: book.num_nodes() })
+            progress(GenerateProgress {
+                step: GenerateStep::Features,
+                done: node,
+                total: book.num_nodes(),
+            })
         };
         fill(next()?, own.clone(), config.features, tell, |first, out| features.write(first, out))?;
         let silent = &mut |_| Ok(());
@@ -48,7 +52,7 @@ pub(super) fn write_tables(
                 *out = labels.class(node).to_le_bytes();
             }
         })?;
-        for role in [Role::Train, Role::Validation, Role::Test] {
+        for role in [SplitRole::Train, SplitRole::Validation, SplitRole::Test] {
             fill(next()?, own.clone(), 1, silent, |first, out| {
                 for (out, node) in out.iter_mut().zip(first..) {
                     *out = u8::from(split.role(node) == role);

@@ -1,6 +1,6 @@
 //! The structure of each partition.
 
-use super::progress::{Progress, Step};
+use super::progress::{GenerateProgress, GenerateStep};
 use crate::error::Result;
 use crate::formats::dgl::writer::{PartitionEdges, PartitionWriter, write_structure};
 use crate::graph::PartitionBook;
@@ -12,14 +12,15 @@ pub(super) fn write_topology(
     writer: &PartitionWriter,
     book: &PartitionBook,
     spool: &BucketSpool,
-    progress: &mut dyn FnMut(Progress) -> Result<()>,
+    progress: &mut dyn FnMut(GenerateProgress) -> Result<()>,
 ) -> Result<u64> {
     let (edges, total) = (Spooled(spool), book.num_edges());
     let mut cut_edges = 0;
     for part in 0..book.num_parts() {
         let first = book.edge_range(part).start;
-        let mut tell =
-            |done| progress(Progress { step: Step::Structure, done: first + done, total });
+        let mut tell = |done| {
+            progress(GenerateProgress { step: GenerateStep::Structure, done: first + done, total })
+        };
         cut_edges += write_structure(writer, book, part, &edges, &mut tell)?.cut_edges;
         writer.edge_features(part, &[])?.finish()?;
     }

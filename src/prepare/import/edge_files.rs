@@ -6,7 +6,7 @@ use super::files::GraphFiles;
 use super::format::Format;
 use super::id_space::IdSpace;
 use super::numbers::NumberTable;
-use super::numpy::{Ends, open_array};
+use super::numpy::{EndArrays, open_array};
 use super::parquet::read_parquet;
 use super::raw_edges::RawEdgeWriter;
 use super::text::{Lines, Separator, parse_id};
@@ -71,7 +71,7 @@ impl EdgeSink<'_> {
             )
             .with_hint("give edge data as ‹edge_data=NAME=FILE›"));
         }
-        let ends = Ends::of(&npy)?;
+        let ends = EndArrays::of(&npy)?;
         let per_edge = npy.array.byte_len() / ends.len().max(1);
         let (mut src, mut dst) = (Vec::new(), Vec::new());
         for first in (0..ends.len()).step_by(BLOCK as usize) {

@@ -1,6 +1,6 @@
 //! Graphs from users' files: edge lists, tables, masks.
 //!
-//! A [`GraphSource`] is read into a [`RawGraph`]: edges in a temporary file, tables where they are.
+//! A [`ImportSource`] is read into a [`RawGraph`]: edges in a temporary file, tables where they are.
 
 mod assignment;
 mod chunked;
@@ -32,5 +32,5 @@ pub use import_graph::import;
 pub use node_names::NodeNames;
 pub use partitions::import_partitions;
 pub use raw_edges::RawEdges;
-pub use source::GraphSource;
+pub use source::ImportSource;
 pub use table::Table;

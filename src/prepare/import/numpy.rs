@@ -102,14 +102,14 @@ fn unzippable(path: &Path, error: &ZipError) -> Error {
 }
 
 /// The two columns of an array of edges, `(2, E)` or `(E, 2)`.
-pub(super) struct Ends {
+pub(super) struct EndArrays {
     array: ArrayRef,
     edges: u64,
     /// Whether source and destination alternate; otherwise all sources come first.
     by_turns: bool,
 }
 
-impl Ends {
+impl EndArrays {
     /// Recognises the layout of an array.
     pub(super) fn of(npy: &NpyArray) -> Result<Self> {
         let array = &npy.array;
@@ -128,7 +128,7 @@ impl Ends {
         // An array of shape (2, 2) is read as a row of sources and one of destinations.
         let by_turns = columns == 2 && (rows != 2 || npy.transposed);
         let edges = if by_turns { rows } else { columns };
-        Ok(Ends { array: array.flat(), edges, by_turns })
+        Ok(EndArrays { array: array.flat(), edges, by_turns })
     }
 
     /// Number of edges.

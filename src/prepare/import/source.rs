@@ -10,14 +10,14 @@ use crate::error::Result;
 
 /// The source from which a graph is read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum GraphSource {
+pub enum ImportSource {
     /// Files of edges, and tables of nodes and edges.
     Files(GraphFiles),
     /// A partition directory's JSON file.
     Partitions(PathBuf),
 }
 
-impl GraphSource {
+impl ImportSource {
     /// Reads the graph. Unnamed temporary files take their space in `folder`. `memory` bounds the memory for names of nodes and
     /// for sorting; `tell` is called with the amount read so far and the total.
     ///
@@ -30,8 +30,8 @@ impl GraphSource {
         tell: &mut dyn FnMut(u64, u64) -> Result<()>,
     ) -> Result<RawGraph> {
         match self {
-            GraphSource::Files(files) => import(files, folder, memory, tell),
-            GraphSource::Partitions(json) => import_partitions(json, folder, memory, tell),
+            ImportSource::Files(files) => import(files, folder, memory, tell),
+            ImportSource::Partitions(json) => import_partitions(json, folder, memory, tell),
         }
     }
 }

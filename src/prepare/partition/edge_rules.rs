@@ -15,7 +15,7 @@ pub(super) struct RuledEdges<'a> {
 
 /// An edge with homogeneous node ids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Edge {
+pub(super) struct RuledEdge {
     pub(super) etype: usize,
     pub(super) src: u64,
     pub(super) dst: u64,
@@ -56,7 +56,7 @@ impl<'a> RuledEdges<'a> {
     }
 
     /// Calls `take` with every edge.
-    pub(super) fn for_each(&self, mut take: impl FnMut(Edge) -> Result<()>) -> Result<()> {
+    pub(super) fn for_each(&self, mut take: impl FnMut(RuledEdge) -> Result<()>) -> Result<()> {
         let keep_loops = self.rules.self_loops == SelfLoops::Keep;
         for (etype, info) in self.graph.etypes.iter().enumerate() {
             let [src_type, dst_type] = info.ends;
@@ -70,9 +70,9 @@ impl<'a> RuledEdges<'a> {
                         continue;
                     }
                     let (src, dst) = (src_first + src, dst_first + dst);
-                    take(Edge { etype, src, dst, id })?;
+                    take(RuledEdge { etype, src, dst, id })?;
                     if self.rules.undirected && !is_loop {
-                        take(Edge { etype, src: dst, dst: src, id: rows + id })?;
+                        take(RuledEdge { etype, src: dst, dst: src, id: rows + id })?;
                     }
                 }
                 Ok(())
@@ -80,7 +80,7 @@ impl<'a> RuledEdges<'a> {
             if self.rules.self_loops == SelfLoops::Add && can_loop {
                 for node in 0..self.graph.ntypes[src_type].count {
                     let (end, id) = (src_first + node, self.first_loop(etype) + node);
-                    take(Edge { etype, src: end, dst: end, id })?;
+                    take(RuledEdge { etype, src: end, dst: end, id })?;
                 }
             }
         }

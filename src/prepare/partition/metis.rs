@@ -4,8 +4,8 @@ use metis::option::Seed;
 
 use super::child::in_child;
 use super::loads::{CONSTRAINTS, TOLERANCE};
-use super::partitioner::{Partitioner, Task};
-use super::progress::{Meter, Observer, Step};
+use super::partitioner::{PartitionTask, Partitioner};
+use super::progress::{Meter, Observer, PartitionStep};
 use crate::error::{Error, Result};
 use crate::event::size;
 
@@ -26,7 +26,7 @@ const FAILED: u8 = 2;
 pub(super) struct MetisPartitioner;
 
 impl Partitioner for MetisPartitioner {
-    fn assign(&self, task: &Task<'_>, observer: &mut Observer<'_>) -> Result<Vec<u16>> {
+    fn assign(&self, task: &PartitionTask<'_>, observer: &mut Observer<'_>) -> Result<Vec<u16>> {
         let adjacency = task.adjacency(observer)?;
         let limit = i32::MAX as u64;
         if adjacency.entries > limit || adjacency.num_nodes >= limit {
@@ -40,7 +40,7 @@ impl Partitioner for MetisPartitioner {
         check_memory(adjacency.num_nodes, adjacency.entries, task.memory)
             .map_err(|e| e.with_hint("use ‹method=stream›, or allow more memory"))?;
         let mut graph = WeightedGraph::default();
-        let mut meter = Meter::new(observer, Step::Assigning, adjacency.num_nodes)?;
+        let mut meter = Meter::new(observer, PartitionStep::Assigning, adjacency.num_nodes)?;
         let mut nodes = adjacency.read();
         for node in 0..adjacency.num_nodes {
             meter.tick()?;

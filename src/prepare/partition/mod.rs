@@ -29,6 +29,6 @@ pub use memory::{default_memory, peak_memory};
 #[cfg(feature = "torch")]
 pub(crate) use metis::WeightedGraph;
 pub use partition_graph::{Partitioned, partition_graph};
-pub use progress::{Observer, Progress, Step};
+pub use progress::{Observer, PartitionProgress, PartitionStep};
 pub use report::{PartitionReport, PartitionSize};
 pub use request::{EdgeRules, Method, PartitionRequest, SelfLoops};

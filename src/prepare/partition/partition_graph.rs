@@ -11,8 +11,8 @@ use super::memory::left_of;
 use super::metis::MetisPartitioner;
 use super::node_map::{NodeMap, node_counts};
 use super::node_tables::write_node_tables;
-use super::partitioner::{Partitioner, Task};
-use super::progress::{Meter, Observer, Progress, Step};
+use super::partitioner::{PartitionTask, Partitioner};
+use super::progress::{Meter, Observer, PartitionProgress, PartitionStep};
 use super::report::PartitionReport;
 use super::request::{Method, PartitionRequest};
 use super::simple::{FilePartitioner, RandomPartitioner, RangePartitioner};
@@ -22,7 +22,7 @@ use super::train_nodes::train_nodes;
 use crate::error::{Error, Result};
 use crate::formats::dgl::writer::{Halo, OutputFolder, PartitionWriter, write_structure};
 use crate::graph::{Bitmap, IdRanges, PartitionBook};
-use crate::prepare::import::{GraphSource, RawGraph};
+use crate::prepare::import::{ImportSource, RawGraph};
 
 /// The folder of the nodes' names in the input.
 const NAMES: &str = "node_names";
@@ -51,7 +51,7 @@ pub struct Partitioned {
 /// If the input is wrong, `out` is not empty or cannot be written to, the disk is full, the memory is too little, or `observer`
 /// fails. In every case no file is left behind.
 pub fn partition_graph(
-    source: &GraphSource,
+    source: &ImportSource,
     request: &PartitionRequest,
     out: &Path,
     observer: &mut Observer<'_>,
@@ -60,7 +60,7 @@ pub fn partition_graph(
     let folder = OutputFolder::create(out, &request.name)?;
     let staging = folder.staging();
     let graph = source.read(staging, left_of(request.memory, 0)? / 2, &mut |done, total| {
-        observer(Progress { step: Step::Reading, done, total })
+        observer(PartitionProgress { step: PartitionStep::Reading, done, total })
     })?;
     let num_nodes = graph.num_nodes();
     if request.num_parts as u64 > num_nodes {
@@ -74,7 +74,7 @@ pub fn partition_graph(
     let edges = RuledEdges::new(&graph, request.rules)?;
     check_room(&graph, &edges, out)?;
     let train = train_nodes(&graph)?;
-    let task = Task {
+    let task = PartitionTask {
         graph: &graph,
         edges: &edges,
         train: train.as_ref(),
@@ -90,7 +90,7 @@ pub fn partition_graph(
     let map = NodeMap::new(&graph, &parts, &ranges);
     let ids = NewIds { map: &map, parts: &parts, ranges: &ranges };
     let rows: u64 = (0..graph.etypes.len()).map(|etype| graph.edges.num_edges(etype)).sum();
-    let mut meter = Meter::new(observer, Step::Sorting, 2 * rows)?;
+    let mut meter = Meter::new(observer, PartitionStep::Sorting, 2 * rows)?;
     let dedup = request.rules.dedup;
     let (sorted, edge_rows) =
         FinalEdges::sort(&graph, &edges, &ids, dedup, staging, memory, &mut meter)?;
@@ -102,7 +102,7 @@ pub fn partition_graph(
     let method = request.method.name();
     let writer = PartitionWriter::new(staging, &request.name, method, 1, Arc::clone(&book));
     let halos = write_structures(&writer, &book, &sorted, observer)?;
-    let mut meter = Meter::new(observer, Step::Tables, graph.table_bytes())?;
+    let mut meter = Meter::new(observer, PartitionStep::Tables, graph.table_bytes())?;
     write_edge_tables(&writer, &graph, &sorted, edge_rows, &book, staging, memory, &mut meter)?;
     drop(sorted);
     write_node_tables(&writer, &graph, &map, &book, staging, memory, &mut meter)?;
@@ -145,8 +145,13 @@ fn write_structures(
     let parts = 0..book.num_parts();
     let structures = parts.map(|part| {
         let first = book.edge_range(part).start;
-        let mut tell =
-            |done| observer(Progress { step: Step::Structure, done: first + done, total });
+        let mut tell = |done| {
+            observer(PartitionProgress {
+                step: PartitionStep::Structure,
+                done: first + done,
+                total,
+            })
+        };
         write_structure(writer, book, part, edges, &mut tell)
     });
     structures.collect()

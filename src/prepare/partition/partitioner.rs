@@ -4,13 +4,13 @@ use std::path::Path;
 
 use super::adjacency::Adjacency;
 use super::edge_rules::RuledEdges;
-use super::progress::{Meter, Observer, Step};
+use super::progress::{Meter, Observer, PartitionStep};
 use crate::error::Result;
 use crate::graph::Bitmap;
 use crate::prepare::import::RawGraph;
 
 /// The input of a partitioner.
-pub(super) struct Task<'a> {
+pub(super) struct PartitionTask<'a> {
     pub(super) graph: &'a RawGraph,
     pub(super) edges: &'a RuledEdges<'a>,
     /// Training nodes, by homogeneous id, if there are any.
@@ -23,12 +23,12 @@ pub(super) struct Task<'a> {
     pub(super) folder: &'a Path,
 }
 
-impl Task<'_> {
+impl PartitionTask<'_> {
     /// The neighbours of all nodes.
     pub(super) fn adjacency(&self, observer: &mut Observer<'_>) -> Result<Adjacency> {
         let rows = (0..self.graph.etypes.len()).map(|etype| self.graph.edges.num_edges(etype));
         // Each edge is read once and written once.
-        let mut meter = Meter::new(observer, Step::Neighbours, 2 * rows.sum::<u64>())?;
+        let mut meter = Meter::new(observer, PartitionStep::Neighbours, 2 * rows.sum::<u64>())?;
         let num_nodes = self.graph.num_nodes();
         Adjacency::build(self.edges, num_nodes, self.folder, self.memory / 2, &mut meter)
     }
@@ -37,5 +37,5 @@ impl Task<'_> {
 /// A way to assign nodes to partitions.
 pub(super) trait Partitioner {
     /// The partition of each node, by homogeneous id.
-    fn assign(&self, task: &Task<'_>, observer: &mut Observer<'_>) -> Result<Vec<u16>>;
+    fn assign(&self, task: &PartitionTask<'_>, observer: &mut Observer<'_>) -> Result<Vec<u16>>;
 }

@@ -1,10 +1,10 @@
-//! Progress of partitioning.
+//! PartitionProgress of partitioning.
 
 use crate::error::Result;
 
 /// The step that is being done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum PartitionStep {
     /// Input files are read (bytes).
     Reading,
     /// Neighbours are sorted (edges).
@@ -19,11 +19,11 @@ pub enum Step {
     Tables,
 }
 
-/// Progress of a step; the steps come one after the other.
+/// PartitionProgress of a step; the steps come one after the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Progress {
+pub struct PartitionProgress {
     /// The step that is being done.
-    pub step: Step,
+    pub step: PartitionStep,
     /// Number of units done.
     pub done: u64,
     /// Number of all units.
@@ -31,20 +31,24 @@ pub struct Progress {
 }
 
 /// A function that is told the progress; an error that it returns ends the work.
-pub type Observer<'a> = dyn FnMut(Progress) -> Result<()> + 'a;
+pub type Observer<'a> = dyn FnMut(PartitionProgress) -> Result<()> + 'a;
 
 /// A reporter of one step's progress, now and then.
 pub(super) struct Meter<'a, 'b> {
     observer: &'a mut Observer<'b>,
-    progress: Progress,
+    progress: PartitionProgress,
 }
 
 /// Number of units between two reports.
 const INTERVAL: u64 = 1 << 16;
 
 impl<'a, 'b> Meter<'a, 'b> {
-    pub(super) fn new(observer: &'a mut Observer<'b>, step: Step, total: u64) -> Result<Self> {
-        let progress = Progress { step, done: 0, total };
+    pub(super) fn new(
+        observer: &'a mut Observer<'b>,
+        step: PartitionStep,
+        total: u64,
+    ) -> Result<Self> {
+        let progress = PartitionProgress { step, done: 0, total };
         observer(progress)?;
         Ok(Meter { observer, progress })
     }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::partitioner::{Partitioner, Task};
+use super::partitioner::{PartitionTask, Partitioner};
 use super::progress::Observer;
 use crate::error::{Error, Result};
 use crate::kernels::philox4x32;
@@ -12,7 +12,7 @@ use crate::prepare::import::read_assignment;
 pub(super) struct RandomPartitioner;
 
 impl Partitioner for RandomPartitioner {
-    fn assign(&self, task: &Task<'_>, _: &mut Observer<'_>) -> Result<Vec<u16>> {
+    fn assign(&self, task: &PartitionTask<'_>, _: &mut Observer<'_>) -> Result<Vec<u16>> {
         let key = [task.seed as u32, (task.seed >> 32) as u32];
         let parts = task.num_parts as u64;
         let part = |node: u64| {
@@ -27,7 +27,7 @@ impl Partitioner for RandomPartitioner {
 pub(super) struct RangePartitioner;
 
 impl Partitioner for RangePartitioner {
-    fn assign(&self, task: &Task<'_>, _: &mut Observer<'_>) -> Result<Vec<u16>> {
+    fn assign(&self, task: &PartitionTask<'_>, _: &mut Observer<'_>) -> Result<Vec<u16>> {
         let mut assigned = Vec::with_capacity(task.graph.num_nodes() as usize);
         for ntype in &task.graph.ntypes {
             let (count, parts) = (u128::from(ntype.count), task.num_parts as u128);
@@ -42,7 +42,7 @@ impl Partitioner for RangePartitioner {
 pub(super) struct FilePartitioner<'a>(pub(super) &'a [(String, PathBuf)]);
 
 impl Partitioner for FilePartitioner<'_> {
-    fn assign(&self, task: &Task<'_>, _: &mut Observer<'_>) -> Result<Vec<u16>> {
+    fn assign(&self, task: &PartitionTask<'_>, _: &mut Observer<'_>) -> Result<Vec<u16>> {
         let known = |ty: &str| task.graph.ntypes.iter().any(|ntype| ntype.name == ty);
         if let Some((ty, _)) = self.0.iter().find(|(ty, _)| !known(ty)) {
             let problem = format!("there are no nodes of type {ty}");

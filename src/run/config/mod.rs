@@ -1,6 +1,7 @@
 //! The configuration of a run.
 
 mod check;
+pub(super) mod divergence;
 pub(super) mod limits;
 mod link_config;
 mod memory_budget;

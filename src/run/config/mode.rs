@@ -191,7 +191,7 @@ mod tests {
     use crate::load::EdgeSplit;
     use crate::nn::RelationMerge;
     use crate::run::config::PairScore;
-    use crate::train::{Fanouts, Reduce};
+    use crate::train::{Fanouts, GradientReduce};
 
     fn flat(change: impl FnOnce(&mut RunConfig)) -> RunConfig {
         let mut config = RunConfig::new("g.json", "out");
@@ -206,7 +206,7 @@ mod tests {
             edge_probability: None,
             batch_size: 4,
             sampler_threads: 0,
-            reduce: Reduce::Mean,
+            reduce: GradientReduce::Mean,
         }
     }
 

@@ -2,9 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::run_config::RunConfig;
 use crate::choice::{Choice, Named};
-use crate::error::{Error, ErrorKind};
 
 /// What a run does when its loss becomes NaN or infinite.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -26,46 +24,4 @@ impl Choice for OnNan {
             "The run continues; neither a checkpoint nor weights are written while the model is not finite",
         ),
     ];
-}
-
-/// The value that is no longer finite, and its epoch.
-pub(crate) enum Divergence {
-    /// The loss of an epoch.
-    Loss { epoch: u32, loss: f64 },
-    /// The model after an epoch's update.
-    Model { epoch: u32 },
-}
-
-impl Divergence {
-    /// The note of a run that continues.
-    pub(crate) fn note(&self) -> String {
-        let rest = "no checkpoint and no weights are written while the model is not finite";
-        format!("{}; {rest}", self.problem())
-    }
-
-    /// The error of a run that stops.
-    pub(crate) fn error(&self, config: &RunConfig) -> Error {
-        let remedy = match config.clip_norm {
-            None => "lower ‹optimizer.lr›, or set ‹clip_norm=1›",
-            Some(_) => "lower ‹optimizer.lr› or ‹clip_norm›",
-        };
-        let kept = match config.checkpoint_every {
-            Some(_) => {
-                "; the last checkpoint, of an epoch before that, is kept, but ‹resume› would repeat \
-                 the epochs after it exactly"
-            }
-            None => "",
-        };
-        let hint = format!("{remedy}, and train again{kept}; ‹on_nan=go-on› does not stop here");
-        Error::new(ErrorKind::Diverged, self.problem()).with_hint(hint)
-    }
-
-    fn problem(&self) -> String {
-        match self {
-            Divergence::Loss { epoch, loss } => format!("the loss of epoch {epoch} is {loss}"),
-            Divergence::Model { epoch } => {
-                format!("the weights are not finite after the update of epoch {epoch}")
-            }
-        }
-    }
 }

@@ -7,7 +7,7 @@ use crate::event::EpochLog;
 use crate::io::IoTotals;
 
 /// A moment in the life of a rank, and what all ranks have written and read since, as far as it has been gathered.
-pub(super) struct Mark {
+pub(super) struct EpochMark {
     time: Instant,
     turns: u64,
     /// Bytes that this rank has written and read in its life, as far as they are gathered.
@@ -16,10 +16,10 @@ pub(super) struct Mark {
     gathered: [f64; 3],
 }
 
-impl Mark {
+impl EpochMark {
     /// The present moment.
     pub(super) fn now(manager: &PartitionDataManager) -> Self {
-        Mark {
+        EpochMark {
             // The end of a collective is the same moment on all ranks.
             time: manager.last_collective().unwrap_or_else(Instant::now),
             turns: manager.lock().turns(),
@@ -50,7 +50,7 @@ impl Mark {
         epoch: u32,
         values: Vec<(String, f64)>,
     ) -> EpochLog {
-        let end = Mark { counted: self.counted, ..Mark::now(manager) };
+        let end = EpochMark { counted: self.counted, ..EpochMark::now(manager) };
         let begin = std::mem::replace(self, end);
         EpochLog {
             epoch,

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use tch::{Kind, Tensor};
 
-use super::mark::Mark;
+use super::mark::EpochMark;
 use super::saved_state::{RestoredState, SavedState};
 use crate::engine::comm::{self, ProcessGroup, ReduceOp};
 use crate::engine::spill::{PartitionDataManager, PointerTensor};
@@ -34,7 +34,7 @@ pub struct Rank<'a> {
     setup: RankSetup,
     out: Option<&'a Path>,
     restored: Option<&'a Path>,
-    mark: RefCell<Mark>,
+    mark: RefCell<EpochMark>,
 }
 
 /// What [`Rank::gather_grads`] returns: the sums over all ranks.
@@ -52,7 +52,7 @@ impl<'a> Rank<'a> {
         restored: Option<&'a Path>,
     ) -> Result<Self> {
         let setup = RankSetup::new(here, Passes::WholeGraph)?;
-        let mark = RefCell::new(Mark::now(&setup.manager));
+        let mark = RefCell::new(EpochMark::now(&setup.manager));
         Ok(Rank { here, setup, out, restored, mark })
     }
 

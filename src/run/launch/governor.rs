@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::memory::{Usage, WorkerUsage};
+use super::memory::{MemoryUsage, WorkerUsage};
 use crate::engine::turns::Control;
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::size;
@@ -116,7 +116,7 @@ impl Governor {
     ///
     /// # Errors
     /// If it exceeds the budget although waiting workers keep nothing, and no more are resident than requested.
-    pub(super) fn watch(&mut self, usage: Usage) -> Result<()> {
+    pub(super) fn watch(&mut self, usage: MemoryUsage) -> Result<()> {
         let Limits { budget, resident, .. } = self.limits;
         if !self.shared_out {
             self.worker = self.worker.max(usage.largest.bytes);
@@ -174,8 +174,8 @@ mod tests {
         (governor, control)
     }
 
-    fn usage(sum: u64) -> Usage {
-        Usage { sum, largest: WorkerUsage { rank: 2, bytes: GIB } }
+    fn usage(sum: u64) -> MemoryUsage {
+        MemoryUsage { sum, largest: WorkerUsage { rank: 2, bytes: GIB } }
     }
 
     /// Makes every rank begin another turn.

@@ -26,7 +26,7 @@ pub(super) struct WorkerUsage {
 
 /// Memory that the process tree takes, in bytes.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Usage {
+pub(super) struct MemoryUsage {
     /// Sum over all processes, with the page cache that their files fill.
     pub(super) sum: u64,
     /// The worker that takes the most.
@@ -64,7 +64,7 @@ impl MemorySampler {
     }
 
     /// Takes a sample, if one is due; call this often.
-    pub(super) fn sample(&mut self, workers: &[Worker], control: &Control) -> Option<Usage> {
+    pub(super) fn sample(&mut self, workers: &[Worker], control: &Control) -> Option<MemoryUsage> {
         if self.samples > 0 && self.last.elapsed() < INTERVAL {
             return None;
         }
@@ -84,7 +84,7 @@ impl MemorySampler {
             }
         }
         // Summed in one go, which takes microseconds: turns that change meanwhile would count twice.
-        let mut usage = Usage::default();
+        let mut usage = MemoryUsage::default();
         for (i, process) in processes.iter().enumerate() {
             let Sample { proportional, anonymous } = self.processes[i];
             // A process that has ended takes no memory.

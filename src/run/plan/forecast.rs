@@ -23,7 +23,7 @@ const PIECE: f64 = 0.6;
 #[derive(Clone)]
 pub(super) struct Forecast {
     pub(super) memory: MemoryForecast,
-    pub(super) totals: Totals,
+    pub(super) totals: EpochTotals,
     /// Seconds of an epoch, while the system has room to cache the files.
     pub(super) epoch_s: f64,
 }
@@ -31,7 +31,7 @@ pub(super) struct Forecast {
 /// Bytes that all ranks together write and read in an epoch, how much of both stays in their share of the page cache, and the
 /// size of their files.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Totals {
+pub(super) struct EpochTotals {
     pub(super) disk: f64,
     pub(super) written: f64,
     pub(super) read: f64,
@@ -87,7 +87,11 @@ impl MemoryForecast {
 }
 
 /// Bytes that the run writes and reads, and seconds that it computes, in an epoch if each waiting rank keeps `share` bytes.
-pub(super) fn keeping(run: &RunConfig, sizes: &GraphSizes, share: u64) -> Result<(Totals, f64)> {
+pub(super) fn keeping(
+    run: &RunConfig,
+    sizes: &GraphSizes,
+    share: u64,
+) -> Result<(EpochTotals, f64)> {
     let line = Line::measure(run, sizes, &sizes.ranks, share)?;
     Ok((line.totals(), line.at_real_size(|m| m.epoch_s).max(0.0)))
 }
@@ -166,8 +170,8 @@ impl Line {
         large + (large - small).max(0.0) * (1.0 / self.large.scale).ln() / (1.0 / SMALLER).ln()
     }
 
-    fn totals(&self) -> Totals {
-        Totals {
+    fn totals(&self) -> EpochTotals {
+        EpochTotals {
             disk: self.at_real_size(|m| m.disk),
             written: self.at_real_size(|m| m.written),
             read: self.at_real_size(|m| m.read),

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::bound::bound;
-use super::forecast::{Forecast, Totals, forecast, keeping};
+use super::forecast::{EpochTotals, Forecast, forecast, keeping};
 use super::graph_sizes::GraphSizes;
 use crate::error::{Error, Result};
 use crate::formats::dgl::config::PartitionConfig;
@@ -138,7 +138,7 @@ pub fn plan(config: &RunConfig) -> Result<Plan> {
 
 /// How an epoch goes with what waiting workers keep.
 struct EpochForecast {
-    totals: Totals,
+    totals: EpochTotals,
     compute_s: f64,
     resident: usize,
 }
@@ -150,7 +150,7 @@ fn compose(
     memory: MemoryPlan,
     epoch: &EpochForecast,
 ) -> Plan {
-    let EpochForecast { totals: Totals { written, read, cached, .. }, compute_s, resident } =
+    let EpochForecast { totals: EpochTotals { written, read, cached, .. }, compute_s, resident } =
         *epoch;
     let disk = forecast.totals.disk;
     let bound = bound(config, sizes, memory.kept as f64) as u64;

@@ -1,11 +1,9 @@
-//! The training that a rank does, by the mode of its run.
+//! What a rank is asked to train.
 
 use std::path::Path;
 
 use super::setup::Surroundings;
-use super::{full_graph, links, relations, sampled, sampled_relations};
-use crate::error::Result;
-use crate::run::config::{Layers, Mode, RunConfig};
+use crate::run::config::RunConfig;
 
 /// A rank's part of a training run.
 #[derive(Clone, Copy)]
@@ -16,18 +14,4 @@ pub(super) struct Assignment<'a> {
     pub(super) config: &'a RunConfig,
     /// The checkpoint that a resumed run goes on from.
     pub(super) resumed: Option<&'a Path>,
-}
-
-/// Runs a rank's part of training, from a checkpoint on if the run is resumed from one.
-pub fn train(here: Surroundings<'_>, config: &RunConfig, resumed: Option<&Path>) -> Result<()> {
-    let assignment = Assignment { here, config, resumed };
-    match Mode::of(config)? {
-        Mode::FullGraph(Layers::Shared(pass)) => full_graph::train(assignment, pass),
-        Mode::FullGraph(Layers::PerRelation(relations)) => relations::train(assignment, relations),
-        Mode::Sampled(sampling, Layers::Shared(pass)) => sampled::train(assignment, sampling, pass),
-        Mode::Sampled(sampling, Layers::PerRelation(relations)) => {
-            sampled_relations::train(assignment, sampling, relations)
-        }
-        Mode::Links(link, sampling) => links::train(assignment, link, sampling),
-    }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::assignment::Assignment;
-use super::hetero_graph::HeteroGraph;
+use super::hetero_graph::RankHeteroGraph;
 use super::setup::{RankSetup, Surroundings};
 use crate::engine::comm::barrier;
 use crate::engine::tape::Graph;
@@ -42,7 +42,7 @@ pub(super) fn of_shared_layers(
 /// of its own.
 pub(super) fn of_relations(
     setup: &RankSetup,
-    hetero: &HeteroGraph,
+    hetero: &RankHeteroGraph,
     assignment: Assignment<'_>,
     sampling: &SamplingConfig,
 ) -> Result<DataLoader> {

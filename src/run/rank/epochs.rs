@@ -6,7 +6,8 @@ use crate::engine::spill::PartitionDataManager;
 use crate::engine::turns::Phase;
 use crate::error::{ErrorKind, Result};
 use crate::event::{EpochReport, Event};
-use crate::run::config::on_nan::{Divergence, OnNan};
+use crate::run::config::OnNan;
+use crate::run::config::divergence::Divergence;
 use crate::train::{Checkpoint, Training};
 
 /// Runs the epochs of training, from a checkpoint on if the run is resumed from one, and the evaluation at the end. Returns

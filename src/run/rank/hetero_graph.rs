@@ -23,7 +23,7 @@ use crate::train::{NodeInput, stored_rows};
 const LEARNED_ROWS: &str = "learned_rows";
 
 /// The graph with the features of its node types.
-pub(super) struct HeteroGraph {
+pub(super) struct RankHeteroGraph {
     /// The graph.
     pub(super) graph: HeteroGraphShardManager,
     /// Features by node type; `None` for types without features.
@@ -34,7 +34,7 @@ pub(super) struct HeteroGraph {
     config: HeteroConfig,
 }
 
-impl HeteroGraph {
+impl RankHeteroGraph {
     /// Reads the partition and builds the graph: a collective per edge type, and one more.
     pub(super) fn new(setup: &RankSetup, run: &RunConfig, relations: &Relations) -> Result<Self> {
         let RankSetup { manager, group, partition } = setup;
@@ -64,7 +64,7 @@ impl HeteroGraph {
             dropout: model.dropout,
             merge: relations.merge,
         };
-        Ok(HeteroGraph { graph, features, target, config })
+        Ok(RankHeteroGraph { graph, features, target, config })
     }
 
     /// Creates the model.

@@ -17,7 +17,7 @@ use crate::run::config::run_config::RunConfig;
 use crate::train::Totals;
 
 /// The facts on which all ranks agree before the model is created.
-pub(super) struct Facts {
+pub(super) struct LabelFacts {
     /// Number of columns of the model's output.
     pub(super) outputs: i64,
     pub(super) totals: Totals,
@@ -63,7 +63,7 @@ pub(super) fn take_up_labels(
     here: Surroundings<'_>,
     labelled: Labelled,
     stored: Option<i64>,
-) -> Result<Facts> {
+) -> Result<LabelFacts> {
     let RankSetup { manager, partition, .. } = setup;
     let Labelled { first_row, nodes, without_in_edges } = labelled;
     let keys = &config.keys;
@@ -145,7 +145,7 @@ pub(super) fn take_up_labels(
     if let (0, Some(note)) = (here.rank, classes.gaps(config.task)) {
         here.events.send(Event::Note(note))?;
     }
-    Ok(Facts {
+    Ok(LabelFacts {
         outputs: num_outputs(config, stored, classes.highest)?,
         totals,
         nodes,
@@ -178,14 +178,14 @@ pub(super) struct Goal {
 }
 
 /// Makes the loss of the run: one collective, and one for class weights.
-pub(super) fn goal(setup: &RankSetup, config: &RunConfig, facts: &Facts) -> Result<Goal> {
+pub(super) fn goal(setup: &RankSetup, config: &RunConfig, facts: &LabelFacts) -> Result<Goal> {
     let loss = make_loss(setup, config, facts)?;
     let divisor = divisor(setup, &loss, facts)?;
     Ok(Goal { loss, divisor })
 }
 
 /// The loss of the run; with class weights, one collective.
-fn make_loss(setup: &RankSetup, config: &RunConfig, facts: &Facts) -> Result<Loss> {
+fn make_loss(setup: &RankSetup, config: &RunConfig, facts: &LabelFacts) -> Result<Loss> {
     let Some(weights) = &config.class_weights else { return Ok(Loss::new(config.task)) };
     let counts = {
         let (labels, mask) = (facts.labels.pin()?, facts.masks.train.pin()?);
@@ -197,7 +197,7 @@ fn make_loss(setup: &RankSetup, config: &RunConfig, facts: &Facts) -> Result<Los
 }
 
 /// The number by which the loss of all ranks' training nodes is divided: one collective.
-fn divisor(setup: &RankSetup, loss: &Loss, facts: &Facts) -> Result<f64> {
+fn divisor(setup: &RankSetup, loss: &Loss, facts: &LabelFacts) -> Result<f64> {
     let own = loss.divisor(&*facts.labels.pin()?, &*facts.masks.train.pin()?)?;
     let own = Tensor::f_from_slice(&[own])?;
     let sums = all_reduce(&*setup.group, vec![own], ReduceOp::Sum, &*setup.manager)?;

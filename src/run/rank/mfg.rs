@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use tch::{Kind, Tensor};
 
-use super::labels::Facts;
+use super::labels::LabelFacts;
 use super::setup::RankSetup;
 use crate::engine::spill::{Masks, PointerTensor};
 use crate::engine::tape::{Graph, GraphShardManager, Mfgs, construct_mfgs};
@@ -32,7 +32,7 @@ impl LabelledMfgs {
         setup: &RankSetup,
         graph: &GraphShardManager,
         input: &PointerTensor,
-        Facts { labels, masks, .. }: &Facts,
+        LabelFacts { labels, masks, .. }: &LabelFacts,
         num_graphs: usize,
     ) -> Result<Self> {
         let manager = &setup.manager;

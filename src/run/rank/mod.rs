@@ -2,6 +2,7 @@
 
 mod assignment;
 mod batches;
+mod by_mode;
 mod classes;
 mod epochs;
 mod files;
@@ -22,7 +23,7 @@ mod step_dump;
 mod usage;
 mod whole_graph;
 
-pub use assignment::train;
+pub use by_mode::train;
 pub(crate) use classes::USUAL_CLASSES;
 pub use files::{CHECKPOINT, PREVIOUS_CHECKPOINT, WEIGHTS, pending_checkpoint, pending_weights};
 pub use predict::{ArrayFormat, NodeOrder, PredictConfig, Prediction, predict};

@@ -8,7 +8,7 @@ use tch::Tensor;
 use super::assignment::Assignment;
 use super::epochs::run_epochs;
 use super::files::pending_weights;
-use super::labels::{Facts, Goal};
+use super::labels::{Goal, LabelFacts};
 use super::setup::RankSetup;
 use super::step_dump::StepDump;
 use crate::engine::spill::{Masks, PointerTensor};
@@ -16,13 +16,13 @@ use crate::engine::tape::{Constants, ParameterSet};
 use crate::error::Result;
 use crate::nn::save_state_dict;
 use crate::sampling::loaders::DataLoader;
-use crate::train::{BatchModel, Forward, Reduce, SampledTrainer, Trainer, Training};
+use crate::train::{BatchModel, Forward, GradientReduce, SampledTrainer, Trainer, Training};
 
 /// Everything that a rank trains a model on nodes with.
 pub(super) struct NodeTraining<'a> {
     pub(super) setup: &'a RankSetup,
     /// The run's labels.
-    pub(super) facts: &'a Facts,
+    pub(super) facts: &'a LabelFacts,
     /// The run's loss.
     pub(super) goal: &'a Goal,
     /// The model's parameters.
@@ -47,7 +47,7 @@ pub(super) struct Samples<'a> {
     /// Makes the batches.
     pub(super) loader: &'a DataLoader,
     /// How gradients of the ranks become one.
-    pub(super) reduce: Reduce,
+    pub(super) reduce: GradientReduce,
 }
 
 impl NodeTraining<'_> {

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use tch::{Kind, Tensor};
 
 use super::files::WEIGHTS;
-use super::hetero_graph::HeteroGraph;
+use super::hetero_graph::RankHeteroGraph;
 use super::labels::Labelled;
 use super::setup::{KIND, Passes, RankSetup, Surroundings};
 use super::whole_graph::WholeGraph;
@@ -173,7 +173,7 @@ fn predict_relations(
     relations: &Relations,
 ) -> Result<()> {
     let run = &config.run;
-    let hetero = HeteroGraph::new(setup, run, relations)?;
+    let hetero = RankHeteroGraph::new(setup, run, relations)?;
     let outputs = hetero.stored_out_feats(&config.weights)?;
     let mut builder = ParameterBuilder::new(run.seed);
     let model = hetero.model(&mut builder, outputs)?;

@@ -5,8 +5,8 @@ use std::rc::Rc;
 use tch::Tensor;
 
 use super::assignment::Assignment;
-use super::hetero_graph::HeteroGraph;
-use super::labels::{Facts, Goal, goal, take_up_labels};
+use super::hetero_graph::RankHeteroGraph;
+use super::labels::{Goal, LabelFacts, goal, take_up_labels};
 use super::node_training::{NodeTraining, Samples};
 use super::setup::{KIND, RankSetup};
 use crate::engine::tape::{ParameterBuilder, ParameterSet};
@@ -18,8 +18,8 @@ use crate::train::{Forward, HeteroModel, NodeInput};
 /// The model with its graph and labels.
 pub(super) struct RelationLayers<'s> {
     setup: &'s RankSetup,
-    pub(super) hetero: HeteroGraph,
-    facts: Facts,
+    pub(super) hetero: RankHeteroGraph,
+    facts: LabelFacts,
     goal: Goal,
     pub(super) model: HeteroStack,
     pub(super) parameters: Rc<ParameterSet>,
@@ -33,7 +33,7 @@ impl<'s> RelationLayers<'s> {
         relations: &Relations,
     ) -> Result<Self> {
         let config = assignment.config;
-        let hetero = HeteroGraph::new(setup, config, relations)?;
+        let hetero = RankHeteroGraph::new(setup, config, relations)?;
         let stored = config.init_params.as_ref().map(|path| hetero.stored_out_feats(path));
         let labelled = hetero.labelled(setup)?;
         let facts = take_up_labels(setup, config, assignment.here, labelled, stored.transpose()?)?;

@@ -3,7 +3,7 @@
 use super::assignment::Assignment;
 use super::batches;
 use super::setup::{Passes, RankSetup};
-use super::shared_layers::{Batches, SharedLayers};
+use super::shared_layers::{SampledBatches, SharedLayers};
 use crate::error::Result;
 use crate::run::config::Pass;
 use crate::train::SamplingConfig;
@@ -17,6 +17,6 @@ pub(super) fn train(
     let setup = RankSetup::new(assignment.here, Passes::Batches)?;
     let training = SharedLayers::new(&setup, assignment)?;
     let loader = batches::of_shared_layers(&setup, training.graph(), assignment, sampling)?;
-    training.run(assignment, pass, Some(Batches { loader, reduce: sampling.reduce }))?;
+    training.run(assignment, pass, Some(SampledBatches { loader, reduce: sampling.reduce }))?;
     setup.end()
 }

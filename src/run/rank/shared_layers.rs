@@ -6,7 +6,7 @@ use std::rc::Rc;
 use tch::Tensor;
 
 use super::assignment::Assignment;
-use super::labels::{Facts, Goal, Labelled, goal, take_up_labels};
+use super::labels::{Goal, LabelFacts, Labelled, goal, take_up_labels};
 use super::mfg::LabelledMfgs;
 use super::node_training::{NodeTraining, Samples};
 use super::setup::{KIND, RankSetup};
@@ -17,21 +17,21 @@ use crate::event::Event;
 use crate::nn::{Model, load_state_dict, stored_out_feats};
 use crate::run::config::Pass;
 use crate::sampling::loaders::DataLoader;
-use crate::train::{GraphBatches, GraphModel, Reduce};
+use crate::train::{GradientReduce, GraphBatches, GraphModel};
 
 /// Batches of sampled neighbourhoods.
-pub(super) struct Batches {
+pub(super) struct SampledBatches {
     /// Makes the batches.
     pub(super) loader: DataLoader,
     /// How gradients of the ranks become one.
-    pub(super) reduce: Reduce,
+    pub(super) reduce: GradientReduce,
 }
 
 /// The model with its graph and labels.
 pub(super) struct SharedLayers<'s> {
     setup: &'s RankSetup,
     whole: WholeGraph,
-    facts: Facts,
+    facts: LabelFacts,
     goal: Goal,
     model: Box<dyn Model>,
     parameters: Rc<ParameterSet>,
@@ -65,7 +65,7 @@ impl<'s> SharedLayers<'s> {
         self,
         assignment: Assignment<'_>,
         pass: Pass,
-        batches: Option<Batches>,
+        batches: Option<SampledBatches>,
     ) -> Result<()> {
         let SharedLayers { setup, whole, facts, goal, model, parameters } = self;
         let Assignment { here, config, .. } = assignment;
@@ -97,7 +97,7 @@ impl<'s> SharedLayers<'s> {
         let forward = GraphModel { model: &*model, graphs, features };
         let edge_types = config.model.kind.uses_edge_types();
         let of_batches = GraphBatches { model: &*model, edge_types };
-        let samples = batches.as_ref().map(|Batches { loader, reduce }| Samples {
+        let samples = batches.as_ref().map(|SampledBatches { loader, reduce }| Samples {
             model: &of_batches,
             loader,
             reduce: *reduce,

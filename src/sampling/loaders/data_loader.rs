@@ -7,7 +7,7 @@ use super::graph::SampledGraph;
 use super::mini_batch::MiniBatch;
 use super::neighbor_sampler::DistNeighborSampler;
 use super::optimized_batches::{Cut, cache_file};
-use super::seed_loader::{Loader, Task};
+use super::seed_loader::{Loader, LoaderTask};
 use crate::engine::comm::Ranks;
 use crate::error::Result;
 use crate::sampling::stores::{GraphSource, SampleKey};
@@ -60,7 +60,7 @@ impl DataLoader {
     }
 }
 
-impl Task for NodeTask {
+impl LoaderTask for NodeTask {
     type Item = MiniBatch;
 
     fn sampler(&self) -> &DistNeighborSampler {

@@ -12,7 +12,7 @@ pub struct Pairs {
 }
 
 /// A batch of edges with negative pairs, and the sampled neighbourhood of all their ends.
-pub struct EdgeBatch {
+pub struct EdgeMiniBatch {
     /// Global ids of the edges.
     pub edges: Vec<u64>,
     /// The ends of the edges: DGL's `pair_graph`.

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use tch::Tensor;
 
 use super::config::DataLoaderConfig;
-use super::edge_batch::{EdgeBatch, Pairs};
+use super::edge_batch::{EdgeMiniBatch, Pairs};
 use super::graph::SampledGraph;
 use super::negatives::NegativeSampler;
 use super::neighbor_sampler::DistNeighborSampler;
-use super::seed_loader::{Loader, Task};
+use super::seed_loader::{Loader, LoaderTask};
 use crate::engine::comm::Ranks;
 use crate::error::Result;
 use crate::sampling::stores::{GraphSource, SampleKey};
@@ -61,14 +61,19 @@ impl DistEdgeDataLoader {
     }
 }
 
-impl Task for EdgeTask {
-    type Item = EdgeBatch;
+impl LoaderTask for EdgeTask {
+    type Item = EdgeMiniBatch;
 
     fn sampler(&self) -> &DistNeighborSampler {
         &self.sampler
     }
 
-    fn sample(&self, graph: &dyn GraphSource, edges: &[u64], key: SampleKey) -> Result<EdgeBatch> {
+    fn sample(
+        &self,
+        graph: &dyn GraphSource,
+        edges: &[u64],
+        key: SampleKey,
+    ) -> Result<EdgeMiniBatch> {
         let (sources, destinations) = graph.find_edges(edges)?;
         let negatives = self.negatives.map(|n| n.draw(graph, edges, &sources, key));
         let (negative_sources, negative_destinations) = negatives.transpose()?.unwrap_or_default();
@@ -91,7 +96,7 @@ impl Task for EdgeTask {
                 sample(Some(&|a, b, _| ends.contains(&(a.min(b), a.max(b)))))?
             }
         };
-        Ok(EdgeBatch { edges: edges.to_vec(), positive, negative, neighbourhood })
+        Ok(EdgeMiniBatch { edges: edges.to_vec(), positive, negative, neighbourhood })
     }
 }
 

@@ -9,7 +9,7 @@ use crate::sampling::stores::{SampleKey, permutation};
 
 /// The batches of one rank's seeds, as many as on the rank with the most batches.
 #[derive(Clone)]
-pub(super) struct Schedule {
+pub(super) struct BatchSchedule {
     pub(super) seeds: Vec<u64>,
     /// Batches that were grouped beforehand.
     optimized: Option<Vec<Vec<u64>>>,
@@ -19,7 +19,7 @@ pub(super) struct Schedule {
     steps: usize,
 }
 
-impl Schedule {
+impl BatchSchedule {
     /// Builds the schedule; one collective, in which the ranks agree on the number of steps.
     pub(super) fn new(
         seeds: Vec<u64>,
@@ -29,7 +29,7 @@ impl Schedule {
         config.check()?;
         let (rank, world_size) = (group.rank(), group.world_size());
         let optimized = None;
-        let mut schedule = Schedule { seeds, optimized, config, rank, world_size, steps: 0 };
+        let mut schedule = BatchSchedule { seeds, optimized, config, rank, world_size, steps: 0 };
         let own = Tensor::f_from_slice(&[schedule.num_batches() as i64])?;
         let most = all_reduce(group, vec![own], ReduceOp::Max, hooks)?;
         schedule.steps = most[0].f_int64_value(&[0])? as usize;
@@ -38,7 +38,7 @@ impl Schedule {
 
     /// The same schedule with batches that were grouped beforehand.
     pub(super) fn with_batches(&self, batches: Vec<Vec<u64>>) -> Self {
-        Schedule { optimized: Some(batches), ..self.clone() }
+        BatchSchedule { optimized: Some(batches), ..self.clone() }
     }
 
     /// Number of batches per epoch.

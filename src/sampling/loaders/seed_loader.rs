@@ -6,13 +6,13 @@ use super::batches::Batches;
 use super::config::DataLoaderConfig;
 use super::graph::SampledGraph;
 use super::neighbor_sampler::DistNeighborSampler;
-use super::schedule::Schedule;
+use super::schedule::BatchSchedule;
 use crate::engine::comm::Ranks;
 use crate::error::Result;
 use crate::sampling::stores::{GraphSource, SampleKey};
 
 /// How a loader turns the seeds of a batch into a batch.
-pub trait Task: Send + Sync + 'static {
+pub trait LoaderTask: Send + Sync + 'static {
     /// Type of a batch.
     type Item: Send + 'static;
 
@@ -28,10 +28,10 @@ pub trait Task: Send + Sync + 'static {
 pub struct Loader<T> {
     graph: SampledGraph,
     task: Arc<T>,
-    pub(super) schedule: Arc<Schedule>,
+    pub(super) schedule: Arc<BatchSchedule>,
 }
 
-impl<T: Task> Loader<T> {
+impl<T: LoaderTask> Loader<T> {
     /// Builds a loader; one collective, in which the ranks agree on the largest number of batches of any rank. Ranks with fewer
     /// repeat theirs (with other neighbours); a rank without seeds gets batches without seeds. So all ranks make the same
     /// number of steps.
@@ -42,7 +42,7 @@ impl<T: Task> Loader<T> {
         config: DataLoaderConfig,
         ranks: Ranks<'_>,
     ) -> Result<Self> {
-        let schedule = Arc::new(Schedule::new(seeds, config, ranks)?);
+        let schedule = Arc::new(BatchSchedule::new(seeds, config, ranks)?);
         Ok(Loader { graph, task: Arc::new(task), schedule })
     }
 

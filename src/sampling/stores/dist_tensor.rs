@@ -19,14 +19,14 @@ use crate::io::{Dtype, new_private_file, npy_header, read_ranges};
 const CHUNK: usize = 1 << 20;
 
 /// An element type of distributed tensors.
-pub trait Element: Pod + Default + PartialEq {
-    /// Element type on disk.
+pub trait DistElement: Pod + Default + PartialEq {
+    /// DistElement type on disk.
     const DTYPE: Dtype;
 }
 
 macro_rules! element {
     ($($T:ty => $dtype:ident),*) => {
-        $(impl Element for $T {
+        $(impl DistElement for $T {
             const DTYPE: Dtype = Dtype::$dtype;
         })*
     };
@@ -82,7 +82,7 @@ pub struct DistTensorConfig<'a> {
     pub persistent: bool,
 }
 
-impl<T: Element> DistTensor<T> {
+impl<T: DistElement> DistTensor<T> {
     /// Creates a tensor of zeros. One rank calls this; the others [`open`](Self::open) the tensor after a barrier.
     ///
     /// # Errors
@@ -166,7 +166,7 @@ impl<T: Element> DistTensor<T> {
         self.num_rows == 0
     }
 
-    /// Element type.
+    /// DistElement type.
     pub fn dtype(&self) -> Dtype {
         T::DTYPE
     }
@@ -323,7 +323,7 @@ impl<T: Element> DistTensor<T> {
 }
 
 /// Offset of the rows in a tensor's file, which must have this shape.
-fn start_of_rows<T: Element>(path: &Path, expected: [u64; 2]) -> Result<u64> {
+fn start_of_rows<T: DistElement>(path: &Path, expected: [u64; 2]) -> Result<u64> {
     let array = open_npy(path)?;
     if array.dtype() != T::DTYPE || array.shape() != expected {
         let (dtype, shape) = (array.dtype(), array.shape());

@@ -8,7 +8,7 @@ use crate::graph::PartitionBook;
 
 /// One of several trainers. Trainers of the same partition have consecutive ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Trainer {
+pub struct TrainerRank {
     /// Rank of the trainer.
     pub rank: usize,
     /// Number of trainers: a multiple of the number of partitions.
@@ -37,7 +37,7 @@ pub fn node_split(
     mask: &[bool],
     book: &PartitionBook,
     ntype: Option<&str>,
-    trainer: Trainer,
+    trainer: TrainerRank,
     by: SplitBy<'_>,
 ) -> Result<Vec<u64>> {
     let total = match ntype {
@@ -52,7 +52,7 @@ pub fn edge_split(
     mask: &[bool],
     book: &PartitionBook,
     etype: Option<&str>,
-    trainer: Trainer,
+    trainer: TrainerRank,
     by: SplitBy<'_>,
 ) -> Result<Vec<u64>> {
     let total = match etype {
@@ -66,7 +66,7 @@ fn split(
     mask: &[bool],
     total: u64,
     parts: usize,
-    Trainer { rank, num_trainers }: Trainer,
+    TrainerRank { rank, num_trainers }: TrainerRank,
     by: SplitBy<'_>,
     range_of: impl Fn(usize) -> Result<Range<u64>>,
 ) -> Result<Vec<u64>> {

@@ -22,7 +22,7 @@ pub(super) fn configurations() -> Vec<String> {
         edge_probability: Some("w".to_owned()),
         batch_size: 64,
         sampler_threads: 2,
-        reduce: sar::train::Reduce::default(),
+        reduce: sar::train::GradientReduce::default(),
     });
     sampled.link = Some(LinkConfig {
         score: PairScore::Bilinear,

@@ -3,6 +3,7 @@
 mod canonical;
 mod field;
 mod id_maps;
+mod open;
 mod part_files;
 pub(super) mod partition_config;
 mod types;

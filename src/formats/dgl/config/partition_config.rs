@@ -1,82 +1,25 @@
-//! Opening of the JSON file of a partition directory.
+//! A partition directory as its JSON file describes it.
 
-use super::canonical;
-use super::field::Field;
-use super::id_maps::{self, OriginalMaps};
-use super::part_files::{Finder, PartFiles};
-use super::types::Types;
-use crate::error::{Error, Result};
-use crate::formats::dgl::magic;
-use crate::formats::dgl::npy::open_npy;
-use crate::graph::{CanonicalEtype, PartitionBook};
-use serde_json::Value;
+use super::id_maps::OriginalMaps;
+use super::part_files::PartFiles;
+use crate::graph::PartitionBook;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-
-/// Largest size of the JSON file in bytes; a few numbers per partition and type take far less.
-const MAX_BYTES: u64 = 256 << 20;
-
-/// Largest number of nodes or edges; more are beyond any disk.
-const MAX_IDS: u64 = 1 << 40;
 
 /// A partition directory, as `<graph>.json` (in the chunked pipeline, `metadata.json`) describes it.
 #[derive(Clone, Debug)]
 pub struct PartitionConfig {
-    path: PathBuf,
-    graph_name: String,
-    part_method: Option<String>,
-    halo_hops: Option<u64>,
-    book: Arc<PartitionBook>,
-    parts: Arc<[PartFiles]>,
-    original: Option<OriginalMaps>,
-    notes: Vec<String>,
+    pub(super) path: PathBuf,
+    pub(super) graph_name: String,
+    pub(super) part_method: Option<String>,
+    pub(super) halo_hops: Option<u64>,
+    pub(super) book: Arc<PartitionBook>,
+    pub(super) parts: Arc<[PartFiles]>,
+    pub(super) original: Option<OriginalMaps>,
+    pub(super) notes: Vec<String>,
 }
 
 impl PartitionConfig {
-    /// Reads the JSON file of a partition directory written by any DGL since 0.5.
-    ///
-    /// Nodes and edges of directories written with `reshuffle=False` have original ids in the files; they get new ids here,
-    /// partition by partition and ascending in the original id. Edge types without node types (DGL 0.6 to 0.9) get them from
-    /// the edges, for which structure files are read.
-    ///
-    /// # Errors
-    /// If the file cannot be read, is not JSON, does not describe a partitioned graph, or contradicts itself.
-    pub fn open(path: &Path) -> Result<Self> {
-        let json = read_json(path)?;
-        let root = Field::root(path, &json);
-        check_kind(&root)?;
-        let graph_name = root.require("graph_name")?.text()?.to_owned();
-        let mut finder = Finder::new(path);
-        let parts = part_files(&root, &mut finder)?;
-        let types = Types::read(&root)?;
-        let canonical = types.canonical(&root)?;
-        let (original, counts) = id_counts(&root, &types, parts.len(), &mut finder)?;
-        check_map_dtypes(&root)?;
-        let book = |etypes: Vec<CanonicalEtype>| {
-            let book = PartitionBook::new(types.ntypes.clone(), etypes, &counts.0, &counts.1);
-            book.map(Arc::new).map_err(|e| root.fail(e.to_string()))
-        };
-        let stand_ins = canonical::stand_ins(&types, &canonical);
-        let mut config = PartitionConfig {
-            path: path.to_owned(),
-            graph_name,
-            part_method: root
-                .get("part_method")
-                .map(|f| f.text().map(str::to_owned))
-                .transpose()?,
-            halo_hops: root.get("halo_hops").map(|f| f.number()).transpose()?,
-            book: book(stand_ins)?,
-            parts: parts.into(),
-            original,
-            notes: finder.into_notes(),
-        };
-        if canonical.iter().any(Option::is_none) {
-            config.book = book(canonical::infer(&config, canonical)?)?;
-            config.notes.push("node types of relations were taken from the edges".to_owned());
-        }
-        Ok(config)
-    }
-
     /// Path of the JSON file.
     pub fn path(&self) -> &Path {
         &self.path
@@ -120,102 +63,4 @@ impl PartitionConfig {
     pub(crate) fn original(&self) -> Option<&OriginalMaps> {
         self.original.as_ref()
     }
-}
-
-fn read_json(path: &Path) -> Result<Value> {
-    let info = std::fs::metadata(path).map_err(|e| Error::unreadable(path, &e))?;
-    if info.is_dir() {
-        return Err(Error::input(path, "", "is a folder")
-            .with_hint("name the JSON file in it, such as <graph name>.json"));
-    }
-    if !info.is_file() {
-        return Err(Error::input(path, "", "is not a regular file"));
-    }
-    if info.len() > MAX_BYTES {
-        return Err(Error::input(path, "", "is too large to describe partitions"));
-    }
-    let bytes = std::fs::read(path).map_err(|e| Error::unreadable(path, &e))?;
-    if let Some(kind) = magic::kind_of(&bytes) {
-        return Err(Error::input(path, "", format!("this is {kind}, not a partition's JSON file")));
-    }
-    serde_json::from_slice(&bytes)
-        .map_err(|e| Error::input(path, "", format!("is not valid JSON: {e}")))
-}
-
-/// Refuses other JSON files that DGL's tools write, with an error that names their kind.
-fn check_kind(root: &Field<'_>) -> Result<()> {
-    root.object()?;
-    let chunked = root.get("num_nodes_per_chunk").or(root.get("num_nodes_per_type"));
-    if chunked.is_some() && root.get("num_parts").is_none() {
-        return Err(root
-            .fail("describes the chunks of a graph that is not partitioned yet")
-            .with_hint("name the metadata.json that dispatch_data.py wrote"));
-    }
-    Ok(())
-}
-
-fn part_files(root: &Field<'_>, finder: &mut Finder<'_>) -> Result<Vec<PartFiles>> {
-    let count = root.require("num_parts")?.number()?;
-    if count == 0 {
-        return Err(root.require("num_parts")?.fail("must be at least 1"));
-    }
-    // No memory is allocated for partitions that are announced but not described.
-    let mut parts = Vec::new();
-    for part in 0..count {
-        parts.push(finder.part(&root.require(&format!("part-{part}"))?)?);
-    }
-    Ok(parts)
-}
-
-type Counts = (Vec<Vec<u64>>, Vec<Vec<u64>>);
-
-/// Numbers of ids per partition and type, of nodes and of edges; and the maps of original ids, if the directory has them.
-fn id_counts(
-    root: &Field<'_>,
-    types: &Types,
-    parts: usize,
-    finder: &mut Finder<'_>,
-) -> Result<(Option<OriginalMaps>, Counts)> {
-    let (nodes, edges) = (root.require("node_map")?, root.require("edge_map")?);
-    let totals = (root.require("num_nodes")?, root.require("num_edges")?);
-    if nodes.value().is_string() && edges.value().is_string() {
-        if types.ntypes.len() != 1 || types.etype_keys.len() != 1 {
-            return Err(
-                nodes.fail("map files are supported for one node type and one edge type only")
-            );
-        }
-        let maps = OriginalMaps {
-            nodes: open_npy(&finder.find(&nodes, 1)?)?,
-            edges: open_npy(&finder.find(&edges, 1)?)?,
-        };
-        let counts = (
-            id_maps::original_counts(&maps.nodes, totals.0.number()?, parts)?,
-            id_maps::original_counts(&maps.edges, totals.1.number()?, parts)?,
-        );
-        return Ok((Some(maps), counts));
-    }
-    let counts = (
-        id_maps::counts(&nodes, &types.ntypes, parts)?,
-        id_maps::counts(&edges, &types.etype_keys, parts)?,
-    );
-    for (total, counts) in [(totals.0, &counts.0), (totals.1, &counts.1)] {
-        // The ranges tile [0, last end), so the sum cannot overflow.
-        let sum: u64 = counts.iter().flatten().sum();
-        if sum > MAX_IDS {
-            return Err(total.fail(format!("the ranges hold {sum}; at most 2^40 are possible")));
-        }
-        if total.number()? != sum {
-            return Err(total.fail(format!("is {}, but the ranges hold {sum}", total.number()?)));
-        }
-    }
-    Ok((None, counts))
-}
-
-fn check_map_dtypes(root: &Field<'_>) -> Result<()> {
-    for field in ["node_map_dtype", "edge_map_dtype"].iter().filter_map(|key| root.get(key)) {
-        if !matches!(field.text()?, "int32" | "int64") {
-            return Err(field.fail("must be int32 or int64"));
-        }
-    }
-    Ok(())
 }

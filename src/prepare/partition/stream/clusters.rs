@@ -1,6 +1,6 @@
 //! Small clusters of nodes with many edges among them.
 
-use super::counts::Counts;
+use super::counts::LabelCounts;
 use crate::error::Result;
 use crate::prepare::partition::adjacency::Adjacency;
 use crate::prepare::partition::progress::Meter;
@@ -35,7 +35,7 @@ pub(super) fn find_clusters(
         sizes: Vec::with_capacity(MAX_CLUSTERS as usize),
         limit: (ROOM * nodes).div_ceil(MAX_CLUSTERS) as u32,
         filling: 0,
-        counts: Counts::new(MAX_CLUSTERS as usize),
+        counts: LabelCounts::new(MAX_CLUSTERS as usize),
     };
     for pass in 0..PASSES {
         let mut reader = adjacency.read();
@@ -65,7 +65,7 @@ struct Clusters {
     limit: u32,
     /// The cluster for nodes that no cluster attracts.
     filling: usize,
-    counts: Counts,
+    counts: LabelCounts,
 }
 
 impl Clusters {

@@ -1,16 +1,16 @@
-//! Counts of a node's neighbours by label.
+//! LabelCounts of a node's neighbours by label.
 
 /// A table of counts that is emptied in the time it took to fill it.
 #[derive(Debug)]
-pub(super) struct Counts {
+pub(super) struct LabelCounts {
     counts: Vec<u32>,
     touched: Vec<u16>,
 }
 
-impl Counts {
+impl LabelCounts {
     /// An empty table for labels below `labels`.
     pub(super) fn new(labels: usize) -> Self {
-        Counts { counts: vec![0; labels], touched: Vec::new() }
+        LabelCounts { counts: vec![0; labels], touched: Vec::new() }
     }
 
     #[inline]

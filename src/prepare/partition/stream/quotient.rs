@@ -5,7 +5,7 @@ use crate::io::{ExternalSort, KeyLayout};
 use crate::prepare::partition::adjacency::Adjacency;
 use crate::prepare::partition::loads::CONSTRAINTS;
 use crate::prepare::partition::metis::WeightedGraph;
-use crate::prepare::partition::partitioner::Task;
+use crate::prepare::partition::partitioner::PartitionTask;
 use crate::prepare::partition::progress::Meter;
 
 /// Number of pairs of neighbouring clusters that are kept. METIS takes up to 350 MB for them. The number is fixed, so that the
@@ -19,7 +19,7 @@ pub(super) fn quotient(
     adjacency: &Adjacency,
     labels: &[u16],
     clusters: usize,
-    task: &Task<'_>,
+    task: &PartitionTask<'_>,
     meter: &mut Meter<'_, '_>,
 ) -> Result<WeightedGraph> {
     let layout = KeyLayout::new([clusters as u64; 2])?;

@@ -1,6 +1,6 @@
 //! Moving of nodes to the partitions of most of their neighbours.
 
-use super::counts::Counts;
+use super::counts::LabelCounts;
 use crate::error::Result;
 use crate::graph::Bitmap;
 use crate::prepare::partition::adjacency::Adjacency;
@@ -26,7 +26,7 @@ pub(super) fn refine(
         [1, edges, u64::from(train.is_some_and(|train| train.contains(node as u64)))]
     };
     let mut loads = starting_loads(adjacency, parts, num_parts, &weights)?;
-    let mut counts = Counts::new(num_parts);
+    let mut counts = LabelCounts::new(num_parts);
     for _ in 0..PASSES {
         let mut reader = adjacency.read();
         let mut moved = 0;

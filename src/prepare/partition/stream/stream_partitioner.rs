@@ -4,8 +4,8 @@ use super::clusters::{self, find_clusters};
 use super::quotient::quotient;
 use super::refine::{self, refine};
 use crate::error::Result;
-use crate::prepare::partition::partitioner::{Partitioner, Task};
-use crate::prepare::partition::progress::{Meter, Observer, Step};
+use crate::prepare::partition::partitioner::{PartitionTask, Partitioner};
+use crate::prepare::partition::progress::{Meter, Observer, PartitionStep};
 
 /// A multilevel partitioner that keeps 16 bits per node, and buffers of a fixed size, in memory; it reads edges from disk in
 /// the order of nodes, pass after pass. The same graph and seed give the same partitions, whatever the memory.
@@ -15,10 +15,10 @@ use crate::prepare::partition::progress::{Meter, Observer, Step};
 pub(in crate::prepare::partition) struct StreamPartitioner;
 
 impl Partitioner for StreamPartitioner {
-    fn assign(&self, task: &Task<'_>, observer: &mut Observer<'_>) -> Result<Vec<u16>> {
+    fn assign(&self, task: &PartitionTask<'_>, observer: &mut Observer<'_>) -> Result<Vec<u16>> {
         let adjacency = task.adjacency(observer)?;
         let total = adjacency.num_nodes * (clusters::PASSES + 1 + refine::PASSES);
-        let mut meter = Meter::new(observer, Step::Assigning, total)?;
+        let mut meter = Meter::new(observer, PartitionStep::Assigning, total)?;
         let (mut labels, found) = find_clusters(&adjacency, &mut meter)?;
         let graph = quotient(&adjacency, &labels, found, task, &mut meter)?;
         graph.check_memory(task.memory).map_err(|e| e.with_hint("allow more memory"))?;

@@ -1,0 +1,63 @@
+//! Tracking of tensors, in the type in which they are held.
+
+use std::rc::Rc;
+
+use tch::{Kind, Tensor};
+
+use super::dtype::{ComputeDtype, SpillDtype};
+use super::manager::PartitionDataManager;
+use super::tensor::{PointerTensor, TensorLayout, converted};
+use super::value::Spill;
+use crate::error::Result;
+
+impl PartitionDataManager {
+    /// Tracks a matrix with one row per node, held as [`held_kind`](Self::held_kind) says; it may have that type already. It
+    /// must be the only handle on its memory.
+    pub fn track_rows(&self, label: &str, value: Tensor) -> Result<PointerTensor> {
+        let mut layout = value.layout();
+        if layout.kind == Kind::BFloat16 {
+            layout.kind = Kind::Float;
+        }
+        layout.held = self.held_kind(layout.shape.iter().skip(1).product(), layout.kind);
+        let value =
+            if layout.held == value.kind() { value } else { converted(&value, layout.held)? };
+        Ok(self.track_as(label, layout, value))
+    }
+
+    /// The type in which rows of this width and type are held when they outlive an operation.
+    pub fn held_kind(&self, width: i64, kind: Kind) -> Kind {
+        let dtype = match self.compute_dtype.get() {
+            ComputeDtype::F32 => self.spill_dtype.get(),
+            ComputeDtype::Bf16 => SpillDtype::Bf16,
+        };
+        if kind == Kind::Float && dtype.narrows(width) { Kind::BFloat16 } else { kind }
+    }
+
+    /// The type in which rows that can be computed again, and the operands of products, are held.
+    pub fn computed_kind(&self, width: i64, kind: Kind) -> Kind {
+        match self.compute_dtype.get() {
+            ComputeDtype::F32 => kind,
+            ComputeDtype::Bf16 => self.held_kind(width, kind),
+        }
+    }
+
+    /// Tracks a tensor that never needs a file: `recipe` computes it again, always with the same result. The recipe may return
+    /// the type in which the tensor is [held](Self::computed_kind), which `value` must have.
+    pub fn track_recipe(
+        &self,
+        label: &str,
+        shape: &[i64],
+        kind: Kind,
+        value: Option<Tensor>,
+        recipe: Rc<dyn Fn() -> Result<Tensor>>,
+    ) -> PointerTensor {
+        let kind = if kind == Kind::BFloat16 { Kind::Float } else { kind };
+        let held = self.computed_kind(shape.iter().skip(1).product(), kind);
+        let recipe = Rc::new(move || {
+            let value = recipe()?;
+            if value.kind() == held { Ok(value) } else { converted(&value, held) }
+        });
+        let layout = TensorLayout { shape: shape.to_vec(), kind, held };
+        self.track_made(label, layout, value, recipe)
+    }
+}

@@ -1,0 +1,21 @@
+//! From the configuration of a model to the model.
+
+use super::model_config::ModelConfig;
+use super::stack::Stack;
+use crate::engine::tape::ParameterBuilder;
+use crate::error::Result;
+use crate::nn::conv::layer::Model;
+use crate::nn::describe::Sizes;
+
+impl ModelConfig {
+    /// Creates the model.
+    ///
+    /// # Errors
+    /// If there are no layers, a width is 0, or a layer does not support its width.
+    pub fn build(&self, parameters: &mut ParameterBuilder, sizes: Sizes) -> Result<Box<dyn Model>> {
+        Ok(match self.kind.whole_model(parameters, self.hidden_layers(), sizes)? {
+            Some(model) => model,
+            None => Box::new(Stack::new(parameters, self, sizes)?),
+        })
+    }
+}

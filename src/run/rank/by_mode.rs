@@ -1,0 +1,23 @@
+//! The training that a rank does, by the mode of its run.
+
+use std::path::Path;
+
+use super::assignment::Assignment;
+use super::setup::Surroundings;
+use super::{full_graph, links, relations, sampled, sampled_relations};
+use crate::error::Result;
+use crate::run::config::{Layers, Mode, RunConfig};
+
+/// Runs a rank's part of training, from a checkpoint on if the run is resumed from one.
+pub fn train(here: Surroundings<'_>, config: &RunConfig, resumed: Option<&Path>) -> Result<()> {
+    let assignment = Assignment { here, config, resumed };
+    match Mode::of(config)? {
+        Mode::FullGraph(Layers::Shared(pass)) => full_graph::train(assignment, pass),
+        Mode::FullGraph(Layers::PerRelation(relations)) => relations::train(assignment, relations),
+        Mode::Sampled(sampling, Layers::Shared(pass)) => sampled::train(assignment, sampling, pass),
+        Mode::Sampled(sampling, Layers::PerRelation(relations)) => {
+            sampled_relations::train(assignment, sampling, relations)
+        }
+        Mode::Links(link, sampling) => links::train(assignment, link, sampling),
+    }
+}

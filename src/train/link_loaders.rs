@@ -1,0 +1,13 @@
+//! The loaders of a training that predicts edges.
+
+use crate::sampling::loaders::DistEdgeDataLoader;
+
+/// The loaders of a rank's edges.
+pub struct LinkLoaders {
+    /// Loader of the training edges.
+    pub train: DistEdgeDataLoader,
+    /// Loader of the validation edges, predicted after each epoch.
+    pub val: DistEdgeDataLoader,
+    /// Loader of the test edges, predicted at the end.
+    pub test: DistEdgeDataLoader,
+}
