@@ -40,13 +40,21 @@ const OF_TRAINING: [Rule; 8] = [
         on: On::Values("task", &["link"]),
     },
     Rule {
-        flags: &["fanouts", "replace", "edge_prob", "batch_size", "sampler_threads", "reduce"],
+        flags: &[
+            "fanouts",
+            "replace",
+            "edge_prob",
+            "batch_size",
+            "sampler_threads",
+            "reduce",
+            "eval_fanouts",
+        ],
         on: On::Values("mode", &["sample"]),
     },
 ];
 
 /// Flags about updates, epochs and results.
-const AFTER_THE_FIRST_STEP: [&str; 15] = [
+const AFTER_THE_FIRST_STEP: [&str; 19] = [
     "optimizer",
     "lr",
     "weight_decay",
@@ -59,6 +67,10 @@ const AFTER_THE_FIRST_STEP: [&str; 15] = [
     "lr_patience",
     "clip_norm",
     "patience",
+    "eval_every",
+    "eval_fanouts",
+    "keep",
+    "metrics",
     "on_nan",
     "checkpoint_every",
     "overwrite",

@@ -8,6 +8,8 @@ mod correct_and_smooth;
 mod effect;
 #[cfg(feature = "torch")]
 mod evaluation;
+#[cfg(feature = "torch")]
+mod evaluation_flags;
 mod fields;
 mod generate;
 mod inspect;

@@ -11,7 +11,7 @@ use crate::train::{Fanouts, GradientReduce, SamplingConfig};
 enum Mode {
     /// All of it
     Full,
-    /// Sampled neighbourhoods of some training nodes; evaluation uses the full graph
+    /// Sampled neighbourhoods of some training nodes; the evaluation at the end uses the full graph
     Sample,
 }
 

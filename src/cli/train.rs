@@ -7,6 +7,7 @@ use clap::{Args, ValueEnum};
 
 use super::choice::choice;
 use super::evaluation::tables;
+use super::evaluation_flags::EvaluationArgs;
 use super::fields::with_flags;
 use super::link::{LinkArgs, TaskArg};
 use super::model::ModelArgs;
@@ -111,6 +112,8 @@ pub(super) struct TrainArgs {
     /// Stop after N epochs without a better validation metric, and keep the best weights [default: never]
     #[arg(long, value_name = "N", help_heading = "Training")]
     patience: Option<u32>,
+    #[command(flatten)]
+    evaluation: EvaluationArgs,
     /// What to do when the loss is no longer finite
     #[arg(long, value_parser = choice::<OnNan>(), default_value = OnNan::default().name(), help_heading = "Training")]
     on_nan: OnNan,
@@ -227,6 +230,7 @@ pub(super) fn config(args: TrainArgs, run_args: RunArgs) -> Result<RunConfig> {
         schedule: args.schedule.schedule(epochs)?,
         clip_norm: args.clip_norm,
         patience: args.patience,
+        evaluation: args.evaluation.config(),
         on_nan: args.on_nan,
         checkpoint_every: args.checkpoint_every,
         epochs,

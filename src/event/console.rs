@@ -30,7 +30,12 @@ impl Console {
 
     /// Shows a completed epoch.
     pub fn epoch(&self, report: &EpochReport) {
-        let numbers = format!("loss {:.4}{}", report.loss, scores(&report.scores));
+        let trained = scores(&report.scores);
+        let trained =
+            if trained.is_empty() { trained } else { format!(" (with dropout: {trained})") };
+        let evaluated = report.evaluation.map(|evaluation| scores(&evaluation.scores));
+        let evaluated = evaluated.map_or_else(String::new, |text| format!(", evaluated: {text}"));
+        let numbers = format!("loss {:.4}{trained}{evaluated}", report.loss);
         match &self.bar {
             Some(bar) => {
                 bar.set_position(u64::from(report.epoch));
@@ -53,12 +58,13 @@ impl Console {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }
-        let scores: String = report.scores.first().map(scores).unwrap_or_default();
+        let scores = report.scores.first().map(scores).filter(|scores| !scores.is_empty());
+        let scores = scores.map_or_else(String::new, |scores| format!(", {scores}"));
         show_status(&format!("trained: loss {:.4}{scores}", report.loss));
     }
 }
 
-/// Formats scores as ", train 98.00 %, val 80.00 %", with the metric's key where the metric is not the accuracy.
+/// Formats scores as "train 98.00 %, val 80.00 %", with the metric's key where the metric is not the accuracy.
 fn scores(scores: &Scores) -> String {
     let Scores { metric, .. } = *scores;
     let key = match metric {
@@ -67,6 +73,6 @@ fn scores(scores: &Scores) -> String {
     };
     let known = scores.named().into_iter();
     let known =
-        known.filter_map(|(name, value)| Some(format!(", {name}{key} {}", metric.show(value?))));
-    known.collect()
+        known.filter_map(|(name, value)| Some(format!("{name}{key} {}", metric.show(value?))));
+    known.collect::<Vec<_>>().join(", ")
 }

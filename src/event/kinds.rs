@@ -37,21 +37,31 @@ pub struct EpochReport {
     pub epoch: u32,
     /// Mean loss over the training nodes.
     pub loss: f64,
-    /// Values of the task's metric.
+    /// Values of the task's metric in the training pass.
     pub scores: Scores,
     /// Learning rate of the update.
     pub lr: f64,
-    /// The task's metric over the validation nodes, after the update and without dropout, if the schedule or early stopping
-    /// needs it.
-    pub validation: Option<f64>,
-    /// Wall-clock seconds from the end of the previous epoch to the end of this one.
+    /// The evaluation after the update, if the epoch has one.
+    pub evaluation: Option<EpochEvaluation>,
+    /// Wall-clock seconds of the training pass, without those of evaluations.
     pub epoch_s: f64,
-    /// Turns taken by each worker.
+    /// Seconds of processor time that the kernel has spent in the training pass, over all ranks.
+    pub system_s: f64,
+    /// Turns taken by each worker in the training pass.
     pub lock_turns: u64,
     /// Bytes written and read by all ranks.
     pub io: IoTotals,
     /// Counts of batches and rows, for an epoch on sampled neighbourhoods.
     pub samples: Option<SampleReport>,
+}
+
+/// An evaluation between two epochs, without dropout, over all ranks.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct EpochEvaluation {
+    /// Values of the task's metric.
+    pub scores: Scores,
+    /// Wall-clock seconds that it took.
+    pub seconds: f64,
 }
 
 /// An epoch of a program of the user's own, over all ranks.
@@ -91,6 +101,8 @@ pub struct Evaluation {
     pub scores: Vec<Scores>,
     /// Confusion tables, if there are classes, and not too many for a table.
     pub confusion: Option<Confusion>,
+    /// Wall-clock seconds that it took.
+    pub seconds: f64,
 }
 
 impl Evaluation {

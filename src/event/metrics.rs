@@ -54,12 +54,21 @@ impl MetricsFile {
     /// processes plus shared memory once, and the page cache that their files fill.
     pub fn epoch(&mut self, report: &EpochReport, peak_memory_bytes: u64) -> Result<()> {
         let mut line = Line::new("epoch", report.epoch, report.loss);
-        line.scores(&report.scores);
+        for (name, value) in report.scores.named() {
+            if let Some(value) = value {
+                line.field(&format!("{name}_{}_with_dropout", report.scores.metric.key()), value);
+            }
+        }
         line.field("lr", report.lr);
-        if let Some(score) = report.validation {
-            line.field("validation", score);
+        if let Some(evaluation) = &report.evaluation {
+            line.scores(&evaluation.scores);
+            if let Some(score) = evaluation.scores.val {
+                line.field("validation", score);
+            }
+            line.field("evaluation_s", evaluation.seconds);
         }
         line.field("epoch_s", report.epoch_s);
+        line.field("system_s", report.system_s);
         line.field("lock_turns", report.lock_turns);
         line.field("bytes_written", report.io.written);
         line.field("bytes_read", report.io.read);
@@ -94,6 +103,7 @@ impl MetricsFile {
         for scores in &report.scores {
             line.scores(scores);
         }
+        line.field("evaluation_s", report.seconds);
         for (name, table) in report.confusion.iter().flat_map(Confusion::named) {
             if !table.is_empty() {
                 line.field(&format!("{name}_confusion"), table);
@@ -142,7 +152,7 @@ fn is_epoch_until(line: &str, epoch: u32) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Metric;
+    use super::super::{EpochEvaluation, Metric};
     use super::*;
     use crate::io::IoTotals;
 
@@ -153,12 +163,31 @@ mod tests {
             loss: f64::NAN,
             scores: Scores { metric, train: Some(0.5), val: None, test: Some(1.0) },
             lr: 0.01,
-            validation: None,
+            evaluation: None,
             epoch_s: 0.25,
+            system_s: 0.5,
             lock_turns: 7,
             io: IoTotals { written: 1, read: 2, cached: 1 },
             samples: None,
         }
+    }
+
+    #[test]
+    fn figures_of_the_training_pass_and_of_an_evaluation_have_different_names() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("metrics.jsonl");
+        let metric = Metric::Accuracy;
+        let scores = Scores { metric, train: None, val: Some(0.75), test: None };
+        let evaluation = Some(EpochEvaluation { scores, seconds: 0.125 });
+        let mut file = MetricsFile::create(&path).unwrap();
+        file.epoch(&EpochReport { evaluation, ..report(1) }, 3).unwrap();
+        let line: Value = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
+        assert_eq!(line["train_acc_with_dropout"], 0.5);
+        assert!(line.get("val_acc_with_dropout").is_none(), "{line}");
+        assert_eq!(line["val_acc"], 0.75);
+        assert_eq!(line["validation"], 0.75);
+        assert!(line["train_acc"].is_null(), "{line}");
+        assert_eq!(line["evaluation_s"], 0.125);
     }
 
     #[test]
@@ -170,7 +199,7 @@ mod tests {
             file.epoch(&report(epoch), 3).unwrap();
         }
         let all = std::fs::read_to_string(&path).unwrap();
-        let line = r#"{"event":"epoch","epoch":1,"loss":null,"train_acc":0.5,"val_acc":null,"test_acc":1.0,"lr":0.01,"epoch_s":0.25,"lock_turns":7,"bytes_written":1,"bytes_read":2,"bytes_cached":1,"peak_memory_bytes":3}"#;
+        let line = r#"{"event":"epoch","epoch":1,"loss":null,"train_acc_with_dropout":0.5,"test_acc_with_dropout":1.0,"lr":0.01,"epoch_s":0.25,"system_s":0.5,"lock_turns":7,"bytes_written":1,"bytes_read":2,"bytes_cached":1,"peak_memory_bytes":3}"#;
         assert_eq!(all.lines().next(), Some(line));
         std::fs::write(&path, format!("{all}{{\"event\":\"ep")).unwrap();
         let mut file = MetricsFile::resume(&path, 3).unwrap();

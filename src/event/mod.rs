@@ -12,7 +12,9 @@ mod stderr;
 mod step_bar;
 
 pub use console::Console;
-pub use kinds::{EpochLog, EpochReport, Evaluation, Event, Failure, SampleReport, Usage};
+pub use kinds::{
+    EpochEvaluation, EpochLog, EpochReport, Evaluation, Event, Failure, SampleReport, Usage,
+};
 pub(crate) use log::log_as_rank;
 pub(crate) use log::start_log;
 pub use metrics::MetricsFile;

@@ -118,7 +118,8 @@ mod tests {
         let failure = Failure { rank: 3, kind, problem: "ä".repeat(9000), hint: None };
         let confusion = Confusion { train: vec![vec![7; 90]; 90], val: vec![], test: vec![] };
         let confusion = Some(confusion);
-        let evaluation = Evaluation { epoch: 1, loss: 0.5, scores: vec![], confusion };
+        let evaluation =
+            Evaluation { epoch: 1, loss: 0.5, scores: vec![], confusion, seconds: 0.5 };
         sender.send(Event::Note("first".into())).unwrap();
         sender.send(Event::Failed(failure)).unwrap();
         sender.send(Event::Evaluation(evaluation.clone())).unwrap();

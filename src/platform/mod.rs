@@ -6,6 +6,8 @@ pub(crate) mod free_space;
 pub(crate) mod heap;
 mod open_files;
 mod process_memory;
+#[cfg(feature = "torch")]
+mod processor_time;
 pub mod signals;
 
 pub use fork::{fork, has_one_thread};
@@ -19,3 +21,5 @@ pub(crate) use process_memory::Rollup;
 pub use process_memory::{
     anonymous_bytes, peak_anonymous_bytes, proportional_bytes, reset_peak, resident_bytes,
 };
+#[cfg(feature = "torch")]
+pub use processor_time::system_seconds;

@@ -90,7 +90,11 @@ fn run(config: &RunConfig, start: Start, observe: &mut dyn FnMut(&Event)) -> Res
     check(config)?;
     if let Some(sampling) = &config.sampling {
         let layers = config.model.num_graphs();
-        sampling.sampler(layers, partitions.book(), config.relations.is_some())?;
+        let by_etype = config.relations.is_some();
+        sampling.sampler(layers, partitions.book(), by_etype)?;
+        if let Some(fanouts) = &config.evaluation.fanouts {
+            fanouts.by_layer(layers, partitions.book(), by_etype)?;
+        }
     }
     // An existing folder is checked before the run is planned; a new one is created only if the run fits. If the output of a
     // step goes elsewhere, the folder is left alone.

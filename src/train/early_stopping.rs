@@ -1,30 +1,52 @@
-//! Early stopping: the weights with the best validation score, and when to stop waiting for better ones.
+//! The epoch with the best validation score, its weights, and when to stop waiting for a better one.
 
 use super::best_epoch::BestEpoch;
+use super::regime::Regime;
 use super::trained_set::TrainedSet;
 use crate::engine::spill::{PartitionDataManager, PointerTensor};
 use crate::error::Result;
 use crate::nn::ValidationScore;
 
-/// Ends training when the validation score has not improved for `patience` epochs.
+/// The best epoch so far, with its weights if training is to end with them. Training stops when the validation score has not
+/// improved for `patience` epochs.
 pub(super) struct EarlyStopping {
-    patience: u32,
-    best: Option<(BestEpoch, Vec<PointerTensor>)>,
+    patience: Option<u32>,
+    keeps_weights: bool,
+    best: Option<BestEpoch>,
+    weights: Vec<PointerTensor>,
 }
 
 impl EarlyStopping {
-    pub(super) fn new(patience: u32) -> Self {
-        EarlyStopping { patience, best: None }
+    /// What a regime asks for; `None` if it neither stops early nor keeps the best weights.
+    pub(super) fn of(regime: &Regime) -> Option<Self> {
+        let keeps_weights = regime.keeps_best();
+        (regime.patience.is_some() || keeps_weights).then_some(EarlyStopping {
+            patience: regime.patience,
+            keeps_weights,
+            best: None,
+            weights: Vec::new(),
+        })
     }
 
-    /// Continues from a checkpoint.
+    /// Whether the weights of the best epoch are kept.
+    pub(super) fn keeps_weights(&self) -> bool {
+        self.keeps_weights
+    }
+
+    /// Continues from a checkpoint; `weights` is empty unless weights are kept.
     pub(super) fn set_best(&mut self, best: BestEpoch, weights: Vec<PointerTensor>) {
-        self.best = Some((best, weights));
+        self.best = Some(best);
+        self.weights = weights;
     }
 
-    /// The best epoch and its weights, for each set that is trained.
-    pub(super) fn best(&self) -> Option<(BestEpoch, &[PointerTensor])> {
-        self.best.as_ref().map(|(best, weights)| (*best, &weights[..]))
+    /// The best epoch.
+    pub(super) fn best(&self) -> Option<BestEpoch> {
+        self.best
+    }
+
+    /// The best epoch and its weights, for each set that is trained, if there are any.
+    pub(super) fn weights(&self) -> Option<(BestEpoch, &[PointerTensor])> {
+        self.best.filter(|_| self.keeps_weights).map(|best| (best, &self.weights[..]))
     }
 
     /// Notes an epoch's score; keeps the weights if they are the best so far.
@@ -36,22 +58,23 @@ impl EarlyStopping {
         manager: &PartitionDataManager,
     ) -> Result<()> {
         let ValidationScore { value: score, more_is_better } = validation;
-        let better = match &self.best {
+        let better = match self.best {
             None => score.is_finite(),
-            Some((best, _)) if more_is_better => score > best.score,
-            Some((best, _)) => score < best.score,
+            Some(best) if more_is_better => score > best.score,
+            Some(best) => score < best.score,
         };
         if better {
+            self.best = Some(BestEpoch { epoch, score });
             let copy = |set: &TrainedSet<'_>| Ok(manager.track("best-weights", set.copy()?));
-            let weights = sets.iter().map(copy).collect::<Result<_>>()?;
-            self.best = Some((BestEpoch { epoch, score }, weights));
+            let kept = sets.iter().filter(|_| self.keeps_weights);
+            self.weights = kept.map(copy).collect::<Result<_>>()?;
         }
         Ok(())
     }
 
     /// Whether it is time to stop after `epoch` epochs.
     pub(super) fn is_over(&self, epoch: u32) -> bool {
-        let best = self.best.as_ref().map_or(0, |(best, _)| best.epoch);
-        epoch - best >= self.patience
+        let best = self.best.map_or(0, |best| best.epoch);
+        self.patience.is_some_and(|patience| epoch - best >= patience)
     }
 }

@@ -6,7 +6,7 @@ use super::class_table::ClassTable;
 use super::counts::Counts;
 use super::roc_auc::{ClassScores, PairCounts};
 use super::trainer::Trainer;
-use crate::engine::comm::{Operation, Recipient, ReduceOp, all_reduce, complete};
+use crate::engine::comm::{Operation, ReduceOp, all_reduce, complete};
 use crate::engine::spill::Masks;
 use crate::engine::tape::Var;
 use crate::engine::tensor;
@@ -28,51 +28,65 @@ impl Trainer<'_> {
 
     /// Loss and all metrics of the task, over all ranks. `epoch` is the epoch whose update produced the weights.
     pub fn evaluate(&self, epoch: u32) -> Result<Evaluation> {
+        let begin = self.mark();
+        let evaluation = self.evaluate_all(epoch)?;
+        Ok(Evaluation { seconds: self.mark().seconds_since(&begin), ..evaluation })
+    }
+
+    fn evaluate_all(&self, epoch: u32) -> Result<Evaluation> {
         let logits = self.logits()?;
         let task = self.loss.task();
         let counts = self.count(&*logits.pin()?)?.0.to_tensor()?;
+        let seconds = 0.0;
         if !task.has_classes() {
             drop(logits);
             let [counts] = self.sum([counts])?;
             let (loss, scores) =
                 Counts::from_tensor(&counts)?.over(task, self.totals, self.outputs);
-            return Ok(Evaluation { epoch, loss, scores: vec![scores], confusion: None });
+            return Ok(Evaluation { epoch, loss, scores: vec![scores], confusion: None, seconds });
         }
-        let (table, pairs) = self.compare_classes(logits)?;
+        let table = {
+            let (logits, labels) = (logits.pin()?, self.labels.pin()?);
+            ClassTable::new(task, &logits, &labels, &bits(&self.masks)?)?
+        };
+        let with_area = self.roc_auc || self.outputs <= 2;
+        let areas = if with_area {
+            self.compare_classes(logits)?.to_tensor()?
+        } else {
+            drop(logits);
+            tensor::zeros(&[0], Kind::Int64)?
+        };
         let [in_counts, in_matrix] = table.to_tensors()?;
-        let [counts, in_counts, in_matrix, pairs] =
-            self.sum([counts, in_counts, in_matrix, pairs.to_tensor()?])?;
+        let [counts, in_counts, in_matrix, areas] =
+            self.sum([counts, in_counts, in_matrix, areas])?;
         let (loss, scores) = Counts::from_tensor(&counts)?.over(task, self.totals, self.outputs);
         let table = table.with_sums(&in_counts, &in_matrix)?;
         let [micro, macro_average] = table.scores(self.totals);
         let mut all = vec![scores];
         // The task's own metric is not reported twice.
         all.extend((micro.metric != scores.metric).then_some(micro));
-        all.extend([macro_average, PairCounts::from_tensor(&pairs).scores(self.totals)]);
+        all.push(macro_average);
+        all.extend(with_area.then(|| PairCounts::from_tensor(&areas).scores(self.totals)));
         let confusion = table.confusion(self.totals);
-        Ok(Evaluation { epoch, loss, scores: all, confusion })
+        Ok(Evaluation { epoch, loss, scores: all, confusion, seconds })
     }
 
-    /// This rank's table of classes, and its part of the pairs that ROC AUC counts: one collective.
-    fn compare_classes(&self, logits: Var) -> Result<(ClassTable, PairCounts)> {
+    /// This rank's part of the pairs that ROC AUC counts: one collective.
+    fn compare_classes(&self, logits: Var) -> Result<PairCounts> {
         let task = self.loss.task();
-        let in_masks = bits(&self.masks)?;
-        let (table, posted) = {
+        let (mut counts, posted) = {
             let (logits, labels) = (logits.pin()?, self.labels.pin()?);
-            let table = ClassTable::new(task, &logits, &labels, &in_masks)?;
+            let in_masks = bits(&self.masks)?;
             let mut outbox = self.group.outbox(Operation::CompareScores)?;
-            outbox.begin(Recipient::Everyone);
-            ClassScores::new(task, &logits, &labels, &in_masks)?.send(&mut *outbox)?;
-            (table, outbox.post()?)
+            let scores = ClassScores::new(task, &logits, &labels, &in_masks)?;
+            let counts = scores.send(self.group.world_size(), &mut *outbox)?;
+            (counts, outbox.post()?)
         };
-        drop(in_masks);
+        drop(logits);
         let collective = complete(self.group, posted, &**self.manager)?;
         let inboxes = (0..self.group.world_size()).map(|from| self.group.inbox(&collective, from));
-        let inboxes = inboxes.collect::<Result<Vec<_>>>()?;
-        let in_masks = bits(&self.masks)?;
-        let (logits, labels) = (logits.pin()?, self.labels.pin()?);
-        let scores = ClassScores::new(task, &logits, &labels, &in_masks)?;
-        Ok((table, scores.count(inboxes, self.group.rank())?))
+        counts.receive(self.group.rank(), inboxes.collect::<Result<Vec<_>>>()?)?;
+        Ok(counts)
     }
 
     fn sum<const N: usize>(&self, tensors: [Tensor; N]) -> Result<[Tensor; N]> {

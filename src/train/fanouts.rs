@@ -23,11 +23,11 @@ pub enum Fanouts {
 }
 
 impl Fanouts {
-    /// Checks that they are for `layers` layers.
+    /// Checks that they are for `layers` layers. `field` names them in messages.
     ///
     /// # Errors
     /// If they are for another number of layers.
-    pub(super) fn check(&self, layers: usize) -> Result<()> {
+    pub(super) fn check(&self, layers: usize, field: &str) -> Result<()> {
         let lists: Vec<(String, &Vec<i64>)> = match self {
             Fanouts::Same(list) => vec![(String::new(), list)],
             Fanouts::ByEtype(lists) => {
@@ -38,8 +38,8 @@ impl Fanouts {
             return Ok(());
         };
         let problem = format!("{} fan-outs{name} for {layers} layers", list.len());
-        Err(Error::config("sampling.fanouts", problem)
-            .with_hint("name one per layer, the input layer's first: ‹sampling.fanouts=15,10,5›"))
+        Err(Error::config(field, problem)
+            .with_hint(format!("name one per layer, the input layer's first: ‹{field}=15,10,5›")))
     }
 
     /// The fan-out of each of `layers` layers, the input layer's first. With `by_etype`, each edge type has a layer of its own.
@@ -70,7 +70,7 @@ impl Fanouts {
                 })
             }
         };
-        self.check(layers)?;
+        self.check(layers, "sampling.fanouts")?;
         (0..layers).map(of_layer).collect()
     }
 }

@@ -6,10 +6,11 @@ use super::link_loaders::LinkLoaders;
 use super::link_trainer::{LinkEvaluation, LinkTrainer};
 use super::training::Training;
 use crate::error::Result;
-use crate::event::{EpochReport, Evaluation, Metric, Scores};
+use crate::event::{EpochEvaluation, EpochReport, Evaluation, Metric, Scores};
 
 impl Training<'_> {
-    /// One epoch: a pass over the training edges, and the prediction of the validation edges.
+    /// One epoch: a pass over the training edges, and the prediction of the validation edges if the regime asks for an
+    /// evaluation.
     pub(super) fn next_link_epoch(
         &mut self,
         trainer: &LinkTrainer<'_>,
@@ -22,17 +23,27 @@ impl Training<'_> {
         let clip_norm = self.regime.clip_norm;
         let pass = trainer.pass(&loaders.train, self.epoch, &mut self.optimizers[0], clip_norm)?;
         let epoch_s = begin.elapsed().as_secs_f64();
-        let validation = trainer.evaluate(&loaders.val)?.mean_reciprocal_rank;
-        self.judge(validation)?;
-        let metric = Metric::MeanReciprocalRank;
+        let lock_turns = trainer.manager.lock().turns() - turns;
+        let begin = Instant::now();
+        let none =
+            Scores { metric: Metric::MeanReciprocalRank, train: None, val: None, test: None };
+        let scores = if self.regime.evaluates(self.epoch) {
+            let val = trainer.evaluate(&loaders.val)?.mean_reciprocal_rank;
+            Some(Scores { val, ..none })
+        } else {
+            None
+        };
+        self.judge(scores)?;
+        let seconds = begin.elapsed().as_secs_f64();
         Ok(EpochReport {
             epoch: self.epoch,
             loss: pass.loss,
-            scores: Scores { metric, train: None, val: validation, test: None },
+            scores: none,
             lr,
-            validation,
+            evaluation: scores.map(|scores| EpochEvaluation { scores, seconds }),
             epoch_s,
-            lock_turns: trainer.manager.lock().turns() - turns,
+            system_s: pass.system_s,
+            lock_turns,
             io: pass.io,
             samples: Some(pass.samples),
         })
@@ -43,6 +54,7 @@ impl LinkTrainer<'_> {
     /// All metrics of validation and test edges; the loss is that of the test edges. `epoch` is the epoch whose update produced
     /// the weights.
     pub(super) fn evaluate_all(&self, loaders: &LinkLoaders, epoch: u32) -> Result<Evaluation> {
+        let begin = Instant::now();
         let (val, test) = (self.evaluate(&loaders.val)?, self.evaluate(&loaders.test)?);
         let scores = |metric, of: fn(&LinkEvaluation) -> Option<f64>| Scores {
             metric,
@@ -55,6 +67,7 @@ impl LinkTrainer<'_> {
             scores(Metric::RocAuc, |e| e.auc),
         ];
         let loss = test.loss.or(val.loss).unwrap_or(f64::NAN);
-        Ok(Evaluation { epoch, loss, scores, confusion: None })
+        let seconds = begin.elapsed().as_secs_f64();
+        Ok(Evaluation { epoch, loss, scores, confusion: None, seconds })
     }
 }

@@ -6,7 +6,7 @@ use crate::sampling::loaders::DistEdgeDataLoader;
 pub struct LinkLoaders {
     /// Loader of the training edges.
     pub train: DistEdgeDataLoader,
-    /// Loader of the validation edges, predicted after each epoch.
+    /// Loader of the validation edges.
     pub val: DistEdgeDataLoader,
     /// Loader of the test edges, predicted at the end.
     pub test: DistEdgeDataLoader,

@@ -16,6 +16,7 @@ use crate::error::Result;
 use crate::event::SampleReport;
 use crate::io::IoTotals;
 use crate::nn::{LinkScore, Model, Optimizer, auc, link_loss, mean_reciprocal_rank};
+use crate::platform::system_seconds;
 use crate::sampling::loaders::{DistEdgeDataLoader, EdgeMiniBatch};
 
 /// A model whose outputs are compared in pairs, and the data that it learns from. The loss is the binary cross entropy of the
@@ -48,6 +49,8 @@ pub struct LinkPass {
     pub loss: f64,
     /// Bytes written and read by all ranks.
     pub io: IoTotals,
+    /// Seconds of processor time that the kernel has spent for all ranks.
+    pub system_s: f64,
     /// The batches of all ranks and the rows they needed.
     pub samples: SampleReport,
 }
@@ -86,7 +89,8 @@ impl LinkTrainer<'_> {
     ) -> Result<LinkPass> {
         let LinkTrainer { manager, group, parameters, .. } = self;
         manager.lock().status().set_epoch(epoch);
-        let mut totals = [0.0; 7];
+        let mut totals = [0.0; 8];
+        let mut system_s = system_seconds();
         let mut before = (manager.store().counters().totals(), loader.sampler().row_bytes());
         let mut all = loader.epoch(epoch);
         for step in 0.. {
@@ -99,15 +103,18 @@ impl LinkTrainer<'_> {
             let [written, read, cached] = (now.0 - before.0).to_f64();
             let [needed, rows_read] = [rows.needed, rows.read].map(|bytes| bytes as f64);
             before = now;
-            let counts = [loss, batches, written, read, cached, needed, rows_read];
+            let system_before = std::mem::replace(&mut system_s, system_seconds());
+            let system = system_s - system_before;
+            let counts = [loss, batches, written, read, cached, needed, rows_read, system];
             let sums =
                 update(*group, self.reduce, gradient, &counts, parameters, optimizer, clip_norm)?;
             totals.iter_mut().zip(sums).for_each(|(total, sum)| *total += sum);
         }
-        let [loss, batches, written, read, cached, needed, rows_read] = totals;
+        let [loss, batches, written, read, cached, needed, rows_read, system_s] = totals;
         Ok(LinkPass {
             loss: loss / batches.max(1.0),
             io: IoTotals::from_f64([written, read, cached]),
+            system_s,
             samples: SampleReport {
                 batches: batches as u64,
                 row_bytes_needed: needed as u64,

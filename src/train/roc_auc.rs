@@ -1,15 +1,14 @@
 //! The area under the ROC curve, exactly, over all ranks.
 //!
 //! The area of a class is the fraction of pairs, of a node in the class and one outside it, in which the former has the higher
-//! score; ties count half (Hanley and McNeil 1982). Every rank sends its positives' scores, sorted, to all ranks, and counts
-//! the pairs of every rank's positives with its own negatives. Besides the logits, memory holds one column of scores and one
-//! sender's positives of one class.
+//! score; ties count half (Hanley and McNeil 1982). Each class is one rank's: all ranks send it their scores, sorted, and it
+//! merges them and counts. Besides the logits, memory holds one column of scores, and a few thousand scores of each rank.
 
-use rayon::prelude::*;
 use tch::{Kind, Tensor};
 
 use super::counts::Totals;
-use crate::engine::comm::{Inbox, Outbox};
+use super::score_runs::{PairCount, ScoreRecord, count, send};
+use crate::engine::comm::{Inbox, Outbox, Recipient};
 use crate::engine::tensor;
 use crate::engine::tensor::{Shared, map_row_blocks};
 use crate::error::Result;
@@ -31,7 +30,7 @@ pub(super) struct ClassScores<'a> {
 }
 
 /// Counts for each class and mask: twice the pairs in which the positive wins (once for a tie), positives, negatives, and
-/// scores that are NaN, which make the area NaN.
+/// scores that are NaN, which make the area NaN. Ranks add up their counts.
 pub(super) struct PairCounts(Vec<[i64; 4]>);
 
 impl<'a> ClassScores<'a> {
@@ -55,53 +54,34 @@ impl<'a> ClassScores<'a> {
         Ok(ClassScores { task, logits, labels, in_masks, normalisers })
     }
 
-    /// Writes the positives' scores: by class, by mask, their number (u64) and the scores (f64) in ascending order.
-    pub(super) fn send(&self, outbox: &mut dyn Outbox) -> Result<()> {
-        for class in 0..self.classes() {
-            let (scores, positive) = self.column(class)?;
-            for mask in 0..MASKS {
-                let mut chosen = self.chosen(mask, &scores, &positive, true);
-                chosen.par_sort_unstable_by(f64::total_cmp);
-                outbox.write(&(chosen.len() as u64).to_le_bytes())?;
-                outbox.write(bytemuck::cast_slice(&chosen))?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Counts own negatives against the scores that the ranks have sent; the positives themselves are counted on receipt by
-    /// `own`.
-    pub(super) fn count(&self, inboxes: Vec<Box<dyn Inbox>>, own: usize) -> Result<PairCounts> {
-        let mut inboxes = inboxes;
-        let mut counts = Vec::new();
-        for class in 0..self.classes() {
-            let (scores, positive) = self.column(class)?;
-            for mask in 0..MASKS {
-                let negatives = self.chosen(mask, &scores, &positive, false);
-                let mut wins = 0;
-                let mut positives = 0;
-                let mut undefined = count_nan(&negatives);
-                for (rank, inbox) in inboxes.iter_mut().enumerate() {
-                    let sorted = receive(&mut **inbox)?;
-                    wins +=
-                        negatives.par_iter().map(|score| twice_above(&sorted, *score)).sum::<i64>();
-                    if rank == own {
-                        positives = sorted.len() as i64;
-                        undefined += count_nan(&sorted);
+    /// Sends the scores of each class, mask by mask, to the rank of `ranks` that counts them. Returns this rank's own part of the
+    /// counts: rows whose score is NaN, as positives or negatives.
+    pub(super) fn send(&self, ranks: usize, outbox: &mut dyn Outbox) -> Result<PairCounts> {
+        let classes = self.logits.size()[1] as usize;
+        let mut counts = PairCounts::none(classes);
+        for rank in 0..ranks {
+            outbox.begin(Recipient::Rank(rank));
+            for class in (rank..classes).step_by(ranks) {
+                let (scores, positive) = self.column(class as i64)?;
+                for mask in 0..MASKS {
+                    let rows = scores.iter().zip(&positive).zip(self.in_masks);
+                    let rows = rows.filter(|(_, masks)| **masks >> mask & 1 == 1);
+                    let [_, positives, negatives, undefined] = &mut counts.0[class * MASKS + mask];
+                    let mut records = Vec::new();
+                    for ((score, positive), _) in rows {
+                        match ScoreRecord::new(*score, *positive) {
+                            Some(record) => records.push(record),
+                            None => {
+                                *undefined += 1;
+                                *(if *positive { &mut *positives } else { &mut *negatives }) += 1;
+                            }
+                        }
                     }
+                    send(records, outbox)?;
                 }
-                counts.push([wins, positives, negatives.len() as i64, undefined]);
             }
         }
-        // A wrong number of scores shows only here, as the checksum is known at the end of a message.
-        match inboxes.iter().find(|inbox| inbox.remaining() > 0) {
-            Some(inbox) => Err(inbox.damaged("holds more scores than were read")),
-            None => Ok(PairCounts(counts)),
-        }
-    }
-
-    fn classes(&self) -> i64 {
-        self.logits.size()[1]
+        Ok(counts)
     }
 
     /// Scores of a class, and whether each row belongs to it.
@@ -115,38 +95,31 @@ impl<'a> ClassScores<'a> {
         };
         Ok((scores, Vec::try_from(positive)?))
     }
-
-    fn chosen(&self, mask: usize, scores: &[f64], positive: &[bool], which: bool) -> Vec<f64> {
-        let rows = scores.iter().zip(positive).zip(self.in_masks);
-        let chosen = rows.filter(|((_, p), masks)| **p == which && **masks >> mask & 1 == 1);
-        chosen.map(|((score, _), _)| *score).collect()
-    }
-}
-
-/// Twice the number of sorted scores above `score`, plus the number of equal ones.
-fn twice_above(sorted: &[f64], score: f64) -> i64 {
-    let below = sorted.partition_point(|s| *s < score);
-    let not_above = sorted.partition_point(|s| *s <= score);
-    (2 * (sorted.len() - not_above) + (not_above - below)) as i64
-}
-
-fn count_nan(scores: &[f64]) -> i64 {
-    scores.iter().filter(|score| score.is_nan()).count() as i64
-}
-
-fn receive(inbox: &mut dyn Inbox) -> Result<Vec<f64>> {
-    let mut len = [0; 8];
-    inbox.read(&mut len)?;
-    let len = u64::from_le_bytes(len);
-    if len > inbox.remaining() / 8 {
-        return Err(inbox.damaged(&format!("announces {len} scores, more than it holds")));
-    }
-    let mut scores = vec![0.0; len as usize];
-    inbox.read(bytemuck::cast_slice_mut(&mut scores))?;
-    Ok(scores)
 }
 
 impl PairCounts {
+    fn none(classes: usize) -> Self {
+        PairCounts(vec![[0; 4]; classes * MASKS])
+    }
+
+    /// Adds the pairs of the classes whose scores this rank has received from all ranks.
+    pub(super) fn receive(&mut self, own: usize, mut inboxes: Vec<Box<dyn Inbox>>) -> Result<()> {
+        let classes = self.0.len() / MASKS;
+        for class in (own..classes).step_by(inboxes.len()) {
+            for mask in 0..MASKS {
+                let PairCount { wins, positives, negatives } = count(&mut inboxes)?;
+                let counted = [wins, positives, negatives, 0];
+                let counts = &mut self.0[class * MASKS + mask];
+                counts.iter_mut().zip(counted).for_each(|(sum, count)| *sum += count);
+            }
+        }
+        // A wrong number of scores shows only here, as the checksum is known at the end of a message.
+        match inboxes.iter().find(|inbox| inbox.remaining() > 0) {
+            Some(inbox) => Err(inbox.damaged("holds more scores than were read")),
+            None => Ok(()),
+        }
+    }
+
     pub(super) fn to_tensor(&self) -> Result<Tensor> {
         Ok(Tensor::f_from_slice(self.0.as_flattened())?)
     }

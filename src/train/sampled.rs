@@ -6,6 +6,7 @@ use tch::{Kind, Tensor};
 
 use super::batch_model::BatchModel;
 use super::batch_turn::with_next_batch;
+use super::evaluation_loaders::EvaluationLoaders;
 use super::trainer::Trainer;
 use super::update::{GradientReduce, update};
 use crate::engine::spill::PartitionDataManager;
@@ -17,6 +18,7 @@ use crate::event::SampleReport;
 use crate::graph::Block;
 use crate::io::IoTotals;
 use crate::nn::{Optimizer, ScoreSums};
+use crate::platform::system_seconds;
 use crate::sampling::loaders::{DataLoader, MiniBatch};
 use crate::sampling::stores::GraphSource;
 
@@ -36,6 +38,8 @@ pub struct SampledTrainer<'a> {
     pub loader: &'a DataLoader,
     /// How gradients are combined.
     pub reduce: GradientReduce,
+    /// The batches of evaluations between epochs; `None` evaluates on the full graph.
+    pub evaluation: Option<&'a EvaluationLoaders>,
 }
 
 /// The results of a pass over all batches, over all ranks.
@@ -47,13 +51,15 @@ pub struct SampledPass {
     pub score: Option<f64>,
     /// Bytes written and read by all ranks.
     pub io: IoTotals,
+    /// Seconds of processor time that the kernel has spent for all ranks.
+    pub system_s: f64,
     /// The batches of all ranks and the rows they needed.
     pub samples: SampleReport,
 }
 
 /// Numbers that ranks sum at each step, along with the gradient: loss, batches, the sums of the score, seeds, bytes written and
-/// read, bytes of rows needed and read.
-type Counts = [f64; 11];
+/// read, bytes of rows needed and read, seconds in the kernel.
+type Counts = [f64; 12];
 
 impl SampledTrainer<'_> {
     /// One pass (epochs count from 1): for each batch a forward and a backward pass, one collective, and the optimizer's
@@ -72,8 +78,9 @@ impl SampledTrainer<'_> {
     ) -> Result<SampledPass> {
         let Trainer { manager, group, parameters, outputs, .. } = *self.full;
         manager.lock().status().set_epoch(epoch);
-        let mut totals: Counts = [0.0; 11];
+        let mut totals: Counts = [0.0; 12];
         let mut io = manager.store().counters().totals();
+        let mut system_s = system_seconds();
         let mut rows = self.loader.sampler().row_bytes();
         self.loader.keep_rows(room)?;
         let mut all = self.loader.epoch(epoch);
@@ -87,13 +94,17 @@ impl SampledTrainer<'_> {
             let before = std::mem::replace(&mut rows, self.loader.sampler().row_bytes());
             let of_rows = rows - before;
             let of_rows = [of_rows.needed, of_rows.read].map(|bytes| bytes as f64);
+            let before = std::mem::replace(&mut system_s, system_seconds());
+            let system = system_s - before;
+            let [needed, rows_read] = of_rows;
             let counts: Counts =
-                [loss, batches, a, b, c, seeds, written, read, cached, of_rows[0], of_rows[1]];
+                [loss, batches, a, b, c, seeds, written, read, cached, needed, rows_read, system];
             let counts =
                 update(group, self.reduce, gradient, &counts, parameters, optimizer, clip_norm)?;
             totals.iter_mut().zip(counts).for_each(|(total, count)| *total += count);
         }
-        let [loss, batches, a, b, c, seeds, written, read, cached, needed, rows_read] = totals;
+        let [loss, batches, a, b, c, seeds, written, read, cached, needed, rows_read, system_s] =
+            totals;
         let io = IoTotals::from_f64([written, read, cached]);
         let score = ScoreSums([a, b, c]).score(self.full.loss.task(), seeds as i64, outputs);
         let samples = SampleReport {
@@ -101,7 +112,8 @@ impl SampledTrainer<'_> {
             row_bytes_needed: needed as u64,
             row_bytes_read: rows_read as u64,
         };
-        Ok(SampledPass { loss: (batches > 0.0).then(|| loss / batches), score, io, samples })
+        let loss = (batches > 0.0).then(|| loss / batches);
+        Ok(SampledPass { loss, score, io, system_s, samples })
     }
 
     /// This rank's gradient of the mean loss over the batch, and its counts.

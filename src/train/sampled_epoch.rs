@@ -5,14 +5,13 @@ use std::time::Instant;
 use super::sampled::SampledTrainer;
 use super::training::Training;
 use crate::error::Result;
-use crate::event::{EpochReport, Scores};
+use crate::event::{EpochEvaluation, EpochReport, Scores};
 
 impl Training<'_> {
-    /// One epoch: all ranks leave their turns for a [pass](SampledTrainer::pass) over sampled batches; then they take turns
-    /// again for an evaluation on the full graph.
+    /// One epoch: all ranks leave their turns for a [pass](SampledTrainer::pass) over sampled batches, and take turns again
+    /// afterwards. If the regime asks for an evaluation, it is on samples, or on the full graph.
     ///
-    /// Seconds and bytes of the report, loss and training score belong to the pass over the batches; validation and test scores
-    /// belong to the evaluation.
+    /// The report's seconds, bytes, loss and training score belong to the pass over the batches.
     pub(super) fn next_sampled_epoch(
         &mut self,
         samples: &SampledTrainer<'_>,
@@ -32,17 +31,32 @@ impl Training<'_> {
         self.row_bytes_needed = (sampler.row_bytes() - before).needed;
         sampler.forget_rows();
         let epoch_s = begin.elapsed().as_secs_f64();
+        let lock_turns = trainer.manager.lock().turns() - turns;
+        let begin = Instant::now();
+        let evaluates = self.regime.evaluates(self.epoch);
+        let sampled = samples.evaluation.filter(|_| evaluates);
+        let sampled = sampled.map(|loaders| samples.evaluate(loaders)).transpose()?;
         trainer.manager.callback_func()?;
-        let scores = trainer.validate()?;
-        self.judge(scores.val)?;
+        let scores = match sampled {
+            None if evaluates => Some(trainer.validate()?),
+            scores => scores,
+        };
+        self.judge(scores)?;
+        let seconds = begin.elapsed().as_secs_f64();
         Ok(EpochReport {
             epoch: self.epoch,
             loss: pass.loss.unwrap_or(f64::NAN),
-            scores: Scores { train: pass.score, ..scores },
+            scores: Scores {
+                metric: trainer.loss.task().metric(),
+                train: pass.score,
+                val: None,
+                test: None,
+            },
             lr,
-            validation: scores.val,
+            evaluation: scores.map(|scores| EpochEvaluation { scores, seconds }),
             epoch_s,
-            lock_turns: trainer.manager.lock().turns() - turns,
+            system_s: pass.system_s,
+            lock_turns,
             io: pass.io,
             samples: Some(pass.samples),
         })

@@ -36,7 +36,7 @@ impl SamplingConfig {
             let problem = "the model does not use neighbours while it trains";
             return Err(Error::config("sampling", problem).with_hint("leave it out"));
         }
-        self.fanouts.check(layers)
+        self.fanouts.check(layers, "sampling.fanouts")
     }
 
     /// The sampler for a model of `layers` layers. With `by_etype`, each edge type has a layer of its own.

@@ -153,7 +153,7 @@ impl<'a> TrainedSet<'a> {
         Some(Part { nodes: rows.nodes(), width })
     }
 
-    /// Restores the values and the state of the optimizer; returns the best values, if there are any.
+    /// Restores the values and the state of the optimizer.
     ///
     /// # Errors
     /// If the checkpoint belongs to another model.
@@ -162,15 +162,9 @@ impl<'a> TrainedSet<'a> {
         checkpoint: &Checkpoint,
         optimizer: Option<&mut Optimizer>,
         manager: &PartitionDataManager,
-    ) -> Result<Option<PointerTensor>> {
-        let size = match self.values {
-            Values::Stored(rows) => vec![rows.nodes().own as i64, rows.width()],
-            Values::Model(parameters) => parameters.flat().size().to_vec(),
-            Values::Rows(rows) => rows.parameters().flat().size().to_vec(),
-        };
-        let take = |name: &str, size: &[i64]| {
-            checkpoint.tensor(&format!("{}{name}", self.prefix), size, self.part(size))
-        };
+    ) -> Result<()> {
+        let size = self.size();
+        let take = |name: &str, size: &[i64]| self.take(checkpoint, name, size);
         self.set(take("parameters", &size)?)?;
         if let Some(optimizer) = optimizer {
             let step = checkpoint.progress.optimizer_steps;
@@ -188,8 +182,32 @@ impl<'a> TrainedSet<'a> {
                 state.set_rows(&take(name, &[size[0], state.width()])?)?;
             }
         }
-        let has_best = checkpoint.progress.best.is_some();
-        let best = has_best.then(|| take("best.parameters", &size)).transpose()?;
-        Ok(best.map(|value| manager.track("best-weights", value)))
+        Ok(())
+    }
+
+    /// The best values in a checkpoint.
+    ///
+    /// # Errors
+    /// If the checkpoint has none, or belongs to another model.
+    pub(super) fn best(
+        &self,
+        checkpoint: &Checkpoint,
+        manager: &PartitionDataManager,
+    ) -> Result<PointerTensor> {
+        let best = self.take(checkpoint, "best.parameters", &self.size())?;
+        Ok(manager.track("best-weights", best))
+    }
+
+    /// Size of the values of this rank.
+    fn size(&self) -> Vec<i64> {
+        match self.values {
+            Values::Stored(rows) => vec![rows.nodes().own as i64, rows.width()],
+            Values::Model(parameters) => parameters.flat().size().to_vec(),
+            Values::Rows(rows) => rows.parameters().flat().size().to_vec(),
+        }
+    }
+
+    fn take(&self, checkpoint: &Checkpoint, name: &str, size: &[i64]) -> Result<Tensor> {
+        checkpoint.tensor(&format!("{}{name}", self.prefix), size, self.part(size))
     }
 }

@@ -15,6 +15,7 @@ use crate::error::{Error, Result};
 use crate::event::Scores;
 use crate::io::IoTotals;
 use crate::nn::{Loss, sum_of_squares};
+use crate::platform::system_seconds;
 
 /// A model with this rank's part of the data.
 pub struct Trainer<'a> {
@@ -38,6 +39,8 @@ pub struct Trainer<'a> {
     pub outputs: i64,
     /// Number of nodes of each mask, over all ranks.
     pub totals: Totals,
+    /// Whether the area under the ROC curve is computed for more than two classes, too.
+    pub roc_auc: bool,
     /// Seed of dropout.
     pub seed: u64,
     /// What happens to the inside of segments.
@@ -60,8 +63,10 @@ pub struct Step {
     pub scores: Scores,
     /// Bytes written and read by all ranks since the mark.
     pub io: IoTotals,
-    /// Bytes that this rank has written and read since its start, as far as `io` counts them.
-    pub(super) io_counted: IoTotals,
+    /// Seconds of processor time that the kernel has spent for all ranks since the mark.
+    pub system_s: f64,
+    /// The moment up to which `io` and `system_s` count.
+    pub(super) counted: Mark,
 }
 
 /// A moment in a rank's run, from which epochs are measured.
@@ -70,6 +75,7 @@ pub struct Mark {
     time: Instant,
     turns: u64,
     io: IoTotals,
+    system_s: f64,
 }
 
 impl Mark {
@@ -80,12 +86,13 @@ impl Mark {
             time: manager.last_collective().unwrap_or_else(Instant::now),
             turns: manager.lock().turns(),
             io: manager.store().counters().totals(),
+            system_s: system_seconds(),
         }
     }
 
-    /// The same moment, with bytes counted from `io` on.
-    pub(super) fn counted(self, io: IoTotals) -> Self {
-        Mark { io, ..self }
+    /// The same moment, with bytes and processor time counted from `other` on.
+    pub(super) fn counted(self, other: &Mark) -> Self {
+        Mark { io: other.io, system_s: other.system_s, ..self }
     }
 
     /// The same moment, with turns counted from `later` on.
@@ -136,9 +143,10 @@ impl Trainer<'_> {
         let learned = learned.collect::<Result<_>>()?;
         let flat = self.parameters.flat_gradients(&gradients)?;
         drop(gradients);
-        let io_counted = self.mark().io;
-        let [written, read, cached] = (io_counted - since.io).to_f64();
-        let numbers = Tensor::f_from_slice(&[written, read, cached, squares])?;
+        let counted = self.mark();
+        let [written, read, cached] = (counted.io - since.io).to_f64();
+        let system_s = counted.system_s - since.system_s;
+        let numbers = Tensor::f_from_slice(&[written, read, cached, squares, system_s])?;
         let sums = vec![flat, counts.to_tensor()?, numbers];
         let sums = gather_grads(self.group, sums, &**self.manager)?;
         let [gradient, counts, numbers] = <[Tensor; 3]>::try_from(sums)
@@ -147,8 +155,8 @@ impl Trainer<'_> {
         let (loss, scores) = counts.over(self.loss.task(), self.totals, self.outputs);
         let numbers: Vec<f64> = Vec::try_from(numbers)?;
         let io = IoTotals::from_f64([numbers[0], numbers[1], numbers[2]]);
-        let learned_squares = numbers[3];
-        Ok(Step { loss, gradient, learned, learned_squares, scores, io, io_counted })
+        let (learned_squares, system_s) = (numbers[3], numbers[4]);
+        Ok(Step { loss, gradient, learned, learned_squares, scores, io, system_s, counted })
     }
 
     /// The logits of own nodes, without a backward pass.

@@ -9,6 +9,7 @@ use super::early_stopping::EarlyStopping;
 use super::learner::Learner;
 use super::link_loaders::LinkLoaders;
 use super::link_trainer::LinkTrainer;
+use super::regime::Regime;
 use super::sampled::SampledTrainer;
 use super::trained_set::TrainedSet;
 use super::trainer::{Mark, Trainer};
@@ -16,41 +17,8 @@ use crate::engine::comm::{NoHooks, ReduceOp, all_reduce, barrier};
 use crate::engine::spill::PointerTensor;
 use crate::engine::tensor;
 use crate::error::{Error, Result};
-use crate::event::{EpochReport, Evaluation};
-use crate::nn::{
-    LearningRate, Optimizer, OptimizerConfig, Schedule, SharedArray, ValidationScore, clip_factor,
-};
-
-/// The parameters of training.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Regime {
-    /// The optimizer.
-    pub optimizer: OptimizerConfig,
-    /// The schedule of its learning rate.
-    pub schedule: Schedule,
-    /// The largest norm of a gradient, if there is one.
-    pub clip_norm: Option<f64>,
-    /// Number of epochs without a better validation score after which training stops, if it does.
-    pub patience: Option<u32>,
-}
-
-impl Regime {
-    /// Checks that its constants make sense, and that epochs can be compared if they have to be.
-    pub(super) fn check(&self, has_validation: bool, what: &str, names: &str) -> Result<()> {
-        if self.clip_norm.is_some_and(|norm| norm.is_nan() || norm <= 0.0) {
-            return Err(Error::config("clip_norm", "must be above 0"));
-        }
-        if self.patience == Some(0) {
-            return Err(Error::config("patience", "must be 1 or more"));
-        }
-        if needs_validation(self) && !has_validation {
-            let judge = if self.patience.is_some() { "patience" } else { "schedule" };
-            let problem = format!("there are no validation {what} to compare epochs by");
-            return Err(Error::config(judge, problem).with_hint(format!("name them with {names}")));
-        }
-        Ok(())
-    }
-}
+use crate::event::{EpochEvaluation, EpochReport, Evaluation, Scores};
+use crate::nn::{LearningRate, Optimizer, SharedArray, ValidationScore, clip_factor};
 
 /// One rank's part of training, between two epochs.
 pub struct Training<'a> {
@@ -111,7 +79,7 @@ impl<'a> Training<'a> {
             regime,
             optimizers: optimizers.collect::<Result<_>>()?,
             learning_rate: LearningRate::new(regime.optimizer.lr(), regime.schedule)?,
-            early_stopping: regime.patience.map(EarlyStopping::new),
+            early_stopping: EarlyStopping::of(&regime),
             epoch: 0,
             row_bytes_needed: 0,
             mark: Mark::now(manager),
@@ -133,8 +101,12 @@ impl<'a> Training<'a> {
         let sets = self.sets();
         let mut optimizers = self.optimizers.iter_mut();
         let mut best = Vec::new();
+        let keeps_best = self.early_stopping.as_ref().is_some_and(EarlyStopping::keeps_weights);
         for set in &sets {
-            best.extend(set.set_state(checkpoint, optimizers.next(), manager)?);
+            set.set_state(checkpoint, optimizers.next(), manager)?;
+            if keeps_best && progress.best.is_some() {
+                best.push(set.best(checkpoint, manager)?);
+            }
         }
         if let (Some(early_stopping), Some(epoch)) = (&mut self.early_stopping, progress.best) {
             early_stopping.set_best(epoch, best);
@@ -159,17 +131,16 @@ impl<'a> Training<'a> {
         let early_stopping = self.early_stopping.as_ref()?;
         early_stopping.is_over(self.epoch).then(|| {
             let name = self.learner.metric().name();
-            let since = early_stopping.best().map_or(0, |(best, _)| best.epoch);
+            let since = early_stopping.best().map_or(0, |best| best.epoch);
+            let kept = if early_stopping.keeps_weights() { ", whose weights are kept" } else { "" };
             format!(
-                "stopped after epoch {}: the validation {name} is best after epoch {since}, whose \
-                 weights are kept",
+                "stopped after epoch {}: the validation {name} is best after epoch {since}{kept}",
                 self.epoch
             )
         })
     }
 
-    /// One epoch: a step (or one for each batch), the optimizer's update, and an evaluation if early stopping or the schedule
-    /// needs one.
+    /// One epoch: a step (or one for each batch), the optimizer's update, and an evaluation if the regime asks for one.
     pub fn next_epoch(&mut self) -> Result<EpochReport> {
         match self.learner {
             Learner::Nodes(trainer, None) => self.next_full_epoch(trainer),
@@ -204,17 +175,25 @@ impl<'a> Training<'a> {
             })?;
             optimizer.step(parameters, gradient)?;
         }
-        let validation = if needs_validation(&regime) { trainer.validate()?.val } else { None };
-        self.judge(validation)?;
-        self.mark = trainer.mark().counted(step.io_counted);
+        let end = trainer.mark().counted(&step.counted);
+        self.mark = end;
+        let evaluation = if regime.evaluates(self.epoch) {
+            let scores = trainer.validate()?;
+            self.mark = trainer.mark();
+            Some(EpochEvaluation { scores, seconds: self.mark.seconds_since(&end) })
+        } else {
+            None
+        };
+        self.judge(evaluation.map(|evaluation| evaluation.scores))?;
         Ok(EpochReport {
             epoch: self.epoch,
             loss: step.loss,
             scores: step.scores,
             lr,
-            validation,
-            epoch_s: self.mark.seconds_since(&begin),
-            lock_turns: self.mark.turns_since(&begin),
+            evaluation,
+            epoch_s: end.seconds_since(&begin),
+            system_s: step.system_s,
+            lock_turns: end.turns_since(&begin),
             io: step.io,
             samples: None,
         })
@@ -227,12 +206,13 @@ impl<'a> Training<'a> {
         lr
     }
 
-    /// Does what depends on the validation score after the epoch's updates, if there is one.
-    pub(super) fn judge(&mut self, validation: Option<f64>) -> Result<()> {
+    /// Does what depends on the epoch's evaluation, if there is one.
+    pub(super) fn judge(&mut self, evaluated: Option<Scores>) -> Result<()> {
         let manager = self.learner.manager();
         let sets = self.sets();
         let more_is_better = self.learner.metric().more_is_better();
-        let judged = validation.map(|value| ValidationScore { value, more_is_better });
+        let value = evaluated.and_then(|scores| scores.val);
+        let judged = value.map(|value| ValidationScore { value, more_is_better });
         self.learning_rate.step(self.regime.schedule, judged);
         if let (Some(early_stopping), Some(judged)) = (&mut self.early_stopping, judged) {
             early_stopping.update(self.epoch, judged, &sets, manager)?;
@@ -266,7 +246,7 @@ impl<'a> Training<'a> {
 
     /// Whether the weights with which [`finish`](Training::finish) ends are finite; see [`is_finite`](Training::is_finite).
     pub fn ends_finite(&self) -> Result<bool> {
-        let best = self.early_stopping.as_ref().and_then(EarlyStopping::best);
+        let best = self.early_stopping.as_ref().and_then(EarlyStopping::weights);
         if best.is_some() { Ok(true) } else { self.is_finite() }
     }
 
@@ -284,17 +264,18 @@ impl<'a> Training<'a> {
 
     /// The state after the last epoch. Arrays are handles on values that later epochs replace, and do not change.
     fn state(&self) -> (Progress, Vec<SharedArray<'a>>) {
-        let best = self.early_stopping.as_ref().and_then(EarlyStopping::best);
+        let early_stopping = self.early_stopping.as_ref();
+        let weights = early_stopping.and_then(EarlyStopping::weights);
         let mut arrays = Vec::new();
         for (i, set) in self.sets().into_iter().enumerate() {
-            let best = best.map(|(_, weights)| weights[i].clone());
+            let best = weights.map(|(_, weights)| weights[i].clone());
             arrays.extend(set.arrays(self.optimizers.get(i), best));
         }
         let progress = Progress {
             epoch: self.epoch,
             optimizer_steps: self.optimizers[0].state().step,
             learning_rate: self.learning_rate,
-            best: best.map(|(best, _)| best),
+            best: early_stopping.and_then(EarlyStopping::best),
         };
         (progress, arrays)
     }
@@ -322,11 +303,12 @@ impl<'a> Training<'a> {
         Checkpoint::write(path, config, *progress, arrays, self.learner.ranks())
     }
 
-    /// Ends training with the best weights if there was early stopping, otherwise with the last ones; returns all metrics with
+    /// Ends training with the best weights if the regime keeps them, otherwise with the last ones; returns all metrics with
     /// them.
     pub fn finish(self) -> Result<Evaluation> {
         let mut epoch = self.epoch;
-        if let Some((best, weights)) = self.early_stopping.as_ref().and_then(EarlyStopping::best) {
+        let best = self.early_stopping.as_ref().and_then(EarlyStopping::weights);
+        if let Some((best, weights)) = best {
             for (set, weights) in self.sets().iter().zip(weights) {
                 set.set(tensor::copy(&*weights.pin()?)?)?;
             }
@@ -336,9 +318,4 @@ impl<'a> Training<'a> {
         drop(self);
         learner.evaluate(epoch)
     }
-}
-
-/// Whether an evaluation has to follow each epoch.
-fn needs_validation(regime: &Regime) -> bool {
-    regime.patience.is_some() || regime.schedule.needs_validation()
 }

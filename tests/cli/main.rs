@@ -12,6 +12,8 @@ mod closed_outputs;
 #[cfg(feature = "torch")]
 mod defaults;
 #[cfg(feature = "torch")]
+mod evaluation;
+#[cfg(feature = "torch")]
 mod link;
 #[cfg(feature = "torch")]
 mod log;

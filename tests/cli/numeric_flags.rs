@@ -11,7 +11,7 @@ use super::common::repository;
 const VALUES: [&str; 6] = ["-1", "0", "nan", "inf", "1e308", "9223372036854775808"];
 
 /// Flags that take numbers among other values.
-const ALSO: [&str; 3] = ["fanouts", "memory-budget", "class-weights"];
+const ALSO: [&str; 4] = ["fanouts", "eval-fanouts", "memory-budget", "class-weights"];
 
 /// Names of the flags of a command that take numbers.
 fn numeric(command: &clap::Command) -> Vec<String> {
@@ -41,6 +41,7 @@ fn context(flag: &str) -> String {
         "lr-gamma" => "--schedule step --lr-step-size 1",
         "lr-t-max" | "lr-min" => "--schedule cosine",
         "lr-factor" | "lr-patience" => "--schedule plateau",
+        "eval-fanouts" => "--mode sample --eval-every 1",
         "fanouts" | "batch-size" | "sampler-threads" => "--mode sample",
         "negatives" | "val-fraction" | "test-fraction" => "--mode sample --task link",
         _ => "",

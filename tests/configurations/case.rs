@@ -14,7 +14,7 @@ use sar::nn::{
 };
 use sar::run::config::{LinkConfig, PairScore};
 use sar::run::config::{MemoryBudget, OnNan, Relations, RunConfig};
-use sar::train::{GradientReduce, SamplingConfig};
+use sar::train::{EvaluationConfig, ExtraMetric, Fanouts, GradientReduce, Keep, SamplingConfig};
 
 use super::common::repository;
 use super::values::{all, class_weights, fanouts, kinds, optimizers, schedules, settings, splits};
@@ -209,6 +209,7 @@ fn choose(config: &mut RunConfig, turn: usize, seen: &mut Values) {
             schedule: schedules(),
             clip_norm: [None, Some(0.5)],
             patience: [None, Some(1000)],
+            evaluation: evaluations(config, hetero),
             on_nan: all::<OnNan>(),
             checkpoint_every: [Some(1), Some(2)],
             epochs: [config.epochs],
@@ -262,10 +263,14 @@ fn relations_of(base: &Relations) -> Vec<Relations> {
     vary!(base, Relations { merge: all::<RelationMerge>(), target: [] })
 }
 
-fn samplings(base: &SamplingConfig, layers: usize, hetero: bool) -> Vec<SamplingConfig> {
+fn etype_fanouts(layers: usize, hetero: bool) -> Vec<Fanouts> {
     let etypes: &[&str] =
         if hetero { &["writes", "of", "paper:links:paper", "paper:links:author"] } else { &["_E"] };
-    let base = SamplingConfig { fanouts: fanouts(layers, etypes).remove(0), ..base.clone() };
+    fanouts(layers, etypes)
+}
+
+fn samplings(base: &SamplingConfig, layers: usize, hetero: bool) -> Vec<SamplingConfig> {
+    let base = SamplingConfig { fanouts: etype_fanouts(layers, hetero).remove(0), ..base.clone() };
     if layers != 2 {
         // Models of two layers have all values.
         return vec![base];
@@ -273,7 +278,7 @@ fn samplings(base: &SamplingConfig, layers: usize, hetero: bool) -> Vec<Sampling
     vary!(
         base,
         SamplingConfig {
-            fanouts: fanouts(layers, etypes),
+            fanouts: etype_fanouts(layers, hetero),
             replace: [true],
             edge_probability: [Some("weight".to_owned())],
             batch_size: [3],
@@ -281,6 +286,27 @@ fn samplings(base: &SamplingConfig, layers: usize, hetero: bool) -> Vec<Sampling
             reduce: all::<GradientReduce>(),
         }
     )
+}
+
+fn evaluations(config: &RunConfig, hetero: bool) -> Vec<EvaluationConfig> {
+    let base = EvaluationConfig { every: Some(1), ..config.evaluation.clone() };
+    let samples = config.sampling.is_some() && config.link.is_none();
+    let with_classes = config.link.is_none() && config.task.has_classes();
+    let layers = config.model.num_graphs();
+    // Models of two layers have all values.
+    let most = if layers == 2 { usize::MAX } else { 1 };
+    let fanouts = etype_fanouts(layers, hetero).into_iter().take(if samples { most } else { 0 });
+    let mut values = vec![config.evaluation.clone()];
+    values.extend(vary!(
+        base,
+        EvaluationConfig {
+            every: [Some(2)],
+            fanouts: fanouts.into_iter().map(Some),
+            keep: all::<Keep>().into_iter().map(Some),
+            metrics: [vec![ExtraMetric::RocAuc]].into_iter().filter(|_| with_classes),
+        }
+    ));
+    values
 }
 
 fn links(base: &LinkConfig) -> Vec<LinkConfig> {
@@ -307,7 +333,9 @@ fn runs(config: &RunConfig) -> bool {
         || config.keys.val_mask.is_some()
         || config.keys.test_mask.is_some();
     // Masks name no validation edges.
-    let judged = config.patience.is_some() || config.schedule.needs_validation();
+    let judged = config.patience.is_some()
+        || config.schedule.needs_validation()
+        || config.evaluation.keep == Some(Keep::Best);
     let of_masks = match &config.link {
         Some(LinkConfig { split: EdgeSplit::Masks { val: None, .. }, .. }) => !judged,
         _ => true,

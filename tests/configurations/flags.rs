@@ -7,7 +7,7 @@ use sar::load::{DataKeys, EdgeSplit};
 use sar::nn::{ClassWeights, ModelConfig, OptimizerConfig, Schedule};
 use sar::run::config::LinkConfig;
 use sar::run::config::{Relations, RunConfig};
-use sar::train::{Fanouts, SamplingConfig};
+use sar::train::{EvaluationConfig, Fanouts, SamplingConfig};
 use toml::Value;
 
 /// Flags, each with its value.
@@ -52,6 +52,7 @@ pub(crate) fn flags(config: &RunConfig) -> Vec<String> {
         schedule,
         clip_norm,
         patience,
+        evaluation,
         on_nan,
         checkpoint_every,
         epochs,
@@ -97,6 +98,7 @@ pub(crate) fn flags(config: &RunConfig) -> Vec<String> {
     of_optimizer(&mut flags, *optimizer, *schedule);
     flags.some("clip-norm", *clip_norm);
     flags.some("patience", *patience);
+    of_evaluation(&mut flags, evaluation);
     flags.name("on-nan", *on_nan);
     flags.some("checkpoint-every", *checkpoint_every);
     flags.set("epochs", epochs);
@@ -186,19 +188,32 @@ fn of_sampling(flags: &mut Flags, sampling: &SamplingConfig) {
     let SamplingConfig { fanouts, replace, edge_probability, batch_size, sampler_threads, reduce } =
         sampling;
     flags.set("mode", "sample");
-    let fanouts = match fanouts {
-        Fanouts::Same(same) => list(same),
-        Fanouts::ByEtype(lists) => {
-            let lists = lists.iter().map(|(etype, fanouts)| format!("{etype}={}", list(fanouts)));
-            lists.collect::<Vec<_>>().join(";")
-        }
-    };
-    flags.set("fanouts", fanouts);
+    flags.set("fanouts", of_fanouts(fanouts));
     flags.switch("replace", *replace);
     flags.some("edge-prob", edge_probability.as_ref());
     flags.set("batch-size", batch_size);
     flags.set("sampler-threads", sampler_threads);
     flags.name("reduce", *reduce);
+}
+
+fn of_fanouts(fanouts: &Fanouts) -> String {
+    match fanouts {
+        Fanouts::Same(same) => list(same),
+        Fanouts::ByEtype(lists) => {
+            let lists = lists.iter().map(|(etype, fanouts)| format!("{etype}={}", list(fanouts)));
+            lists.collect::<Vec<_>>().join(";")
+        }
+    }
+}
+
+fn of_evaluation(flags: &mut Flags, evaluation: &EvaluationConfig) {
+    let EvaluationConfig { every, fanouts, keep, metrics } = evaluation;
+    flags.some("eval-every", *every);
+    flags.some("eval-fanouts", fanouts.as_ref().map(of_fanouts));
+    flags.some("keep", keep.and_then(Choice::name));
+    for metric in metrics {
+        flags.name("metrics", *metric);
+    }
 }
 
 fn of_link(flags: &mut Flags, link: &LinkConfig) {

@@ -62,9 +62,9 @@ fn metrics(out: &Path) -> Vec<serde_json::Value> {
     let text = fs::read_to_string(out.join("metrics.jsonl")).unwrap();
     let lines = text.lines().map(|line| {
         let mut line: serde_json::Value = serde_json::from_str(line).unwrap();
-        line.as_object_mut()
-            .unwrap()
-            .retain(|key, _| !(key.contains("bytes") || key == "epoch_s" || key == "lock_turns"));
+        line.as_object_mut().unwrap().retain(|key, _| {
+            !(key.contains("bytes") || key.ends_with("_s") || key == "lock_turns")
+        });
         line
     });
     lines.collect()

@@ -9,7 +9,7 @@ use sar::load::{DataKeys, Normalize};
 use sar::nn::{JumpMode, ModelConfig, NormKind, RelationMerge, Task};
 use sar::run::config::{LinkConfig, PairScore};
 use sar::run::config::{MemoryBudget, OnNan, Relations, RunConfig};
-use sar::train::{GradientReduce, SamplingConfig};
+use sar::train::{EvaluationConfig, ExtraMetric, GradientReduce, Keep, SamplingConfig};
 
 use super::case::{cases, vary};
 use super::values::{all, class_weights, fanouts, kinds, optimizers, schedules, settings, splits};
@@ -83,6 +83,15 @@ fn variations(base: &RunConfig) -> Vec<RunConfig> {
             schedule: schedules(),
             clip_norm: [Some(f64::MIN_POSITIVE)],
             patience: [Some(u32::MAX)],
+            evaluation: vary!(
+                base.evaluation,
+                EvaluationConfig {
+                    every: [Some(2)],
+                    fanouts: fanouts(2, &["a:b:c", "d"]).into_iter().map(Some),
+                    keep: all::<Keep>().into_iter().map(Some),
+                    metrics: [vec![ExtraMetric::RocAuc]],
+                }
+            ),
             on_nan: all::<OnNan>(),
             checkpoint_every: [Some(3)],
             epochs: [u32::MAX],

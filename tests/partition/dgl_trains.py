@@ -30,7 +30,7 @@ def curve(folder, config, flags):
     run(folder, "--part-json", config, "--epochs", "8", "--layers", "2", "--hidden", "8", "--dropout", "0", "--spill-dir",
         folder, "--overwrite", "--out", f"{config}.run", *flags)
     lines = [json.loads(line) for line in open(f"{folder}/{config}.run/metrics.jsonl")]
-    return [[value for key, value in line.items() if key == "loss" or key == "train_acc"] for line in lines]
+    return [[value for key, value in line.items() if key == "loss" or key.startswith("train_acc")] for line in lines]
 
 
 def compare(name, partition_flags, train_flags, weights=False):

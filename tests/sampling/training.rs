@@ -72,13 +72,19 @@ fn train(
         divisor: 1.0,
         outputs: 4,
         totals: Totals { train: 0, val: 0, test: 0 },
+        roc_auc: false,
         seed: 1,
         policy: Policy::Rematerialise,
         constants: Constants::default(),
     };
     let batches = GraphBatches { model: &*stack, edge_types: true };
-    let trainer =
-        SampledTrainer { full: &full, model: &batches, loader: &loader, reduce: how.reduce };
+    let trainer = SampledTrainer {
+        full: &full,
+        model: &batches,
+        loader: &loader,
+        reduce: how.reduce,
+        evaluation: None,
+    };
     let sgd = OptimizerConfig::Sgd { lr: LR, momentum: 0.0, weight_decay: 0.0 };
     let mut optimizer = Optimizer::new(sgd, manager)?;
     for epoch in 1..=how.epochs {

@@ -76,6 +76,7 @@ impl Configuration {
         task(&mut flags, &mut random, mode);
         model(&mut flags, &mut random, (mode, layers));
         training(&mut flags, &mut random, mode);
+        evaluations(&mut flags, &mut Random::new(seed, "evaluations"), mode, layers);
         Configuration { graph, flags: flags.0, free: free(&mut random), on_disk: random.chance(10) }
     }
 
@@ -126,6 +127,21 @@ fn sampling(flags: &mut Flags, random: &mut Random, layers: u64) {
         flags.push(&["--edge-prob", "weight"]);
     }
     flags.push(&["--sampler-threads", random.pick(&["0", "0", "1", "2"])]);
+}
+
+/// Evaluations between epochs, on samples or not.
+fn evaluations(flags: &mut Flags, random: &mut Random, mode: Mode, layers: u64) {
+    if !random.chance(25) {
+        return;
+    }
+    flags.push(&["--eval-every", random.pick(&["1", "2"])]);
+    if mode != Mode::Link && random.chance(50) {
+        flags.push(&["--keep", random.pick(&["best", "last"])]);
+    }
+    if matches!(mode, Mode::Sampled | Mode::SampledRelations) && random.chance(50) {
+        let fanouts = vec![random.pick(&["2", "-1"]); layers as usize];
+        flags.push(&["--eval-fanouts", &fanouts.join(",")]);
+    }
 }
 
 fn task(flags: &mut Flags, random: &mut Random, mode: Mode) {

@@ -7,8 +7,10 @@ use std::path::Path;
 use serde_json::Value;
 
 /// Fields of metrics that depend on time, on memory or on the number of turns.
-const FREE: [&str; 7] = [
+const FREE: [&str; 9] = [
     "epoch_s",
+    "evaluation_s",
+    "system_s",
     "peak_memory_bytes",
     "bytes_written",
     "bytes_read",

@@ -12,7 +12,10 @@ pub(in crate::run) fn check(config: &RunConfig) -> Result<()> {
     limits::check(config)?;
     match Mode::of(config)? {
         Mode::FullGraph(_) => {}
-        Mode::Sampled(sampling, _) => sampling.check(config.model.num_graphs())?,
+        Mode::Sampled(sampling, _) => {
+            sampling.check(config.model.num_graphs())?;
+            config.evaluation.check(config.model.num_graphs())?;
+        }
         Mode::Links(link, sampling) => {
             link.split.check()?;
             sampling.check(config.model.num_graphs())?;

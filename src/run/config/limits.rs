@@ -25,9 +25,11 @@ pub(crate) fn check(config: &RunConfig) -> Result<()> {
     let count = |field, value: usize, most| whole(field, value as i128, 1, most as i128);
     check_workers(&config.resources())?;
     whole("epochs", config.epochs.into(), 1, u32::MAX.into())?;
-    for (field, epochs) in
-        [("patience", config.patience), ("checkpoint_every", config.checkpoint_every)]
-    {
+    for (field, epochs) in [
+        ("patience", config.patience),
+        ("evaluation.every", config.evaluation.every),
+        ("checkpoint_every", config.checkpoint_every),
+    ] {
         whole(field, epochs.unwrap_or(1).into(), 1, u32::MAX.into())?;
     }
     if let Some(norm) = config.clip_norm
@@ -45,15 +47,21 @@ pub(crate) fn check(config: &RunConfig) -> Result<()> {
             0,
             MOST_SAMPLERS as i128,
         )?;
-        let lists = match &sampling.fanouts {
-            Fanouts::Same(list) => vec![list],
-            Fanouts::ByEtype(lists) => lists.values().collect(),
-        };
-        for fanout in lists.into_iter().flatten() {
-            whole("sampling.fanouts", (*fanout).into(), -1, MOST_ROWS as i128)?;
-        }
+        check_fanouts("sampling.fanouts", &sampling.fanouts)?;
+    }
+    if let Some(fanouts) = &config.evaluation.fanouts {
+        check_fanouts("evaluation.fanouts", fanouts)?;
     }
     config.link.as_ref().map_or(Ok(()), |l| count("link.negatives", l.negatives, MOST_NEGATIVES))
+}
+
+fn check_fanouts(field: &str, fanouts: &Fanouts) -> Result<()> {
+    let lists = match fanouts {
+        Fanouts::Same(list) => vec![list],
+        Fanouts::ByEtype(lists) => lists.values().collect(),
+    };
+    let mut numbers = lists.into_iter().flatten();
+    numbers.try_for_each(|fanout| whole(field, (*fanout).into(), -1, MOST_ROWS as i128))
 }
 
 /// Checks the numbers of workers and threads, in training and in prediction.

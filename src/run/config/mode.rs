@@ -4,7 +4,7 @@ use super::link_config::LinkConfig;
 use super::run_config::{Relations, RunConfig};
 use crate::error::{Error, Result};
 use crate::nn::{EdgeWeights, JumpMode, ModelKind, NormKind};
-use crate::train::SamplingConfig;
+use crate::train::{EvaluationConfig, SamplingConfig};
 
 /// How a run trains.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -44,6 +44,7 @@ impl<'c> Mode<'c> {
     /// If options exclude each other.
     pub fn of(config: &'c RunConfig) -> Result<Self> {
         check_model(config)?;
+        check_evaluation(config)?;
         let layers = layers(config)?;
         match (&config.link, &config.sampling) {
             (Some(link), sampling) => {
@@ -91,6 +92,32 @@ fn check_model(config: &RunConfig) -> Result<()> {
         );
     }
     Ok(())
+}
+
+/// Refuses options of evaluations that the run does not make.
+fn check_evaluation(config: &RunConfig) -> Result<()> {
+    let EvaluationConfig { fanouts, metrics, .. } = &config.evaluation;
+    let samples_nodes = config.sampling.is_some() && config.link.is_none();
+    let (field, problem, hint) = match () {
+        () if fanouts.is_some() && !samples_nodes => (
+            "evaluation.fanouts",
+            "is for models of nodes that are trained on sampled neighbourhoods",
+            "leave it out",
+        ),
+        () if fanouts.is_some() && !config.regime().evaluates_epochs() => (
+            "evaluation.fanouts",
+            "no epoch is evaluated, and the evaluation at the end is on the full graph",
+            "leave it out, or add ‹evaluation.every=N›",
+        ),
+        () if !metrics.is_empty() && config.link.is_some() => {
+            ("evaluation.metrics", "the area of edges is always computed", "leave it out")
+        }
+        () if !metrics.is_empty() && !config.task.has_classes() => {
+            ("evaluation.metrics", "a regression has no classes", "leave it out")
+        }
+        () => return Ok(()),
+    };
+    refused(field, problem, hint)
 }
 
 fn layers(config: &RunConfig) -> Result<Layers<'_>> {

@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::io::IoMode;
 use crate::load::{DataKeys, Normalize};
 use crate::nn::{ClassWeights, ModelConfig, OptimizerConfig, RelationMerge, Schedule, Task};
-use crate::train::{Regime, SamplingConfig};
+use crate::train::{EvaluationConfig, Regime, SamplingConfig};
 
 /// The structure of a model with a layer per edge type (`dgl.nn.HeteroGraphConv`).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -56,8 +56,11 @@ pub struct RunConfig {
     pub schedule: Schedule,
     /// The largest norm of a gradient; larger gradients are scaled down.
     pub clip_norm: Option<f64>,
-    /// Number of epochs without a better validation metric after which training stops, with the best weights.
+    /// Number of epochs without a better validation metric after which training stops.
     pub patience: Option<u32>,
+    /// When epochs are evaluated and on what, and which weights are kept.
+    #[serde(default)]
+    pub evaluation: EvaluationConfig,
     /// What happens when the loss is no longer finite.
     #[serde(default)]
     pub on_nan: OnNan,
@@ -111,6 +114,7 @@ impl RunConfig {
             schedule: Schedule::default(),
             clip_norm: None,
             patience: None,
+            evaluation: EvaluationConfig::default(),
             on_nan: OnNan::default(),
             checkpoint_every: None,
             epochs: 100,
@@ -137,6 +141,8 @@ impl RunConfig {
             schedule: self.schedule,
             clip_norm: self.clip_norm,
             patience: self.patience,
+            evaluate_every: self.evaluation.every,
+            keep: self.evaluation.keep,
         }
     }
 

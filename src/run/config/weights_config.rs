@@ -11,7 +11,7 @@ use crate::engine::tape::Policy;
 use crate::error::{Error, Result};
 use crate::io::IoMode;
 use crate::nn::state_dict_text;
-use crate::train::SamplingConfig;
+use crate::train::{EvaluationConfig, SamplingConfig};
 
 /// Key of the configuration in the header of a weights file.
 const CONFIG: &str = "config";
@@ -59,6 +59,7 @@ impl RunConfig {
             mfg: false,
             one_shot: false,
             patience: None,
+            evaluation: EvaluationConfig::default(),
             on_nan: OnNan::default(),
             checkpoint_every: None,
             epochs: 0,

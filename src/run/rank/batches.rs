@@ -6,6 +6,7 @@ use super::assignment::Assignment;
 use super::hetero_graph::RankHeteroGraph;
 use super::setup::{RankSetup, Surroundings};
 use crate::engine::comm::barrier;
+use crate::engine::spill::PointerTensor;
 use crate::engine::tape::Graph;
 use crate::engine::tensor;
 use crate::error::{Error, Result};
@@ -13,29 +14,40 @@ use crate::io::DiskStorage;
 use crate::load::NodeColumn;
 use crate::nn::Task;
 use crate::run::config::run_config::RunConfig;
-use crate::sampling::loaders::{DataLoader, DistNeighborSampler};
+use crate::sampling::loaders::{DataLoader, DataLoaderConfig, DistNeighborSampler};
 use crate::sampling::stores::{DistGraph, IndexConfig, write_index};
-use crate::train::{FEATURES, LABELS, SamplingConfig, features_of};
+use crate::train::{EvaluationLoaders, FEATURES, LABELS, SamplingConfig, features_of};
 
-/// Builds the loader of a rank's training nodes: writes the index of its partition, waits for those of the others, and opens
-/// the whole graph. Two collectives.
+/// The loaders of a rank's nodes.
+pub(super) struct NodeLoaders {
+    /// Loader of the training nodes.
+    pub(super) train: DataLoader,
+    /// Loaders of the nodes that are evaluated between epochs, if that is done on samples.
+    pub(super) evaluation: Option<EvaluationLoaders>,
+}
+
+/// Builds the loaders of a rank's nodes: writes the index of its partition, waits for those of the others, and opens the whole
+/// graph. Two collectives, and two more with loaders for evaluations.
 pub(super) fn of_shared_layers(
     setup: &RankSetup,
     graph: &dyn Graph,
     assignment: Assignment<'_>,
     sampling: &SamplingConfig,
-) -> Result<DataLoader> {
+) -> Result<NodeLoaders> {
     let Assignment { here, config, .. } = assignment;
     let book = setup.partition.book();
-    let sampler = sampling.sampler(config.model.num_graphs(), book, false)?;
-    let sampler = sampler.in_degrees(config.model.kind.uses_in_degrees());
-    let sampler = sampler.out_degrees(config.model.kind.uses_out_degrees());
     let graph = open_graph(setup, graph, here, &index(config, sampling), None)?;
     let counters = setup.manager.store().counters().clone();
     let (key, normalize) = (config.keys.features.as_deref(), config.normalize_features);
     let features = NodeColumn::features(here.partitions, key, normalize, counters)?;
-    let sampler = sampler.input_node_feature(FEATURES, features);
-    finish_loader(setup, assignment, sampling, graph, sampler, book.node_range(here.rank).start)
+    let sampler = |sampling: &SamplingConfig| {
+        let sampler = sampling.sampler(config.model.num_graphs(), book, false)?;
+        let sampler = sampler.in_degrees(config.model.kind.uses_in_degrees());
+        let sampler = sampler.out_degrees(config.model.kind.uses_out_degrees());
+        Ok(sampler.input_node_feature(FEATURES, features.clone()))
+    };
+    let first = book.node_range(here.rank).start;
+    finish_loaders(setup, assignment, sampling, graph, &sampler, first)
 }
 
 /// As [`of_shared_layers`], for a model with a layer per edge type: seeds are of the node type that is predicted, and each type has features
@@ -45,21 +57,27 @@ pub(super) fn of_relations(
     hetero: &RankHeteroGraph,
     assignment: Assignment<'_>,
     sampling: &SamplingConfig,
-) -> Result<DataLoader> {
+) -> Result<NodeLoaders> {
     let Assignment { here, config, .. } = assignment;
     let book = setup.partition.book();
-    let mut sampler = sampling.sampler(config.model.layers, book, true)?.out_degrees(false);
     let keys = index(config, sampling);
     let graph = open_index(setup, &hetero.out_degrees(setup)?, here, &keys, None)?;
     let counters = setup.manager.store().counters();
     let (key, normalize) = (config.keys.features.as_deref(), config.normalize_features);
-    for ntype in hetero.types_with_features() {
+    let features = hetero.types_with_features().map(|ntype| {
         let features =
             NodeColumn::features_of_type(here.partitions, ntype, key, normalize, counters.clone())?;
-        sampler = sampler.input_node_feature(&features_of(&book.ntypes()[ntype]), features);
-    }
+        Ok((features_of(&book.ntypes()[ntype]), features))
+    });
+    let features = features.collect::<Result<Vec<_>>>()?;
+    let sampler = |sampling: &SamplingConfig| {
+        let sampler = sampling.sampler(config.model.layers, book, true)?.out_degrees(false);
+        Ok(features.iter().fold(sampler, |sampler, (name, features)| {
+            sampler.input_node_feature(name, features.clone())
+        }))
+    };
     let first = book.node_type_range(here.rank, hetero.target).start;
-    finish_loader(setup, assignment, sampling, graph, sampler, first)
+    finish_loaders(setup, assignment, sampling, graph, &sampler, first)
 }
 
 /// The data that the index of a partition holds.
@@ -71,25 +89,42 @@ fn index(config: &RunConfig, sampling: &SamplingConfig) -> IndexConfig {
     }
 }
 
-/// Adds labels and seeds; `first` is the global id of the rank's first node that may have a label. One collective.
-fn finish_loader(
+/// Adds labels and seeds to samplers; `first` is the global id of the rank's first node that may have a label. One collective for
+/// each loader.
+fn finish_loaders(
     setup: &RankSetup,
     Assignment { here, config, .. }: Assignment<'_>,
     sampling: &SamplingConfig,
     graph: DistGraph,
-    sampler: DistNeighborSampler,
+    sampler: &dyn Fn(&SamplingConfig) -> Result<DistNeighborSampler>,
     first: u64,
-) -> Result<DataLoader> {
+) -> Result<NodeLoaders> {
     let manager = &setup.manager;
     let (key, counters) = (config.keys.labels.as_deref(), manager.store().counters().clone());
     let labels = match config.task {
         Task::Classification => NodeColumn::labels(here.partitions, key, counters)?,
         Task::Multilabel | Task::Regression => NodeColumn::targets(here.partitions, key, counters)?,
     };
-    let sampler = sampler.output_node_feature(LABELS, labels);
-    let seeds = train_nodes(setup, first)?;
-    let order = sampling.loader(config.seed);
-    DataLoader::new(Arc::new(graph), seeds, sampler, order, setup.ranks())
+    let masks = manager.masks.get();
+    let masks = masks.ok_or_else(|| Error::internal("the rank has no masks".to_owned()))?;
+    let graph = Arc::new(graph);
+    let loader = |how: &SamplingConfig, mask: &PointerTensor, shuffle| {
+        let sampler = sampler(how)?.output_node_feature(LABELS, labels.clone());
+        let order = DataLoaderConfig { shuffle, ..how.loader(config.seed) };
+        DataLoader::new(graph.clone(), nodes_of(mask, first)?, sampler, order, setup.ranks())
+    };
+    let train = loader(sampling, &masks.train, true)?;
+    let evaluation = match &config.evaluation.fanouts {
+        None => None,
+        Some(fanouts) => {
+            let how = SamplingConfig { fanouts: fanouts.clone(), ..sampling.clone() };
+            Some(EvaluationLoaders {
+                val: loader(&how, &masks.val, false)?,
+                test: loader(&how, &masks.test, false)?,
+            })
+        }
+    };
+    Ok(NodeLoaders { train, evaluation })
 }
 
 /// Writes the index of the rank's partition, waits for those of the others, and opens the whole graph: one collective. `drawn`
@@ -124,10 +159,8 @@ fn open_index(
     DistGraph::open(here.partitions, keys, here.folder, &storage, counters.clone())
 }
 
-/// The global ids of the rank's training nodes; `first` is that of the first row of the masks.
-fn train_nodes(setup: &RankSetup, first: u64) -> Result<Vec<u64>> {
-    let masks = setup.manager.masks.get();
-    let masks = masks.ok_or_else(|| Error::internal("the rank has no masks".to_owned()))?;
-    let rows = masks.train.pin()?.f_nonzero()?.f_contiguous()?;
+/// The global ids of a mask's nodes; `first` is that of its first row.
+fn nodes_of(mask: &PointerTensor, first: u64) -> Result<Vec<u64>> {
+    let rows = mask.pin()?.f_nonzero()?.f_contiguous()?;
     Ok(tensor::slice::<i64>(&rows).iter().map(|row| first + *row as u64).collect())
 }

@@ -16,7 +16,10 @@ use crate::engine::tape::{Constants, ParameterSet};
 use crate::error::Result;
 use crate::nn::save_state_dict;
 use crate::sampling::loaders::DataLoader;
-use crate::train::{BatchModel, Forward, GradientReduce, SampledTrainer, Trainer, Training};
+use crate::train::{
+    BatchModel, EvaluationLoaders, ExtraMetric, Forward, GradientReduce, SampledTrainer, Trainer,
+    Training,
+};
 
 /// Everything that a rank trains a model on nodes with.
 pub(super) struct NodeTraining<'a> {
@@ -48,6 +51,8 @@ pub(super) struct Samples<'a> {
     pub(super) loader: &'a DataLoader,
     /// How gradients of the ranks become one.
     pub(super) reduce: GradientReduce,
+    /// Makes the batches of evaluations between epochs.
+    pub(super) evaluation: Option<&'a EvaluationLoaders>,
 }
 
 impl NodeTraining<'_> {
@@ -69,6 +74,7 @@ impl NodeTraining<'_> {
             divisor: self.goal.divisor,
             outputs: self.facts.outputs,
             totals: self.facts.totals,
+            roc_auc: config.evaluation.metrics.contains(&ExtraMetric::RocAuc),
             seed: config.seed,
             policy: config.policy,
             constants: Constants::default(),
@@ -80,11 +86,12 @@ impl NodeTraining<'_> {
             let step = trainer.step(1, &trainer.mark(), write)?;
             return dump.finish(&trainer, &step);
         }
-        let samples = samples.map(|Samples { model, loader, reduce }| SampledTrainer {
+        let samples = samples.map(|samples| SampledTrainer {
             full: &trainer,
-            model,
-            loader,
-            reduce,
+            model: samples.model,
+            loader: samples.loader,
+            reduce: samples.reduce,
+            evaluation: samples.evaluation,
         });
         let training = Training::new(&trainer, samples, config.regime())?;
         if !run_epochs(training, assignment, trainer.manager)? {

@@ -16,7 +16,7 @@ pub(super) fn train(
 ) -> Result<()> {
     let setup = RankSetup::new(assignment.here, Passes::Batches)?;
     let training = SharedLayers::new(&setup, assignment)?;
-    let loader = batches::of_shared_layers(&setup, training.graph(), assignment, sampling)?;
-    training.run(assignment, pass, Some(SampledBatches { loader, reduce: sampling.reduce }))?;
+    let loaders = batches::of_shared_layers(&setup, training.graph(), assignment, sampling)?;
+    training.run(assignment, pass, Some(SampledBatches { loaders, reduce: sampling.reduce }))?;
     setup.end()
 }

@@ -31,13 +31,18 @@ fn train_on(
     let (inputs, optimizer) =
         hetero.stored_inputs(setup, assignment.here.folder, assignment.config.seed)?;
     training.load(assignment, &inputs)?;
-    let loader = batches::of_relations(setup, hetero, assignment, sampling)?;
+    let loaders = batches::of_relations(setup, hetero, assignment, sampling)?;
     setup.sync(parameters)?;
     let degrees = assignment.config.model.kind.uses_out_degrees().then(|| {
         let book = setup.partition.book();
         RelationDegrees::new(&hetero.graph, book, assignment.here.folder, setup.ranks())
     });
     let of_batches = HeteroBatches::new(model, &inputs, optimizer, degrees.transpose()?);
-    let samples = Samples { model: &of_batches, loader: &loader, reduce: sampling.reduce };
+    let samples = Samples {
+        model: &of_batches,
+        loader: &loaders.train,
+        reduce: sampling.reduce,
+        evaluation: loaders.evaluation.as_ref(),
+    };
     training.run(assignment, &inputs, Some(samples))
 }

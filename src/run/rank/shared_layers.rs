@@ -6,6 +6,7 @@ use std::rc::Rc;
 use tch::Tensor;
 
 use super::assignment::Assignment;
+use super::batches::NodeLoaders;
 use super::labels::{Goal, LabelFacts, Labelled, goal, take_up_labels};
 use super::mfg::LabelledMfgs;
 use super::node_training::{NodeTraining, Samples};
@@ -16,13 +17,12 @@ use crate::error::Result;
 use crate::event::Event;
 use crate::nn::{Model, load_state_dict, stored_out_feats};
 use crate::run::config::Pass;
-use crate::sampling::loaders::DataLoader;
 use crate::train::{GradientReduce, GraphBatches, GraphModel};
 
 /// Batches of sampled neighbourhoods.
 pub(super) struct SampledBatches {
     /// Makes the batches.
-    pub(super) loader: DataLoader,
+    pub(super) loaders: NodeLoaders,
     /// How gradients of the ranks become one.
     pub(super) reduce: GradientReduce,
 }
@@ -97,10 +97,11 @@ impl<'s> SharedLayers<'s> {
         let forward = GraphModel { model: &*model, graphs, features };
         let edge_types = config.model.kind.uses_edge_types();
         let of_batches = GraphBatches { model: &*model, edge_types };
-        let samples = batches.as_ref().map(|SampledBatches { loader, reduce }| Samples {
+        let samples = batches.as_ref().map(|SampledBatches { loaders, reduce }| Samples {
             model: &of_batches,
-            loader,
+            loader: &loaders.train,
             reduce: *reduce,
+            evaluation: loaders.evaluation.as_ref(),
         });
         let training = NodeTraining {
             setup,

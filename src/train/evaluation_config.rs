@@ -1,0 +1,67 @@
+//! When epochs are evaluated and on what, and which weights a run ends with.
+
+use serde::{Deserialize, Serialize};
+
+use super::fanouts::Fanouts;
+use crate::choice::{Choice, Named};
+use crate::error::Result;
+
+/// The weights that training ends with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Keep {
+    /// Those after the last epoch.
+    Last,
+    /// Those after the epoch with the best validation metric.
+    Best,
+}
+
+impl Choice for Keep {
+    const VALUES: &'static [Named<Self>] = &[
+        Named::new(Keep::Last, "last", "Those after the last epoch"),
+        Named::new(Keep::Best, "best", "Those after the epoch with the best validation metric"),
+    ];
+}
+
+/// A metric that is computed on request only.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ExtraMetric {
+    /// The area under the ROC curve of more than two classes; that of two is always computed.
+    RocAuc,
+}
+
+impl Choice for ExtraMetric {
+    const VALUES: &'static [Named<Self>] = &[Named::new(
+        ExtraMetric::RocAuc,
+        "roc_auc",
+        "The area under the ROC curve of more than two classes, each against all others; that of two is always computed",
+    )];
+}
+
+/// When epochs are evaluated and on what, and which weights a run ends with.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct EvaluationConfig {
+    /// Number of epochs from one evaluation to the next; `None` evaluates at the end, and after every epoch where epochs are
+    /// compared.
+    pub every: Option<u32>,
+    /// Number of in-edges drawn per node in evaluations between epochs, in training on samples; `None` evaluates on the full
+    /// graph. The evaluation at the end is always on the full graph.
+    pub fanouts: Option<Fanouts>,
+    /// The weights that training ends with; `None` means the best ones with early stopping, and the last ones without.
+    pub keep: Option<Keep>,
+    /// Metrics of the evaluation at the end that take long.
+    pub metrics: Vec<ExtraMetric>,
+}
+
+impl EvaluationConfig {
+    /// Checks that its fan-outs are for `layers` layers.
+    ///
+    /// # Errors
+    /// If they are for another number of layers.
+    pub fn check(&self, layers: usize) -> Result<()> {
+        let fanouts = self.fanouts.as_ref();
+        fanouts.map_or(Ok(()), |fanouts| fanouts.check(layers, "evaluation.fanouts"))
+    }
+}
