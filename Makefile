@@ -8,7 +8,11 @@ TOOLS ?= target/tools
 # A Python that has DGL, for `make bench`.
 DGL_PYTHON ?= python3
 
-.PHONY: build wheel test soak demo bench book soak-parsers fuzz-parsers libtorch clean
+# Where `make install` puts things; DESTDIR goes before it, for packagers.
+PREFIX ?= /usr/local
+INSTALL = $(DESTDIR)$(PREFIX)
+
+.PHONY: build wheel install dist test soak demo bench book soak-parsers fuzz-parsers libtorch clean
 
 build: libtorch
 	cargo build --release --locked
@@ -20,6 +24,13 @@ wheel: $(TOOLS)/maturin/bin/maturin
 $(TOOLS)/maturin/bin/maturin:
 	python3 -m venv $(TOOLS)/maturin
 	$(TOOLS)/maturin/bin/pip install --quiet "maturin>=1.7,<2"
+# The program, libtorch for it alone, manual pages and completions.
+install: build
+	python3 .cargo/install.py $(BIN) "$(INSTALL)"
+
+# The same as a tarball that runs wherever it is unpacked.
+dist: build
+	python3 .cargo/install.py $(BIN) --tarball target/dist
 
 test: libtorch
 	cargo test --release --locked

@@ -23,6 +23,8 @@ fn main() {
     // The link may lead to a cache; the binary keeps the place it leads to.
     match folder.canonicalize() {
         Ok(folder) if folder.join(library).exists() => {
+            // First the folder where `make install` puts libtorch.
+            println!("cargo:rustc-link-arg-bins=-Wl,-rpath,$ORIGIN/../lib/sar-single");
             println!("cargo:rustc-link-arg=-Wl,-rpath,{}", folder.display());
             // Link arguments do not reach crates that depend on this one: their build scripts read DEP_SAR_LIBTORCH.
             println!("cargo:libtorch={}", folder.display());

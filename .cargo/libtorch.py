@@ -12,6 +12,7 @@ import fcntl, json, os, pathlib, platform, shutil, subprocess, sys, tempfile, zi
 
 VERSION = "2.11.0"
 HERE = pathlib.Path(__file__).resolve().parent
+PYTHON = "python" if "VIRTUAL_ENV" in os.environ else "python3"
 LINK = HERE.parent / ".libtorch"
 PLATFORMS = {
     ("Linux", "x86_64"): ["manylinux_2_28_x86_64", "manylinux_2_25_x86_64", "manylinux_2_17_x86_64", "manylinux2014_x86_64"],
@@ -42,13 +43,12 @@ def check_folder(folder, remedy):
 
 
 def check_pytorch():
-    python = "python" if "VIRTUAL_ENV" in os.environ else "python3"
-    ask = [python, "-c", "import torch; print(torch.__version__.split('+')[0])"]
+    ask = [PYTHON, "-c", "import torch; print(torch.__version__.split('+')[0])"]
     answer = subprocess.run(ask, capture_output=True, text=True)
     found = answer.stdout.strip()
     if answer.returncode != 0 or found != VERSION:
-        fail(f"LIBTORCH_USE_PYTORCH is set, but {python} has {'torch ' + found if found else 'no torch'}; this build needs {VERSION}",
-             f"{python} -m pip install torch=={VERSION}, or unset LIBTORCH_USE_PYTORCH")
+        fail(f"LIBTORCH_USE_PYTORCH is set, but {PYTHON} has {'torch ' + found if found else 'no torch'}; this build needs {VERSION}",
+             f"{PYTHON} -m pip install torch=={VERSION}, or unset LIBTORCH_USE_PYTORCH")
 
 
 def pip_download(folder):
@@ -134,21 +134,23 @@ def link_to(folder):
     fresh.replace(LINK)
 
 
-def main():
+def folder():
+    """The libtorch that the build uses."""
     if os.environ.get("LIBTORCH_USE_PYTORCH"):
         check_pytorch()
-    elif os.environ.get("LIBTORCH"):
+        program = "import torch, pathlib; print(pathlib.Path(torch.__file__).parent)"
+        return pathlib.Path(subprocess.run([PYTHON, "-c", program], check=True, stdout=subprocess.PIPE, text=True).stdout.strip())
+    if os.environ.get("LIBTORCH"):
         folder = pathlib.Path(os.environ["LIBTORCH"])
         check_folder(folder, f"set LIBTORCH to a libtorch {VERSION} folder, or unset it to have one fetched")
-        print(f"LIBTORCH={folder}")
-    else:
-        folder = fill_cache()
-        link_to(folder)
-        print(f"LIBTORCH={folder}")
+        return folder
+    folder = fill_cache()
+    link_to(folder)
+    return folder
 
 
 if __name__ == "__main__":
     try:
-        main()
+        print(f"LIBTORCH={folder()}")
     except OSError as error:
         fail(f"cannot set libtorch up: {error}", "free disk space or set XDG_CACHE_HOME to a folder you may write to (1.2 GB)")

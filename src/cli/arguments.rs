@@ -7,12 +7,16 @@ use clap::error::ErrorKind;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use super::clean::{CleanArgs, clean};
+use super::completions::{CompletionsArgs, completions};
 #[cfg(feature = "torch")]
 use super::correct_and_smooth::{CorrectAndSmoothArgs, correct_and_smooth};
 use super::effect;
 use super::fields::note_flags;
 use super::generate::{GenerateArgs, generate};
 use super::inspect::{InspectArgs, inspect};
+use super::manual::{ManualArgs, manual};
+#[cfg(feature = "torch")]
+use super::mistaken;
 use super::output::{print, print_usage, show};
 use super::partition::{PartitionArgs, partition};
 #[cfg(feature = "torch")]
@@ -67,6 +71,9 @@ enum Command {
     #[cfg(feature = "torch")]
     CorrectAndSmooth(CorrectAndSmoothArgs),
     Clean(CleanArgs),
+    Completions(CompletionsArgs),
+    #[command(hide = true)]
+    Manual(ManualArgs),
 }
 
 /// All commands and flags, as the parser knows them.
@@ -136,7 +143,10 @@ fn parse(
 ) -> std::result::Result<Arguments, Refused> {
     #[cfg(not(feature = "torch"))]
     let arguments = without_torch::checked(definition, arguments).map_err(Refused::Usage)?;
-    let matches = definition.try_get_matches_from_mut(arguments).map_err(Refused::Usage)?;
+    let matches = definition.try_get_matches_from_mut(arguments);
+    #[cfg(feature = "torch")]
+    let matches = matches.map_err(mistaken::with_tip);
+    let matches = matches.map_err(Refused::Usage)?;
     let (command, given) = match matches.subcommand() {
         Some((name, given)) => (definition.find_subcommand(name).unwrap_or(definition), given),
         None => (&*definition, &matches),
@@ -173,6 +183,8 @@ fn execute(arguments: Arguments, mut definition: clap::Command) -> Result<()> {
         #[cfg(feature = "torch")]
         Command::CorrectAndSmooth(args) => correct_and_smooth(args),
         Command::Clean(args) => interruptible(|| clean(args)),
+        Command::Completions(args) => completions(&args, definition),
+        Command::Manual(args) => manual(&args, definition),
     }
 }
 

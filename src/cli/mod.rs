@@ -3,6 +3,7 @@
 mod arguments;
 mod choice;
 mod clean;
+mod completions;
 #[cfg(feature = "torch")]
 mod correct_and_smooth;
 mod effect;
@@ -15,6 +16,9 @@ mod generate;
 mod inspect;
 #[cfg(feature = "torch")]
 mod link;
+mod manual;
+#[cfg(feature = "torch")]
+mod mistaken;
 #[cfg(feature = "torch")]
 mod model;
 #[cfg(feature = "torch")]

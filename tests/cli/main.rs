@@ -9,6 +9,7 @@ mod bad_values;
 mod clean;
 #[cfg(feature = "torch")]
 mod closed_outputs;
+mod completions;
 #[cfg(feature = "torch")]
 mod defaults;
 #[cfg(feature = "torch")]

@@ -169,6 +169,7 @@ fn the_command_reference_names_every_flag() {
         "predict",
         "correct-and-smooth",
         "clean",
+        "completions",
         "train",
     ];
     let mut missing = Vec::new();

@@ -1,0 +1,29 @@
+//! `completions`: what a shell needs to complete commands and flags.
+
+use clap::{Args, Command};
+use clap_complete::{Shell, generate};
+
+use super::output::print;
+use crate::error::Result;
+
+/// Print a script that lets a shell complete commands and flags
+///
+/// `make install` installs these scripts. For one user: add `source <(sar-single completions bash)` to ~/.bashrc; with zsh, write the
+/// script to a file `_sar-single` in a folder of $fpath; with fish, to ~/.config/fish/completions/sar-single.fish.
+#[derive(Debug, Args)]
+pub(super) struct CompletionsArgs {
+    /// The shell
+    #[arg(value_parser = ["bash", "zsh", "fish"])]
+    shell: String,
+}
+
+pub(super) fn completions(args: &CompletionsArgs, mut definition: Command) -> Result<()> {
+    let shell = match args.shell.as_str() {
+        "zsh" => Shell::Zsh,
+        "fish" => Shell::Fish,
+        _ => Shell::Bash,
+    };
+    let mut script = Vec::new();
+    generate(shell, &mut definition, "sar-single", &mut script);
+    print(&String::from_utf8_lossy(&script))
+}

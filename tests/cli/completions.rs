@@ -1,0 +1,55 @@
+//! Completions and manual pages.
+
+use std::process::Command;
+
+fn sar() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_sar-single"))
+}
+
+fn script(shell: &str) -> String {
+    let output = sar().args(["completions", shell]).output().unwrap();
+    assert!(output.status.success());
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// What bash offers behind these words.
+fn completed(words: &str) -> String {
+    let program = format!(
+        "{}\nCOMP_WORDS=({words}); COMP_CWORD=$((${{#COMP_WORDS[@]}}-1))\n\
+         _sar-single sar-single \"${{COMP_WORDS[COMP_CWORD]}}\" \"${{COMP_WORDS[COMP_CWORD-1]}}\"\n\
+         echo \"${{COMPREPLY[@]}}\"\n",
+        script("bash")
+    );
+    let output = Command::new("bash").args(["-c", &program]).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap().trim().to_owned()
+}
+
+#[test]
+fn bash_completes_commands_and_flags() {
+    assert_eq!(completed("sar-single insp"), "inspect");
+    assert_eq!(completed("sar-single partition --num-p"), "--num-parts");
+}
+
+#[test]
+fn every_shell_gets_every_command() {
+    for shell in ["bash", "zsh", "fish"] {
+        let script = script(shell);
+        for command in ["generate", "partition", "inspect", "clean"] {
+            assert!(script.contains(command), "{shell}: {command}");
+        }
+    }
+    assert_eq!(sar().args(["completions", "tcsh"]).output().unwrap().status.code(), Some(2));
+}
+
+#[test]
+fn a_manual_page_per_command() {
+    let folder = tempfile::tempdir().unwrap();
+    assert!(sar().arg("manual").arg(folder.path()).status().unwrap().success());
+    let page = std::fs::read_to_string(folder.path().join("sar-single-partition.1")).unwrap();
+    assert!(page.contains("\\-\\-num\\-parts"), "{page}");
+    let absent = sar().arg("manual").arg(folder.path().join("absent")).output().unwrap();
+    assert_eq!(absent.status.code(), Some(1));
+    let error = String::from_utf8(absent.stderr).unwrap();
+    assert!(error.starts_with("error: cannot write"), "{error}");
+}
