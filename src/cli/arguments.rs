@@ -72,7 +72,6 @@ enum Command {
     CorrectAndSmooth(CorrectAndSmoothArgs),
     Clean(CleanArgs),
     Completions(CompletionsArgs),
-    #[command(hide = true)]
     Manual(ManualArgs),
 }
 

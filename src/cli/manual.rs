@@ -1,4 +1,4 @@
-//! `manual`: the manual pages that `make install` installs.
+//! `manual`: the manual pages, which `make install` installs.
 
 use std::path::PathBuf;
 
@@ -6,14 +6,20 @@ use clap::{Args, Command};
 use clap_mangen::generate_to;
 
 use crate::error::{Error, Result};
+use crate::io::MadeFolders;
 
 /// Write a manual page per command
 #[derive(Debug, Args)]
 pub(super) struct ManualArgs {
-    /// Folder for the pages; it must exist
+    /// Folder for the pages
+    #[arg(value_name = "DIR")]
     folder: PathBuf,
 }
 
 pub(super) fn manual(args: &ManualArgs, definition: Command) -> Result<()> {
-    generate_to(definition, &args.folder).map_err(|e| Error::io("cannot write", &args.folder, e))
+    let made = MadeFolders::create(&args.folder, "DIR")?;
+    generate_to(definition, &args.folder)
+        .map_err(|e| Error::io("cannot write manual pages to", &args.folder, e))?;
+    made.keep();
+    Ok(())
 }

@@ -170,6 +170,7 @@ fn the_command_reference_names_every_flag() {
         "correct-and-smooth",
         "clean",
         "completions",
+        "manual",
         "train",
     ];
     let mut missing = Vec::new();
