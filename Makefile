@@ -24,6 +24,7 @@ wheel: $(TOOLS)/maturin/bin/maturin
 $(TOOLS)/maturin/bin/maturin:
 	python3 -m venv $(TOOLS)/maturin
 	$(TOOLS)/maturin/bin/pip install --quiet "maturin>=1.7,<2"
+
 # The program, libtorch for it alone, manual pages and completions.
 install: build
 	python3 .cargo/install.py $(BIN) "$(INSTALL)"

@@ -25,5 +25,6 @@ pub(super) fn completions(args: &CompletionsArgs, mut definition: Command) -> Re
     };
     let mut script = Vec::new();
     generate(shell, &mut definition, "sar-single", &mut script);
-    print(&String::from_utf8_lossy(&script))
+    // clap_complete takes a hyphen in the program's name for the end of a command in some places of the script for bash.
+    print(&String::from_utf8_lossy(&script).replace("sar__subcmd__single", "sar__single"))
 }

@@ -17,9 +17,13 @@ pub(super) struct ManualArgs {
 }
 
 pub(super) fn manual(args: &ManualArgs, definition: Command) -> Result<()> {
-    let made = MadeFolders::create(&args.folder, "DIR")?;
-    generate_to(definition, &args.folder)
-        .map_err(|e| Error::io("cannot write manual pages to", &args.folder, e))?;
+    let folder = &args.folder;
+    let made = MadeFolders::create(folder, "dir")?;
+    if !folder.is_dir() {
+        return Err(Error::input(folder, "", "is not a folder"));
+    }
+    generate_to(definition, folder)
+        .map_err(|e| Error::io("write manual pages to", folder, e))?;
     made.keep();
     Ok(())
 }
