@@ -18,12 +18,11 @@ pub(super) struct ManualArgs {
 
 pub(super) fn manual(args: &ManualArgs, definition: Command) -> Result<()> {
     let folder = &args.folder;
-    let made = MadeFolders::create(folder, "dir")?;
+    let made = MadeFolders::create(folder, "DIR")?;
     if !folder.is_dir() {
         return Err(Error::input(folder, "", "is not a folder"));
     }
-    generate_to(definition, folder)
-        .map_err(|e| Error::io("write manual pages to", folder, e))?;
+    generate_to(definition, folder).map_err(|e| Error::io("write manual pages to", folder, e))?;
     made.keep();
     Ok(())
 }
