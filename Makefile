@@ -12,14 +12,21 @@ DGL_PYTHON ?= python3
 PREFIX ?= /usr/local
 INSTALL = $(DESTDIR)$(PREFIX)
 
-.PHONY: build wheel install dist test soak demo bench book soak-parsers fuzz-parsers libtorch clean
+.PHONY: build wheel install dist test soak demo bench bench-python book soak-parsers fuzz-parsers libtorch clean
 
 build: libtorch
 	cargo build --release --locked
 
-# The Python package as a wheel in target/wheels. It does not link libtorch.
-wheel: $(TOOLS)/maturin/bin/maturin
-	$(TOOLS)/maturin/bin/maturin build --release --locked --manifest-path python/Cargo.toml --out target/wheels
+# The Python package as a wheel in target/wheels, with the program twice: as it is, and without what needs libtorch. The package
+# itself does not link libtorch.
+WITHOUT_TORCH = env -u LIBTORCH -u LIBTORCH_USE_PYTORCH CARGO_TARGET_DIR=$(CURDIR)/target/without-torch
+
+wheel: build $(TOOLS)/maturin/bin/maturin
+	$(WITHOUT_TORCH) cargo build --release --locked --no-default-features
+	install -s -D $(BIN) python/sar_single/bin/sar-single
+	install -s -D target/without-torch/release/sar-single python/sar_single/bin/sar-single-prepare
+	rm -rf target/wheels
+	$(WITHOUT_TORCH) $(TOOLS)/maturin/bin/maturin build --release --locked --manifest-path python/Cargo.toml --out target/wheels
 
 $(TOOLS)/maturin/bin/maturin:
 	python3 -m venv $(TOOLS)/maturin
@@ -56,6 +63,10 @@ bench: build
 	cargo bench --locked --bench kernels
 	$(DGL_PYTHON) benches/kernels_against_dgl.py
 	python3 benches/against_dgl.py --python $(DGL_PYTHON)
+
+# Models in PyTorch on the Python package, and DGL in memory, in turns. Needs the package in DGL_PYTHON.
+bench-python: build
+	$(DGL_PYTHON) python/benchmarks/against_dgl.py
 
 # The book as a website in target/book.
 book: $(TOOLS)/bin/mdbook

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Makes libtorch ready for the build; run by `make libtorch` and by every target that builds.
+"""Makes libtorch ready for the build; run by `make libtorch` and by every target that builds. The Python package contains this
+file, too: `python -m sar_single libtorch` fills the same cache.
 
   LIBTORCH set               that folder is checked and used
   LIBTORCH_USE_PYTORCH set   the PyTorch of python3 is checked and used, as tch documents
@@ -106,10 +107,16 @@ def check_sizes(folder, remedy):
             fail(f"{path} is not the file that was unpacked", remedy)
 
 
-def fill_cache():
+def cached():
+    """The folder that `fill_cache` fills."""
     cache = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "sar-single"
-    final = cache / f"libtorch-{VERSION}-{platform.system().lower()}-{platform.machine()}"
-    remedy = f"remove {final} and run make again"
+    return cache / f"libtorch-{VERSION}-{platform.system().lower()}-{platform.machine()}"
+
+
+def fill_cache():
+    final = cached()
+    cache = final.parent
+    remedy = f"remove {final} and run this again"
     if not final.exists():
         cache.mkdir(parents=True, exist_ok=True)
         with open(cache / ".lock", "w") as lock:

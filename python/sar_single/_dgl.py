@@ -6,6 +6,7 @@ import sys
 from typing import Any, Callable
 
 from ._graph import Graph, Reversed, edge_softmax
+from ._loader import Blocks
 
 
 def patch_dgl() -> None:
@@ -31,7 +32,7 @@ def _swap(module: Any, name: str, ours: Callable[..., Any]) -> None:
         return
 
     def either(graph: Any, *args: Any, **kwargs: Any) -> Any:
-        return (ours if isinstance(graph, Graph) else theirs)(graph, *args, **kwargs)
+        return (ours if isinstance(graph, (Graph, Blocks)) else theirs)(graph, *args, **kwargs)
 
     either._of_sar_single = True  # type: ignore[attr-defined]
     setattr(module, name, either)

@@ -8,7 +8,8 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from ._engine import Rank as Engine
+from ._engine import Attention
+from ._engine import Edges as Engine
 from ._tensors import computable, place
 
 
@@ -21,7 +22,7 @@ class _Sum(torch.autograd.Function):
         heads = 1 if factors is None else factors.shape[1]
         factors = None if factors is None else factors.contiguous()
         engine.share_rows(place(x))
-        y = torch.zeros_like(x)
+        y = x.new_zeros((engine.num_nodes, *x.shape[1:]))
         weights = None if factors is None else place(factors)
         engine.sum(x.element_size(), place(x), weights, heads, place(y))
         ctx.engine, ctx.heads = engine, heads
@@ -38,7 +39,7 @@ class _Sum(torch.autograd.Function):
         engine.send_gradients(size, place(gy), weights, heads, None if x is None else place(x))
         gx = gfactors = None
         if ctx.needs_input_grad[1]:
-            gx = torch.zeros_like(gy)
+            gx = gy.new_zeros((engine.num_sources, *gy.shape[1:]))
             engine.sum_gradients(size, place(gy), weights, heads, place(gx))
         if x is not None:
             gfactors = torch.zeros_like(factors)
@@ -53,8 +54,8 @@ class _Select(torch.autograd.Function):
     def forward(ctx: Any, engine: Engine, x: Tensor, largest: bool) -> Tensor:
         x = x.contiguous()
         engine.share_rows(place(x))
-        value = torch.empty_like(x)
-        argument = torch.empty(x.shape, dtype=torch.int32)
+        value = x.new_empty((engine.num_nodes, *x.shape[1:]))
+        argument = torch.empty(value.shape, dtype=torch.int32)
         engine.select(x.element_size(), largest, place(x), place(value), place(argument))
         ctx.engine = engine
         ctx.save_for_backward(argument)
@@ -66,7 +67,7 @@ class _Select(torch.autograd.Function):
         (argument,) = ctx.saved_tensors
         engine, gy = ctx.engine, gy.contiguous()
         engine.send_select_gradients(gy.element_size(), place(gy), place(argument))
-        gx = torch.zeros_like(gy)
+        gx = gy.new_zeros((engine.num_sources, *gy.shape[1:]))
         engine.select_gradients(gy.element_size(), place(gy), place(argument), place(gx))
         return None, gx, None
 
@@ -82,7 +83,7 @@ def _gather(engine: Engine, x: Tensor) -> Tensor:
 def _scatter(engine: Engine, rows: Tensor) -> Tensor:
     rows = rows.contiguous()
     engine.send_halo_gradients(place(rows))
-    x = torch.empty((engine.num_nodes, *rows.shape[1:]), dtype=rows.dtype)
+    x = torch.empty((engine.num_sources, *rows.shape[1:]), dtype=rows.dtype)
     engine.halo_gradients(rows.element_size(), place(rows), place(x))
     return x
 
@@ -138,6 +139,84 @@ class _EdgeSoftmax(torch.autograd.Function):
         return None, gscores
 
 
+class _Attend(torch.autograd.Function):
+    """Attention over in-edges: scores, softmax and weighted sum in one pass over the edges, which has no row per edge."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        engine: Engine,
+        options: Tuple[int, float, int, float],
+        messages: Tensor,
+        scores: Tensor,
+        destinations: Tensor,
+        vector: Optional[Tensor],
+    ) -> Tensor:
+        given = messages.contiguous(), scores.contiguous(), destinations.contiguous()
+        vector = None if vector is None else vector.contiguous()
+        heads, nodes = options[0], engine.num_nodes
+        ctx.kept = engine.share_and_keep([place(part) for part in given[: 2 if vector is None else 1]])
+        largest = messages.new_full((nodes, heads), float("-inf"))
+        total = messages.new_zeros((nodes, heads))
+        y = messages.new_zeros((nodes, messages.shape[1]))
+        size = messages.element_size()
+        engine.attend(size, _attention(options, *given, vector), ctx.kept, place(largest), place(total), place(y))
+        y.view(nodes, heads, -1).div_(total.masked_fill(total == 0, 1).unsqueeze(-1))
+        ctx.engine, ctx.options = engine, options
+        ctx.save_for_backward(*given, vector, y, total.log_().add_(largest))
+        return y
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gy: Tensor) -> Tuple[Optional[Tensor], ...]:
+        messages, scores, destinations, vector, y, log_sum = ctx.saved_tensors
+        nodes, columns = y.shape
+        gy = gy.contiguous()
+        delta = (gy * y).view(nodes, ctx.options[0], -1).sum(-1)
+        wide = destinations.shape[1] if vector is None else 2 * columns
+        gmessages, gscores = torch.zeros_like(messages), torch.zeros_like(scores)
+        gdestinations = messages.new_zeros((nodes, wide))
+        how = _attention(ctx.options, messages, scores, destinations, vector)
+        of = [place(part) for part in (log_sum, delta, gy)]
+        gradients = [place(part) for part in (gmessages, gscores, gdestinations)]
+        ctx.engine.send_attention_gradients(gy.element_size(), how, ctx.kept, of, gradients)
+        ctx.engine.add_attention_gradients(gy.element_size(), place(gmessages), place(gscores))
+        gvector = None if vector is None else gdestinations[:, columns:].sum(0)
+        return None, None, gmessages, gscores, gdestinations[:, : destinations.shape[1]], gvector
+
+
+def _attention(
+    options: Tuple[int, float, int, float], messages: Tensor, scores: Tensor, destinations: Tensor, vector: Optional[Tensor]
+) -> Attention:
+    heads, slope, seed, dropout = options
+    of_vector = None if vector is None else place(vector)
+    return Attention(heads, slope, place(messages), place(scores), place(destinations), of_vector, seed, dropout)
+
+
+def attend(
+    engine: Engine,
+    messages: Tensor,
+    scores: Optional[Tensor],
+    destinations: Tensor,
+    vector: Optional[Tensor],
+    slope: float,
+    dropout: float,
+) -> Tensor:
+    """Sums of ``messages`` ``[sources, heads, width]`` over in-edges, weighted by a softmax of scores.
+
+    GAT: ``leaky_relu(scores[u] + destinations[v])`` with ``[*, heads]``. GATv2: the inner product of ``vector`` ``[heads, width]`` and
+    ``leaky_relu(messages[u] + destinations[v])`` with ``[*, heads, width]``. One pause.
+    """
+    wide = computable(messages)
+    heads = messages.shape[1]
+    seed = int(torch.randint(1 << 62, ()).item()) if dropout > 0 else 0
+    own = wide.new_empty((len(wide), 0)) if scores is None else scores.to(wide.dtype)
+    flat = None if vector is None else vector.to(wide.dtype).flatten()
+    options = heads, slope, seed, dropout
+    rows = _Attend.apply(engine, options, wide.flatten(1), own, destinations.to(wide.dtype).flatten(1), flat)
+    return rows.view(-1, heads, messages.shape[2]).to(messages.dtype)
+
+
 def neighbour_sum(engine: Engine, x: Tensor, factors: Optional[Tensor] = None) -> Tensor:
     """Sums of the sources' rows over in-edges. ``factors`` ``[edges, *]`` broadcasts against ``x`` ``[nodes, *]``."""
     wide = computable(x)
@@ -148,7 +227,7 @@ def neighbour_sum(engine: Engine, x: Tensor, factors: Optional[Tensor] = None) -
         raise ValueError(f"edge values of shape {tuple(factors.shape)} do not fit node values of shape {tuple(x.shape)}")
     shaped = wide.reshape(x.shape[0], heads * per_head)
     flat = factors.to(wide.dtype).reshape(factors.shape[0], heads)
-    return _Sum.apply(engine, shaped, flat).reshape(x.shape).to(x.dtype)
+    return _Sum.apply(engine, shaped, flat).reshape(engine.num_nodes, *x.shape[1:]).to(x.dtype)
 
 
 def _heads(edge: Tuple[int, ...], node: Tuple[int, ...]) -> Tuple[Optional[int], int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from contextlib import contextmanager
 from typing import Any, Callable, Dict, Iterator, Optional, Tuple
 
@@ -10,7 +11,7 @@ from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
 from . import _functions as functions
-from ._engine import Rank as Engine
+from ._engine import Edges as Engine
 from ._tensors import place
 
 Messages = Dict[str, Tensor]
@@ -76,25 +77,28 @@ class Graph:
         self._engine = engine
         self._ends: Optional[Tuple[Tensor, Tensor, Tensor, Tensor]] = None
         self._degrees: Dict[str, Tensor] = {}
-        self.ndata = _Frame(engine.num_nodes, "nodes")
+        # Values of nodes as sources and as destinations: the same ones, as both are the own nodes.
+        self.srcdata = self.dstdata = _Frame(engine.num_nodes, "nodes")
         self.edata = _Frame(engine.num_edges, "edges")
 
     @property
-    def srcdata(self) -> _Frame:
-        """Values of the own nodes as sources: those of ``ndata``."""
-        return self.ndata
-
-    @property
-    def dstdata(self) -> _Frame:
-        """Values of the own nodes as destinations: those of ``ndata``."""
-        return self.ndata
+    def ndata(self) -> _Frame:
+        """Values of the own nodes."""
+        return self.srcdata
 
     def num_nodes(self, ntype: Optional[str] = None) -> int:
         """How many nodes this rank has."""
+        return self._engine.num_sources
+
+    def num_src_nodes(self, ntype: Optional[str] = None) -> int:
+        """How many nodes here edges begin at."""
+        return self._engine.num_sources
+
+    def num_dst_nodes(self, ntype: Optional[str] = None) -> int:
+        """How many nodes edges end at."""
         return self._engine.num_nodes
 
-    number_of_nodes = num_src_nodes = num_dst_nodes = num_nodes
-    number_of_src_nodes = number_of_dst_nodes = num_nodes
+    number_of_nodes, number_of_src_nodes, number_of_dst_nodes = num_nodes, num_src_nodes, num_dst_nodes
 
     def num_edges(self, etype: Optional[str] = None) -> int:
         """How many edges end at this rank's nodes."""
@@ -113,32 +117,34 @@ class Graph:
     def in_degrees(self, v: Any = "__ALL__") -> Tensor:
         """In-edges of each own node, int64 ``[nodes]``."""
         if "in" not in self._degrees:
-            self._degrees["in"] = torch.bincount(self.edge_arrays()[1], minlength=self.num_nodes())
+            self._degrees["in"] = torch.bincount(self.edge_arrays()[1], minlength=self.num_dst_nodes())
         return _some(self._degrees["in"], v)
 
     def out_degrees(self, u: Any = "__ALL__") -> Tensor:
         """Edges of all ranks that begin at each own node, int64 ``[nodes]``."""
         if "out" not in self._degrees:
-            self._degrees["out"] = torch.empty(self.num_nodes(), dtype=torch.int64)
+            self._degrees["out"] = torch.empty(self.num_src_nodes(), dtype=torch.int64)
             self._engine.out_degrees(place(self._degrees["out"]))
         return _some(self._degrees["out"], u)
 
     @contextmanager
     def local_scope(self) -> Iterator[None]:
         """Values set inside are gone after it."""
-        kept = dict(self.ndata), dict(self.edata)
+        frames = self.srcdata, self.dstdata, self.edata
+        kept = [dict(frame) for frame in frames]
         try:
             yield
         finally:
-            for frame, values in zip((self.ndata, self.edata), kept):
+            for frame, values in zip(frames, kept):
                 frame.clear()
                 frame.update(values)
 
     def local_var(self) -> "Graph":
         """The same graph with values of its own."""
-        graph = Graph.__new__(Graph)
-        graph._engine, graph._ends, graph._degrees = self._engine, self._ends, self._degrees
-        graph.ndata, graph.edata = _copy(self.ndata, self.num_nodes()), _copy(self.edata, self.num_edges(), "edges")
+        graph = copy.copy(self)
+        graph.srcdata = _copy(self.srcdata)
+        graph.dstdata = graph.srcdata if self.dstdata is self.srcdata else _copy(self.dstdata)
+        graph.edata = _copy(self.edata)
         return graph
 
     def reverse(self) -> "Reversed":
@@ -153,9 +159,9 @@ class Graph:
         """Sends messages along all in-edges and reduces them into ``dstdata``."""
         field, how = reduce.out_field, _reducer(reduce)
         if callable(message) and not hasattr(message, "name"):
-            self.ndata[field] = self._reduce_python(message, reduce.msg_field, how)
+            self.dstdata[field] = self._reduce_python(message, reduce.msg_field, how)
         else:
-            self.ndata[field] = self._reduce_builtin(message, how)
+            self.dstdata[field] = self._reduce_builtin(message, how)
         if apply_node_func is not None:
             raise NotImplementedError("update_all with apply_node_func: call the function on dstdata afterwards")
 
@@ -163,11 +169,29 @@ class Graph:
         """Computes values of edges from those of their ends."""
         if callable(function) and not hasattr(function, "name"):
             source, destination, _, _ = self.edge_arrays()
-            rows = _Lazy(lambda key: self.halo(self.ndata[key])[source], self.ndata)
-            values = _Lazy(lambda key: self.ndata[key][destination], self.ndata)
+            rows = _Lazy(lambda key: self.halo(self.srcdata[key])[source], self.srcdata)
+            values = _Lazy(lambda key: self.dstdata[key][destination], self.dstdata)
             self.edata.update(function(EdgeBatch(rows, values, self.edata)))
             return
         self.edata[function.out_field] = self._edge_values(function)
+
+    def attend(
+        self,
+        messages: Tensor,
+        scores: Optional[Tensor],
+        destinations: Tensor,
+        *,
+        vector: Optional[Tensor] = None,
+        slope: float = 0.2,
+        dropout: float = 0.0,
+    ) -> Tensor:
+        """Sums of ``messages`` ``[nodes, heads, width]`` over in-edges u -> v, weighted by a softmax of
+        ``leaky_relu(scores[u] + destinations[v])``, both ``[nodes, heads]``: GAT.
+
+        With a ``vector`` ``[heads, width]``, scores are its inner product with ``leaky_relu(messages[u] + destinations[v])``: GATv2. Nothing
+        has a row per edge. ``dropout`` leaves edges out after the softmax. One pause.
+        """
+        return functions.attend(self._engine, messages, scores, destinations, vector, slope, dropout)
 
     def propagate(
         self,
@@ -188,7 +212,7 @@ class Graph:
             field = function.in_field
             if name == "copy_e":
                 return self.edata[field]
-            return self.halo(self.ndata[field])[self.edge_arrays()[0]]
+            return self.halo(self.srcdata[field])[self.edge_arrays()[0]]
         left, op, right = name.split("_")
         values = [self._end(left, function.lhs_field), self._end(right, function.rhs_field)]
         return _OPERATIONS[op](values[0], values[1])
@@ -197,15 +221,15 @@ class Graph:
         if target == "e":
             return self.edata[field]
         source, destination, _, _ = self.edge_arrays()
-        return self.halo(self.ndata[field])[source] if target == "u" else self.ndata[field][destination]
+        return self.halo(self.srcdata[field])[source] if target == "u" else self.dstdata[field][destination]
 
     def _reduce_builtin(self, message: Any, how: str) -> Tensor:
         name = message.name
         factors = None
         if name == "u_mul_e":
-            x, factors = self.ndata[message.lhs_field], self.edata[message.rhs_field]
+            x, factors = self.srcdata[message.lhs_field], self.edata[message.rhs_field]
         elif name == "copy_u":
-            x = self.ndata[message.in_field]
+            x = self.srcdata[message.in_field]
         else:
             return self._reduce_edges(self._edge_values(message), how)
         if how in ("max", "min"):
@@ -218,7 +242,7 @@ class Graph:
         """Reduces values of edges. No pause: all in-edges are here."""
         if how in ("max", "min"):
             raise NotImplementedError(f"{how} of edge values")
-        zeros = values.new_zeros((self.num_nodes(), *values.shape[1:]))
+        zeros = values.new_zeros((self.num_dst_nodes(), *values.shape[1:]))
         return self._mean_if(how, zeros.index_add(0, self.edge_arrays()[1], values))
 
     def _mean_if(self, how: str, total: Tensor) -> Tensor:
@@ -228,8 +252,8 @@ class Graph:
         return total / degrees.reshape(-1, *[1] * (total.dim() - 1))
 
     def _reduce_python(self, message: Callable[[EdgeBatch], Messages], field: str, how: str) -> Tensor:
-        fields = dict(self.ndata)
-        return self._in_blocks(lambda edges: message(edges)[field], (fields, fields), dict(self.edata), how)
+        fields = dict(self.srcdata), dict(self.dstdata)
+        return self._in_blocks(lambda edges: message(edges)[field], fields, dict(self.edata), how)
 
     def _in_blocks(
         self,
@@ -253,10 +277,22 @@ class Graph:
 
             values = checkpoint(messages, use_reentrant=False)
             if total is None:
-                total = values.new_zeros((self.num_nodes(), *values.shape[1:]))
+                total = values.new_zeros((self.num_dst_nodes(), *values.shape[1:]))
             total = total.index_add(0, destination[block], values)
         assert total is not None
         return self._mean_if(how, total)
+
+
+class Block(Graph):
+    """A sampled block: edges from ``num_src_nodes`` nodes to the first ``num_dst_nodes`` of them. No operation is a pause."""
+
+    is_block = True
+
+    def __init__(self, sources: Tensor, num_dst_nodes: int, source: Tensor, destination: Tensor) -> None:
+        super().__init__(Engine.of_block(len(sources), num_dst_nodes, place(source), place(destination)))
+        self.srcdata = _Frame(len(sources), "sources")
+        self.dstdata = _Frame(num_dst_nodes, "destinations")
+        self.srcdata["_ID"], self.dstdata["_ID"] = sources, sources[:num_dst_nodes]
 
 
 class Reversed:
@@ -265,7 +301,7 @@ class Reversed:
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
         self.edata = _Frame(graph.num_edges(), "edges")
-        self.ndata = self.srcdata = self.dstdata = _Frame(graph.num_nodes(), "nodes")
+        self.ndata = self.srcdata = self.dstdata = _Frame(graph.num_src_nodes(), "nodes")
 
     def update_all(self, message: Any, reduce: Any) -> None:
         """Sums values of edges. One pause."""
@@ -304,7 +340,7 @@ def _some(values: Tensor, which: Any) -> Tensor:
     return values if isinstance(which, str) else values[which]
 
 
-def _copy(frame: _Frame, rows: int, what: str = "nodes") -> _Frame:
-    copy = _Frame(rows, what)
-    copy.update(frame)
-    return copy
+def _copy(frame: _Frame) -> _Frame:
+    same = _Frame(frame._rows, frame._what)
+    same.update(frame)
+    return same

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
+import re
 import shutil
 import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any, Dict, List, Type
+from typing import Any, Dict, List, Optional, Type
 
+from . import _libtorch
 from ._errors import WorkerError
 
 _ERRORS: Dict[int, Type[Exception]] = {1: ValueError, 2: ValueError, 3: WorkerError, 4: MemoryError}
@@ -18,16 +21,87 @@ _ERRORS: Dict[int, Type[Exception]] = {1: ValueError, 2: ValueError, 3: WorkerEr
 _LINES = 20
 
 
-def program() -> str:
-    """The path of the program: in the package, or on PATH."""
-    packaged = Path(__file__).parent / "bin" / "sar-single"
-    found = str(packaged) if packaged.exists() else shutil.which("sar-single")
+# Commands that run without libtorch.
+_PREPARE = ("clean", "completions", "generate", "inspect", "partition")
+
+
+def program(command: str = "train") -> List[str]:
+    """How the program is called for a command: it is in the package, or on PATH. Libraries go into the environment."""
+    folder = Path(__file__).parent / "bin"
+    if (folder / "sar-single").exists():
+        if libraries() is None and command in _PREPARE:
+            return [str(folder / "sar-single-prepare")]
+        return [str(folder / "sar-single")]
+    found = _on_path()
     if found is None:
         raise FileNotFoundError(
-            "the program sar-single is neither in this package nor on PATH: build it with `make build` in the sar-single "
-            "repository and add target/release to PATH"
+            "the program sar-single is neither in this package nor on PATH: install the wheel of `make wheel`, or build the "
+            "program with `make build` in the sar-single repository and add target/release to PATH"
         )
-    return found
+    return [found]
+
+
+def _on_path() -> Optional[str]:
+    """A program of that name which is not the script that the package itself installs."""
+    for folder in os.get_exec_path():
+        path = shutil.which("sar-single", path=folder)
+        if path is not None:
+            with open(path, "rb") as file:
+                if file.read(2) != b"#!":
+                    return path
+    return None
+
+
+def libraries() -> Optional[List[Path]]:
+    """Folders with libtorch of the version that the program is built for: in the environment's torch, or in the cache that
+    `make libtorch` and `python -m sar_single libtorch` fill. None if it is in neither.
+    """
+    torch = _torch()
+    if torch is not None and _version(torch) == _libtorch.VERSION:
+        return [torch / "lib", *sorted(torch.parent.glob("nvidia/*/lib"))]
+    cached = Path(_libtorch.cached())
+    return [cached / "lib"] if cached.exists() else None
+
+
+def _torch() -> Optional[Path]:
+    spec = importlib.util.find_spec("torch")
+    return Path(spec.origin).parent if spec is not None and spec.origin else None
+
+
+def _version(torch: Path) -> str:
+    """The version of a torch that is not imported for this."""
+    found = re.search(r"__version__ = ['\"]([0-9.]+)", (torch / "version.py").read_text())
+    return found[1] if found else "unknown"
+
+
+def environment(program: List[str]) -> Dict[str, str]:
+    """The environment that a program of the package runs in.
+
+    Raises FileNotFoundError if it needs libtorch and there is none.
+    """
+    values = dict(os.environ)
+    if Path(program[0]).parent != Path(__file__).parent / "bin" or program[0].endswith("prepare"):
+        return values
+    folders = libraries()
+    if folders is None:
+        torch = _torch()
+        here = "this environment has no torch" if torch is None else f"the torch of this environment is {_version(torch)}"
+        raise FileNotFoundError(
+            f"sar-single needs libtorch {_libtorch.VERSION}: {here}, and there is none in {_libtorch.cached()}; run "
+            "`python -m sar_single libtorch` (about 550 MB, once per user)"
+        )
+    values["LD_LIBRARY_PATH"] = os.pathsep.join([*map(str, folders), *filter(None, [values.get("LD_LIBRARY_PATH")])])
+    return values
+
+
+def main() -> None:
+    """The script `sar-single`: the program of the package."""
+    arguments = sys.argv[1:]
+    try:
+        command = program(arguments[0] if arguments else "train")
+        os.execve(command[0], [*command, *arguments], environment(command))
+    except OSError as error:
+        sys.exit(f"error: {error}")
 
 
 def flags(values: Dict[str, Any]) -> List[str]:
@@ -47,8 +121,10 @@ def call(arguments: List[str], show: bool = True) -> str:
 
     Ctrl-C stops it as on the command line, twice at once, and raises KeyboardInterrupt.
     """
+    command = program(arguments[0])
     process = subprocess.Popen(
-        [program(), *arguments],
+        [*command, *arguments],
+        env=environment(command),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

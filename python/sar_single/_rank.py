@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from ._engine import Rank as Engine
 from ._graph import Graph
 from ._tensors import as_torch, empty, place
+
+
+if TYPE_CHECKING:
+    from ._loader import Loader
+
+    Array = np.ndarray[Any, Any]
 
 
 class _Table(Mapping[str, Tensor]):
@@ -56,7 +64,8 @@ class Rank:
         self.index: int = engine.index
         self.world_size: int = engine.world_size
         self.num_total_nodes: int = engine.num_total_nodes
-        self.graph = Graph(engine)
+        self.graph = Graph(engine.edges())
+        self._index: "Optional[List[Tuple[int, Array, Array]]]" = None
         self.ndata = _Table(self, "node")
         self.edata = _Table(self, "edge")
 
@@ -70,6 +79,66 @@ class Rank:
                 raise KeyError(f"the partition has no original ids for node type {name!r}")
             parts.append(ids)
         return torch.cat(parts)
+
+    @property
+    def first_node(self) -> int:
+        """Id of this rank's first node in the partitioned graph, whose ranks have consecutive ids."""
+        return int(self._engine.first_nodes[self.index])
+
+    def rows(self, key: str, nodes: Tensor) -> Tensor:
+        """Rows of a node feature for nodes of any partition, by their ids in the partitioned graph: ``[len(nodes), *]``. No collective."""
+        found = self._engine.lookup("node", key)
+        if len(found) != 1 or found[0] is None:
+            raise NotImplementedError("rows of a graph with several node types")
+        name, _, dtype, shape = self._engine.arrays("node")[found[0]]
+        order = torch.argsort(nodes)
+        ascending = nodes[order]
+        values, (address, size) = empty(dtype, (len(nodes), *shape[1:]))
+        width = size // max(1, len(nodes))
+        ends = torch.searchsorted(ascending, torch.tensor(self._engine.first_nodes)).tolist()
+        for part, (begin, end) in enumerate(zip(ends, ends[1:])):
+            if begin < end:
+                inside = (ascending[begin:end] - self._engine.first_nodes[part]).contiguous()
+                self._engine.read_rows(part, name, place(inside), (address + begin * width, (end - begin) * width))
+        typed = as_torch(dtype, values)
+        return torch.empty_like(typed).index_copy_(0, order, typed)
+
+    def loader(
+        self, *, fanouts: Sequence[int], batch_size: int, seeds: Tensor, shuffle: bool = True, seed: int = 0
+    ) -> "Loader":
+        """Mini-batches of sampled neighbours: ``for input_nodes, output_nodes, blocks in rank.loader(...)``.
+
+        ``fanouts`` has the number of in-edges that are drawn per node and layer, the input layer's first; -1 takes all. ``seeds`` are own
+        nodes: their numbers or a mask ``[nodes]``. ``rank.rows`` gives features of ``input_nodes``. All ranks make a loader together: the first
+        one writes the in-edges of each partition to the spill folder. One collective, or three the first time.
+        """
+        from ._loader import Loader
+
+        return Loader(self, fanouts, batch_size, seeds, shuffle, seed)
+
+    def _in_edges(self) -> "List[Tuple[int, Array, Array]]":
+        """Of each partition: its first node, where the in-edges of each node begin, and their sources."""
+        if self._index is None:
+            engine, folder = self._engine, Path(self._engine.folder)
+            edges = self.graph._engine
+            ids = torch.empty(edges.num_halo_rows, dtype=torch.int64)
+            edges.halo_ids(place(ids))
+            source, destination, _, _ = self.graph.edge_arrays()
+            order = torch.argsort(destination, stable=True)
+            begins = torch.zeros(edges.num_nodes + 1, dtype=torch.int64)
+            begins[1:] = self.graph.in_degrees().cumsum(0)
+            np.save(folder / f"begins-{self.index}.npy", begins.numpy())
+            np.save(folder / f"sources-{self.index}.npy", ids[source[order]].numpy())
+            self.barrier()
+
+            def stored(name: str, part: int) -> Array:
+                path = folder / f"{name}-{part}.npy"
+                array: Array = np.load(path, mmap_mode="r" if path.stat().st_size > 4096 else None)
+                return array
+
+            firsts = enumerate(engine.first_nodes[:-1])
+            self._index = [(first, stored("begins", part), stored("sources", part)) for part, first in firsts]
+        return self._index
 
     def _types(self, table: str) -> Tensor:
         if table == "edge":

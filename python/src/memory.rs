@@ -44,3 +44,11 @@ impl Memory {
         self.bytes / size_of::<T>()
     }
 }
+
+/// The place of a tensor's elements: address and bytes.
+pub(crate) type Place = (usize, usize);
+
+/// The memory of a tensor at a place.
+pub(crate) fn memory((address, bytes): Place) -> Memory {
+    Memory::new(address, bytes)
+}

@@ -2,23 +2,22 @@
 
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::sync::Arc;
 
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyByteArray;
-use sar::engine::comm::{
-    Collective, FileGroup, Hooks, Operation, ProcessGroup, Recipient, complete,
-};
+use sar::engine::comm::{FileGroup, Hooks, Operation, Recipient};
 use sar::engine::turns::{Control, Phase, TurnLock};
 use sar::event::{Event, EventSender};
-use sar::formats::dgl::{ArrayRef, Partition, PartitionConfig};
+use sar::formats::dgl::{ArrayRef, FeatureSet, Partition, PartitionConfig, open_node_features};
 use sar::io::{DiskStorage, IoCounters, IoMode};
 
-use crate::elements::{Elements, for_elements};
+use crate::edges::Edges;
 use crate::errors::exception;
-use crate::graph::{self, LocalGraph};
-use crate::memory::Memory;
+use crate::graph::{LocalGraph, World};
+use crate::memory::{Place, memory};
 use crate::sleep::Sleeper;
 
 /// What a worker is made from.
@@ -38,21 +37,24 @@ pub(crate) struct Rank {
     index: usize,
     folder: PathBuf,
     partition: Partition,
+    partitions: PartitionConfig,
+    /// Features of the nodes of all partitions, once they are asked for.
+    features: RefCell<Vec<FeatureSet>>,
+    /// Until `edges` hands it over.
     graph: Option<LocalGraph>,
-    pub(crate) peers: Peers,
-    received: Option<Collective>,
+    world: Rc<World>,
+    turns: Rc<Turns>,
     events: EventSender,
 }
 
-/// The other ranks, and what happens while this one waits for them.
-pub(crate) struct Peers {
-    pub(crate) group: FileGroup,
+/// The turns of this rank, and what happens to its memory between them.
+struct Turns {
     lock: TurnLock,
     sleeper: RefCell<Sleeper>,
 }
 
 /// Give the turn up with all memory on disk that has no room; take the next turn.
-impl Hooks for Peers {
+impl Hooks for Turns {
     fn precall(&self) -> sar::Result<()> {
         if !self.lock.is_alone() {
             let room = |wanted| self.lock.claim_room(&[wanted]);
@@ -77,37 +79,24 @@ impl Rank {
         let counters = IoCounters::default();
         let group = FileGroup::new(control.clone(), rank, folder, storage, counters);
         let lock = TurnLock::new(control.clone(), rank);
-        let peers = Peers { group, lock, sleeper };
-        peers.callback()?;
-        peers.lock.status().set_phase(Phase::Loading);
+        let turns = Rc::new(Turns { lock, sleeper });
+        turns.callback()?;
+        turns.lock.status().set_phase(Phase::Loading);
         let partition = Partition::open(partitions, rank)?;
         for note in partition.notes() {
             events.send(Event::Note(format!("partition {rank}: {note}")))?;
         }
-        let mut rank = Rank {
-            index: rank,
-            folder: folder.to_owned(),
-            partition,
-            graph: None,
-            peers,
-            received: None,
-            events,
-        };
-        rank.graph = Some(LocalGraph::load(&rank.partition, &rank.peers.group, &rank.peers)?);
-        Ok(rank)
+        let world = Rc::new(World { group: Box::new(group), hooks: turns.clone() });
+        let graph = Some(LocalGraph::load(&partition, &world)?);
+        let folder = folder.to_owned();
+        let (partitions, features) = (partitions.clone(), RefCell::default());
+        let index = rank;
+        Ok(Rank { index, folder, partition, partitions, features, graph, world, turns, events })
     }
 
     /// Ends the rank's last turn.
     pub(crate) fn finish(&self) {
-        self.peers.lock.finish();
-    }
-
-    pub(crate) fn local(&self) -> PyResult<&LocalGraph> {
-        self.graph.as_ref().ok_or_else(|| PyValueError::new_err("the graph is not loaded"))
-    }
-
-    pub(crate) fn arrived(&self) -> PyResult<&Collective> {
-        self.received.as_ref().ok_or_else(|| PyValueError::new_err("nothing has been sent"))
+        self.turns.lock.finish();
     }
 
     fn array(&self, table: &str, index: usize) -> PyResult<&ArrayRef> {
@@ -122,13 +111,6 @@ impl Rank {
     }
 }
 
-/// The place of a tensor's elements: address and bytes.
-pub(crate) type Place = (usize, usize);
-
-pub(crate) fn memory((address, bytes): Place) -> Memory {
-    Memory::new(address, bytes)
-}
-
 #[pymethods]
 impl Rank {
     #[getter]
@@ -138,7 +120,7 @@ impl Rank {
 
     #[getter]
     fn world_size(&self) -> usize {
-        self.peers.group.world_size()
+        self.world.group.world_size()
     }
 
     #[getter]
@@ -151,19 +133,11 @@ impl Rank {
         self.partition.book().num_nodes()
     }
 
-    #[getter]
-    fn num_nodes(&self) -> PyResult<usize> {
-        Ok(self.local()?.num_nodes())
-    }
-
-    #[getter]
-    fn num_edges(&self) -> PyResult<usize> {
-        Ok(self.local()?.num_edges())
-    }
-
-    #[getter]
-    fn num_halo_rows(&self) -> PyResult<usize> {
-        Ok(self.local()?.num_halo_rows())
+    /// The operations along the edges that end at the rank's nodes; once.
+    fn edges(&mut self) -> PyResult<Edges> {
+        let graph = self.graph.take();
+        let graph = graph.ok_or_else(|| PyValueError::new_err("the edges have been taken"))?;
+        Ok(Edges::new(graph, self.world.clone()))
     }
 
     /// Names of the node types, and how many own nodes each has.
@@ -215,6 +189,38 @@ impl Rank {
         array.read_rows(rows, memory(out).slice_mut()).map_err(exception)
     }
 
+    /// Where the nodes of each partition begin, and behind the last one where they end.
+    #[getter]
+    fn first_nodes(&self) -> Vec<u64> {
+        let book = self.partition.book();
+        (0..book.num_parts())
+            .map(|part| book.node_range(part).start)
+            .chain([book.num_nodes()])
+            .collect()
+    }
+
+    /// Reads rows of a node feature of any partition, by its key there; `rows` are ascending numbers inside the partition (int64).
+    fn read_rows(&self, part: usize, key: &str, rows: Place, out: Place) -> PyResult<()> {
+        let mut all = self.features.borrow_mut();
+        for part in all.len()..self.partitions.book().num_parts() {
+            all.push(open_node_features(&self.partitions, part).map_err(exception)?);
+        }
+        let feature = all[part].features().iter().find(|feature| feature.key() == key);
+        let array = feature
+            .ok_or_else(|| PyKeyError::new_err(format!("partition {part} has no array {key}")))?
+            .array();
+        let (rows, out) = (memory(rows).slice::<i64>(), memory(out).slice_mut::<u8>());
+        let width = out.len().checked_div(rows.len()).unwrap_or(0);
+        let mut begin = 0;
+        for run in rows.chunk_by(|a, b| a + 1 == *b) {
+            let out = &mut out[begin * width..(begin + run.len()) * width];
+            let first = run[0] as u64;
+            array.read_rows(first..first + run.len() as u64, out).map_err(exception)?;
+            begin += run.len();
+        }
+        Ok(())
+    }
+
     /// Original ids of the own nodes of a type, if the partition has them.
     fn original_ids(&self, ntype: usize, out: Place) -> PyResult<bool> {
         let Some(ids) = self.partition.orig_node_ids(ntype).map_err(exception)? else {
@@ -224,149 +230,6 @@ impl Rank {
         Ok(true)
     }
 
-    /// Fills int64 arrays with, of each edge: its source among the halo's rows, its destination, its type, its row among features.
-    fn edges(&self, source: Place, destination: Place, etype: Place, row: Place) -> PyResult<()> {
-        let [source, destination, etype, row] =
-            [source, destination, etype, row].map(|place| memory(place).slice_mut::<i64>());
-        self.local()?.each_edge(|number, edge| {
-            source[number] = edge.source;
-            destination[number] = edge.destination;
-            etype[number] = edge.etype;
-            row[number] = edge.row;
-        });
-        Ok(())
-    }
-
-    /// Fills an int64 array with the number of edges, of all ranks, that begin at each own node.
-    fn out_degrees(&self, out: Place) -> PyResult<()> {
-        memory(out).slice_mut().copy_from_slice(self.local()?.out_degrees());
-        Ok(())
-    }
-
-    /// Sends every other rank the rows of `x` that it has edges from, and waits.
-    fn share_rows(&mut self, x: Place) -> PyResult<()> {
-        let Peers { group, .. } = &self.peers;
-        let x = memory(x).slice();
-        let collective = graph::share_rows(self.local()?, x, group, &self.peers);
-        self.received = Some(collective.map_err(exception)?);
-        Ok(())
-    }
-
-    /// `y += ` sums over in-edges of `x`, which has been shared. `factors` has `heads` values per edge.
-    fn sum(
-        &self,
-        size: usize,
-        x: Place,
-        factors: Option<Place>,
-        heads: usize,
-        y: Place,
-    ) -> PyResult<()> {
-        for_elements!(Elements::of_size(size)?, Self::sum_of(self, x, factors, heads, y))
-    }
-
-    /// Sends gradients of the sum's sources to their owners, and with them `x`, if given; waits.
-    fn send_gradients(
-        &mut self,
-        size: usize,
-        gy: Place,
-        factors: Option<Place>,
-        heads: usize,
-        x: Option<Place>,
-    ) -> PyResult<()> {
-        let elements = Elements::of_size(size)?;
-        self.received = Some(for_elements!(elements, Self::send_of(self, gy, factors, heads, x))?);
-        Ok(())
-    }
-
-    /// `gx += ` the gradients of the own rows.
-    fn sum_gradients(
-        &self,
-        size: usize,
-        gy: Place,
-        factors: Option<Place>,
-        heads: usize,
-        gx: Place,
-    ) -> PyResult<()> {
-        for_elements!(Elements::of_size(size)?, Self::gradients_of(self, gy, factors, heads, gx))
-    }
-
-    /// The gradients of the factors, `[edges, heads]`; after `send_gradients` with `x`.
-    fn factor_gradients(
-        &self,
-        size: usize,
-        heads: usize,
-        x: Place,
-        gy: Place,
-        gfactors: Place,
-    ) -> PyResult<()> {
-        for_elements!(Elements::of_size(size)?, Self::factors_of(self, heads, x, gy, gfactors))
-    }
-
-    /// The largest (or smallest) value over in-edges of `x`, which has been shared, and which source it is (uint32).
-    fn select(
-        &self,
-        size: usize,
-        largest: bool,
-        x: Place,
-        value: Place,
-        argument: Place,
-    ) -> PyResult<()> {
-        for_elements!(Elements::of_size(size)?, Self::select_of(self, largest, x, value, argument))
-    }
-
-    /// Sends gradients of selected rows to their owners; waits.
-    fn send_select_gradients(&mut self, size: usize, gy: Place, argument: Place) -> PyResult<()> {
-        let elements = Elements::of_size(size)?;
-        self.received = Some(for_elements!(elements, Self::send_selected(self, gy, argument))?);
-        Ok(())
-    }
-
-    /// `gx += ` the gradients of the own rows.
-    fn select_gradients(&self, size: usize, gy: Place, argument: Place, gx: Place) -> PyResult<()> {
-        for_elements!(Elements::of_size(size)?, Self::selected_of(self, gy, argument, gx))
-    }
-
-    /// Fills `out` with the rows of all sources of edges: those of `x`, which has been shared, then those of the other ranks.
-    fn halo_rows(&self, x: Place, out: Place) -> PyResult<()> {
-        let (x, out) = (memory(x).slice(), memory(out).slice_mut());
-        let graph = self.local()?;
-        graph::halo_rows(graph, &self.peers.group, self.arrived()?, x, out).map_err(exception)
-    }
-
-    /// Sends the gradients of other ranks' rows to them; waits.
-    fn send_halo_gradients(&mut self, gradients: Place) -> PyResult<()> {
-        let gradients = memory(gradients).slice::<u8>();
-        let Peers { group, .. } = &self.peers;
-        let sent = graph::send_halo_gradients(self.local()?, group, &self.peers, gradients);
-        self.received = Some(sent.map_err(exception)?);
-        Ok(())
-    }
-
-    /// `gx` becomes the sum of the gradients of the own rows.
-    fn halo_gradients(&self, size: usize, gradients: Place, gx: Place) -> PyResult<()> {
-        for_elements!(Elements::of_size(size)?, Self::halo_of(self, gradients, gx))
-    }
-
-    /// Softmax over the in-edges of each node, `[edges, heads]`.
-    fn edge_softmax(&self, size: usize, heads: usize, scores: Place, y: Place) -> PyResult<()> {
-        for_elements!(Elements::of_size(size)?, Self::softmax_of(self, heads, scores, y))
-    }
-
-    /// The gradient of the scores.
-    fn edge_softmax_gradients(
-        &self,
-        size: usize,
-        heads: usize,
-        y: Place,
-        gy: Place,
-        gscores: Place,
-    ) -> PyResult<()> {
-        for_elements!(
-            Elements::of_size(size)?,
-            Self::softmax_adjoint_of(self, heads, y, gy, gscores)
-        )
-    }
-
     /// Sends messages, each the parts of a list one after the other: one to every rank, or the only one to all. Gives what each
     /// rank sent here.
     fn exchange<'py>(
@@ -374,7 +237,7 @@ impl Rank {
         py: Python<'py>,
         messages: Vec<Vec<Place>>,
     ) -> PyResult<Vec<Bound<'py, PyByteArray>>> {
-        let group = &self.peers.group;
+        let group = &self.world.group;
         let sent = || {
             let mut outbox = group.outbox(Operation::ExchangeTensors)?;
             for (rank, parts) in messages.iter().enumerate() {
@@ -386,7 +249,7 @@ impl Rank {
                     outbox.write(memory(*part).slice())?;
                 }
             }
-            complete(group, outbox.post()?, &self.peers)
+            self.world.complete(outbox)
         };
         let collective = sent().map_err(exception)?;
         let receive = |rank| {
@@ -399,7 +262,7 @@ impl Rank {
 
     /// Notes the epoch that this rank is in.
     fn set_epoch(&self, epoch: u32) {
-        self.peers.lock.status().set_epoch(epoch);
+        self.turns.lock.status().set_epoch(epoch);
     }
 
     /// Reports the values of an epoch, as a JSON object.
@@ -415,6 +278,6 @@ impl Rank {
     /// How many turns this rank has taken.
     #[getter]
     fn turns(&self) -> u64 {
-        self.peers.lock.turns()
+        self.turns.lock.turns()
     }
 }

@@ -7,9 +7,6 @@ from typing import Any, Callable, Optional
 import torch
 from torch import Tensor, nn
 
-from .. import fn
-from .._graph import edge_softmax
-
 
 class GATConv(nn.Module):
     """Graph attention: ``[nodes, in_feats]`` to ``[nodes, num_heads, out_feats]``."""
@@ -54,20 +51,16 @@ class GATConv(nn.Module):
             nn.init.xavier_normal_(self.res_fc.weight, gain=gain)
 
     def forward(self, graph: Any, feat: Tensor) -> Tensor:
-        """The layer, two pauses."""
+        """The layer, one pause. Nothing has a row per edge."""
         if not self._allow_zero_in_degree and bool((graph.in_degrees() == 0).any()):
             raise ValueError("a node without in-edges would get nothing: add self loops, or set allow_zero_in_degree=True")
         x = self.feat_drop(feat)
-        with graph.local_scope():
-            rows = self.fc(x).view(-1, self._heads, self._out_feats)
-            graph.srcdata["ft"] = rows
-            graph.srcdata["el"] = (rows * self.attn_l).sum(-1, keepdim=True)
-            graph.dstdata["er"] = (rows[: graph.num_dst_nodes()] * self.attn_r).sum(-1, keepdim=True)
-            graph.apply_edges(fn.u_add_v("el", "er", "e"))
-            scores = self.leaky_relu(graph.edata.pop("e"))
-            graph.edata["a"] = self.attn_drop(edge_softmax(graph, scores))
-            graph.update_all(fn.u_mul_e("ft", "a", "m"), fn.sum("m", "ft"))
-            result = graph.dstdata["ft"]
+        rows = self.fc(x).view(-1, self._heads, self._out_feats)
+        scores = (rows * self.attn_l).sum(-1)
+        destinations = (rows[: graph.num_dst_nodes()] * self.attn_r).sum(-1)
+        dropout = self.attn_drop.p if self.training else 0.0
+        slope = self.leaky_relu.negative_slope
+        result = graph.attend(rows, scores, destinations, slope=slope, dropout=dropout)
         if self.res_fc is not None:
             result = result + self.res_fc(x[: len(result)]).view(len(result), self._heads, self._out_feats)
         if self.bias is not None:

@@ -7,12 +7,9 @@ from typing import Any, Callable, Optional
 import torch
 from torch import Tensor, nn
 
-from .. import fn
-from .._graph import edge_softmax
-
 
 class GATv2Conv(nn.Module):
-    """Dynamic graph attention: ``[nodes, in_feats]`` to ``[nodes, num_heads, out_feats]``. Scores hold a row per edge."""
+    """Dynamic graph attention: ``[nodes, in_feats]`` to ``[nodes, num_heads, out_feats]``."""
 
     def __init__(
         self,
@@ -55,19 +52,16 @@ class GATv2Conv(nn.Module):
         nn.init.xavier_normal_(self.attn, gain=gain)
 
     def forward(self, graph: Any, feat: Tensor) -> Tensor:
-        """The layer, two pauses."""
+        """The layer, one pause. Nothing has a row per edge."""
         if not self._allow_zero_in_degree and bool((graph.in_degrees() == 0).any()):
             raise ValueError("a node without in-edges would get nothing: add self loops, or set allow_zero_in_degree=True")
         x = self.feat_drop(feat)
-        with graph.local_scope():
-            own = x[: graph.num_dst_nodes()]
-            graph.srcdata["el"] = self.fc_src(x).view(-1, self._heads, self._out_feats)
-            graph.dstdata["er"] = self.fc_dst(own).view(-1, self._heads, self._out_feats)
-            graph.apply_edges(fn.u_add_v("el", "er", "e"))
-            scores = (self.leaky_relu(graph.edata.pop("e")) * self.attn).sum(-1).unsqueeze(2)
-            graph.edata["a"] = self.attn_drop(edge_softmax(graph, scores))
-            graph.update_all(fn.u_mul_e("el", "a", "m"), fn.sum("m", "ft"))
-            result = graph.dstdata["ft"]
+        own = x[: graph.num_dst_nodes()]
+        rows = self.fc_src(x).view(-1, self._heads, self._out_feats)
+        destinations = self.fc_dst(own).view(-1, self._heads, self._out_feats)
+        dropout = self.attn_drop.p if self.training else 0.0
+        slope = self.leaky_relu.negative_slope
+        result = graph.attend(rows, None, destinations, vector=self.attn[0], slope=slope, dropout=dropout)
         if self.res_fc is not None:
             result = result + self.res_fc(own).view(len(result), -1, self._out_feats)
         return result if self.activation is None else self.activation(result)

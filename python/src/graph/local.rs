@@ -1,10 +1,12 @@
 //! The edges into a rank's nodes, one shard per rank that owns sources.
 
-use sar::engine::comm::{Hooks, Operation, ProcessGroup, Recipient, complete};
+use sar::engine::comm::{Operation, Recipient};
 use sar::formats::dgl::Partition;
-use sar::graph::GraphShard;
+use sar::graph::{GraphShard, ShardBuilder};
 use sar::load::{EdgeData, Shards};
 use sar::{Error, Result};
+
+use super::world::World;
 
 /// A rank's in-edges. They are numbered shard by shard in [`order`](LocalGraph::order), and in a shard by destination.
 pub(crate) struct LocalGraph {
@@ -21,15 +23,13 @@ pub(crate) struct LocalGraph {
     first_edges: Vec<usize>,
     num_edges: usize,
     out_degrees: Vec<i64>,
+    /// By rank: the id of its first node.
+    first_nodes: Vec<i64>,
 }
 
 impl LocalGraph {
     /// Reads the edges of a partition, and tells every rank which of its rows they begin at; one collective.
-    pub(crate) fn load(
-        partition: &Partition,
-        group: &dyn ProcessGroup,
-        hooks: &dyn Hooks,
-    ) -> Result<Self> {
+    pub(crate) fn load(partition: &Partition, world: &World) -> Result<Self> {
         let columns = EdgeData { weight: None, types: true, feature_rows: true };
         let Shards { shards, sources } = Shards::load(partition, columns)?;
         let own = partition.part();
@@ -42,19 +42,66 @@ impl LocalGraph {
             requests: Vec::new(),
             num_edges: 0,
             out_degrees: vec![0; num_nodes],
+            first_nodes: (0..shards.len())
+                .map(|part| partition.book().node_range(part).start as i64)
+                .collect(),
             shards,
             sources,
         };
-        for rank in graph.order() {
-            graph.first_edges[rank] = graph.num_edges;
-            graph.num_edges += graph.ends(rank).num_entries();
-        }
-        graph.exchange_requests(group, hooks)?;
+        graph.number_edges();
+        graph.exchange_requests(world)?;
         Ok(graph)
     }
 
-    fn exchange_requests(&mut self, group: &dyn ProcessGroup, hooks: &dyn Hooks) -> Result<()> {
-        let mut outbox = group.outbox(Operation::ExchangeTensors)?;
+    /// The edges of a block, numbered in its order; `row` of an edge is its place in the arrays.
+    ///
+    /// # Errors
+    /// If an edge has an end that the block lacks.
+    pub(crate) fn of_block(
+        num_sources: usize,
+        num_nodes: usize,
+        source: &[i64],
+        destination: &[i64],
+    ) -> Result<Self> {
+        let mut builder = ShardBuilder::default();
+        let mut out_degrees = vec![0; num_sources];
+        for (row, (&src, &dst)) in source.iter().zip(destination).enumerate() {
+            if src as usize >= num_sources || dst as usize >= num_nodes {
+                let problem = format!(
+                    "edge {src} -> {dst} of a block with {num_sources} sources and {num_nodes} destinations"
+                );
+                return Err(Error::internal(problem));
+            }
+            builder.push(src as u32, dst as u32);
+            builder.push_feature_row(row as u64);
+            out_degrees[src as usize] += 1;
+        }
+        let (shard, _) = builder.build(num_nodes, num_sources, true);
+        let mut graph = LocalGraph {
+            own: 0,
+            num_nodes,
+            places: vec![shard.by_dst.ends.transpose().1],
+            shards: vec![shard],
+            sources: vec![Vec::new()],
+            requests: vec![Vec::new()],
+            first_edges: vec![0],
+            num_edges: 0,
+            out_degrees,
+            first_nodes: vec![0],
+        };
+        graph.number_edges();
+        Ok(graph)
+    }
+
+    fn number_edges(&mut self) {
+        for rank in self.order() {
+            self.first_edges[rank] = self.num_edges;
+            self.num_edges += self.ends(rank).num_entries();
+        }
+    }
+
+    fn exchange_requests(&mut self, world: &World) -> Result<()> {
+        let mut outbox = world.group.outbox(Operation::ExchangeTensors)?;
         for (rank, shard) in self.shards.iter().enumerate() {
             outbox.begin(Recipient::Rank(rank));
             let mut degrees = vec![0_u32; shard.by_src.ends.num_rows()];
@@ -66,9 +113,9 @@ impl LocalGraph {
                 outbox.write(bytemuck::cast_slice(&self.sources[rank]))?;
             }
         }
-        let collective = complete(group, outbox.post()?, hooks)?;
+        let collective = world.complete(outbox)?;
         for rank in 0..self.shards.len() {
-            let mut inbox = group.inbox(&collective, rank)?;
+            let mut inbox = world.group.inbox(&collective, rank)?;
             let mut values = vec![0_u32; inbox.remaining() as usize / size_of::<u32>()];
             inbox.read(bytemuck::cast_slice_mut(&mut values))?;
             let rows = if rank == self.own {
@@ -109,6 +156,26 @@ impl LocalGraph {
 
     pub(crate) fn num_edges(&self) -> usize {
         self.num_edges
+    }
+
+    /// Nodes here that edges begin at: the own nodes, or the sources of a block.
+    pub(crate) fn num_sources(&self) -> usize {
+        self.ends(self.own).num_cols()
+    }
+
+    /// Ids of the rows that the columns of a shard stand for.
+    pub(crate) fn source_ids(&self, rank: usize) -> Vec<i64> {
+        let first = self.first_nodes[rank];
+        if rank == self.own {
+            return (first..first + self.num_sources() as i64).collect();
+        }
+        self.sources[rank].iter().map(|row| first + i64::from(*row)).collect()
+    }
+
+    /// Ids of the nodes that edges end at.
+    pub(crate) fn node_ids(&self) -> Vec<i64> {
+        let first = self.first_nodes[self.own];
+        (first..first + self.num_nodes as i64).collect()
     }
 
     pub(crate) fn out_degrees(&self) -> &[i64] {

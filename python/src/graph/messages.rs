@@ -1,30 +1,56 @@
 //! Rows of nodes in messages.
 
 use bytemuck::Pod;
+use pyo3::prelude::*;
 use sar::Result;
-use sar::engine::comm::{
-    Collective, Hooks, Inbox, Operation, Outbox, ProcessGroup, Recipient, complete,
-};
+use sar::engine::comm::{Collective, Inbox, Operation, Outbox, Recipient};
 use sar::kernels::{Element, Real, gather_rows, scatter_add_rows};
 
 use super::local::LocalGraph;
+use super::world::World;
 
 /// Bytes gathered at a time.
 const PIECE: usize = 4 << 20;
 
-/// Sends every other rank the rows that it has edges from, and waits; one collective.
+/// Whether messages can be read again later.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Keep {
+    No,
+    Yes,
+}
+
+/// Messages that are read again in the backward pass.
+#[pyclass(frozen, module = "sar_single._engine")]
+pub(crate) struct Kept(Collective);
+
+impl Kept {
+    pub(crate) fn new(collective: Collective) -> Self {
+        Kept(collective)
+    }
+
+    pub(super) fn collective(&self) -> &Collective {
+        &self.0
+    }
+}
+
+/// Sends every other rank the rows of some matrices that it has edges from, and waits; one collective.
 pub(crate) fn share_rows(
     graph: &LocalGraph,
-    x: &[u8],
-    group: &dyn ProcessGroup,
-    hooks: &dyn Hooks,
+    parts: &[&[u8]],
+    world: &World,
+    keep: Keep,
 ) -> Result<Collective> {
-    let mut outbox = group.outbox(Operation::PullRows)?;
+    let mut outbox = world.group.outbox(Operation::PullRows)?;
+    if keep == Keep::Yes {
+        outbox.keep();
+    }
     for rank in graph.others() {
         outbox.begin(Recipient::Rank(rank));
-        write_rows(&mut *outbox, x, graph.num_nodes(), graph.requests(rank))?;
+        for part in parts {
+            write_rows(&mut *outbox, part, graph.num_nodes(), graph.requests(rank))?;
+        }
     }
-    complete(group, outbox.post()?, hooks)
+    world.complete(outbox)
 }
 
 /// Appends some of the rows of a matrix of `num_rows`.
@@ -54,19 +80,33 @@ pub(crate) fn read_values<T: Pod>(inbox: &mut dyn Inbox, len: usize) -> Result<V
 /// Adds gradients that other ranks computed for own rows, one rank after the other.
 pub(crate) fn add_own_rows<T: Real + Element<Real = T>>(
     graph: &LocalGraph,
-    group: &dyn ProcessGroup,
+    world: &World,
     collective: &Collective,
     gx: &mut [T],
 ) -> Result<()> {
-    let width = gx.len().checked_div(graph.num_nodes()).unwrap_or(0);
+    add_parts_of_own_rows(graph, world, collective, [gx, &mut []])
+}
+
+/// The same for two matrices, whose gradients come one after the other.
+pub(super) fn add_parts_of_own_rows<T: Real + Element<Real = T>>(
+    graph: &LocalGraph,
+    world: &World,
+    collective: &Collective,
+    mut parts: [&mut [T]; 2],
+) -> Result<()> {
     for rank in graph.others() {
         let rows = graph.requests(rank);
-        if rows.is_empty() || width == 0 {
+        if rows.is_empty() {
             continue;
         }
-        let mut inbox = group.inbox(collective, rank)?;
-        let values = read_values::<T>(&mut *inbox, rows.len() * width)?;
-        scatter_add_rows(&values, width, rows, gx);
+        let mut inbox = world.group.inbox(collective, rank)?;
+        for gradient in &mut parts {
+            let width = gradient.len().checked_div(graph.num_sources()).unwrap_or(0);
+            if width > 0 {
+                let values = read_values::<T>(&mut *inbox, rows.len() * width)?;
+                scatter_add_rows(&values, width, rows, gradient);
+            }
+        }
     }
     Ok(())
 }

@@ -1,33 +1,34 @@
 //! Maximum and minimum over in-neighbours.
 
 use sar::Result;
-use sar::engine::comm::{Collective, Hooks, Operation, ProcessGroup, Recipient, complete};
+use sar::engine::comm::{Collective, Operation, Recipient};
 use sar::kernels::{Element, NO_SOURCE, Real, Selection, select, select_adjoint};
 
 use super::local::LocalGraph;
 use super::messages::read_values;
+use super::world::World;
 
 /// Selects among the rows that have arrived from a `share_rows` of `x`. A node without in-edges gets 0.
 pub(crate) fn select_neighbours<T: Real + Element<Real = T>>(
     graph: &LocalGraph,
-    group: &dyn ProcessGroup,
+    world: &World,
     collective: &Collective,
     selection: Selection,
     x: &[T],
     value: &mut [T],
     argument: &mut [u32],
 ) -> Result<()> {
-    let width = x.len().checked_div(graph.num_nodes()).unwrap_or(0);
+    let width = x.len().checked_div(graph.num_sources()).unwrap_or(0);
     argument.fill(NO_SOURCE);
     let mut base = 0;
     for rank in graph.order() {
         let ends = graph.ends(rank);
         if rank == graph.own() {
-            select(ends, selection, x, (width, base), value, argument);
+            select(ends, selection, x, width, base, value, argument);
         } else if ends.num_cols() > 0 && width > 0 {
-            let mut inbox = group.inbox(collective, rank)?;
+            let mut inbox = world.group.inbox(collective, rank)?;
             let rows = read_values::<T>(&mut *inbox, ends.num_cols() * width)?;
-            select(ends, selection, &rows, (width, base), value, argument);
+            select(ends, selection, &rows, width, base, value, argument);
         }
         base += ends.num_cols() as u32;
     }
@@ -42,23 +43,22 @@ pub(crate) fn select_neighbours<T: Real + Element<Real = T>>(
 /// Sends each other rank the gradients of its selected rows; one collective.
 pub(crate) fn send_select_gradients<T: Real + Element<Real = T>>(
     graph: &LocalGraph,
-    group: &dyn ProcessGroup,
-    hooks: &dyn Hooks,
+    world: &World,
     gy: &[T],
     argument: &[u32],
 ) -> Result<Collective> {
     let width = gy.len().checked_div(graph.num_nodes()).unwrap_or(0);
-    let mut outbox = group.outbox(Operation::PushRows)?;
-    let mut base = graph.num_nodes() as u32;
+    let mut outbox = world.group.outbox(Operation::PushRows)?;
+    let mut base = graph.num_sources() as u32;
     for rank in graph.others() {
         let ends = graph.transpose(rank);
         let mut gradients = vec![T::default(); ends.num_rows() * width];
-        select_adjoint(ends, argument, gy, (width, base), &mut gradients);
+        select_adjoint(ends, argument, gy, width, base, &mut gradients);
         outbox.begin(Recipient::Rank(rank));
         outbox.write(bytemuck::cast_slice(&gradients))?;
         base += ends.num_rows() as u32;
     }
-    complete(group, outbox.post()?, hooks)
+    world.complete(outbox)
 }
 
 /// Adds the gradients of own rows that own nodes selected.
@@ -69,5 +69,5 @@ pub(crate) fn select_own_adjoint<T: Real + Element<Real = T>>(
     gx: &mut [T],
 ) {
     let width = gy.len().checked_div(graph.num_nodes()).unwrap_or(0);
-    select_adjoint(graph.transpose(graph.own()), argument, gy, (width, 0), gx);
+    select_adjoint(graph.transpose(graph.own()), argument, gy, width, 0, gx);
 }

@@ -22,7 +22,7 @@ pub(crate) fn edge_softmax<T: Real + Element<Real = T>>(
         let edges = graph.edges(rank);
         let values = edges.start * heads..edges.end * heads;
         let y = &mut y[values.clone()];
-        shard(graph, rank, heads).normalise(&scores[values], (&largest, &sum), y);
+        shard(graph, rank, heads).normalise(&scores[values], &largest, &sum, y);
     }
 }
 

@@ -1,12 +1,13 @@
 //! Sums over in-neighbours, with or without a factor per edge and head.
 
 use sar::Result;
-use sar::engine::comm::{Collective, Hooks, Operation, ProcessGroup, Recipient, complete};
+use sar::engine::comm::{Collective, Operation, Recipient};
 use sar::graph::Csr;
 use sar::kernels::{EdgeSum, Element, Real, Spmm};
 
 use super::local::LocalGraph;
 use super::messages::{read_values, write_rows};
+use super::world::World;
 
 /// Factors of edges, `[num_edges, heads]`, in the numbering of the graph.
 #[derive(Debug, Clone, Copy)]
@@ -18,19 +19,19 @@ pub(crate) struct Factors<'a, T> {
 /// Adds what has arrived from a `share_rows` of `x` to `y`: own rows first, then those of the other ranks ascending.
 pub(crate) fn sum<T: Real + Element<Real = T>>(
     graph: &LocalGraph,
-    group: &dyn ProcessGroup,
+    world: &World,
     collective: &Collective,
     factors: Option<Factors<'_, T>>,
     x: &[T],
     y: &mut [T],
 ) -> Result<()> {
-    let columns = x.len().checked_div(graph.num_nodes()).unwrap_or(0);
+    let columns = x.len().checked_div(graph.num_sources()).unwrap_or(0);
     for rank in graph.order() {
         let ends = graph.ends(rank);
         if rank == graph.own() {
             add(ends, part(graph, rank, factors), None, x, columns, y);
         } else if ends.num_cols() > 0 && columns > 0 {
-            let mut inbox = group.inbox(collective, rank)?;
+            let mut inbox = world.group.inbox(collective, rank)?;
             let rows = read_values::<T>(&mut *inbox, ends.num_cols() * columns)?;
             add(ends, part(graph, rank, factors), None, &rows, columns, y);
         }
@@ -42,14 +43,13 @@ pub(crate) fn sum<T: Real + Element<Real = T>>(
 /// it has edges from. One collective.
 pub(crate) fn send_gradients<T: Real + Element<Real = T>>(
     graph: &LocalGraph,
-    group: &dyn ProcessGroup,
-    hooks: &dyn Hooks,
+    world: &World,
     factors: Option<Factors<'_, T>>,
     gy: &[T],
     x: Option<&[T]>,
 ) -> Result<Collective> {
     let columns = gy.len().checked_div(graph.num_nodes()).unwrap_or(0);
-    let mut outbox = group.outbox(Operation::PushRows)?;
+    let mut outbox = world.group.outbox(Operation::PushRows)?;
     for rank in graph.others() {
         outbox.begin(Recipient::Rank(rank));
         let ends = graph.transpose(rank);
@@ -62,7 +62,7 @@ pub(crate) fn send_gradients<T: Real + Element<Real = T>>(
             write_rows(&mut *outbox, x, graph.num_nodes(), graph.requests(rank))?;
         }
     }
-    complete(group, outbox.post()?, hooks)
+    world.complete(outbox)
 }
 
 /// Adds the gradient of own rows along own edges.
@@ -81,7 +81,7 @@ pub(crate) fn adjoint_of_own<T: Real + Element<Real = T>>(
 /// The gradient of the factors, from a collective that `send_gradients` sent `x` with.
 pub(crate) fn factor_gradients<T: Real + Element<Real = T>>(
     graph: &LocalGraph,
-    group: &dyn ProcessGroup,
+    world: &World,
     collective: &Collective,
     heads: usize,
     x: &[T],
@@ -98,7 +98,7 @@ pub(crate) fn factor_gradients<T: Real + Element<Real = T>>(
         if rank == graph.own() {
             product.inner_products(x, gy, gfactors);
         } else if ends.num_cols() > 0 && columns > 0 {
-            let mut inbox = group.inbox(collective, rank)?;
+            let mut inbox = world.group.inbox(collective, rank)?;
             // What comes first are gradients for this rank.
             read_values::<T>(&mut *inbox, graph.requests(rank).len() * columns)?;
             let rows = read_values::<T>(&mut *inbox, ends.num_cols() * columns)?;

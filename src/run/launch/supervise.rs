@@ -127,7 +127,7 @@ fn run_worker(
 /// The inputs of the loop.
 enum Input {
     Signal(i32),
-    Event(Event),
+    Event(Box<Event>),
     /// No worker is left that could send events.
     EndOfEvents,
 }
@@ -157,7 +157,7 @@ impl Listeners {
         let event_thread = spawn("events", move || {
             // A frame that cannot be read means that the pipe is broken for good.
             while let Ok(Some(event)) = events.receive() {
-                if sender.send(Input::Event(event)).is_err() {
+                if sender.send(Input::Event(Box::new(event))).is_err() {
                     return;
                 }
             }
@@ -238,28 +238,7 @@ impl Supervisor {
             match inputs.recv_timeout(TICK) {
                 Ok(Input::Signal(SIGCHLD)) | Err(RecvTimeoutError::Timeout) => {}
                 Ok(Input::Signal(_)) => self.interrupt(),
-                Ok(Input::Event(Event::Failed(failure))) => {
-                    let worker = self.workers.get(failure.rank);
-                    let error = worker.map(|worker| worker.failed(&self.control, failure));
-                    self.fail(
-                        error.unwrap_or_else(|| {
-                            Error::internal("an unknown rank failed".to_owned())
-                        }),
-                    );
-                }
-                Ok(Input::Event(event)) => {
-                    let epoch = matches!(event, Event::Epoch(_) | Event::Log(_) | Event::Step);
-                    if let Some(peak) = epoch.then(|| self.memory.take_recent()).flatten() {
-                        self.governor.epoch(peak);
-                    }
-                    // After an event that was not recorded, a checkpoint would be ahead of the metrics.
-                    if self.records
-                        && let Err(error) = on_event(event, self.memory.peak())
-                    {
-                        self.records = false;
-                        self.fail(error);
-                    }
-                }
+                Ok(Input::Event(event)) => self.take(*event, on_event),
                 Ok(Input::EndOfEvents) | Err(RecvTimeoutError::Disconnected) => events_ended = true,
             }
             let usage = self.memory.sample(&self.workers, &self.control);
@@ -281,6 +260,27 @@ impl Supervisor {
             _ if self.interrupts > 0 => Err(Error::interrupted()),
             Some(error) => Err(error),
             None => Ok(()),
+        }
+    }
+
+    fn take(&mut self, event: Event, on_event: &mut dyn FnMut(Event, u64) -> Result<()>) {
+        if let Event::Failed(failure) = event {
+            let worker = self.workers.get(failure.rank);
+            let error = worker.map(|worker| worker.failed(&self.control, failure));
+            let unknown = || Error::internal("an unknown rank failed".to_owned());
+            self.fail(error.unwrap_or_else(unknown));
+            return;
+        }
+        let epoch = matches!(event, Event::Epoch(_) | Event::Log(_) | Event::Step);
+        if let Some(peak) = epoch.then(|| self.memory.take_recent()).flatten() {
+            self.governor.epoch(peak);
+        }
+        // After an event that was not recorded, a checkpoint would be ahead of the metrics.
+        if self.records
+            && let Err(error) = on_event(event, self.memory.peak())
+        {
+            self.records = false;
+            self.fail(error);
         }
     }
 

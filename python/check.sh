@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# Installs the wheel of `make wheel` into a fresh environment and runs the package's tests and examples there. Torch, and DGL if there
+# is one, are those of another Python.
+#
+#     python/check.sh ENVIRONMENT PYTHON
+set -euo pipefail
+cd "$(dirname "$0")/.."
+environment="$1"
+packages='import sysconfig; print(sysconfig.get_path("purelib"))'
+"$2" -m venv --clear "$environment"
+"$2" -c "$packages" >"$("$environment/bin/python" -c "$packages")/torch.pth"
+"$environment/bin/pip" install --quiet target/wheels/*.whl "matplotlib<4" "mypy<3" "pytest<10" "safetensors<1"
+"$environment/bin/mypy" --config-file python/pyproject.toml python/sar_single
+"$environment/bin/pytest" -q -p no:cacheprovider --durations=5 python/tests
+for example in examples/python/*.py; do
+    "$environment/bin/python" "$example"
+done

@@ -1,0 +1,260 @@
+//! The operations along a graph's edges, on the memory of tensors.
+
+use std::rc::Rc;
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use sar::engine::comm::Collective;
+
+use crate::elements::{Elements, for_elements};
+use crate::errors::exception;
+use crate::graph::{self, Attention, Keep, Kept, LocalGraph, World};
+use crate::memory::{Place, memory};
+
+/// The edges of a rank or of a sampled block.
+#[pyclass(unsendable, module = "sar_single._engine")]
+pub(crate) struct Edges {
+    pub(crate) graph: LocalGraph,
+    pub(crate) world: Rc<World>,
+    received: Option<Collective>,
+}
+
+impl Edges {
+    pub(crate) fn new(graph: LocalGraph, world: Rc<World>) -> Self {
+        Edges { graph, world, received: None }
+    }
+
+    pub(crate) fn arrived(&self) -> PyResult<&Collective> {
+        self.received.as_ref().ok_or_else(|| PyValueError::new_err("nothing has been sent"))
+    }
+}
+
+#[pymethods]
+impl Edges {
+    /// The edges of a block from int64 arrays: of each edge its source, below `num_sources`, and its destination, below `num_nodes`.
+    #[staticmethod]
+    fn of_block(
+        num_sources: usize,
+        num_nodes: usize,
+        source: Place,
+        destination: Place,
+    ) -> PyResult<Self> {
+        let (source, destination) = (memory(source).slice(), memory(destination).slice());
+        let graph = LocalGraph::of_block(num_sources, num_nodes, source, destination);
+        Ok(Edges::new(graph.map_err(exception)?, World::alone().map_err(exception)?))
+    }
+
+    /// Nodes that edges end at.
+    #[getter]
+    fn num_nodes(&self) -> usize {
+        self.graph.num_nodes()
+    }
+
+    /// Nodes here that edges begin at.
+    #[getter]
+    fn num_sources(&self) -> usize {
+        self.graph.num_sources()
+    }
+
+    #[getter]
+    fn num_edges(&self) -> usize {
+        self.graph.num_edges()
+    }
+
+    #[getter]
+    fn num_halo_rows(&self) -> usize {
+        self.graph.num_halo_rows()
+    }
+
+    /// Fills int64 arrays with, of each edge: its source among the halo's rows, its destination, its type, its row among features.
+    fn edges(&self, source: Place, destination: Place, etype: Place, row: Place) {
+        let [source, destination, etype, row] =
+            [source, destination, etype, row].map(|place| memory(place).slice_mut::<i64>());
+        self.graph.each_edge(|number, edge| {
+            source[number] = edge.source;
+            destination[number] = edge.destination;
+            etype[number] = edge.etype;
+            row[number] = edge.row;
+        });
+    }
+
+    /// Fills an int64 array with the number of edges, of all ranks, that begin at each own node.
+    fn out_degrees(&self, out: Place) {
+        memory(out).slice_mut().copy_from_slice(self.graph.out_degrees());
+    }
+
+    /// Fills an int64 array with the ids of the nodes whose rows `halo_rows` gives.
+    fn halo_ids(&self, out: Place) {
+        let out = memory(out).slice_mut();
+        let ids = self.graph.order().flat_map(|rank| self.graph.source_ids(rank));
+        for (out, id) in out.iter_mut().zip(ids) {
+            *out = id;
+        }
+    }
+
+    /// Sends every other rank the rows of `x` that it has edges from, and waits.
+    fn share_rows(&mut self, x: Place) -> PyResult<()> {
+        let parts = [memory(x).slice()];
+        let collective = graph::share_rows(&self.graph, &parts, &self.world, Keep::No);
+        self.received = Some(collective.map_err(exception)?);
+        Ok(())
+    }
+
+    /// `y += ` sums over in-edges of `x`, which has been shared. `factors` has `heads` values per edge.
+    fn sum(
+        &self,
+        size: usize,
+        x: Place,
+        factors: Option<Place>,
+        heads: usize,
+        y: Place,
+    ) -> PyResult<()> {
+        for_elements!(Elements::of_size(size)?, Self::sum_of(self, x, factors, heads, y))
+    }
+
+    /// Sends gradients of the sum's sources to their owners, and with them `x`, if given; waits.
+    fn send_gradients(
+        &mut self,
+        size: usize,
+        gy: Place,
+        factors: Option<Place>,
+        heads: usize,
+        x: Option<Place>,
+    ) -> PyResult<()> {
+        let elements = Elements::of_size(size)?;
+        self.received = Some(for_elements!(elements, Self::send_of(self, gy, factors, heads, x))?);
+        Ok(())
+    }
+
+    /// `gx += ` the gradients of the own rows.
+    fn sum_gradients(
+        &self,
+        size: usize,
+        gy: Place,
+        factors: Option<Place>,
+        heads: usize,
+        gx: Place,
+    ) -> PyResult<()> {
+        for_elements!(Elements::of_size(size)?, Self::gradients_of(self, gy, factors, heads, gx))
+    }
+
+    /// The gradients of the factors, `[edges, heads]`; after `send_gradients` with `x`.
+    fn factor_gradients(
+        &self,
+        size: usize,
+        heads: usize,
+        x: Place,
+        gy: Place,
+        gfactors: Place,
+    ) -> PyResult<()> {
+        for_elements!(Elements::of_size(size)?, Self::factors_of(self, heads, x, gy, gfactors))
+    }
+
+    /// The largest (or smallest) value over in-edges of `x`, which has been shared, and which source it is (uint32).
+    fn select(
+        &self,
+        size: usize,
+        largest: bool,
+        x: Place,
+        value: Place,
+        argument: Place,
+    ) -> PyResult<()> {
+        for_elements!(Elements::of_size(size)?, Self::select_of(self, largest, x, value, argument))
+    }
+
+    /// Sends gradients of selected rows to their owners; waits.
+    fn send_select_gradients(&mut self, size: usize, gy: Place, argument: Place) -> PyResult<()> {
+        let elements = Elements::of_size(size)?;
+        self.received = Some(for_elements!(elements, Self::send_selected(self, gy, argument))?);
+        Ok(())
+    }
+
+    /// `gx += ` the gradients of the own rows.
+    fn select_gradients(&self, size: usize, gy: Place, argument: Place, gx: Place) -> PyResult<()> {
+        for_elements!(Elements::of_size(size)?, Self::selected_of(self, gy, argument, gx))
+    }
+
+    /// Fills `out` with the rows of all sources of edges: those of `x`, which has been shared, then those of the other ranks.
+    fn halo_rows(&self, x: Place, out: Place) -> PyResult<()> {
+        let (x, out) = (memory(x).slice(), memory(out).slice_mut());
+        graph::halo_rows(&self.graph, &self.world, self.arrived()?, x, out).map_err(exception)
+    }
+
+    /// Sends the gradients of other ranks' rows to them; waits.
+    fn send_halo_gradients(&mut self, gradients: Place) -> PyResult<()> {
+        let gradients = memory(gradients).slice::<u8>();
+        let sent = graph::send_halo_gradients(&self.graph, &self.world, gradients);
+        self.received = Some(sent.map_err(exception)?);
+        Ok(())
+    }
+
+    /// `gx` becomes the sum of the gradients of the own rows.
+    fn halo_gradients(&self, size: usize, gradients: Place, gx: Place) -> PyResult<()> {
+        for_elements!(Elements::of_size(size)?, Self::halo_of(self, gradients, gx))
+    }
+
+    /// Softmax over the in-edges of each node, `[edges, heads]`.
+    fn edge_softmax(&self, size: usize, heads: usize, scores: Place, y: Place) -> PyResult<()> {
+        for_elements!(Elements::of_size(size)?, Self::softmax_of(self, heads, scores, y));
+        Ok(())
+    }
+
+    /// The gradient of the scores.
+    fn edge_softmax_gradients(
+        &self,
+        size: usize,
+        heads: usize,
+        y: Place,
+        gy: Place,
+        gscores: Place,
+    ) -> PyResult<()> {
+        for_elements!(
+            Elements::of_size(size)?,
+            Self::softmax_adjoint_of(self, heads, y, gy, gscores)
+        );
+        Ok(())
+    }
+
+    /// Sends every other rank the rows of several tensors that it has edges from, and waits. The messages can be read until the
+    /// result is dropped.
+    fn share_and_keep(&self, parts: Vec<Place>) -> PyResult<Kept> {
+        let parts: Vec<_> = parts.into_iter().map(|part| memory(part).slice()).collect();
+        let kept = graph::share_rows(&self.graph, &parts, &self.world, Keep::Yes);
+        Ok(Kept::new(kept.map_err(exception)?))
+    }
+
+    /// Fills the largest score and the sum of exponentials, `[nodes, heads]`, and the weighted sum `y`, `[nodes, columns]`; `kept`
+    /// are the messages and scores of the sources.
+    fn attend(
+        &self,
+        size: usize,
+        how: &Attention,
+        kept: &Kept,
+        largest: Place,
+        sum: Place,
+        y: Place,
+    ) -> PyResult<()> {
+        for_elements!(Elements::of_size(size)?, Self::attend_of(self, how, kept, largest, sum, y))
+    }
+
+    /// Fills the gradients of the own messages, of the sources' scores and of the destinations, as far as own edges give them, and
+    /// sends the rest; waits.
+    fn send_attention_gradients(
+        &mut self,
+        size: usize,
+        how: &Attention,
+        kept: &Kept,
+        of: [Place; 3],
+        gradients: [Place; 3],
+    ) -> PyResult<()> {
+        let elements = Elements::of_size(size)?;
+        let sent = for_elements!(elements, Self::attention_of(self, how, kept, of, gradients));
+        self.received = Some(sent?);
+        Ok(())
+    }
+
+    /// Adds what other ranks sent to the gradients of the own messages and of the sources' scores.
+    fn add_attention_gradients(&self, size: usize, messages: Place, scores: Place) -> PyResult<()> {
+        for_elements!(Elements::of_size(size)?, Self::add_attention(self, messages, scores))
+    }
+}
