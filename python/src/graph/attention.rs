@@ -61,7 +61,7 @@ pub(crate) struct State<'a, T> {
 pub(crate) struct Gradients<'a, T> {
     pub(crate) messages: &'a mut [T],
     pub(crate) scores: &'a mut [T],
-    /// Of GATv2, those of the destinations' rows, then those of the attention vector, in each row.
+    /// Each row of GATv2 has the gradient of the destination's row, then its part of that of the attention vector.
     pub(crate) destinations: &'a mut [T],
 }
 
