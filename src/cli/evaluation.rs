@@ -1,7 +1,7 @@
 //! The last evaluation as tables for people.
 
 use super::table::{TextTable, number};
-use crate::event::{Confusion, Evaluation, Metric};
+use crate::event::{Confusion, Evaluation, Metric, PredictionScores, SetScores};
 
 /// Largest number of classes of a table; wider ones do not fit a terminal.
 const MOST_CLASSES: usize = 20;
@@ -42,4 +42,48 @@ fn show(confusion: &Confusion, one_class: bool) -> String {
         table.row(std::iter::once(class.to_string()).chain(row.iter().map(|n| number(*n))));
     }
     format!("predictions of {name} nodes:\n{table}")
+}
+
+/// The scores of predictions: a row per set of nodes, and a column per metric. With scores from `before` the predictions were
+/// corrected and smoothed, both and what that has done.
+pub(super) fn prediction_table(before: Option<&PredictionScores>, after: &PredictionScores) -> String {
+    let Some(first) = after.sets.first() else { return String::new() };
+    let mut headings = vec!["nodes".to_owned(), ">count".to_owned()];
+    for (metric, _) in &first.scores {
+        headings.push(format!(">{}", metric.name()));
+        headings.extend(before.map(|_| ">before".to_owned()));
+    }
+    let headings: Vec<&str> = headings.iter().map(String::as_str).collect();
+    let mut table = TextTable::new(&headings);
+    for set in &after.sets {
+        let mut cells = vec![set.name.clone(), number(set.nodes)];
+        for (metric, value) in &set.scores {
+            cells.push(metric.show(*value));
+            let earlier = before.map(|before| score_of(before, set, *metric));
+            cells.extend(earlier.map(|value| value.map_or_else(String::new, |v| metric.show(v))));
+        }
+        table.row(cells);
+    }
+    let verdict = before.and_then(|before| verdict(before, after)).unwrap_or_default();
+    table.to_string() + &verdict
+}
+
+fn score_of(scores: &PredictionScores, set: &SetScores, metric: Metric) -> Option<f64> {
+    let same = scores.sets.iter().find(|other| other.name == set.name)?;
+    same.scores.iter().find(|(other, _)| *other == metric).map(|(_, value)| *value)
+}
+
+/// Whether correct and smooth has helped the nodes whose labels it does not use.
+fn verdict(before: &PredictionScores, after: &PredictionScores) -> Option<String> {
+    let set = ["test", "val"].iter().find_map(|name| after.sets.iter().find(|set| set.name == *name));
+    let set = set?;
+    let (metric, value) = *set.scores.first()?;
+    let earlier = score_of(before, set, metric)?;
+    let verb = match value.total_cmp(&earlier) {
+        std::cmp::Ordering::Greater => "raises",
+        std::cmp::Ordering::Less => "lowers",
+        std::cmp::Ordering::Equal => "does not change",
+    };
+    let (name, from, to) = (&set.name, metric.show(earlier), metric.show(value));
+    Some(format!("correct and smooth {verb} the {} of {name} nodes: {from} before, {to} after\n", metric.name()))
 }

@@ -1,4 +1,4 @@
-//! `predict`: classes or logits of all nodes.
+//! `predict`: classes, probabilities, logits or embeddings of nodes.
 
 use crate::run;
 use std::path::{Path, PathBuf};
@@ -6,34 +6,51 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use super::choice::choice;
+use super::evaluation::prediction_table;
 use super::fields::with_flags;
 use super::output::print;
 use super::resume::absolute;
-use crate::choice::Choice;
 use crate::error::{Error, Result};
-use crate::event::{Event, show_note};
+use crate::event::{Event, show_note, show_status};
 use crate::io::read_input;
 use crate::nn::CorrectAndSmooth;
 use crate::run::CONFIG;
-use crate::run::config::RunConfig;
-use crate::run::rank::{NodeOrder, PredictConfig, Prediction, WEIGHTS};
+use crate::run::config::{MemoryBudget, RunConfig};
+use crate::run::rank::{
+    NodeOrder, NodeSelection, PredictConfig, Prediction, PredictionFormat, Split, WEIGHTS,
+};
 
-/// Predict all nodes of a graph with trained weights
+/// Predict nodes of a graph with trained weights
+///
+/// Shows how good the predictions are wherever the graph has labels.
 #[derive(Debug, Args)]
 #[command(allow_negative_numbers = true)]
 pub(super) struct PredictArgs {
     /// Folder of a training run, with its model, its data keys and its weights
     #[arg(long, value_name = "DIR")]
     run: PathBuf,
-    /// File of predictions, .npy or .safetensors
+    /// File of predictions: .npy, .safetensors, .csv or .parquet
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
+    /// Format of the file [default: the one that its name calls for]
+    #[arg(long, value_parser = choice::<PredictionFormat>())]
+    format: Option<PredictionFormat>,
     /// Form of the predictions [default: classes; logits after a regression, and after --task link]
     #[arg(long, value_parser = choice::<Prediction>())]
     output: Option<Prediction>,
-    /// Order of the rows; in a heterogeneous graph, node types follow one another
-    #[arg(long, value_parser = choice::<NodeOrder>(), default_value = NodeOrder::default().name())]
-    order: NodeOrder,
+    /// Hidden layer whose output --output embeddings writes, from 1 [default: the last one]
+    #[arg(long, value_name = "L")]
+    layer: Option<usize>,
+    /// Predict only the nodes that this file lists, an id or a name on each line; rows are in the order of the file
+    #[arg(long, value_name = "FILE", conflicts_with = "split")]
+    nodes: Option<PathBuf>,
+    /// Predict only the nodes of this mask
+    #[arg(long, value_parser = choice::<Split>())]
+    split: Option<Split>,
+    /// Order of the rows, and the ids that --nodes lists; in a heterogeneous graph, node types follow one another [default:
+    /// original for --nodes, csv and parquet where the graph has original ids; else partition]
+    #[arg(long, value_parser = choice::<NodeOrder>())]
+    order: Option<NodeOrder>,
     /// Weights to use [default: those of the run]
     #[arg(long, value_name = "FILE")]
     weights: Option<PathBuf>,
@@ -43,6 +60,9 @@ pub(super) struct PredictArgs {
     /// Folder for spilled data, on a disk with room [default: the one of the run]
     #[arg(long, value_name = "DIR")]
     spill_dir: Option<PathBuf>,
+    /// Memory of all processes together, such as 3GiB; min = a waiting worker keeps nothing [default: that of the run]
+    #[arg(long, value_name = "SIZE")]
+    memory_budget: Option<MemoryBudget>,
     /// Workers that may be in memory at a time [default: 2 where the memory budget allows it, else 1]
     #[arg(long, value_name = "K")]
     resident: Option<usize>,
@@ -62,6 +82,7 @@ pub(super) fn run(args: PredictArgs, correct_and_smooth: Option<CorrectAndSmooth
     // The run may have been moved.
     run.out = absolute(args.run)?;
     run.resident = args.resident;
+    run.memory_budget = args.memory_budget.unwrap_or(run.memory_budget);
     run.threads = args.threads.unwrap_or(run.threads);
     run.part_json = args.part_json.unwrap_or(run.part_json);
     run.spill_dir = args.spill_dir.unwrap_or(run.spill_dir);
@@ -75,14 +96,25 @@ pub(super) fn run(args: PredictArgs, correct_and_smooth: Option<CorrectAndSmooth
         run,
         weights,
         prediction,
+        layer: args.layer,
+        nodes: match (args.nodes, args.split) {
+            (Some(path), _) => NodeSelection::Listed(path),
+            (None, Some(split)) => NodeSelection::Split(split),
+            (None, None) => NodeSelection::All,
+        },
         order: args.order,
         correct_and_smooth,
         output: args.out,
+        format: args.format,
     };
-    run::predict(&config, &mut |event| {
-        if let Event::Note(text) = event {
-            show_note(&with_flags(text));
+    let mut before = None;
+    run::predict(&config, &mut |event| match event {
+        Event::Note(text) => show_note(&with_flags(text)),
+        Event::Predicted(scores) if config.correct_and_smooth.is_some() && !scores.corrected => {
+            before = Some(scores.clone());
         }
+        Event::Predicted(scores) => show_status(&prediction_table(before.as_ref(), scores)),
+        _ => {}
     })?;
     print(&format!("{}\n", config.output.display()))
 }

@@ -174,6 +174,7 @@ pub(super) fn run(config: &RunConfig, train: Start) -> Result<()> {
         }
         Event::Log(_)
         | Event::Checkpoint(_)
+        | Event::Predicted(_)
         | Event::Usage(_)
         | Event::Failed(_)
         | Event::Logged(_)

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::scores::{Confusion, Metric, Scores};
+use super::scores::{Confusion, Metric, PredictionScores, Scores};
 use crate::error::ErrorKind;
 use crate::io::IoTotals;
 
@@ -19,6 +19,8 @@ pub enum Event {
     Checkpoint(u32),
     /// The last evaluation is complete on all ranks (from rank 0).
     Evaluation(Evaluation),
+    /// How good the predictions of nodes with labels are (from rank 0).
+    Predicted(PredictionScores),
     /// The resources that a rank took, at the end of a run that a plan is made from.
     Usage(Usage),
     /// A rank cannot go on.

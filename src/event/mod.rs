@@ -20,7 +20,7 @@ pub(crate) use log::start_log;
 pub use metrics::MetricsFile;
 pub use pipe::{EventReceiver, EventSender, event_pipe};
 pub use printable::{file_name, printable};
-pub use scores::{Confusion, Metric, Scores};
+pub use scores::{Confusion, Metric, PredictionScores, Scores, SetScores};
 pub use size::{parse_size, size};
 pub use stderr::{show_note, show_status};
 pub use step_bar::StepBar;

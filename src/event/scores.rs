@@ -79,6 +79,26 @@ impl Scores {
     }
 }
 
+/// How good predictions are, over all ranks.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PredictionScores {
+    /// Whether the predictions have been corrected and smoothed.
+    pub corrected: bool,
+    /// Scores of each set of nodes that has some.
+    pub sets: Vec<SetScores>,
+}
+
+/// The scores of a set of nodes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SetScores {
+    /// Name of the set: `train`, `val`, `test` or `all labelled`.
+    pub name: String,
+    /// Number of its nodes.
+    pub nodes: u64,
+    /// Values of metrics.
+    pub scores: Vec<(Metric, f64)>,
+}
+
 /// Confusion tables: how often each class was taken for each other.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Confusion {

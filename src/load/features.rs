@@ -18,6 +18,10 @@ const ONE_WIDTH: &str = "a homogeneous model needs features of one width on ever
 /// Number of elements converted at a time.
 const CHUNK: u64 = 1 << 20;
 
+/// Bytes between two rows up to which they are read together, and the most that are read at once.
+const LARGEST_GAP: u64 = 16 << 10;
+const LARGEST_RUN: u64 = 4 << 20;
+
 /// Size in bytes from which on arrays are worth dropping from the system's page cache.
 const LARGE: u64 = 16 << 20;
 
@@ -167,6 +171,39 @@ impl NodeFeatures {
         }
     }
 
+    /// Reads some rows, ascending, as `float32`. Rows that are close to one another are read together with what lies between them.
+    ///
+    /// # Errors
+    /// As for [`read`](Self::read).
+    pub fn read_rows(&self, rows: &[u32], counters: &IoCounters) -> Result<Tensor> {
+        let mut values = tensor::empty(&[rows.len() as i64, self.width()], Kind::Float)?;
+        let width = self.width as usize;
+        let out = tensor::slice_mut::<f32>(&mut values);
+        let (mut at, mut buffer) = (0, Vec::new());
+        for (range, feature) in &self.tables {
+            let array = feature.array();
+            let row_bytes = array.row_len() * array.dtype().size() as u64;
+            while at < rows.len() && range.contains(&u64::from(rows[at])) {
+                let run = run_of(&rows[at..], range.end, row_bytes);
+                let (first, last) = (u64::from(rows[at]), u64::from(rows[at + run - 1]));
+                let read = first - range.start..last + 1 - range.start;
+                let count = read.end - read.start;
+                buffer.resize(count as usize * width, 0.0);
+                array.read_finite_f32(read, &mut buffer)?;
+                counters.read(count * row_bytes);
+                for row in &rows[at..at + run] {
+                    let place = (u64::from(*row) - first) as usize * width;
+                    out[at * width..][..width].copy_from_slice(&buffer[place..][..width]);
+                    at += 1;
+                }
+            }
+        }
+        match self.normalize {
+            Normalize::None => Ok(values),
+            Normalize::Row => self.normalize_rows(values),
+        }
+    }
+
     fn normalize_rows(&self, mut values: Tensor) -> Result<Tensor> {
         let sums = values.f_sum_dim_intlist([1_i64].as_slice(), true, values.kind())?;
         let factors = sums.f_reciprocal()?.f_masked_fill(&sums.f_eq(0)?, 1)?;
@@ -180,6 +217,18 @@ impl NodeFeatures {
             }
         }
     }
+}
+
+/// How many of these rows, all below `end`, are read at once: gaps and the whole stay small.
+fn run_of(rows: &[u32], end: u64, row_bytes: u64) -> usize {
+    let width = row_bytes.max(1);
+    let (gap, most) = (LARGEST_GAP / width + 1, (LARGEST_RUN / width).max(1));
+    let pairs = rows.windows(2).enumerate();
+    let last = pairs.take_while(|(_, pair)| {
+        let [a, b] = [pair[0], pair[1]].map(u64::from);
+        b < end && b - a <= gap && b - u64::from(rows[0]) < most
+    });
+    last.count() + 1
 }
 
 /// The error for a row that overflows when it is divided by its sum.

@@ -56,12 +56,11 @@ pub fn label_columns(partition: &Partition, key: Option<&str>) -> Result<u64> {
     Ok(found.iter().flatten().map(|feature| feature.array().row_len()).max().unwrap_or(0))
 }
 
-/// Loads a mask of the inner nodes, `bool [num_inner_nodes]`; any value but 0 is true. `name` is the usual key, which is tried
-/// if `key` is not given; for types without the mask it is false. `None` if neither a key is given nor a usual mask exists.
+/// Like [`load_mask`], as a list.
 ///
 /// # Errors
-/// If `key` matches no or several arrays, or the mask is not one value per node.
-pub fn load_mask(partition: &Partition, key: Option<&str>, name: &str) -> Result<Option<Tensor>> {
+/// As for [`load_mask`].
+pub fn read_mask(partition: &Partition, key: Option<&str>, name: &str) -> Result<Option<Vec<bool>>> {
     let set = partition.node_features();
     let field = format!("keys.{name}");
     let role = Role { what: "mask", field: &field, usual: std::slice::from_ref(&name) };
@@ -78,7 +77,26 @@ pub fn load_mask(partition: &Partition, key: Option<&str>, name: &str) -> Result
         mask.iter_mut().zip(values).for_each(|(m, v)| *m = v != 0.0);
         Ok(())
     })?;
-    Ok(Some(Tensor::f_from_slice(&mask)?))
+    Ok(Some(mask))
+}
+
+/// Whether labels exist: an array of the given key, or else of a usual name.
+pub fn has_labels(partition: &Partition, key: Option<&str>) -> bool {
+    let features = partition.node_features().features();
+    match key {
+        Some(key) => partition.node_features().lookup(key).is_ok(),
+        None => features.iter().any(|feature| LABELS.usual.contains(&feature.name())),
+    }
+}
+
+/// Loads a mask of the inner nodes, `bool [num_inner_nodes]`; any value but 0 is true. `name` is the usual key, which is tried
+/// if `key` is not given; for types without the mask it is false. `None` if neither a key is given nor a usual mask exists.
+///
+/// # Errors
+/// If `key` matches no or several arrays, or the mask is not one value per node.
+pub fn load_mask(partition: &Partition, key: Option<&str>, name: &str) -> Result<Option<Tensor>> {
+    let mask = read_mask(partition, key, name)?;
+    mask.map(|mask| Ok(Tensor::f_from_slice(&mask)?)).transpose()
 }
 
 /// The node type that a model is to predict: the type with labels; if several have labels, the one with training nodes.

@@ -29,7 +29,7 @@ pub use edge_split::{EdgeSplit, EdgeUse};
 pub use features::{NodeFeatures, Normalize};
 pub use keys::DataKeys;
 #[cfg(feature = "torch")]
-pub use labels::{label_columns, labelled_type, load_labels, load_mask};
+pub use labels::{has_labels, label_columns, labelled_type, load_labels, load_mask, read_mask};
 #[cfg(feature = "torch")]
 pub use node_column::NodeColumn;
 pub use original_order::{check_original_order, original_places};

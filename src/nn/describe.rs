@@ -56,6 +56,8 @@ pub(in crate::nn) struct Facts {
     /// Number of matrices, as wide as the features, that are computed before the first epoch, if features are propagated then
     /// and neighbours are not used afterwards.
     pub(in crate::nn) precomputed: Option<usize>,
+    /// Number of steps in which they are propagated.
+    pub(in crate::nn) steps: usize,
 }
 
 /// Number of graphs that a forward pass takes.
@@ -76,6 +78,7 @@ impl Default for Facts {
             heads: 1,
             graphs: Graphs::PerLayer(1),
             precomputed: None,
+            steps: 0,
         }
     }
 }

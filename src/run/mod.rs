@@ -8,7 +8,7 @@ pub mod launch;
 #[cfg(feature = "torch")]
 pub mod plan;
 #[cfg(feature = "torch")]
-mod prediction_run;
+mod prediction;
 #[cfg(feature = "torch")]
 pub mod rank;
 #[cfg(feature = "torch")]
@@ -19,6 +19,6 @@ pub use job::{Job, Rank, launch};
 #[cfg(feature = "torch")]
 pub use launch::results_folder::{CONFIG, METRICS};
 #[cfg(feature = "torch")]
-pub use prediction_run::predict;
+pub use prediction::predict;
 #[cfg(feature = "torch")]
 pub use training_run::{resumable, resume, train, train_over};

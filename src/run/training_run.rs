@@ -154,6 +154,7 @@ fn run(config: &RunConfig, start: Start, observe: &mut dyn FnMut(&Event)) -> Res
             }
             Event::Log(_)
             | Event::Note(_)
+            | Event::Predicted(_)
             | Event::Usage(_)
             | Event::Failed(_)
             | Event::Logged(_)

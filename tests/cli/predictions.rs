@@ -68,7 +68,7 @@ fn a_format_that_is_not_written_and_a_folder_that_is_no_run_are_named() {
         command.arg("predict").arg("--run").arg(run).arg("--out").arg(folder.path().join(out));
         command
     };
-    with(&run, "x.csv").assert().code(1).stderr(contains(".npy or .safetensors"));
+    with(&run, "x.txt").assert().code(1).stderr(contains(".csv or .parquet"));
     with(folder.path(), "x.npy").assert().code(1).stderr(contains("config.toml"));
     std::fs::write(run.join("model.safetensors"), "not weights").unwrap();
     with(&run, "x.npy").assert().code(1).stderr(contains("is not a safetensors file"));

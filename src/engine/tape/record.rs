@@ -51,6 +51,8 @@ pub struct Tape<'a> {
     layer: u32,
     /// Index of the part, from 1, in a layer with a part per relation; otherwise 0.
     relation: u32,
+    /// The hidden layer, from 1, whose output is the result of the pass, if it is not the last layer's.
+    result: Option<usize>,
     grads: HashMap<usize, PointerTensor>,
     parameter_grads: HashMap<Parameter, PointerTensor>,
     /// The store of aggregates of constants, and the number of aggregates that this pass has reached.
@@ -85,11 +87,23 @@ impl<'a> Tape<'a> {
             values: 0,
             layer: 0,
             relation: 0,
+            result: None,
             grads: HashMap::new(),
             parameter_grads: HashMap::new(),
             constants: None,
             letting_go: LettingGo::default(),
         }
+    }
+
+    /// The same tape for a forward pass that ends after a hidden layer, from 1: a model returns that layer's output.
+    #[must_use]
+    pub fn ending_after(self, layer: Option<usize>) -> Self {
+        Tape { result: layer, ..self }
+    }
+
+    /// Whether the output of a hidden layer, from 1, is the result of the pass.
+    pub fn ends_after(&self, layer: usize) -> bool {
+        self.result == Some(layer)
     }
 
     /// Adds a value that is the same in all passes: the features of a graph that is trained on as a whole. One row per node.

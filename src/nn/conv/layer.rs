@@ -63,6 +63,11 @@ pub trait Model {
     /// Maps input features to the last layer's output. `graphs` holds one graph per layer
     /// ([`ModelConfig::num_graphs`](crate::nn::ModelConfig::num_graphs)); for full-graph training all are the same.
     fn forward<'a>(&self, tape: &mut Tape<'a>, graphs: &[&'a dyn Graph], x: Var) -> Result<Var>;
+
+    /// Number of hidden layers: those after which a forward pass [can end](Tape::ending_after). By default it is 0.
+    fn hidden_layers(&self) -> usize {
+        0
+    }
 }
 
 /// The rows of `x`, one per source of the first of several steps, that belong to the destinations of the last.

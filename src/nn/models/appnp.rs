@@ -87,6 +87,9 @@ impl Appnp {
             tape.enter_layer(i);
             if i > 0 {
                 x = tape.relu_dropout(graph.source_ids(), x, self.dropout)?;
+                if tape.ends_after(i) {
+                    break;
+                }
             }
             x = layer.forward(tape, x)?;
         }
@@ -103,6 +106,9 @@ impl Model for Appnp {
             return Err(Error::internal(problem));
         }
         let mut prediction = self.predict(tape, graphs[0], x)?;
+        if (1..self.layers.len()).any(|layer| tape.ends_after(layer)) {
+            return Ok(prediction);
+        }
         let mut x = prediction.clone();
         for (step, graph) in graphs.iter().enumerate() {
             tape.enter_layer(self.layers.len() + step);
@@ -129,6 +135,11 @@ impl Model for Appnp {
             x = tape.aggregate(*graph, messages, sum)?;
         }
         Ok(x)
+    }
+
+    /// The layers of the perceptron but its last.
+    fn hidden_layers(&self) -> usize {
+        self.layers.len() - 1
     }
 }
 

@@ -188,9 +188,20 @@ impl HeteroStack {
                     _ => None,
                 };
             }
+            if tape.ends_after(i + 1) {
+                break;
+            }
         }
-        let missing = || Error::internal("the last layer has no result for the target".to_owned());
+        let missing = || {
+            let problem = "the outputs do not depend on the predicted nodes' own rows after it";
+            Error::config("layer", problem).with_hint("name another layer")
+        };
         rows.swap_remove(self.target).ok_or_else(missing)
+    }
+
+    /// Number of hidden layers: those after which a forward pass [can end](Tape::ending_after).
+    pub fn hidden_layers(&self) -> usize {
+        self.convs.len() - 1
     }
 
     fn between<G: Graph>(

@@ -82,6 +82,11 @@ impl ModelKind {
         self.facts().precomputed
     }
 
+    /// Number of steps in which features are propagated before the first epoch.
+    pub fn steps_before(self) -> usize {
+        self.facts().steps
+    }
+
     /// Whether the model takes edge weights [normalised](crate::engine::tape::GraphShardManager::normalise_edge_weights) over
     /// the whole graph.
     pub fn normalises_edge_weights(self) -> bool {

@@ -141,6 +141,7 @@ impl Describe for Sgc {
             out_degrees: true,
             graphs: Graphs::Total(0),
             precomputed: Some(1),
+            steps: options.hops,
             ..Facts::default()
         }
     }

@@ -80,7 +80,8 @@ impl Perceptron {
         Perceptron { layers, slope }
     }
 
-    /// `first` is the index of its first layer on the tape.
+    /// `first` is the index of its first layer on the tape. With `hidden`, its hidden layers are those of the model that follow so
+    /// many.
     fn forward(
         &self,
         tape: &mut Tape<'_>,
@@ -88,12 +89,16 @@ impl Perceptron {
         x: Var,
         first: usize,
         dropout: f64,
+        hidden: Option<usize>,
     ) -> Result<Var> {
         let mut x = x;
         for (i, layer) in self.layers.iter().enumerate() {
             tape.enter_layer(first + i);
             if let (Some(slope), true) = (self.slope, i > 0) {
                 x = prelu(tape, graph, &x, slope, dropout)?;
+                if hidden.is_some_and(|hidden| tape.ends_after(hidden + i)) {
+                    return Ok(x);
+                }
             }
             x = layer.forward(tape, x)?;
         }
@@ -182,14 +187,22 @@ impl Model for Sign {
             let own = tape.segment("hop", &[&x], &[], move |x, _| {
                 Ok(x[0].f_narrow(1, first, in_feats)?.f_contiguous()?)
             })?;
-            outputs.push(perceptron.forward(tape, *graph, own, hop * layers, self.dropout)?);
+            outputs.push(perceptron.forward(tape, *graph, own, hop * layers, self.dropout, None)?);
         }
         let outputs: Vec<_> = outputs.iter().collect();
         let all = tape.segment("joined", &outputs, &[], |x, _| Ok(Tensor::f_cat(x, 1)?))?;
         let number = self.hops.len() * layers;
         tape.enter_layer(number);
         let all = prelu(tape, *graph, &all, self.slope, self.dropout)?;
-        self.project.forward(tape, *graph, all, number + 1, self.dropout)
+        if tape.ends_after(1) {
+            return Ok(all);
+        }
+        self.project.forward(tape, *graph, all, number + 1, self.dropout, Some(1))
+    }
+
+    /// The outputs of the perceptrons side by side are one, the hidden layers of the last perceptron the others.
+    fn hidden_layers(&self) -> usize {
+        self.project.layers.len()
     }
 }
 
@@ -212,6 +225,7 @@ impl Describe for Sign {
             edge_weights: options.edge_weights,
             graphs: Graphs::Total(1),
             precomputed: Some(options.hops + 1),
+            steps: options.hops,
             ..Facts::default()
         }
     }

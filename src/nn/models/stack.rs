@@ -161,6 +161,9 @@ impl Model for Stack {
             if i + 1 < self.layers.len() || ends {
                 let graph = graphs[graphs.len() - 1];
                 x = self.hidden(tape, graph, x, layer.norm.as_deref(), i + 1)?;
+                if tape.ends_after(i + 1) {
+                    return Ok(x);
+                }
             }
             if self.jump.is_some() {
                 // Of the earlier outputs, too, only the rows of these nodes are needed.
@@ -175,5 +178,9 @@ impl Model for Stack {
             (None, Some(last)) => last.forward(tape, x),
             (None, None) => Ok(x),
         }
+    }
+
+    fn hidden_layers(&self) -> usize {
+        self.layers.len() - usize::from(self.jump.is_none() && self.last.is_none())
     }
 }

@@ -34,3 +34,5 @@ pub use partitions::import_partitions;
 pub use raw_edges::RawEdges;
 pub use source::ImportSource;
 pub use table::Table;
+#[cfg(feature = "torch")]
+pub(crate) use text::{Lines, parse_id, shown, unquoted};

@@ -25,7 +25,7 @@ const BYTE_ORDER_MARK: [u8; 3] = [0xef, 0xbb, 0xbf];
 const LONGEST: u64 = 64 << 20;
 
 /// The lines of a text file without empty lines and comments, which begin with `#` or `%`.
-pub(super) struct Lines {
+pub(crate) struct Lines {
     path: PathBuf,
     reader: Box<dyn BufRead>,
     read: Arc<AtomicU64>,
@@ -35,7 +35,7 @@ pub(super) struct Lines {
 
 impl Lines {
     /// Opens a file; gzip is recognised by the first bytes.
-    pub(super) fn open(path: &Path) -> Result<Self> {
+    pub(crate) fn open(path: &Path) -> Result<Self> {
         let file = open_input(path).map_err(|e| Error::unreadable(path, &e))?;
         let read = Arc::new(AtomicU64::new(0));
         let counted = Counted { file, read: Arc::clone(&read) };
@@ -50,7 +50,7 @@ impl Lines {
     }
 
     /// Moves to the next line that is neither empty nor a comment; false at the end.
-    pub(super) fn advance(&mut self) -> Result<bool> {
+    pub(crate) fn advance(&mut self) -> Result<bool> {
         while self.advance_any()? {
             if !self.text().is_empty() {
                 return Ok(true);
@@ -91,12 +91,12 @@ impl Lines {
     }
 
     /// The number of the line, from 1.
-    pub(super) fn number(&self) -> u64 {
+    pub(crate) fn number(&self) -> u64 {
         self.number
     }
 
     /// The line, without white space around it.
-    pub(super) fn text(&self) -> &[u8] {
+    pub(crate) fn text(&self) -> &[u8] {
         self.line.trim_ascii()
     }
 
@@ -106,7 +106,7 @@ impl Lines {
     }
 
     /// An error in this line.
-    pub(super) fn fail(&self, problem: impl Into<String>) -> Error {
+    pub(crate) fn fail(&self, problem: impl Into<String>) -> Error {
         Error::input(&self.path, &format!("line {}", self.number), problem)
     }
 }
@@ -161,7 +161,7 @@ impl Separator {
 }
 
 /// A field without the quotes around it, if there are any; two quotes inside stand for one.
-pub(super) fn unquoted(field: &[u8]) -> Cow<'_, [u8]> {
+pub(crate) fn unquoted(field: &[u8]) -> Cow<'_, [u8]> {
     match field.strip_prefix(b"\"").and_then(|rest| rest.strip_suffix(b"\"")) {
         None => Cow::Borrowed(field),
         Some(inside) if !inside.contains(&b'"') => Cow::Borrowed(inside),
@@ -178,7 +178,7 @@ pub(super) fn unquoted(field: &[u8]) -> Cow<'_, [u8]> {
 }
 
 /// A non-negative whole number.
-pub(super) fn parse_id(field: &[u8]) -> Option<u64> {
+pub(crate) fn parse_id(field: &[u8]) -> Option<u64> {
     if field.is_empty() {
         return None;
     }
@@ -190,7 +190,7 @@ pub(super) fn parse_id(field: &[u8]) -> Option<u64> {
 }
 
 /// A field as messages show it.
-pub(super) fn shown(field: &[u8]) -> String {
+pub(crate) fn shown(field: &[u8]) -> String {
     let text = String::from_utf8_lossy(field);
     let mut short: String = text.chars().take(40).collect();
     if short.len() < text.len() {

@@ -28,6 +28,8 @@ mod train_nodes;
 pub use memory::{default_memory, peak_memory};
 #[cfg(feature = "torch")]
 pub(crate) use metis::WeightedGraph;
+#[cfg(feature = "torch")]
+pub(crate) use partition_graph::names_file;
 pub use partition_graph::{Partitioned, partition_graph};
 pub use progress::{Observer, PartitionProgress, PartitionStep};
 pub use report::{PartitionReport, PartitionSize};

@@ -164,6 +164,11 @@ fn feature_values(graph: &RawGraph) -> u64 {
     values.max().unwrap_or(0)
 }
 
+/// The file with the names of the nodes of a type, in a partition directory.
+pub(crate) fn names_file(folder: &Path, ntype: &str) -> PathBuf {
+    folder.join(NAMES).join(format!("{}.txt", ntype.replace('/', "_")))
+}
+
 /// Writes the names of the nodes, and returns the folder's name if the input identifies nodes by strings.
 fn write_names(graph: &RawGraph, staging: &Path) -> Result<Option<String>> {
     let named = graph.ntypes.iter().filter_map(|ntype| Some((&ntype.name, ntype.names.as_ref()?)));
@@ -171,7 +176,7 @@ fn write_names(graph: &RawGraph, staging: &Path) -> Result<Option<String>> {
     let mut any = None;
     for (ntype, names) in named {
         fs::create_dir_all(&folder).map_err(|e| Error::io("create", &folder, e))?;
-        names.write(&folder.join(format!("{}.txt", ntype.replace('/', "_"))))?;
+        names.write(&names_file(staging, ntype))?;
         any = Some(NAMES.to_owned());
     }
     Ok(any)

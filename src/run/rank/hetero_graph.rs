@@ -28,6 +28,8 @@ pub(super) struct RankHeteroGraph {
     pub(super) graph: HeteroGraphShardManager,
     /// Features by node type; `None` for types without features.
     features: Vec<Option<PointerTensor>>,
+    /// The same features in the partition's files.
+    stored: Vec<Option<NodeFeatures>>,
     /// The node type that is predicted.
     pub(super) target: usize,
     /// Configuration of the model.
@@ -42,6 +44,7 @@ impl RankHeteroGraph {
         let features = NodeFeatures::by_type(partition, key, run.normalize_features)?;
         let widths = features.iter().map(|f| f.as_ref().map_or(-1, NodeFeatures::width));
         let widths: Vec<i64> = widths.collect();
+        let stored = features.clone();
         let features = features
             .into_iter()
             .map(|f| Some(setup.track_features(f?.leaving_cache(run.sampling.is_none()))))
@@ -64,7 +67,7 @@ impl RankHeteroGraph {
             dropout: model.dropout,
             merge: relations.merge,
         };
-        Ok(RankHeteroGraph { graph, features, target, config })
+        Ok(RankHeteroGraph { graph, features, stored, target, config })
     }
 
     /// Creates the model.
@@ -124,6 +127,18 @@ impl RankHeteroGraph {
             None => learned(ntype),
         });
         inputs.collect()
+    }
+
+    /// Features of some own nodes of a type, ascending. Only these rows are read from the partition.
+    pub(super) fn rows(
+        &self,
+        setup: &RankSetup,
+        ntype: usize,
+        rows: Vec<u32>,
+    ) -> Result<PointerTensor> {
+        let features = self.stored[ntype].clone();
+        let missing = || Error::internal("a node type has no features".to_owned());
+        Ok(setup.track_rows(features.ok_or_else(missing)?, rows))
     }
 
     /// The node types that have features.

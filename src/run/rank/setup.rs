@@ -137,6 +137,14 @@ impl RankSetup {
         self.manager.track_recipe("features", &size, KIND, None, read)
     }
 
+    /// Takes some rows of features into care, ascending, which are read from the partition whenever they are needed.
+    pub(super) fn track_rows(&self, features: NodeFeatures, rows: Vec<u32>) -> PointerTensor {
+        let counters = self.manager.store().counters().clone();
+        let size = [rows.len() as i64, features.width()];
+        let read = Rc::new(move || features.read_rows(&rows, &counters));
+        self.manager.track_recipe("features", &size, KIND, None, read)
+    }
+
     /// Sends every rank one row of numbers from each rank; one collective.
     pub(super) fn gather(&self, numbers: &[i64]) -> Result<Vec<Vec<i64>>> {
         let mine = Tensor::f_from_slice(numbers)?;

@@ -16,6 +16,7 @@ pub(super) struct WholeGraph {
     pub(super) graph: GraphShardManager,
     /// Input features, `[num_inner_nodes, in_feats]`.
     pub(super) features: PointerTensor,
+    stored: NodeFeatures,
     in_feats: i64,
     num_rels: usize,
 }
@@ -29,6 +30,7 @@ impl WholeGraph {
             // Samplers read single rows between two readings of all of them.
             .leaving_cache(run.sampling.is_none());
         let in_feats = features.width();
+        let stored = features.clone();
         let features = setup.track_features(features);
         keep(manager.features.set(features.clone()))?;
         let columns = EdgeData {
@@ -45,12 +47,17 @@ impl WholeGraph {
             graph.normalise_edge_weights()?;
         }
         setup.check_widths(&[in_feats])?;
-        Ok(WholeGraph { graph, features, in_feats, num_rels: partition.book().etypes().len() })
+        Ok(WholeGraph { graph, features, stored, in_feats, num_rels: partition.book().etypes().len() })
     }
 
     /// The sizes of a model with `out_feats` outputs.
     pub(super) fn sizes(&self, out_feats: i64) -> Sizes {
         Sizes { in_feats: self.in_feats, out_feats, num_rels: self.num_rels }
+    }
+
+    /// Features of some own nodes, ascending. Only these rows are read from the partition.
+    pub(super) fn rows(&self, setup: &RankSetup, rows: Vec<u32>) -> PointerTensor {
+        setup.track_rows(self.stored.clone(), rows)
     }
 
     /// The input of a model: the features, or the result of the model's precomputation.

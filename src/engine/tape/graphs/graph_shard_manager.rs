@@ -183,7 +183,8 @@ impl GraphShardManager {
     }
 }
 
-fn of_a_relation() -> Error {
+/// The error for in-degrees of a relation's sources.
+pub(super) fn of_a_relation() -> Error {
     Error::config("in-degrees", "the sources of a relation may be nodes of another type")
 }
 

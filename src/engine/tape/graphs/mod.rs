@@ -2,10 +2,12 @@
 
 pub(super) mod block_graph;
 mod edge_weight_norm;
+mod edges_into;
 pub(super) mod full_partition;
 pub(super) mod graph;
 pub(super) mod graph_shard_manager;
 pub(super) mod hetero;
 pub(super) mod hetero_block_graph;
+pub(super) mod hetero_mfg;
 pub(super) mod mfg;
 mod requests;

@@ -1,0 +1,83 @@
+//! Message flow graphs of a graph with several types of nodes and edges.
+
+use super::edges_into::{Destinations, EdgesInto, EndKind, pick, union};
+use super::graph::Graph;
+use super::hetero::{HeteroGraph, HeteroGraphShardManager, Relation};
+use crate::error::{Error, Result};
+
+/// Message flow graphs, one per layer.
+pub struct HeteroMfgs {
+    /// The graphs, beginning with the first layer's.
+    pub graphs: Vec<HeteroGraphShardManager>,
+    /// By node type: the own rows, ascending, that are the sources of the first graph.
+    pub sources: Vec<Vec<u32>>,
+}
+
+/// Builds one graph per layer, such that the last one's destinations are `seeds`: own rows, ascending, by node type. See
+/// [`construct_mfgs`](super::mfg::construct_mfgs). One collective per layer and relation.
+pub fn construct_hetero_mfgs(
+    full: &HeteroGraphShardManager,
+    seeds: Vec<Vec<u32>>,
+    layers: usize,
+) -> Result<HeteroMfgs> {
+    let mut destinations = seeds;
+    let mut graphs = Vec::new();
+    for _ in 0..layers {
+        let (graph, sources) = layer_graph(full, &destinations)?;
+        graphs.push(graph);
+        destinations = sources;
+    }
+    graphs.reverse();
+    Ok(HeteroMfgs { graphs, sources: destinations })
+}
+
+/// The graph of all edges into `destinations`, and the own rows that are its sources.
+fn layer_graph(
+    full: &HeteroGraphShardManager,
+    destinations: &[Vec<u32>],
+) -> Result<(HeteroGraphShardManager, Vec<Vec<u32>>)> {
+    let mut edges = Vec::new();
+    for relation in &full.relations {
+        let rows = &destinations[relation.dst_type];
+        edges.push(EdgesInto::new(&relation.graph, &Destinations::all(rows))?);
+    }
+    let sources: Vec<Vec<u32>> = (0..full.ntypes.len())
+        .map(|ntype| {
+            let from = full.relations.iter().zip(&edges).filter(|(r, _)| r.src_type == ntype);
+            let needed = from.flat_map(|(_, edges)| edges.needed());
+            let own = full.node_ids[ntype].size()[0] as usize;
+            union(needed.chain(destinations[ntype].iter().copied()), own)
+        })
+        .collect();
+    let Some(Relation { graph: any, .. }) = full.relations.first() else {
+        return Err(Error::internal("a graph without edge types".to_owned()));
+    };
+    let (mut node_ids, mut destination_rows) = (Vec::new(), Vec::new());
+    for (ntype, rows) in destinations.iter().enumerate() {
+        node_ids.push(pick(any, &full.node_ids[ntype], rows)?);
+        let among = &sources[ntype];
+        destination_rows.push((among != rows).then(|| {
+            let place = |row: &u32| among.partition_point(|source| source < row) as u32;
+            any.manager.track("destination-rows", rows.iter().map(place).collect::<Vec<u32>>())
+        }));
+    }
+    let mut relations = Vec::new();
+    for (relation, edges) in full.relations.iter().zip(edges) {
+        let Relation { etype, src_type, dst_type, graph } = relation;
+        let kind =
+            if src_type == dst_type { EndKind::RelationInType } else { EndKind::RelationBetweenTypes };
+        let (rows, among) = (&destinations[*dst_type], &sources[*src_type]);
+        let graph = edges.into_graph(graph, rows, among, kind)?;
+        let (src_type, dst_type) = (*src_type, *dst_type);
+        relations.push(Relation { etype: etype.clone(), src_type, dst_type, graph });
+    }
+    let ntypes = full.ntypes.clone();
+    Ok((HeteroGraph { ntypes, node_ids, destination_rows, relations }, sources))
+}
+
+impl HeteroGraphShardManager {
+    /// Number of edges of all types into this rank's nodes.
+    pub fn num_edges(&self) -> Result<i64> {
+        self.relations.iter().map(|relation| relation.graph.num_edges()).sum()
+    }
+}

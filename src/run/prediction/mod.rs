@@ -1,0 +1,9 @@
+//! A prediction, from a run's folder to a file.
+
+mod csv;
+mod node_space;
+mod parquet;
+mod run;
+mod table;
+
+pub use run::predict;

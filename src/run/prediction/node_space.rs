@@ -1,0 +1,224 @@
+//! The nodes that can be predicted: how many there are, and what the user calls them.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Result};
+use crate::formats::dgl::Partition;
+use crate::formats::dgl::config::PartitionConfig;
+use crate::io::open_input;
+use crate::load::{original_places, read_mask};
+use crate::platform::signals;
+use crate::prepare::import::{Lines, parse_id, shown, unquoted};
+use crate::prepare::partition::names_file;
+use crate::run::config::RunConfig;
+use crate::run::rank::{NodeOrder, Split};
+
+/// The nodes that can be predicted, in the order of a prediction. A node's place is its index.
+pub(super) struct NodeSpace<'a> {
+    partitions: &'a PartitionConfig,
+    order: NodeOrder,
+    /// Ids of their node types, which follow one another.
+    ntypes: Vec<usize>,
+    /// Files with the names of the nodes of each type, if all nodes have names.
+    names: Vec<PathBuf>,
+}
+
+/// The nodes of a list, in its order.
+pub(super) struct NodeList {
+    /// Their places.
+    pub(super) places: Vec<u64>,
+    /// What the list calls them.
+    pub(super) words: Vec<Vec<u8>>,
+}
+
+/// The names of nodes while they are read, one after the other.
+pub(super) struct NodeNameLines {
+    /// Files that are not open yet, and at first all.
+    files: Vec<PathBuf>,
+    lines: Option<BufReader<File>>,
+    line: Vec<u8>,
+    count: u64,
+    nodes: u64,
+}
+
+impl NodeNameLines {
+    /// Number of names that have been read.
+    pub(super) fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// The name of the next node.
+    ///
+    /// # Errors
+    /// If the files hold fewer names than there are nodes.
+    pub(super) fn advance(&mut self) -> Result<&[u8]> {
+        if self.count.is_multiple_of(1 << 16) {
+            signals::check()?;
+        }
+        loop {
+            if let Some(lines) = &mut self.lines {
+                self.line.clear();
+                let read = lines.read_until(b'\n', &mut self.line);
+                if read.map_err(|e| Error::io("read", Path::new("the names of nodes"), e))? > 0 {
+                    self.count += 1;
+                    return Ok(self.line.strip_suffix(b"\n").unwrap_or(&self.line));
+                }
+            }
+            if self.files.is_empty() {
+                let (count, nodes) = (self.count, self.nodes);
+                let problem = format!("holds the names of {count} nodes, but there are {nodes}");
+                return Err(Error::config("node_names", problem)
+                    .with_hint("partition the graph again, or pass ‹order=partition›"));
+            }
+            let path = self.files.remove(0);
+            let file = open_input(&path).map_err(|e| Error::unreadable(&path, &e))?;
+            self.lines = Some(BufReader::with_capacity(1 << 20, file));
+        }
+    }
+}
+
+impl<'a> NodeSpace<'a> {
+    /// The nodes that the model of a run predicts.
+    pub(super) fn new(
+        partitions: &'a PartitionConfig,
+        run: &RunConfig,
+        order: NodeOrder,
+    ) -> Result<Self> {
+        let book = partitions.book();
+        let target = run.relations.as_ref().and_then(|relations| relations.target.as_deref());
+        let ntypes = match target {
+            Some(name) => vec![book.ntype_id(name).ok_or_else(|| {
+                Error::config("target", format!("the graph has no node type {name:?}"))
+                    .with_hint("name a graph with the node types on which the model was trained")
+            })?],
+            None => (0..book.ntypes().len()).collect(),
+        };
+        let folder = partitions.path().parent().unwrap_or(Path::new("."));
+        let files = ntypes.iter().map(|ntype| names_file(folder, &book.ntypes()[*ntype]));
+        let names: Vec<PathBuf> = files.filter(|file| file.exists()).collect();
+        // Names are in the original order.
+        let all_named = names.len() == ntypes.len() && order == NodeOrder::Original;
+        let names = if all_named { names } else { Vec::new() };
+        Ok(NodeSpace { partitions, order, ntypes, names })
+    }
+
+    /// Number of nodes.
+    pub(super) fn len(&self) -> u64 {
+        let book = self.partitions.book();
+        self.ntypes.iter().map(|ntype| book.num_nodes_of_type(*ntype)).sum()
+    }
+
+    /// Whether nodes have names.
+    pub(super) fn has_names(&self) -> bool {
+        !self.names.is_empty()
+    }
+
+    /// The names of all nodes, by place.
+    pub(super) fn names(&self) -> NodeNameLines {
+        NodeNameLines { files: self.names.clone(), lines: None, line: Vec::new(), count: 0, nodes: self.len() }
+    }
+
+    /// The nodes that a file lists, an id or a name on each line.
+    pub(super) fn listed(&self, path: &Path) -> Result<NodeList> {
+        let mut lines = Lines::open(path)?;
+        let (mut words, mut numbers) = (Vec::new(), Vec::new());
+        while lines.advance()? {
+            words.push(unquoted(lines.text()).into_owned());
+            numbers.push(lines.number());
+        }
+        if words.is_empty() {
+            return Err(Error::input(path, "", "lists no nodes")
+                .with_hint("write the id or the name of a node on each line"));
+        }
+        let fail = |at: usize, problem: String, hint: &str| {
+            let line = format!("line {}", numbers[at]);
+            Error::input(path, &line, problem).with_hint(hint)
+        };
+        let places = if self.has_names() {
+            let mut known: HashMap<&[u8], Option<u64>> =
+                words.iter().map(|word| (&word[..], None)).collect();
+            let mut names = self.names();
+            for place in 0..self.len() {
+                if let Some(known) = known.get_mut(names.advance()?) {
+                    *known = Some(place);
+                }
+            }
+            let places = words.iter().enumerate().map(|(at, word)| {
+                let unknown = || {
+                    let problem = format!("{} is not the name of a node", shown(word));
+                    fail(at, problem, "pass ‹order=partition› to list nodes by their ids there")
+                };
+                known.get(&word[..]).copied().flatten().ok_or_else(unknown)
+            });
+            places.collect::<Result<_>>()?
+        } else {
+            let places = words.iter().enumerate().map(|(at, word)| {
+                let id = parse_id(word).ok_or_else(|| {
+                    let problem = format!("{} is not a node id", shown(word));
+                    fail(at, problem, "the nodes of this graph have no names, so list their ids")
+                })?;
+                if id < self.len() {
+                    return Ok(id);
+                }
+                let problem = format!("node {id} is beyond the {} nodes that can be predicted", self.len());
+                Err(fail(at, problem, "ids begin with 0"))
+            });
+            places.collect::<Result<_>>()?
+        };
+        Ok(NodeList { places, words })
+    }
+
+    /// The nodes of a mask, ascending.
+    pub(super) fn of_split(&self, run: &RunConfig, split: Split) -> Result<Vec<u64>> {
+        let (key, name) = match split {
+            Split::Train => (&run.keys.train_mask, "train_mask"),
+            Split::Val => (&run.keys.val_mask, "val_mask"),
+            Split::Test => (&run.keys.test_mask, "test_mask"),
+        };
+        let book = self.partitions.book();
+        let (mut places, mut exists) = (Vec::new(), false);
+        for part in 0..book.num_parts() {
+            signals::check()?;
+            let partition = Partition::open(self.partitions, part)?;
+            let Some(mask) = read_mask(&partition, key.as_deref(), name)? else { continue };
+            exists = true;
+            let original = match self.order {
+                NodeOrder::Original => original_places(&partition)?,
+                NodeOrder::Partition => Vec::new(),
+            };
+            let first_node = book.node_range(part).start;
+            // Types that are not predicted may come before those that are.
+            let skipped = self.ntypes.first().map_or(0, |first| {
+                (0..*first).map(|ntype| book.num_nodes_of_type(ntype)).sum()
+            });
+            for ntype in &self.ntypes {
+                let ids = book.node_type_range(part, *ntype);
+                let first = if self.ntypes.len() == 1 {
+                    book.type_nodes(part, *ntype).first
+                } else {
+                    ids.start
+                };
+                for (place, id) in (first..).zip(ids) {
+                    let row = (id - first_node) as usize;
+                    if mask[row] {
+                        places.push(original.get(row).map_or(place, |place| place - skipped));
+                    }
+                }
+            }
+        }
+        if places.is_empty() {
+            let problem = if exists {
+                format!("the {} mask has no nodes that can be predicted", name.trim_end_matches("_mask"))
+            } else {
+                format!("the graph has no {name}")
+            };
+            return Err(Error::config("split", problem)
+                .with_hint("list the nodes in a file, and pass ‹nodes=FILE›"));
+        }
+        places.sort_unstable();
+        Ok(places)
+    }
+}

@@ -1,0 +1,149 @@
+//! Tables as Parquet files.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use parquet::basic::{Compression, LogicalType, Repetition, Type as PhysicalType};
+use parquet::data_type::{ByteArray, ByteArrayType, FloatType, Int32Type, Int64Type};
+use parquet::errors::ParquetError;
+use parquet::file::properties::WriterProperties;
+use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::schema::types::Type;
+
+use super::table::{Columns, Rows, TableFile};
+use crate::error::{Error, Result};
+use crate::io::{AtomicFile, Dtype};
+
+/// A Parquet file with a group of rows for each block of them.
+pub(super) struct ParquetTable {
+    writer: SerializedFileWriter<File>,
+    file: AtomicFile,
+    path: PathBuf,
+}
+
+impl ParquetTable {
+    /// Starts the table.
+    pub(super) fn new(file: AtomicFile, path: &Path, columns: &Columns) -> Result<Self> {
+        let failed = |e| failed(path, &e);
+        let mut fields = vec![match columns.named {
+            true => text_column("node"),
+            false => number_column("node", Dtype::I64),
+        }];
+        fields.extend(columns.headings.iter().map(|heading| match columns.classes.is_empty() {
+            true => number_column(heading, columns.form.dtype),
+            false => text_column(heading),
+        }));
+        let fields = fields.into_iter().map(|field| field.map(Arc::new));
+        let fields = fields.collect::<Result<Vec<_>, _>>().map_err(failed)?;
+        let schema = Type::group_type_builder("prediction").with_fields(fields).build();
+        let schema = Arc::new(schema.map_err(failed)?);
+        let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
+        let out = file.file().try_clone().map_err(|e| Error::io("write", path, e))?;
+        let writer = SerializedFileWriter::new(out, schema, Arc::new(properties));
+        Ok(ParquetTable { writer: writer.map_err(failed)?, file, path: path.to_owned() })
+    }
+}
+
+impl TableFile for ParquetTable {
+    fn rows(&mut self, columns: &Columns, rows: &Rows) -> Result<()> {
+        let path = &self.path;
+        let group = self.writer.next_row_group().map_err(|e| failed(path, &e))?;
+        write_group(group, columns, rows).map_err(|e| failed(path, &e))
+    }
+
+    fn finish(self: Box<Self>) -> Result<()> {
+        let ParquetTable { writer, file, path } = *self;
+        writer.close().map_err(|e| failed(&path, &e))?;
+        file.commit()
+    }
+}
+
+fn write_group(
+    mut group: SerializedRowGroupWriter<'_, File>,
+    columns: &Columns,
+    rows: &Rows,
+) -> Result<(), ParquetError> {
+    let mut column = next(&mut group)?;
+    if columns.named {
+        let names: Vec<ByteArray> =
+            rows.names.iter().map(|name| ByteArray::from(name.clone())).collect();
+        column.typed::<ByteArrayType>().write_batch(&names, None, None)?;
+    } else {
+        let ids: Vec<i64> = rows.ids.iter().map(|id| *id as i64).collect();
+        column.typed::<Int64Type>().write_batch(&ids, None, None)?;
+    }
+    column.close()?;
+    let dtype = columns.form.dtype;
+    let row_bytes = columns.form.row_bytes().max(1);
+    for index in 0..columns.headings.len() {
+        let bytes: Vec<u8> = rows
+            .values
+            .chunks(row_bytes)
+            .flat_map(|row| row[index * dtype.size()..][..dtype.size()].iter().copied())
+            .collect();
+        write_column(next(&mut group)?, columns, &bytes)?;
+    }
+    group.close().map(drop)
+}
+
+fn next<'g>(
+    group: &'g mut SerializedRowGroupWriter<'_, File>,
+) -> Result<SerializedColumnWriter<'g>, ParquetError> {
+    let column = group.next_column()?;
+    column.ok_or_else(|| ParquetError::General("a column is missing".to_owned()))
+}
+
+fn write_column(
+    mut column: SerializedColumnWriter<'_>,
+    columns: &Columns,
+    bytes: &[u8],
+) -> Result<(), ParquetError> {
+    let dtype = columns.form.dtype;
+    if dtype == Dtype::F32 {
+        let mut values = vec![0.0; bytes.len() / dtype.size()];
+        dtype.to_f32(bytes, &mut values);
+        column.typed::<FloatType>().write_batch(&values, None, None)?;
+        return column.close();
+    }
+    let mut values = vec![0; bytes.len() / dtype.size()];
+    let number = |_| ParquetError::General("a prediction is not a number".to_owned());
+    dtype.to_i64(bytes, &mut values).map_err(number)?;
+    if !columns.classes.is_empty() {
+        let name = |class: &i64| columns.class(*class).map_or_else(|| class.to_string(), str::to_owned);
+        let names: Vec<ByteArray> =
+            values.iter().map(|class| ByteArray::from(name(class).into_bytes())).collect();
+        column.typed::<ByteArrayType>().write_batch(&names, None, None)?;
+    } else if dtype == Dtype::I64 {
+        column.typed::<Int64Type>().write_batch(&values, None, None)?;
+    } else {
+        let values: Vec<i32> = values.iter().map(|value| *value as i32).collect();
+        column.typed::<Int32Type>().write_batch(&values, None, None)?;
+    }
+    column.close()
+}
+
+fn text_column(name: &str) -> Result<Type, ParquetError> {
+    let column = Type::primitive_type_builder(name, PhysicalType::BYTE_ARRAY);
+    let column = column.with_logical_type(Some(LogicalType::String));
+    column.with_repetition(Repetition::REQUIRED).build()
+}
+
+fn number_column(name: &str, dtype: Dtype) -> Result<Type, ParquetError> {
+    let physical = match dtype {
+        Dtype::F32 => PhysicalType::FLOAT,
+        Dtype::I64 => PhysicalType::INT64,
+        _ => PhysicalType::INT32,
+    };
+    let column = Type::primitive_type_builder(name, physical);
+    column.with_repetition(Repetition::REQUIRED).build()
+}
+
+fn failed(path: &Path, error: &ParquetError) -> Error {
+    let source = std::error::Error::source(error);
+    let system = source.and_then(|source| source.downcast_ref::<std::io::Error>());
+    match system.and_then(std::io::Error::raw_os_error) {
+        Some(code) => Error::io("write", path, std::io::Error::from_raw_os_error(code)),
+        None => Error::internal(format!("cannot write {}: {error}", path.display())),
+    }
+}

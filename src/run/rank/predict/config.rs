@@ -1,0 +1,82 @@
+//! The configuration of a prediction.
+
+use std::path::PathBuf;
+
+use super::form::{NodeOrder, Prediction, PredictionFormat};
+use crate::choice::{Choice, Named};
+use crate::nn::CorrectAndSmooth;
+use crate::run::config::RunConfig;
+use crate::run::rank::WEIGHTS;
+
+/// A mask of nodes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Split {
+    /// The training nodes
+    Train,
+    /// The validation nodes
+    Val,
+    /// The test nodes
+    Test,
+}
+
+impl Choice for Split {
+    const VALUES: &'static [Named<Self>] = &[
+        Named::new(Split::Train, "train", "The training nodes"),
+        Named::new(Split::Val, "val", "The validation nodes"),
+        Named::new(Split::Test, "test", "The test nodes"),
+    ];
+}
+
+/// The nodes that are predicted.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum NodeSelection {
+    /// All nodes.
+    #[default]
+    All,
+    /// The nodes that a file lists, one id or name per line; rows are in the order of the file.
+    Listed(PathBuf),
+    /// The nodes of a mask.
+    Split(Split),
+}
+
+/// A prediction for nodes of a partitioned graph.
+#[derive(Debug, Clone)]
+pub struct PredictConfig {
+    /// The run that trained the model: its model, keys and folders are used.
+    pub run: RunConfig,
+    /// The trained weights.
+    pub weights: PathBuf,
+    /// The form of the prediction.
+    pub prediction: Prediction,
+    /// The hidden layer, from 1, whose output is written, for [embeddings](Prediction::Embeddings); `None` means the last one.
+    pub layer: Option<usize>,
+    /// The nodes. Where they are not all, only what their predictions depend on is computed.
+    pub nodes: NodeSelection,
+    /// The order of rows, and the ids by which nodes are listed. `None` means original ids for lists and tables where the
+    /// partitions have them, and otherwise the order of the partitions.
+    pub order: Option<NodeOrder>,
+    /// A correction of a classification's predictions by the labels of the training nodes. The output then holds scores from 0
+    /// to 1 instead of logits.
+    pub correct_and_smooth: Option<CorrectAndSmooth>,
+    /// Path of the output.
+    pub output: PathBuf,
+    /// Format of the output; `None` means the one that its name calls for.
+    pub format: Option<PredictionFormat>,
+}
+
+impl PredictConfig {
+    /// The classes that a run's weights predict, in the partitions' order.
+    pub fn new(run: RunConfig, output: impl Into<PathBuf>) -> Self {
+        PredictConfig {
+            weights: run.out.join(WEIGHTS),
+            prediction: Prediction::default(),
+            layer: None,
+            nodes: NodeSelection::default(),
+            order: None,
+            correct_and_smooth: None,
+            output: output.into(),
+            format: None,
+            run,
+        }
+    }
+}

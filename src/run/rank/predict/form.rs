@@ -1,0 +1,189 @@
+//! The forms of predictions.
+
+use std::path::Path;
+
+use tch::{Kind, Tensor};
+
+use crate::choice::{Choice, Named};
+use crate::engine::tensor;
+use crate::error::{Error, Result};
+use crate::io::Dtype;
+use crate::nn::Task;
+
+/// The form of a prediction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Prediction {
+    /// The class with the largest logit, `int64 [num_nodes]`; with several classes per node, 1 where the logit is above 0 and 0
+    /// elsewhere, `uint8 [num_nodes, classes]`.
+    #[default]
+    Classes,
+    /// The probability of each class, `float32 [num_nodes, classes]`: softmax of the logits; with several classes per node,
+    /// sigmoid.
+    Probabilities,
+    /// The last layer's output, `float32 [num_nodes, outputs]`.
+    Logits,
+    /// The output of a hidden layer, `float32 [num_nodes, width]`.
+    Embeddings,
+}
+
+impl Choice for Prediction {
+    const VALUES: &'static [Named<Self>] = &[
+        Named::new(
+            Prediction::Classes,
+            "classes",
+            "The class with the largest logit, `int64 [num_nodes]`; with several classes per node, 1 where the logit is above 0 and 0 elsewhere, `uint8 [num_nodes, classes]`",
+        ),
+        Named::new(
+            Prediction::Probabilities,
+            "probabilities",
+            "The probability of each class, `float32 [num_nodes, classes]`",
+        ),
+        Named::new(
+            Prediction::Logits,
+            "logits",
+            "The last layer's output, `float32 [num_nodes, outputs]`",
+        ),
+        Named::new(
+            Prediction::Embeddings,
+            "embeddings",
+            "The output of a hidden layer, `float32 [num_nodes, width]`",
+        ),
+    ];
+}
+
+/// The order of a prediction's rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum NodeOrder {
+    /// The ids that nodes have in the partitions
+    #[default]
+    Partition,
+    /// The ids that nodes had before the graph was partitioned
+    Original,
+}
+
+impl Choice for NodeOrder {
+    const VALUES: &'static [Named<Self>] = &[
+        Named::new(NodeOrder::Partition, "partition", "The ids that nodes have in the partitions"),
+        Named::new(
+            NodeOrder::Original,
+            "original",
+            "The ids that nodes had before the graph was partitioned",
+        ),
+    ];
+}
+
+/// The file formats of predictions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PredictionFormat {
+    /// NumPy's `.npy`
+    Npy,
+    /// A safetensors file with one tensor
+    Safetensors,
+    /// Text with a line per node: its id or name, and the prediction
+    Csv,
+    /// A Parquet file with a row per node: its id or name, and the prediction
+    Parquet,
+}
+
+impl Choice for PredictionFormat {
+    const VALUES: &'static [Named<Self>] = &[
+        Named::new(PredictionFormat::Npy, "npy", "NumPy's `.npy`"),
+        Named::new(
+            PredictionFormat::Safetensors,
+            "safetensors",
+            "A safetensors file with one tensor",
+        ),
+        Named::new(
+            PredictionFormat::Csv,
+            "csv",
+            "Text with a line per node: its id or name, and the prediction",
+        ),
+        Named::new(
+            PredictionFormat::Parquet,
+            "parquet",
+            "A Parquet file with a row per node: its id or name, and the prediction",
+        ),
+    ];
+}
+
+impl PredictionFormat {
+    /// The format that a file's name calls for.
+    ///
+    /// # Errors
+    /// If the name has another extension.
+    pub fn of(path: &Path) -> Result<Self> {
+        let extension = path.extension().and_then(|extension| extension.to_str());
+        extension.and_then(Self::named).ok_or_else(|| {
+            Error::input(path, "", "does not name a format for predictions")
+                .with_hint("use the extension .npy, .safetensors, .csv or .parquet, or pass ‹format›")
+        })
+    }
+
+    /// Whether rows begin with the id or name of their node.
+    pub fn is_table(self) -> bool {
+        matches!(self, PredictionFormat::Csv | PredictionFormat::Parquet)
+    }
+}
+
+/// The rows of a prediction as they are stored.
+#[derive(Debug, Clone)]
+pub(in crate::run) struct StoredForm {
+    /// Name of the array.
+    pub(in crate::run) name: &'static str,
+    /// Element type.
+    pub(in crate::run) dtype: Dtype,
+    /// Elements of a row, if rows are not single numbers.
+    pub(in crate::run) columns: Option<u64>,
+}
+
+impl StoredForm {
+    /// Size of a row in bytes.
+    pub(in crate::run) fn row_bytes(&self) -> usize {
+        self.columns.unwrap_or(1) as usize * self.dtype.size()
+    }
+
+    /// Shape of the array of so many rows.
+    pub(in crate::run) fn shape(&self, rows: u64) -> Vec<u64> {
+        std::iter::once(rows).chain(self.columns).collect()
+    }
+}
+
+impl Prediction {
+    /// The default form for a task.
+    pub fn usual(task: Task) -> Self {
+        if task.has_classes() { Prediction::Classes } else { Prediction::Logits }
+    }
+
+    /// How rows are stored, if the model's output has `width` columns.
+    pub(in crate::run) fn stored(self, task: Task, width: u64) -> StoredForm {
+        let (name, dtype, columns) = match (self, task) {
+            (Prediction::Classes, Task::Multilabel) => ("classes", Dtype::U8, Some(width)),
+            (Prediction::Classes, _) => ("classes", Dtype::I64, None),
+            (Prediction::Probabilities, _) => ("probabilities", Dtype::F32, Some(width)),
+            (Prediction::Logits, _) => ("logits", Dtype::F32, Some(width)),
+            (Prediction::Embeddings, _) => ("embeddings", Dtype::F32, Some(width)),
+        };
+        StoredForm { name, dtype, columns }
+    }
+
+    /// The rows, from the model's output.
+    pub(super) fn rows(self, task: Task, output: &Tensor) -> Result<Tensor> {
+        let output = output.f_to_kind(Kind::Float)?.f_contiguous()?;
+        Ok(match (self, task) {
+            (Prediction::Logits | Prediction::Embeddings, _) => output,
+            (Prediction::Probabilities, Task::Multilabel) => sigmoid(&output)?,
+            (Prediction::Probabilities, _) => output.f_softmax(1, Kind::Float)?,
+            (Prediction::Classes, Task::Multilabel) => output.f_gt(0)?.f_to_kind(Kind::Uint8)?,
+            (Prediction::Classes, _) => output.f_argmax(1, false)?,
+        })
+    }
+}
+
+/// The sigmoid of each element. (libtorch computes the last elements of a block in another way than the first ones, so its bits
+/// would depend on the number of rows.)
+fn sigmoid(logits: &Tensor) -> Result<Tensor> {
+    let mut values = tensor::empty(&logits.size(), Kind::Float)?;
+    let pairs = tensor::slice_mut::<f32>(&mut values).iter_mut().zip(tensor::slice::<f32>(logits));
+    pairs.for_each(|(value, logit)| *value = 1.0 / (1.0 + (-logit).exp()));
+    Ok(values)
+}

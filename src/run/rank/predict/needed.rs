@@ -1,0 +1,163 @@
+//! What the predictions of some nodes depend on.
+
+use std::rc::Rc;
+
+use tch::Tensor;
+
+use crate::engine::spill::PointerTensor;
+use crate::engine::tape::{
+    Graph, GraphShardManager, HeteroMfgs, Mfgs, ParameterSet, Region, Tape, construct_hetero_mfgs,
+    construct_mfgs, construct_region,
+};
+use crate::engine::tensor;
+use crate::error::Result;
+use crate::event::size;
+use crate::nn::{LearnedRows, Model};
+use crate::run::config::RunConfig;
+use crate::run::rank::hetero_graph::HeteroGraph;
+use crate::run::rank::setup::RankSetup;
+use crate::run::rank::whole_graph::WholeGraph;
+use crate::train::NodeInput;
+
+/// Graphs of what the predicted nodes depend on, and the input of the first one's sources.
+pub(super) struct Needed {
+    graphs: Vec<GraphShardManager>,
+    pub(super) features: PointerTensor,
+    pub(super) edges: EdgeCounts,
+}
+
+impl Needed {
+    /// The whole graph.
+    pub(super) fn everything(
+        setup: &RankSetup,
+        whole: &WholeGraph,
+        model: &dyn Model,
+        parameters: &Rc<ParameterSet>,
+    ) -> Result<Self> {
+        let features = whole.model_input(setup, model, parameters, &whole.graph)?;
+        Ok(Needed { graphs: Vec::new(), features, edges: EdgeCounts::default() })
+    }
+
+    /// What the outputs of the own nodes `rows` depend on, or their outputs after a hidden layer. A collective per graph.
+    pub(super) fn of(
+        setup: &RankSetup,
+        whole: &WholeGraph,
+        model: &dyn Model,
+        run: &RunConfig,
+        parameters: &Rc<ParameterSet>,
+        rows: &[u32],
+        layer: Option<usize>,
+    ) -> Result<Self> {
+        let manager = &setup.manager;
+        let full = &whole.graph;
+        let mut seeds = vec![false; full.num_sources()];
+        rows.iter().for_each(|row| seeds[*row as usize] = true);
+        let seeds = manager.track("seeds", Tensor::f_from_slice(&seeds)?);
+        let kind = run.model.kind;
+        let graphs = match layer {
+            _ if kind.propagates_once() => 0,
+            None => run.model.num_graphs(),
+            Some(layer) if kind.is_stack() => run.model.num_graphs() / run.model.layers * layer,
+            Some(_) => 0,
+        };
+        let Mfgs { mut graphs, sources } = construct_mfgs(full, &seeds, graphs)?;
+        let sources = sources.pin()?.to_vec();
+        let mut edges = EdgeCounts::of(full.num_edges()?, graphs.iter().map(Graph::num_edges))?;
+        let features = if kind.propagates_once() {
+            let steps = kind.steps_before();
+            let Region { graph, rows } = construct_region(full, &sources, steps)?;
+            edges.worked_on.push(graph.num_edges()?);
+            let mut tape = Tape::evaluation(manager, parameters);
+            let input = tape.input(&whole.rows(setup, rows.clone()));
+            let all = model.precompute(&mut tape, &graph, input)?;
+            let place = |row: &u32| rows.partition_point(|other| other < row) as i64;
+            let places: Vec<i64> = sources.iter().map(place).collect();
+            let picked = all.pin()?.f_index_select(0, &Tensor::f_from_slice(&places)?)?;
+            manager.track("features", picked)
+        } else {
+            whole.rows(setup, sources.clone())
+        };
+        if graphs.is_empty() {
+            // Models without neighbours look at the ids of their nodes all the same.
+            graphs.push(construct_region(full, &sources, 0)?.graph);
+        }
+        Ok(Needed { graphs, features, edges })
+    }
+
+    /// So many graphs for a forward pass. A pass that ends after a hidden layer does not reach the last ones.
+    pub(super) fn graphs<'a>(&'a self, whole: &'a WholeGraph, count: usize) -> Vec<&'a dyn Graph> {
+        let graph = |i: usize| match self.graphs.get(i).or(self.graphs.last()) {
+            Some(graph) => graph as &dyn Graph,
+            None => &whole.graph,
+        };
+        (0..count).map(graph).collect()
+    }
+}
+
+/// What the outputs of own nodes of a model with a layer per relation depend on: graphs, and inputs by node type.
+pub(super) struct NeededRelations {
+    pub(super) mfgs: HeteroMfgs,
+    pub(super) inputs: Vec<PointerTensor>,
+    pub(super) edges: EdgeCounts,
+}
+
+impl NeededRelations {
+    /// What the outputs of the own target nodes `rows` depend on after `layers` layers. A collective per layer and edge type.
+    pub(super) fn of(
+        setup: &RankSetup,
+        hetero: &HeteroGraph,
+        inputs: &[NodeInput],
+        rows: &[u32],
+        layers: usize,
+    ) -> Result<Self> {
+        let mut seeds = vec![Vec::new(); inputs.len()];
+        seeds[hetero.target] = rows.to_vec();
+        let mfgs = construct_hetero_mfgs(&hetero.graph, seeds, layers)?;
+        let counts = mfgs.graphs.iter().map(|graph| graph.num_edges());
+        let edges = EdgeCounts::of(hetero.graph.num_edges()?, counts)?;
+        let inputs = inputs.iter().zip(&mfgs.sources).enumerate();
+        let inputs = inputs.map(|(ntype, (input, rows))| match input {
+            NodeInput::Learned(learned) => {
+                let rows: Vec<i64> = rows.iter().map(|row| i64::from(*row)).collect();
+                let all = learned.rows()?;
+                let picked = all.f_index_select(0, &Tensor::f_from_slice(&rows)?)?;
+                Ok(setup.manager.track("learned-rows", tensor::copy(&picked)?))
+            }
+            _ => hetero.rows(setup, ntype, rows.clone()),
+        });
+        let inputs = inputs.collect::<Result<_>>()?;
+        Ok(NeededRelations { mfgs, inputs, edges })
+    }
+}
+
+/// Numbers of edges into this rank's nodes.
+#[derive(Default)]
+pub(super) struct EdgeCounts {
+    all: i64,
+    /// In each layer, or in the propagation before the first one.
+    worked_on: Vec<i64>,
+}
+
+impl EdgeCounts {
+    fn of(all: i64, worked_on: impl Iterator<Item = Result<i64>>) -> Result<Self> {
+        Ok(EdgeCounts { all, worked_on: worked_on.collect::<Result<_>>()? })
+    }
+
+    /// The numbers over all ranks, with the bytes written and read so far. One collective.
+    pub(super) fn text(&self, setup: &RankSetup) -> Result<String> {
+        let io = setup.manager.store().counters().totals();
+        let mut numbers = vec![io.written as i64, io.read as i64, self.all];
+        numbers.extend(&self.worked_on);
+        let ranks = setup.gather(&numbers)?;
+        let sums: Vec<i64> =
+            (0..numbers.len()).map(|i| ranks.iter().map(|rank| rank[i]).sum()).collect();
+        let [written, read] = [sums[0], sums[1]].map(|bytes| size(bytes as u64));
+        let layers = sums[3..].iter().enumerate();
+        let layers: Vec<_> = layers.map(|(i, n)| format!("layer {} takes {n}", i + 1)).collect();
+        let edges = match &layers[..] {
+            [] => "no edges are worked on".to_owned(),
+            _ => format!("of {} edges {}", sums[2], layers.join(", ")),
+        };
+        Ok(format!("{edges}; {written} written, {read} read"))
+    }
+}

@@ -1,0 +1,138 @@
+//! How good predictions are, where labels exist.
+
+use tch::{Kind, Tensor};
+
+use super::own_nodes::OwnNodes;
+use crate::engine::spill::PointerTensor;
+use crate::engine::tensor;
+use crate::error::Result;
+use crate::event::{Event, PredictionScores};
+use crate::load::{Targets, has_labels, load_labels, load_targets, read_mask};
+use crate::nn::Task;
+use crate::run::config::RunConfig;
+use crate::run::rank::labels::Labelled;
+use crate::run::rank::setup::{RankSetup, Surroundings};
+use crate::train::PredictionSums;
+
+/// Labels of a rank's predicted nodes.
+pub(super) struct Truth {
+    task: Task,
+    /// In the form that the task's loss takes; without rows if this partition has no labels.
+    labels: PointerTensor,
+    /// The sets that each node belongs to, a bit each, `uint8`; 0 for nodes without label.
+    sets: PointerTensor,
+}
+
+/// The bit of nodes with a label, which follows those of the masks.
+const LABELLED: u8 = 8;
+
+impl Truth {
+    /// Reads labels and masks; `None` if the graph has no labels, or none that outputs can be compared with. One collective.
+    pub(super) fn load(
+        setup: &RankSetup,
+        here: Surroundings<'_>,
+        run: &RunConfig,
+        labelled: &Labelled,
+        own: &OwnNodes,
+        outputs: i64,
+    ) -> Result<Option<Self>> {
+        let partition = &setup.partition;
+        let key = run.keys.labels.as_deref();
+        let (mut labels, mut of_nodes) = (none(run.task, outputs)?, tensor::zeros(&[0], Kind::Uint8)?);
+        let (mut width, mut unknown) = (outputs, 0);
+        let exists = has_labels(partition, key);
+        if exists {
+            let all = match run.task {
+                Task::Classification => load_labels(partition, key)?,
+                Task::Multilabel => load_targets(partition, key, Targets::Classes)?,
+                Task::Regression => load_targets(partition, key, Targets::Numbers)?,
+            };
+            let rows = (labelled.first_row, labelled.nodes.own as i64);
+            labels = own.pick(&all.f_narrow(0, rows.0, rows.1)?)?.f_contiguous()?;
+            let known = match run.task {
+                Task::Classification => {
+                    unknown = count(&labels.f_ge(outputs)?)?;
+                    labels.f_ge(0)?.f_logical_and(&labels.f_lt(outputs)?)?
+                }
+                _ => {
+                    width = labels.size()[1];
+                    labels.f_isnan()?.f_any_dim(1, false)?.f_logical_not()?
+                }
+            };
+            of_nodes = sets(setup, run, labelled, own, &known)?;
+        }
+        let manager = &setup.manager;
+        let (labels, sets) = (manager.track("labels", labels), manager.track("sets", of_nodes));
+        let facts = setup.gather(&[i64::from(exists), unknown, i64::from(width != outputs)])?;
+        let sum = |i: usize| facts.iter().map(|rank| rank[i]).sum::<i64>();
+        let note = match (sum(1), sum(2)) {
+            (_, 1..) => format!("labels are not rows of {outputs} numbers, so nothing is compared with them"),
+            (unknown @ 1.., _) => format!(
+                "{unknown} nodes have a class outside the model's {outputs}; they are not compared"
+            ),
+            _ => String::new(),
+        };
+        if here.rank == 0 && !note.is_empty() {
+            here.events.send(Event::Note(note))?;
+        }
+        Ok((sum(0) > 0 && sum(2) == 0).then_some(Truth { task: run.task, labels, sets }))
+    }
+}
+
+/// Labels without rows.
+fn none(task: Task, outputs: i64) -> Result<Tensor> {
+    match task {
+        Task::Classification => tensor::zeros(&[0], Kind::Int64),
+        _ => tensor::zeros(&[0, outputs], Kind::Float),
+    }
+}
+
+fn count(rows: &Tensor) -> Result<i64> {
+    Ok(rows.f_sum(Kind::Int64)?.f_int64_value(&[])?)
+}
+
+/// The sets of the predicted nodes.
+fn sets(
+    setup: &RankSetup,
+    run: &RunConfig,
+    labelled: &Labelled,
+    own: &OwnNodes,
+    known: &Tensor,
+) -> Result<Tensor> {
+    let mut all = vec![LABELLED; labelled.nodes.own];
+    let keys = &run.keys;
+    let masks = [
+        (&keys.train_mask, "train_mask"),
+        (&keys.val_mask, "val_mask"),
+        (&keys.test_mask, "test_mask"),
+    ];
+    for (bit, (key, name)) in masks.into_iter().enumerate() {
+        if let Some(mask) = read_mask(&setup.partition, key.as_deref(), name)? {
+            let mask = &mask[labelled.first_row as usize..];
+            all.iter_mut().zip(mask).for_each(|(sets, inside)| *sets |= u8::from(*inside) << bit);
+        }
+    }
+    let picked = own.pick(&Tensor::f_from_slice(&all)?)?;
+    Ok(picked.f_mul(&known.f_to_kind(Kind::Uint8)?)?)
+}
+
+/// Reports the scores of the predicted nodes' outputs: one collective.
+pub(super) fn tell_scores(
+    setup: &RankSetup,
+    here: Surroundings<'_>,
+    truth: &Truth,
+    output: &PointerTensor,
+    corrected: bool,
+) -> Result<()> {
+    let sums = {
+        let (output, labels, sets) = (output.pin()?, truth.labels.pin()?, truth.sets.pin()?);
+        let sets = tensor::slice::<u8>(&sets);
+        let logits = output.f_narrow(0, 0, sets.len() as i64)?;
+        PredictionSums::new(truth.task, &logits, &labels, sets)?
+    };
+    let sets = sums.over_ranks(&*setup.group, &*setup.manager)?;
+    if here.rank == 0 {
+        here.events.send(Event::Predicted(PredictionScores { corrected, sets }))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,85 @@
+//! Predictions by models that treat the graph as homogeneous.
+
+use std::rc::Rc;
+
+use tch::Kind;
+
+use super::needed::Needed;
+use super::own_nodes::OwnNodes;
+use super::part::{OwnPrediction, PredictionWork};
+use crate::engine::tape::{ParameterBuilder, Tape};
+use crate::engine::tensor;
+use crate::error::{Error, Result};
+use crate::load::{load_labels, load_mask};
+use crate::nn::{KnownLabels, load_state_dict, stored_out_feats};
+use crate::run::config::RunConfig;
+use crate::run::rank::labels::Labelled;
+use crate::run::rank::setup::{KIND, RankSetup, Surroundings};
+use crate::run::rank::whole_graph::WholeGraph;
+
+/// Predicts nodes of all types.
+pub(super) fn predict_whole(
+    setup: &RankSetup,
+    here: Surroundings<'_>,
+    work: &PredictionWork<'_>,
+) -> Result<()> {
+    let config = work.config;
+    let run = &config.run;
+    let whole = WholeGraph::new(setup, run)?;
+    let outputs = stored_out_feats(&config.weights, &run.model)?;
+    let mut builder = ParameterBuilder::new(run.seed);
+    let model = run.model.build(&mut builder, whole.sizes(outputs))?;
+    if let Some(link) = &run.link {
+        // The weights belong to the model and the score.
+        link.score(&mut builder, outputs);
+    }
+    let parameters = Rc::new(builder.finish(&setup.manager, KIND)?);
+    load_state_dict(&config.weights, &parameters, &[])?;
+    let layer = work.hidden_layer(model.hidden_layers())?;
+    let labelled = &Labelled::all(setup, &whole.graph)?;
+    let own = OwnNodes::new(setup, labelled, work.order, work.chosen.as_ref(), 0)?;
+    // Correct and smooth propagates so far that everything is needed.
+    let chosen = own.chosen().filter(|_| config.correct_and_smooth.is_none());
+    let needed = match chosen {
+        Some(rows) => Needed::of(setup, &whole, &*model, run, &parameters, rows, layer)?,
+        None => Needed::everything(setup, &whole, &*model, &parameters)?,
+    };
+    let has_all_rows = chosen.is_none();
+    let own = OwnPrediction { setup, here, work, labelled, own };
+    {
+        let graphs = needed.graphs(&whole, run.model.num_graphs());
+        let mut tape = Tape::evaluation(&setup.manager, &parameters).ending_after(layer);
+        let features = tape.input(&needed.features);
+        let mut values = model.forward(&mut tape, &graphs, features)?;
+        let truth = own.truth(outputs, layer)?;
+        if let Some(correct_and_smooth) = config.correct_and_smooth {
+            own.tell_scores(truth.as_ref(), &own.pick(values.value())?, false)?;
+            let known = known_labels(setup, run, outputs)?;
+            values = correct_and_smooth.forward(&mut tape, &whole.graph, values, &known)?;
+        }
+        let corrected = config.correct_and_smooth.is_some();
+        let output = if has_all_rows { own.pick(values.value())? } else { values.value() };
+        drop(values);
+        own.tell_scores(truth.as_ref(), &output, corrected)?;
+        own.write(&output)?;
+    }
+    own.tell_work(&needed.edges)
+}
+
+/// The classes of the run's training nodes.
+fn known_labels(setup: &RankSetup, run: &RunConfig, classes: i64) -> Result<KnownLabels> {
+    let (partition, key) = (&setup.partition, run.keys.labels.as_deref());
+    let labels = load_labels(partition, key)?;
+    let mask = load_mask(partition, run.keys.train_mask.as_deref(), "train_mask")?;
+    let mask = mask.map_or_else(|| tensor::zeros(&labels.size(), Kind::Bool), Ok)?;
+    let wrong = labels.f_lt(0)?.f_logical_or(&labels.f_ge(classes)?)?.f_logical_and(&mask)?;
+    let wrong = wrong.f_sum(Kind::Int64)?.f_int64_value(&[])?;
+    if wrong > 0 {
+        let problem = format!("{wrong} training nodes have a class outside the model's {classes}");
+        let path = partition.node_features().path();
+        return Err(Error::input(path, key.unwrap_or("label"), problem)
+            .with_hint("use the graph and the labels on which the model was trained"));
+    }
+    let manager = &setup.manager;
+    Ok(KnownLabels { labels: manager.track("labels", labels), mask: manager.track("mask", mask) })
+}
