@@ -77,10 +77,12 @@ const AFTER_THE_FIRST_STEP: [&str; 19] = [
 ];
 
 /// More rules of a training run, and rules of other commands.
-const MORE: [Rule; 5] = [
+const MORE: [Rule; 7] = [
     Rule { flags: &AFTER_THE_FIRST_STEP, on: On::NotGiven("dump_step") },
     Rule { flags: &["spill_dtype"], on: On::Values("compute_dtype", &["f32"]) },
     Rule { flags: &["overwrite"], on: On::Given("out") },
+    Rule { flags: &["layer"], on: On::Given("output") },
+    Rule { flags: &["layer"], on: On::Values("output", &["embeddings"]) },
     Rule { flags: &["assignment"], on: On::Values("method", &["file"]) },
     Rule { flags: &["seed"], on: On::Values("method", &["stream", "metis", "random"]) },
 ];
