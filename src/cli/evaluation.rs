@@ -46,7 +46,10 @@ fn show(confusion: &Confusion, one_class: bool) -> String {
 
 /// The scores of predictions: a row per set of nodes, and a column per metric. With scores from `before` the predictions were
 /// corrected and smoothed, both and what that has done.
-pub(super) fn prediction_table(before: Option<&PredictionScores>, after: &PredictionScores) -> String {
+pub(super) fn prediction_table(
+    before: Option<&PredictionScores>,
+    after: &PredictionScores,
+) -> String {
     let Some(first) = after.sets.first() else { return String::new() };
     let mut headings = vec!["nodes".to_owned(), ">count".to_owned()];
     for (metric, _) in &first.scores {
@@ -75,7 +78,8 @@ fn score_of(scores: &PredictionScores, set: &SetScores, metric: Metric) -> Optio
 
 /// Whether correct and smooth has helped the nodes whose labels it does not use.
 fn verdict(before: &PredictionScores, after: &PredictionScores) -> Option<String> {
-    let set = ["test", "val"].iter().find_map(|name| after.sets.iter().find(|set| set.name == *name));
+    let set =
+        ["test", "val"].iter().find_map(|name| after.sets.iter().find(|set| set.name == *name));
     let set = set?;
     let (metric, value) = *set.scores.first()?;
     let earlier = score_of(before, set, metric)?;
@@ -85,5 +89,8 @@ fn verdict(before: &PredictionScores, after: &PredictionScores) -> Option<String
         std::cmp::Ordering::Equal => "does not change",
     };
     let (name, from, to) = (&set.name, metric.show(earlier), metric.show(value));
-    Some(format!("correct and smooth {verb} the {} of {name} nodes: {from} before, {to} after\n", metric.name()))
+    Some(format!(
+        "correct and smooth {verb} the {} of {name} nodes: {from} before, {to} after\n",
+        metric.name()
+    ))
 }

@@ -60,7 +60,11 @@ pub fn label_columns(partition: &Partition, key: Option<&str>) -> Result<u64> {
 ///
 /// # Errors
 /// As for [`load_mask`].
-pub fn read_mask(partition: &Partition, key: Option<&str>, name: &str) -> Result<Option<Vec<bool>>> {
+pub fn read_mask(
+    partition: &Partition,
+    key: Option<&str>,
+    name: &str,
+) -> Result<Option<Vec<bool>>> {
     let set = partition.node_features();
     let field = format!("keys.{name}");
     let role = Role { what: "mask", field: &field, usual: std::slice::from_ref(&name) };

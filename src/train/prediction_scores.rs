@@ -70,7 +70,8 @@ impl PredictionSums {
             let own = [sums[3 * set], sums[3 * set + 1], sums[3 * set + 2]];
             let own = ScoreSums(own).score(self.task, nodes, self.outputs);
             let metric = self.task.metric();
-            let mut scores: Vec<(Metric, f64)> = own.map(|score| (metric, score)).into_iter().collect();
+            let mut scores: Vec<(Metric, f64)> =
+                own.map(|score| (metric, score)).into_iter().collect();
             for scores_of in of_classes.get(set / 3).into_iter().flatten() {
                 let value = scores_of.named()[set % 3].1.filter(|_| scores_of.metric != metric);
                 scores.extend(value.map(|value| (scores_of.metric, value)));

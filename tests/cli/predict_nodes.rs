@@ -127,13 +127,16 @@ fn tables_have_the_names_that_the_user_gave() {
         .map(|(a, b)| format!("{}\t{}\n", name(a), name(b)))
         .collect();
     std::fs::write(folder.join("edges.tsv"), edges).unwrap();
-    std::fs::write(folder.join("names.txt"), (0..n).map(|i| name(i) + "\n").collect::<String>()).unwrap();
-    let column = |of: fn(usize) -> usize| (0..n).map(|i| format!("{}\n", of(i))).collect::<String>();
+    std::fs::write(folder.join("names.txt"), (0..n).map(|i| name(i) + "\n").collect::<String>())
+        .unwrap();
+    let column =
+        |of: fn(usize) -> usize| (0..n).map(|i| format!("{}\n", of(i))).collect::<String>();
     std::fs::write(folder.join("label.csv"), column(|i| i % 2)).unwrap();
     std::fs::write(folder.join("feat.csv"), column(|i| i % 2 + i % 5)).unwrap();
     std::fs::write(folder.join("train_mask.csv"), column(|i| usize::from(i % 4 != 0))).unwrap();
     std::fs::write(folder.join("test_mask.csv"), column(|i| usize::from(i % 4 == 0))).unwrap();
-    let data = ["label", "feat", "train_mask", "test_mask"].map(|name| format!("--node-data {name}={name}.csv"));
+    let data = ["label", "feat", "train_mask", "test_mask"]
+        .map(|name| format!("--node-data {name}={name}.csv"));
     let cut = format!(
         "partition --edges edges.tsv --node-ids string --node-names names.txt {} --num-parts 3 --method random --out p",
         data.join(" ")
@@ -149,7 +152,9 @@ fn tables_have_the_names_that_the_user_gave() {
     // In the order of the names, with the classes' names.
     assert!(lines[1].starts_with("user 0,") && lines[2].starts_with("\"a,1\","), "{all}");
     assert!(lines[3].starts_with("ü2,"));
-    assert!(lines[1..].iter().all(|line| line.ends_with(",even") || line.ends_with(",\"odd, or not\"")));
+    assert!(
+        lines[1..].iter().all(|line| line.ends_with(",even") || line.ends_with(",\"odd, or not\""))
+    );
     sar(folder, "predict --run run --out ids.npy --order original").success();
     let ids = std::fs::read(folder.join("ids.npy")).unwrap();
     for (line, class) in lines[1..].iter().zip(ids[128..].chunks(8)) {
@@ -157,12 +162,18 @@ fn tables_have_the_names_that_the_user_gave() {
     }
 
     std::fs::write(folder.join("list.txt"), "ü5\nuser 3\n\"a,1\"\n").unwrap();
-    sar(folder, "predict --run run --out some.parquet --nodes list.txt --output probabilities").success();
+    sar(folder, "predict --run run --out some.parquet --nodes list.txt --output probabilities")
+        .success();
     let file = SerializedFileReader::new(File::open(folder.join("some.parquet")).unwrap()).unwrap();
     let rows: Vec<Vec<(String, Field)>> = file
         .get_row_iter(None)
         .unwrap()
-        .map(|row| row.unwrap().get_column_iter().map(|(name, field)| (name.clone(), field.clone())).collect())
+        .map(|row| {
+            row.unwrap()
+                .get_column_iter()
+                .map(|(name, field)| (name.clone(), field.clone()))
+                .collect()
+        })
         .collect();
     let names: Vec<_> = rows.iter().map(|row| row[0].1.to_string()).collect();
     assert_eq!(names, ["\"ü5\"", "\"user 3\"", "\"a,1\""]);
@@ -186,14 +197,18 @@ fn what_cannot_be_predicted_is_refused_before_the_work() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     let json = repository("data/karate/karate.json");
-    let train = format!("--part-json {} --hidden 4 --layers 2 --epochs 1 --out run", json.display());
+    let train =
+        format!("--part-json {} --hidden 4 --layers 2 --epochs 1 --out run", json.display());
     sar(folder, &train).success();
     std::fs::write(folder.join("empty.txt"), "# nothing\n").unwrap();
     std::fs::write(folder.join("far.txt"), "3\n34\n").unwrap();
     for (words, problem) in [
         ("--layer 1", "--layer has no effect without --output"),
         ("--layer 1 --output logits", "--layer has no effect with --output logits"),
-        ("--layer 3 --output embeddings", "--layer: is 3, but the hidden layers of the model (sage) are 1 to 1"),
+        (
+            "--layer 3 --output embeddings",
+            "--layer: is 3, but the hidden layers of the model (sage) are 1 to 1",
+        ),
         ("--layer 0 --output embeddings", "--layer: is 0"),
         ("--nodes empty.txt", "empty.txt: lists no nodes"),
         ("--nodes far.txt", "far.txt: line 2: node 34 is beyond the 34 nodes"),
@@ -212,5 +227,6 @@ fn what_cannot_be_predicted_is_refused_before_the_work() {
     let sgc = format!("--part-json {} --model sgc --epochs 1 --out sgc", json.display());
     sar(folder, &sgc).success();
     let refused = sar(folder, "predict --run sgc --out x.npy --output embeddings").code(1);
-    refused.stderr(contains("the model (sgc) has no hidden layers").and(contains("--output logits")));
+    refused
+        .stderr(contains("the model (sgc) has no hidden layers").and(contains("--output logits")));
 }

@@ -187,7 +187,14 @@ impl Model for Sign {
             let own = tape.segment("hop", &[&x], &[], move |x, _| {
                 Ok(x[0].f_narrow(1, first, in_feats)?.f_contiguous()?)
             })?;
-            outputs.push(perceptron.forward(tape, *graph, own, hop * layers, self.dropout, None)?);
+            outputs.push(perceptron.forward(
+                tape,
+                *graph,
+                own,
+                hop * layers,
+                self.dropout,
+                None,
+            )?);
         }
         let outputs: Vec<_> = outputs.iter().collect();
         let all = tape.segment("joined", &outputs, &[], |x, _| Ok(Tensor::f_cat(x, 1)?))?;

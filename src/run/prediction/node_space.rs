@@ -118,7 +118,13 @@ impl<'a> NodeSpace<'a> {
 
     /// The names of all nodes, by place.
     pub(super) fn names(&self) -> NodeNameLines {
-        NodeNameLines { files: self.names.clone(), lines: None, line: Vec::new(), count: 0, nodes: self.len() }
+        NodeNameLines {
+            files: self.names.clone(),
+            lines: None,
+            line: Vec::new(),
+            count: 0,
+            nodes: self.len(),
+        }
     }
 
     /// The nodes that a file lists, an id or a name on each line.
@@ -163,7 +169,8 @@ impl<'a> NodeSpace<'a> {
                 if id < self.len() {
                     return Ok(id);
                 }
-                let problem = format!("node {id} is beyond the {} nodes that can be predicted", self.len());
+                let problem =
+                    format!("node {id} is beyond the {} nodes that can be predicted", self.len());
                 Err(fail(at, problem, "ids begin with 0"))
             });
             places.collect::<Result<_>>()?
@@ -191,9 +198,10 @@ impl<'a> NodeSpace<'a> {
             };
             let first_node = book.node_range(part).start;
             // Types that are not predicted may come before those that are.
-            let skipped = self.ntypes.first().map_or(0, |first| {
-                (0..*first).map(|ntype| book.num_nodes_of_type(ntype)).sum()
-            });
+            let skipped = self
+                .ntypes
+                .first()
+                .map_or(0, |first| (0..*first).map(|ntype| book.num_nodes_of_type(ntype)).sum());
             for ntype in &self.ntypes {
                 let ids = book.node_type_range(part, *ntype);
                 let first = if self.ntypes.len() == 1 {
@@ -211,7 +219,10 @@ impl<'a> NodeSpace<'a> {
         }
         if places.is_empty() {
             let problem = if exists {
-                format!("the {} mask has no nodes that can be predicted", name.trim_end_matches("_mask"))
+                format!(
+                    "the {} mask has no nodes that can be predicted",
+                    name.trim_end_matches("_mask")
+                )
             } else {
                 format!("the graph has no {name}")
             };

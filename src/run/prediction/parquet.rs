@@ -8,7 +8,9 @@ use parquet::basic::{Compression, LogicalType, Repetition, Type as PhysicalType}
 use parquet::data_type::{ByteArray, ByteArrayType, FloatType, Int32Type, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
-use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::file::writer::{
+    SerializedColumnWriter, SerializedFileWriter, SerializedRowGroupWriter,
+};
 use parquet::schema::types::Type;
 
 use super::table::{Columns, Rows, TableFile};
@@ -110,7 +112,8 @@ fn write_column(
     let number = |_| ParquetError::General("a prediction is not a number".to_owned());
     dtype.to_i64(bytes, &mut values).map_err(number)?;
     if !columns.classes.is_empty() {
-        let name = |class: &i64| columns.class(*class).map_or_else(|| class.to_string(), str::to_owned);
+        let name =
+            |class: &i64| columns.class(*class).map_or_else(|| class.to_string(), str::to_owned);
         let names: Vec<ByteArray> =
             values.iter().map(|class| ByteArray::from(name(class).into_bytes())).collect();
         column.typed::<ByteArrayType>().write_batch(&names, None, None)?;

@@ -79,7 +79,8 @@ pub fn predict(config: &PredictConfig, observe: &mut dyn FnMut(&Event)) -> Resul
             return Ok(());
         }
         let rows = table_rows(spilled);
-        let columns = Columns::new(config, folder, space.has_names(), form(config, &rows, num_rows)?)?;
+        let columns =
+            Columns::new(config, folder, space.has_names(), form(config, &rows, num_rows)?)?;
         write_table(&rows, config, format, &columns, labels)
     });
     if result.is_err() {

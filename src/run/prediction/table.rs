@@ -115,7 +115,8 @@ fn class_names(folder: &Path, classes: Option<u64>) -> Result<Vec<String>> {
     match classes {
         Some(classes) if classes != names.len() as u64 => {
             let problem = format!("names {} classes, but the model has {classes}", names.len());
-            Err(Error::input(&path, "", problem).with_hint("write one name per line, or remove the file"))
+            Err(Error::input(&path, "", problem)
+                .with_hint("write one name per line, or remove the file"))
         }
         _ => Ok(names),
     }

@@ -27,8 +27,8 @@ pub use by_mode::train;
 pub(crate) use classes::USUAL_CLASSES;
 pub use files::{CHECKPOINT, PREVIOUS_CHECKPOINT, WEIGHTS, pending_checkpoint, pending_weights};
 pub use predict::{
-    ChosenNodes, NodeOrder, NodeSelection, PredictConfig, Prediction, PredictionFormat, PredictionWork,
-    Split, predict,
+    ChosenNodes, NodeOrder, NodeSelection, PredictConfig, Prediction, PredictionFormat,
+    PredictionWork, Split, predict,
 };
 pub(in crate::run) use predict::{StoredForm, table_rows};
 pub use setup::{Passes, RankSetup, Surroundings};

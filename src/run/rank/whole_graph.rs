@@ -47,7 +47,13 @@ impl WholeGraph {
             graph.normalise_edge_weights()?;
         }
         setup.check_widths(&[in_feats])?;
-        Ok(WholeGraph { graph, features, stored, in_feats, num_rels: partition.book().etypes().len() })
+        Ok(WholeGraph {
+            graph,
+            features,
+            stored,
+            in_feats,
+            num_rels: partition.book().etypes().len(),
+        })
     }
 
     /// The sizes of a model with `out_feats` outputs.

@@ -64,8 +64,11 @@ fn layer_graph(
     let mut relations = Vec::new();
     for (relation, edges) in full.relations.iter().zip(edges) {
         let Relation { etype, src_type, dst_type, graph } = relation;
-        let kind =
-            if src_type == dst_type { EndKind::RelationInType } else { EndKind::RelationBetweenTypes };
+        let kind = if src_type == dst_type {
+            EndKind::RelationInType
+        } else {
+            EndKind::RelationBetweenTypes
+        };
         let (rows, among) = (&destinations[*dst_type], &sources[*src_type]);
         let graph = edges.into_graph(graph, rows, among, kind)?;
         let (src_type, dst_type) = (*src_type, *dst_type);

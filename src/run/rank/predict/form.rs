@@ -114,8 +114,9 @@ impl PredictionFormat {
     pub fn of(path: &Path) -> Result<Self> {
         let extension = path.extension().and_then(|extension| extension.to_str());
         extension.and_then(Self::named).ok_or_else(|| {
-            Error::input(path, "", "does not name a format for predictions")
-                .with_hint("use the extension .npy, .safetensors, .csv or .parquet, or pass ‹format›")
+            Error::input(path, "", "does not name a format for predictions").with_hint(
+                "use the extension .npy, .safetensors, .csv or .parquet, or pass ‹format›",
+            )
         })
     }
 

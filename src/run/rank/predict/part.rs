@@ -51,7 +51,9 @@ impl PredictionWork<'_> {
         let name = self.config.run.model.kind.spec().name;
         let problem = match layers {
             0 => format!("the model ({name}) has no hidden layers"),
-            _ => format!("is {layer}, but the hidden layers of the model ({name}) are 1 to {layers}"),
+            _ => {
+                format!("is {layer}, but the hidden layers of the model ({name}) are 1 to {layers}")
+            }
         };
         Err(Error::config("layer", problem)
             .with_hint("pass ‹prediction=logits› for the last layer's output"))

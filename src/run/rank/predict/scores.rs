@@ -38,7 +38,8 @@ impl Truth {
     ) -> Result<Option<Self>> {
         let partition = &setup.partition;
         let key = run.keys.labels.as_deref();
-        let (mut labels, mut of_nodes) = (none(run.task, outputs)?, tensor::zeros(&[0], Kind::Uint8)?);
+        let (mut labels, mut of_nodes) =
+            (none(run.task, outputs)?, tensor::zeros(&[0], Kind::Uint8)?);
         let (mut width, mut unknown) = (outputs, 0);
         let exists = has_labels(partition, key);
         if exists {
@@ -66,7 +67,9 @@ impl Truth {
         let facts = setup.gather(&[i64::from(exists), unknown, i64::from(width != outputs)])?;
         let sum = |i: usize| facts.iter().map(|rank| rank[i]).sum::<i64>();
         let note = match (sum(1), sum(2)) {
-            (_, 1..) => format!("labels are not rows of {outputs} numbers, so nothing is compared with them"),
+            (_, 1..) => format!(
+                "labels are not rows of {outputs} numbers, so nothing is compared with them"
+            ),
             (unknown @ 1.., _) => format!(
                 "{unknown} nodes have a class outside the model's {outputs}; they are not compared"
             ),
