@@ -17,7 +17,7 @@ use crate::nn::CorrectAndSmooth;
 use crate::run::CONFIG;
 use crate::run::config::{MemoryBudget, RunConfig};
 use crate::run::rank::{
-    NodeOrder, NodeSelection, PredictConfig, Prediction, PredictionFormat, Split, WEIGHTS,
+    NodeOrder, NodeSelection, PredictConfig, Prediction, PredictionFormat, SplitName, WEIGHTS,
 };
 
 /// Predict nodes of a graph with trained weights
@@ -45,8 +45,8 @@ pub(super) struct PredictArgs {
     #[arg(long, value_name = "FILE", conflicts_with = "split")]
     nodes: Option<PathBuf>,
     /// Predict only the nodes of this mask
-    #[arg(long, value_parser = choice::<Split>())]
-    split: Option<Split>,
+    #[arg(long, value_parser = choice::<SplitName>())]
+    split: Option<SplitName>,
     /// Order of the rows, and the ids that --nodes lists; in a heterogeneous graph, node types follow one another [default:
     /// original for --nodes, csv and parquet where the graph has original ids; else partition]
     #[arg(long, value_parser = choice::<NodeOrder>())]

@@ -116,11 +116,25 @@ pub fn matmul_over_rows<T: Real>(a: &[T], b: &[T], m: usize, n: usize) -> Vec<T>
     total
 }
 
+/// The product of a single row, for which the routine has a way of its own, which sums up in another order. A row must have the
+/// same bits whatever rows are computed with it.
+fn product_of_a_row<T: Real>(a: Matrix<'_, T>, b: Matrix<'_, T>, y: &mut [T], add: bool) {
+    let k = a.columns;
+    let twice: Vec<T> = (0..2 * k).map(|i| a.at(0, i % k)).collect();
+    let mut rows = [&*y, &*y].concat();
+    product(Matrix::new(&twice, 2, k), b, &mut rows, add);
+    let len = y.len();
+    y.copy_from_slice(&rows[..len]);
+}
+
 /// `y = a b`, or `y += a b`, on the calling thread; `y` is row by row.
 pub(super) fn product<T: Real>(a: Matrix<'_, T>, b: Matrix<'_, T>, y: &mut [T], add: bool) {
     let (m, k, n) = (a.rows, a.columns, b.columns);
     assert_eq!(k, b.rows);
     assert_eq!(y.len(), m * n);
+    if m == 1 && n > 1 {
+        return product_of_a_row(a, b, y, add);
+    }
     let stride = |matrix: Matrix<'_, T>, side: usize| matrix.strides[side] as isize;
     let factor = if add { T::ONE } else { T::default() };
     // SAFETY: `Matrix` holds data, sizes and strides together, so every element that the routine reads through them lies in

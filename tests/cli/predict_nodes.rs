@@ -124,9 +124,9 @@ fn tables_have_the_names_that_the_user_gave() {
     let n = 60;
     let edges: String = (0..n)
         .flat_map(|i| [(i, (i + 1) % n), (i, (i + 7) % n)])
-        .map(|(a, b)| format!("{}\t{}\n", name(a), name(b)))
+        .map(|(a, b)| format!("{},{}\n", name(a), name(b)))
         .collect();
-    std::fs::write(folder.join("edges.tsv"), edges).unwrap();
+    std::fs::write(folder.join("edges.csv"), edges).unwrap();
     std::fs::write(folder.join("names.txt"), (0..n).map(|i| name(i) + "\n").collect::<String>())
         .unwrap();
     let column =
@@ -138,7 +138,7 @@ fn tables_have_the_names_that_the_user_gave() {
     let data = ["label", "feat", "train_mask", "test_mask"]
         .map(|name| format!("--node-data {name}={name}.csv"));
     let cut = format!(
-        "partition --edges edges.tsv --node-ids string --node-names names.txt {} --num-parts 3 --method random --out p",
+        "partition --edges edges.csv --node-ids string --node-names names.txt {} --num-parts 3 --method random --out p",
         data.join(" ")
     );
     sar(folder, &cut).success();

@@ -3,7 +3,7 @@
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use super::table::{Columns, Rows, TableFile};
+use super::columns::{TableColumns, TableFile, TableRows};
 use crate::error::{Error, Result};
 use crate::io::{AtomicFile, Dtype};
 
@@ -15,7 +15,7 @@ pub(super) struct CsvTable {
 
 impl CsvTable {
     /// Starts the table.
-    pub(super) fn new(file: AtomicFile, path: &Path, columns: &Columns) -> Result<Self> {
+    pub(super) fn new(file: AtomicFile, path: &Path, columns: &TableColumns) -> Result<Self> {
         let mut line = b"node".to_vec();
         for heading in &columns.headings {
             line.push(b',');
@@ -33,7 +33,7 @@ impl CsvTable {
 }
 
 impl TableFile for CsvTable {
-    fn rows(&mut self, columns: &Columns, rows: &Rows) -> Result<()> {
+    fn rows(&mut self, columns: &TableColumns, rows: &TableRows) -> Result<()> {
         let mut text = BufWriter::new(self.file.file());
         let mut line = Vec::new();
         for (row, values) in rows.values.chunks(columns.form.row_bytes().max(1)).enumerate() {

@@ -1,5 +1,6 @@
 //! A prediction, from a run's folder to a file.
 
+mod columns;
 mod csv;
 mod node_space;
 mod parquet;

@@ -14,7 +14,7 @@ use crate::platform::signals;
 use crate::prepare::import::{Lines, parse_id, shown, unquoted};
 use crate::prepare::partition::names_file;
 use crate::run::config::RunConfig;
-use crate::run::rank::{NodeOrder, Split};
+use crate::run::rank::{NodeOrder, SplitName};
 
 /// The nodes that can be predicted, in the order of a prediction. A node's place is its index.
 pub(super) struct NodeSpace<'a> {
@@ -179,11 +179,11 @@ impl<'a> NodeSpace<'a> {
     }
 
     /// The nodes of a mask, ascending.
-    pub(super) fn of_split(&self, run: &RunConfig, split: Split) -> Result<Vec<u64>> {
+    pub(super) fn of_split(&self, run: &RunConfig, split: SplitName) -> Result<Vec<u64>> {
         let (key, name) = match split {
-            Split::Train => (&run.keys.train_mask, "train_mask"),
-            Split::Val => (&run.keys.val_mask, "val_mask"),
-            Split::Test => (&run.keys.test_mask, "test_mask"),
+            SplitName::Train => (&run.keys.train_mask, "train_mask"),
+            SplitName::Val => (&run.keys.val_mask, "val_mask"),
+            SplitName::Test => (&run.keys.test_mask, "test_mask"),
         };
         let book = self.partitions.book();
         let (mut places, mut exists) = (Vec::new(), false);

@@ -13,7 +13,7 @@ use parquet::file::writer::{
 };
 use parquet::schema::types::Type;
 
-use super::table::{Columns, Rows, TableFile};
+use super::columns::{TableColumns, TableFile, TableRows};
 use crate::error::{Error, Result};
 use crate::io::{AtomicFile, Dtype};
 
@@ -26,7 +26,7 @@ pub(super) struct ParquetTable {
 
 impl ParquetTable {
     /// Starts the table.
-    pub(super) fn new(file: AtomicFile, path: &Path, columns: &Columns) -> Result<Self> {
+    pub(super) fn new(file: AtomicFile, path: &Path, columns: &TableColumns) -> Result<Self> {
         let failed = |e| failed(path, &e);
         let mut fields = vec![match columns.named {
             true => text_column("node"),
@@ -48,7 +48,7 @@ impl ParquetTable {
 }
 
 impl TableFile for ParquetTable {
-    fn rows(&mut self, columns: &Columns, rows: &Rows) -> Result<()> {
+    fn rows(&mut self, columns: &TableColumns, rows: &TableRows) -> Result<()> {
         let path = &self.path;
         let group = self.writer.next_row_group().map_err(|e| failed(path, &e))?;
         write_group(group, columns, rows).map_err(|e| failed(path, &e))
@@ -63,8 +63,8 @@ impl TableFile for ParquetTable {
 
 fn write_group(
     mut group: SerializedRowGroupWriter<'_, File>,
-    columns: &Columns,
-    rows: &Rows,
+    columns: &TableColumns,
+    rows: &TableRows,
 ) -> Result<(), ParquetError> {
     let mut column = next(&mut group)?;
     if columns.named {
@@ -98,7 +98,7 @@ fn next<'g>(
 
 fn write_column(
     mut column: SerializedColumnWriter<'_>,
-    columns: &Columns,
+    columns: &TableColumns,
     bytes: &[u8],
 ) -> Result<(), ParquetError> {
     let dtype = columns.form.dtype;

@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
+use super::columns::TableColumns;
 use super::node_space::NodeSpace;
-use super::table::{Columns, NodeLabels, write_table};
+use super::table::{NodeLabels, write_table};
 use crate::choice::Choice;
 use crate::error::{Error, Result};
 use crate::event::Event;
@@ -80,7 +81,7 @@ pub fn predict(config: &PredictConfig, observe: &mut dyn FnMut(&Event)) -> Resul
         }
         let rows = table_rows(spilled);
         let columns =
-            Columns::new(config, folder, space.has_names(), form(config, &rows, num_rows)?)?;
+            TableColumns::new(config, folder, space.has_names(), form(config, &rows, num_rows)?)?;
         write_table(&rows, config, format, &columns, labels)
     });
     if result.is_err() {

@@ -28,7 +28,7 @@ pub(crate) use classes::USUAL_CLASSES;
 pub use files::{CHECKPOINT, PREVIOUS_CHECKPOINT, WEIGHTS, pending_checkpoint, pending_weights};
 pub use predict::{
     ChosenNodes, NodeOrder, NodeSelection, PredictConfig, Prediction, PredictionFormat,
-    PredictionWork, Split, predict,
+    PredictionWork, SplitName, predict,
 };
 pub(in crate::run) use predict::{StoredForm, table_rows};
 pub use setup::{Passes, RankSetup, Surroundings};

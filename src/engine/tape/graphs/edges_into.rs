@@ -10,17 +10,17 @@ use crate::engine::tensor;
 use crate::error::Result;
 
 /// The destinations whose edges are taken.
-pub(super) struct Destinations<'r> {
+pub(super) struct TakenDestinations<'r> {
     /// Own rows, ascending.
     pub(super) rows: &'r [u32],
     /// Those of `rows` that keep their edges, ascending.
     pub(super) with_edges: &'r [u32],
 }
 
-impl<'r> Destinations<'r> {
+impl<'r> TakenDestinations<'r> {
     /// Rows that all keep their edges.
     pub(super) fn all(rows: &'r [u32]) -> Self {
-        Destinations { rows, with_edges: rows }
+        TakenDestinations { rows, with_edges: rows }
     }
 
     /// The new number of each of `num_rows` rows, `u32::MAX` for rows without edges.
@@ -49,7 +49,10 @@ pub(super) struct EdgesInto {
 
 impl EdgesInto {
     /// Takes the edges into `destinations`; one collective.
-    pub(super) fn new(full: &GraphShardManager, destinations: &Destinations<'_>) -> Result<Self> {
+    pub(super) fn new(
+        full: &GraphShardManager,
+        destinations: &TakenDestinations<'_>,
+    ) -> Result<Self> {
         let GraphShardManager { manager, group, .. } = full;
         let row_of = destinations.numbers(full.num_destinations());
         let num_destinations = destinations.rows.len();

@@ -1,6 +1,6 @@
 //! Message flow graphs of a graph with several types of nodes and edges.
 
-use super::edges_into::{Destinations, EdgesInto, EndKind, pick, union};
+use super::edges_into::{EdgesInto, EndKind, TakenDestinations, pick, union};
 use super::graph::Graph;
 use super::hetero::{HeteroGraph, HeteroGraphShardManager, Relation};
 use crate::error::{Error, Result};
@@ -39,7 +39,7 @@ fn layer_graph(
     let mut edges = Vec::new();
     for relation in &full.relations {
         let rows = &destinations[relation.dst_type];
-        edges.push(EdgesInto::new(&relation.graph, &Destinations::all(rows))?);
+        edges.push(EdgesInto::new(&relation.graph, &TakenDestinations::all(rows))?);
     }
     let sources: Vec<Vec<u32>> = (0..full.ntypes.len())
         .map(|ntype| {

@@ -1,6 +1,6 @@
 //! Message flow graphs: for each layer, only the nodes on which the wanted outputs depend.
 
-use super::edges_into::{Destinations, EdgesInto, EndKind, rows_of, union};
+use super::edges_into::{EdgesInto, EndKind, TakenDestinations, rows_of, union};
 use super::graph::Graph;
 use super::graph_shard_manager::GraphShardManager;
 use crate::engine::spill::{Pointer, PointerTensor};
@@ -50,11 +50,11 @@ pub struct Region {
 pub fn construct_region(full: &GraphShardManager, rows: &[u32], steps: usize) -> Result<Region> {
     let (mut inner, mut outer) = (Vec::new(), rows.to_vec());
     for _ in 0..steps {
-        let edges = EdgesInto::new(full, &Destinations::all(&outer))?;
+        let edges = EdgesInto::new(full, &TakenDestinations::all(&outer))?;
         let sources = sources_of(full, &edges, &outer);
         (inner, outer) = (outer, sources);
     }
-    let edges = EdgesInto::new(full, &Destinations { rows: &outer, with_edges: &inner })?;
+    let edges = EdgesInto::new(full, &TakenDestinations { rows: &outer, with_edges: &inner })?;
     let graph = edges.into_graph(full, &outer, &outer, EndKind::OneType)?;
     Ok(Region { graph, rows: outer })
 }
@@ -64,7 +64,7 @@ fn layer_graph(
     full: &GraphShardManager,
     destinations: &[u32],
 ) -> Result<(GraphShardManager, Vec<u32>)> {
-    let edges = EdgesInto::new(full, &Destinations::all(destinations))?;
+    let edges = EdgesInto::new(full, &TakenDestinations::all(destinations))?;
     let sources = sources_of(full, &edges, destinations);
     let graph = edges.into_graph(full, destinations, &sources, EndKind::OneType)?;
     Ok((graph, sources))

@@ -10,7 +10,7 @@ use crate::run::rank::WEIGHTS;
 
 /// A mask of nodes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Split {
+pub enum SplitName {
     /// The training nodes
     Train,
     /// The validation nodes
@@ -19,11 +19,11 @@ pub enum Split {
     Test,
 }
 
-impl Choice for Split {
+impl Choice for SplitName {
     const VALUES: &'static [Named<Self>] = &[
-        Named::new(Split::Train, "train", "The training nodes"),
-        Named::new(Split::Val, "val", "The validation nodes"),
-        Named::new(Split::Test, "test", "The test nodes"),
+        Named::new(SplitName::Train, "train", "The training nodes"),
+        Named::new(SplitName::Val, "val", "The validation nodes"),
+        Named::new(SplitName::Test, "test", "The test nodes"),
     ];
 }
 
@@ -36,7 +36,7 @@ pub enum NodeSelection {
     /// The nodes that a file lists, one id or name per line; rows are in the order of the file.
     Listed(PathBuf),
     /// The nodes of a mask.
-    Split(Split),
+    Split(SplitName),
 }
 
 /// A prediction for nodes of a partitioned graph.

@@ -14,7 +14,7 @@ use crate::error::Result;
 use crate::event::size;
 use crate::nn::{LearnedRows, Model};
 use crate::run::config::RunConfig;
-use crate::run::rank::hetero_graph::HeteroGraph;
+use crate::run::rank::hetero_graph::RankHeteroGraph;
 use crate::run::rank::setup::RankSetup;
 use crate::run::rank::whole_graph::WholeGraph;
 use crate::train::NodeInput;
@@ -105,7 +105,7 @@ impl NeededRelations {
     /// What the outputs of the own target nodes `rows` depend on after `layers` layers. A collective per layer and edge type.
     pub(super) fn of(
         setup: &RankSetup,
-        hetero: &HeteroGraph,
+        hetero: &RankHeteroGraph,
         inputs: &[NodeInput],
         rows: &[u32],
         layers: usize,

@@ -1,29 +1,10 @@
 //! The work of a rank on a prediction, from start to end.
 
-use super::config::PredictConfig;
-use super::form::{NodeOrder, Prediction, PredictionFormat};
-use super::own_nodes::{ChosenNodes, OwnNodes};
 use super::relations::predict_relations;
-use super::scores::{Truth, tell_scores};
 use super::whole::predict_whole;
-use super::{needed, rows};
-use crate::engine::spill::PointerTensor;
-use crate::error::{Error, Result};
-use crate::event::Event;
-use crate::run::rank::labels::Labelled;
+use super::work::PredictionWork;
+use crate::error::Result;
 use crate::run::rank::setup::{Passes, RankSetup, Surroundings};
-
-/// A prediction of which everything is known that files of the graph decide.
-pub struct PredictionWork<'a> {
-    /// The configuration.
-    pub config: &'a PredictConfig,
-    /// The order of nodes.
-    pub order: NodeOrder,
-    /// The format of the output.
-    pub format: PredictionFormat,
-    /// The nodes, if they are not all.
-    pub chosen: Option<ChosenNodes>,
-}
 
 /// Runs a rank's part of the prediction.
 pub fn predict(here: Surroundings<'_>, work: &PredictionWork<'_>) -> Result<()> {
@@ -33,92 +14,4 @@ pub fn predict(here: Surroundings<'_>, work: &PredictionWork<'_>) -> Result<()> 
         None => predict_whole(&setup, here, work)?,
     }
     setup.end()
-}
-
-impl PredictionWork<'_> {
-    /// The hidden layer whose output is written, of so many; `None` for the model's output.
-    pub(super) fn hidden_layer(&self, layers: usize) -> Result<Option<usize>> {
-        // Pairs of nodes are scored by the model's output.
-        if self.config.prediction != Prediction::Embeddings
-            || (self.config.run.link.is_some() && self.config.layer.is_none())
-        {
-            return Ok(None);
-        }
-        let layer = self.config.layer.unwrap_or(layers);
-        if (1..=layers).contains(&layer) {
-            return Ok(Some(layer));
-        }
-        let name = self.config.run.model.kind.spec().name;
-        let problem = match layers {
-            0 => format!("the model ({name}) has no hidden layers"),
-            _ => {
-                format!("is {layer}, but the hidden layers of the model ({name}) are 1 to {layers}")
-            }
-        };
-        Err(Error::config("layer", problem)
-            .with_hint("pass ‹prediction=logits› for the last layer's output"))
-    }
-}
-
-/// The predicted nodes of a rank while their rows are made.
-pub(super) struct OwnPrediction<'a> {
-    pub(super) setup: &'a RankSetup,
-    pub(super) here: Surroundings<'a>,
-    pub(super) work: &'a PredictionWork<'a>,
-    pub(super) labelled: &'a Labelled,
-    pub(super) own: OwnNodes,
-}
-
-impl OwnPrediction<'_> {
-    /// The labels of the predicted nodes, where outputs can be compared with them.
-    pub(super) fn truth(&self, outputs: i64, layer: Option<usize>) -> Result<Option<Truth>> {
-        if layer.is_some() || self.work.config.run.link.is_some() {
-            return Ok(None);
-        }
-        Truth::load(self.setup, self.here, &self.work.config.run, self.labelled, &self.own, outputs)
-    }
-
-    /// Reports how good the model's output for the predicted nodes is.
-    pub(super) fn tell_scores(
-        &self,
-        truth: Option<&Truth>,
-        output: &PointerTensor,
-        corrected: bool,
-    ) -> Result<()> {
-        let Some(truth) = truth else { return Ok(()) };
-        tell_scores(self.setup, self.here, truth, output, corrected)
-    }
-
-    /// The rows of `all`, one per node that could be predicted, that belong to the predicted nodes.
-    pub(super) fn pick(&self, all: PointerTensor) -> Result<PointerTensor> {
-        if self.own.chosen().is_none() {
-            return Ok(all);
-        }
-        let picked = self.own.pick(&*all.pin()?)?;
-        Ok(self.setup.manager.track("predicted", picked))
-    }
-
-    /// Writes the rows, of which `output` has one per predicted node.
-    pub(super) fn write(&self, output: &PointerTensor) -> Result<()> {
-        let PredictionWork { config, chosen, .. } = self.work;
-        let task = config.run.task;
-        let form = config.prediction.stored(task, output.size()[1] as u64);
-        let all = self.labelled.nodes.total;
-        let num_rows = chosen.as_ref().map_or(all, ChosenNodes::num_rows);
-        let file = rows::open(self.here, self.work, &form, num_rows)?;
-        {
-            let values = config.prediction.rows(task, &*output.pin()?)?;
-            self.own.write(self.setup, self.labelled, &file, &values)?;
-        }
-        rows::finish(self.setup, file, num_rows)
-    }
-
-    /// Reports the edges and bytes that were worked on.
-    pub(super) fn tell_work(&self, edges: &needed::EdgeCounts) -> Result<()> {
-        let text = edges.text(self.setup)?;
-        if self.here.rank == 0 && self.work.chosen.is_some() {
-            self.here.events.send(Event::Note(text))?;
-        }
-        Ok(())
-    }
 }

@@ -4,11 +4,12 @@ use std::rc::Rc;
 
 use super::needed::{EdgeCounts, NeededRelations};
 use super::own_nodes::OwnNodes;
-use super::part::{OwnPrediction, PredictionWork};
+use super::own_prediction::OwnPrediction;
+use super::work::PredictionWork;
 use crate::engine::tape::{ParameterBuilder, Tape};
 use crate::error::Result;
 use crate::run::config::Relations;
-use crate::run::rank::hetero_graph::HeteroGraph;
+use crate::run::rank::hetero_graph::RankHeteroGraph;
 use crate::run::rank::setup::{KIND, RankSetup, Surroundings};
 use crate::train::{Forward, HeteroModel};
 
@@ -20,7 +21,7 @@ pub(super) fn predict_relations(
     relations: &Relations,
 ) -> Result<()> {
     let run = &work.config.run;
-    let hetero = HeteroGraph::new(setup, run, relations)?;
+    let hetero = RankHeteroGraph::new(setup, run, relations)?;
     let outputs = hetero.stored_out_feats(&work.config.weights)?;
     let mut builder = ParameterBuilder::new(run.seed);
     let model = hetero.model(&mut builder, outputs)?;

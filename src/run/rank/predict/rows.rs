@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::form::{PredictionFormat, StoredForm};
-use super::part::PredictionWork;
+use super::work::PredictionWork;
 use crate::engine::comm::barrier;
 use crate::engine::turns::Phase;
 use crate::error::Result;

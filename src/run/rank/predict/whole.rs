@@ -6,7 +6,8 @@ use tch::Kind;
 
 use super::needed::Needed;
 use super::own_nodes::OwnNodes;
-use super::part::{OwnPrediction, PredictionWork};
+use super::own_prediction::OwnPrediction;
+use super::work::PredictionWork;
 use crate::engine::tape::{ParameterBuilder, Tape};
 use crate::engine::tensor;
 use crate::error::{Error, Result};

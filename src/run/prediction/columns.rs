@@ -1,0 +1,103 @@
+//! The columns and rows of tables.
+
+use std::io::ErrorKind;
+use std::path::Path;
+
+use crate::error::{Error, Result};
+use crate::io::read_input;
+use crate::nn::Task;
+use crate::run::rank::{PredictConfig, Prediction, StoredForm};
+
+/// Name of the file of classes' names, one per line, next to a partition directory's JSON file.
+const CLASS_NAMES: &str = "class_names.txt";
+
+/// Some rows of the table.
+pub(super) struct TableRows {
+    /// Ids of their nodes, if nodes have no names.
+    pub(super) ids: Vec<u64>,
+    /// Names of their nodes, if they have names.
+    pub(super) names: Vec<Vec<u8>>,
+    /// The rows as they are stored.
+    pub(super) values: Vec<u8>,
+}
+
+/// Headings and types of a table's columns.
+pub(super) struct TableColumns {
+    /// Whether nodes have names.
+    pub(super) named: bool,
+    /// Headings of the columns behind the node.
+    pub(super) headings: Vec<String>,
+    /// Types of these columns.
+    pub(super) form: StoredForm,
+    /// Names of the classes in a single column of them; empty without names.
+    pub(super) classes: Vec<String>,
+}
+
+/// A table that is being written.
+pub(super) trait TableFile {
+    /// Writes some rows.
+    fn rows(&mut self, columns: &TableColumns, rows: &TableRows) -> Result<()>;
+
+    /// Ends the table and gives the file its name.
+    fn finish(self: Box<Self>) -> Result<()>;
+}
+
+impl TableColumns {
+    /// The columns of a prediction of this width.
+    pub(super) fn new(
+        config: &PredictConfig,
+        folder: &Path,
+        named: bool,
+        form: StoredForm,
+    ) -> Result<Self> {
+        let run = &config.run;
+        let of_classes = run.task.has_classes() && run.link.is_none();
+        let names = match config.prediction {
+            Prediction::Embeddings => Vec::new(),
+            _ if !of_classes => Vec::new(),
+            _ => class_names(folder, form.columns)?,
+        };
+        let prefix = match (config.prediction, run.task) {
+            (Prediction::Classes, _) => "class",
+            (Prediction::Probabilities, _) => "probability",
+            (Prediction::Embeddings, _) => "embedding",
+            (Prediction::Logits, Task::Regression) => "value",
+            (Prediction::Logits, _) if config.correct_and_smooth.is_some() => "score",
+            (Prediction::Logits, _) => "logit",
+        };
+        let heading = |column: u64| match names.get(column as usize) {
+            Some(name) => format!("{prefix}_{name}"),
+            None => format!("{prefix}_{column}"),
+        };
+        let headings = match form.columns {
+            Some(columns) => (0..columns).map(heading).collect(),
+            None => vec![prefix.to_owned()],
+        };
+        let classes = if form.columns.is_none() { names } else { Vec::new() };
+        Ok(TableColumns { named, headings, form, classes })
+    }
+
+    /// The name of a class, if classes have names.
+    pub(super) fn class(&self, number: i64) -> Option<&str> {
+        let number = usize::try_from(number).ok()?;
+        self.classes.get(number).map(String::as_str)
+    }
+}
+
+/// The names of classes, if the partition directory has them.
+fn class_names(folder: &Path, classes: Option<u64>) -> Result<Vec<String>> {
+    let path = folder.join(CLASS_NAMES);
+    let text = match read_input(&path) {
+        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        text => text.map_err(|e| Error::unreadable(&path, &e))?,
+    };
+    let names: Vec<String> = text.lines().map(str::to_owned).collect();
+    match classes {
+        Some(classes) if classes != names.len() as u64 => {
+            let problem = format!("names {} classes, but the model has {classes}", names.len());
+            Err(Error::input(&path, "", problem)
+                .with_hint("write one name per line, or remove the file"))
+        }
+        _ => Ok(names),
+    }
+}

@@ -1,0 +1,43 @@
+//! A prediction of which everything is known that files of the graph decide.
+
+use super::config::PredictConfig;
+use super::form::{NodeOrder, Prediction, PredictionFormat};
+use super::own_nodes::ChosenNodes;
+use crate::error::{Error, Result};
+
+/// A prediction of which everything is known that files of the graph decide.
+pub struct PredictionWork<'a> {
+    /// The configuration.
+    pub config: &'a PredictConfig,
+    /// The order of nodes.
+    pub order: NodeOrder,
+    /// The format of the output.
+    pub format: PredictionFormat,
+    /// The nodes, if they are not all.
+    pub chosen: Option<ChosenNodes>,
+}
+
+impl PredictionWork<'_> {
+    /// The hidden layer whose output is written, of so many; `None` for the model's output.
+    pub(super) fn hidden_layer(&self, layers: usize) -> Result<Option<usize>> {
+        // Pairs of nodes are scored by the model's output.
+        if self.config.prediction != Prediction::Embeddings
+            || (self.config.run.link.is_some() && self.config.layer.is_none())
+        {
+            return Ok(None);
+        }
+        let layer = self.config.layer.unwrap_or(layers);
+        if (1..=layers).contains(&layer) {
+            return Ok(Some(layer));
+        }
+        let name = self.config.run.model.kind.spec().name;
+        let problem = match layers {
+            0 => format!("the model ({name}) has no hidden layers"),
+            _ => {
+                format!("is {layer}, but the hidden layers of the model ({name}) are 1 to {layers}")
+            }
+        };
+        Err(Error::config("layer", problem)
+            .with_hint("pass ‹prediction=logits› for the last layer's output"))
+    }
+}
