@@ -67,6 +67,8 @@ pub mod load;
 pub mod nn;
 pub mod platform;
 pub mod prepare;
+#[cfg(feature = "torch")]
+pub mod report;
 pub mod run;
 #[cfg(feature = "torch")]
 pub mod sampling;

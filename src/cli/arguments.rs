@@ -24,6 +24,8 @@ use super::plan::{PlanArgs, of_flags, plan};
 #[cfg(feature = "torch")]
 use super::predict::{PredictArgs, predict};
 #[cfg(feature = "torch")]
+use super::report::{ReportArgs, report as report_page};
+#[cfg(feature = "torch")]
 use super::resume::{RunArgs, changed, resume};
 use super::signals::interruptible;
 #[cfg(feature = "torch")]
@@ -70,6 +72,8 @@ enum Command {
     Predict(PredictArgs),
     #[cfg(feature = "torch")]
     CorrectAndSmooth(CorrectAndSmoothArgs),
+    #[cfg(feature = "torch")]
+    Report(ReportArgs),
     Clean(CleanArgs),
     Completions(CompletionsArgs),
     Manual(ManualArgs),
@@ -181,6 +185,8 @@ fn execute(arguments: Arguments, mut definition: clap::Command) -> Result<()> {
         Command::Predict(args) => predict(args),
         #[cfg(feature = "torch")]
         Command::CorrectAndSmooth(args) => correct_and_smooth(args),
+        #[cfg(feature = "torch")]
+        Command::Report(args) => interruptible(|| report_page(args)),
         Command::Clean(args) => interruptible(|| clean(args)),
         Command::Completions(args) => completions(&args, definition),
         Command::Manual(args) => manual(&args, definition),

@@ -54,7 +54,7 @@ const OF_TRAINING: [Rule; 8] = [
 ];
 
 /// Flags about updates, epochs and results.
-const AFTER_THE_FIRST_STEP: [&str; 19] = [
+const AFTER_THE_FIRST_STEP: [&str; 20] = [
     "optimizer",
     "lr",
     "weight_decay",
@@ -74,6 +74,7 @@ const AFTER_THE_FIRST_STEP: [&str; 19] = [
     "on_nan",
     "checkpoint_every",
     "overwrite",
+    "tensorboard",
 ];
 
 /// More rules of a training run, and rules of other commands.
@@ -88,7 +89,7 @@ const MORE: [Rule; 7] = [
 ];
 
 /// Flags about the results of a run, of which a plan has none.
-const RESULTS: [&str; 4] = ["out", "overwrite", "checkpoint_every", "dump_step"];
+const RESULTS: [&str; 5] = ["out", "overwrite", "checkpoint_every", "dump_step", "tensorboard"];
 
 /// Refuses flags that are given and have no effect.
 ///

@@ -6,10 +6,12 @@ use clap::Args;
 
 use super::output::{print, show};
 use super::partition_tables::{features, header, partitions, types};
+use super::statistics_table::statistics;
 use crate::error::{Error, Result};
 use crate::event::printable;
 use crate::formats::dgl::config::PartitionConfig;
 use crate::formats::dgl::{PartitionSummary, verify};
+use crate::prepare::statistics::graph_statistics;
 
 /// Show the content of a partition directory
 ///
@@ -24,6 +26,13 @@ pub(super) struct InspectArgs {
     /// features are finite. Features that were changed later are not found: the files have no checksums
     #[arg(long)]
     verify: bool,
+    /// Also read everything once and show degrees, classes, masks, values that are not finite, the edge cut, and about how much
+    /// memory training takes
+    #[arg(long)]
+    statistics: bool,
+    /// Print what --statistics finds as a JSON object, and nothing else
+    #[arg(long, requires = "statistics", conflicts_with = "verify")]
+    json: bool,
 }
 
 const VERIFIED: &str = "
@@ -34,6 +43,11 @@ not verified: whether values are those that were written, as the files have no c
 /// Prints tables and findings.
 pub(super) fn inspect(args: InspectArgs) -> Result<()> {
     let config = PartitionConfig::open(&args.part_json)?;
+    if args.json {
+        let text = serde_json::to_string_pretty(&graph_statistics(&config)?)
+            .map_err(|e| Error::internal(format!("cannot encode statistics: {e}")))?;
+        return print(&format!("{text}\n"));
+    }
     let parts = config.parts().len();
     let opened: Vec<Result<PartitionSummary>> =
         (0..parts).map(|part| PartitionSummary::open(&config, part)).collect();
@@ -44,6 +58,9 @@ pub(super) fn inspect(args: InspectArgs) -> Result<()> {
     let notes: Vec<String> = notes.map(|note| format!("note: {}\n", printable(note))).collect();
     if !notes.is_empty() {
         print(&format!("\n{}", notes.concat()))?;
+    }
+    if args.statistics && opened.iter().all(Result::is_ok) {
+        print(&format!("\n{}", statistics(&graph_statistics(&config)?)))?;
     }
     // An error that keeps a partition from being opened is among the findings.
     let errors: Vec<Error> = if args.verify {

@@ -32,12 +32,15 @@ mod plan;
 #[cfg(feature = "torch")]
 mod predict;
 #[cfg(feature = "torch")]
+mod report;
+#[cfg(feature = "torch")]
 mod resume;
 #[cfg(feature = "torch")]
 mod sampling;
 #[cfg(feature = "torch")]
 mod schedule;
 mod signals;
+mod statistics_table;
 mod table;
 #[cfg(feature = "torch")]
 mod train;

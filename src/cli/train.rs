@@ -148,6 +148,9 @@ pub(super) struct TrainArgs {
     /// aggregation): more memory, fewer steps, the same numbers
     #[arg(long, help_heading = "Run")]
     one_shot: bool,
+    /// Write the metrics of every epoch for TensorBoard, into a folder of the run's name in this one
+    #[arg(long, value_name = "DIR", help_heading = "Run")]
+    tensorboard: Option<PathBuf>,
     /// Write logits, loss and gradients of the first step to this file, and stop before the update
     #[arg(long, value_name = "FILE", help_heading = "Run")]
     dump_step: Option<PathBuf>,
@@ -175,6 +178,7 @@ pub(super) fn run(config: &RunConfig, train: Start) -> Result<()> {
         Event::Log(_)
         | Event::Checkpoint(_)
         | Event::Predicted(_)
+        | Event::Turns(_)
         | Event::Usage(_)
         | Event::Failed(_)
         | Event::Logged(_)
@@ -244,6 +248,7 @@ pub(super) fn config(args: TrainArgs, run_args: RunArgs) -> Result<RunConfig> {
         threads: run_args.threads.unwrap_or(defaults.threads),
         memory_budget: run_args.memory_budget.unwrap_or(defaults.memory_budget),
         io: run_args.io.unwrap_or(defaults.io),
+        tensorboard: args.tensorboard.map(absolute).transpose()?,
         dump_step: args.dump_step.map(absolute).transpose()?,
         spill_dir: absolute(run_args.spill_dir.unwrap_or(defaults.spill_dir))?,
         part_json: defaults.part_json,

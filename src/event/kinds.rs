@@ -21,6 +21,8 @@ pub enum Event {
     Evaluation(Evaluation),
     /// How good the predictions of nodes with labels are (from rank 0).
     Predicted(PredictionScores),
+    /// The turns of a rank in an epoch.
+    Turns(RankTurns),
     /// The resources that a rank took, at the end of a run that a plan is made from.
     Usage(Usage),
     /// A rank cannot go on.
@@ -64,6 +66,37 @@ pub struct EpochEvaluation {
     pub scores: Scores,
     /// Wall-clock seconds that it took.
     pub seconds: f64,
+}
+
+/// The turns of a rank in an epoch.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RankTurns {
+    /// The rank.
+    pub rank: usize,
+    /// Number of the epoch, from 1.
+    pub epoch: u32,
+    /// The turns, one after the other.
+    pub spans: Vec<TurnSpan>,
+}
+
+/// A turn of a rank.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TurnSpan {
+    /// Begin, in seconds of a clock that all ranks share.
+    pub begin_s: f64,
+    /// End, in seconds of the same clock.
+    pub end_s: f64,
+    /// What the rank did at the end of the turn.
+    pub phase: String,
+}
+
+/// The turns of an epoch, as a run's folder records them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RecordedTurns {
+    /// Number of the epoch, from 1.
+    pub epoch: u32,
+    /// Turns of each rank.
+    pub ranks: Vec<Vec<TurnSpan>>,
 }
 
 /// An epoch of a program of the user's own, over all ranks.

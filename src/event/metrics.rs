@@ -17,6 +17,7 @@ use crate::io::AtomicFile;
 pub struct MetricsFile {
     path: PathBuf,
     file: File,
+    last: String,
 }
 
 impl MetricsFile {
@@ -24,7 +25,7 @@ impl MetricsFile {
     pub fn create(path: &Path) -> Result<Self> {
         let file = OpenOptions::new().append(true).create_new(true).open(path);
         let file = file.map_err(|e| Error::io("create", path, e))?;
-        Ok(MetricsFile { path: path.to_owned(), file })
+        Ok(MetricsFile { path: path.to_owned(), file, last: String::new() })
     }
 
     /// Continues an existing file after the line of `epoch`; later lines are dropped.
@@ -47,7 +48,7 @@ impl MetricsFile {
         kept.commit()?;
         let file = OpenOptions::new().append(true).custom_flags(libc::O_NOFOLLOW).open(path);
         let file = file.map_err(|e| Error::io("open", path, e))?;
-        Ok(MetricsFile { path: path.to_owned(), file })
+        Ok(MetricsFile { path: path.to_owned(), file, last: String::new() })
     }
 
     /// Writes the line of an epoch. `peak_memory_bytes` is the largest memory of the process tree so far: private memory of all
@@ -116,7 +117,13 @@ impl MetricsFile {
         line.field("peak_memory_bytes", peak_memory_bytes);
         let text = format!("{{{}}}\n", line.0.join(","));
         let written = self.file.write_all(text.as_bytes());
+        self.last = text;
         written.map_err(|e| Error::io("write", &self.path, e))
+    }
+
+    /// The line that was written last.
+    pub fn last_line(&self) -> &str {
+        &self.last
     }
 }
 

@@ -13,7 +13,8 @@ mod step_bar;
 
 pub use console::Console;
 pub use kinds::{
-    EpochEvaluation, EpochLog, EpochReport, Evaluation, Event, Failure, SampleReport, Usage,
+    EpochEvaluation, EpochLog, EpochReport, Evaluation, Event, Failure, RankTurns, RecordedTurns,
+    SampleReport, TurnSpan, Usage,
 };
 pub(crate) use log::log_as_rank;
 pub(crate) use log::start_log;

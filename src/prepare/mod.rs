@@ -3,3 +3,4 @@
 pub mod generate;
 pub mod import;
 pub mod partition;
+pub mod statistics;

@@ -12,12 +12,16 @@ mod prediction;
 #[cfg(feature = "torch")]
 pub mod rank;
 #[cfg(feature = "torch")]
+mod tensorboard;
+#[cfg(feature = "torch")]
 mod training_run;
+#[cfg(feature = "torch")]
+mod turns_file;
 
 #[cfg(feature = "torch")]
 pub use job::{Job, Rank, launch};
 #[cfg(feature = "torch")]
-pub use launch::results_folder::{CONFIG, METRICS};
+pub use launch::results_folder::{CONFIG, METRICS, PLAN, TURNS};
 #[cfg(feature = "torch")]
 pub use prediction::predict;
 #[cfg(feature = "torch")]

@@ -6,9 +6,12 @@ use std::path::Path;
 use super::config::{check, relations};
 use super::launch::bounds;
 use super::launch::last_checkpoint::{LastCheckpoint, keep_checkpoint};
-use super::launch::results_folder::{CONFIG, METRICS, ResultsFolder};
+use super::launch::results_folder::{CONFIG, METRICS, PLAN, ResultsFolder, TURNS};
 use super::launch::workers::{Launch, run_workers};
 use super::plan;
+use super::plan::PlannedRun;
+use super::tensorboard::RunEvents;
+use super::turns_file::{TurnsFile, write_json};
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{Event, MetricsFile};
 use crate::formats::dgl::config::PartitionConfig;
@@ -78,6 +81,7 @@ pub fn resume(config: &RunConfig, observe: &mut dyn FnMut(&Event)) -> Result<()>
 }
 
 fn run(config: &RunConfig, start: Start, observe: &mut dyn FnMut(&Event)) -> Result<()> {
+    let overwrite = matches!(start, Start::New { overwrite: true });
     let partitions = PartitionConfig::open(&config.part_json)?;
     for note in partitions.notes() {
         observe(&Event::Note(note.clone()));
@@ -125,13 +129,15 @@ fn run(config: &RunConfig, start: Start, observe: &mut dyn FnMut(&Event)) -> Res
     let resumed_after = last.as_ref().map(|last| last.checkpoint.progress.epoch);
     let mut last_is_damaged = last.as_ref().is_some_and(|last| last.is_previous());
     let resumed_from = last.as_ref().map(|last| last.path.as_path());
+    let mut tensorboard = RunEvents::of(config, overwrite, resumed_after)?;
+    let mut turns = TurnsFile::new(&config.out.join(TURNS), partitions.book().num_parts());
     let (mut complete, mut saved) = (resumed_after, resumed_after);
     let mut results = None;
     let work = |here: Surroundings<'_>| super::rank::train(here, config, resumed_from);
     let resources = config.resources();
     let launch = Launch {
         io: bounds::io_mode(config, &partitions),
-        planned,
+        planned: planned.as_ref().map(|planned| planned.disk),
         all_fits: bounds::fits(config, &partitions),
         saves: config.checkpoint_every.is_some(),
         ..Launch::new(&resources, &partitions)
@@ -140,18 +146,29 @@ fn run(config: &RunConfig, start: Start, observe: &mut dyn FnMut(&Event)) -> Res
         match &event {
             Event::Epoch(report) => {
                 complete = Some(report.epoch);
-                results_of(config, folder.as_ref(), resumed_after, &mut results)?
-                    .epoch(report, peak)?;
+                if results.is_none() {
+                    results = Some(open_results(config, folder.as_ref(), resumed_after, &planned)?);
+                }
+                if let Some(metrics) = &mut results {
+                    metrics.epoch(report, peak)?;
+                    tensorboard.line(metrics.last_line())?;
+                }
             }
             Event::Evaluation(report) => {
-                results_of(config, folder.as_ref(), resumed_after, &mut results)?
-                    .evaluation(report, peak)?;
+                if results.is_none() {
+                    results = Some(open_results(config, folder.as_ref(), resumed_after, &planned)?);
+                }
+                if let Some(metrics) = &mut results {
+                    metrics.evaluation(report, peak)?;
+                    tensorboard.line(metrics.last_line())?;
+                }
             }
             Event::Checkpoint(epoch) => {
                 saved = Some(*epoch);
                 keep_checkpoint(&config.out, *epoch, last_is_damaged)?;
                 last_is_damaged = false;
             }
+            Event::Turns(of_rank) => turns.add(of_rank)?,
             Event::Log(_)
             | Event::Note(_)
             | Event::Predicted(_)
@@ -196,25 +213,24 @@ fn how_to_resume(out: &Path, complete: Option<u32>, saved: Option<u32>) -> Strin
 }
 
 /// The metrics of the run; when there are first ones, its files replace those of an earlier run.
-fn results_of<'m>(
+fn open_results(
     config: &RunConfig,
     folder: Option<&ResultsFolder>,
     resumed_after: Option<u32>,
-    metrics: &'m mut Option<MetricsFile>,
-) -> Result<&'m mut MetricsFile> {
-    if let Some(metrics) = metrics {
-        return Ok(metrics);
-    }
+    planned: &Option<PlannedRun>,
+) -> Result<MetricsFile> {
     if let (Some(folder), None) = (folder, resumed_after) {
         folder.clear()?;
     }
     write_config(config)?;
     let path = config.out.join(METRICS);
-    let file = match resumed_after {
-        Some(epoch) => MetricsFile::resume(&path, epoch)?,
-        None => MetricsFile::create(&path)?,
-    };
-    Ok(metrics.insert(file))
+    if let Some(planned) = planned {
+        write_json(&config.out.join(PLAN), planned)?;
+    }
+    match resumed_after {
+        Some(epoch) => MetricsFile::resume(&path, epoch),
+        None => MetricsFile::create(&path),
+    }
 }
 
 fn write_config(config: &RunConfig) -> Result<()> {

@@ -37,8 +37,13 @@ mod predictions;
 #[cfg(feature = "torch")]
 mod readme;
 #[cfg(feature = "torch")]
+mod report;
+#[cfg(feature = "torch")]
 mod sampling;
+mod statistics;
 #[cfg(feature = "torch")]
 mod tasks;
+#[cfg(feature = "torch")]
+mod tensorboard;
 #[cfg(not(feature = "torch"))]
 mod without_torch;

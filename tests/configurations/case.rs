@@ -233,6 +233,7 @@ fn choose(config: &mut RunConfig, turn: usize, seen: &mut Values) {
             compute_dtype: all::<ComputeDtype>(),
             io: all::<IoMode>(),
             dump_step: [None],
+            tensorboard: [None],
             out: [config.out.clone()],
             spill_dir: [config.spill_dir.clone()],
         }

@@ -67,6 +67,7 @@ pub(crate) fn flags(config: &RunConfig) -> Vec<String> {
         compute_dtype,
         io,
         dump_step,
+        tensorboard,
         out,
         spill_dir,
     } = config;
@@ -115,6 +116,7 @@ pub(crate) fn flags(config: &RunConfig) -> Vec<String> {
         ComputeDtype::Bf16 => flags.name("compute-dtype", *compute_dtype),
     }
     flags.name("io", *io);
+    flags.some("tensorboard", tensorboard.as_ref().map(|path| path.display()));
     flags.some("dump-step", dump_step.as_ref().map(|path| path.display()));
     flags.0
 }

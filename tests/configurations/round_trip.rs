@@ -123,6 +123,7 @@ fn variations(base: &RunConfig) -> Vec<RunConfig> {
             compute_dtype: all::<ComputeDtype>(),
             io: all::<IoMode>(),
             dump_step: paths(),
+            tensorboard: paths(),
             out: paths().map(Option::unwrap_or_default),
             spill_dir: paths().map(Option::unwrap_or_default),
         }

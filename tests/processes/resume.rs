@@ -97,6 +97,7 @@ fn assert_same_bits_with(
         "config.toml",
         "metrics.jsonl",
         "model.safetensors",
+        "turns.json",
     ];
     assert_eq!(files, expected);
     ended.assert_no_spill_files();

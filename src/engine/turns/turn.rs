@@ -1,14 +1,16 @@
 //! The turn lock of one rank.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use std::time::Instant;
 
+use rustix::time::{ClockId, clock_gettime};
 use tracing::debug;
 
 use super::control::Control;
 use super::status::{Activity, RankStatus};
 use crate::error::Result;
+use crate::event::TurnSpan;
 
 /// A rank's side of the lock with K slots. Turns are taken in a fixed order, alternately 0..N-1 and N-1..0, so that the rank
 /// that ends one phase begins the next and finds its data hot.
@@ -17,12 +19,24 @@ pub struct TurnLock {
     control: Arc<Control>,
     rank: usize,
     turns: Cell<u64>,
+    record: RefCell<TurnRecord>,
+}
+
+/// Most turns that are recorded.
+const MOST_RECORDED: usize = 2000;
+
+/// Turns since they were last taken out.
+#[derive(Debug, Default)]
+struct TurnRecord {
+    /// Begin of the present turn.
+    begin_s: Option<f64>,
+    spans: Vec<TurnSpan>,
 }
 
 impl TurnLock {
     /// The lock of `rank`; every rank takes and gives back the same number of turns.
     pub fn new(control: Arc<Control>, rank: usize) -> Self {
-        TurnLock { control, rank, turns: Cell::new(0) }
+        TurnLock { control, rank, turns: Cell::new(0), record: RefCell::default() }
     }
 
     /// Waits for this rank's next turn.
@@ -37,6 +51,7 @@ impl TurnLock {
         self.control.acquire((turn * world + position) as u32)?;
         debug!(turn, waited_ms = begin.elapsed().as_millis() as u64, "turn begins");
         self.turns.set(turn + 1);
+        self.record.borrow_mut().begin_s = Some(seconds());
         self.status().count_turn();
         self.status().set_activity(Activity::Resident);
         Ok(())
@@ -45,8 +60,26 @@ impl TurnLock {
     /// Gives the turn back.
     pub fn release(&self) {
         debug!(turn = self.turns.get().wrapping_sub(1), "turn ends");
+        self.note_turn(None);
         self.status().set_activity(Activity::Parked);
         self.control.release();
+    }
+
+    /// The turns since this was last called, with the present one up to now.
+    pub fn take_turns(&self) -> Vec<TurnSpan> {
+        self.note_turn(Some(seconds()));
+        std::mem::take(&mut self.record.borrow_mut().spans)
+    }
+
+    /// Records the present turn up to now; it goes on from `next`, if it does.
+    fn note_turn(&self, next: Option<f64>) {
+        let record = &mut *self.record.borrow_mut();
+        let Some(begin_s) = record.begin_s else { return };
+        if record.spans.len() < MOST_RECORDED {
+            let phase = self.status().phase().to_string();
+            record.spans.push(TurnSpan { begin_s, end_s: seconds(), phase });
+        }
+        record.begin_s = next;
     }
 
     /// Gives the last turn back.
@@ -125,6 +158,12 @@ impl TurnLock {
     pub fn status(&self) -> &RankStatus {
         self.control.rank(self.rank)
     }
+}
+
+/// Seconds of the system's clock, which all processes share.
+fn seconds() -> f64 {
+    let time = clock_gettime(ClockId::Monotonic);
+    time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
 }
 
 fn kib(bytes: u64) -> u32 {

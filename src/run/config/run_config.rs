@@ -90,6 +90,9 @@ pub struct RunConfig {
     pub io: IoMode,
     /// File for a training step's logits, loss and gradients; the run ends after that step, without an update.
     pub dump_step: Option<PathBuf>,
+    /// The folder for TensorBoard's files; the run gets a folder of its own in it.
+    #[serde(default)]
+    pub tensorboard: Option<PathBuf>,
     /// The folder of results.
     pub out: PathBuf,
     /// The folder for spill and exchange files, which get a subfolder that is removed with the run.
@@ -129,6 +132,7 @@ impl RunConfig {
             compute_dtype: ComputeDtype::default(),
             io: IoMode::default(),
             dump_step: None,
+            tensorboard: None,
             out: out.into(),
             spill_dir: default_spill_dir(),
         }

@@ -19,6 +19,10 @@ use crate::run::rank::{CHECKPOINT, PREVIOUS_CHECKPOINT, WEIGHTS, pending_weights
 pub const CONFIG: &str = "config.toml";
 /// Name of the file with a run's metrics, in its folder.
 pub const METRICS: &str = "metrics.jsonl";
+/// Name of the file with the turns of an epoch, in a run's folder.
+pub const TURNS: &str = "turns.json";
+/// Name of the file with what a run was planned to take, in its folder.
+pub const PLAN: &str = "plan.json";
 
 /// The time for which a killed launcher's workers, which die with it, may still hold its lock.
 const LAST_BREATH: Duration = Duration::from_secs(3);
@@ -79,7 +83,7 @@ impl ResultsFolder {
 
     /// Removes the files of an earlier run, its weights first: they never lie next to another configuration.
     pub(in crate::run) fn clear(&self) -> Result<()> {
-        for name in [WEIGHTS, CHECKPOINT, PREVIOUS_CHECKPOINT, METRICS, CONFIG] {
+        for name in [WEIGHTS, CHECKPOINT, PREVIOUS_CHECKPOINT, METRICS, TURNS, PLAN, CONFIG] {
             let path = self.path.join(name);
             match fs::remove_file(&path) {
                 Err(e) if e.kind() != ErrorKind::NotFound => {

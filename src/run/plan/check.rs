@@ -1,5 +1,8 @@
 //! A check that a run fits, before it starts.
 
+use serde::Serialize;
+
+use super::bound::bound;
 use super::forecast::{Forecast, forecast};
 use super::graph_sizes::GraphSizes;
 use crate::engine::spill_dir::sweep;
@@ -16,7 +19,20 @@ use crate::run::launch::reservation::REMEDY;
 /// Others end later, if they exceed the budget.
 const DOUBT: f64 = 0.85;
 
-/// Reports what a run on the full graph will take, unless that is negligible. Returns the bytes of disk to reserve for it.
+/// What a run on the full graph is planned to take, in bytes: an epoch if waiting workers keep nothing.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub(in crate::run) struct PlannedRun {
+    /// Largest size of all files.
+    pub(in crate::run) disk: u64,
+    /// Least memory of all processes.
+    memory: u64,
+    written: u64,
+    read: u64,
+    /// A lower bound of both for any schedule in the memory budget.
+    bound: u64,
+}
+
+/// Reports what a run on the full graph will take, unless that is negligible.
 ///
 /// # Errors
 /// If it will not fit into its memory budget or onto the disk; the hint names what would.
@@ -24,7 +40,7 @@ pub(in crate::run) fn check(
     run: &RunConfig,
     partitions: &PartitionConfig,
     observe: &mut dyn FnMut(&Event),
-) -> Result<Option<u64>> {
+) -> Result<Option<PlannedRun>> {
     // Disk space still held by killed runs does not count.
     for error in sweep(&run.spill_dir).failed {
         observe(&Event::Note(format!("left by a killed run: {error}")));
@@ -84,7 +100,9 @@ pub(in crate::run) fn check(
         forecast.epoch_s
     )));
     give_memory_back();
-    Ok(Some(disk))
+    let [written, read] = [forecast.totals.written, forecast.totals.read].map(|bytes| bytes as u64);
+    let bound = bound(run, &sizes, budget as f64) as u64;
+    Ok(Some(PlannedRun { disk, memory: least, written, read, bound }))
 }
 
 /// Changes with which the run would fit into the budget.

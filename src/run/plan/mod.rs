@@ -14,5 +14,5 @@ mod measure;
 mod report;
 mod stand_in;
 
-pub(super) use check::check;
+pub(super) use check::{PlannedRun, check};
 pub use report::{DiskPlan, EpochPlan, MemoryPlan, Plan, plan};

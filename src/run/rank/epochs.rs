@@ -5,7 +5,7 @@ use super::files::pending_checkpoint;
 use crate::engine::spill::PartitionDataManager;
 use crate::engine::turns::Phase;
 use crate::error::{ErrorKind, Result};
-use crate::event::{EpochReport, Event};
+use crate::event::{EpochReport, Event, RankTurns, TurnSpan};
 use crate::run::config::OnNan;
 use crate::run::config::divergence::Divergence;
 use crate::train::{Checkpoint, Training};
@@ -31,6 +31,11 @@ pub(super) fn run_epochs(
     };
     let mut stop = training.stop();
     let mut written = training.epoch();
+    let mut turns = Vec::new();
+    let tell_turns = |epoch, spans: Vec<TurnSpan>| match spans.is_empty() {
+        true => Ok(()),
+        false => here.events.send(Event::Turns(RankTurns { rank: here.rank, epoch, spans })),
+    };
     while training.epoch() < config.epochs && stop.is_none() {
         let report = match training.next_epoch() {
             Err(stopped)
@@ -46,9 +51,14 @@ pub(super) fn run_epochs(
             }
             report => report?,
         };
+        turns = manager.lock().take_turns();
         stop = training.stop();
         let EpochReport { epoch, loss, .. } = report;
         tell(Event::Epoch(report))?;
+        // In the first one, the graph is made ready. A run that is stopped later has this one.
+        if epoch == 2 {
+            tell_turns(epoch, turns.clone())?;
+        }
         if !loss.is_finite() {
             diverged(&training, Divergence::Loss { epoch, loss })?;
         }
@@ -74,7 +84,9 @@ pub(super) fn run_epochs(
     if !finite {
         diverged(&training, Divergence::Model { epoch: training.epoch() })?;
     }
+    let last = training.epoch();
     let evaluation = training.finish()?;
+    tell_turns(last, turns)?;
     manager.set_phase(Phase::Finishing);
     tell(Event::Evaluation(evaluation))?;
     Ok(finite)

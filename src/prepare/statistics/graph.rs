@@ -1,0 +1,152 @@
+//! The statistics of a whole graph.
+
+use std::collections::{BTreeMap, HashSet};
+
+use serde::Serialize;
+
+use super::columns::{ClassCounts, ColumnPurpose, MaskSize, ValueCounts};
+use super::degrees::{DegreeCounts, Degrees};
+use crate::error::Result;
+use crate::formats::dgl::config::PartitionConfig;
+use crate::formats::dgl::{EdgeBlock, FeatureSet, Partition};
+use crate::graph::Bitmap;
+use crate::platform::signals;
+use crate::prepare::partition::{PartitionReport, PartitionSize};
+
+/// Number of edges read at a time.
+const EDGES: usize = 1 << 16;
+
+/// What a partitioned graph holds. Memory is a bit per node of the graph, and a few bytes per node and foreign source of the
+/// largest partition.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct GraphStatistics {
+    /// Number of nodes by type.
+    pub nodes: BTreeMap<String, u64>,
+    /// Number of edges by type.
+    pub edges: BTreeMap<String, u64>,
+    /// Number of partitions.
+    pub partitions: usize,
+    /// In-degrees, over all edge types.
+    pub degrees: Degrees,
+    /// Number of edges whose ends are in different partitions.
+    pub cut_edges: u64,
+    /// Nodes that partitions hold per node of the graph, including foreign ones.
+    pub replication: f64,
+    /// The largest partition in multiples of the mean: of nodes, and of edges.
+    pub balance: [f64; 2],
+    /// Nodes of each class, by key of the labels.
+    pub classes: BTreeMap<String, ClassCounts>,
+    /// Members of masks, by key.
+    pub masks: BTreeMap<String, MaskSize>,
+    /// Values of floating-point data, by key.
+    pub values: BTreeMap<String, ValueCounts>,
+    /// Bytes that a resident worker takes for the largest partition, about, by width of the hidden layers.
+    pub training_bytes: BTreeMap<u64, u64>,
+}
+
+/// Widths of hidden layers for which training is estimated.
+const HIDDEN: [u64; 3] = [16, 64, 256];
+
+/// Reads the graph and counts.
+///
+/// # Errors
+/// If a file cannot be read or contradicts another, or the command is interrupted.
+pub fn graph_statistics(config: &PartitionConfig) -> Result<GraphStatistics> {
+    let book = config.book();
+    let (mut degrees, mut sizes) = (DegreeCounts::default(), Vec::new());
+    let mut has_out_edges = Bitmap::new(book.num_nodes());
+    let mut without_in_edges = Bitmap::new(book.num_nodes());
+    let mut columns = Columns::default();
+    for part in 0..book.num_parts() {
+        signals::check()?;
+        let partition = Partition::open(config, part)?;
+        let own = book.node_range(part);
+        let mut in_degrees = vec![0_u32; (own.end - own.start) as usize];
+        let (mut cut_edges, mut foreign) = (0, HashSet::new());
+        let mut edges = partition.edges(EDGES)?;
+        let mut block = EdgeBlock::default();
+        while edges.next_block(&mut block)? {
+            signals::check()?;
+            for (src, dst) in block.src.iter().zip(&block.dst) {
+                in_degrees[*dst as usize] += 1;
+                has_out_edges.insert(*src);
+                if !own.contains(src) {
+                    cut_edges += 1;
+                    foreign.insert(*src);
+                }
+            }
+        }
+        for (node, degree) in (own.start..).zip(&in_degrees) {
+            degrees.add(u64::from(*degree));
+            if *degree == 0 {
+                without_in_edges.insert(node);
+            }
+        }
+        let own_edges = book.edge_range(part);
+        sizes.push(PartitionSize {
+            nodes: own.end - own.start,
+            edges: own_edges.end - own_edges.start,
+            train_nodes: 0,
+            halo_nodes: foreign.len() as u64,
+            cut_edges,
+        });
+        columns.add(partition.node_features())?;
+        columns.add_values(partition.edge_features())?;
+    }
+    let isolated = (0..book.num_nodes())
+        .filter(|node| without_in_edges.contains(*node) && !has_out_edges.contains(*node));
+    let report = PartitionReport { sizes, feature_values: columns.widest };
+    let names = book.ntypes().iter().enumerate();
+    let nodes = names.map(|(ty, name)| (name.clone(), book.num_nodes_of_type(ty))).collect();
+    let names = book.etypes().iter().enumerate();
+    let edges = names.map(|(ty, name)| (name.to_string(), book.num_edges_of_type(ty))).collect();
+    Ok(GraphStatistics {
+        nodes,
+        edges,
+        partitions: book.num_parts(),
+        degrees: degrees.finish(isolated.count() as u64),
+        cut_edges: report.cut_edges(),
+        replication: report.replication(),
+        balance: [report.balance(|size| size.nodes), report.balance(|size| size.edges)],
+        classes: columns.classes,
+        masks: columns.masks,
+        values: columns.values,
+        training_bytes: HIDDEN.map(|hidden| (hidden, report.training_memory(hidden).1)).into(),
+    })
+}
+
+/// Counts of node and edge data, over the partitions so far.
+#[derive(Default)]
+struct Columns {
+    classes: BTreeMap<String, ClassCounts>,
+    masks: BTreeMap<String, MaskSize>,
+    values: BTreeMap<String, ValueCounts>,
+    /// Number of values in a row of the widest floating-point node data, which are most likely the features.
+    widest: u64,
+}
+
+impl Columns {
+    fn add(&mut self, set: &FeatureSet) -> Result<()> {
+        for feature in set.features() {
+            let (key, array) = (feature.key().to_owned(), feature.array());
+            match ColumnPurpose::of(feature) {
+                ColumnPurpose::Labels => self.classes.entry(key).or_default().add(array)?,
+                ColumnPurpose::Mask => self.masks.entry(key).or_default().add(array)?,
+                ColumnPurpose::Values => {
+                    self.widest = self.widest.max(array.row_len());
+                    self.values.entry(key).or_default().add(array)?;
+                }
+                ColumnPurpose::Nothing => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Counts data of edges, of which labels and masks are values like all others.
+    fn add_values(&mut self, set: &FeatureSet) -> Result<()> {
+        for feature in set.features().iter().filter(|f| !f.array().dtype().is_integer()) {
+            self.values.entry(feature.key().to_owned()).or_default().add(feature.array())?;
+        }
+        Ok(())
+    }
+}

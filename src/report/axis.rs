@@ -1,0 +1,121 @@
+//! Axes with round numbers.
+
+use crate::event::size;
+
+/// How the values of an axis are shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Unit {
+    /// Plain numbers.
+    Number,
+    /// Shares, as percent.
+    Share,
+    Seconds,
+    Bytes,
+}
+
+impl Unit {
+    /// A value as text.
+    pub(super) fn show(self, value: f64) -> String {
+        match self {
+            Unit::Share => format!("{} %", trimmed(value * 100.0, 1)),
+            Unit::Seconds if value != 0.0 && value.abs() < 0.1 => {
+                format!("{} ms", trimmed(value * 1000.0, 1))
+            }
+            Unit::Seconds => format!("{} s", trimmed(value, 2)),
+            Unit::Bytes => size(value.max(0.0) as u64),
+            Unit::Number if value != 0.0 && !(1e-3..1e5).contains(&value.abs()) => {
+                format!("{value:.1e}")
+            }
+            Unit::Number => trimmed(value, 4),
+        }
+    }
+}
+
+fn trimmed(value: f64, digits: usize) -> String {
+    let text = format!("{value:.digits$}");
+    match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => text,
+    }
+}
+
+/// A range of values and round numbers in it.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Axis {
+    pub(super) low: f64,
+    pub(super) high: f64,
+    pub(super) ticks: Vec<f64>,
+}
+
+impl Axis {
+    /// An axis over all of `values`, with about `ticks` ticks; it begins at 0 if `from_zero`.
+    pub(super) fn over(
+        values: impl Iterator<Item = f64>,
+        ticks: usize,
+        unit: Unit,
+        from_zero: bool,
+    ) -> Self {
+        let start = if from_zero { 0.0 } else { f64::INFINITY };
+        let end = if from_zero { 0.0 } else { f64::NEG_INFINITY };
+        let (low, high) = values
+            .filter(|value| value.is_finite())
+            .fold((start, end), |(low, high), value| (low.min(value), high.max(value)));
+        let (mut low, mut high) = if low <= high { (low, high) } else { (0.0, 1.0) };
+        if high - low < f64::EPSILON * high.abs().max(f64::MIN_POSITIVE) {
+            let room = if high == 0.0 { 1.0 } else { high.abs() / 10.0 };
+            (low, high) = (if from_zero { low } else { low - room }, high + room);
+        }
+        let step = round_step((high - low) / ticks.max(1) as f64, unit);
+        let (first, last) = ((low / step).floor(), (high / step).ceil());
+        let count = ((last - first) as usize).min(100);
+        let ticks = (0..=count).map(|i| (first + i as f64) * step).collect();
+        Axis { low: first * step, high: last * step, ticks }
+    }
+
+    /// The place of a value: 0 at the low end, 1 at the high one.
+    pub(super) fn place(&self, value: f64) -> f64 {
+        (value - self.low) / (self.high - self.low)
+    }
+}
+
+/// 1, 2 or 5 times a power of 10 (of bytes: 1, 2, ... 512 times one of 1024), not below `step`.
+fn round_step(step: f64, unit: Unit) -> f64 {
+    if unit == Unit::Bytes {
+        return 2f64.powf(step.max(1.0).log2().ceil());
+    }
+    let power = 10f64.powf(step.log10().floor());
+    let factor = [1.0, 2.0, 5.0].into_iter().find(|factor| factor * power >= step * 0.999_999);
+    factor.unwrap_or(10.0) * power
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(values: &[f64], unit: Unit, from_zero: bool) -> Vec<String> {
+        let axis = Axis::over(values.iter().copied(), 4, unit, from_zero);
+        axis.ticks.iter().map(|tick| unit.show(*tick)).collect()
+    }
+
+    #[test]
+    fn ticks_are_round_and_cover_all_values() {
+        assert_eq!(
+            shown(&[0.13, 0.87], Unit::Share, false),
+            ["0 %", "20 %", "40 %", "60 %", "80 %", "100 %"]
+        );
+        assert_eq!(shown(&[3.0, 7.1], Unit::Number, true), ["0", "2", "4", "6", "8"]);
+        assert_eq!(shown(&[5.0 * 1024.0 * 1024.0], Unit::Bytes, true).last().unwrap(), "6.00 MiB");
+    }
+
+    #[test]
+    fn values_that_are_all_alike_infinite_or_missing_have_an_axis() {
+        for values in
+            [&[0.5][..], &[0.0, 0.0], &[-3.0], &[f64::INFINITY, f64::NAN], &[], &[1e300, 1e-300]]
+        {
+            for from_zero in [false, true] {
+                let axis = Axis::over(values.iter().copied(), 4, Unit::Number, from_zero);
+                assert!(axis.low < axis.high && axis.ticks.len() >= 2, "{values:?}: {axis:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! `report` writes one page about runs, whatever state they are in.
+
+use std::path::Path;
+
+use assert_cmd::Command;
+use predicates::str::contains;
+
+use super::common::repository;
+
+fn sar(folder: &Path, words: &str) -> assert_cmd::assert::Assert {
+    let mut command = Command::cargo_bin("sar-single").unwrap();
+    command.current_dir(folder).args(words.split_whitespace()).assert()
+}
+
+fn train(folder: &Path, words: &str) {
+    let json = repository("data/karate/karate.json");
+    let shape = "--layers 2 --hidden 8";
+    sar(folder, &format!("--part-json {} {shape} {words}", json.display())).success();
+}
+
+fn page(folder: &Path, runs: &str) -> String {
+    sar(folder, &format!("report {runs} --out page.html")).success().stdout("page.html\n");
+    std::fs::read_to_string(folder.join("page.html")).unwrap()
+}
+
+/// The elements that are still open at the end.
+fn unclosed(html: &str) -> Vec<String> {
+    let mut open = ["html", "head"].map(str::to_owned).to_vec();
+    let (_, body) = html.split_once("</style>").unwrap();
+    for tag in body.split('<').skip(1) {
+        let (tag, _) = tag.split_once('>').unwrap_or_else(|| panic!("<{tag} is not closed"));
+        let name: String =
+            tag.trim_start_matches('/').chars().take_while(char::is_ascii_alphanumeric).collect();
+        if tag.starts_with('/') {
+            assert_eq!(open.pop(), Some(name), "in {tag}");
+        } else if !tag.ends_with('/') {
+            open.push(name);
+        }
+    }
+    open
+}
+
+#[test]
+fn a_page_shows_all_that_a_run_has_recorded_and_needs_nothing_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    train(folder, "--epochs 12 --schedule cosine --memory-budget 1GiB --out run");
+    let html = page(folder, "run");
+    for title in [
+        "Loss",
+        "Accuracy",
+        "Learning rate",
+        "Seconds per epoch",
+        "Memory against budget",
+        "Bytes per epoch against plan and bound",
+        "Turns of epoch 12 of run",
+        "nodes of run",
+        "Configuration",
+    ] {
+        assert!(html.contains(title), "{title} is missing");
+    }
+    assert!(html.contains("of 1.00 GiB") && html.contains("class=\"matrix\""));
+    for elsewhere in ["<script", "http:", "https:", "<link rel=\"style", "@import", "url("] {
+        assert!(!html.contains(elsewhere), "the page loads {elsewhere}");
+    }
+    assert!(html.contains("prefers-color-scheme:dark") && html.contains("width=device-width"));
+    assert_eq!(unclosed(&html), Vec::<String>::new(), "elements are open");
+    let turns = std::fs::read_to_string(folder.join("run/turns.json")).unwrap();
+    let turns: serde_json::Value = serde_json::from_str(&turns).unwrap();
+    let ranks = turns["ranks"].as_array().unwrap();
+    assert!(ranks.len() > 1);
+    for spans in ranks {
+        let spans = spans.as_array().unwrap();
+        // Two layers: forward, backward, gradients.
+        assert!(spans.len() >= 3, "{spans:?}");
+        assert!(spans.iter().all(|span| span["begin_s"].as_f64() <= span["end_s"].as_f64()));
+    }
+}
+
+#[test]
+fn runs_are_laid_over_each_other_with_what_differs() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    train(folder, "--epochs 3 --out a/run");
+    train(folder, "--epochs 3 --lr 0.5 --out b/run");
+    let html = page(folder, "a/run b/run");
+    let (_, differing) = html.split_once("What differs").unwrap();
+    let differing = differing.split("</table>").next().unwrap();
+    assert!(differing.contains("optimizer.lr") || differing.contains("lr"), "{differing}");
+    assert!(differing.contains("0.5") && !differing.contains("hidden"), "{differing}");
+    // Folders of one name are told apart by their paths.
+    assert!(html.contains("a/run: ") && html.contains("b/run: "));
+    assert!(page(folder, "a/run a/run").contains("The runs have the same settings."));
+}
+
+#[test]
+fn unfinished_damaged_and_diverged_runs_have_pages_and_other_folders_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    train(folder, "--epochs 2 --out run");
+    let metrics = folder.join("run/metrics.jsonl");
+    let text = std::fs::read_to_string(&metrics).unwrap();
+    // As an interrupted run leaves it; as earlier versions did.
+    std::fs::write(&metrics, &text[..text.len() / 2]).unwrap();
+    std::fs::remove_file(folder.join("run/turns.json")).unwrap();
+    assert!(!page(folder, "run").contains("Turns of epoch"));
+    let null = "{\"event\":\"epoch\",\"epoch\":1,\"loss\":null,\"train_acc\":null}\n".repeat(3);
+    std::fs::write(&metrics, null).unwrap();
+    page(folder, "run");
+    std::fs::write(&metrics, "").unwrap();
+    assert!(page(folder, "run").contains("No epoch is complete yet."));
+    std::fs::write(folder.join("run/config.toml"), "seed = \"<script>alert(1)</script>\"\n")
+        .unwrap();
+    assert!(!page(folder, "run").contains("<script>"));
+    std::fs::write(folder.join("run/plan.json"), "{").unwrap();
+    sar(folder, "report run").code(1).stderr(contains("plan.json: is damaged"));
+    std::fs::create_dir(folder.join("empty")).unwrap();
+    sar(folder, "report empty").code(1).stderr(contains("metrics.jsonl: cannot be read"));
+    sar(folder, "report").code(2);
+    assert!(!folder.join("report.html").exists());
+}
+
+#[test]
+fn every_kind_of_run_has_a_page() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    for (name, words) in [
+        ("several", "--task multilabel --label-key features"),
+        ("numbers", "--task regression --label-key features"),
+        ("sampled", "--mode sample --batch-size 8"),
+        ("links", "--task link --mode sample --batch-size 8"),
+    ] {
+        train(folder, &format!("--epochs 2 --out {name} {words}"));
+    }
+    let html = page(folder, "several numbers sampled links");
+    for title in ["F1 micro", "Mean squared error", "Accuracy", "Mean reciprocal rank"] {
+        assert!(html.contains(title), "{title} is missing");
+    }
+    sar(folder, "generate --nodes 300 --edges 900 --num-parts 1 --out g").success();
+    sar(folder, "--part-json g/g.json --epochs 2 --hidden 4 --out alone").success();
+    page(folder, "alone");
+}
