@@ -128,7 +128,7 @@ fn every_kind_of_run_has_a_page() {
         ("several", "--task multilabel --label-key features"),
         ("numbers", "--task regression --label-key features"),
         ("sampled", "--mode sample --batch-size 8"),
-        ("links", "--task link --mode sample --batch-size 8"),
+        ("links", "--task link --mode sample --batch-size 8 --eval-every 1"),
     ] {
         train(folder, &format!("--epochs 2 --out {name} {words}"));
     }
