@@ -4,11 +4,16 @@
 //! this file.
 #![allow(unsafe_code)] // casts of a tensor's memory to a slice, and views from several threads
 
+mod lease;
+
+use std::ops::Range;
+
 use bytemuck::Pod;
 use half::bf16;
 use rayon::prelude::*;
 use tch::{Device, Kind, TchError, Tensor};
 
+use self::lease::{Slice, SliceMut};
 use crate::error::{Error, ErrorKind, Result};
 
 impl From<TchError> for Error {
@@ -89,7 +94,8 @@ pub(crate) fn add(sum: &mut Tensor, x: &Tensor) -> Result<()> {
     let x = x.f_contiguous()?;
     with_real!(sum.kind(), T => {
         let block = BLOCK_BYTES / size_of::<T>();
-        let blocks = slice_mut::<T>(sum).par_chunks_mut(block).zip(slice::<T>(&x).par_chunks(block));
+        let (mut sum, x) = (slice_mut::<T>(sum), slice::<T>(&x));
+        let blocks = sum.par_chunks_mut(block).zip(x.par_chunks(block));
         blocks.for_each(|(sum, x)| sum.iter_mut().zip(x).for_each(|(sum, x)| *sum += x));
         Ok(())
     })
@@ -117,8 +123,11 @@ fn ask_for_huge_pages(tensor: &Tensor) {
 pub(crate) fn copy(tensor: &Tensor) -> Result<Tensor> {
     let mut copy = empty(&tensor.size(), tensor.kind())?;
     let tensor = tensor.f_contiguous()?;
-    let blocks = bytes_mut(&mut copy).par_chunks_mut(BLOCK_BYTES);
-    blocks.zip(bytes(&tensor).par_chunks(BLOCK_BYTES)).for_each(|(y, x)| y.copy_from_slice(x));
+    {
+        let (mut copy, tensor) = (bytes_mut(&mut copy), bytes(&tensor));
+        let blocks = copy.par_chunks_mut(BLOCK_BYTES).zip(tensor.par_chunks(BLOCK_BYTES));
+        blocks.for_each(|(y, x)| y.copy_from_slice(x));
+    }
     Ok(copy)
 }
 
@@ -175,40 +184,70 @@ pub(crate) fn byte_len(shape: &[i64], kind: Kind) -> usize {
 }
 
 /// The elements of a contiguous CPU tensor as bytes.
-pub(crate) fn bytes(tensor: &Tensor) -> &[u8] {
+///
+/// # Panics
+/// As [`slice`].
+pub(crate) fn bytes(tensor: &Tensor) -> Slice<'_, u8> {
+    Slice::new(memory(tensor), || raw_bytes(tensor))
+}
+
+/// The elements of a contiguous CPU tensor as bytes to be written.
+///
+/// # Panics
+/// As [`slice_mut`].
+pub(crate) fn bytes_mut(tensor: &mut Tensor) -> SliceMut<'_, u8> {
+    SliceMut::new(memory(tensor), || raw_bytes_mut(tensor))
+}
+
+/// The elements of a contiguous CPU tensor of `T`.
+///
+/// # Panics
+/// If a slice through any handle writes the memory.
+pub(crate) fn slice<T: TensorElement>(tensor: &Tensor) -> Slice<'_, T> {
+    assert_eq!(tensor.kind(), T::KIND, "a tensor of another element type");
+    // An empty tensor's bytes have no particular address, so they may not be aligned for T.
+    let elements =
+        || if tensor.numel() == 0 { &[] } else { bytemuck::cast_slice(raw_bytes(tensor)) };
+    Slice::new(memory(tensor), elements)
+}
+
+/// The elements of a contiguous CPU tensor of `T`, to be written.
+///
+/// # Panics
+/// If a slice through any handle has the memory.
+pub(crate) fn slice_mut<T: TensorElement>(tensor: &mut Tensor) -> SliceMut<'_, T> {
+    assert_eq!(tensor.kind(), T::KIND, "a tensor of another element type");
+    SliceMut::new(memory(tensor), || match tensor.numel() {
+        0 => &mut [],
+        _ => bytemuck::cast_slice_mut(raw_bytes_mut(tensor)),
+    })
+}
+
+/// The addresses of a tensor's elements.
+fn memory(tensor: &Tensor) -> Range<usize> {
+    let begin = tensor.data_ptr() as usize;
+    begin..begin + check(tensor)
+}
+
+/// Bytes of a tensor whose memory is leased.
+fn raw_bytes(tensor: &Tensor) -> &[u8] {
     let len = check(tensor);
     if len == 0 {
         return &[];
     }
     // SAFETY: `check` asserts that the tensor is contiguous and on the CPU, so `len` bytes lie at `data_ptr`; they live as long
-    // as the tensor, which the result borrows; every byte pattern is a valid u8.
+    // as the tensor, which the result borrows; every byte pattern is a valid u8; the lease excludes slices that write them.
     unsafe { std::slice::from_raw_parts(tensor.data_ptr().cast(), len) }
 }
 
-/// The elements of a contiguous CPU tensor as bytes to be written.
-///
-/// The tensor must be the only handle on its memory. In this crate that holds because only tensors made in the same function,
-/// or taken out of their `PointerTensor`, are written to.
-pub(crate) fn bytes_mut(tensor: &mut Tensor) -> &mut [u8] {
+/// Bytes of a tensor whose memory is leased, to be written.
+fn raw_bytes_mut(tensor: &mut Tensor) -> &mut [u8] {
     let len = check(tensor);
     if len == 0 {
         return &mut [];
     }
-    // SAFETY: as in `bytes`; the exclusive borrow of the only handle makes the slice exclusive.
+    // SAFETY: as in `raw_bytes`; the lease excludes all other slices of the memory, through whatever handle.
     unsafe { std::slice::from_raw_parts_mut(tensor.data_ptr().cast(), len) }
-}
-
-/// The elements of a contiguous CPU tensor of `T`.
-pub(crate) fn slice<T: TensorElement>(tensor: &Tensor) -> &[T] {
-    assert_eq!(tensor.kind(), T::KIND, "a tensor of another element type");
-    // An empty tensor's bytes have no particular address, so they may not be aligned for T.
-    if tensor.numel() == 0 { &[] } else { bytemuck::cast_slice(bytes(tensor)) }
-}
-
-/// The elements of a contiguous CPU tensor of `T`, to be written; see [`bytes_mut`].
-pub(crate) fn slice_mut<T: TensorElement>(tensor: &mut Tensor) -> &mut [T] {
-    assert_eq!(tensor.kind(), T::KIND, "a tensor of another element type");
-    if tensor.numel() == 0 { &mut [] } else { bytemuck::cast_slice_mut(bytes_mut(tensor)) }
 }
 
 fn check(tensor: &Tensor) -> usize {

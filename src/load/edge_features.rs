@@ -106,11 +106,11 @@ impl EdgeFeatures {
         if values.kind() == Kind::Double {
             let mut read = vec![0.0; len];
             array.read_finite_f64(rows, &mut read)?;
-            scatter(&read, width, places, tensor::slice_mut::<f64>(values));
+            scatter(&read, width, places, &mut tensor::slice_mut::<f64>(values));
         } else {
             let mut read = vec![0.0; len];
             array.read_finite_f32(rows, &mut read)?;
-            scatter(&read, width, places, tensor::slice_mut::<f32>(values));
+            scatter(&read, width, places, &mut tensor::slice_mut::<f32>(values));
         }
         Ok(())
     }

@@ -153,10 +153,10 @@ impl NodeFeatures {
                 let place = ((rows.start + part.start) * self.width) as usize;
                 let len = ((part.end - part.start) * self.width) as usize;
                 if kind == Kind::Double {
-                    let values = tensor::slice_mut::<f64>(&mut values);
+                    let values = &mut tensor::slice_mut::<f64>(&mut values);
                     array.read_finite_f64(part.clone(), &mut values[place..][..len])?;
                 } else {
-                    let values = tensor::slice_mut::<f32>(&mut values);
+                    let values = &mut tensor::slice_mut::<f32>(&mut values);
                     array.read_finite_f32(part.clone(), &mut values[place..][..len])?;
                 }
                 if self.leave_cache && array.byte_len() >= LARGE {
@@ -178,7 +178,7 @@ impl NodeFeatures {
     pub fn read_rows(&self, rows: &[u32], counters: &IoCounters) -> Result<Tensor> {
         let mut values = tensor::empty(&[rows.len() as i64, self.width()], Kind::Float)?;
         let width = self.width as usize;
-        let out = tensor::slice_mut::<f32>(&mut values);
+        let mut out = tensor::slice_mut::<f32>(&mut values);
         let (mut at, mut buffer) = (0, Vec::new());
         for (range, feature) in &self.tables {
             let array = feature.array();
@@ -198,6 +198,7 @@ impl NodeFeatures {
                 }
             }
         }
+        drop(out);
         match self.normalize {
             Normalize::None => Ok(values),
             Normalize::Row => self.normalize_rows(values),
@@ -241,8 +242,8 @@ pub(super) fn not_normalisable(array: &ArrayRef, row: u64, sum: f64) -> Error {
 fn first_overflow(values: &Tensor, sums: &Tensor) -> Result<Option<(u64, f64)>> {
     let width = values.size()[1] as usize;
     let at = match values.kind() {
-        Kind::Double => first_not_finite_f64(tensor::slice(values)),
-        _ => first_not_finite(tensor::slice(values)),
+        Kind::Double => first_not_finite_f64(&tensor::slice(values)),
+        _ => first_not_finite(&tensor::slice(values)),
     };
     let Some(at) = at else { return Ok(None) };
     let row = at / width;

@@ -254,9 +254,9 @@ impl NodeColumn {
     pub fn read(&self, nodes: &[u64]) -> Result<Tensor> {
         let mut values = Tensor::from_elements(&self.layout(nodes.len()), |_| Ok(()))?;
         if self.integers {
-            self.read_i64(nodes, tensor::slice_mut(&mut values))?;
+            self.read_i64(nodes, &mut tensor::slice_mut(&mut values))?;
         } else {
-            self.read_f32(nodes, tensor::slice_mut(&mut values))?;
+            self.read_f32(nodes, &mut tensor::slice_mut(&mut values))?;
         }
         Ok(values)
     }

@@ -42,7 +42,7 @@ pub fn load_targets(partition: &Partition, key: Option<&str>, targets: Targets) 
     }
     let shape = [partition.num_inner_nodes() as i64, width as i64];
     let mut labels = tensor::empty(&shape, Kind::Float)?.f_fill(f64::from(f32::NAN))?;
-    let values = tensor::slice_mut::<f32>(&mut labels);
+    let values = &mut tensor::slice_mut::<f32>(&mut labels);
     fill_types(partition, found, values, width as usize, |feature, values| {
         let array = feature.array();
         array.read_f32(0..array.num_rows(), values)?;

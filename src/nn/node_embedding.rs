@@ -41,7 +41,7 @@ impl NodeEmbedding {
         let TypeNodes { first, own, total } = nodes;
         let mut start = tensor::empty(&[own as i64, width], kind)?;
         with_real!(kind, T => {
-            let rows = tensor::slice_mut::<T>(&mut start);
+            let rows = &mut tensor::slice_mut::<T>(&mut start);
             start_rows(seed, total, first, width as usize, rows);
             Ok(())
         })?;

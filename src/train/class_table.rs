@@ -129,7 +129,8 @@ impl ClassTable {
             let predicted = predicted.f_masked_fill(&largest.f_isnan()?, -1)?;
             Ok(Vec::<i64>::try_from(predicted)?)
         })?;
-        let rows = predicted.iter().flatten().zip(tensor::slice::<i64>(labels)).zip(in_masks);
+        let labels = tensor::slice::<i64>(labels);
+        let rows = predicted.iter().flatten().zip(labels.iter()).zip(in_masks);
         for ((&predicted, &actual), &masks) in rows {
             let actual = actual as usize;
             for mask in (0..3).filter(|mask| masks >> mask & 1 == 1) {
@@ -151,8 +152,8 @@ impl ClassTable {
         let blocks = map_row_blocks(in_masks.len() as i64, |start, len| {
             let predicted = logits.rows(start, len)?.f_gt(0)?.f_to_kind(Kind::Uint8)?;
             let actual = labels.rows(start, len)?.f_gt(0)?.f_to_kind(Kind::Uint8)?;
-            let predicted = tensor::slice::<u8>(&predicted).chunks(classes);
-            let rows = predicted.zip(tensor::slice::<u8>(&actual).chunks(classes));
+            let [predicted, actual] = [&predicted, &actual].map(tensor::slice::<u8>);
+            let rows = predicted.chunks(classes).zip(actual.chunks(classes));
             let mut counts = vec![0_i64; 3 * classes * 3];
             for ((predicted, actual), masks) in rows.zip(&in_masks[start as usize..]) {
                 for mask in (0..3).filter(|mask| masks >> mask & 1 == 1) {

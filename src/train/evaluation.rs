@@ -100,7 +100,9 @@ fn bits(masks: &Masks) -> Result<Vec<u8>> {
     let mut bits = vec![0; masks.train.size()[0] as usize];
     for (i, mask) in [&masks.train, &masks.val, &masks.test].into_iter().enumerate() {
         let mask = mask.pin()?.f_to_kind(Kind::Uint8)?;
-        bits.iter_mut().zip(tensor::slice::<u8>(&mask)).for_each(|(bits, m)| *bits |= m << i);
+        bits.iter_mut()
+            .zip(tensor::slice::<u8>(&mask).iter())
+            .for_each(|(bits, m)| *bits |= m << i);
     }
     Ok(bits)
 }

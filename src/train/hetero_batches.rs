@@ -138,7 +138,7 @@ impl BatchForward for HeteroBatch<'_> {
         {
             let Some(gradient) = gradients.input(input) else { continue };
             let gradient = gradient.pin()?.f_to_kind(Kind::Float)?.f_contiguous()?;
-            embedding.accumulate(ids, tensor::slice(&gradient))?;
+            embedding.accumulate(ids, &tensor::slice(&gradient))?;
         }
         Ok(())
     }

@@ -183,7 +183,8 @@ impl LinkTrainer<'_> {
             let mut tape = Tape::evaluation(manager, parameters);
             let scores = self.scores(&mut tape, &graphs, &batch)?;
             let scores = scores.pin()?.f_to_kind(Kind::Float)?.f_contiguous()?;
-            let (of_edges, of_others) = tensor::slice::<f32>(&scores).split_at(batch.edges.len());
+            let scores = tensor::slice::<f32>(&scores);
+            let (of_edges, of_others) = scores.split_at(batch.edges.len());
             edges.extend_from_slice(of_edges);
             others.extend_from_slice(of_others);
         }
@@ -198,7 +199,7 @@ impl LinkTrainer<'_> {
         let pairs = edges.size()[0] + others.size()[0];
         let all = Tensor::f_cat(&[&edges, &others], 0)?.f_view([-1, 1])?;
         let loss = link_loss(&all, edges.size()[0])?.0;
-        let [edges, others] = [tensor::slice::<f32>(&edges), tensor::slice::<f32>(&others)];
+        let (edges, others) = (&tensor::slice::<f32>(&edges), &tensor::slice::<f32>(&others));
         Ok(LinkEvaluation {
             loss: (pairs > 0).then_some(loss),
             auc: auc(edges, others),

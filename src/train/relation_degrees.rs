@@ -49,7 +49,7 @@ impl RelationDegrees {
         for ((_, tensor), relation) in degrees.iter().zip(graph.relations()) {
             let own = relation.graph.out_degrees().pin()?;
             let first = book.type_nodes(group.rank(), relation.src_type).first;
-            tensor.write_from(first, tensor::slice::<i64>(&own))?;
+            tensor.write_from(first, &tensor::slice::<i64>(&own))?;
         }
         barrier(group, hooks)?;
         Ok(RelationDegrees { degrees })

@@ -149,7 +149,7 @@ impl LearnedRows for StoredRows {
 
 fn own_rows(tensor: &DistTensor<f32>, nodes: TypeNodes) -> Result<Tensor> {
     let mut rows = tensor::empty(&[nodes.own as i64, tensor.width() as i64], Kind::Float)?;
-    tensor.read_from(nodes.first, tensor::slice_mut(&mut rows))?;
+    tensor.read_from(nodes.first, &mut tensor::slice_mut(&mut rows))?;
     Ok(rows)
 }
 
@@ -159,5 +159,5 @@ fn set_own_rows(tensor: &DistTensor<f32>, nodes: TypeNodes, rows: &Tensor) -> Re
         let problem = format!("{:?} are not the rows of {} nodes", rows.size(), nodes.own);
         return Err(Error::internal(problem));
     }
-    tensor.write_from(nodes.first, tensor::slice(&rows))
+    tensor.write_from(nodes.first, &tensor::slice(&rows))
 }

@@ -71,8 +71,8 @@ impl<'a> TrainedSet<'a> {
     /// Whether all values of this rank are finite.
     pub(super) fn is_finite(&self) -> Result<bool> {
         let all_finite = |values: &Tensor| match values.kind() {
-            Kind::Double => first_not_finite_f64(tensor::slice(values)).is_none(),
-            _ => first_not_finite(tensor::slice(values)).is_none(),
+            Kind::Double => first_not_finite_f64(&tensor::slice(values)).is_none(),
+            _ => first_not_finite(&tensor::slice(values)).is_none(),
         };
         match self.values {
             Values::Stored(rows) => Ok(all_finite(&rows.rows()?)),

@@ -18,7 +18,7 @@ impl Elements for Tensor {
     }
 
     fn read_elements<R>(&self, read: impl FnOnce(&[u8]) -> Result<R>) -> Result<R> {
-        read(tensor::bytes(&self.f_contiguous()?))
+        read(&tensor::bytes(&self.f_contiguous()?))
     }
 
     fn from_elements(
@@ -29,7 +29,7 @@ impl Elements for Tensor {
         let kind = kind
             .ok_or_else(|| Error::internal(format!("tensors of {} do not exist", layout.dtype)))?;
         let mut value = tensor::empty(&layout.shape, kind.0)?;
-        write(tensor::bytes_mut(&mut value))?;
+        write(&mut tensor::bytes_mut(&mut value))?;
         Ok(value)
     }
 }

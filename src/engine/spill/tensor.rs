@@ -57,12 +57,12 @@ impl Spill for Tensor {
     }
 
     fn save(&self, _: &TensorLayout, sink: &mut SpillWriter) -> Result<()> {
-        sink.write(tensor::bytes(self))
+        sink.write(&tensor::bytes(self))
     }
 
     fn load(layout: &TensorLayout, source: &mut SpillReader<'_>) -> Result<Self> {
         let mut value = tensor::empty(&layout.shape, layout.held)?;
-        source.read(tensor::bytes_mut(&mut value))?;
+        source.read(&mut tensor::bytes_mut(&mut value))?;
         Ok(value)
     }
 
@@ -86,11 +86,11 @@ pub struct Masks {
 pub(super) fn converted(value: &Tensor, kind: Kind) -> Result<Tensor> {
     let mut converted = tensor::empty(&value.size(), kind)?;
     if kind == Kind::BFloat16 {
-        let narrow = bytemuck::cast_slice_mut(tensor::slice_mut::<bf16>(&mut converted));
-        narrow_to_bf16(tensor::slice(value), narrow);
+        let mut narrow = tensor::slice_mut::<bf16>(&mut converted);
+        narrow_to_bf16(&tensor::slice(value), bytemuck::cast_slice_mut(&mut narrow));
     } else {
-        let narrow: &[u16] = bytemuck::cast_slice(tensor::slice::<bf16>(value));
-        let wide = tensor::slice_mut(&mut converted);
+        let (narrow, mut wide) = (tensor::slice::<bf16>(value), tensor::slice_mut(&mut converted));
+        let narrow: &[u16] = bytemuck::cast_slice(&narrow);
         let blocks = narrow.par_chunks(BLOCK).zip(wide.par_chunks_mut(BLOCK));
         blocks.for_each(|(narrow, wide)| widen_bf16(narrow, wide));
     }

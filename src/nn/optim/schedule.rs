@@ -89,7 +89,7 @@ impl Schedule {
 /// The validation metric of an epoch.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ValidationScore {
-    /// Its value.
+    /// Value of the metric.
     pub value: f64,
     /// Whether a larger value is a better one.
     pub more_is_better: bool,

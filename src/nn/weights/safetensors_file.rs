@@ -132,7 +132,7 @@ impl SafetensorsFile {
         };
         let mut value = tensor::empty(shape, kind)?;
         let place = self.data + *begin as u64 + first * kind.elt_size_in_bytes() as u64;
-        let read = self.file.read_exact_at(tensor::bytes_mut(&mut value), place);
+        let read = self.file.read_exact_at(&mut tensor::bytes_mut(&mut value), place);
         read.map_err(|e| Error::unreadable(&self.path, &e))?;
         Ok(value)
     }

@@ -47,7 +47,7 @@ pub(crate) fn write_arrays(
     for SharedArray { name, first_byte, value, .. } in arrays {
         let first = if group.rank() == 0 { first_byte.or(Some(0)) } else { *first_byte };
         if let Some(first) = first {
-            parts.push(file.write(name, first, tensor::bytes(&value()?))?);
+            parts.push(file.write(name, first, &tensor::bytes(&value()?))?);
         }
     }
     if in_parts {

@@ -153,7 +153,7 @@ fn check_keys(
 /// the file.
 fn check_finite(file: &SafetensorsFile, name: &str, first: u64, value: &Tensor) -> Result<()> {
     let value = value.f_to_kind(Kind::Float)?.f_contiguous()?;
-    let values = tensor::slice::<f32>(&value);
+    let values = &tensor::slice::<f32>(&value);
     let Some(at) = first_not_finite(values) else { return Ok(()) };
     let problem =
         format!("element {} is {}, which is not a finite number", first + at as u64, values[at]);

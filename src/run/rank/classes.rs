@@ -32,7 +32,7 @@ impl Classes {
         let mut classes = Classes { highest: -1, labelled: 0, row: 0, present: Vec::new() };
         match task {
             Task::Classification => {
-                let labels = tensor::slice::<i64>(labels);
+                let labels = &tensor::slice::<i64>(labels);
                 for (label, row) in labels.iter().zip(0..).filter(|(label, _)| **label >= 0) {
                     classes.labelled += 1;
                     if *label > classes.highest {

@@ -154,8 +154,11 @@ impl RankHeteroGraph {
         for relation in self.graph.relations() {
             let begin = (book.node_type_range(part, relation.src_type).start - first) as usize;
             let degrees = relation.graph.out_degrees().pin()?;
-            let degrees = tensor::slice::<i64>(&degrees);
-            all[begin..].iter_mut().zip(degrees).for_each(|(sum, degree)| *sum += *degree as u32);
+            let degrees = &tensor::slice::<i64>(&degrees);
+            all[begin..]
+                .iter_mut()
+                .zip(degrees.iter())
+                .for_each(|(sum, degree)| *sum += *degree as u32);
         }
         Ok(all)
     }

@@ -67,7 +67,7 @@ impl StepDump {
 
     fn write(&self, name: &str, first_byte: u64, values: &Tensor) -> Result<()> {
         let values = values.f_to_kind(Kind::Float)?.f_contiguous()?;
-        self.file.write(name, first_byte, tensor::bytes(&values))?;
+        self.file.write(name, first_byte, &tensor::bytes(&values))?;
         Ok(())
     }
 }

@@ -62,8 +62,8 @@ impl CollectiveGraph {
         let mut degrees =
             vec![0; (book.node_range(part).end - book.node_range(part).start) as usize];
         for counts in exchange_tensors(&*group, counts.collect::<Result<_>>()?, &*hooks)? {
-            let counts = tensor::slice::<i32>(&counts).iter();
-            degrees.iter_mut().zip(counts).for_each(|(sum, count)| *sum += *count as u32);
+            let counts = tensor::slice::<i32>(&counts);
+            degrees.iter_mut().zip(counts.iter()).for_each(|(sum, count)| *sum += *count as u32);
         }
         write_index(&partition, &degrees, keys, None, folder, &storage, &counters)?;
         let index = NeighborIndex::open(book, part, keys, folder, &storage, counters.clone())?;
@@ -107,8 +107,8 @@ impl CollectiveGraph {
             .into_iter()
             .map(|list| Ok(Tensor::f_from_slice(bytemuck::cast_slice::<u64, i64>(&list))?));
         let theirs = exchange_tensors(&*self.group, lists.collect::<Result<_>>()?, &*self.hooks)?;
-        let theirs = theirs.iter().map(|list| bytemuck::cast_slice(tensor::slice::<i64>(list)));
-        Ok(theirs.map(<[u64]>::to_vec).collect())
+        let theirs = theirs.iter().map(tensor::slice::<i64>);
+        Ok(theirs.map(|list| bytemuck::cast_slice(&list).to_vec()).collect())
     }
 
     /// The parts of `sorted` by partition, as the original positions of the ids.

@@ -151,10 +151,13 @@ fn to_owners(
     let received_ids = exchange_tensors(group, tensors(&sent_ids)?, hooks)?;
     let tensors: Result<_, _> = sent_gradients.iter().map(|g| Tensor::f_from_slice(g)).collect();
     let received = exchange_tensors(group, tensors?, hooks)?;
-    let ids = received_ids.iter().flat_map(tensor::slice::<i64>).map(|id| *id as u64);
-    let gradients = received.iter().flat_map(tensor::slice::<f32>).copied();
+    let (mut ids, mut all) = (Vec::new(), Vec::new());
+    for (of_rank, gradients) in received_ids.iter().zip(&received) {
+        ids.extend(tensor::slice::<i64>(of_rank).iter().map(|id| *id as u64));
+        all.extend_from_slice(&tensor::slice::<f32>(gradients));
+    }
     debug_assert!(received.iter().all(|g| g.kind() == Kind::Float));
-    Ok((ids.collect(), gradients.collect()))
+    Ok((ids, all))
 }
 
 /// Updates each named row with the mean of its gradients; returns the number of rows.

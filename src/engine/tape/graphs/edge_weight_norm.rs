@@ -84,7 +84,7 @@ fn source_sums(shard: &ShardPointer) -> Result<Tensor> {
 
 fn divided(shard: &ShardPointer, sources: &Tensor, destinations: &[f64]) -> Result<GraphShard> {
     let mut by_dst = SortedEdges::clone(&*shard.by_dst()?);
-    let sources = tensor::slice::<f64>(sources);
+    let sources = &tensor::slice::<f64>(sources);
     if let Some(weights) = &mut by_dst.weights {
         for_entries(&by_dst.ends, |dst, src, entry| {
             let weight = &mut weights[entry];

@@ -163,9 +163,9 @@ impl GraphShardManager {
         outbox: &mut dyn Outbox,
     ) -> Result<()> {
         if self.narrows(part) {
-            write_narrow(tensor::slice(part), |bytes| outbox.write(bytes))
+            write_narrow(&tensor::slice(part), |bytes| outbox.write(bytes))
         } else {
-            outbox.write(tensor::bytes(part))
+            outbox.write(&tensor::bytes(part))
         }
     }
 
@@ -206,17 +206,17 @@ pub(in crate::engine::tape) fn node_ids(
 fn write_rows(part: &Tensor, rows: &[u32], narrow: bool, outbox: &mut dyn Outbox) -> Result<()> {
     let width = part.size()[1..].iter().product::<i64>() as usize;
     if part.kind() == Kind::Int64 {
-        let part = tensor::slice::<i64>(part);
+        let part = &tensor::slice::<i64>(part);
         return write_chunks(part, width, rows, |rows| outbox.write(bytemuck::cast_slice(rows)));
     }
     if narrow {
-        let part = tensor::slice::<f32>(part);
+        let part = &tensor::slice::<f32>(part);
         return write_chunks(part, width, rows, |rows| {
             write_narrow(rows, |bytes| outbox.write(bytes))
         });
     }
     with_element!(part.kind(), T => {
-        let part = tensor::slice::<T>(part);
+        let part = &tensor::slice::<T>(part);
         write_chunks(part, width, rows, |rows| outbox.write(bytemuck::cast_slice(rows)))
     })
 }

@@ -25,7 +25,7 @@ pub fn construct_mfgs(
     seeds: &PointerTensor,
     layers: usize,
 ) -> Result<Mfgs> {
-    let mut destinations = rows_of(tensor::bytes(&*seeds.pin()?));
+    let mut destinations = rows_of(&tensor::bytes(&*seeds.pin()?));
     let mut graphs = Vec::new();
     for _ in 0..layers {
         let (graph, sources) = layer_graph(full, &destinations)?;

@@ -57,7 +57,7 @@ fn request(shard: &ShardPointer, sources: &[u32]) -> Result<Tensor> {
 /// The rows that `rank` requests; counts its edges.
 fn asked_rows(rank: usize, request: &Tensor, degrees: &mut [i64]) -> Result<Vec<u32>> {
     let num_sources = degrees.len();
-    let values = tensor::slice::<i64>(request);
+    let values = &tensor::slice::<i64>(request);
     let (rows, counts) = values.split_at(values.len() / 2);
     for (row, count) in rows.iter().zip(counts) {
         let degree = usize::try_from(*row).ok().and_then(|row| degrees.get_mut(row));

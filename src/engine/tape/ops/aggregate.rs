@@ -228,7 +228,7 @@ pub(in crate::engine::tape) fn add_rows(
 ) -> Result<()> {
     let width = x.size()[1] as usize;
     with_element!(values.kind(), E => {
-        scatter_add_rows(tensor::slice::<E>(values), width, rows, tensor::slice_mut(x));
+        scatter_add_rows(&tensor::slice::<E>(values), width, rows, &mut tensor::slice_mut(x));
         Ok(())
     })
 }
@@ -256,14 +256,15 @@ struct Factors<'a> {
 fn spmm(graph: &Csr, factors: &Factors<'_>, x: &Tensor, y: &mut Tensor) -> Result<()> {
     let width = x.size()[1] as usize;
     with_element!(x.kind(), E => {
-        let row_scale = factors.rows.map(tensor::slice::<<E as Element>::Real>);
-        let col_scale = factors.columns.map(tensor::slice::<<E as Element>::Real>);
+        let rows = factors.rows.map(tensor::slice::<<E as Element>::Real>);
+        let columns = factors.columns.map(tensor::slice::<<E as Element>::Real>);
+        let (row_scale, col_scale) = (rows.as_deref(), columns.as_deref());
         let product = Spmm { graph, weights: factors.weights, row_scale, col_scale };
-        let rows = tensor::slice::<E>(x);
+        let rows = &tensor::slice::<E>(x);
         if y.kind() == x.kind() {
-            product.add_to(rows, width, tensor::slice_mut::<E>(y));
+            product.add_to(rows, width, &mut tensor::slice_mut::<E>(y));
         } else {
-            product.add_to(rows, width, tensor::slice_mut::<<E as Element>::Real>(y));
+            product.add_to(rows, width, &mut tensor::slice_mut::<<E as Element>::Real>(y));
         }
         Ok(())
     })

@@ -146,24 +146,26 @@ impl PinnedEdges<'_> {
 
     fn walk(&self, shard: &ShardPointer, parts: &[&Tensor], walk: Walk<'_, '_>) -> Result<()> {
         let heads = self.edges.heads;
-        let ids = self.dst_ids.as_ref().zip(parts.last()).zip(self.edges.dropout);
-        let dropout = ids.map(|((dst_ids, src_ids), (key, probability))| AttentionDropout {
+        let ids = self.dst_ids.as_ref().zip(parts.last());
+        let ids = ids.map(|(dst, src)| [src, &**dst].map(tensor::slice::<i64>));
+        let dropout = ids.as_ref().zip(self.edges.dropout);
+        let dropout = dropout.map(|([src_ids, dst_ids], (key, probability))| AttentionDropout {
             key,
             probability,
-            src_ids: tensor::slice::<i64>(src_ids),
-            dst_ids: tensor::slice::<i64>(dst_ids),
+            src_ids,
+            dst_ids,
         });
         with_real!(parts[0].kind(), T => {
-            let messages = tensor::slice::<T>(parts[0]);
+            let messages = &tensor::slice::<T>(parts[0]);
             let width = parts[0].size()[1] as usize / heads;
-            let dst = tensor::slice::<T>(&self.dst);
+            let dst = &tensor::slice::<T>(&self.dst);
             let slope = T::from_f64(self.edges.negative_slope);
             if let Some(vector) = &self.vector {
-                    let vector = tensor::slice::<T>(vector);
+                    let vector = &tensor::slice::<T>(vector);
                     let score = DynamicScore { src: messages, dst, vector, width, slope };
                     run(&Attention { score, messages, heads, width, dropout }, shard, walk)?;
             } else {
-                    let src = tensor::slice::<T>(parts[1]);
+                    let src = &tensor::slice::<T>(parts[1]);
                     let score = AdditiveScore { src, dst, heads, slope };
                     run(&Attention { score, messages, heads, width, dropout }, shard, walk)?;
             }
@@ -180,20 +182,18 @@ fn run<T: Real + TensorElement, S: Score<T>>(
     match walk {
         Walk::Forward(Running { largest, sum, weighted }) => attention.accumulate(
             &shard.by_dst()?.ends,
-            tensor::slice_mut(largest),
-            tensor::slice_mut(sum),
-            tensor::slice_mut(weighted),
+            &mut tensor::slice_mut(largest),
+            &mut tensor::slice_mut(sum),
+            &mut tensor::slice_mut(weighted),
         ),
         Walk::Backward(of, gradients) => {
-            let of = Destinations {
-                log_sum: tensor::slice(of.log_sum),
-                delta: tensor::slice(of.delta),
-                gy: tensor::slice(of.gy),
-            };
+            let [log_sum, delta, gy] = [of.log_sum, of.delta, of.gy].map(tensor::slice);
+            let of = Destinations { log_sum: &log_sum, delta: &delta, gy: &gy };
             let ShardGradients { destinations, messages, scores } = gradients;
-            let destinations = tensor::slice_mut(destinations);
+            let destinations = &mut tensor::slice_mut(destinations);
             attention.destination_adjoint(&shard.by_dst()?.ends, of, destinations);
-            let (messages, scores) = (tensor::slice_mut(messages), tensor::slice_mut(scores));
+            let (messages, scores) =
+                (&mut tensor::slice_mut(messages), &mut tensor::slice_mut(scores));
             attention.source_adjoint(&shard.by_src()?.ends, of, messages, scores);
         }
     }

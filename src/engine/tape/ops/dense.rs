@@ -27,19 +27,23 @@ pub(in crate::engine::tape) fn dense_product(
     let weight = weight.f_contiguous()?;
     let [rows, columns] = [0, 1].map(|side| weight.size()[side] as usize);
     if is_narrow(x) {
-        let weight = Matrix::new(tensor::slice::<f32>(&weight), rows, columns);
+        let weight = tensor::slice::<f32>(&weight);
+        let weight = Matrix::new(&weight, rows, columns);
         let (x, bias) = (tensor::slice::<bf16>(x), bias.map(tensor::slice::<f32>));
+        let bias = bias.as_deref();
         if is_narrow(y) {
-            matmul_bf16(x, weight, bias, tensor::slice_mut::<bf16>(y), add);
+            matmul_bf16(&x, weight, bias, &mut tensor::slice_mut::<bf16>(y), add);
         } else {
-            matmul_bf16(x, weight, bias, tensor::slice_mut::<f32>(y), add);
+            matmul_bf16(&x, weight, bias, &mut tensor::slice_mut::<f32>(y), add);
         }
         return Ok(());
     }
     with_real!(x.kind(), T => {
-        let weight = Matrix::new(tensor::slice::<T>(&weight), rows, columns);
+        let weight = tensor::slice::<T>(&weight);
+        let weight = Matrix::new(&weight, rows, columns);
         let bias = bias.map(tensor::slice::<T>);
-        matmul(tensor::slice::<T>(x), weight, bias, tensor::slice_mut::<T>(y), add);
+        let bias = bias.as_deref();
+        matmul(&tensor::slice::<T>(x), weight, bias, &mut tensor::slice_mut::<T>(y), add);
         Ok(())
     })
 }
@@ -49,13 +53,15 @@ pub(in crate::engine::tape) fn square_product(x: &mut Tensor, weight: &Tensor) -
     let weight = weight.f_contiguous()?;
     let side = weight.size()[0] as usize;
     if is_narrow(x) {
-        let weight = Matrix::new(tensor::slice::<f32>(&weight), side, side);
-        matmul_bf16_in_place(tensor::slice_mut::<bf16>(x), weight);
+        let weight = tensor::slice::<f32>(&weight);
+        let weight = Matrix::new(&weight, side, side);
+        matmul_bf16_in_place(&mut tensor::slice_mut::<bf16>(x), weight);
         return Ok(());
     }
     with_real!(x.kind(), T => {
-        let weight = Matrix::new(tensor::slice::<T>(&weight), side, side);
-        matmul_in_place(tensor::slice_mut::<T>(x), weight);
+        let weight = tensor::slice::<T>(&weight);
+        let weight = Matrix::new(&weight, side, side);
+        matmul_in_place(&mut tensor::slice_mut::<T>(x), weight);
         Ok(())
     })
 }
@@ -65,14 +71,14 @@ pub(in crate::engine::tape) fn product_over_rows(a: &Tensor, b: &Tensor) -> Resu
     let (m, n) = (a.size()[1], b.size()[1]);
     let (columns, shape) = ((m as usize, n as usize), [m, n]);
     if is_narrow(a) && is_narrow(b) {
-        let (a, b) = (tensor::slice::<bf16>(a), tensor::slice::<bf16>(b));
+        let (a, b) = (&tensor::slice::<bf16>(a), &tensor::slice::<bf16>(b));
         let product = matmul_over_rows_bf16(a, b, columns.0, columns.1);
         return Ok(Tensor::f_from_slice(&product)?.f_view(shape)?);
     }
     let [a, b] = [a, b].map(|x| Shared(x).wide_rows(0, x.size()[0]));
     let (a, b) = (a?, b?);
     with_real!(a.kind(), T => {
-        let (a, b) = (tensor::slice::<T>(&a), tensor::slice::<T>(&b));
+        let (a, b) = (&tensor::slice::<T>(&a), &tensor::slice::<T>(&b));
         let product = matmul_over_rows(a, b, columns.0, columns.1);
         Ok(Tensor::f_from_slice(&product)?.f_view(shape)?)
     })

@@ -24,9 +24,9 @@ impl Mask {
     /// Drops elements of `x`, in place.
     pub(in crate::engine::tape) fn apply(&self, x: &mut Tensor) -> Result<()> {
         let ids = self.node_ids.pin()?;
-        let (ids, width) = (tensor::slice::<i64>(&ids), x.size()[1] as usize);
+        let (ids, width) = (&tensor::slice::<i64>(&ids), x.size()[1] as usize);
         with_element!(x.kind(), T => {
-            dropout(self.key, self.probability, ids, width, tensor::slice_mut::<T>(x));
+            dropout(self.key, self.probability, ids, width, &mut tensor::slice_mut::<T>(x));
             Ok(())
         })
     }

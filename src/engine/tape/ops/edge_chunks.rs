@@ -86,7 +86,7 @@ pub(in crate::engine::tape) fn add(values: &Tensor, rows: &[u32], x: &mut Tensor
     let width = x.size()[1] as usize;
     let kind = x.kind();
     with_real!(kind, T => {
-        let (values, x) = (tensor::slice::<T>(values), tensor::slice_mut::<T>(x));
+        let (values, x) = (&tensor::slice::<T>(values), &mut tensor::slice_mut::<T>(x));
         for (&row, values) in rows.iter().zip(values.chunks_exact(width)) {
             for (x, v) in x[row as usize * width..][..width].iter_mut().zip(values) {
                 *x += *v;

@@ -117,11 +117,11 @@ fn select(
     winner: &mut Tensor,
 ) -> Result<()> {
     let width = value.size()[1] as usize;
-    let edges = tensor::slice_mut::<i64>(winner);
+    let edges = &mut tensor::slice_mut::<i64>(winner);
     with_real!(messages.kind(), T => {
-        let values = tensor::slice_mut::<T>(value);
-        let messages = tensor::slice::<T>(messages).chunks_exact(width);
-        for (i, (&row, messages)) in dst.iter().zip(messages).enumerate() {
+        let values = &mut tensor::slice_mut::<T>(value);
+        let messages = tensor::slice::<T>(messages);
+        for (i, (&row, messages)) in dst.iter().zip(messages.chunks_exact(width)).enumerate() {
             let place = row as usize * width..(row as usize + 1) * width;
             let row = values[place.clone()].iter_mut().zip(&mut edges[place]);
             for ((value, edge), message) in row.zip(messages) {

@@ -31,13 +31,13 @@ impl<'a> Tape<'a> {
         {
             let scores = scores.pin()?;
             with_real!(kind, T => {
-                let scores = tensor::slice::<T>(&scores);
+                let scores = &tensor::slice::<T>(&scores);
                 for_shards(graph, heads, |softmax, place| {
-                    let state = (tensor::slice_mut(&mut largest), tensor::slice_mut(&mut sum));
+                    let state = (&mut tensor::slice_mut(&mut largest), &mut tensor::slice_mut(&mut sum));
                     softmax.accumulate(&scores[place], state.0, state.1);
                 })?;
-                let (largest, sum) = (tensor::slice(&largest), tensor::slice(&sum));
-                let y = tensor::slice_mut::<T>(&mut y);
+                let (largest, sum) = (&tensor::slice(&largest), &tensor::slice(&sum));
+                let y = &mut tensor::slice_mut::<T>(&mut y);
                 for_shards(graph, heads, |softmax, place| {
                     softmax.normalise(&scores[place.clone()], largest, sum, &mut y[place]);
                 })
@@ -98,13 +98,13 @@ impl Adjoint for EdgeSoftmaxAdjoint<'_> {
         {
             let (y, gy) = (output.pin()?, gradient.pin()?);
             with_real!(kind, T => {
-                let (y, gy) = (tensor::slice::<T>(&y), tensor::slice::<T>(&gy));
+                let (y, gy) = (&tensor::slice::<T>(&y), &tensor::slice::<T>(&gy));
                 for_shards(graph, heads, |softmax, place| {
-                    let delta = tensor::slice_mut(&mut delta);
+                    let delta = &mut tensor::slice_mut(&mut delta);
                     softmax.inner_products(&y[place.clone()], &gy[place], delta);
                 })?;
-                let delta = tensor::slice(&delta);
-                let gscores = tensor::slice_mut::<T>(&mut gscores);
+                let delta = &tensor::slice(&delta);
+                let gscores = &mut tensor::slice_mut::<T>(&mut gscores);
                 for_shards(graph, heads, |softmax, place| {
                     let (y, gy) = (&y[place.clone()], &gy[place.clone()]);
                     softmax.adjoint(y, gy, delta, &mut gscores[place]);

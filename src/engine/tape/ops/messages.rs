@@ -99,9 +99,9 @@ fn read(
     let parts = layout.iter().map(|&((width, kind), sent)| {
         let mut part = tensor::empty(&[rows as i64, width as i64], kind)?;
         if sent == kind {
-            inbox.read(tensor::bytes_mut(&mut part))?;
+            inbox.read(&mut tensor::bytes_mut(&mut part))?;
         } else {
-            read_narrow(tensor::slice_mut(&mut part), |bytes| inbox.read(bytes))?;
+            read_narrow(&mut tensor::slice_mut(&mut part), |bytes| inbox.read(bytes))?;
         }
         Ok(part)
     });

@@ -63,7 +63,7 @@ impl Tape<'_> {
 fn rectified(x: Tensor, mask: Option<&Mask>) -> Result<Tensor> {
     let mut y = x;
     with_element!(y.kind(), E => {
-        relu(tensor::slice_mut::<E>(&mut y));
+        relu(&mut tensor::slice_mut::<E>(&mut y));
         Ok(())
     })?;
     mask.map_or(Ok(()), |mask| mask.apply(&mut y))?;
@@ -87,7 +87,7 @@ impl Adjoint for ReluAdjoint {
         {
             let y = if as_held { y.pin_held()? } else { y.pin()? };
             with_element!(g.kind(), E => {
-                relu_adjoint(tensor::slice::<E>(&y), scale, tensor::slice_mut(&mut g));
+                relu_adjoint(&tensor::slice::<E>(&y), scale, &mut tensor::slice_mut(&mut g));
                 Ok(())
             })?;
         }

@@ -50,7 +50,7 @@ pub(in crate::engine::tape) fn gather(x: &Tensor, rows: &[u32]) -> Result<Tensor
     let width = x.size()[1];
     let mut y = tensor::empty(&[rows.len() as i64, width], x.kind())?;
     with_element!(x.kind(), T => {
-        gather_rows(tensor::slice::<T>(x), width as usize, rows, tensor::slice_mut::<T>(&mut y));
+        gather_rows(&tensor::slice::<T>(x), width as usize, rows, &mut tensor::slice_mut::<T>(&mut y));
         Ok(y)
     })
 }

@@ -69,7 +69,7 @@ struct Selected {
 impl Selected {
     fn new(selection: Selection, size: &[i64], kind: Kind) -> Result<Self> {
         let mut source = tensor::empty(size, Kind::Int)?;
-        sources_mut(&mut source).fill(NO_SOURCE);
+        bytemuck::cast_slice_mut(&mut tensor::slice_mut::<i32>(&mut source)).fill(NO_SOURCE);
         Ok(Selected { selection, value: tensor::zeros(size, kind)?, source, base: 0 })
     }
 
@@ -77,9 +77,10 @@ impl Selected {
         let (width, base) = (x.size()[1] as usize, self.base);
         let edges = shard.by_dst()?;
         with_real!(x.kind(), T => {
-            let value = tensor::slice_mut::<T>(&mut self.value);
-            let source = sources_mut(&mut self.source);
-            let x = tensor::slice::<T>(x);
+            let value = &mut tensor::slice_mut::<T>(&mut self.value);
+            let source = &mut tensor::slice_mut::<i32>(&mut self.source);
+            let source = bytemuck::cast_slice_mut(source);
+            let x = &tensor::slice::<T>(x);
             select(&edges.ends, self.selection, x, width, base, value, source);
             Ok(())
         })?;
@@ -96,11 +97,6 @@ fn next_base(base: u32, shard: &ShardPointer) -> Result<u32> {
         .ok_or_else(|| Error::internal("more than 2^32 sources of one partition".to_owned()))
 }
 
-/// libtorch lacks many operations on uint32, so the bits are kept in an int32 tensor.
-fn sources_mut(source: &mut Tensor) -> &mut [u32] {
-    bytemuck::cast_slice_mut(tensor::slice_mut::<i32>(source))
-}
-
 struct SelectAdjoint<'a> {
     graph: &'a dyn Graph,
     x: Target,
@@ -113,14 +109,15 @@ impl Adjoint for SelectAdjoint<'_> {
         let (width, kind) = (gradient.size()[1], gradient.kind());
         let (transfer, partial) = {
             let (gy, source) = (gradient.pin()?, source.pin()?);
-            let source: &[u32] = bytemuck::cast_slice(tensor::slice::<i32>(&source));
+            let source = tensor::slice::<i32>(&source);
+            let source: &[u32] = bytemuck::cast_slice(&source);
             let mut base = 0;
             let mut gradient_of = |shard: &ShardPointer| -> Result<Tensor> {
                 let mut gx = tensor::zeros(&[shard.num_sources() as i64, width], kind)?;
                 let edges = shard.by_src()?;
                 with_real!(kind, T => {
-                    let gx = tensor::slice_mut::<T>(&mut gx);
-                    let gy = tensor::slice::<T>(&gy);
+                    let gx = &mut tensor::slice_mut::<T>(&mut gx);
+                    let gy = &tensor::slice::<T>(&gy);
                     select_adjoint(&edges.ends, source, gy, width as usize, base, gx);
                     Ok(())
                 })?;

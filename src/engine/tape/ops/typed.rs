@@ -32,7 +32,7 @@ impl<'a> Tape<'a> {
             let edges = shard.by_dst()?;
             let Some(types) = edge_types(&edges)? else { return Ok(()) };
             with_real!(kind, T => {
-                let (x, y) = (tensor::slice::<T>(x), tensor::slice_mut::<T>(y));
+                let (x, y) = (&tensor::slice::<T>(x), &mut tensor::slice_mut::<T>(y));
                 typed_sum(&edges.ends, types, num_types, width, x, y);
                 Ok(())
             })
@@ -75,7 +75,7 @@ impl Adjoint for TypedAdjoint<'_> {
                 let edges = shard.by_src()?;
                 let Some(types) = edge_types(&edges)? else { return Ok(gx) };
                 with_real!(kind, T => {
-                    let (gy, gx) = (tensor::slice::<T>(&gy), tensor::slice_mut::<T>(&mut gx));
+                    let (gy, gx) = (&tensor::slice::<T>(&gy), &mut tensor::slice_mut::<T>(&mut gx));
                     typed_sum_adjoint(&edges.ends, types, num_types, width as usize, gy, gx);
                     Ok(())
                 })?;

@@ -184,7 +184,9 @@ impl Prediction {
 /// would depend on the number of rows.)
 fn sigmoid(logits: &Tensor) -> Result<Tensor> {
     let mut values = tensor::empty(&logits.size(), Kind::Float)?;
-    let pairs = tensor::slice_mut::<f32>(&mut values).iter_mut().zip(tensor::slice::<f32>(logits));
-    pairs.for_each(|(value, logit)| *value = 1.0 / (1.0 + (-logit).exp()));
+    let logits = tensor::slice::<f32>(logits);
+    for (value, logit) in tensor::slice_mut::<f32>(&mut values).iter_mut().zip(&*logits) {
+        *value = 1.0 / (1.0 + (-logit).exp());
+    }
     Ok(values)
 }

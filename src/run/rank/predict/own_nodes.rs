@@ -110,15 +110,15 @@ impl OwnNodes {
         values: &Tensor,
     ) -> Result<()> {
         match self {
-            OwnNodes::All => file.write_rows(labelled.nodes.first, tensor::bytes(values)),
+            OwnNodes::All => file.write_rows(labelled.nodes.first, &tensor::bytes(values)),
             OwnNodes::InOriginalOrder { before } => {
                 let rows = in_original_order(setup, labelled, *before)?;
-                file.write_rows_at(&rows, tensor::bytes(values))
+                file.write_rows_at(&rows, &tensor::bytes(values))
             }
             OwnNodes::Some { rows, .. } => {
                 let (copies, rows): (Vec<i64>, Vec<u64>) = rows.iter().copied().unzip();
                 let values = values.f_index_select(0, &Tensor::f_from_slice(&copies)?)?;
-                file.write_rows_at(&rows, tensor::bytes(&values))
+                file.write_rows_at(&rows, &tensor::bytes(&values))
             }
         }
     }

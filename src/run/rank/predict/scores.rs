@@ -131,7 +131,7 @@ pub(super) fn tell_scores(
         let (output, labels, sets) = (output.pin()?, truth.labels.pin()?, truth.sets.pin()?);
         let sets = tensor::slice::<u8>(&sets);
         let logits = output.f_narrow(0, 0, sets.len() as i64)?;
-        PredictionSums::new(truth.task, &logits, &labels, sets)?
+        PredictionSums::new(truth.task, &logits, &labels, &sets)?
     };
     let sets = sums.over_ranks(&*setup.group, &*setup.manager)?;
     if here.rank == 0 {
