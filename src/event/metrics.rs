@@ -22,6 +22,9 @@ pub struct MetricsFile {
 
 impl MetricsFile {
     /// Creates the file, which must not exist.
+    ///
+    /// # Errors
+    /// If the file exists or cannot be created (`Io`).
     pub fn create(path: &Path) -> Result<Self> {
         let file = OpenOptions::new().append(true).create_new(true).open(path);
         let file = file.map_err(|e| Error::io("create", path, e))?;
@@ -53,6 +56,9 @@ impl MetricsFile {
 
     /// Writes the line of an epoch. `peak_memory_bytes` is the largest memory of the process tree so far: private memory of all
     /// processes plus shared memory once, and the page cache that their files fill.
+    ///
+    /// # Errors
+    /// If the file cannot be written (`Io`, `OutOfDisk`).
     pub fn epoch(&mut self, report: &EpochReport, peak_memory_bytes: u64) -> Result<()> {
         let mut line = Line::new("epoch", report.epoch, report.loss);
         for (name, value) in report.scores.named() {
@@ -83,6 +89,9 @@ impl MetricsFile {
     }
 
     /// Writes the line of an epoch of a program of the user's own.
+    ///
+    /// # Errors
+    /// If the file cannot be written (`Io`, `OutOfDisk`).
     pub fn log(&mut self, log: &EpochLog, peak_memory_bytes: u64) -> Result<()> {
         let mut line = Line(Vec::new());
         line.field("event", "epoch");
@@ -99,6 +108,9 @@ impl MetricsFile {
     }
 
     /// Writes the line of the last evaluation.
+    ///
+    /// # Errors
+    /// If the file cannot be written (`Io`, `OutOfDisk`).
     pub fn evaluation(&mut self, report: &Evaluation, peak_memory_bytes: u64) -> Result<()> {
         let mut line = Line::new("evaluation", report.epoch, report.loss);
         for scores in &report.scores {

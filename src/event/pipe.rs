@@ -20,6 +20,9 @@ const HEADER: usize = 8;
 const TEXT: usize = 3500;
 
 /// Creates the pipe of a run.
+///
+/// # Errors
+/// If the system opens no more files (`Io`).
 pub fn event_pipe() -> Result<(EventSender, EventReceiver)> {
     let (reader, writer) = std::io::pipe().map_err(|e| Error::io("open", Path::new("pipe"), e))?;
     let file = |fd: std::os::fd::OwnedFd| File::from(fd);
@@ -50,6 +53,9 @@ impl EventSender {
     }
 
     /// Sends an event. Long texts are cut.
+    ///
+    /// # Errors
+    /// If the launcher is gone (`Io`).
     pub fn send(&self, event: Event) -> Result<()> {
         let event = match event {
             Event::Note(text) => Event::Note(cut(text)),
@@ -84,6 +90,9 @@ fn cut(mut text: String) -> String {
 
 impl EventReceiver {
     /// Waits for the next event; `None` when no worker is left that could send one.
+    ///
+    /// # Errors
+    /// If the pipe cannot be read (`Io`), or a record is not an event (`Internal`).
     pub fn receive(&mut self) -> Result<Option<Event>> {
         loop {
             let mut header = [0; HEADER];

@@ -30,6 +30,9 @@ impl PartitionBook {
     }
 
     /// The partition that owns each node.
+    ///
+    /// # Errors
+    /// If the type or a node does not exist (`Config`).
     pub fn nid2partid(&self, nodes: &[u64], ntype: Option<&str>) -> Result<Vec<usize>> {
         let ntype = self.checked_ntype(ntype)?;
         let part = |node| self.part_of_node(self.homogeneous_node(node, ntype)?);
@@ -37,6 +40,9 @@ impl PartitionBook {
     }
 
     /// The partition that owns each edge.
+    ///
+    /// # Errors
+    /// If the type or an edge does not exist (`Config`).
     pub fn eid2partid(&self, edges: &[u64], etype: Option<&str>) -> Result<Vec<usize>> {
         let etype = self.checked_etype(etype)?;
         let part = |edge| self.part_of_edge(self.homogeneous_edge(edge, etype)?);
@@ -44,6 +50,9 @@ impl PartitionBook {
     }
 
     /// The nodes that a partition owns.
+    ///
+    /// # Errors
+    /// If the partition or the type does not exist (`Config`).
     pub fn partid2nids(&self, part: usize, ntype: Option<&str>) -> Result<Range<u64>> {
         self.check_part(part)?;
         let Some(ntype) = self.checked_ntype(ntype)? else { return Ok(self.node_range(part)) };
@@ -52,6 +61,9 @@ impl PartitionBook {
     }
 
     /// The edges that a partition owns.
+    ///
+    /// # Errors
+    /// If the partition or the type does not exist (`Config`).
     pub fn partid2eids(&self, part: usize, etype: Option<&str>) -> Result<Range<u64>> {
         self.check_part(part)?;
         let Some(etype) = self.checked_etype(etype)? else { return Ok(self.edge_range(part)) };
@@ -86,28 +98,43 @@ impl PartitionBook {
     }
 
     /// The type and the type-wise id of each node.
+    ///
+    /// # Errors
+    /// If a node does not exist (`Config`).
     pub fn map_to_per_ntype(&self, nodes: &[u64]) -> Result<Vec<(usize, u64)>> {
         map(nodes, "node", self.num_nodes(), |node| self.to_per_type(node))
     }
 
     /// The type and the type-wise id of each edge.
+    ///
+    /// # Errors
+    /// If an edge does not exist (`Config`).
     pub fn map_to_per_etype(&self, edges: &[u64]) -> Result<Vec<(usize, u64)>> {
         map(edges, "edge", self.num_edges(), |edge| self.edge_to_per_type(edge))
     }
 
     /// The homogeneous id of each type-wise node id.
+    ///
+    /// # Errors
+    /// If the type or a node does not exist (`Config`).
     pub fn map_to_homo_nid(&self, nodes: &[u64], ntype: &str) -> Result<Vec<u64>> {
         let ntype = self.checked_ntype(Some(ntype))?;
         map(nodes, "node", self.nodes_of(ntype), |node| self.homogeneous_node(node, ntype))
     }
 
     /// The homogeneous id of each type-wise edge id.
+    ///
+    /// # Errors
+    /// If the type or an edge does not exist (`Config`).
     pub fn map_to_homo_eid(&self, edges: &[u64], etype: &str) -> Result<Vec<u64>> {
         let etype = self.checked_etype(Some(etype))?;
         map(edges, "edge", self.edges_of(etype), |edge| self.homogeneous_edge(edge, etype))
     }
 
     /// The first index of each node type among the nodes of a partition, and the number of nodes at the end.
+    ///
+    /// # Errors
+    /// If the partition does not exist (`Config`).
     pub fn local_ntype_offset(&self, part: usize) -> Result<Vec<u64>> {
         self.check_part(part)?;
         let start = self.node_range(part).start;
@@ -117,6 +144,9 @@ impl PartitionBook {
     }
 
     /// The first index of each edge type among the edges of a partition, and the number of edges at the end.
+    ///
+    /// # Errors
+    /// If the partition does not exist (`Config`).
     pub fn local_etype_offset(&self, part: usize) -> Result<Vec<u64>> {
         self.check_part(part)?;
         let start = self.edge_range(part).start;

@@ -18,6 +18,9 @@ pub struct ArraySpec<'a> {
 }
 
 /// The header of a safetensors file that holds the arrays one behind the other in this order, and these texts as metadata.
+///
+/// # Errors
+/// If an array has a type that this program does not write (`Internal`).
 pub fn safetensors_header(
     arrays: &[ArraySpec<'_>],
     metadata: &BTreeMap<String, String>,
@@ -50,6 +53,9 @@ pub fn safetensors_header(
 }
 
 /// The header of a `.npy` file, version 1.0, little endian, in C order.
+///
+/// # Errors
+/// If this program does not write arrays of the type (`Internal`).
 pub fn npy_header(dtype: Dtype, shape: &[u64]) -> Result<Vec<u8>> {
     let descr = match dtype {
         Dtype::F32 => "<f4",

@@ -58,6 +58,9 @@ impl ArraysFile {
     }
 
     /// Writes the header and gives the file its final name. One rank calls this, once all have written their parts.
+    ///
+    /// # Errors
+    /// If the file cannot be written (`Io`, `OutOfDisk`).
     pub fn finish(self) -> Result<()> {
         self.file.finish(self.len, &[])
     }

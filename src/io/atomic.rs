@@ -23,6 +23,9 @@ pub struct AtomicFile {
 
 impl AtomicFile {
     /// Starts a file that will be `path`; the folder must exist.
+    ///
+    /// # Errors
+    /// If the file cannot be created (`Io`, `OutOfDisk`).
     pub fn create(path: &Path) -> Result<Self> {
         let folder = match path.parent() {
             Some(parent) if !parent.as_os_str().is_empty() => parent,
@@ -38,6 +41,9 @@ impl AtomicFile {
     }
 
     /// Removes unfinished files that killed processes left in a folder to which nobody else writes.
+    ///
+    /// # Errors
+    /// If a file cannot be removed (`Io`).
     pub fn remove_leftovers(folder: &Path) -> Result<()> {
         for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
             if entry.file_name().to_string_lossy().starts_with(UNFINISHED) {
@@ -54,6 +60,9 @@ impl AtomicFile {
     }
 
     /// Makes the content durable and gives the file its name.
+    ///
+    /// # Errors
+    /// If the file cannot be written or renamed (`Io`, `OutOfDisk`).
     pub fn commit(self) -> Result<()> {
         let Self { temporary, path } = self;
         let finish = || -> io::Result<()> {
@@ -66,6 +75,9 @@ impl AtomicFile {
 }
 
 /// Renames a complete file durably; it replaces the file at `to`.
+///
+/// # Errors
+/// If the file cannot be renamed (`Io`, `OutOfDisk`).
 pub fn replace(from: &Path, to: &Path) -> Result<()> {
     let renamed = std::fs::rename(from, to).and_then(|()| sync_folder(to));
     renamed.map_err(|e| Error::io("write", to, e))

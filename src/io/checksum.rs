@@ -52,6 +52,9 @@ pub(super) fn add_checksum(header: &mut [u8], mut parts: Vec<FilePart>, len: u64
 
 /// Whether a file matches its stored checksum; `header` is its front, including the length of the header. What is read takes no
 /// place in the page cache.
+///
+/// # Errors
+/// If the file cannot be read.
 pub fn is_intact(file: &File, mut header: Vec<u8>, stored: &str) -> std::io::Result<bool> {
     let Some(place) = digits(&header) else { return Ok(false) };
     header[place..place + NO_CHECKSUM.len()].copy_from_slice(NO_CHECKSUM.as_bytes());

@@ -9,12 +9,18 @@ use crate::error::{Error, Result};
 const LIMIT: usize = 1 << 20;
 
 /// Encodes a record as bytes.
+///
+/// # Errors
+/// If the record is longer than a mebibyte (`Internal`).
 pub fn encode<T: Serialize>(record: &T) -> Result<Vec<u8>> {
     bincode::serde::encode_to_vec(record, bincode::config::standard().with_limit::<LIMIT>())
         .map_err(|e| Error::internal(format!("cannot encode a record: {e}")))
 }
 
 /// Decodes the record in `bytes`, which must hold it and nothing else.
+///
+/// # Errors
+/// If the bytes are not such a record (`Internal`).
 pub fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T> {
     let config = bincode::config::standard().with_limit::<LIMIT>();
     let (record, used) = bincode::serde::decode_from_slice(bytes, config)

@@ -109,8 +109,10 @@ impl Dtype {
         }
     }
 
-    /// Fills `out` from `bytes` (`out.len() * size()` of them) without any loss. `Err` holds the index of the first value that
-    /// is not an `i64`: a fraction, an infinity, or a number out of range.
+    /// Fills `out` from `bytes` (`out.len() * size()` of them) without any loss.
+    ///
+    /// # Errors
+    /// The index of the first value that is not an `i64`: a fraction, an infinity, or a number out of range.
     pub fn to_i64(self, bytes: &[u8], out: &mut [i64]) -> Result<(), usize> {
         match self {
             Dtype::I8 => fill(bytes, out, |b| i64::from(i8::from_le_bytes(b))),

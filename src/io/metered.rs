@@ -33,6 +33,9 @@ struct Meter {
 
 impl MeteredStorage {
     /// A metered storage around `inner`; all ranks share `folder`.
+    ///
+    /// # Errors
+    /// If the ledger cannot be created.
     pub fn new(
         inner: Arc<dyn Storage>,
         folder: &Path,
@@ -48,6 +51,9 @@ impl MeteredStorage {
     }
 
     /// The most bytes that files took at a time, over all ranks that shared `folder`.
+    ///
+    /// # Errors
+    /// If the ledger cannot be read.
     pub fn peak(folder: &Path) -> io::Result<u64> {
         let ledger = fs::read(folder.join(LEDGER))?;
         Ok(entries(&ledger).map(|[_, peak]| peak).max().unwrap_or(0).max(0) as u64)

@@ -12,6 +12,9 @@ const LARGEST: u64 = 256 << 10;
 
 /// Reads `count` ranges of bytes and passes the bytes of each, with its index, to `visit`, in order. `range` returns the range
 /// at an index; ranges have ascending starts and may overlap. Returns the number of bytes read.
+///
+/// # Errors
+/// If the file cannot be read, or ends before.
 pub fn read_ranges(
     file: &dyn StorageFile,
     count: usize,

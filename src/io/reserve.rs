@@ -53,6 +53,9 @@ impl Reserve {
     }
 
     /// Opens an existing reserve for one of `processes` processes.
+    ///
+    /// # Errors
+    /// If the file cannot be opened or read.
     pub fn open(path: &Path, processes: usize) -> io::Result<Self> {
         let file = OpenOptions::new().read(true).write(true).open(path)?;
         let [size, _] = header(&file)?;
@@ -61,6 +64,9 @@ impl Reserve {
     }
 
     /// Makes room for bytes that are about to be written. Bytes beyond what the reserve still has must be free on the disk.
+    ///
+    /// # Errors
+    /// If the reserve's file cannot be changed.
     pub fn give(&self, bytes: u64) -> io::Result<()> {
         let mut credit = self.credit.lock();
         if let Some(missing) = bytes.checked_sub(*credit).filter(|missing| *missing > 0) {
@@ -73,6 +79,9 @@ impl Reserve {
     }
 
     /// Returns the room of bytes that have been removed to the reserve. If others took the space first, the reserve gets less.
+    ///
+    /// # Errors
+    /// If the reserve's file cannot be changed.
     pub fn take_back(&self, bytes: u64) -> io::Result<()> {
         let mut credit = self.credit.lock();
         *credit += bytes;

@@ -23,6 +23,9 @@ pub struct RowFile {
 
 impl RowFile {
     /// Opens the file that will be `path`. All ranks pass the same header and row size.
+    ///
+    /// # Errors
+    /// If the file cannot be created (`Io`, `OutOfDisk`).
     pub fn open(path: &Path, header: Vec<u8>, row_bytes: usize) -> Result<Self> {
         let partial = partial_path(path);
         let mut options = OpenOptions::new();
@@ -37,11 +40,17 @@ impl RowFile {
     }
 
     /// Writes rows from row `first` on.
+    ///
+    /// # Errors
+    /// If the file cannot be written (`Io`, `OutOfDisk`).
     pub fn write_rows(&self, first: u64, rows: &[u8]) -> Result<()> {
         self.write_at(self.header.len() as u64 + first * self.row_bytes as u64, rows)
     }
 
     /// Writes rows at these places; rows whose places follow each other are written together.
+    ///
+    /// # Errors
+    /// If the file cannot be written (`Io`, `OutOfDisk`).
     pub fn write_rows_at(&self, places: &[u64], rows: &[u8]) -> Result<()> {
         let mut order: Vec<u32> = (0..places.len() as u32).collect();
         order.sort_unstable_by_key(|&row| places[row as usize]);
@@ -62,6 +71,9 @@ impl RowFile {
 
     /// Writes the header, and `trailer` behind `num_rows` rows, and gives the file its final name. One rank calls this, once
     /// all have written their rows.
+    ///
+    /// # Errors
+    /// If the file cannot be written or renamed (`Io`, `OutOfDisk`).
     pub fn finish(self, num_rows: u64, trailer: &[u8]) -> Result<()> {
         self.write_at(0, &self.header)?;
         self.write_rows(num_rows, trailer)?;
@@ -79,6 +91,9 @@ impl RowFile {
     }
 
     /// Removes a file that an unfinished run left under the temporary name of `path`.
+    ///
+    /// # Errors
+    /// If the file cannot be removed (`Io`).
     pub fn remove_partial(path: &Path) -> Result<()> {
         let partial = partial_path(path);
         match std::fs::remove_file(&partial) {

@@ -11,10 +11,19 @@ use std::path::Path;
 /// A file system: creates, opens and removes files.
 pub trait Storage: Send + Sync {
     /// Creates a file, to be written from front to back; it must not exist yet.
+    ///
+    /// # Errors
+    /// If the file exists, or cannot be created.
     fn create(&self, path: &Path) -> io::Result<Box<dyn FileWriter>>;
     /// Opens an existing file for reading.
+    ///
+    /// # Errors
+    /// If the file does not exist, or cannot be opened.
     fn open(&self, path: &Path) -> io::Result<Box<dyn StorageFile>>;
     /// Removes a file.
+    ///
+    /// # Errors
+    /// If the file cannot be removed.
     fn remove(&self, path: &Path) -> io::Result<()>;
 
     /// Lets files of this storage take `bytes` bytes of the system's page cache together, if the storage keeps to such a share.
@@ -28,6 +37,9 @@ pub trait Storage: Send + Sync {
 /// A file that is being written, from front to back.
 pub trait FileWriter: Send {
     /// Appends bytes.
+    ///
+    /// # Errors
+    /// If the bytes cannot be written.
     fn write(&mut self, bytes: &[u8]) -> io::Result<()>;
     /// Number of bytes at the front that lie in the page cache, and are better read through it than around it.
     fn cached(&self) -> u64;
@@ -36,20 +48,35 @@ pub trait FileWriter: Send {
         0
     }
     /// Ends the file; from now on everybody can read it.
+    ///
+    /// # Errors
+    /// If the rest of the bytes cannot be written.
     fn finish(self: Box<Self>) -> io::Result<Box<dyn StorageFile>>;
 }
 
 /// An open file, read at offsets.
 pub trait StorageFile: Send + Sync {
     /// Fills `bytes` from `offset`, through the page cache; a file that ends too early is an error.
+    ///
+    /// # Errors
+    /// If the file cannot be read, or ends before.
     fn read_exact_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<()>;
     /// Fills `bytes` from `offset` without leaving the bytes in the page cache.
+    ///
+    /// # Errors
+    /// If the file cannot be read, or ends before.
     fn read_around(&self, bytes: &mut [u8], offset: u64) -> io::Result<()>;
     /// Length of the file in bytes.
+    ///
+    /// # Errors
+    /// If the system does not report the length.
     fn byte_len(&self) -> io::Result<u64>;
 }
 
 /// Fills `bytes` from `offset` of a file whose first `cached` bytes lie in the page cache.
+///
+/// # Errors
+/// If the file cannot be read, or ends before.
 pub fn read_split(
     file: &dyn StorageFile,
     cached: u64,

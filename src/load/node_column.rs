@@ -325,6 +325,9 @@ impl NodeColumn {
 
     /// Like [`read_f32`](Self::read_f32), for integers. Nodes of types that lack the feature get -1, and so do NaN values (OGB
     /// marks papers without a class with NaN).
+    ///
+    /// # Errors
+    /// As for [`read_f32`](Self::read_f32).
     pub fn read_i64(&self, nodes: &[u64], out: &mut [i64]) -> Result<()> {
         self.check_size(nodes.len(), out.len())?;
         self.bytes.needed(nodes.len() as u64 * self.stored_row());

@@ -18,9 +18,15 @@ pub trait LearnedRows {
 
     /// The rows of own nodes, `[own nodes, width]`. They may share memory with what stores them: drop them before the next
     /// collective.
+    ///
+    /// # Errors
+    /// If the rows cannot be read (`Io`, `Corrupt`).
     fn rows(&self) -> Result<Tensor>;
 
     /// Replaces the rows of own nodes.
+    ///
+    /// # Errors
+    /// If the rows have another shape, or cannot be written (`Io`, `OutOfDisk`).
     fn set_rows(&self, rows: &Tensor) -> Result<()>;
 
     /// Numbers of rows and columns over all ranks.

@@ -6,6 +6,9 @@ use crate::error::Result;
 /// A map of rows that a layer applies inside.
 pub trait Network {
     /// Maps `[rows, in]` to `[rows, out]`.
+    ///
+    /// # Errors
+    /// If libtorch refuses an operation (`Tensor`), or a value cannot be read back (`Io`, `Corrupt`).
     fn forward(&self, tape: &mut Tape<'_>, x: Var) -> Result<Var>;
 }
 

@@ -30,6 +30,9 @@ impl NodeEmbedding {
     /// Creates rows of this width for the nodes of the type `ntype`. Their initial values are uniform in ±√2·√(6 / (total +
     /// width)), as `torch.nn.init.xavier_uniform_` with the gain of a ReLU in DGL's examples; a node's row depends only on
     /// `seed` and the node.
+    ///
+    /// # Errors
+    /// If there is no memory for the rows (`Tensor`).
     pub fn new(
         manager: &Rc<PartitionDataManager>,
         ntype: &str,
@@ -57,6 +60,9 @@ impl NodeEmbedding {
 
     /// The gradient of the rows that `input` returned, laid out as [`parameters`](NodeEmbedding::parameters); 0 where the loss
     /// does not depend on them.
+    ///
+    /// # Errors
+    /// If the gradient cannot be read back (`Io`, `Corrupt`).
     pub fn flat_gradient(&self, input: &Var, gradients: &Gradients) -> Result<Tensor> {
         let flat = tensor::zeros(self.rows.flat().size(), self.rows.kind())?;
         if let Some(gradient) = gradients.input(input) {
@@ -72,6 +78,9 @@ impl NodeEmbedding {
 
     /// Saves the rows of all ranks in one safetensors file, `embeds.<node type>.weight`, `float32 [nodes of the type, width]`
     /// in the order of the partitions; all ranks call this. One collective.
+    ///
+    /// # Errors
+    /// As for [`save_state_dict`].
     pub fn save(&self, path: &Path, group: &dyn ProcessGroup) -> Result<()> {
         let nothing = ParameterBuilder::new(0).finish(&self.manager, self.rows.kind())?;
         save_state_dict(

@@ -52,6 +52,9 @@ impl NormKind {
 /// A normalisation of a value with one row per node.
 pub trait Normalization {
     /// Maps `[rows, width]` to the same shape. `graph` is one that connects the ranks.
+    ///
+    /// # Errors
+    /// If an operation fails.
     fn forward<'a>(&self, tape: &mut Tape<'a>, graph: &'a dyn Graph, x: Var) -> Result<Var>;
 }
 

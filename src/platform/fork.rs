@@ -11,6 +11,9 @@ use crate::platform::signals;
 /// A forked child has only the calling thread, and locks that other threads hold stay locked in it for ever. So either this
 /// process has one thread, or `work` takes no locks but those of the allocator, which the C library keeps usable. The child
 /// dies when this process dies, and has a process group of its own, so that Ctrl-C reaches this process only.
+///
+/// # Errors
+/// If the system starts no more processes (`OutOfProcesses`).
 pub fn fork(what: &str, work: impl FnOnce() -> u8) -> Result<Pid> {
     let parent = getpid();
     // SAFETY: this process has one thread, or the child touches nothing that another thread may have been changing (see above).

@@ -30,6 +30,9 @@ impl TestGraph {
     }
 
     /// The graph as `rank` sees it; one collective.
+    ///
+    /// # Errors
+    /// If the collective fails.
     pub fn on(&self, context: &RankContext) -> Result<GraphShardManager> {
         let (shards, sources): (Vec<_>, Vec<_>) = (0..context.group.world_size())
             .map(|source| {

@@ -21,6 +21,9 @@ pub struct RankContext {
 
 /// Runs `work` as `world_size` ranks, threads of this process, of which at most `slots` may be resident at a time; returns the
 /// result of each. If a rank fails, the others are stopped and the first error that is not such a stop is returned.
+///
+/// # Errors
+/// The first error of a rank; or if the spill folder cannot be created (`Io`).
 pub fn on_ranks<T: Send>(
     world_size: usize,
     slots: usize,

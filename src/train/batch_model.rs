@@ -14,6 +14,9 @@ use crate::sampling::stores::GraphSource;
 /// A model that a [`SampledTrainer`](super::SampledTrainer) trains.
 pub trait BatchModel {
     /// Prepares a batch; its features get the parameters' type.
+    ///
+    /// # Errors
+    /// If a row cannot be read, or an operation fails.
     fn take_up<'b>(
         &'b self,
         manager: &Rc<PartitionDataManager>,
@@ -24,6 +27,9 @@ pub trait BatchModel {
 
     /// Updates learned rows with the gradients that were [kept](BatchForward::keep_gradients) on all ranks. Every rank calls
     /// this at each step; no rank gives up a turn in it.
+    ///
+    /// # Errors
+    /// If rows cannot be read or written, or the collective fails.
     fn update_rows(&self, _lr: f64, _group: &dyn ProcessGroup) -> Result<()> {
         Ok(())
     }
@@ -32,9 +38,15 @@ pub trait BatchModel {
 /// The forward pass over a batch.
 pub trait BatchForward {
     /// Computes the model's output, `[seeds, outputs]`, and returns the learned rows that it used.
+    ///
+    /// # Errors
+    /// If an operation fails.
     fn forward<'t>(&'t self, tape: &mut Tape<'t>) -> Result<(Var, Vec<Var>)>;
 
     /// Keeps the gradients of these learned rows for [`BatchModel::update_rows`].
+    ///
+    /// # Errors
+    /// If a gradient cannot be read back (`Io`, `Corrupt`).
     fn keep_gradients(&self, _learned: &[Var], _gradients: &Gradients) -> Result<()> {
         Ok(())
     }

@@ -15,6 +15,9 @@ use crate::event::{Evaluation, Scores};
 
 impl Trainer<'_> {
     /// The task's metric, over all ranks.
+    ///
+    /// # Errors
+    /// If an operation or a collective fails.
     pub fn validate(&self) -> Result<Scores> {
         let counts = {
             let logits = self.logits()?;
@@ -27,6 +30,9 @@ impl Trainer<'_> {
     }
 
     /// Loss and all metrics of the task, over all ranks. `epoch` is the epoch whose update produced the weights.
+    ///
+    /// # Errors
+    /// If an operation or a collective fails.
     pub fn evaluate(&self, epoch: u32) -> Result<Evaluation> {
         let begin = self.mark();
         let evaluation = self.evaluate_all(epoch)?;

@@ -9,6 +9,9 @@ use crate::nn::{HeteroStack, LearnedRows, Model, NodeEmbedding};
 /// A forward pass over a rank's data.
 pub trait Forward {
     /// Computes the model's output, `[labels, outputs]`, and returns the [`learned`](Forward::learned) rows that it used.
+    ///
+    /// # Errors
+    /// If an operation fails.
     fn forward<'t>(&'t self, tape: &mut Tape<'t>) -> Result<(Var, Vec<Var>)>;
 
     /// Learned rows of this rank, which are trained along with the model's parameters.

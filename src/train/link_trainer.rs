@@ -80,6 +80,9 @@ impl LinkTrainer<'_> {
     /// One pass over the loader's edges (epochs count from 1): for each batch a forward and a backward pass, one collective,
     /// and the optimizer's update, the same on every rank. Turns are taken as in
     /// [`SampledTrainer::pass`](super::SampledTrainer::pass).
+    ///
+    /// # Errors
+    /// If a batch cannot be read, or an operation or a collective fails.
     pub fn pass(
         &self,
         loader: &DistEdgeDataLoader,
@@ -166,6 +169,9 @@ impl LinkTrainer<'_> {
 
     /// Scores the loader's edges, each once, and the pairs drawn for them, the same pairs each time; in one turn, if batches
     /// are sampled on demand. Two collectives; every rank then has all scores (4 bytes for each edge and pair).
+    ///
+    /// # Errors
+    /// If a batch cannot be read, or an operation or a collective fails.
     pub fn evaluate(&self, loader: &DistEdgeDataLoader) -> Result<LinkEvaluation> {
         let LinkTrainer { manager, group, parameters, .. } = self;
         let (mut edges, mut others) = (Vec::new(), Vec::new());

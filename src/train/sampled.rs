@@ -69,6 +69,9 @@ impl SampledTrainer<'_> {
     /// work side by side. (Batches that are requested from other ranks, through a
     /// [`CollectiveGraph`](crate::sampling::stores::CollectiveGraph), then need the manager as that graph's hooks: a rank that
     /// waits for answers while it has its turn would wait for ever.)
+    ///
+    /// # Errors
+    /// If a batch cannot be read, or an operation or a collective fails.
     pub fn pass(
         &self,
         epoch: u32,
@@ -146,6 +149,9 @@ impl SampledTrainer<'_> {
 }
 
 /// The blocks of a batch as graphs for a model's layers, with edge types if they are needed.
+///
+/// # Errors
+/// If the batch was sampled without degrees or types that the graphs need, or there is no memory (`Tensor`).
 pub fn block_graphs(
     manager: &Rc<PartitionDataManager>,
     graph: &dyn GraphSource,

@@ -117,6 +117,9 @@ impl Trainer<'_> {
 
     /// Forward and backward pass of epoch `epoch` (from 1), with gradients and counts summed over the ranks; no update.
     /// `on_logits` is called with the logits of own nodes, `[num_inner_nodes, classes]`.
+    ///
+    /// # Errors
+    /// If `on_logits`, an operation or a collective fails.
     pub fn step(
         &self,
         epoch: u32,

@@ -141,6 +141,9 @@ impl<'a> Training<'a> {
     }
 
     /// One epoch: a step (or one for each batch), the optimizer's update, and an evaluation if the regime asks for one.
+    ///
+    /// # Errors
+    /// If a step or the evaluation fails, or the run is being stopped (`Aborted`, `Interrupted`).
     pub fn next_epoch(&mut self) -> Result<EpochReport> {
         match self.learner {
             Learner::Nodes(trainer, None) => self.next_full_epoch(trainer),
@@ -221,6 +224,9 @@ impl<'a> Training<'a> {
     }
 
     /// Waits for all ranks: one collective.
+    ///
+    /// # Errors
+    /// If the run is being stopped (`Aborted`, `Interrupted`).
     pub fn barrier(&self) -> Result<()> {
         match self.learner {
             Learner::Nodes(trainer, _) => barrier(trainer.group, &**trainer.manager),
@@ -229,6 +235,9 @@ impl<'a> Training<'a> {
     }
 
     /// Whether all trained values are finite, on all ranks; all ranks call this. One collective if there are learned rows.
+    ///
+    /// # Errors
+    /// If a value cannot be read back (`Io`, `Corrupt`), or the collective fails.
     pub fn is_finite(&self) -> Result<bool> {
         let mut finite = true;
         for set in self.sets() {
@@ -245,6 +254,9 @@ impl<'a> Training<'a> {
     }
 
     /// Whether the weights with which [`finish`](Training::finish) ends are finite; see [`is_finite`](Training::is_finite).
+    ///
+    /// # Errors
+    /// As for [`is_finite`](Training::is_finite).
     pub fn ends_finite(&self) -> Result<bool> {
         let best = self.early_stopping.as_ref().and_then(EarlyStopping::weights);
         if best.is_some() { Ok(true) } else { self.is_finite() }
@@ -252,6 +264,9 @@ impl<'a> Training<'a> {
 
     /// Writes everything that is needed to continue from here; all ranks call this. `config` is stored with it. One collective
     /// if there are learned rows.
+    ///
+    /// # Errors
+    /// If the file cannot be written (`Io`, `OutOfDisk`), a value cannot be read back, or the collective fails.
     pub fn write_checkpoint(&mut self, path: &Path, config: String) -> Result<()> {
         let manager = self.learner.manager();
         let (progress, arrays) = self.state();
@@ -282,6 +297,9 @@ impl<'a> Training<'a> {
 
     /// Keeps the state after this epoch while the next one changes it, for [`write_kept`](Training::write_kept): on rank 0, if
     /// it is finite. With learned rows, of which each rank has a part, no state is kept.
+    ///
+    /// # Errors
+    /// If a value cannot be read back (`Io`, `Corrupt`).
     pub fn keep_state(&mut self) -> Result<()> {
         let sets = self.sets();
         if let ([model], 0) = (&sets[..], self.learner.group().rank())
@@ -298,6 +316,9 @@ impl<'a> Training<'a> {
     }
 
     /// Writes the kept state, if there is one. No collective.
+    ///
+    /// # Errors
+    /// If the file cannot be written (`Io`, `OutOfDisk`), or a value cannot be read back.
     pub fn write_kept(&self, path: &Path, config: String) -> Result<()> {
         let Some((progress, arrays)) = &self.kept else { return Ok(()) };
         Checkpoint::write(path, config, *progress, arrays, self.learner.ranks())
@@ -305,6 +326,9 @@ impl<'a> Training<'a> {
 
     /// Ends training with the best weights if the regime keeps them, otherwise with the last ones; returns all metrics with
     /// them.
+    ///
+    /// # Errors
+    /// If the evaluation fails.
     pub fn finish(self) -> Result<Evaluation> {
         let mut epoch = self.epoch;
         let best = self.early_stopping.as_ref().and_then(EarlyStopping::weights);

@@ -85,6 +85,10 @@ pub fn exchange_single_tensor<T: Elements>(
 }
 
 /// Returns the tensors of all ranks, by rank, to every rank; shapes may differ.
+///
+/// # Errors
+/// If a message cannot be written or read (`Io`, `OutOfDisk`, `Corrupt`), or the run is being stopped (`Aborted`,
+/// `Interrupted`).
 pub fn all_gather<T: Elements>(
     group: &dyn ProcessGroup,
     tensor: T,
@@ -140,6 +144,10 @@ pub fn all_reduce<T: Elements>(
 }
 
 /// Returns `root`'s tensors to every rank; those of other ranks are dropped.
+///
+/// # Errors
+/// If a message cannot be written or read (`Io`, `OutOfDisk`, `Corrupt`), or the run is being stopped (`Aborted`,
+/// `Interrupted`).
 pub fn broadcast<T: Elements>(
     group: &dyn ProcessGroup,
     tensors: Vec<T>,
@@ -162,6 +170,10 @@ pub fn broadcast<T: Elements>(
 }
 
 /// Waits until every rank has arrived.
+///
+/// # Errors
+/// If a message cannot be written or read (`Io`, `OutOfDisk`, `Corrupt`), or the run is being stopped (`Aborted`,
+/// `Interrupted`).
 pub fn barrier(group: &dyn ProcessGroup, hooks: &dyn Hooks) -> Result<()> {
     let posted = group.outbox(Operation::Barrier)?.post()?;
     let collective = complete(group, posted, hooks)?;
@@ -170,6 +182,10 @@ pub fn barrier(group: &dyn ProcessGroup, hooks: &dyn Hooks) -> Result<()> {
 }
 
 /// Gives every rank the parameters of rank 0: SAR's `sync_params`.
+///
+/// # Errors
+/// If a message cannot be written or read (`Io`, `OutOfDisk`, `Corrupt`), or the run is being stopped (`Aborted`,
+/// `Interrupted`).
 pub fn sync_params<T: Elements>(
     group: &dyn ProcessGroup,
     params: Vec<T>,
@@ -179,6 +195,9 @@ pub fn sync_params<T: Elements>(
 }
 
 /// Sums the gradients of all ranks in one collective, however many there are: SAR's `gather_grads`.
+///
+/// # Errors
+/// As for [`all_reduce`].
 pub fn gather_grads<T: Elements>(
     group: &dyn ProcessGroup,
     grads: Vec<T>,

@@ -18,13 +18,22 @@ pub trait ProcessGroup {
     fn world_size(&self) -> usize;
 
     /// Starts this rank's messages of the next collective, which is to be this operation on every rank.
+    ///
+    /// # Errors
+    /// If the place of the messages cannot be created (`Io`, `OutOfDisk`).
     fn outbox(&self, operation: Operation) -> Result<Box<dyn Outbox + '_>>;
 
     /// Waits until every rank has posted its messages. Messages of the collective before this one are removed afterwards,
     /// unless they are kept: every rank that posts has finished reading them.
+    ///
+    /// # Errors
+    /// If the run is being stopped (`Aborted`, `Interrupted`), or messages that have been read cannot be removed (`Io`).
     fn wait(&self, posted: Posted) -> Result<Collective>;
 
-    /// The message that `from` sent to this rank. Fails if `from` posted it to another operation.
+    /// The message that `from` sent to this rank.
+    ///
+    /// # Errors
+    /// If the message cannot be opened (`Io`, `Corrupt`), or `from` posted it to another operation (`Internal`).
     fn inbox(&self, collective: &Collective, from: usize) -> Result<Box<dyn Inbox>>;
 }
 
@@ -43,6 +52,9 @@ pub trait Outbox {
     fn begin(&mut self, recipient: Recipient);
 
     /// Appends bytes to the message begun last.
+    ///
+    /// # Errors
+    /// If the bytes cannot be stored (`Io`, `OutOfDisk`).
     fn write(&mut self, bytes: &[u8]) -> Result<()>;
 
     /// Keeps the messages until every rank has dropped its [`Collective`], so that they can be read again. All ranks keep the
@@ -50,6 +62,9 @@ pub trait Outbox {
     fn keep(&mut self);
 
     /// Makes the messages visible to the others and counts this rank as arrived. Does not wait.
+    ///
+    /// # Errors
+    /// If the messages cannot be stored (`Io`, `OutOfDisk`).
     fn post(self: Box<Self>) -> Result<Posted>;
 }
 
@@ -62,6 +77,9 @@ pub trait Inbox: Send {
     fn waits_for_disk(&self) -> bool;
 
     /// Fills `bytes` with the next part of the message.
+    ///
+    /// # Errors
+    /// If the message cannot be read (`Io`), or is shorter (`Corrupt`).
     fn read(&mut self, bytes: &mut [u8]) -> Result<()>;
 
     /// An error for a message that does not hold what was sent.
@@ -114,6 +132,9 @@ impl Drop for KeptOutbox {
 }
 
 /// The pause between posting and reading: the only place where turn, spilling and collectives meet.
+///
+/// # Errors
+/// If a hook fails, or the run is being stopped (`Aborted`, `Interrupted`).
 pub fn complete(group: &dyn ProcessGroup, posted: Posted, hooks: &dyn Hooks) -> Result<Collective> {
     let tag = posted.tag;
     debug!(collective = tag.sequence, operation = %tag.operation, "posted");

@@ -6,8 +6,14 @@ use crate::error::Result;
 /// The hooks of a collective: SAR's `precall_func` and `callback_func`.
 pub trait Hooks {
     /// Runs after the messages are posted, before the wait.
+    ///
+    /// # Errors
+    /// If a value cannot be spilled (`Io`, `OutOfDisk`), or is pinned (`Internal`).
     fn precall(&self) -> Result<()>;
     /// Runs after all ranks have posted, before messages are read.
+    ///
+    /// # Errors
+    /// If the run is being stopped (`Aborted`, `Interrupted`).
     fn callback(&self) -> Result<()>;
 }
 

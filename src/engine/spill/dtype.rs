@@ -69,6 +69,9 @@ impl Choice for ComputeDtype {
 }
 
 /// Passes the nearest bfloat16s to `write`, piece by piece.
+///
+/// # Errors
+/// If `write` fails.
 pub fn write_narrow(values: &[f32], mut write: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
     let mut narrow = vec![0_u16; values.len().min(CHUNK)];
     for values in values.chunks(CHUNK) {
@@ -80,6 +83,9 @@ pub fn write_narrow(values: &[f32], mut write: impl FnMut(&[u8]) -> Result<()>) 
 }
 
 /// Fills `values` from bfloat16s that `read` returns, piece by piece.
+///
+/// # Errors
+/// If `read` fails.
 pub fn read_narrow(
     values: &mut [f32],
     mut read: impl FnMut(&mut [u8]) -> Result<()>,

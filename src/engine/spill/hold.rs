@@ -42,6 +42,9 @@ pub struct Lent<T: Spill> {
 
 impl<T: Spill> Lent<T> {
     /// Brings a value into memory, as it is held. `computed` is true if making it takes computation rather than reading files.
+    ///
+    /// # Errors
+    /// If the value cannot be read back (`Io`, `Corrupt`) or computed again.
     pub fn new(
         manager: &Rc<PartitionDataManager>,
         value: &Pointer<T>,

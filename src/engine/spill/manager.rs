@@ -147,6 +147,9 @@ impl PartitionDataManager {
     }
 
     /// Runs before a collective waits: values that this rank may not keep leave memory, then the turn is given up.
+    ///
+    /// # Errors
+    /// If a value cannot be spilled (`Io`, `OutOfDisk`), or is pinned (`Internal`).
     pub fn precall_func(&self) -> Result<()> {
         if let Some(error) = self.failure.take() {
             return Err(error);
@@ -185,6 +188,9 @@ impl PartitionDataManager {
     }
 
     /// Runs after a collective is complete: takes the next turn. Values are read when they are used.
+    ///
+    /// # Errors
+    /// If the run is being stopped (`Aborted`, `Interrupted`).
     pub fn callback_func(&self) -> Result<()> {
         self.resumed.set(Some(Instant::now()));
         self.turn_began.set(self.store.tick());
@@ -222,6 +228,9 @@ impl PartitionDataManager {
     }
 
     /// Removes every file of this rank, at the end of its work: values that were only on disk are gone.
+    ///
+    /// # Errors
+    /// If a file cannot be removed (`Io`).
     pub fn remove_files(&self) -> Result<()> {
         self.tracked.borrow_mut().clear();
         self.store.remove_files()

@@ -98,6 +98,9 @@ impl<T: Spill> Pointer<T> {
 
     /// Brings the value into memory, if it is not there, and keeps it there while the result lives. Rows that are held in
     /// another type than the one they are used in are converted each time.
+    ///
+    /// # Errors
+    /// If the value cannot be read back (`Io`, `Corrupt`) or computed again.
     pub fn pin(&self) -> Result<Pinned<T>> {
         let held = self.pin_held()?;
         let widened = held.widened(&self.0.layout)?;
@@ -105,6 +108,9 @@ impl<T: Spill> Pointer<T> {
     }
 
     /// Like [`pin`](Self::pin), in the type in which the value is held.
+    ///
+    /// # Errors
+    /// As for [`pin`](Self::pin).
     pub fn pin_held(&self) -> Result<Pinned<T>> {
         self.0.used.set(self.0.store.tick());
         if let Some(value) = &self.0.state.borrow().resident {
@@ -117,7 +123,8 @@ impl<T: Spill> Pointer<T> {
 
     /// Takes the value out, to change it in place; its file is removed.
     ///
-    /// Fails if another handle on the value exists or if it is pinned.
+    /// # Errors
+    /// If another handle on the value exists or it is pinned (`Internal`), or it cannot be read back (`Io`, `Corrupt`).
     pub fn take(self) -> Result<T> {
         let layout = self.0.layout.clone();
         let held = self.take_held()?;
@@ -125,6 +132,9 @@ impl<T: Spill> Pointer<T> {
     }
 
     /// Like [`take`](Self::take), in the type in which the value is held.
+    ///
+    /// # Errors
+    /// As for [`take`](Self::take).
     pub fn take_held(self) -> Result<T> {
         let pinned = self.pin_held()?;
         let slot = Rc::try_unwrap(self.0).map_err(|slot| {

@@ -14,11 +14,17 @@ pub struct ShardPointer {
 
 impl ShardPointer {
     /// The edges by destination, in memory while the result lives.
+    ///
+    /// # Errors
+    /// If they cannot be read back (`Io`, `Corrupt`).
     pub fn by_dst(&self) -> Result<Pinned<SortedEdges>> {
         self.by_dst.pin()
     }
 
     /// The edges by source, in memory while the result lives.
+    ///
+    /// # Errors
+    /// If they cannot be read back (`Io`, `Corrupt`).
     pub fn by_src(&self) -> Result<Pinned<SortedEdges>> {
         self.by_src.pin()
     }

@@ -88,6 +88,9 @@ pub struct SpillWriter {
 
 impl SpillWriter {
     /// Appends bytes to the value.
+    ///
+    /// # Errors
+    /// If the file cannot be written (`Io`, `OutOfDisk`).
     pub fn write(&mut self, bytes: &[u8]) -> Result<()> {
         self.file.write(bytes).map_err(|e| Error::io("write", &self.guard.path, e))?;
         self.checksum.update(bytes);
@@ -147,6 +150,9 @@ pub struct SpillReader<'a> {
 
 impl SpillReader<'_> {
     /// Fills `bytes` from the file.
+    ///
+    /// # Errors
+    /// If the file cannot be read, or ends before (`Io`).
     pub fn read(&mut self, bytes: &mut [u8]) -> Result<()> {
         let SpillFile { file, guard, counters, cached } = self.file;
         let (offset, len) = (self.extent.offset + self.read, bytes.len() as u64);

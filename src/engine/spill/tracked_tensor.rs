@@ -13,6 +13,9 @@ use crate::error::Result;
 impl PartitionDataManager {
     /// Tracks a matrix with one row per node, held as [`held_kind`](Self::held_kind) says; it may have that type already. It
     /// must be the only handle on its memory.
+    ///
+    /// # Errors
+    /// If there is no memory for a conversion (`Tensor`).
     pub fn track_rows(&self, label: &str, value: Tensor) -> Result<PointerTensor> {
         let mut layout = value.layout();
         if layout.kind == Kind::BFloat16 {

@@ -19,12 +19,21 @@ pub trait Spill: Sized + 'static {
     fn byte_len(layout: &Self::Layout) -> u64;
 
     /// Writes the value.
+    ///
+    /// # Errors
+    /// If the file cannot be written (`Io`, `OutOfDisk`).
     fn save(&self, layout: &Self::Layout, sink: &mut SpillWriter) -> Result<()>;
 
     /// Reads the value.
+    ///
+    /// # Errors
+    /// If the file cannot be read (`Io`).
     fn load(layout: &Self::Layout, source: &mut SpillReader<'_>) -> Result<Self>;
 
     /// The value in the type in which it is used, if it is held in another one.
+    ///
+    /// # Errors
+    /// If there is no memory for the conversion.
     fn widened(&self, _: &Self::Layout) -> Result<Option<Self>> {
         Ok(None)
     }

@@ -154,6 +154,9 @@ impl ParameterBuilder {
     }
 
     /// Ends the collection; values are rounded to `kind`.
+    ///
+    /// # Errors
+    /// If there is no memory for the values (`Tensor`).
     pub fn finish(self, manager: &Rc<PartitionDataManager>, kind: Kind) -> Result<ParameterSet> {
         let ParameterBuilder { parameters, mut values, buffers, .. } = self;
         let trained = values.len();
@@ -182,6 +185,9 @@ pub struct ParameterSet {
 
 impl ParameterSet {
     /// A set of one parameter with this value.
+    ///
+    /// # Errors
+    /// If the value is not contiguous (`Tensor`).
     pub fn single(
         manager: &Rc<PartitionDataManager>,
         name: &str,
@@ -216,6 +222,9 @@ impl ParameterSet {
     }
 
     /// The value of a parameter. It shares memory with the whole set: drop it before the next collective.
+    ///
+    /// # Errors
+    /// If the value cannot be read back (`Io`, `Corrupt`) or computed again.
     pub fn value(&self, parameter: Parameter) -> Result<Tensor> {
         let flat = self.flat.borrow().pin()?;
         self.view(&flat, parameter)
@@ -227,12 +236,18 @@ impl ParameterSet {
     }
 
     /// A copy of the value of a buffer.
+    ///
+    /// # Errors
+    /// If the value cannot be read back (`Io`, `Corrupt`) or computed again.
     pub fn buffer(&self, buffer: Buffer) -> Result<Tensor> {
         let flat = self.flat.borrow().pin()?;
         tensor::copy(&self.part(&flat, &self.buffers[buffer.0])?)
     }
 
     /// Replaces the values of some buffers.
+    ///
+    /// # Errors
+    /// If a value has another shape (`Tensor`), or the old values cannot be read back (`Io`, `Corrupt`).
     pub fn set_buffers(&self, values: &[(Buffer, Tensor)]) -> Result<()> {
         let flat = tensor::copy(&*self.flat().pin()?)?;
         for (buffer, value) in values {
@@ -248,6 +263,9 @@ impl ParameterSet {
 
     /// Replaces the values of parameters by those of a flat tensor, and leaves buffers as they are. The tensor must be the only
     /// handle on its memory.
+    ///
+    /// # Errors
+    /// If the tensor has another size (`Internal`), or the buffers cannot be read back (`Io`, `Corrupt`).
     pub fn set_trained(&self, flat: Tensor) -> Result<()> {
         let trained = self.trained as i64;
         let buffers = flat.size()[0] - trained;
@@ -259,6 +277,9 @@ impl ParameterSet {
     }
 
     /// Replaces all values.
+    ///
+    /// # Errors
+    /// If the tensor has another size (`Internal`).
     pub fn set_flat(&self, flat: Tensor) -> Result<()> {
         if flat.size() != self.flat.borrow().size() {
             return Err(Error::internal("these parameters have another layout".to_owned()));
@@ -268,6 +289,9 @@ impl ParameterSet {
     }
 
     /// Gradients in the layout of [`flat`](ParameterSet::flat); 0 where a parameter has none, and for buffers.
+    ///
+    /// # Errors
+    /// If a gradient cannot be read back (`Io`, `Corrupt`).
     pub fn flat_gradients(&self, gradients: &Gradients) -> Result<Tensor> {
         let flat = self.flat.borrow();
         let all = tensor::zeros(flat.size(), flat.kind())?;
@@ -280,11 +304,17 @@ impl ParameterSet {
     }
 
     /// The part of a flat tensor that belongs to a parameter, in its shape. Shares memory.
+    ///
+    /// # Errors
+    /// If the tensor is too short (`Tensor`).
     pub fn view(&self, flat: &Tensor, parameter: Parameter) -> Result<Tensor> {
         self.part(flat, &self.parameters[parameter.0])
     }
 
     /// The part of a flat tensor that belongs to a parameter or buffer, in its shape. Shares memory.
+    ///
+    /// # Errors
+    /// If the tensor is too short (`Tensor`).
     pub fn part(&self, flat: &Tensor, entry: &Entry) -> Result<Tensor> {
         let part = flat.f_narrow(0, entry.offset as i64, entry.numel() as i64)?;
         Ok(part.f_view(entry.shape.as_slice())?)

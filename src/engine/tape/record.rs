@@ -148,6 +148,10 @@ impl<'a> Tape<'a> {
     }
 
     /// Plays the tape backwards from `gradient`, the derivative of the loss with respect to `output`.
+    ///
+    /// # Errors
+    /// If an operation fails: if libtorch refuses an operation (`Tensor`), or a value cannot be read back (`Io`, `Corrupt`), or
+    /// the run is being stopped (`Aborted`, `Interrupted`).
     pub fn backward(mut self, output: Var, gradient: Tensor) -> Result<Gradients> {
         let last_pause = self.letting_go.end(self.entries.len(), self.manager.lock().turns());
         if let Some((constants, _)) = self.constants {

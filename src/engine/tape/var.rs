@@ -106,6 +106,9 @@ impl Var {
     }
 
     /// The value, held in memory while the result lives.
+    ///
+    /// # Errors
+    /// If the value cannot be read back (`Io`, `Corrupt`) or computed again.
     pub fn pin(&self) -> Result<Pinned<Tensor>> {
         self.0.value.pin()
     }

@@ -43,6 +43,9 @@ pub struct Control {
 
 impl Control {
     /// Creates the control file of a run of `world_size` ranks of which at most `slots` may be resident at a time.
+    ///
+    /// # Errors
+    /// If the numbers are out of range (`Config`), or the file exists or cannot be written (`Io`, `OutOfDisk`).
     pub fn create(path: &Path, world_size: usize, slots: usize) -> Result<Self> {
         let (world_size, slots) = checked(world_size, slots)?;
         let refused = |e| Error::io("create", path, e);
@@ -57,11 +60,17 @@ impl Control {
     }
 
     /// Whether a file is a control file, of this or another version.
+    ///
+    /// # Errors
+    /// If the file cannot be read.
     pub fn marks(file: &File) -> io::Result<bool> {
         Ok(file.metadata()?.len() >= size_of_val(&MAGIC) as u64 && Self::begins(file)?)
     }
 
     /// Whether a file is what a process leaves that is killed while it writes the first bytes of a control file.
+    ///
+    /// # Errors
+    /// If the file cannot be read.
     pub fn begins(file: &File) -> io::Result<bool> {
         let mut bytes = [0; size_of::<u32>()];
         let read = file.read_at(&mut bytes, 0)?;
@@ -69,6 +78,9 @@ impl Control {
     }
 
     /// A control block in memory, for ranks that are threads of one process.
+    ///
+    /// # Errors
+    /// If the numbers are out of range (`Config`), or there is no memory (`Internal`).
     pub fn in_memory(world_size: usize, slots: usize) -> Result<Self> {
         let (world_size, slots) = checked(world_size, slots)?;
         let map = MmapMut::map_anon(size_for(world_size))
@@ -77,6 +89,9 @@ impl Control {
     }
 
     /// Maps the control file of a running run.
+    ///
+    /// # Errors
+    /// If the file cannot be opened, or is not a control file of this version (`Input`).
     pub fn open(path: &Path) -> Result<Self> {
         let not_ours = || Error::input(path, "", "not a control file of this version");
         let file = OpenOptions::new().read(true).write(true).open(path);
@@ -143,6 +158,9 @@ impl Control {
     }
 
     /// Waits for turn number `ticket`.
+    ///
+    /// # Errors
+    /// If the run is being stopped (`Aborted`, `Interrupted`).
     pub fn acquire(&self, ticket: u32) -> Result<()> {
         self.header().protocol.acquire(ticket).map_err(Error::from)
     }
@@ -158,6 +176,9 @@ impl Control {
     }
 
     /// Waits until all ranks have arrived at the collective that [`arrive`](Control::arrive) returned.
+    ///
+    /// # Errors
+    /// If the run is being stopped (`Aborted`, `Interrupted`).
     pub fn wait(&self, generation: u32) -> Result<()> {
         self.header().protocol.wait(generation).map_err(Error::from)
     }

@@ -56,6 +56,9 @@ impl<W: Word> Protocol<W> {
     /// Waits until turn number `ticket` may begin: all but `slots - 1` of the turns before it have ended.
     ///
     /// The caller numbers the tickets, each number once, so the order of turns is the same in every run.
+    ///
+    /// # Errors
+    /// The reason why the run is being stopped.
     pub fn acquire(&self, ticket: u32) -> Result<(), Stop> {
         loop {
             let word = self.released.load();
@@ -89,6 +92,9 @@ impl<W: Word> Protocol<W> {
     }
 
     /// Waits until every rank has arrived at the collective that `generation` names.
+    ///
+    /// # Errors
+    /// The reason why the run is being stopped.
     pub fn wait(&self, generation: u32) -> Result<(), Stop> {
         loop {
             let word = self.generation.load();

@@ -41,7 +41,8 @@ impl TurnLock {
 
     /// Waits for this rank's next turn.
     ///
-    /// Fails with `Interrupted` or `Aborted` when the run is being stopped.
+    /// # Errors
+    /// If the run is being stopped (`Aborted`, `Interrupted`).
     pub fn acquire(&self) -> Result<()> {
         let world = self.control.world_size() as u64;
         let turn = self.turns.get();

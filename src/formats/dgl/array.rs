@@ -137,6 +137,9 @@ impl ArrayRef {
     }
 
     /// Drops the bytes of rows that have been read from the system's page cache.
+    ///
+    /// # Errors
+    /// If the system refuses (`Io`).
     pub fn drop_cached(&self, rows: Range<u64>) -> Result<()> {
         let row = self.row_len() * self.dtype.size() as u64;
         self.file.drop_cached(self.offset + rows.start * row, (rows.end - rows.start) * row)

@@ -144,6 +144,9 @@ pub(crate) fn open_features(
 }
 
 /// Reads the headers of the features of a partition's nodes.
+///
+/// # Errors
+/// If the partition does not exist, or the file cannot be read or has another format (`Input`).
 pub fn open_node_features(config: &PartitionConfig, part: usize) -> Result<FeatureSet> {
     let (book, files) = (config.book(), &config.parts()[part]);
     let types = book.ntypes().iter().enumerate();

@@ -47,6 +47,9 @@ pub struct HeteroGraphConv {
 
 impl HeteroGraphConv {
     /// Creates the layer; `make` creates the layer of a relation, or leaves the relation out.
+    ///
+    /// # Errors
+    /// If `make` fails.
     pub fn new(
         parameters: &mut ParameterBuilder,
         graph: &HeteroGraphShardManager,

@@ -56,12 +56,18 @@ impl<'a> ConvInput<'a> {
 pub trait Model {
     /// The part of the forward pass that depends on constants only and is done once, before all steps: from input features to
     /// the input of [`forward`](Model::forward), row by row of the same nodes. By default it does nothing.
+    ///
+    /// # Errors
+    /// If libtorch refuses an operation (`Tensor`), or a value cannot be read back (`Io`, `Corrupt`).
     fn precompute<'a>(&self, _: &mut Tape<'a>, _: &'a dyn Graph, x: Var) -> Result<Var> {
         Ok(x)
     }
 
     /// Maps input features to the last layer's output. `graphs` holds one graph per layer
     /// ([`ModelConfig::num_graphs`](crate::nn::ModelConfig::num_graphs)); for full-graph training all are the same.
+    ///
+    /// # Errors
+    /// If the number of graphs is wrong, or an operation fails.
     fn forward<'a>(&self, tape: &mut Tape<'a>, graphs: &[&'a dyn Graph], x: Var) -> Result<Var>;
 
     /// Number of hidden layers: those after which a forward pass [can end](Tape::ending_after). By default it is 0.

@@ -85,6 +85,9 @@ impl ClassWeights {
 }
 
 /// Number of rows of `mask` in each class, `int64 [classes]`. Labels have the form that [`Loss`](crate::nn::Loss) takes.
+///
+/// # Errors
+/// If the shapes or types do not fit (`Tensor`).
 pub fn class_counts(task: Task, labels: &Tensor, mask: &Tensor, classes: i64) -> Result<Tensor> {
     Ok(match task {
         Task::Classification => {

@@ -22,6 +22,9 @@ impl LinkScore {
 
     /// Scores of pairs, `[pairs, 1]`, from the rows of `h` (`[nodes, dim]`) that `sources` and `destinations` (`int64 [pairs]`)
     /// name.
+    ///
+    /// # Errors
+    /// If libtorch refuses an operation (`Tensor`), or a value cannot be read back (`Io`, `Corrupt`).
     pub fn forward(
         &self,
         tape: &mut Tape<'_>,
@@ -54,6 +57,9 @@ impl LinkScore {
 /// assert_eq!([gradient.double_value(&[0, 0]), gradient.double_value(&[1, 0])], [-0.25, 0.25]);
 /// # Ok::<(), sar::Error>(())
 /// ```
+///
+/// # Errors
+/// If the shapes or types do not fit (`Tensor`).
 pub fn link_loss(scores: &Tensor, num_positive: i64) -> Result<(f64, Tensor)> {
     let pairs = scores.size()[0];
     let labels = scores.f_zeros_like()?;

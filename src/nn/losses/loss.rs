@@ -51,6 +51,9 @@ impl Loss {
 
     /// The loss of a task with classes, with a weight for each: the weight of a node of the class (classification), or of the
     /// class's positive labels (multilabel).
+    ///
+    /// # Errors
+    /// If there is no memory for the weights (`Tensor`).
     pub fn weighted(task: Task, weights: &[f64]) -> Result<Self> {
         Ok(Loss { task, class_weights: Some(Tensor::f_from_slice(weights)?) })
     }
@@ -62,6 +65,9 @@ impl Loss {
 
     /// The number by which the loss of these rows is divided to be PyTorch's mean: the number of rows, or with class weights
     /// the sum of their weights (classification); the number of labels (multilabel, regression). Ranks sum their divisors.
+    ///
+    /// # Errors
+    /// If the labels do not fit the mask or the classes (`Tensor`).
     pub fn divisor(&self, labels: &Tensor, mask: &Tensor) -> Result<f64> {
         let rows = mask.f_sum(Kind::Int64)?.f_int64_value(&[])?;
         match (self.task, &self.class_weights) {
@@ -78,6 +84,9 @@ impl Loss {
     /// logits. So the results of all ranks add up to the loss.
     ///
     /// Computed in blocks of rows, whose sums are added in order: the same bits with any number of threads.
+    ///
+    /// # Errors
+    /// If logits, labels and mask do not fit each other (`Tensor`).
     pub fn forward(
         &self,
         logits: &Tensor,

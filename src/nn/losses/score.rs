@@ -29,6 +29,9 @@ impl ScoreSums {
     /// The sums of the rows in `mask`; logits and labels have the form that [`Loss`](crate::nn::Loss) takes. A class is
     /// predicted if its logit is the largest (classification), or above 0 (multilabel); in classification, a row with a NaN is
     /// never correct.
+    ///
+    /// # Errors
+    /// If logits, labels and mask do not fit each other (`Tensor`).
     pub fn new(task: Task, logits: &Tensor, labels: &Tensor, mask: &Tensor) -> Result<Self> {
         let rows = logits.size()[0];
         let (logits, labels, mask) = (Shared(logits), Shared(labels), Shared(mask));

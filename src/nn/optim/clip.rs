@@ -6,6 +6,9 @@ use crate::error::Result;
 
 /// Scales gradients down so that their norm is at most `max_norm`, like `torch.nn.utils.clip_grad_norm_`. `gradient` holds the
 /// gradients of all parameters.
+///
+/// # Errors
+/// If there is no memory for the result (`Tensor`).
 pub fn clip_grad_norm(gradient: &Tensor, max_norm: f64) -> Result<Tensor> {
     Ok(match clip_factor(gradient, 0.0, max_norm)? {
         Some(factor) => gradient.f_mul_scalar(factor)?,
@@ -15,6 +18,9 @@ pub fn clip_grad_norm(gradient: &Tensor, max_norm: f64) -> Result<Tensor> {
 
 /// The factor by which `torch.nn.utils.clip_grad_norm_` multiplies gradients, `min(1, max_norm / (norm + 1e-6))`, where
 /// `squares` is the sum of squares of the gradients that are not in `gradient`; `None` if it is 1.
+///
+/// # Errors
+/// If there is no memory for the squares (`Tensor`).
 pub fn clip_factor(gradient: &Tensor, squares: f64, max_norm: f64) -> Result<Option<f64>> {
     let own = sum_of_squares(gradient)?;
     // With a norm of NaN, gradients become NaN, as in PyTorch.

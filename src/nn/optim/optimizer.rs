@@ -145,6 +145,9 @@ impl Optimizer {
     }
 
     /// Updates the parameters; `gradient` is laid out as [`ParameterSet::flat`].
+    ///
+    /// # Errors
+    /// If the gradient has another size (`Tensor`), or a value cannot be read back (`Io`, `Corrupt`).
     pub fn step(&mut self, parameters: &ParameterSet, gradient: Tensor) -> Result<()> {
         self.state.step += 1;
         let value = tensor::copy(&*parameters.flat().pin()?)?;

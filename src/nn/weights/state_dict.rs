@@ -22,6 +22,9 @@ const OTHER_MODEL: &str = "pass the options (‹model.kind›, ‹model.layers�
 /// Writes all parameters and buffers as float32, numbers of steps as int64, and the learned rows of all ranks. All ranks call
 /// this; rank 0 writes the parameters, each rank its own rows. One collective if there are learned rows. `metadata` goes into
 /// the file's header.
+///
+/// # Errors
+/// If the file cannot be written (`Io`, `OutOfDisk`), a value cannot be read back, or the collective fails.
 pub fn save_state_dict(
     path: &Path,
     parameters: &ParameterSet,

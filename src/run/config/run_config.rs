@@ -151,6 +151,9 @@ impl RunConfig {
     }
 
     /// The configuration as text, in the form in which a run's folder holds it.
+    ///
+    /// # Errors
+    /// If a value has no place in TOML (`Internal`).
     pub fn to_toml(&self) -> Result<String> {
         toml::to_string_pretty(self)
             .map_err(|e| Error::internal(format!("cannot encode the configuration: {e}")))

@@ -9,6 +9,9 @@ use crate::error::Result;
 use crate::run::config::{Layers, Mode, RunConfig};
 
 /// Runs a rank's part of training, from a checkpoint on if the run is resumed from one.
+///
+/// # Errors
+/// If options exclude each other (`Config`), a file is wrong (`Input`), or a part of the training fails.
 pub fn train(here: Surroundings<'_>, config: &RunConfig, resumed: Option<&Path>) -> Result<()> {
     let assignment = Assignment { here, config, resumed };
     match Mode::of(config)? {

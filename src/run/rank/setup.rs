@@ -85,6 +85,10 @@ impl RankSetup {
     }
 
     /// Takes the first turn and opens the partition.
+    ///
+    /// # Errors
+    /// If the partition is wrong (`Input`), the run's folder cannot be used (`Io`), threads cannot be started
+    /// (`OutOfProcesses`), or the run is being stopped (`Aborted`, `Interrupted`).
     pub fn new(here: Surroundings<'_>, passes: Passes) -> Result<Self> {
         match passes {
             Passes::Batches => prepare_allocator_for_batches(),

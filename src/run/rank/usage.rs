@@ -20,6 +20,9 @@ pub(super) fn metered(
 }
 
 /// Does a rank's work and reports what it took.
+///
+/// # Errors
+/// If `work` fails, the ledger cannot be read, or the launcher is gone (`Io`).
 pub fn measured(
     here: Surroundings<'_>,
     work: impl FnOnce(Surroundings<'_>) -> Result<()>,

@@ -108,6 +108,9 @@ impl DistNeighborSampler {
 
     /// Keeps as many rows of the input features in memory as fit in `bytes` bytes, those of the nodes that are drawn most
     /// often, until [`forget_rows`](Self::forget_rows).
+    ///
+    /// # Errors
+    /// If an index or a feature cannot be read.
     pub fn keep_rows(&self, graph: &DistGraph, bytes: u64) -> Result<()> {
         let share = bytes / self.input_node_features.len().max(1) as u64;
         for (_, column) in &self.input_node_features {
@@ -143,6 +146,9 @@ impl DistNeighborSampler {
 
     /// Like [`sample`](Self::sample), without the edges (source, destination and edge) for which `excluded` is true: they are
     /// removed from what has been drawn.
+    ///
+    /// # Errors
+    /// As for [`sample`](Self::sample).
     pub fn sample_without(
         &self,
         graph: &dyn GraphSource,

@@ -20,6 +20,9 @@ pub trait LoaderTask: Send + Sync + 'static {
     fn sampler(&self) -> &DistNeighborSampler;
 
     /// Samples the batch of some seeds: a pure function.
+    ///
+    /// # Errors
+    /// If a seed does not exist or is named twice, or a file cannot be read.
     fn sample(&self, graph: &dyn GraphSource, seeds: &[u64], key: SampleKey) -> Result<Self::Item>;
 }
 
@@ -78,6 +81,9 @@ impl<T: LoaderTask> Loader<T> {
 
     /// Keeps as many rows of the input features in memory as fit in `bytes` bytes, those of the nodes that are drawn most
     /// often, until the sampler [drops](DistNeighborSampler::forget_rows) them. Rows that other ranks send are never kept.
+    ///
+    /// # Errors
+    /// If an index or a feature cannot be read.
     pub fn keep_rows(&self, bytes: u64) -> Result<()> {
         match &self.graph {
             SampledGraph::Files(graph) => self.sampler().keep_rows(graph, bytes),

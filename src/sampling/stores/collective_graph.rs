@@ -76,6 +76,9 @@ impl CollectiveGraph {
     }
 
     /// A node feature, of which only the own rows are read.
+    ///
+    /// # Errors
+    /// If there is no such feature, or its file cannot be read (`Input`).
     pub fn ndata(&self, key: &str) -> Result<NodeColumn> {
         NodeColumn::named(self.reachable(), key, self.counters.clone())
     }

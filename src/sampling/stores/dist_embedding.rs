@@ -61,6 +61,9 @@ impl DistEmbedding {
     }
 
     /// Reads rows by type-wise ids (in any order, repetitions allowed), `[ids.len(), embedding_dim]`.
+    ///
+    /// # Errors
+    /// If a row does not exist (`Config`), or the file cannot be read (`Io`).
     pub fn lookup(&self, ids: &[u64]) -> Result<Vec<f32>> {
         self.weight.read(ids)
     }

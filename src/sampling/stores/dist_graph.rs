@@ -76,6 +76,9 @@ impl DistGraph {
     }
 
     /// Number of nodes of a type, or of all types.
+    ///
+    /// # Errors
+    /// If the type does not exist (`Config`).
     pub fn num_nodes(&self, ntype: Option<&str>) -> Result<u64> {
         let book = self.book();
         let of_type = |name| Ok(book.num_nodes_of_type(book.get_ntype_id(name)?));
@@ -83,6 +86,9 @@ impl DistGraph {
     }
 
     /// Number of edges of a type, or of all types.
+    ///
+    /// # Errors
+    /// If the type does not exist (`Config`).
     pub fn num_edges(&self, etype: Option<&str>) -> Result<u64> {
         let book = self.book();
         let of_type = |name| Ok(book.num_edges_of_type(book.get_etype_id(name)?));
@@ -108,16 +114,25 @@ impl DistGraph {
     }
 
     /// The files of one partition: DGL's `local_partition`.
+    ///
+    /// # Errors
+    /// If the partition does not exist, or one of its files is wrong (`Input`).
     pub fn local_partition(&self, part: usize) -> Result<Partition> {
         Partition::open(&self.config, part)
     }
 
     /// A node feature: DGL's `ndata[key]` and `nodes[ntype].data[key]`.
+    ///
+    /// # Errors
+    /// If there is no such feature, or its file cannot be read (`Input`).
     pub fn ndata(&self, key: &str) -> Result<NodeColumn> {
         NodeColumn::named(&self.config, key, self.counters.clone())
     }
 
     /// In-degrees of nodes (homogeneous ids).
+    ///
+    /// # Errors
+    /// If a node does not exist or a file cannot be read.
     pub fn in_degrees(&self, nodes: &[u64]) -> Result<Vec<u64>> {
         let sorted = self.sorted(nodes)?;
         let mut values = vec![0; nodes.len()];
@@ -131,6 +146,9 @@ impl DistGraph {
     }
 
     /// Out-degrees of nodes (homogeneous ids), over the whole graph.
+    ///
+    /// # Errors
+    /// If a node does not exist or a file cannot be read.
     pub fn out_degrees(&self, nodes: &[u64]) -> Result<Vec<u64>> {
         let sorted = self.sorted(nodes)?;
         let mut values = vec![0; nodes.len()];
@@ -166,6 +184,9 @@ impl DistGraph {
     }
 
     /// All in-edges of nodes (homogeneous ids, each named once), node by node: DGL's `in_subgraph`.
+    ///
+    /// # Errors
+    /// If a node does not exist or a file cannot be read.
     pub fn in_subgraph(&self, nodes: &[u64]) -> Result<InEdges> {
         let all = Sampling { fanout: (-1).into(), replace: false, weighted: false };
         let key = SampleKey { seed: 0, epoch: 0, batch: 0, layer: 0 };

@@ -112,6 +112,9 @@ impl<T: DistElement> DistTensor<T> {
     }
 
     /// Like [`create`](Self::create), with rows that `init` fills; it takes the first row's index and some rows.
+    ///
+    /// # Errors
+    /// As for [`create`](Self::create), or if the rows cannot be written (`Io`, `OutOfDisk`).
     pub fn create_with(
         book: &Arc<PartitionBook>,
         config: &DistTensorConfig<'_>,
@@ -276,6 +279,9 @@ impl<T: DistElement> DistTensor<T> {
     }
 
     /// Number of elements that are not 0.
+    ///
+    /// # Errors
+    /// If the file cannot be read (`Io`).
     pub fn count_nonzero(&self) -> Result<u64> {
         let mut count = 0;
         for rows in self.chunks(0..self.num_rows) {

@@ -11,6 +11,9 @@ const CHUNK: u64 = 1 << 16;
 impl DistGraph {
     /// The `count` nodes with the most out-edges, or fewer if no others have any (homogeneous ids, ascending). Among nodes with
     /// equally many, those with the lowest ids. Takes memory for these nodes only.
+    ///
+    /// # Errors
+    /// If an index cannot be read.
     pub fn most_frequent_sources(&self, count: usize) -> Result<Vec<u64>> {
         if count == 0 {
             return Ok(Vec::new());

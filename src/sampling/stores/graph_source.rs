@@ -18,6 +18,9 @@ pub trait GraphSource {
     fn book(&self) -> &Arc<PartitionBook>;
 
     /// Draws in-edges of nodes, node by node in the order of `nodes`; a pure function of the graph, `how`, `key` and each node.
+    ///
+    /// # Errors
+    /// If a node does not exist, or a file or message cannot be read.
     fn sample_neighbors(&self, nodes: &[u64], how: &Sampling, key: SampleKey) -> Result<InEdges>;
 
     /// In-degrees of nodes.
@@ -27,15 +30,27 @@ pub trait GraphSource {
     fn in_degrees(&self, nodes: &[u64]) -> Result<Vec<u64>>;
 
     /// Out-degrees of nodes, over the whole graph.
+    ///
+    /// # Errors
+    /// If a node does not exist, or a file or message cannot be read.
     fn out_degrees(&self, nodes: &[u64]) -> Result<Vec<u64>>;
 
     /// Source and destination of edges.
+    ///
+    /// # Errors
+    /// If an edge does not exist, a file or message cannot be read, or the index does not hold the ends of edges.
     fn find_edges(&self, edges: &[u64]) -> Result<(Vec<u64>, Vec<u64>)>;
 
     /// Rows of a feature, as [`NodeColumn::read`] returns them.
+    ///
+    /// # Errors
+    /// If a node does not exist, or a file or message cannot be read.
     fn rows(&self, column: &NodeColumn, nodes: &[u64]) -> Result<Tensor>;
 
     /// All in-edges of nodes, node by node.
+    ///
+    /// # Errors
+    /// As for [`sample_neighbors`](Self::sample_neighbors).
     fn in_subgraph(&self, nodes: &[u64]) -> Result<InEdges> {
         let all = Sampling { fanout: Fanout::ALL, replace: false, weighted: false };
         self.sample_neighbors(nodes, &all, SampleKey { seed: 0, epoch: 0, batch: 0, layer: 0 })

@@ -16,11 +16,17 @@ pub enum PartitionPolicy {
 
 impl PartitionPolicy {
     /// The nodes of a type, by name: DGL's `get_node_partition_policy`.
+    ///
+    /// # Errors
+    /// If the type does not exist (`Config`).
     pub fn nodes(book: &PartitionBook, ntype: &str) -> Result<Self> {
         Ok(PartitionPolicy::Nodes(book.get_ntype_id(ntype)?))
     }
 
     /// The edges of a type, by name: DGL's `get_edge_partition_policy`.
+    ///
+    /// # Errors
+    /// If the type does not exist (`Config`).
     pub fn edges(book: &PartitionBook, etype: &str) -> Result<Self> {
         Ok(PartitionPolicy::Edges(book.get_etype_id(etype)?))
     }

@@ -83,6 +83,9 @@ impl<R: SparseRule> SparseOptimizer<R> {
     /// Sends every gradient to the rank that owns the row's partition, and updates the rows of this rank's partitions. Two
     /// collectives per embedding; afterwards every rank sees the new rows. Returns the number of rows of each embedding that
     /// this rank has updated.
+    ///
+    /// # Errors
+    /// If rows or state cannot be read or written (`Io`, `OutOfDisk`), or the collective fails.
     pub fn step(&mut self, ranks: Ranks<'_>) -> Result<Vec<u64>> {
         let Ranks { group, hooks } = ranks;
         let mut updated = Vec::with_capacity(self.embeddings.len());

@@ -32,6 +32,9 @@ impl<R: SparseRule> SparseOptimizer<R> {
     /// Saves all embeddings and their state into a folder: one `.npy` file per tensor and a manifest with checksums. An
     /// interrupted save leaves the one before it whole. One rank calls this, while no other makes a step; every rank of a later
     /// run, however many there are, sees what one of them loads.
+    ///
+    /// # Errors
+    /// If a file cannot be written (`Io`, `OutOfDisk`).
     pub fn save(&self, folder: &Path) -> Result<()> {
         fs::create_dir_all(folder).map_err(|e| Error::io("create", folder, e))?;
         let mut tensors = BTreeMap::new();

@@ -48,6 +48,9 @@ pub fn node_split(
 }
 
 /// Like [`node_split`], for edges: DGL's `edge_split`.
+///
+/// # Errors
+/// As for [`node_split`].
 pub fn edge_split(
     mask: &[bool],
     book: &PartitionBook,

@@ -125,6 +125,9 @@ pub trait Graph {
     fn shards(&self) -> Vec<&ShardPointer>;
 
     /// Number of edges into the destinations: rows of edge values.
+    ///
+    /// # Errors
+    /// If the value cannot be read back (`Io`, `Corrupt`) or computed again.
     fn num_edges(&self) -> Result<i64> {
         Ok(self.in_degrees().pin()?.f_sum(Kind::Int64)?.f_int64_value(&[])?)
     }
@@ -151,22 +154,38 @@ pub trait Graph {
 
     /// Posts the rows of `parts` (each `[num_sources, width]` or `[num_sources]`) from which other ranks have edges. With
     /// `keep` they can be read again for as long as the collective lives.
+    ///
+    /// # Errors
+    /// If a message cannot be written (`Io`, `OutOfDisk`).
     fn pull(&self, parts: &[&Tensor], keep: bool) -> Result<Transfer>;
 
     /// Posts, for each other rank, the rows that `make` computes for the sources of its shard (parts of `[shard.num_sources(),
     /// width]`). Rows that were pulled and kept are passed to `make` again.
+    ///
+    /// # Errors
+    /// If `make` fails, or a message cannot be written (`Io`, `OutOfDisk`).
     fn push(&self, kept: Option<Pulled<'_>>, make: &mut MakeRows<'_>) -> Result<Transfer>;
 
     /// Sums of the values of all ranks, in the shapes and types of this rank's; a collective. A graph that is complete here
     /// returns its values unchanged.
+    ///
+    /// # Errors
+    /// If a message cannot be written or read (`Io`, `OutOfDisk`, `Corrupt`), or the run is being stopped (`Aborted`,
+    /// `Interrupted`).
     fn all_reduce(&self, values: Vec<Tensor>) -> Result<Vec<Tensor>> {
         Ok(values)
     }
 
     /// Pauses until all ranks have posted.
+    ///
+    /// # Errors
+    /// If a value cannot be spilled (`Io`, `OutOfDisk`), or the run is being stopped (`Aborted`, `Interrupted`).
     fn complete(&self, transfer: Transfer) -> Result<Option<Collective>>;
 
     /// After a pull: passes every remote shard with its source rows (parts of `[shard.num_sources(), width]`) to `visit`.
+    ///
+    /// # Errors
+    /// If `visit` fails, or a message cannot be read (`Io`, `Corrupt`).
     fn pulled(
         &self,
         collective: Option<&Collective>,
@@ -176,6 +195,9 @@ pub trait Graph {
 
     /// After a push: passes own source rows (ascending) and what another rank computed for them (parts of `[rows.len(),
     /// width]`) to `visit`.
+    ///
+    /// # Errors
+    /// If `visit` fails, or a message cannot be read (`Io`, `Corrupt`).
     fn pushed(
         &self,
         collective: Option<&Collective>,

@@ -42,6 +42,9 @@ impl GraphShardManager {
     ///
     /// `sources[q]` are the rows of rank q that the columns of shard q stand for. `first_node` is the global id of this rank's
     /// first node; the others follow it.
+    ///
+    /// # Errors
+    /// If the manager has no shards, their number is not that of the ranks, or the collective fails.
     pub fn new(
         manager: &Rc<PartitionDataManager>,
         group: &Rc<dyn ProcessGroup>,
@@ -53,6 +56,9 @@ impl GraphShardManager {
     }
 
     /// Builds the graph of `shards`, as [`new`](GraphShardManager::new) does of those in `manager.partition_data`; one collective.
+    ///
+    /// # Errors
+    /// If the number of shards is not that of the ranks (`Internal`), or the collective fails.
     pub fn of_shards(
         manager: &Rc<PartitionDataManager>,
         group: &Rc<dyn ProcessGroup>,
@@ -116,11 +122,17 @@ impl GraphShardManager {
     }
 
     /// Spills everything this rank keeps and gives its turn up: SAR's `precall_func` during training.
+    ///
+    /// # Errors
+    /// As for [`PartitionDataManager::precall_func`].
     pub fn pause_process(&self) -> Result<()> {
         self.manager.precall_func()
     }
 
     /// Takes the next turn: SAR's `callback_func` during training. Tensors come back when they are used.
+    ///
+    /// # Errors
+    /// As for [`PartitionDataManager::callback_func`].
     pub fn resume_process(&self) -> Result<()> {
         self.manager.callback_func()
     }

@@ -103,6 +103,9 @@ impl<G: Graph> HeteroGraph<G> {
 
     /// The rows of `x` (one per source of the type) that belong to the type's destinations: `x` itself where the two are the
     /// same nodes.
+    ///
+    /// # Errors
+    /// If the value cannot be read back (`Io`, `Corrupt`) or computed again.
     pub fn destinations(&self, tape: &mut Tape<'_>, ntype: usize, x: &Var) -> Result<Var> {
         match &self.destination_rows[ntype] {
             Some(rows) => tape.rows(x, rows),

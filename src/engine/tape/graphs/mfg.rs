@@ -20,6 +20,10 @@ pub struct Mfgs {
 ///
 /// The graph of a layer holds all in-edges of its destinations, and degrees are those of the full graph, so a model computes
 /// the same outputs of the seeds as on the full graph. A layer's sources are the previous layer's destinations.
+///
+/// # Errors
+/// If a message cannot be written or read (`Io`, `OutOfDisk`, `Corrupt`), or the run is being stopped (`Aborted`,
+/// `Interrupted`).
 pub fn construct_mfgs(
     full: &GraphShardManager,
     seeds: &PointerTensor,

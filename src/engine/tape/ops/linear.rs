@@ -85,6 +85,9 @@ impl Tape<'_> {
     /// y = x W (+ bias) (+ `onto`). `x` is `[rows, in]`, the result and `onto` are `[rows, out]`, `bias` is `[out]`.
     ///
     /// `onto` is written in place if the caller moves in the only handle on it.
+    ///
+    /// # Errors
+    /// If libtorch refuses an operation (`Tensor`), or a value cannot be read back (`Io`, `Corrupt`).
     pub fn linear(
         &mut self,
         x: &Var,

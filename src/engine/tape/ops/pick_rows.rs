@@ -12,6 +12,9 @@ use crate::error::Result;
 
 impl Tape<'_> {
     /// `y[i] = x[rows[i]]`; `rows` is `int64` and may name a row several times.
+    ///
+    /// # Errors
+    /// If libtorch refuses an operation (`Tensor`), or a value cannot be read back (`Io`, `Corrupt`).
     pub fn pick_rows(&mut self, x: &Var, rows: &Tensor) -> Result<Var> {
         let rows = &self.manager().track("rows", tensor::copy(rows)?);
         let layout = ([rows.size()[0], x.width()], x.kind());

@@ -15,6 +15,9 @@ use crate::kernels::{relu, relu_adjoint};
 
 impl Tape<'_> {
     /// The rectified linear unit, max(x, 0). Move `x` in if it is not used again: then it is overwritten.
+    ///
+    /// # Errors
+    /// If the value cannot be read back (`Io`, `Corrupt`) or computed again.
     pub fn relu(&mut self, x: Var) -> Result<Var> {
         self.rectify(x, None)
     }

@@ -17,6 +17,9 @@ use crate::kernels::gather_rows;
 impl Tape<'_> {
     /// The rows of `x` (`[num_sources, width]`) that belong to the destinations, `[num_destinations, width]`: `x` itself where
     /// the two are the same nodes.
+    ///
+    /// # Errors
+    /// If the value cannot be read back (`Io`, `Corrupt`) or computed again.
     pub fn destinations(&mut self, graph: &dyn Graph, x: &Var) -> Result<Var> {
         match graph.destination_rows() {
             Some(rows) => self.rows(x, rows),
@@ -25,6 +28,9 @@ impl Tape<'_> {
     }
 
     /// Some rows of `x`, ascending. They are picked again rather than stored.
+    ///
+    /// # Errors
+    /// If the value cannot be read back (`Io`, `Corrupt`) or computed again.
     pub fn rows(&mut self, x: &Var, rows: &Pointer<Vec<u32>>) -> Result<Var> {
         let layout = ([rows.len() as i64, x.width()], x.kind());
         let recipe = {

@@ -73,6 +73,9 @@ impl Tape<'_> {
     }
 
     /// The same value, stored from here on instead of computed again from its inputs. No gradient passes.
+    ///
+    /// # Errors
+    /// If the value cannot be read back (`Io`, `Corrupt`) or computed again.
     pub fn store(&mut self, x: &Var) -> Result<Var> {
         let value = tensor::copy(&*x.pin()?)?;
         let value = self.manager().track("stored", value);
@@ -80,6 +83,9 @@ impl Tape<'_> {
     }
 
     /// Multiplies each row by its factor, `scale[row]`, a function of the graph alone, such as [degrees](Tape::degree_scale).
+    ///
+    /// # Errors
+    /// If libtorch refuses an operation (`Tensor`), or a value cannot be read back (`Io`, `Corrupt`).
     pub fn scale_rows(&mut self, x: &Var, scale: &PointerTensor) -> Result<Var> {
         let scale = self.input(scale);
         let y = self
