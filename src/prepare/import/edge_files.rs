@@ -9,7 +9,8 @@ use super::numbers::NumberTable;
 use super::numpy::{EndArrays, open_array};
 use super::parquet::read_parquet;
 use super::raw_edges::RawEdgeWriter;
-use super::text::{Lines, Separator, parse_id};
+use super::records::Records;
+use super::text::parse_id;
 use crate::error::{Error, Result};
 use crate::formats::dgl::npy::NpyArray;
 
@@ -95,52 +96,51 @@ impl EdgeSink<'_> {
     }
 
     fn read_text(&mut self, path: &Path) -> Result<()> {
-        let mut lines = Lines::open(path)?;
-        let mut separator = None;
+        let mut records = Records::open(path)?;
         let mut count = 0;
-        while lines.advance()? {
+        while records.advance()? {
             if count % LINES == 0 {
-                (self.tell)(lines.bytes_read())?;
+                (self.tell)(records.bytes_read())?;
             }
             count += 1;
-            let separator = *separator.get_or_insert_with(|| Separator::guess(lines.text()));
-            if count == 1 && self.is_header(&lines, separator) {
+            if count == 1 && self.is_header(&records) {
                 continue;
             }
-            self.read_line(&lines, separator)?;
+            self.read_record(&records)?;
         }
         Ok(())
     }
 
-    /// Whether the first line names columns.
-    fn is_header(&self, lines: &Lines, separator: Separator) -> bool {
+    /// Whether the first record names columns.
+    fn is_header(&self, records: &Records) -> bool {
         let numbered = self.ends.iter().all(|&ntype| !self.spaces[ntype].is_named());
-        let mut fields = separator.split(lines.text());
-        self.files.header || numbered && fields.all(|field| parse_id(field).is_none())
+        self.files.header || numbered && records.fields().all(|field| parse_id(&field).is_none())
     }
 
-    fn read_line(&mut self, lines: &Lines, separator: Separator) -> Result<()> {
-        let mut fields = separator.split(lines.text());
+    fn read_record(&mut self, records: &Records) -> Result<()> {
+        let mut fields = records.fields();
         let mut ids = [0; 2];
         for (id, ntype) in ids.iter_mut().zip(self.ends) {
             let Some(field) = fields.next() else {
-                return Err(lines.fail("holds one column; an edge has a source and a destination"));
+                return Err(
+                    records.fail("holds one column; an edge has a source and a destination")
+                );
             };
-            self.spaces[ntype].at(lines.number());
-            *id = self.spaces[ntype].id_of(field)?.map_err(|problem| lines.fail(problem))?;
+            self.spaces[ntype].at(records.number());
+            *id = self.spaces[ntype].id_of(&field)?.map_err(|problem| records.fail(problem))?;
         }
         for (column, name) in self.columns.iter_mut().zip(&self.files.edge_columns) {
             let field = fields.next();
-            let field = field.ok_or_else(|| lines.fail(format!("has no column {name}")))?;
-            if !column.push(field)? {
-                let problem = format!("{:?} is not a number", String::from_utf8_lossy(field));
-                return Err(lines.fail(format!("column {name}: {problem}")));
+            let field = field.ok_or_else(|| records.fail(format!("has no column {name}")))?;
+            if !column.push(&field)? {
+                let problem = format!("{:?} is not a number", String::from_utf8_lossy(&field));
+                return Err(records.fail(format!("column {name}: {problem}")));
             }
         }
         let more = fields.count();
         if more > 0 {
             let columns = 2 + self.columns.len() + more;
-            return Err(lines
+            return Err(records
                 .fail(format!("holds {columns} columns, but only {} have names", columns - more))
                 .with_hint("name the columns after source and destination: ‹edge_columns=A,B›"));
         }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::node_names::NodeNames;
 use super::raw_edges::MAX_IDS;
-use super::text::{parse_id, shown, unquoted};
+use super::text::{parse_id, shown};
 use crate::error::{Error, Result};
 use crate::fields::mark;
 
@@ -76,13 +76,16 @@ impl IdSpace {
 
     /// The id that a field of text stands for; `Err` describes what is wrong with it.
     pub(super) fn id_of(&mut self, field: &[u8]) -> Result<Result<u64, String>> {
-        let field = unquoted(field);
         if let Some(names) = &mut self.names {
-            let id = names.id(&field)?;
-            return Ok(id.ok_or_else(|| format!("{} is not the name of a node", shown(&field))));
+            if field.contains(&b'\n') {
+                let problem = "holds a line break, but a file of names has one name per line";
+                return Ok(Err(format!("the name {} {problem}", shown(field))));
+            }
+            let id = names.id(field)?;
+            return Ok(id.ok_or_else(|| format!("{} is not the name of a node", shown(field))));
         }
-        let Some(id) = parse_id(&field) else {
-            return Ok(Err(format!("{} is not a node id", shown(&field))));
+        let Some(id) = parse_id(field) else {
+            return Ok(Err(format!("{} is not a node id", shown(field))));
         };
         Ok(self.admit(id))
     }

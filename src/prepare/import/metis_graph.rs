@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::edge_files::{EdgeSink, LINES};
-use super::text::{Lines, Separator, parse_id, shown};
+use super::text::{Lines, parse_id, shown, words};
 use crate::error::Result;
 
 /// The content of the first line: `nodes edges [format [weights per node]]`, where the digits of the format announce sizes and
@@ -53,7 +53,7 @@ impl EdgeSink<'_> {
     }
 
     fn read_header(&mut self, lines: &Lines) -> Result<Header> {
-        let fields: Vec<&[u8]> = Separator::Blank.split(lines.text()).collect();
+        let fields: Vec<&[u8]> = words(lines.text()).collect();
         let number = |at: usize| match fields.get(at) {
             None => Ok(0),
             Some(field) => parse_id(field)
@@ -83,7 +83,7 @@ impl EdgeSink<'_> {
 
     /// Reads the neighbours of a node, as edges from it; returns their number.
     fn read_node(&mut self, lines: &Lines, node: u64, header: &Header) -> Result<u64> {
-        let mut fields = Separator::Blank.split(lines.text()).skip(header.skip);
+        let mut fields = words(lines.text()).skip(header.skip);
         let mut count = 0;
         while let Some(field) = fields.next() {
             let neighbour = parse_id(field).filter(|id| (1..=header.nodes).contains(id));

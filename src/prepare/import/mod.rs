@@ -19,6 +19,7 @@ mod parquet;
 mod parquet_pages;
 mod partitions;
 mod raw_edges;
+mod records;
 mod source;
 mod splits;
 mod table;

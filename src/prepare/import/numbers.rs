@@ -4,7 +4,6 @@ use std::fs::File;
 use std::io::{BufWriter, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
-use super::text::unquoted;
 use crate::error::{Error, Result};
 use crate::formats::dgl::ArrayRef;
 use crate::formats::dgl::file::InputFile;
@@ -92,8 +91,7 @@ impl NumberTable {
 
 /// Parses a number, and whether it is whole. Whole numbers that a double cannot hold are refused.
 fn parse(field: &[u8]) -> Option<(f64, bool)> {
-    let field = unquoted(field);
-    let text = std::str::from_utf8(&field).ok()?;
+    let text = std::str::from_utf8(field).ok()?;
     if let Ok(value) = text.parse::<i64>() {
         return (value.unsigned_abs() <= 1 << 53).then_some((value as f64, true));
     }

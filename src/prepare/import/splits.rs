@@ -8,7 +8,7 @@ use super::format::Format;
 use super::id_space::IdSpace;
 use super::numpy::open_rows;
 use super::table::Table;
-use super::text::Lines;
+use super::text::{Lines, unquoted};
 use crate::error::{Error, Result};
 use crate::formats::dgl::ArrayRef;
 use crate::formats::dgl::file::InputFile;
@@ -62,7 +62,8 @@ fn read_array(path: &Path, space: &mut IdSpace, folder: &Path, members: &mut Bit
 fn read_text(path: &Path, space: &mut IdSpace, members: &mut Bitmap) -> Result<()> {
     let mut lines = Lines::open(path)?;
     while lines.advance()? {
-        members.insert(space.id_of(lines.text())?.map_err(|problem| lines.fail(problem))?);
+        members
+            .insert(space.id_of(&unquoted(lines.text()))?.map_err(|problem| lines.fail(problem))?);
     }
     Ok(())
 }

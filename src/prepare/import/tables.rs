@@ -1,12 +1,14 @@
 //! Opening tables of any format.
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use super::format::Format;
 use super::numbers::NumberTable;
 use super::numpy::open_rows;
 use super::parquet::read_parquet;
-use super::text::{Lines, Separator, shown};
+use super::records::Records;
+use super::text::shown;
 use crate::error::{Error, Result};
 use crate::formats::dgl::ArrayRef;
 
@@ -26,33 +28,34 @@ pub(super) fn open_array(path: &Path, name: &str, folder: &Path) -> Result<Array
 
 /// Reads rows of numbers. A first line without any number is a header.
 fn read_text(path: &Path, folder: &Path) -> Result<ArrayRef> {
-    let mut lines = Lines::open(path)?;
-    let mut table: Option<(NumberTable, Separator, usize)> = None;
+    let mut records = Records::open(path)?;
+    let mut table: Option<(NumberTable, usize)> = None;
     let mut headers = 0;
-    while lines.advance()? {
+    while records.advance()? {
         if table.is_none() {
-            let separator = Separator::guess(lines.text());
-            let numeric = |field: &[u8]| {
-                std::str::from_utf8(field).is_ok_and(|text| text.parse::<f64>().is_ok())
+            let numeric = |field: Cow<'_, [u8]>| {
+                std::str::from_utf8(&field).is_ok_and(|text| text.parse::<f64>().is_ok())
             };
-            if headers == 0 && !separator.split(lines.text()).any(numeric) {
+            if headers == 0 && !records.fields().any(numeric) {
                 headers += 1;
+                records.forget_separator();
                 continue;
             }
-            let columns = separator.split(lines.text()).count();
-            table = Some((NumberTable::create(path, folder, columns as u64)?, separator, columns));
+            let columns = records.fields().count();
+            table = Some((NumberTable::create(path, folder, columns as u64)?, columns));
         }
-        let Some((table, separator, columns)) = &mut table else { continue };
+        let Some((table, columns)) = &mut table else { continue };
         let mut found = 0;
-        for field in separator.split(lines.text()) {
+        for field in records.fields() {
             found += 1;
-            if !table.push(field)? {
-                return Err(lines.fail(format!("column {found}: {} is not a number", shown(field))));
+            if !table.push(&field)? {
+                let problem = format!("column {found}: {} is not a number", shown(&field));
+                return Err(records.fail(problem));
             }
         }
         if found != *columns {
             return Err(
-                lines.fail(format!("has {found} columns, but the lines before have {columns}"))
+                records.fail(format!("has {found} columns, but the lines before have {columns}"))
             );
         }
     }

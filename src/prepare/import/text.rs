@@ -22,7 +22,7 @@ const GZIP: [u8; 2] = [0x1f, 0x8b];
 const BYTE_ORDER_MARK: [u8; 3] = [0xef, 0xbb, 0xbf];
 
 /// Largest length of a line in bytes: a small compressed file may have lines of any length, and a line is held in memory.
-const LONGEST: u64 = 64 << 20;
+pub(super) const LONGEST: u64 = 64 << 20;
 
 /// The lines of a text file without empty lines and comments, which begin with `#` or `%`.
 pub(crate) struct Lines {
@@ -62,19 +62,8 @@ impl Lines {
     /// Moves to the next line that is not a comment, though it may be empty; false at the end.
     pub(super) fn advance_any(&mut self) -> Result<bool> {
         loop {
-            self.line.clear();
-            let mut bounded = self.reader.by_ref().take(LONGEST + 1);
-            let read = bounded.read_until(b'\n', &mut self.line);
-            let read = read.map_err(|e| Error::unreadable(&self.path, &e))?;
-            if read == 0 {
+            if !self.advance_raw()? {
                 return Ok(false);
-            }
-            self.number += 1;
-            if read as u64 > LONGEST {
-                self.line = Vec::new();
-                return Err(self
-                    .fail(format!("is longer than {} MiB", LONGEST >> 20))
-                    .with_hint("a line holds one edge, or the row of one node"));
             }
             if self.number == 1 && self.line.starts_with(&BYTE_ORDER_MARK) {
                 self.line.drain(..BYTE_ORDER_MARK.len());
@@ -83,6 +72,25 @@ impl Lines {
                 return Ok(true);
             }
         }
+    }
+
+    /// Moves to the next line, whatever it holds; false at the end.
+    pub(super) fn advance_raw(&mut self) -> Result<bool> {
+        self.line.clear();
+        let mut bounded = self.reader.by_ref().take(LONGEST + 1);
+        let read = bounded.read_until(b'\n', &mut self.line);
+        let read = read.map_err(|e| Error::unreadable(&self.path, &e))?;
+        if read == 0 {
+            return Ok(false);
+        }
+        self.number += 1;
+        if read as u64 > LONGEST {
+            self.line = Vec::new();
+            return Err(self
+                .fail(format!("is longer than {} MiB", LONGEST >> 20))
+                .with_hint("a line holds one edge, or the row of one node"));
+        }
+        Ok(true)
     }
 
     /// Path of the file.
@@ -98,6 +106,11 @@ impl Lines {
     /// The line, without white space around it.
     pub(crate) fn text(&self) -> &[u8] {
         self.line.trim_ascii()
+    }
+
+    /// The line with white space and the end of line.
+    pub(super) fn raw(&self) -> &[u8] {
+        &self.line
     }
 
     /// Bytes read so far; compressed bytes if the file is compressed.
@@ -138,26 +151,20 @@ impl Separator {
     /// The separator that a line seems to use.
     pub(super) fn guess(line: &[u8]) -> Self {
         let found = b",;\t|".iter().find(|byte| line.contains(byte));
-        found.map_or(Separator::Blank, |&byte| Separator::Byte(byte))
-    }
-
-    /// The fields of a line. Quotes around a field are left for [`unquoted`].
-    pub(super) fn split<'a>(self, line: &'a [u8]) -> Box<dyn Iterator<Item = &'a [u8]> + 'a> {
-        match self {
-            Separator::Blank => {
-                let blank = |byte: &u8| byte.is_ascii_whitespace();
-                Box::new(line.split(blank).filter(|field| !field.is_empty()))
-            }
-            Separator::Byte(separator) => {
-                let mut quoted = false;
-                let fields = line.split(move |&byte| {
-                    quoted ^= byte == b'"';
-                    byte == separator && !quoted
-                });
-                Box::new(fields.map(<[u8]>::trim_ascii))
-            }
+        // A first field in quotes whose end is on another line hides the separator: most files use commas.
+        let quotes = || line.iter().filter(|byte| **byte == b'"').count();
+        let hidden = || line.starts_with(b"\"") && quotes() % 2 == 1;
+        match found {
+            Some(&byte) => Separator::Byte(byte),
+            None if hidden() => Separator::Byte(b','),
+            None => Separator::Blank,
         }
     }
+}
+
+/// The words of a line.
+pub(super) fn words(line: &[u8]) -> impl Iterator<Item = &[u8]> {
+    line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty())
 }
 
 /// A field without the quotes around it, if there are any; two quotes inside stand for one.
@@ -202,24 +209,6 @@ pub(crate) fn shown(field: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn fields(line: &[u8]) -> Vec<String> {
-        let fields = Separator::guess(line).split(line);
-        fields.map(|field| String::from_utf8(unquoted(field).into_owned()).unwrap()).collect()
-    }
-
-    #[test]
-    fn any_usual_separator_is_understood() {
-        for line in ["1,2", "1, 2", "1;2", "1\t2", "1 | 2", "1   2", "1 \t2"] {
-            assert_eq!(fields(line.as_bytes()), ["1", "2"], "{line}");
-        }
-    }
-
-    #[test]
-    fn separators_inside_quotes_belong_to_the_field() {
-        assert_eq!(fields(br#""a,b","say ""hi""""#), ["a,b", r#"say "hi""#]);
-        assert_eq!(fields(b"New York\tRome"), ["New York", "Rome"]);
-    }
 
     #[test]
     fn ids_are_digits_and_nothing_else() {
