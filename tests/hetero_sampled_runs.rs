@@ -145,7 +145,7 @@ fn what_makes_no_sense_is_named_with_its_remedy() {
         ("--fanouts 5", "1 fan-outs for 2 layers", "one per layer"),
         ("--fanouts writes=1,2", "edge type field:of:paper is missing", types),
         ("--fanouts writes=1,2;of=1,2;links=1,2", "links is ambiguous", types),
-        ("--fanouts writes=1,2;cites=1,2", "there is no cites", types),
+        ("--fanouts writes=1,2;cites=1,2", "cites is unknown", types),
         ("--fanouts writes=1,2;of=1", "1 fan-outs of of for 2 layers", "one per layer"),
         (
             "--edge-prob nothing",

@@ -68,6 +68,9 @@ fn flag(field: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    // Most fields are those of training.
+    #![cfg(feature = "torch")]
+
     use super::*;
     use crate::cli::definition;
 

@@ -46,7 +46,7 @@ impl LinkArgs {
     /// The configuration of training on nodes, or on edges. With --task link the masks are edge features.
     ///
     /// # Errors
-    /// If masks are passed together with fractions, or without the mask of training edges.
+    /// If masks are passed without that of training edges.
     pub(super) fn config(
         self,
         task: TaskArg,
@@ -66,22 +66,15 @@ impl LinkArgs {
     }
 
     fn split(&self, [train, val, test]: MaskKeys) -> Result<EdgeSplit> {
-        let LinkArgs { val_fraction, test_fraction, .. } = *self;
-        let shares = [("link.split.val", val_fraction), ("link.split.test", test_fraction)];
-        let share = shares.iter().find(|(_, share)| share.is_some());
-        match (train, share) {
-            (Some(_), Some((field, _))) => {
-                Err(Error::config(field, "edges are split by masks or at random, not both")
-                    .with_hint("leave it out, or --train-mask-key"))
-            }
-            (Some(train), None) => Ok(EdgeSplit::Masks { train, val, test }),
-            (None, _) if val.is_some() || test.is_some() => {
+        match train {
+            Some(train) => Ok(EdgeSplit::Masks { train, val, test }),
+            None if val.is_some() || test.is_some() => {
                 Err(Error::config("keys.train_mask", "is missing, but another mask is given")
                     .with_hint("also name the edge feature that marks training edges"))
             }
-            (None, _) => Ok(EdgeSplit::Fractions {
-                val: val_fraction.unwrap_or(0.05),
-                test: test_fraction.unwrap_or(0.1),
+            None => Ok(EdgeSplit::Fractions {
+                val: self.val_fraction.unwrap_or(0.05),
+                test: self.test_fraction.unwrap_or(0.1),
             }),
         }
     }

@@ -53,9 +53,11 @@ impl OptionFlag {
                 None => meanings.push((option.help, vec![kind.spec().name])),
             }
         }
-        let meanings = meanings.into_iter().map(|(help, names)| {
+        let meanings = meanings.into_iter().enumerate().map(|(i, (help, names))| {
             let names = ModelKind::names("and", |kind| names.contains(&kind.spec().name));
-            format!("{help}, for --model {names}")
+            let (first, rest) = help.split_at(1);
+            let first = if i == 0 { first.to_owned() } else { first.to_lowercase() };
+            format!("{first}{rest}, for --model {names}")
         });
         let meanings: Vec<_> = meanings.collect();
         let defaults = self.declared.iter().filter_map(|(kind, option)| {

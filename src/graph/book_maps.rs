@@ -162,7 +162,7 @@ impl PartitionBook {
     pub fn get_ntype_id(&self, name: &str) -> Result<usize> {
         self.ntype_id(name).ok_or_else(|| {
             let hint = format!("node types: {}", self.ntypes().join(", "));
-            Error::config("node type", format!("there is no {name}")).with_hint(hint)
+            Error::config("node type", format!("{name} is unknown")).with_hint(hint)
         })
     }
 
@@ -179,7 +179,7 @@ impl PartitionBook {
         let found: Vec<usize> = (0..self.etypes().len()).filter(named).collect();
         let problem = match found[..] {
             [etype] => return Ok(etype),
-            [] => format!("there is no {name}"),
+            [] => format!("{name} is unknown"),
             _ => format!("{name} is ambiguous"),
         };
         let known: Vec<String> = self.etypes().iter().map(ToString::to_string).collect();

@@ -10,9 +10,9 @@ use crate::error::Result;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Keep {
-    /// Those after the last epoch.
+    /// The weights after the last epoch.
     Last,
-    /// Those after the epoch with the best validation metric.
+    /// The weights after the epoch with the best validation metric.
     Best,
 }
 

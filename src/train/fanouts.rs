@@ -128,7 +128,7 @@ mod tests {
             assert_eq!(read(text, true).unwrap(), named);
             assert_eq!(read(text, false).unwrap(), named);
         }
-        assert!(read("r=1,2;t=1,2", true).unwrap_err().to_string().contains("there is no t"));
+        assert!(read("r=1,2;t=1,2", true).unwrap_err().to_string().contains("t is unknown"));
         let error = read("r=1,2", true).unwrap_err();
         assert!(error.to_string().contains("a:s:a is missing"), "{error}");
         assert!(error.hint().unwrap_or_default().contains("a:r:a, a:s:a"));

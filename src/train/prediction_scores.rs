@@ -27,6 +27,9 @@ pub struct PredictionSums {
 impl PredictionSums {
     /// The sums of a model's output, a row per node, next to labels in the form that the task's loss takes. `sets` holds the sets
     /// of each node, a bit each: training, validation, test and all nodes.
+    ///
+    /// # Errors
+    /// If logits, labels and sets do not fit each other (`Tensor`).
     pub fn new(task: Task, logits: &Tensor, labels: &Tensor, sets: &[u8]) -> Result<Self> {
         let (mut nodes, mut sums) = (Vec::new(), Vec::new());
         for bit in 0..SETS.len() {
@@ -47,6 +50,10 @@ impl PredictionSums {
     }
 
     /// Scores of each set that has nodes, over all ranks: one collective.
+    ///
+    /// # Errors
+    /// If a message cannot be written or read (`Io`, `OutOfDisk`, `Corrupt`), or the run is being stopped (`Aborted`,
+    /// `Interrupted`).
     pub fn over_ranks(self, group: &dyn ProcessGroup, hooks: &dyn Hooks) -> Result<Vec<SetScores>> {
         let mut values =
             vec![Tensor::f_from_slice(&self.nodes)?, Tensor::f_from_slice(&self.sums)?];

@@ -122,7 +122,7 @@ fn edges_are_split_by_masks_that_files_hold() {
     run(&["--test-mask-key", "test"]).code(1).stderr(contains("--train-mask-key"));
     run(&["--train-mask-key", "train", "--val-fraction", "0.1"])
         .code(1)
-        .stderr(contains("by masks or at random"));
+        .stderr(contains("--val-fraction has no effect with --train-mask-key"));
 }
 
 #[test]

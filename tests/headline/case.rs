@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-#[path = "../simulator/random.rs"]
+#[path = "../simulator/linux/random.rs"]
 #[allow(dead_code)]
 mod random;
 

@@ -17,7 +17,7 @@ pub(crate) struct Training {
     out: PathBuf,
 }
 
-/// Where a run spills: beside its results.
+/// The folder in which a run spills, next to its results.
 pub(crate) fn spill_folder(out: &Path) -> PathBuf {
     out.with_extension("spill")
 }

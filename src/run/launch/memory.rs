@@ -20,7 +20,7 @@ const CALIBRATION: usize = 200;
 pub(super) struct WorkerUsage {
     /// The worker's rank.
     pub(super) rank: usize,
-    /// Its memory in bytes.
+    /// Memory in bytes.
     pub(super) bytes: u64,
 }
 

@@ -28,7 +28,7 @@ pub(super) struct NodeSpace<'a> {
 
 /// The nodes of a list, in its order.
 pub(super) struct NodeList {
-    /// Their places.
+    /// Places of the nodes.
     pub(super) places: Vec<u64>,
     /// What the list calls them.
     pub(super) words: Vec<Vec<u8>>,

@@ -13,7 +13,7 @@ use crate::error::Result;
 pub(super) struct TakenDestinations<'r> {
     /// Own rows, ascending.
     pub(super) rows: &'r [u32],
-    /// Those of `rows` that keep their edges, ascending.
+    /// The rows among `rows` that keep their edges, ascending.
     pub(super) with_edges: &'r [u32],
 }
 

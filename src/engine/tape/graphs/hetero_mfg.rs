@@ -15,6 +15,10 @@ pub struct HeteroMfgs {
 
 /// Builds one graph per layer, such that the last one's destinations are `seeds`: own rows, ascending, by node type. See
 /// [`construct_mfgs`](super::mfg::construct_mfgs). One collective per layer and relation.
+///
+/// # Errors
+/// If a message cannot be written or read (`Io`, `OutOfDisk`, `Corrupt`), or the run is being stopped (`Aborted`,
+/// `Interrupted`).
 pub fn construct_hetero_mfgs(
     full: &HeteroGraphShardManager,
     seeds: Vec<Vec<u32>>,
@@ -80,6 +84,9 @@ fn layer_graph(
 
 impl HeteroGraphShardManager {
     /// Number of edges of all types into this rank's nodes.
+    ///
+    /// # Errors
+    /// If the value cannot be read back (`Io`, `Corrupt`) or computed again.
     pub fn num_edges(&self) -> Result<i64> {
         self.relations.iter().map(|relation| relation.graph.num_edges()).sum()
     }

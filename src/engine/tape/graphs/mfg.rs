@@ -51,6 +51,10 @@ pub struct Region {
 }
 
 /// Builds the graph of what `rows` (own rows, ascending) depend on in so many steps; a collective per step, and one more.
+///
+/// # Errors
+/// If a message cannot be written or read (`Io`, `OutOfDisk`, `Corrupt`), or the run is being stopped (`Aborted`,
+/// `Interrupted`).
 pub fn construct_region(full: &GraphShardManager, rows: &[u32], steps: usize) -> Result<Region> {
     let (mut inner, mut outer) = (Vec::new(), rows.to_vec());
     for _ in 0..steps {

@@ -7,6 +7,9 @@ use crate::error::Result;
 use crate::run::rank::setup::{Passes, RankSetup, Surroundings};
 
 /// Runs a rank's part of the prediction.
+///
+/// # Errors
+/// If a file is wrong (`Input`), the output cannot be written (`Io`, `OutOfDisk`), or an operation fails.
 pub fn predict(here: Surroundings<'_>, work: &PredictionWork<'_>) -> Result<()> {
     let setup = RankSetup::new(here, Passes::of(&work.config.run))?;
     match &work.config.run.relations {
