@@ -32,11 +32,13 @@ class GATConv(nn.Module):
         self.attn_r = nn.Parameter(torch.empty(1, num_heads, out_feats))
         self.feat_drop, self.attn_drop = nn.Dropout(feat_drop), nn.Dropout(attn_drop)
         self.leaky_relu = nn.LeakyReLU(negative_slope)
-        if residual and in_feats != out_feats * num_heads:
-            self.res_fc: Optional[nn.Module] = nn.Linear(in_feats, out_feats * num_heads, bias=False)
+        linear = residual and in_feats != out_feats * num_heads
+        if linear:
+            # Its bias is that of the layer, as in DGL.
+            self.res_fc: Optional[nn.Module] = nn.Linear(in_feats, out_feats * num_heads, bias=bias)
         else:
             self.res_fc = nn.Identity() if residual else None
-        if bias:
+        if bias and not linear:
             self.bias = nn.Parameter(torch.zeros(out_feats * num_heads))
         else:
             self.register_buffer("bias", None)
@@ -49,6 +51,8 @@ class GATConv(nn.Module):
             nn.init.xavier_normal_(weight, gain=gain)
         if isinstance(self.res_fc, nn.Linear):
             nn.init.xavier_normal_(self.res_fc.weight, gain=gain)
+            if self.res_fc.bias is not None:
+                nn.init.zeros_(self.res_fc.bias)
 
     def forward(self, graph: Any, feat: Tensor) -> Tensor:
         """The layer, one pause. Nothing has a row per edge."""
