@@ -63,7 +63,7 @@ def train(rank, rows):
 
 
 def test_the_bits_do_not_depend_on_the_budget_and_waiting_workers_own_little(karate, spill):
-    rows = 100_000  # 98 MiB
+    rows = 50_000  # 49 MiB
     least = sar.run(train, karate, args=(rows,), memory_budget="min", spill_dir=spill)
     most = sar.run(train, karate, args=(rows,), memory_budget="6GiB", spill_dir=spill)
     for (ours, loss, total, waiting), (theirs, other_loss, other_total, _) in zip(least, most):
