@@ -298,7 +298,7 @@ mod tests {
         };
         says(book.nid2partid(&[6], None), "no node 6");
         says(book.nid2partid(&[3], Some("b")), "no node 3; ids are below 3");
-        says(book.nid2partid(&[0], Some("c")), "no c");
+        says(book.nid2partid(&[0], Some("c")), "c is unknown");
         says(book.eid2partid(&[0], Some("r")), "ambiguous");
         assert!(book.partid2nids(2, None).is_err());
         let error = book.nid2localnid(&[0], 1, None).unwrap_err().to_string();
