@@ -53,9 +53,12 @@ def _on_path() -> Optional[str]:
 
 
 def libraries() -> Optional[List[Path]]:
-    """Folders with libtorch of the version that the program is built for: in the environment's torch, or in the cache that
-    `make libtorch` and `python -m sar_single libtorch` fill. None if it is in neither.
+    """Folders with libtorch of the version that the program is built for: the one that LIBTORCH names, that in the environment's
+    torch, or that in the cache that `make libtorch` and `python -m sar_single libtorch` fill. None if there is none.
     """
+    named = os.environ.get("LIBTORCH")
+    if named:
+        return [Path(named) / "lib"]
     torch = _torch()
     if torch is not None and _version(torch) == _libtorch.VERSION:
         return [torch / "lib", *sorted(torch.parent.glob("nvidia/*/lib"))]
