@@ -78,11 +78,12 @@ const AFTER_THE_FIRST_STEP: [&str; 20] = [
 ];
 
 /// More rules of a training run, and rules of other commands.
-const MORE: [Rule; 8] = [
+const MORE: [Rule; 9] = [
     Rule { flags: &["val_fraction", "test_fraction"], on: On::NotGiven("train_mask_key") },
     Rule { flags: &AFTER_THE_FIRST_STEP, on: On::NotGiven("dump_step") },
     Rule { flags: &["spill_dtype"], on: On::Values("compute_dtype", &["f32"]) },
     Rule { flags: &["overwrite"], on: On::Given("out") },
+    Rule { flags: &["of"], on: On::Given("top_k") },
     Rule { flags: &["layer"], on: On::Given("output") },
     Rule { flags: &["layer"], on: On::Values("output", &["embeddings"]) },
     Rule { flags: &["assignment"], on: On::Values("method", &["file"]) },

@@ -17,7 +17,8 @@ use crate::nn::CorrectAndSmooth;
 use crate::run::CONFIG;
 use crate::run::config::{MemoryBudget, RunConfig};
 use crate::run::rank::{
-    NodeOrder, NodeSelection, PredictConfig, Prediction, PredictionFormat, SplitName, WEIGHTS,
+    LinkQuery, NodeOrder, NodeSelection, PredictConfig, Prediction, PredictionFormat, SplitName,
+    WEIGHTS,
 };
 
 /// Predict nodes of a graph with trained weights
@@ -47,6 +48,15 @@ pub(super) struct PredictArgs {
     /// Predict only the nodes of this mask
     #[arg(long, value_parser = choice::<SplitName>())]
     split: Option<SplitName>,
+    /// Score the pairs of nodes that this file lists, two ids or names on each line (after --task link)
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["nodes", "split", "output", "layer", "top_k"])]
+    pairs: Option<PathBuf>,
+    /// Find the K best partners of each node to which it has no edge yet (after --task link)
+    #[arg(long, value_name = "K", conflicts_with_all = ["nodes", "split", "output", "layer"])]
+    top_k: Option<usize>,
+    /// Find partners only of the nodes that this file lists [default: of all nodes]
+    #[arg(long, value_name = "FILE")]
+    of: Option<PathBuf>,
     /// Order of the rows, and the ids that --nodes lists; in a heterogeneous graph, node types follow one another [default:
     /// original for --nodes, csv and parquet where the graph has original ids; else partition]
     #[arg(long, value_parser = choice::<NodeOrder>())]
@@ -101,6 +111,11 @@ pub(super) fn run(args: PredictArgs, correct_and_smooth: Option<CorrectAndSmooth
             (Some(path), _) => NodeSelection::Listed(path),
             (None, Some(split)) => NodeSelection::Split(split),
             (None, None) => NodeSelection::All,
+        },
+        links: match (args.pairs, args.top_k) {
+            (Some(path), _) => Some(LinkQuery::Pairs(path)),
+            (None, Some(count)) => Some(LinkQuery::Partners { count, of: args.of }),
+            (None, None) => None,
         },
         order: args.order,
         correct_and_smooth,

@@ -7,7 +7,8 @@ use super::escape::escaped;
 use super::run_data::RunData;
 use crate::event::TurnSpan;
 
-const WIDTH: f64 = 760.0;
+const WIDTH: f64 = 1100.0;
+const RIGHT: f64 = 26.0;
 const LEFT: f64 = 62.0;
 const ROW: f64 = 22.0;
 const FOOT: f64 = 30.0;
@@ -36,7 +37,7 @@ pub(super) fn timeline(run: &RunData) -> String {
     let axis = Axis::over([0.0, end - begin].into_iter(), 6, Unit::Seconds, true);
     let rows = turns.ranks.len().min(MOST_RANKS);
     let height = rows as f64 * ROW + FOOT;
-    let place = |seconds: f64| LEFT + axis.place(seconds - begin) * (WIDTH - LEFT - 12.0);
+    let place = |seconds: f64| LEFT + axis.place(seconds - begin) * (WIDTH - LEFT - RIGHT);
     let busy: f64 = all().map(|turn| turn.end_s - turn.begin_s).sum();
     let spoken = format!(
         "{} turns of {} ranks in {}",

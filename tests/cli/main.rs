@@ -31,6 +31,8 @@ mod numeric_flags;
 #[cfg(feature = "torch")]
 mod plan;
 #[cfg(feature = "torch")]
+mod predict_links;
+#[cfg(feature = "torch")]
 mod predict_nodes;
 #[cfg(feature = "torch")]
 mod predictions;

@@ -27,6 +27,7 @@ pub use graphs::hetero::{HeteroGraph, HeteroGraphShardManager, Relation};
 pub use graphs::hetero_block_graph::HeteroBlockGraph;
 pub use graphs::hetero_mfg::{HeteroMfgs, construct_hetero_mfgs};
 pub use graphs::mfg::{Mfgs, Region, construct_mfgs, construct_region};
+pub use graphs::out_edges::OutEdges;
 pub use ops::aggregate::{Aggregation, Reduce};
 pub use ops::attend::{Attend, Scoring};
 pub use ops::batch_norm::BatchStatistics;

@@ -36,4 +36,6 @@ pub use raw_edges::RawEdges;
 pub use source::ImportSource;
 pub use table::Table;
 #[cfg(feature = "torch")]
+pub(crate) use records::Records;
+#[cfg(feature = "torch")]
 pub(crate) use text::{Lines, parse_id, shown, unquoted};

@@ -9,7 +9,7 @@ use super::text::{LONGEST, Lines, Separator, unquoted};
 use crate::error::{Error, Result};
 
 /// The records of a text file. A record is a line, or several if fields in quotes hold line breaks.
-pub(super) struct Records {
+pub(crate) struct Records {
     lines: Lines,
     separator: Option<Separator>,
     /// Number of the line on which the record begins.
@@ -22,13 +22,13 @@ pub(super) struct Records {
 
 impl Records {
     /// Opens a file.
-    pub(super) fn open(path: &Path) -> Result<Self> {
+    pub(crate) fn open(path: &Path) -> Result<Self> {
         let lines = Lines::open(path)?;
         Ok(Records { lines, separator: None, number: 0, quoted: None, is_quoted: false })
     }
 
     /// Moves to the next record; false at the end. The first one shows which separator the file uses.
-    pub(super) fn advance(&mut self) -> Result<bool> {
+    pub(crate) fn advance(&mut self) -> Result<bool> {
         if !self.lines.advance()? {
             return Ok(false);
         }
@@ -46,12 +46,12 @@ impl Records {
     }
 
     /// Lets the next record show the separator again: this one was a header.
-    pub(super) fn forget_separator(&mut self) {
+    pub(crate) fn forget_separator(&mut self) {
         (self.separator, self.quoted) = (None, None);
     }
 
     /// The fields, without quotes and white space around them.
-    pub(super) fn fields(&self) -> Fields<'_> {
+    pub(crate) fn fields(&self) -> Fields<'_> {
         match (&self.quoted, self.separator) {
             (Some(quoted), _) if self.is_quoted => Fields::Quoted { quoted, next: 0 },
             (_, Some(Separator::Byte(delimiter))) => {
@@ -62,23 +62,23 @@ impl Records {
     }
 
     /// The number of the record's first line, from 1.
-    pub(super) fn number(&self) -> u64 {
+    pub(crate) fn number(&self) -> u64 {
         self.number
     }
 
     /// Bytes read so far; compressed bytes if the file is compressed.
-    pub(super) fn bytes_read(&self) -> u64 {
+    pub(crate) fn bytes_read(&self) -> u64 {
         self.lines.bytes_read()
     }
 
     /// An error in this record.
-    pub(super) fn fail(&self, problem: impl Into<String>) -> Error {
+    pub(crate) fn fail(&self, problem: impl Into<String>) -> Error {
         Error::input(self.lines.path(), &format!("line {}", self.number), problem)
     }
 }
 
 /// The fields of a record.
-pub(super) enum Fields<'r> {
+pub(crate) enum Fields<'r> {
     /// Between white space; a field in quotes is a word.
     Blank { rest: &'r [u8] },
     /// Between delimiters, without quotes; `None` after the last field.
@@ -126,7 +126,7 @@ impl<'r> Iterator for Fields<'r> {
 }
 
 /// A parser of records with quotes, and the last record.
-pub(super) struct Quoted {
+pub(crate) struct Quoted {
     reader: Reader,
     bytes: Vec<u8>,
     /// The end of each field in `bytes`.

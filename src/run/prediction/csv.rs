@@ -73,7 +73,7 @@ fn shown(dtype: Dtype, bytes: &[u8]) -> Result<String> {
 }
 
 /// Adds a field, in quotes if it needs them.
-fn field(line: &mut Vec<u8>, text: &[u8]) {
+pub(super) fn field(line: &mut Vec<u8>, text: &[u8]) {
     if !text.iter().any(|byte| matches!(byte, b',' | b'"' | b'\n' | b'\r')) {
         line.extend(text);
         return;

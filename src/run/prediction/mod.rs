@@ -2,8 +2,11 @@
 
 mod columns;
 mod csv;
+mod link_answers;
+mod name_index;
 mod node_space;
 mod parquet;
+mod question;
 mod run;
 mod table;
 

@@ -11,7 +11,7 @@ use crate::formats::dgl::config::PartitionConfig;
 use crate::io::open_input;
 use crate::load::{original_places, read_mask};
 use crate::platform::signals;
-use crate::prepare::import::{Lines, parse_id, shown, unquoted};
+use crate::prepare::import::{Lines, Records, parse_id, shown, unquoted};
 use crate::prepare::partition::names_file;
 use crate::run::config::RunConfig;
 use crate::run::rank::{NodeOrder, SplitName};
@@ -24,6 +24,14 @@ pub(super) struct NodeSpace<'a> {
     ntypes: Vec<usize>,
     /// Files with the names of the nodes of each type, if all nodes have names.
     names: Vec<PathBuf>,
+}
+
+/// Pairs of nodes, in the order of a file.
+pub(super) struct NodePairs {
+    /// Their places.
+    pub(super) places: Vec<[u64; 2]>,
+    /// What the file calls them.
+    pub(super) words: Vec<[Vec<u8>; 2]>,
 }
 
 /// The nodes of a list, in its order.
@@ -139,11 +147,40 @@ impl<'a> NodeSpace<'a> {
             return Err(Error::input(path, "", "lists no nodes")
                 .with_hint("write the id or the name of a node on each line"));
         }
+        let places = self.places_of(path, &words, &numbers)?;
+        Ok(NodeList { places, words })
+    }
+
+    /// The pairs of nodes that a file lists, two ids or names on each line.
+    pub(super) fn pairs(&self, path: &Path) -> Result<NodePairs> {
+        let mut records = Records::open(path)?;
+        let (mut words, mut numbers) = (Vec::new(), Vec::new());
+        while records.advance()? {
+            let fields: Vec<Vec<u8>> = records.fields().map(|field| field.to_vec()).collect();
+            if fields.len() != 2 {
+                return Err(records.fail(format!("has {} fields; a pair has 2", fields.len())));
+            }
+            words.extend(fields);
+            numbers.extend([records.number(); 2]);
+        }
+        if words.is_empty() {
+            return Err(Error::input(path, "", "lists no pairs")
+                .with_hint("write the ids or names of two nodes on each line"));
+        }
+        let places = self.places_of(path, &words, &numbers)?;
+        let places = places.chunks_exact(2).map(|pair| [pair[0], pair[1]]).collect();
+        let mut words = words.into_iter();
+        let pairs = std::iter::from_fn(|| Some([words.next()?, words.next()?]));
+        Ok(NodePairs { places, words: pairs.collect() })
+    }
+
+    /// The places of nodes that the lines of a file name.
+    fn places_of(&self, path: &Path, words: &[Vec<u8>], numbers: &[u64]) -> Result<Vec<u64>> {
         let fail = |at: usize, problem: String, hint: &str| {
             let line = format!("line {}", numbers[at]);
             Error::input(path, &line, problem).with_hint(hint)
         };
-        let places = if self.has_names() {
+        Ok(if self.has_names() {
             let mut known: HashMap<&[u8], Option<u64>> =
                 words.iter().map(|word| (&word[..], None)).collect();
             let mut names = self.names();
@@ -174,8 +211,7 @@ impl<'a> NodeSpace<'a> {
                 Err(fail(at, problem, "ids begin with 0"))
             });
             places.collect::<Result<_>>()?
-        };
-        Ok(NodeList { places, words })
+        })
     }
 
     /// The nodes of a mask, ascending.

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::columns::TableColumns;
 use super::node_space::NodeSpace;
+use super::question::Question;
 use super::table::{NodeLabels, write_table};
 use crate::choice::Choice;
 use crate::error::{Error, Result};
@@ -32,6 +33,7 @@ pub fn predict(config: &PredictConfig, observe: &mut dyn FnMut(&Event)) -> Resul
         None => PredictionFormat::of(&config.output)?,
     };
     check(config)?;
+    Question::check(config, format)?;
     check_weights(config, observe)?;
     let partitions = PartitionConfig::open(&config.run.part_json)?;
     for note in partitions.notes() {
@@ -50,7 +52,9 @@ pub fn predict(config: &PredictConfig, observe: &mut dyn FnMut(&Event)) -> Resul
             (Some(list.places), Some(list.words))
         }
     };
-    let chosen = places.as_deref().map(ChosenNodes::new);
+    let question = Question::new(config, &space)?;
+    let needed = question.as_ref().and_then(|question| question.needed.as_deref());
+    let chosen = needed.or(places.as_deref()).map(ChosenNodes::new);
     let labels = match words {
         Some(words) if space.has_names() => NodeLabels::Listed(words),
         Some(_) => NodeLabels::Ids(places),
@@ -61,7 +65,8 @@ pub fn predict(config: &PredictConfig, observe: &mut dyn FnMut(&Event)) -> Resul
     RowFile::remove_partial(&config.output)?;
     drop(RowFile::open(&config.output, Vec::new(), 1)?);
     RowFile::remove_partial(&config.output)?;
-    let prediction = PredictionWork { config, order, format, chosen };
+    let links = question.as_ref().map(Question::for_ranks);
+    let prediction = PredictionWork { config, order, format, chosen, links };
     let work = |here: Surroundings<'_>| rank::predict(here, &prediction);
     let resources = config.run.resources();
     let launch = Launch {
@@ -76,10 +81,13 @@ pub fn predict(config: &PredictConfig, observe: &mut dyn FnMut(&Event)) -> Resul
     let num_rows = prediction.chosen.as_ref().map_or_else(|| space.len(), ChosenNodes::num_rows);
     let folder = partitions.path().parent().unwrap_or(Path::new("."));
     let result = run_workers(&launch, &work, &mut on_event, |spilled| {
+        let rows = table_rows(spilled);
+        if let Some(question) = question {
+            return question.write(&rows, config, format, &space, spilled);
+        }
         if !format.is_table() {
             return Ok(());
         }
-        let rows = table_rows(spilled);
         let columns =
             TableColumns::new(config, folder, space.has_names(), form(config, &rows, num_rows)?)?;
         write_table(&rows, config, format, &columns, labels)
@@ -110,7 +118,7 @@ fn order(
     if let Some(order) = config.order {
         return Ok(order);
     }
-    let listed = matches!(config.nodes, NodeSelection::Listed(_));
+    let listed = matches!(config.nodes, NodeSelection::Listed(_)) || config.links.is_some();
     let known = || Ok::<_, Error>(Partition::open(partitions, 0)?.orig_node_ids(0)?.is_some());
     let original = (listed || format.is_table()) && known()?;
     Ok(if original { NodeOrder::Original } else { NodeOrder::Partition })

@@ -27,9 +27,9 @@ pub use by_mode::train;
 pub(crate) use classes::USUAL_CLASSES;
 pub use files::{CHECKPOINT, PREVIOUS_CHECKPOINT, WEIGHTS, pending_checkpoint, pending_weights};
 pub use predict::{
-    ChosenNodes, NodeOrder, NodeSelection, PredictConfig, Prediction, PredictionFormat,
-    PredictionWork, SplitName, predict,
+    ChosenNodes, LinkQuery, LinkQuestion, NodeOrder, NodeSelection, PredictConfig, Prediction,
+    PredictionFormat, PredictionWork, SplitName, predict,
 };
-pub(in crate::run) use predict::{StoredForm, table_rows};
+pub(in crate::run) use predict::{PARTNER_BYTES, Partner, StoredForm, table_rows};
 pub use setup::{Passes, RankSetup, Surroundings};
 pub use usage::measured;

@@ -10,4 +10,5 @@ pub(super) mod hetero;
 pub(super) mod hetero_block_graph;
 pub(super) mod hetero_mfg;
 pub(super) mod mfg;
+pub(super) mod out_edges;
 mod requests;

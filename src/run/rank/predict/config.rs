@@ -39,6 +39,20 @@ pub enum NodeSelection {
     Split(SplitName),
 }
 
+/// A question about pairs of nodes, to a run that predicts edges.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LinkQuery {
+    /// The scores of the pairs that a file lists, two ids or names on each line.
+    Pairs(PathBuf),
+    /// The best partners of nodes to which they have no edge yet.
+    Partners {
+        /// Number of partners of each node.
+        count: usize,
+        /// The file that lists the nodes; `None` means all nodes.
+        of: Option<PathBuf>,
+    },
+}
+
 /// A prediction for nodes of a partitioned graph.
 #[derive(Debug, Clone)]
 pub struct PredictConfig {
@@ -52,6 +66,8 @@ pub struct PredictConfig {
     pub layer: Option<usize>,
     /// The nodes. Where they are not all, only what their predictions depend on is computed.
     pub nodes: NodeSelection,
+    /// A question about pairs of nodes, whose answer is written in place of rows of nodes.
+    pub links: Option<LinkQuery>,
     /// The order of rows, and the ids by which nodes are listed. `None` means original ids for lists and tables where the
     /// partitions have them, and otherwise the order of the partitions.
     pub order: Option<NodeOrder>,
@@ -72,6 +88,7 @@ impl PredictConfig {
             prediction: Prediction::default(),
             layer: None,
             nodes: NodeSelection::default(),
+            links: None,
             order: None,
             correct_and_smooth: None,
             output: output.into(),

@@ -2,20 +2,27 @@
 
 mod config;
 mod form;
+mod linked;
+mod linked_rows;
+mod links;
 mod needed;
 mod own_nodes;
 mod own_prediction;
+mod pairs;
 mod part;
+mod partners;
 mod relations;
 mod rows;
 mod scores;
 mod whole;
 mod work;
 
-pub use config::{NodeSelection, PredictConfig, SplitName};
+pub use config::{LinkQuery, NodeSelection, PredictConfig, SplitName};
 pub(in crate::run) use form::StoredForm;
 pub use form::{NodeOrder, Prediction, PredictionFormat};
+pub use linked::LinkQuestion;
 pub use own_nodes::ChosenNodes;
 pub use part::predict;
+pub(in crate::run) use partners::{PARTNER_BYTES, Partner};
 pub(in crate::run) use rows::table_rows;
 pub use work::PredictionWork;

@@ -31,7 +31,7 @@ impl ChosenNodes {
     }
 
     /// The rows of the node at a place.
-    fn rows_of(&self, place: u64) -> impl Iterator<Item = u64> + '_ {
+    pub(super) fn rows_of(&self, place: u64) -> impl Iterator<Item = u64> + '_ {
         let first = self.rows.partition_point(|row| row.0 < place);
         let here = self.rows[first..].iter().take_while(move |row| row.0 == place);
         here.map(|(_, row)| *row)

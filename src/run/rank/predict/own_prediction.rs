@@ -49,13 +49,18 @@ impl OwnPrediction<'_> {
         Ok(self.setup.manager.track("predicted", picked))
     }
 
+    /// Number of rows of the prediction, over all ranks.
+    pub(super) fn num_rows(&self) -> u64 {
+        let all = self.labelled.nodes.total;
+        self.work.chosen.as_ref().map_or(all, ChosenNodes::num_rows)
+    }
+
     /// Writes the rows, of which `output` has one per predicted node.
     pub(super) fn write(&self, output: &PointerTensor) -> Result<()> {
-        let PredictionWork { config, chosen, .. } = self.work;
+        let config = self.work.config;
         let task = config.run.task;
         let form = config.prediction.stored(task, output.size()[1] as u64);
-        let all = self.labelled.nodes.total;
-        let num_rows = chosen.as_ref().map_or(all, ChosenNodes::num_rows);
+        let num_rows = self.num_rows();
         let file = rows::open(self.here, self.work, &form, num_rows)?;
         {
             let values = config.prediction.rows(task, &*output.pin()?)?;

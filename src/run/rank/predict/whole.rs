@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use tch::Kind;
 
+use super::links::answer;
 use super::needed::Needed;
 use super::own_nodes::OwnNodes;
 use super::own_prediction::OwnPrediction;
@@ -30,10 +31,8 @@ pub(super) fn predict_whole(
     let outputs = stored_out_feats(&config.weights, &run.model)?;
     let mut builder = ParameterBuilder::new(run.seed);
     let model = run.model.build(&mut builder, whole.sizes(outputs))?;
-    if let Some(link) = &run.link {
-        // The weights belong to the model and the score.
-        link.score(&mut builder, outputs);
-    }
+    // The weights belong to the model and the score.
+    let score = run.link.as_ref().map(|link| link.score(&mut builder, outputs));
     let parameters = Rc::new(builder.finish(&setup.manager, KIND)?);
     load_state_dict(&config.weights, &parameters, &[])?;
     let layer = work.hidden_layer(model.hidden_layers())?;
@@ -62,7 +61,10 @@ pub(super) fn predict_whole(
         let output = if has_all_rows { own.pick(values.value())? } else { values.value() };
         drop(values);
         own.tell_scores(truth.as_ref(), &output, corrected)?;
-        own.write(&output)?;
+        match &work.links {
+            None => own.write(&output)?,
+            Some(links) => answer(&own, links, &whole.graph, score.as_ref(), &parameters, &output)?,
+        }
     }
     own.tell_work(&needed.edges)
 }

@@ -2,6 +2,7 @@
 
 use super::config::PredictConfig;
 use super::form::{NodeOrder, Prediction, PredictionFormat};
+use super::linked::LinkQuestion;
 use super::own_nodes::ChosenNodes;
 use crate::error::{Error, Result};
 
@@ -15,6 +16,8 @@ pub struct PredictionWork<'a> {
     pub format: PredictionFormat,
     /// The nodes, if they are not all.
     pub chosen: Option<ChosenNodes>,
+    /// The question about pairs of nodes, if there is one.
+    pub links: Option<LinkQuestion>,
 }
 
 impl PredictionWork<'_> {

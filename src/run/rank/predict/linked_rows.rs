@@ -1,0 +1,53 @@
+//! Rows of all ranks' nodes in a file, from which pairs of nodes are scored.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+
+use tch::{Kind, Tensor};
+
+use super::own_prediction::OwnPrediction;
+use super::rows;
+use crate::engine::comm::barrier;
+use crate::engine::spill::PointerTensor;
+use crate::engine::tensor;
+use crate::error::{Error, Result};
+use crate::io::RowFile;
+
+/// Rows of `float32` that can be read in any order.
+pub(super) struct LinkedRows {
+    path: PathBuf,
+    file: File,
+    pub(super) width: usize,
+}
+
+impl LinkedRows {
+    /// Writes the rows of this rank's predicted nodes, and opens the file once all ranks have: two collectives.
+    pub(super) fn share(own: &OwnPrediction<'_>, output: &PointerTensor) -> Result<Self> {
+        let width = output.size()[1] as usize;
+        let path = own.here.folder.join("linked-rows");
+        let file = RowFile::open(&path, Vec::new(), width * size_of::<f32>())?;
+        {
+            let values = output.pin()?.f_to_kind(Kind::Float)?.f_contiguous()?;
+            own.own.write(own.setup, own.labelled, &file, &values)?;
+        }
+        rows::finish(own.setup, file, own.num_rows())?;
+        // Rank 0 has named the file.
+        barrier(&*own.setup.group, &*own.setup.manager)?;
+        let file = File::open(&path).map_err(|e| Error::io("open", &path, e))?;
+        Ok(LinkedRows { path, file, width })
+    }
+
+    /// Some rows, `[rows, width]`.
+    pub(super) fn read(&self, rows: impl Iterator<Item = u64>) -> Result<Tensor> {
+        let rows: Vec<u64> = rows.collect();
+        let mut values = tensor::empty(&[rows.len() as i64, self.width as i64], Kind::Float)?;
+        let row_bytes = self.width * size_of::<f32>();
+        let out = tensor::bytes_mut(&mut values).chunks_mut(row_bytes.max(1));
+        for (row, out) in rows.iter().zip(out) {
+            let read = self.file.read_exact_at(out, row * row_bytes as u64);
+            read.map_err(|e| Error::io("read", &self.path, e))?;
+        }
+        Ok(values)
+    }
+}

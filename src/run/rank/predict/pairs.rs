@@ -1,0 +1,46 @@
+//! Scores of pairs of nodes.
+
+use tch::{Kind, Tensor};
+
+use super::form::StoredForm;
+use super::linked_rows::LinkedRows;
+use super::own_prediction::OwnPrediction;
+use super::rows;
+use crate::engine::spill::PointerTensor;
+use crate::engine::tensor;
+use crate::error::Result;
+use crate::io::Dtype;
+
+/// Number of pairs that are scored at a time.
+const BLOCK: usize = 8192;
+
+/// How scores of pairs are stored.
+fn pair_form() -> StoredForm {
+    StoredForm { name: "scores", dtype: Dtype::F32, columns: None }
+}
+
+/// Scores this rank's part of the pairs, which name rows of the prediction. `weight` stands between the two rows of a pair, if the
+/// score has one.
+pub(super) fn score_pairs(
+    own: &OwnPrediction<'_>,
+    pairs: &[[u64; 2]],
+    weight: Option<Tensor>,
+    output: &PointerTensor,
+) -> Result<()> {
+    let rows = LinkedRows::share(own, output)?;
+    let file = rows::open(own.here, own.work, &pair_form(), pairs.len() as u64)?;
+    let ranks = own.setup.group.world_size();
+    let bound = |rank: usize| pairs.len() * rank / ranks;
+    let (begin, end) = (bound(own.here.rank), bound(own.here.rank + 1));
+    for (block, first) in pairs[begin..end].chunks(BLOCK).zip((begin as u64..).step_by(BLOCK)) {
+        let mut left = rows.read(block.iter().map(|pair| pair[0]))?;
+        let right = rows.read(block.iter().map(|pair| pair[1]))?;
+        if let Some(weight) = &weight {
+            left = left.f_matmul(weight)?;
+        }
+        let product = left.f_mul(&right)?;
+        let scores = product.f_sum_dim_intlist([1_i64].as_slice(), false, Kind::Float)?;
+        file.write_rows(first, tensor::bytes(&scores))?;
+    }
+    rows::finish(own.setup, file, pairs.len() as u64)
+}

@@ -1,0 +1,259 @@
+//! The best partners of nodes that are not their neighbours yet.
+
+use std::fs::{File, OpenOptions};
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::PathBuf;
+
+use rayon::prelude::*;
+use tch::Tensor;
+
+use super::form::NodeOrder;
+use super::linked_rows::LinkedRows;
+use super::own_nodes::ChosenNodes;
+use super::own_prediction::OwnPrediction;
+use super::rows::table_rows;
+use crate::engine::comm::barrier;
+use crate::engine::spill::PointerTensor;
+use crate::engine::tape::{GraphShardManager, OutEdges};
+use crate::engine::tensor;
+use crate::error::{Error, Result};
+use crate::formats::dgl::Partition;
+use crate::io::RowFile;
+use crate::load::original_places;
+
+/// Number of nodes whose partners are searched at a time.
+const BLOCK: usize = 256;
+/// Number of candidates that are scored at a time.
+const CANDIDATES: i64 = 4096;
+
+/// A partner of a node: its place, and its score.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(in crate::run) struct Partner {
+    /// Place of the node; `u64::MAX` where there are fewer partners than asked for.
+    pub(in crate::run) place: u64,
+    /// The score of the pair.
+    pub(in crate::run) score: f32,
+}
+
+/// Size of a stored partner in bytes.
+pub(in crate::run) const PARTNER_BYTES: usize = size_of::<u64>() + size_of::<f32>();
+
+impl Partner {
+    const NOBODY: Partner = Partner { place: u64::MAX, score: f32::NAN };
+
+    /// Whether this partner comes before another one: by its score, and then by its place.
+    fn precedes(self, other: Partner) -> bool {
+        self.score > other.score || (self.score == other.score && self.place < other.place)
+    }
+
+    fn to_bytes(self) -> [u8; PARTNER_BYTES] {
+        let mut bytes = [0; PARTNER_BYTES];
+        bytes[..8].copy_from_slice(&self.place.to_le_bytes());
+        bytes[8..].copy_from_slice(&self.score.to_le_bytes());
+        bytes
+    }
+
+    /// The partner that was stored.
+    pub(in crate::run) fn from_bytes(bytes: &[u8]) -> Self {
+        let (mut place, mut score) = ([0; 8], [0; 4]);
+        place.copy_from_slice(&bytes[..8]);
+        score.copy_from_slice(&bytes[8..PARTNER_BYTES]);
+        Partner { place: u64::from_le_bytes(place), score: f32::from_le_bytes(score) }
+    }
+}
+
+/// The best partners of a node so far, the best one first.
+#[derive(Default)]
+struct Best(Vec<Partner>);
+
+impl Best {
+    fn offer(&mut self, partner: Partner, count: usize) {
+        let full = self.0.len() >= count;
+        if partner.score.is_nan()
+            || (full && self.0.last().is_none_or(|last| !partner.precedes(*last)))
+        {
+            return;
+        }
+        self.0.truncate(count - 1);
+        let at = self.0.partition_point(|other| other.precedes(partner));
+        self.0.insert(at, partner);
+    }
+}
+
+/// The search for partners.
+pub(super) struct PartnerSearch<'a> {
+    /// Number of partners of each node.
+    pub(super) count: usize,
+    /// The nodes; `None` means all.
+    pub(super) nodes: Option<&'a ChosenNodes>,
+    /// The matrix between the two rows of a pair, if the score has one.
+    pub(super) weight: Option<Tensor>,
+}
+
+impl PartnerSearch<'_> {
+    /// Searches among this rank's nodes, then merges what all ranks have found for its part of the nodes.
+    pub(super) fn run(
+        &self,
+        own: &OwnPrediction<'_>,
+        graph: &GraphShardManager,
+        output: &PointerTensor,
+    ) -> Result<()> {
+        let rows = LinkedRows::share(own, output)?;
+        let world_size = own.setup.group.world_size();
+        let total = self.nodes.map_or(own.labelled.nodes.total, ChosenNodes::num_rows);
+        {
+            let file = create(&path_of(own, own.here.rank))?;
+            let output = output.pin()?;
+            let places = places(own, own.here.rank)?;
+            for rank in 0..world_size {
+                let edges = graph.out_edges(rank)?;
+                let of_rank = self::places(own, rank)?;
+                let asked: Vec<(u32, u64)> = (0_u32..).zip(of_rank).collect();
+                let asked: Vec<(u32, u64)> = asked
+                    .into_iter()
+                    .filter(|(_, place)| self.rows_of(*place).next().is_some())
+                    .collect();
+                for block in asked.chunks(BLOCK) {
+                    let found = self.search(&rows, block, &output, &places, &edges)?;
+                    for ((_, place), best) in block.iter().zip(found) {
+                        let bytes = self.bytes(&best);
+                        for row in self.rows_of(*place) {
+                            write(
+                                &file,
+                                &path_of(own, own.here.rank),
+                                row * bytes.len() as u64,
+                                &bytes,
+                            )?;
+                        }
+                    }
+                }
+            }
+        }
+        barrier(&*own.setup.group, &*own.setup.manager)?;
+        self.merge(own, total)
+    }
+
+    /// The rows of the result that belong to a node.
+    fn rows_of(&self, place: u64) -> impl Iterator<Item = u64> + '_ {
+        let all = self.nodes.is_none().then_some(place);
+        all.into_iter().chain(self.nodes.into_iter().flat_map(move |nodes| nodes.rows_of(place)))
+    }
+
+    fn bytes(&self, best: &[Partner]) -> Vec<u8> {
+        let padding = std::iter::repeat(Partner::NOBODY);
+        best.iter().copied().chain(padding).take(self.count).flat_map(Partner::to_bytes).collect()
+    }
+
+    /// The best partners of some nodes among this rank's.
+    fn search(
+        &self,
+        rows: &LinkedRows,
+        asked: &[(u32, u64)],
+        own_rows: &Tensor,
+        places: &[u64],
+        edges: &OutEdges,
+    ) -> Result<Vec<Vec<Partner>>> {
+        let mut queries = rows.read(asked.iter().map(|(_, place)| *place))?;
+        if let Some(weight) = &self.weight {
+            queries = queries.f_matmul(weight)?;
+        }
+        let count = self.count;
+        let mut best: Vec<Best> = asked.iter().map(|_| Best::default()).collect();
+        let mut neighbours: Vec<Vec<u32>> =
+            asked.iter().map(|(row, _)| edges.destinations(*row).to_vec()).collect();
+        neighbours.iter_mut().for_each(|rows| rows.sort_unstable());
+        let all = own_rows.size()[0];
+        for start in (0..all).step_by(CANDIDATES as usize) {
+            let len = CANDIDATES.min(all - start);
+            let candidates = own_rows.f_narrow(0, start, len)?.f_to_kind(queries.kind())?;
+            let scores = queries.f_matmul(&candidates.f_transpose(0, 1)?)?.f_contiguous()?;
+            let scores = tensor::slice::<f32>(&scores);
+            let of_queries = best.par_iter_mut().zip(scores.par_chunks(len as usize));
+            of_queries.zip(asked).zip(&neighbours).for_each(
+                |(((best, scores), (_, self_)), known)| {
+                    for (score, row) in scores.iter().zip(start as u32..) {
+                        let partner = Partner { place: places[row as usize], score: *score };
+                        let full = best.0.len() >= count;
+                        let worse =
+                            full && best.0.last().is_some_and(|last| !partner.precedes(*last));
+                        if !worse && partner.place != *self_ && known.binary_search(&row).is_err() {
+                            best.offer(partner, count);
+                        }
+                    }
+                },
+            );
+        }
+        Ok(best.into_iter().map(|best| best.0).collect())
+    }
+
+    /// Merges what the ranks have found for this rank's part of the nodes.
+    fn merge(&self, own: &OwnPrediction<'_>, total: u64) -> Result<()> {
+        let world_size = own.setup.group.world_size() as u64;
+        let files = (0..world_size as usize).map(|rank| {
+            let path = path_of(own, rank);
+            let file = File::open(&path).map_err(|e| Error::io("open", &path, e))?;
+            Ok((path, file))
+        });
+        let files: Vec<(PathBuf, File)> = files.collect::<Result<_>>()?;
+        let row_bytes = self.count * PARTNER_BYTES;
+        let result = RowFile::open(&table_rows(own.here.folder), Vec::new(), row_bytes)?;
+        let bound = |rank: u64| total * rank / world_size;
+        let rank = own.here.rank as u64;
+        let mut found = vec![0; row_bytes];
+        for row in bound(rank)..bound(rank + 1) {
+            let mut best = Best::default();
+            for (path, file) in &files {
+                let read = file.read_exact_at(&mut found, row * row_bytes as u64);
+                read.map_err(|e| Error::io("read", path, e))?;
+                let partners = found.chunks(PARTNER_BYTES).map(Partner::from_bytes);
+                partners.for_each(|partner| best.offer(partner, self.count));
+            }
+            result.write_rows(row, &self.bytes(&best.0))?;
+        }
+        super::rows::finish(own.setup, result, total)
+    }
+}
+
+/// The file of what a rank has found.
+fn path_of(own: &OwnPrediction<'_>, rank: usize) -> PathBuf {
+    own.here.folder.join(format!("partners-{rank}"))
+}
+
+/// The place of each node of a rank.
+fn places(own: &OwnPrediction<'_>, rank: usize) -> Result<Vec<u64>> {
+    let partitions = own.here.partitions;
+    match own.work.order {
+        NodeOrder::Partition => Ok(partitions.book().node_range(rank).collect()),
+        NodeOrder::Original => original_places(&Partition::open(partitions, rank)?),
+    }
+}
+
+fn create(path: &std::path::Path) -> Result<File> {
+    let mut options = OpenOptions::new();
+    let file = options.write(true).create_new(true).mode(0o600).open(path);
+    file.map_err(|e| Error::io("create", path, e))
+}
+
+fn write(file: &File, path: &std::path::Path, at: u64, bytes: &[u8]) -> Result<()> {
+    file.write_all_at(bytes, at).map_err(|e| Error::io("write", path, e))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_best_come_first_whatever_order_they_come_in() {
+        let offers = [(3, 1.0), (1, 2.0), (9, f32::NAN), (2, 2.0), (0, -1.0), (7, 2.0)];
+        for turn in 0..offers.len() {
+            let mut best = Best::default();
+            for (place, score) in offers.iter().cycle().skip(turn).take(offers.len()) {
+                best.offer(Partner { place: *place, score: *score }, 3);
+            }
+            let places: Vec<u64> = best.0.iter().map(|partner| partner.place).collect();
+            assert_eq!(places, [1, 2, 7]);
+        }
+        let bytes = Partner { place: 5, score: -0.5 }.to_bytes();
+        assert_eq!(Partner::from_bytes(&bytes), Partner { place: 5, score: -0.5 });
+    }
+}

@@ -1,0 +1,161 @@
+//! Questions about pairs of nodes to runs that predict edges: scores of pairs, and best partners.
+
+use std::collections::HashSet;
+use std::path::Path;
+
+use assert_cmd::Command;
+use predicates::str::contains;
+use sar::formats::dgl::config::PartitionConfig;
+use sar::formats::dgl::{EdgeBlock, Partition};
+
+use super::common::repository;
+
+fn sar(folder: &Path, words: &str) -> assert_cmd::assert::Assert {
+    let mut command = Command::cargo_bin("sar-single").unwrap();
+    command.current_dir(folder).args(words.split_whitespace()).assert()
+}
+
+const NODES: usize = 34;
+
+/// A run that predicts edges of karate, and the rows of its nodes, from the ids of the partitions.
+fn trained(folder: &Path, score: &str) -> Vec<Vec<f32>> {
+    let json = repository("data/karate/karate.json");
+    let task =
+        format!("--task link --mode sample --batch-size 16 --hidden 8 --layers 2 --score {score}");
+    sar(folder, &format!("--part-json {} {task} --epochs 3 --out run", json.display())).success();
+    sar(folder, "predict --run run --out rows.npy").success();
+    let bytes = std::fs::read(folder.join("rows.npy")).unwrap();
+    let values: Vec<f32> =
+        bytes[128..].chunks(4).map(|b| f32::from_le_bytes(b.try_into().unwrap())).collect();
+    values.chunks(8).map(<[f32]>::to_vec).collect()
+}
+
+/// Source and destination of every edge.
+fn edges() -> HashSet<(usize, usize)> {
+    let config = PartitionConfig::open(&repository("data/karate/karate.json")).unwrap();
+    let mut found = HashSet::new();
+    for part in 0..config.book().num_parts() {
+        let partition = Partition::open(&config, part).unwrap();
+        let first = config.book().node_range(part).start;
+        let (mut edges, mut block) = (partition.edges(100).unwrap(), EdgeBlock::default());
+        while edges.next_block(&mut block).unwrap() {
+            let ends = block.src.iter().zip(&block.dst);
+            found.extend(ends.map(|(src, dst)| (*src as usize, (first + dst) as usize)));
+        }
+    }
+    found
+}
+
+/// <h_u W, h_v>, without W if there is none.
+fn score(u: &[f32], v: &[f32], weight: Option<&[f32]>) -> f32 {
+    let left: Vec<f32> = match weight {
+        None => u.to_vec(),
+        Some(w) => (0..8).map(|j| (0..8).map(|i| u[i] * w[8 * i + j]).sum()).collect(),
+    };
+    left.iter().zip(v).map(|(a, b)| a * b).sum()
+}
+
+fn weight(folder: &Path) -> Vec<f32> {
+    let bytes = std::fs::read(folder.join("run/model.safetensors")).unwrap();
+    let file = safetensors::SafeTensors::deserialize(&bytes).unwrap();
+    let data = file.tensor("score.weight").unwrap().data().to_vec();
+    data.chunks(4).map(|b| f32::from_le_bytes(b.try_into().unwrap())).collect()
+}
+
+fn close(a: f32, b: f32) -> bool {
+    (a - b).abs() <= 1e-4 * a.abs().max(1.0)
+}
+
+#[test]
+fn pairs_are_scored_as_in_training() {
+    for kind in ["dot", "bilinear"] {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path();
+        let rows = trained(folder, kind);
+        let weight = (kind == "bilinear").then(|| weight(folder));
+        let pairs = [(0, 33), (33, 0), (5, 5), (12, 3), (0, 33)];
+        let list: String = pairs.iter().map(|(a, b)| format!("{a},{b}\n")).collect();
+        std::fs::write(folder.join("pairs.csv"), list).unwrap();
+        let command = "predict --run run --order partition --pairs pairs.csv --out";
+        sar(folder, &format!("{command} scores.csv")).success();
+        let text = std::fs::read_to_string(folder.join("scores.csv")).unwrap();
+        let mut lines = text.lines();
+        assert_eq!(lines.next(), Some("source,destination,score"));
+        let mut scores = Vec::new();
+        for ((a, b), line) in pairs.iter().zip(lines) {
+            let found: f32 = line.strip_prefix(&format!("{a},{b},")).unwrap().parse().unwrap();
+            let expected = score(&rows[*a], &rows[*b], weight.as_deref());
+            assert!(close(found, expected), "{kind} {line}: {expected}");
+            scores.push(found);
+        }
+        sar(folder, &format!("{command} scores.npy")).success();
+        let bytes = std::fs::read(folder.join("scores.npy")).unwrap();
+        let stored: Vec<u8> = scores.iter().flat_map(|score| score.to_le_bytes()).collect();
+        assert_eq!(bytes[128..], stored);
+    }
+}
+
+#[test]
+fn partners_are_the_best_nodes_without_an_edge() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let rows = trained(folder, "bilinear");
+    let (weight, edges) = (weight(folder), edges());
+    sar(folder, "predict --run run --order partition --top-k 3 --out all.csv").success();
+    let text = std::fs::read_to_string(folder.join("all.csv")).unwrap();
+    let mut lines = text.lines().skip(1);
+    for u in 0..NODES {
+        let candidates = (0..NODES).filter(|v| *v != u && !edges.contains(&(u, *v)));
+        let mut best: Vec<f32> =
+            candidates.map(|v| score(&rows[u], &rows[v], Some(&weight))).collect();
+        best.sort_by(|a, b| b.total_cmp(a));
+        for (rank, expected) in best.iter().take(3).enumerate() {
+            let cells: Vec<&str> = lines.next().unwrap().split(',').collect();
+            assert_eq!(cells[..2], [u.to_string(), (rank + 1).to_string()]);
+            let partner: usize = cells[2].parse().unwrap();
+            assert!(partner != u && !edges.contains(&(u, partner)), "{cells:?}");
+            assert!(close(cells[3].parse().unwrap(), *expected), "{cells:?}: {expected}");
+        }
+    }
+    assert_eq!(lines.next(), None);
+    // Some nodes, whatever runs them; as many partners as there are.
+    std::fs::write(folder.join("of.txt"), "33\n2\n33\n").unwrap();
+    let some = "predict --run run --order partition --top-k 40 --of of.txt --out";
+    sar(folder, &format!("{some} some.npy")).success();
+    sar(folder, &format!("{some} again.npy --resident 1 --threads 1 --memory-budget min"))
+        .success();
+    let bytes = std::fs::read(folder.join("some.npy")).unwrap();
+    assert!(bytes == std::fs::read(folder.join("again.npy")).unwrap());
+    let ids: Vec<i64> =
+        bytes[128..].chunks(8).map(|b| i64::from_le_bytes(b.try_into().unwrap())).collect();
+    assert_eq!(ids.len(), 3 * 40);
+    assert_eq!(ids[..40], ids[80..]);
+    let partners =
+        |u: usize| NODES - 1 - edges.iter().filter(|(src, dst)| *src == u && *dst != u).count();
+    assert_eq!(ids[..40].iter().filter(|id| **id >= 0).count(), partners(33));
+    assert_eq!(ids[40..80].iter().filter(|id| **id >= 0).count(), partners(2));
+}
+
+#[test]
+fn questions_that_make_no_sense_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    trained(folder, "dot");
+    std::fs::write(folder.join("pairs.csv"), "0,1\n2\n").unwrap();
+    for (words, code, problem) in [
+        ("--pairs pairs.csv --out x.csv", 1, "pairs.csv: line 2: has 1 fields; a pair has 2"),
+        ("--top-k 0 --out x.csv", 1, "--top-k: must be 1 or more"),
+        ("--top-k 3 --out x.parquet", 1, "not written as parquet"),
+        ("--of pairs.csv --out x.csv", 1, "--of has no effect without --top-k"),
+        ("--top-k 3 --output logits --out x.csv", 2, "cannot be used with"),
+    ] {
+        sar(folder, &format!("predict --run run {words}")).code(code).stderr(contains(problem));
+    }
+    let json = repository("data/karate/karate.json");
+    sar(folder, &format!("--part-json {} --epochs 1 --hidden 4 --out nodes", json.display()))
+        .success();
+    sar(folder, "predict --run nodes --top-k 3 --out x.csv")
+        .code(1)
+        .stderr(contains("does not predict edges"));
+    assert!(!folder.join("x.csv").exists());
+}
