@@ -28,7 +28,10 @@ fn file(path: &Path) -> Vec<u8> {
 
 fn predict(folder: &Path, name: &str, flags: &[&str]) -> Vec<u8> {
     let mut command = Command::cargo_bin("sar-single").unwrap();
-    command.args(["predict", "--output", "logits"]).args(flags);
+    command.arg("predict").args(flags);
+    if !flags.contains(&"--output") {
+        command.args(["--output", "logits"]);
+    }
     command.arg("--run").arg(folder.join("run")).arg("--out").arg(folder.join(name));
     command.assert().success();
     file(&folder.join(name))
@@ -190,6 +193,30 @@ fn predictions_come_in_the_original_order_of_the_type() {
     assert!(!places.is_sorted());
     for (row, place) in ours.iter().zip(&places) {
         assert_eq!(*row, original[*place as usize]);
+    }
+}
+
+/// Types with features of different widths, and with learned rows.
+#[test]
+fn some_nodes_have_the_bits_of_all() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let graph = repartitioned(path, 3, "random");
+    std::fs::write(path.join("list.txt"), "11\n0\n11\n4\n").unwrap();
+    let list = path.join("list.txt").display().to_string();
+    for model in ["--model sage", "--model gat --heads 2"] {
+        train(&graph, path, &format!("{model} --epochs 2")).assert().success();
+        for order in ["partition", "original"] {
+            for output in ["logits", "embeddings"] {
+                let flags = ["--order", order, "--output", output];
+                let all = predict(path, "all.npy", &flags);
+                let some = predict(path, "some.npy", &[&flags[..], &["--nodes", &list]].concat());
+                let row = (all.len() - 128) / 14;
+                let rows = [11, 0, 11, 4].map(|node| all[128 + node * row..][..row].to_vec());
+                assert!(some[128..] == rows.concat(), "{model} {order} {output}");
+            }
+        }
+        predict(path, "test.csv", &["--split", "test"]);
     }
 }
 

@@ -13,6 +13,10 @@ use crate::engine::tensor;
 use crate::engine::tensor::{BLOCK_ROWS, Shared, map_row_blocks};
 use crate::error::{Error, Result};
 
+/// libtorch computes the elements at the end of a block, which do not fill its widest instructions, in another way than those
+/// before them. With a multiple of this number of rows there are none.
+const FULL_ROWS: i64 = 32;
+
 /// The code of a segment, which computes a block of rows of the output from the same rows of each input, and the parameters.
 pub(in crate::engine::tape) type Code =
     dyn Fn(&[Tensor], &[Tensor]) -> Result<Tensor> + Send + Sync;
@@ -22,6 +26,8 @@ pub(in crate::engine::tape) struct Segment {
     pub(in crate::engine::tape) inputs: Vec<Saved>,
     pub(in crate::engine::tape) parameters: Vec<Parameter>,
     pub(in crate::engine::tape) code: Box<Code>,
+    /// Whether blocks are filled up to a multiple of [`FULL_ROWS`]: in evaluations, where some nodes must have the bits of all.
+    fills_blocks: bool,
     parameter_set: Rc<ParameterSet>,
     manager: Rc<PartitionDataManager>,
 }
@@ -51,6 +57,7 @@ impl Tape<'_> {
     ) -> Result<Var> {
         let segment = Rc::new(Segment {
             inputs: inputs.iter().map(|v| v.saved()).collect(),
+            fills_blocks: !self.records(),
             parameter_set: self.parameters().clone(),
             manager: self.manager().clone(),
             parameters: parameters.to_vec(),
@@ -117,13 +124,19 @@ impl Segment {
         let inputs: Vec<_> = inputs.iter().map(|x| Shared(x)).collect();
         let parameters: Vec<_> = parameters.iter().map(Shared).collect();
         let code = &*self.code;
+        let fills_blocks = self.fills_blocks;
         let block = |start: i64, len: i64| -> Result<Tensor> {
-            let inputs = inputs.iter().map(|x| x.wide_rows(start, len));
+            let missing = if fills_blocks {
+                len.unsigned_abs().next_multiple_of(FULL_ROWS.unsigned_abs()) as i64 - len
+            } else {
+                0
+            };
+            let inputs = inputs.iter().map(|x| filled(x.wide_rows(start, len)?, missing));
             let inputs = inputs.collect::<Result<Vec<_>>>()?;
             let parameters: Vec<_> = parameters.iter().map(|p| p.whole()).collect();
             let part = code(&inputs, &parameters)?;
-            check_rows(&part, len)?;
-            Ok(part)
+            check_rows(&part, len + missing)?;
+            Ok(if missing > 0 { part.f_narrow(0, 0, len)? } else { part })
         };
         // The first block determines the output's width.
         let first = block(0, BLOCK_ROWS.min(rows))?;
@@ -182,6 +195,17 @@ impl Segment {
         }
         Ok(())
     }
+}
+
+/// The rows with so many rows of zeros behind them.
+fn filled(rows: Tensor, missing: i64) -> Result<Tensor> {
+    if missing == 0 {
+        return Ok(rows);
+    }
+    let mut shape = rows.size();
+    shape[0] = missing;
+    let zeros = tensor::zeros(&shape, rows.kind())?;
+    Ok(Tensor::f_cat(&[rows, zeros], 0)?)
 }
 
 fn check_rows(output: &Tensor, rows: i64) -> Result<()> {
