@@ -33,9 +33,9 @@ pub use import_graph::import;
 pub use node_names::NodeNames;
 pub use partitions::import_partitions;
 pub use raw_edges::RawEdges;
-pub use source::ImportSource;
-pub use table::Table;
 #[cfg(feature = "torch")]
 pub(crate) use records::Records;
+pub use source::ImportSource;
+pub use table::Table;
 #[cfg(feature = "torch")]
 pub(crate) use text::{Lines, parse_id, shown, unquoted};

@@ -43,10 +43,12 @@ impl LinkedRows {
         let rows: Vec<u64> = rows.collect();
         let mut values = tensor::empty(&[rows.len() as i64, self.width as i64], Kind::Float)?;
         let row_bytes = self.width * size_of::<f32>();
-        let out = tensor::bytes_mut(&mut values).chunks_mut(row_bytes.max(1));
-        for (row, out) in rows.iter().zip(out) {
-            let read = self.file.read_exact_at(out, row * row_bytes as u64);
-            read.map_err(|e| Error::io("read", &self.path, e))?;
+        {
+            let mut out = tensor::bytes_mut(&mut values);
+            for (row, out) in rows.iter().zip(out.chunks_mut(row_bytes.max(1))) {
+                let read = self.file.read_exact_at(out, row * row_bytes as u64);
+                read.map_err(|e| Error::io("read", &self.path, e))?;
+            }
         }
         Ok(values)
     }

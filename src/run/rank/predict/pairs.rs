@@ -40,7 +40,7 @@ pub(super) fn score_pairs(
         }
         let product = left.f_mul(&right)?;
         let scores = product.f_sum_dim_intlist([1_i64].as_slice(), false, Kind::Float)?;
-        file.write_rows(first, tensor::bytes(&scores))?;
+        file.write_rows(first, &tensor::bytes(&scores))?;
     }
     rows::finish(own.setup, file, pairs.len() as u64)
 }
