@@ -28,9 +28,9 @@ pub(super) struct NodeSpace<'a> {
 
 /// Pairs of nodes, in the order of a file.
 pub(super) struct NodePairs {
-    /// Their places.
+    /// Places of the two nodes of each pair.
     pub(super) places: Vec<[u64; 2]>,
-    /// What the file calls them.
+    /// The words of the file for these nodes.
     pub(super) words: Vec<[Vec<u8>; 2]>,
 }
 
