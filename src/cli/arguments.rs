@@ -20,6 +20,8 @@ use super::mistaken;
 use super::output::{print, print_usage, show};
 use super::partition::{PartitionArgs, partition};
 #[cfg(feature = "torch")]
+use super::pause::{ContinueArgs, PauseArgs, go_on, pause};
+#[cfg(feature = "torch")]
 use super::plan::{PlanArgs, of_flags, plan};
 #[cfg(feature = "torch")]
 use super::predict::{PredictArgs, predict};
@@ -29,7 +31,10 @@ use super::report::{ReportArgs, report as report_page};
 use super::resume::{RunArgs, changed, resume};
 use super::signals::interruptible;
 #[cfg(feature = "torch")]
+use super::status::{StatusArgs, status};
+#[cfg(feature = "torch")]
 use super::train::{TrainArgs, train};
+use super::voice::{self, VoiceArgs};
 #[cfg(not(feature = "torch"))]
 use super::without_torch;
 use crate::error::{Error, Result, exit};
@@ -55,6 +60,8 @@ struct Arguments {
     #[cfg(feature = "torch")]
     #[command(flatten)]
     run: RunArgs,
+    #[command(flatten)]
+    voice: VoiceArgs,
     #[command(subcommand)]
     command: Option<Command>,
 }
@@ -77,6 +84,12 @@ enum Command {
     Clean(CleanArgs),
     Completions(CompletionsArgs),
     Manual(ManualArgs),
+    #[cfg(feature = "torch")]
+    Status(StatusArgs),
+    #[cfg(feature = "torch")]
+    Pause(PauseArgs),
+    #[cfg(feature = "torch")]
+    Continue(ContinueArgs),
 }
 
 /// All commands and flags, as the parser knows them.
@@ -119,7 +132,7 @@ pub fn configuration(
     arguments: impl IntoIterator<Item = OsString>,
 ) -> Result<Result<RunConfig>, clap::Error> {
     match parse(definition, arguments) {
-        Ok(Arguments { command: None, train, run }) => Ok(of_flags(train, run)),
+        Ok(Arguments { command: None, train, run, .. }) => Ok(of_flags(train, run)),
         Ok(Arguments { command: Some(Command::Plan(plan)), .. }) => {
             Ok(of_flags(plan.train, plan.run))
         }
@@ -154,6 +167,7 @@ fn parse(
         Some((name, given)) => (definition.find_subcommand(name).unwrap_or(definition), given),
         None => (&*definition, &matches),
     };
+    voice::set(command.get_name(), given);
     #[cfg(feature = "torch")]
     if let Some(flag) = changed(command, given) {
         let problem = format!("--resume takes the settings of the run: {flag} cannot be passed");
@@ -190,6 +204,12 @@ fn execute(arguments: Arguments, mut definition: clap::Command) -> Result<()> {
         Command::Clean(args) => interruptible(|| clean(args)),
         Command::Completions(args) => completions(&args, definition),
         Command::Manual(args) => manual(&args, definition),
+        #[cfg(feature = "torch")]
+        Command::Status(args) => interruptible(|| status(args)),
+        #[cfg(feature = "torch")]
+        Command::Pause(args) => interruptible(|| pause(args)),
+        #[cfg(feature = "torch")]
+        Command::Continue(args) => interruptible(|| go_on(args)),
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::Instant;
 use clap::Args;
 
 use super::choice::choice;
-use super::output::print;
+use super::output::print_path;
 use crate::choice::Choice;
 use crate::error::Result;
 use crate::event::{StepBar, show_status, size};
@@ -89,5 +89,5 @@ pub(super) fn generate(args: GenerateArgs) -> Result<()> {
         size(generated.bytes),
         start.elapsed().as_secs_f64(),
     ));
-    print(&format!("{}\n", generated.json.display()))
+    print_path(&generated.json)
 }

@@ -28,6 +28,8 @@ mod partition;
 mod partition_report;
 mod partition_tables;
 #[cfg(feature = "torch")]
+mod pause;
+#[cfg(feature = "torch")]
 mod plan;
 #[cfg(feature = "torch")]
 mod predict;
@@ -41,9 +43,12 @@ mod sampling;
 mod schedule;
 mod signals;
 mod statistics_table;
+#[cfg(feature = "torch")]
+mod status;
 mod table;
 #[cfg(feature = "torch")]
 mod train;
+mod voice;
 #[cfg(not(feature = "torch"))]
 mod without_torch;
 

@@ -6,7 +6,7 @@ use std::time::Instant;
 use clap::Args;
 
 use super::choice::choice;
-use super::output::print;
+use super::output::print_path;
 use super::partition_report::report;
 use crate::choice::Choice;
 use crate::error::{Error, Result};
@@ -172,7 +172,7 @@ pub(super) fn partition(args: PartitionArgs) -> Result<()> {
     show_status(&report(&done, &args.hidden));
     let peak = peak_memory().map_or(String::new(), |peak| format!(", {} of memory", size(peak)));
     show_status(&format!("took {:.1} s{peak}", start.elapsed().as_secs_f64()));
-    print(&format!("{}\n", done.json.display()))
+    print_path(&done.json)
 }
 
 fn source(args: &PartitionArgs) -> Result<ImportSource> {

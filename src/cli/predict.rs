@@ -8,10 +8,10 @@ use clap::Args;
 use super::choice::choice;
 use super::evaluation::prediction_table;
 use super::fields::with_flags;
-use super::output::print;
+use super::output::print_path;
 use super::resume::absolute;
 use crate::error::{Error, Result};
-use crate::event::{Event, show_note, show_status};
+use crate::event::{Console, Event, show_status};
 use crate::io::read_input;
 use crate::nn::CorrectAndSmooth;
 use crate::run::CONFIG;
@@ -122,16 +122,19 @@ pub(super) fn run(args: PredictArgs, correct_and_smooth: Option<CorrectAndSmooth
         output: args.out,
         format: args.format,
     };
+    let console = Console::new(0);
     let mut before = None;
     run::predict(&config, &mut |event| match event {
-        Event::Note(text) => show_note(&with_flags(text)),
+        Event::Note(text) => console.note(&with_flags(text)),
+        Event::Progress(progress) => console.progress(progress),
         Event::Predicted(scores) if config.correct_and_smooth.is_some() && !scores.corrected => {
             before = Some(scores.clone());
         }
         Event::Predicted(scores) => show_status(&prediction_table(before.as_ref(), scores)),
         _ => {}
     })?;
-    print(&format!("{}\n", config.output.display()))
+    drop(console);
+    print_path(&config.output)
 }
 
 fn read_config(run: &Path) -> Result<RunConfig> {

@@ -11,13 +11,13 @@ use super::evaluation_flags::EvaluationArgs;
 use super::fields::with_flags;
 use super::link::{LinkArgs, TaskArg};
 use super::model::ModelArgs;
-use super::output::print;
+use super::output::print_path;
 use super::resume::{RunArgs, absolute};
 use super::sampling::SamplingArgs;
 use super::schedule::ScheduleArgs;
 use crate::choice::Choice;
 use crate::error::{Error, Result};
-use crate::event::{Console, Event, file_name, show_status};
+use crate::event::{Console, Event, Voice, file_name, show_status, voice};
 use crate::formats::dgl::config::PartitionConfig;
 use crate::load::{DataKeys, Normalize};
 
@@ -173,10 +173,13 @@ pub(super) fn run(config: &RunConfig, train: Start) -> Result<()> {
         Event::Epoch(report) => console.epoch(report),
         Event::Evaluation(report) => {
             console.evaluation(report);
-            show_status(&tables(report));
+            if voice() != Voice::Json {
+                show_status(&tables(report));
+            }
         }
+        Event::Progress(progress) => console.progress(progress),
+        Event::Checkpoint(epoch) => console.checkpoint(*epoch),
         Event::Log(_)
-        | Event::Checkpoint(_)
         | Event::Predicted(_)
         | Event::Turns(_)
         | Event::Usage(_)
@@ -185,7 +188,7 @@ pub(super) fn run(config: &RunConfig, train: Start) -> Result<()> {
         | Event::Step => {}
     })?;
     let written = config.dump_step.as_ref().unwrap_or(&config.out);
-    print(&format!("{}\n", written.display()))
+    print_path(written)
 }
 
 pub(super) fn config(args: TrainArgs, run_args: RunArgs) -> Result<RunConfig> {

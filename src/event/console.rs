@@ -1,56 +1,106 @@
-//! Progress for people: a bar on a terminal, plain lines elsewhere.
+//! The progress of a run: for people a bar on a terminal and lines elsewhere, for programs a JSON object per event.
+
+use std::cell::Cell;
+use std::time::{Duration, Instant};
 
 use indicatif::ProgressBar;
+use serde_json::json;
 
 use super::kinds::{EpochReport, Evaluation};
+use super::metrics::Line;
+use super::progress::RunProgress;
 use super::scores::{Metric, Scores};
 use super::size::size;
-use super::stderr::{progress_bar, show_note, show_status};
+use super::stderr::{Voice, progress_bar, show_event, show_line, show_note, show_status, voice};
 
-/// The display of a run's progress on standard error.
+/// Positions of the bar per epoch.
+const FINE: u64 = 1000;
+/// Time without a line after which one shows the progress, where there is no bar.
+const SILENCE: Duration = Duration::from_secs(30);
+/// The same, for programs and for people who want to know everything.
+const OFTEN: Duration = Duration::from_secs(1);
+
+/// The display of a run's progress.
 pub struct Console {
     bar: Option<ProgressBar>,
     epochs: u32,
+    /// Time of the last line.
+    shown: Cell<Instant>,
 }
 
 impl Console {
-    /// A display for a run of `epochs` epochs.
+    /// A display for a run of `epochs` epochs; 0 for work without epochs.
     pub fn new(epochs: u32) -> Self {
-        let template = "epoch {pos}/{len} [{bar:30}] {elapsed} (left: {eta}) {msg}";
-        Console { bar: progress_bar(Some(u64::from(epochs)), template), epochs }
+        let template = if epochs > 0 { "{prefix} [{bar:20}] {wide_msg}" } else { "{wide_msg}" };
+        let bar = progress_bar(Some(u64::from(epochs) * FINE), template);
+        Console { bar, epochs, shown: Cell::new(Instant::now()) }
     }
 
     /// Shows a remark.
     pub fn note(&self, text: &str) {
-        match &self.bar {
-            Some(bar) => bar.suspend(|| show_note(text)),
-            None => show_note(text),
-        }
+        self.above(|| show_note(text));
     }
 
     /// Shows a completed epoch.
     pub fn epoch(&self, report: &EpochReport) {
+        if voice() == Voice::Json {
+            return show_line(&Line::of_epoch(report).text());
+        }
         let trained = scores(&report.scores);
         let trained =
             if trained.is_empty() { trained } else { format!(" (with dropout: {trained})") };
         let evaluated = report.evaluation.map(|evaluation| scores(&evaluation.scores));
         let evaluated = evaluated.map_or_else(String::new, |text| format!(", evaluated: {text}"));
-        let numbers = format!("loss {:.4}{trained}{evaluated}", report.loss);
-        match &self.bar {
-            Some(bar) => {
-                bar.set_position(u64::from(report.epoch));
-                bar.set_message(numbers);
-            }
-            None => show_status(&format!(
-                "epoch {}/{}: {numbers}, {:.2} s, {} turns, {} written, {} read",
-                report.epoch,
-                self.epochs,
-                report.epoch_s,
-                report.lock_turns,
-                size(report.io.written),
-                size(report.io.read),
-            )),
+        let line = format!(
+            "epoch {}/{}: loss {:.4}{trained}{evaluated}, {:.2} s, {} turns, {} written, {} read",
+            report.epoch,
+            self.epochs,
+            report.loss,
+            report.epoch_s,
+            report.lock_turns,
+            size(report.io.written),
+            size(report.io.read),
+        );
+        self.above(|| show_status(&line));
+        if let Some(bar) = &self.bar {
+            bar.set_position(u64::from(report.epoch) * FINE);
         }
+    }
+
+    /// Shows that the checkpoint of an epoch is written, to programs.
+    pub fn checkpoint(&self, epoch: u32) {
+        show_event(&json!({ "event": "checkpoint", "epoch": epoch }));
+    }
+
+    /// Shows the progress inside an epoch: in the bar, or in a line if there has been none for some time.
+    pub fn progress(&self, progress: &RunProgress) {
+        let epoch = match (progress.epoch, self.epochs) {
+            (_, 0) => String::new(),
+            (0, epochs) => format!("epoch 1/{epochs}"),
+            (epoch, epochs) => format!("epoch {epoch}/{epochs}"),
+        };
+        if let Some(bar) = &self.bar {
+            let before = u64::from(progress.epoch.saturating_sub(1)) * FINE;
+            bar.set_prefix(epoch);
+            bar.set_message(progress.describe());
+            return bar.set_position(before + (progress.share * FINE as f64) as u64);
+        }
+        let due = match voice() {
+            Voice::Quiet => return,
+            Voice::Usual => SILENCE,
+            Voice::Verbose | Voice::Json => OFTEN,
+        };
+        if self.shown.get().elapsed() < due {
+            return;
+        }
+        self.shown.set(Instant::now());
+        if voice() == Voice::Json {
+            let mut event = json!(progress);
+            event["event"] = json!("progress");
+            return show_event(&event);
+        }
+        let epoch = if epoch.is_empty() { epoch } else { format!("{epoch}: ") };
+        show_status(&format!("{epoch}{}", progress.describe()));
     }
 
     /// Shows the last evaluation.
@@ -58,9 +108,29 @@ impl Console {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }
+        if voice() == Voice::Json {
+            return show_line(&Line::of_evaluation(report).text());
+        }
         let scores = report.scores.first().map(scores).filter(|scores| !scores.is_empty());
         let scores = scores.map_or_else(String::new, |scores| format!(", {scores}"));
         show_status(&format!("trained: loss {:.4}{scores}", report.loss));
+    }
+
+    /// Shows text above the bar, where it stays.
+    fn above(&self, show: impl FnOnce()) {
+        self.shown.set(Instant::now());
+        match &self.bar {
+            Some(bar) => bar.suspend(show),
+            None => show(),
+        }
+    }
+}
+
+impl Drop for Console {
+    fn drop(&mut self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::progress::RunProgress;
 use super::scores::{Confusion, Metric, PredictionScores, Scores};
 use crate::error::ErrorKind;
 use crate::io::IoTotals;
@@ -31,6 +32,8 @@ pub enum Event {
     Logged(String),
     /// A step of a program of the user's is complete on all ranks (from rank 0).
     Step,
+    /// The progress of the run, every half second (from the launcher).
+    Progress(RunProgress),
 }
 
 /// The results of an epoch, over all ranks. Loss and scores are those of the forward pass before the epoch's update, including

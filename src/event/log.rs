@@ -8,7 +8,7 @@ use tracing_subscriber::fmt::time::Uptime;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
-use super::stderr::show_status;
+use super::stderr::show_always;
 use crate::error::{Error, Result};
 
 /// Variable that sets the level: `debug`, or levels by module (`sar::engine::comm=trace,info`).
@@ -50,8 +50,8 @@ impl io::Write for Lines {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         let text = String::from_utf8_lossy(line);
         match RANK.load(Ordering::Relaxed) {
-            0 => show_status(&format!("launcher {text}")),
-            rank => show_status(&format!("rank {} {text}", rank - 1)),
+            0 => show_always(&format!("launcher {text}")),
+            rank => show_always(&format!("rank {} {text}", rank - 1)),
         }
         Ok(line.len())
     }

@@ -60,32 +60,7 @@ impl MetricsFile {
     /// # Errors
     /// If the file cannot be written (`Io`, `OutOfDisk`).
     pub fn epoch(&mut self, report: &EpochReport, peak_memory_bytes: u64) -> Result<()> {
-        let mut line = Line::new("epoch", report.epoch, report.loss);
-        for (name, value) in report.scores.named() {
-            if let Some(value) = value {
-                line.field(&format!("{name}_{}_with_dropout", report.scores.metric.key()), value);
-            }
-        }
-        line.field("lr", report.lr);
-        if let Some(evaluation) = &report.evaluation {
-            line.scores(&evaluation.scores);
-            if let Some(score) = evaluation.scores.val {
-                line.field("validation", score);
-            }
-            line.field("evaluation_s", evaluation.seconds);
-        }
-        line.field("epoch_s", report.epoch_s);
-        line.field("system_s", report.system_s);
-        line.field("lock_turns", report.lock_turns);
-        line.field("bytes_written", report.io.written);
-        line.field("bytes_read", report.io.read);
-        line.field("bytes_cached", report.io.cached);
-        if let Some(samples) = report.samples {
-            line.field("batches", samples.batches);
-            line.field("row_bytes_needed", samples.row_bytes_needed);
-            line.field("row_bytes_read", samples.row_bytes_read);
-        }
-        self.line(line, peak_memory_bytes)
+        self.line(Line::of_epoch(report), peak_memory_bytes)
     }
 
     /// Writes the line of an epoch of a program of the user's own.
@@ -112,22 +87,12 @@ impl MetricsFile {
     /// # Errors
     /// If the file cannot be written (`Io`, `OutOfDisk`).
     pub fn evaluation(&mut self, report: &Evaluation, peak_memory_bytes: u64) -> Result<()> {
-        let mut line = Line::new("evaluation", report.epoch, report.loss);
-        for scores in &report.scores {
-            line.scores(scores);
-        }
-        line.field("evaluation_s", report.seconds);
-        for (name, table) in report.confusion.iter().flat_map(Confusion::named) {
-            if !table.is_empty() {
-                line.field(&format!("{name}_confusion"), table);
-            }
-        }
-        self.line(line, peak_memory_bytes)
+        self.line(Line::of_evaluation(report), peak_memory_bytes)
     }
 
     fn line(&mut self, mut line: Line, peak_memory_bytes: u64) -> Result<()> {
         line.field("peak_memory_bytes", peak_memory_bytes);
-        let text = format!("{{{}}}\n", line.0.join(","));
+        let text = format!("{}\n", line.text());
         let written = self.file.write_all(text.as_bytes());
         self.last = text;
         written.map_err(|e| Error::io("write", &self.path, e))
@@ -140,9 +105,59 @@ impl MetricsFile {
 }
 
 /// A JSON object whose fields keep their order: `"key":value` each.
-struct Line(Vec<String>);
+pub(super) struct Line(Vec<String>);
 
 impl Line {
+    /// The line of an epoch.
+    pub(super) fn of_epoch(report: &EpochReport) -> Self {
+        let mut line = Line::new("epoch", report.epoch, report.loss);
+        for (name, value) in report.scores.named() {
+            if let Some(value) = value {
+                line.field(&format!("{name}_{}_with_dropout", report.scores.metric.key()), value);
+            }
+        }
+        line.field("lr", report.lr);
+        if let Some(evaluation) = &report.evaluation {
+            line.scores(&evaluation.scores);
+            if let Some(score) = evaluation.scores.val {
+                line.field("validation", score);
+            }
+            line.field("evaluation_s", evaluation.seconds);
+        }
+        line.field("epoch_s", report.epoch_s);
+        line.field("system_s", report.system_s);
+        line.field("lock_turns", report.lock_turns);
+        line.field("bytes_written", report.io.written);
+        line.field("bytes_read", report.io.read);
+        line.field("bytes_cached", report.io.cached);
+        if let Some(samples) = report.samples {
+            line.field("batches", samples.batches);
+            line.field("row_bytes_needed", samples.row_bytes_needed);
+            line.field("row_bytes_read", samples.row_bytes_read);
+        }
+        line
+    }
+
+    /// The line of the last evaluation.
+    pub(super) fn of_evaluation(report: &Evaluation) -> Self {
+        let mut line = Line::new("evaluation", report.epoch, report.loss);
+        for scores in &report.scores {
+            line.scores(scores);
+        }
+        line.field("evaluation_s", report.seconds);
+        for (name, table) in report.confusion.iter().flat_map(Confusion::named) {
+            if !table.is_empty() {
+                line.field(&format!("{name}_confusion"), table);
+            }
+        }
+        line
+    }
+
+    /// The JSON object.
+    pub(super) fn text(&self) -> String {
+        format!("{{{}}}", self.0.join(","))
+    }
+
     fn new(event: &str, epoch: u32, loss: f64) -> Self {
         let mut line = Line(Vec::new());
         line.field("event", event);

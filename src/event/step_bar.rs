@@ -1,27 +1,43 @@
 //! Progress of one command that has several steps, for people.
 
-use indicatif::ProgressBar;
+use std::time::{Duration, Instant};
 
-use super::stderr::progress_bar;
+use indicatif::ProgressBar;
+use serde_json::json;
+
+use super::stderr::{progress_bar, show_event};
+
+/// Interval of the events that show how far a step is.
+const OFTEN: Duration = Duration::from_secs(1);
 
 /// A bar on standard error, if that is a terminal; otherwise nothing is shown. It disappears when it is dropped.
 #[derive(Debug)]
 pub struct StepBar {
     bar: Option<ProgressBar>,
     step: &'static str,
+    /// Time of the last event.
+    shown: Instant,
 }
 
 impl StepBar {
     /// A bar that is not shown yet.
     pub fn new() -> Self {
         let template = "{msg:20} [{bar:30}] {percent:>3} % {per_sec} {elapsed} (left: {eta})";
-        StepBar { bar: progress_bar(None, template), step: "" }
+        StepBar { bar: progress_bar(None, template), step: "", shown: Instant::now() }
     }
 
     /// Shows that `done` of `total` parts of a step are done.
     pub fn show(&mut self, step: &'static str, done: u64, total: u64) {
-        let Some(bar) = &self.bar else { return };
-        if self.step != step {
+        let fresh = self.step != step;
+        if fresh || self.shown.elapsed() >= OFTEN {
+            self.shown = Instant::now();
+            show_event(&json!({ "event": "progress", "step": step, "done": done, "total": total }));
+        }
+        let Some(bar) = &self.bar else {
+            self.step = step;
+            return;
+        };
+        if fresh {
             self.step = step;
             bar.set_message(step);
             bar.set_length(total);

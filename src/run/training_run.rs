@@ -140,6 +140,10 @@ fn run(config: &RunConfig, start: Start, observe: &mut dyn FnMut(&Event)) -> Res
         planned: planned.as_ref().map(|planned| planned.disk),
         all_fits: bounds::fits(config, &partitions),
         saves: config.checkpoint_every.is_some(),
+        results: folder.as_ref().map(|_| config.out.as_path()),
+        epochs: config.epochs,
+        // All passes over the graph, and the gradients.
+        turns: 2 * config.model.num_graphs() as u32,
         ..Launch::new(&resources, &partitions)
     };
     let mut on_event = |event: Event, peak| {
@@ -175,7 +179,8 @@ fn run(config: &RunConfig, start: Start, observe: &mut dyn FnMut(&Event)) -> Res
             | Event::Usage(_)
             | Event::Failed(_)
             | Event::Logged(_)
-            | Event::Step => {}
+            | Event::Step
+            | Event::Progress(_) => {}
         }
         observe(&event);
         Ok(())

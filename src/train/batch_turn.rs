@@ -1,6 +1,7 @@
 //! Turns of ranks that train on batches.
 
 use crate::engine::spill::PartitionDataManager;
+use crate::engine::turns::Steps;
 use crate::error::Result;
 use crate::sampling::loaders::Batches;
 
@@ -14,6 +15,16 @@ pub(super) fn with_next_batch<T: Send + 'static, R>(
     work: impl FnOnce(&T) -> Result<R>,
 ) -> Result<Option<R>> {
     let in_turn = batches.is_on_demand() && batches.steps_left() > 0;
+    let (left, of) = (batches.steps_left(), batches.steps());
+    if left > 0 {
+        let done = (of - left) as u32;
+        manager.lock().status().set_steps(Steps { done, of: of as u32 });
+        if !in_turn {
+            manager.pause_if_asked()?;
+        }
+    } else {
+        manager.lock().status().set_steps(Steps { done: 0, of: 0 });
+    }
     if in_turn {
         manager.callback_func()?;
     }

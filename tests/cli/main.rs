@@ -44,6 +44,8 @@ mod report;
 mod sampling;
 mod statistics;
 #[cfg(feature = "torch")]
+mod steering;
+#[cfg(feature = "torch")]
 mod tasks;
 #[cfg(feature = "torch")]
 mod tensorboard;

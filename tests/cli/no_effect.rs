@@ -54,7 +54,10 @@ fn flags(command: &Command) -> Vec<Arg> {
     let flags = command.get_arguments().filter(|flag| {
         let name = flag.get_long();
         name.is_some_and(|name| {
-            !matches!(name, "help" | "version" | "part-json" | "resume" | "json")
+            !matches!(
+                name,
+                "help" | "version" | "part-json" | "resume" | "json" | "quiet" | "verbose"
+            )
         })
     });
     flags.cloned().collect()

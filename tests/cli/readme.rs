@@ -171,6 +171,9 @@ fn the_command_reference_names_every_flag() {
         "clean",
         "completions",
         "manual",
+        "status",
+        "pause",
+        "continue",
         "train",
     ];
     let mut missing = Vec::new();

@@ -155,6 +155,8 @@ impl PartitionDataManager {
             return Err(error);
         }
         self.lock.set_cached(self.store.cached_bytes());
+        let moved = self.store.counters().totals();
+        self.lock.status().set_moved(moved.written + moved.read);
         self.make_room()?;
         self.idle.borrow_mut().clear();
         self.lock.release();
@@ -187,14 +189,31 @@ impl PartitionDataManager {
         self.spill(slots, resident, self.lock.room_to_wait(&[resident]))
     }
 
-    /// Runs after a collective is complete: takes the next turn. Values are read when they are used.
+    /// Runs after a collective is complete: takes the next turn. Values are read when they are used. If the user wants the run to
+    /// pause, all values leave memory, and the turn comes when it goes on.
     ///
     /// # Errors
-    /// If the run is being stopped (`Aborted`, `Interrupted`).
+    /// If the run is being stopped (`Aborted`, `Interrupted`), or a value cannot be written before a pause (`Io`, `OutOfDisk`).
     pub fn callback_func(&self) -> Result<()> {
+        self.pause_if_asked()?;
         self.resumed.set(Some(Instant::now()));
         self.turn_began.set(self.store.tick());
         self.lock.acquire()
+    }
+
+    /// Waits, with all values on disk, while the user wants the run to pause. The rank has no turn.
+    ///
+    /// # Errors
+    /// If the run is being stopped (`Aborted`, `Interrupted`), or a value cannot be written (`Io`, `OutOfDisk`).
+    pub fn pause_if_asked(&self) -> Result<()> {
+        self.lock.pause(|| {
+            let slots: Vec<_> = self.tracked.borrow().iter().filter_map(Weak::upgrade).collect();
+            let resident = slots.iter().map(|slot| slot.resident_bytes()).sum();
+            self.spill(slots, resident, 0)?;
+            give_memory_back();
+            self.lock.keep(0);
+            Ok(())
+        })
     }
 
     /// The moment when the last collective was complete, before this rank waited for its turn: about the same on all ranks.

@@ -1,10 +1,12 @@
 //! The folder that runs put spilled data in: a folder of its own for each run, and removal of what killed runs left.
 
 mod default_dir;
+mod living_run;
 mod marked_folder;
 mod run_folder;
 mod sweep;
 
 pub use default_dir::default_spill_dir;
+pub use living_run::{LivingRun, link_in};
 pub use run_folder::RunFolder;
 pub use sweep::{Swept, sweep};

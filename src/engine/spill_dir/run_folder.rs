@@ -72,6 +72,11 @@ impl RunFolder {
         Ok((RunFolder { path, dir, _lock: lock, _made: made }, control))
     }
 
+    /// Path of the control file.
+    pub fn control_path(&self) -> PathBuf {
+        self.path.join(CONTROL)
+    }
+
     /// Path of the folder.
     pub fn path(&self) -> &Path {
         &self.path

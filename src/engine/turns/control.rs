@@ -14,12 +14,13 @@ use tracing::debug;
 use super::futex::FutexWord;
 use super::pool::Pool;
 use super::protocol::{Protocol, Stop};
+use super::run_status::RunStatus;
 use super::status::RankStatus;
 use crate::error::{Error, Result};
 use crate::io::new_private_file;
 
 const MAGIC: u32 = u32::from_le_bytes(*b"SARC");
-const VERSION: u32 = 4;
+const VERSION: u32 = 5;
 /// Largest number of workers on one machine; more are a mistake in a flag.
 const MAX_WORLD_SIZE: u32 = 4096;
 
@@ -32,6 +33,7 @@ struct Header {
     parked_kib: AtomicU32,
     protocol: Protocol<FutexWord>,
     pool: Pool<FutexWord>,
+    run: RunStatus,
 }
 
 /// The shared state of a run: the protocol's words and the status of each rank.
@@ -193,6 +195,35 @@ impl Control {
         self.header().protocol.stopped()
     }
 
+    /// What the launcher tells other processes about the run, and what they ask of it.
+    pub fn run(&self) -> &RunStatus {
+        &self.header().run
+    }
+
+    /// Asks all ranks to pause at the same place: after the second collective from now, as ranks may be on their way into the next
+    /// one already. Any process that has mapped the file may ask.
+    pub fn pause(&self) {
+        let generation = || self.header().protocol.generation();
+        loop {
+            let at = generation().wrapping_add(2) & (u32::MAX >> 1);
+            self.run().pause_at(at);
+            // No rank has passed the place without seeing the request.
+            if !self.run().pauses(generation()) {
+                return;
+            }
+        }
+    }
+
+    /// Lets paused ranks go on.
+    pub fn go_on(&self) {
+        self.run().end_pause();
+    }
+
+    /// Whether a rank that has left its last collective is to pause before it takes its next turn.
+    pub fn pauses_here(&self) -> bool {
+        self.run().pauses(self.header().protocol.generation())
+    }
+
     /// The status slot of `rank`.
     pub fn rank(&self, rank: usize) -> &RankStatus {
         assert!(rank < self.world_size(), "rank {rank} of {}", self.world_size);
@@ -243,7 +274,7 @@ mod tests {
 
     #[test]
     fn the_layout_is_the_one_the_readme_states() {
-        assert_eq!(size_for(0), 384);
+        assert_eq!(size_for(0), 448);
         assert_eq!(size_of::<RankStatus>(), 64);
         assert_eq!(std::mem::offset_of!(Header, parked_kib), 12);
         assert_eq!(std::mem::offset_of!(Header, protocol.released), 64);
@@ -251,6 +282,7 @@ mod tests {
         assert_eq!(std::mem::offset_of!(Header, protocol.generation), 192);
         assert_eq!(std::mem::offset_of!(Header, protocol.reason), 256);
         assert_eq!(std::mem::offset_of!(Header, pool.claimed), 320);
+        assert_eq!(std::mem::offset_of!(Header, run), 384);
     }
 
     #[test]

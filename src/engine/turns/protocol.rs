@@ -91,6 +91,11 @@ impl<W: Word> Protocol<W> {
         generation
     }
 
+    /// Number of collectives completed since the start, modulo 2^31.
+    pub fn generation(&self) -> u32 {
+        self.generation.load() & COUNT
+    }
+
     /// Waits until every rank has arrived at the collective that `generation` names.
     ///
     /// # Errors

@@ -1,7 +1,7 @@
 //! The status of each rank, written by the rank and read by the launcher (and by tests).
 
 use std::fmt;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// Whether a rank holds data in memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,6 +15,17 @@ pub enum Activity {
     Parked = 2,
     /// Done; the process is about to end.
     Finished = 3,
+    /// Between turns, with nothing in memory, until the user lets the run go on.
+    Paused = 4,
+}
+
+/// Steps of an epoch on sampled neighbourhoods.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Steps {
+    /// Number of complete steps.
+    pub done: u32,
+    /// Number of steps of the epoch; 0 if it has no steps.
+    pub of: u32,
 }
 
 /// The part of the work that a rank does, for messages such as "epoch 3, backward layer 1".
@@ -55,6 +66,10 @@ pub struct RankStatus {
     turns: AtomicU32,
     cached: AtomicU32,
     kept: AtomicU32,
+    step: AtomicU32,
+    steps: AtomicU32,
+    process: AtomicU32,
+    moved: AtomicU64,
 }
 
 impl RankStatus {
@@ -69,8 +84,40 @@ impl RankStatus {
             0 => Activity::Starting,
             1 => Activity::Resident,
             2 => Activity::Parked,
+            4 => Activity::Paused,
             _ => Activity::Finished,
         }
+    }
+
+    /// Sets the process id of the rank.
+    pub fn set_process(&self, pid: u32) {
+        self.process.store(pid, Ordering::SeqCst);
+    }
+
+    /// Process id of the rank; 0 if it is not known yet.
+    pub fn process(&self) -> u32 {
+        self.process.load(Ordering::SeqCst)
+    }
+
+    /// Sets the bytes that the rank has written and read so far.
+    pub fn set_moved(&self, bytes: u64) {
+        self.moved.store(bytes, Ordering::SeqCst);
+    }
+
+    /// Bytes that the rank had written and read at its last pause.
+    pub fn moved(&self) -> u64 {
+        self.moved.load(Ordering::SeqCst)
+    }
+
+    /// Sets how many steps of the epoch are complete; both are 0 outside of epochs on sampled neighbourhoods.
+    pub fn set_steps(&self, steps: Steps) {
+        self.steps.store(steps.of, Ordering::SeqCst);
+        self.step.store(steps.done, Ordering::SeqCst);
+    }
+
+    /// The steps of the epoch.
+    pub fn steps(&self) -> Steps {
+        Steps { done: self.step.load(Ordering::SeqCst), of: self.steps.load(Ordering::SeqCst) }
     }
 
     /// Counts a turn, before [`set_activity`](RankStatus::set_activity) shows that it has begun.

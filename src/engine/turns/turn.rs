@@ -2,7 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use rustix::time::{ClockId, clock_gettime};
 use tracing::debug;
@@ -11,6 +11,9 @@ use super::control::Control;
 use super::status::{Activity, RankStatus};
 use crate::error::Result;
 use crate::event::TurnSpan;
+
+/// Interval at which a paused rank looks whether it may go on.
+const LOOK: Duration = Duration::from_millis(20);
 
 /// A rank's side of the lock with K slots. Turns are taken in a fixed order, alternately 0..N-1 and N-1..0, so that the rank
 /// that ends one phase begins the next and finds its data hot.
@@ -55,6 +58,27 @@ impl TurnLock {
         self.record.borrow_mut().begin_s = Some(seconds());
         self.status().count_turn();
         self.status().set_activity(Activity::Resident);
+        Ok(())
+    }
+
+    /// Waits while the user wants the run to pause here, between two turns. `leave` gives memory back before that.
+    ///
+    /// # Errors
+    /// If memory cannot be given back, or the run is being stopped.
+    pub fn pause(&self, leave: impl FnOnce() -> Result<()>) -> Result<()> {
+        if !self.control.pauses_here() {
+            return Ok(());
+        }
+        leave()?;
+        debug!("paused");
+        self.status().set_activity(Activity::Paused);
+        while self.control.pauses_here() {
+            if let Some(stop) = self.control.stopped() {
+                return Err(stop.into());
+            }
+            std::thread::sleep(LOOK);
+        }
+        self.status().set_activity(Activity::Parked);
         Ok(())
     }
 

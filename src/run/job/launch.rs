@@ -91,7 +91,7 @@ pub fn launch<T: Serialize + DeserializeOwned>(
         Ok(())
     };
     let world_size = partitions.book().num_parts();
-    let launch = Launch::new(&job.resources, &partitions);
+    let launch = Launch { results: out, ..Launch::new(&job.resources, &partitions) };
     let results =
         run_workers(&launch, &work, &mut on_event, |folder| read_results(folder, world_size));
     if let (Err(_), Some(out)) = (&results, out) {

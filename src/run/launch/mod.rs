@@ -7,10 +7,13 @@ pub(super) mod governor;
 pub(super) mod last_checkpoint;
 mod memory;
 mod out_of_memory;
+mod progress_meter;
 #[cfg(feature = "torch")]
 pub(super) mod reservation;
 #[cfg(feature = "torch")]
 pub(super) mod results_folder;
+#[cfg(feature = "torch")]
+mod run_link;
 mod stall;
 mod supervise;
 #[cfg(feature = "torch")]

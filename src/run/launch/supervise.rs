@@ -15,6 +15,7 @@ use signal_hook::iterator::{Handle, Signals};
 use super::governor::{Governor, Limits};
 use super::memory::MemorySampler;
 use super::out_of_memory::OutOfMemory;
+use super::progress_meter::ProgressMeter;
 use super::stall::StallWatch;
 use super::worker::Worker;
 use crate::engine::turns::{Control, Stop};
@@ -76,7 +77,10 @@ pub fn supervise(
     let mut supervisor = Supervisor::new(control.clone(), limits, saves);
     for rank in 0..control.world_size() {
         match fork("a worker", &mut || run_worker(rank, control, &sender, work)) {
-            Ok(pid) => supervisor.workers.push(Worker::new(rank, pid)),
+            Ok(pid) => {
+                control.rank(rank).set_process(pid.as_raw_nonzero().get().unsigned_abs());
+                supervisor.workers.push(Worker::new(rank, pid));
+            }
             Err(error) => {
                 supervisor.kill_all();
                 supervisor.failure = Some(error);
@@ -197,6 +201,9 @@ struct Supervisor {
     memory: MemorySampler,
     out_of_memory: OutOfMemory,
     stalls: StallWatch,
+    progress: ProgressMeter,
+    /// Bytes that all processes took when they were last looked at.
+    used: u64,
     governor: Governor,
     failure: Option<Error>,
     /// The error of the first worker that ended badly without saying why.
@@ -212,12 +219,15 @@ impl Supervisor {
     fn new(control: Arc<Control>, limits: Limits, saves: bool) -> Self {
         let memory = MemorySampler::new();
         let governor = Governor::new(control.clone(), limits);
+        let progress = ProgressMeter::new(control.clone());
         Supervisor {
             control,
             workers: Vec::new(),
             memory,
             out_of_memory: OutOfMemory::watch(),
             stalls: StallWatch::new(),
+            progress,
+            used: 0,
             governor,
             failure: None,
             silent_death: None,
@@ -241,12 +251,18 @@ impl Supervisor {
                 Ok(Input::Event(event)) => self.take(*event, on_event),
                 Ok(Input::EndOfEvents) | Err(RecvTimeoutError::Disconnected) => events_ended = true,
             }
-            let usage = self.memory.sample(&self.workers, &self.control);
-            if let Err(error) = usage.map_or(Ok(()), |usage| self.governor.watch(usage)) {
-                self.fail(error);
+            if let Some(usage) = self.memory.sample(&self.workers, &self.control) {
+                self.used = usage.sum;
+                self.control.run().set_memory(usage.sum, self.memory.peak());
+                if let Err(error) = self.governor.watch(usage) {
+                    self.fail(error);
+                }
             }
-            for text in self.stalls.look(&self.workers, &self.control) {
-                if let Err(error) = on_event(Event::Note(text), self.memory.peak()) {
+            let stalled = self.stalled().into_iter().map(Event::Note);
+            let progress =
+                self.progress.look(self.used).filter(|_| self.control.stopped().is_none());
+            for event in stalled.chain(progress.map(Event::Progress)) {
+                if let Err(error) = on_event(event, self.memory.peak()) {
                     self.fail(error);
                 }
             }
@@ -282,6 +298,15 @@ impl Supervisor {
             self.records = false;
             self.fail(error);
         }
+    }
+
+    /// Reports of workers that do nothing, which is what paused ones are asked to do.
+    fn stalled(&mut self) -> Vec<String> {
+        if self.control.run().pause_asked() {
+            self.stalls = StallWatch::new();
+            return Vec::new();
+        }
+        self.stalls.look(&self.workers, &self.control)
     }
 
     /// Ends all workers before the loop that listens to them has started.

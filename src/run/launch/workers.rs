@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::governor::Limits;
 use super::reservation::reserve;
+use super::run_link::RunLink;
 use super::supervise::{Supervision, fork_plainly, supervise};
 use super::threads::capped;
 use crate::engine::spill_dir::{RunFolder, sweep};
@@ -44,6 +45,12 @@ pub(in crate::run) struct Launch<'a> {
     pub(in crate::run) all_fits: bool,
     /// Whether rank 0 saves its state after an interrupt.
     pub(in crate::run) saves: bool,
+    /// The folder of results, which shows other processes the way to the run.
+    pub(in crate::run) results: Option<&'a Path>,
+    /// Number of epochs, if the run has some.
+    pub(in crate::run) epochs: u32,
+    /// Number of turns that a rank is expected to take in an epoch; 0 if nobody knows.
+    pub(in crate::run) turns: u32,
 }
 
 impl<'a> Launch<'a> {
@@ -57,6 +64,9 @@ impl<'a> Launch<'a> {
             planned: None,
             all_fits: false,
             saves: false,
+            results: None,
+            epochs: 0,
+            turns: 0,
         }
     }
 }
@@ -102,6 +112,12 @@ pub(in crate::run) fn run_workers<T>(
     let (run_folder, control) =
         RunFolder::create(&resources.spill_dir, world_size, resources.resident.unwrap_or(1))?;
     let control = Arc::new(control);
+    control.run().begin(std::process::id(), launch.epochs, budget);
+    control.run().set_expected_turns(launch.turns);
+    let link = launch.results.map(|out| RunLink::create(out, &run_folder.control_path()));
+    if let Some(Err(note)) = &link {
+        on_event(Event::Note(note.clone()), 0)?;
+    }
     control.set_parked_share(stand_in.map_or(0, |stand_in| stand_in.share));
     let folder = run_folder.path();
     let reserve = match launch.planned {

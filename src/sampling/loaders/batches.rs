@@ -53,6 +53,11 @@ impl<T: Send + 'static> Batches<T> {
         self.inline.is_some()
     }
 
+    /// Number of batches of the epoch.
+    pub fn steps(&self) -> usize {
+        self.steps
+    }
+
     /// Number of batches still to come.
     pub fn steps_left(&self) -> usize {
         self.steps - self.next

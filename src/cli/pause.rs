@@ -1,0 +1,79 @@
+//! `pause` and `continue`: a run gives its memory back, and goes on later.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use serde_json::json;
+
+use super::output::{print, print_event};
+use crate::engine::spill_dir::LivingRun;
+use crate::error::{Error, Result};
+use crate::event::{Voice, size, voice};
+use crate::platform::{proportional_bytes, signals};
+
+/// Interval at which a pausing run is looked at.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// Pause a running run: its workers write what they hold to the disk and give all memory back
+///
+/// The workers stop at the same place, after at most two turns of each. The command waits for that. What the run computes does not
+/// change: continue it with `continue`, or end it with Ctrl-C where it was started.
+#[derive(Debug, Args)]
+pub(super) struct PauseArgs {
+    /// Folder of results of a run, or the folder that it spills into
+    #[arg(value_name = "RUN")]
+    run: PathBuf,
+}
+
+/// Let a paused run go on
+#[derive(Debug, Args)]
+pub(super) struct ContinueArgs {
+    /// Folder of results of a run, or the folder that it spills into
+    #[arg(value_name = "RUN")]
+    run: PathBuf,
+}
+
+/// Pauses a run, and waits until its workers have stopped.
+pub(super) fn pause(args: PauseArgs) -> Result<()> {
+    let run = LivingRun::find(&args.run)?;
+    if !run.control.run().pause_asked() {
+        run.control.pause();
+    }
+    while !run.is_paused() {
+        signals::check()?;
+        if !run.is_alive() {
+            let problem = "the run ended before it came to a place to pause";
+            return Err(Error::input(&args.run, "", problem));
+        }
+        std::thread::sleep(LOOK);
+    }
+    run.drop_page_cache()?;
+    let ranks = (0..run.control.world_size()).map(|rank| run.control.rank(rank).process());
+    let held: u64 = ranks.map(|pid| proportional_bytes(&pid.to_string())).sum();
+    match voice() {
+        Voice::Json => print_event(&json!({
+            "event": "paused",
+            "memory_bytes": held,
+            "disk_bytes": run.disk_bytes(),
+        })),
+        _ => print(&format!(
+            "paused: workers hold {} in memory, and {} on the disk\n",
+            size(held),
+            size(run.disk_bytes())
+        )),
+    }
+}
+
+/// Lets a run go on.
+pub(super) fn go_on(args: ContinueArgs) -> Result<()> {
+    let run = LivingRun::find(&args.run)?;
+    if !run.control.run().pause_asked() {
+        return Err(Error::input(&args.run, "", "the run is not paused"));
+    }
+    run.control.go_on();
+    match voice() {
+        Voice::Json => print_event(&json!({ "event": "continued" })),
+        _ => print("continued\n"),
+    }
+}

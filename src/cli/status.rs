@@ -1,0 +1,139 @@
+//! `status`: what running runs do.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use serde_json::{Value, json};
+
+use super::output::{print, print_event};
+use super::table::TextTable;
+use crate::engine::spill_dir::{LivingRun, default_spill_dir};
+use crate::engine::turns::Activity;
+use crate::error::Result;
+use crate::event::{Voice, size, time, voice};
+use crate::platform::{free_space, proportional_bytes};
+
+/// Show what the workers of a running run do: their memory, the disk, and the time that is left
+#[derive(Debug, Args)]
+pub(super) struct StatusArgs {
+    /// Folder of results of a run, or the folder that it spills into
+    #[arg(value_name = "RUN", required_unless_present = "all", conflicts_with = "all")]
+    run: Option<PathBuf>,
+    /// Show all runs that spill into --spill-dir
+    #[arg(long)]
+    all: bool,
+    /// Folder in which --all looks for runs [default: $TMPDIR or /var/tmp]
+    #[arg(long, value_name = "DIR", requires = "all")]
+    spill_dir: Option<PathBuf>,
+}
+
+/// Prints a table for each run, or an event.
+pub(super) fn status(args: StatusArgs) -> Result<()> {
+    let runs = match args.run {
+        Some(run) => vec![LivingRun::find(&run)?],
+        None => LivingRun::all(&args.spill_dir.unwrap_or_else(default_spill_dir))?,
+    };
+    for run in &runs {
+        match voice() {
+            Voice::Json => print_event(&event(run))?,
+            _ => print(&show(run))?,
+        }
+    }
+    if runs.is_empty() && voice() != Voice::Json {
+        return print("no run is using this folder\n");
+    }
+    Ok(())
+}
+
+/// What a rank does.
+fn doing(activity: Activity) -> &'static str {
+    match activity {
+        Activity::Starting => "starts",
+        Activity::Resident => "computes",
+        Activity::Parked => "waits",
+        Activity::Paused => "paused",
+        Activity::Finished => "finished",
+    }
+}
+
+fn memory_of(pid: u32) -> u64 {
+    proportional_bytes(&pid.to_string())
+}
+
+/// The epoch that the furthest rank is in.
+fn epoch(run: &LivingRun) -> u32 {
+    let ranks = (0..run.control.world_size()).map(|rank| run.control.rank(rank).epoch());
+    ranks.max().unwrap_or(0)
+}
+
+fn show(run: &LivingRun) -> String {
+    let of_run = run.control.run();
+    let mut text = format!("{}: process {}", run.folder().display(), of_run.launcher());
+    if of_run.epochs() > 0 {
+        text += &format!(", epoch {} of {}", epoch(run), of_run.epochs());
+    }
+    let state = match (run.is_paused(), of_run.pause_asked()) {
+        (true, _) => ", paused".to_owned(),
+        (false, true) => ", about to pause".to_owned(),
+        (false, false) => of_run
+            .left()
+            .map_or_else(String::new, |left| format!(", about {} left", time(f64::from(left)))),
+    };
+    let budget = match of_run.budget() {
+        0 => String::new(),
+        budget => format!(" of {}", size(budget)),
+    };
+    let free =
+        free_space(run.folder()).map_or_else(String::new, |free| format!(", {} free", size(free)));
+    text += &format!(
+        "{state}\nmemory: {}{budget}, {} at most\ndisk: {}{free}\n",
+        size(of_run.used()),
+        size(of_run.peak()),
+        size(run.disk_bytes())
+    );
+    let mut table = TextTable::new(&[">rank", "", "phase", ">turns", ">memory", ">moved"]);
+    for rank in 0..run.control.world_size() {
+        let status = run.control.rank(rank);
+        table.row([
+            rank.to_string(),
+            doing(status.activity()).to_owned(),
+            status.phase().to_string(),
+            status.turns().to_string(),
+            size(memory_of(status.process())),
+            size(status.moved()),
+        ]);
+    }
+    text + &table.to_string()
+}
+
+fn event(run: &LivingRun) -> Value {
+    let of_run = run.control.run();
+    let ranks = (0..run.control.world_size()).map(|rank| {
+        let status = run.control.rank(rank);
+        json!({
+            "rank": rank,
+            "process": status.process(),
+            "activity": doing(status.activity()),
+            "epoch": status.epoch(),
+            "phase": status.phase().to_string(),
+            "turns": status.turns(),
+            "memory_bytes": memory_of(status.process()),
+            "moved_bytes": status.moved(),
+        })
+    });
+    json!({
+        "event": "run",
+        "folder": run.folder(),
+        "process": of_run.launcher(),
+        "epoch": epoch(run),
+        "epochs": of_run.epochs(),
+        "paused": run.is_paused(),
+        "left_s": of_run.left(),
+        "memory_bytes": of_run.used(),
+        "peak_memory_bytes": of_run.peak(),
+        "budget_bytes": of_run.budget(),
+        "disk_bytes": run.disk_bytes(),
+        "free_disk_bytes": free_space(run.folder()),
+        "ranks": ranks.collect::<Vec<_>>(),
+    })
+}

@@ -1,0 +1,31 @@
+//! Flags for how much a command says.
+
+use clap::{ArgMatches, Args};
+
+use super::effect::is_given;
+use crate::event::{Voice, set_voice};
+
+/// Flags of every command.
+#[derive(Debug, Args)]
+#[allow(dead_code)] // Read from the parser's matches, before anything else.
+pub(super) struct VoiceArgs {
+    /// Show errors and results only
+    #[arg(long, global = true, conflicts_with_all = ["verbose", "json"], help_heading = "Output")]
+    quiet: bool,
+    /// Show the progress in a line every second where it is not shown as a bar
+    #[arg(long, global = true, conflicts_with = "json", help_heading = "Output")]
+    verbose: bool,
+    /// Write events to standard output, a JSON object per line
+    #[arg(long, global = true, help_heading = "Output")]
+    json: bool,
+}
+
+/// Sets the voice of this process to what the flags of a command say. A plan has a flag `--json` of its own.
+pub(super) fn set(command: &str, given: &ArgMatches) {
+    set_voice(match () {
+        () if is_given(given, "quiet") => Voice::Quiet,
+        () if is_given(given, "verbose") => Voice::Verbose,
+        () if is_given(given, "json") && command != "plan" => Voice::Json,
+        () => Voice::Usual,
+    });
+}

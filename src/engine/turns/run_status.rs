@@ -1,0 +1,144 @@
+//! What the launcher tells other processes about the whole run, and what they ask of it.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// Bit of `pause_at` that says that a pause is asked for.
+const ASKED: u32 = 1 << 31;
+/// Largest value of `left`: no forecast.
+const UNKNOWN: u32 = u32::MAX;
+
+/// The launcher's slot in the control file. All numbers are 0 until the launcher has set them.
+#[derive(Debug, Default)]
+#[repr(C, align(64))]
+pub struct RunStatus {
+    launcher: AtomicU32,
+    epochs: AtomicU32,
+    budget: AtomicU32,
+    used: AtomicU32,
+    peak: AtomicU32,
+    left: AtomicU32,
+    /// Expected number of turns of a rank in an epoch.
+    turns: AtomicU32,
+    pause_at: AtomicU32,
+}
+
+impl RunStatus {
+    /// Sets the launcher's process, the number of epochs (0 if the run has none) and the memory budget.
+    pub fn begin(&self, launcher: u32, epochs: u32, budget: u64) {
+        self.epochs.store(epochs, Ordering::SeqCst);
+        self.budget.store(kib(budget), Ordering::SeqCst);
+        self.left.store(UNKNOWN, Ordering::SeqCst);
+        self.launcher.store(launcher, Ordering::SeqCst);
+    }
+
+    /// Process id of the launcher.
+    pub fn launcher(&self) -> u32 {
+        self.launcher.load(Ordering::SeqCst)
+    }
+
+    /// Number of epochs of the run; 0 if it has none.
+    pub fn epochs(&self) -> u32 {
+        self.epochs.load(Ordering::SeqCst)
+    }
+
+    /// The memory budget in bytes; 0 means as little as possible.
+    pub fn budget(&self) -> u64 {
+        bytes(&self.budget)
+    }
+
+    /// Sets what all processes take now, and what they took at most, in bytes.
+    pub fn set_memory(&self, used: u64, peak: u64) {
+        self.used.store(kib(used), Ordering::SeqCst);
+        self.peak.store(kib(peak), Ordering::SeqCst);
+    }
+
+    /// Bytes that all processes took when they were last looked at.
+    pub fn used(&self) -> u64 {
+        bytes(&self.used)
+    }
+
+    /// Bytes that all processes took at most.
+    pub fn peak(&self) -> u64 {
+        bytes(&self.peak)
+    }
+
+    /// Sets the forecast of the seconds that are left.
+    pub fn set_left(&self, seconds: Option<f64>) {
+        let whole = seconds.map_or(UNKNOWN, |seconds| (seconds as u32).min(UNKNOWN - 1));
+        self.left.store(whole, Ordering::SeqCst);
+    }
+
+    /// Forecast of the seconds that are left.
+    pub fn left(&self) -> Option<u32> {
+        Some(self.left.load(Ordering::SeqCst)).filter(|left| *left != UNKNOWN)
+    }
+
+    /// Sets the number of turns that a rank is expected to take in an epoch.
+    pub fn set_expected_turns(&self, turns: u32) {
+        self.turns.store(turns, Ordering::SeqCst);
+    }
+
+    /// Number of turns that a rank is expected to take in an epoch; 0 if nobody knows.
+    pub fn expected_turns(&self) -> u32 {
+        self.turns.load(Ordering::SeqCst)
+    }
+
+    /// Asks for a pause after this collective.
+    pub(super) fn pause_at(&self, generation: u32) {
+        self.pause_at.store(generation | ASKED, Ordering::SeqCst);
+    }
+
+    pub(super) fn end_pause(&self) {
+        self.pause_at.store(0, Ordering::SeqCst);
+    }
+
+    /// Whether somebody asks for a pause.
+    pub fn pause_asked(&self) -> bool {
+        self.pause_at.load(Ordering::SeqCst) & ASKED != 0
+    }
+
+    /// Whether ranks that have completed this many collectives (modulo 2^31) are to pause.
+    pub(super) fn pauses(&self, generation: u32) -> bool {
+        let at = self.pause_at.load(Ordering::SeqCst);
+        // Shifting the 31-bit difference to the top makes its sign the sign of an i32.
+        at & ASKED != 0 && (generation.wrapping_sub(at) << 1) as i32 >= 0
+    }
+}
+
+fn kib(bytes: u64) -> u32 {
+    u32::try_from(bytes >> 10).unwrap_or(u32::MAX)
+}
+
+fn bytes(kib: &AtomicU32) -> u64 {
+    u64::from(kib.load(Ordering::SeqCst)) << 10
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pause_begins_at_its_collective_also_where_the_count_wraps() {
+        let status = RunStatus::default();
+        assert!(!status.pauses(7) && !status.pause_asked());
+        status.pause_at(5);
+        let pauses = [4, 5, 6, 1 << 20].map(|generation| status.pauses(generation));
+        assert_eq!(pauses, [false, true, true, true]);
+        status.pause_at(1);
+        assert!(!status.pauses((1 << 31) - 1), "the count wraps next");
+        assert!(status.pauses(1));
+        status.end_pause();
+        assert!(!status.pauses(5) && !status.pause_asked());
+    }
+
+    #[test]
+    fn an_unknown_time_is_none() {
+        let status = RunStatus::default();
+        status.begin(7, 3, 5 << 30);
+        assert_eq!((status.left(), status.budget()), (None, 5 << 30));
+        status.set_left(Some(12.7));
+        assert_eq!(status.left(), Some(12));
+        status.set_left(Some(1e99));
+        assert_eq!(status.left(), Some(u32::MAX - 1));
+    }
+}
