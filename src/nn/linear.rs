@@ -13,6 +13,20 @@ pub trait Network {
 }
 
 /// `torch.nn.Linear`: `y = x Wᵀ + b`. State-dict keys: `weight` `[out, in]`, `bias` `[out]`.
+///
+/// ```
+/// use sar::nn::{Linear, Network};
+/// use sar::testing::{TestGraph, assert_near, rows_output};
+///
+/// // Two nodes without edges.
+/// let graph = TestGraph::of(2, &[], &[]);
+/// let features: [&[f64]; 2] = [&[1.0, 2.0], &[3.0, 4.0]];
+/// let values: [(&str, &[f64]); 2] = [("weight", &[10.0, 1.0]), ("bias", &[0.5])];
+/// let make = |p: &mut _| Linear::new(p, 2, 1);
+/// let rows = rows_output(&graph, &features, &values, make, |linear, tape, _, x| linear.forward(tape, x))?;
+/// assert_near(&rows, &[12.5, 34.5]);
+/// # Ok::<(), sar::Error>(())
+/// ```
 pub struct Linear {
     weight: Weight,
     bias: Parameter,
@@ -42,6 +56,20 @@ impl Network for Linear {
 
 /// Linear layers with ReLU between them. State-dict keys `i.weight` and `i.bias`, where i also counts the ReLUs, as in
 /// `torch.nn.Sequential(Linear, ReLU, Linear, ...)`.
+///
+/// ```
+/// use sar::nn::{Mlp, Network};
+/// use sar::testing::{TestGraph, assert_near, rows_output};
+///
+/// // Two nodes without edges.
+/// let graph = TestGraph::of(2, &[], &[]);
+/// let features: [&[f64]; 2] = [&[1.0], &[-1.0]];
+/// let values: [(&str, &[f64]); 2] = [("0.weight", &[2.0, -3.0]), ("2.weight", &[1.0, 10.0])];
+/// let make = |p: &mut _| Mlp::new(p, &[1, 2, 1]);
+/// let rows = rows_output(&graph, &features, &values, make, |mlp, tape, _, x| mlp.forward(tape, x))?;
+/// assert_near(&rows, &[2.0, 30.0]);
+/// # Ok::<(), sar::Error>(())
+/// ```
 pub struct Mlp(Vec<Linear>);
 
 impl Mlp {

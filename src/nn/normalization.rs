@@ -61,6 +61,21 @@ pub trait Normalization {
 /// SAR's `DistributedBN1D`: `torch.nn.BatchNorm1d` over the nodes of all partitions (Ioffe and Szegedy 2015), eps 1e-5,
 /// momentum 0.1; an evaluation uses the running statistics. State-dict keys, all `[width]`: `weight`, `bias`,
 /// `running_mean`, `running_var`; and `num_batches_tracked` (`int64`, no dimension).
+///
+/// ```
+/// use sar::nn::{BatchNorm, Normalization};
+/// use sar::testing::{TestGraph, assert_near, rows_output};
+///
+/// // Two nodes without edges.
+/// let graph = TestGraph::of(2, &[], &[]);
+/// let features: [&[f64]; 2] = [&[3.0], &[1.0]];
+/// let values: [(&str, &[f64]); 4] =
+///     [("weight", &[2.0]), ("bias", &[1.0]), ("running_mean", &[1.0]), ("running_var", &[4.0])];
+/// let make = |p: &mut _| BatchNorm::new(p, 1);
+/// let rows = rows_output(&graph, &features, &values, make, |norm, tape, graph, x| norm.forward(tape, graph, x))?;
+/// assert_near(&rows, &[2.999998, 1.0]);
+/// # Ok::<(), sar::Error>(())
+/// ```
 pub struct BatchNorm(BatchStatistics);
 
 impl BatchNorm {
@@ -86,6 +101,20 @@ impl Normalization for BatchNorm {
 
 /// `torch.nn.LayerNorm` over the columns of each row (Ba, Kiros and Hinton 2016), eps 1e-5. State-dict keys: `weight` and
 /// `bias`, `[width]`.
+///
+/// ```
+/// use sar::nn::{LayerNorm, Normalization};
+/// use sar::testing::{TestGraph, assert_near, rows_output};
+///
+/// // Two nodes without edges.
+/// let graph = TestGraph::of(2, &[], &[]);
+/// let features: [&[f64]; 2] = [&[1.0, 3.0], &[8.0, 4.0]];
+/// let values: [(&str, &[f64]); 2] = [("weight", &[1.0, 10.0]), ("bias", &[0.0, 0.5])];
+/// let make = |p: &mut _| LayerNorm::new(p, 2);
+/// let rows = rows_output(&graph, &features, &values, make, |norm, tape, graph, x| norm.forward(tape, graph, x))?;
+/// assert_near(&rows, &[-0.999995, 10.49995, 0.999999, -9.499987]);
+/// # Ok::<(), sar::Error>(())
+/// ```
 pub struct LayerNorm {
     weight: Parameter,
     bias: Parameter,

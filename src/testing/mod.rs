@@ -7,5 +7,5 @@ mod ranks;
 
 pub use check_layer::check_layer;
 pub use graph::TestGraph;
-pub use outputs::{assert_near, layer_output, model_output};
+pub use outputs::{assert_near, layer_output, model_output, rows_output};
 pub use ranks::{RankContext, on_ranks};

@@ -24,14 +24,9 @@ pub fn layer_output<L: Conv>(
     values: &ParameterValues<'_>,
     make: impl Fn(&mut ParameterBuilder) -> L + Sync,
 ) -> Result<Vec<f64>> {
-    each_rank(graph, |context| {
-        let full = graph.on(context)?;
-        let (layer, parameters) = filled(context, values, &make)?;
-        let x = context.manager.track("features", rows(graph, context.rank, features)?);
-        let mut tape = Tape::evaluation(&context.manager, &parameters);
-        let x = tape.input(&x);
-        let input = ConvInput { initial: Some(x.clone()), ..ConvInput::new(&full, x.clone(), x) };
-        output(&layer.forward(&mut tape, input)?)
+    rows_output(graph, features, values, make, |layer, tape, full, x| {
+        let input = ConvInput { initial: Some(x.clone()), ..ConvInput::new(full, x.clone(), x) };
+        layer.forward(tape, input)
     })
 }
 
@@ -46,16 +41,24 @@ pub fn model_output<M: Model>(
     values: &ParameterValues<'_>,
     make: impl Fn(&mut ParameterBuilder) -> Result<M> + Sync,
 ) -> Result<Vec<f64>> {
-    each_rank(graph, |context| {
-        let full = graph.on(context)?;
-        let (model, parameters) = filled(context, values, &make)?;
-        let model = model?;
-        let x = context.manager.track("features", rows(graph, context.rank, features)?);
-        let mut tape = Tape::evaluation(&context.manager, &parameters);
-        let x = tape.input(&x);
-        let x = model.precompute(&mut tape, &full, x)?;
-        output(&model.forward(&mut tape, &vec![&full as &dyn Graph; num_graphs], x)?)
+    on_each_rank(graph, features, values, make, |model, tape, full, x| {
+        let x = model.precompute(tape, full, x)?;
+        model.forward(tape, &vec![full; num_graphs], x)
     })
+}
+
+/// As [`layer_output`], for anything with parameters: `forward` computes rows with it.
+///
+/// # Errors
+/// As [`layer_output`].
+pub fn rows_output<T>(
+    graph: &TestGraph,
+    features: &[&[f64]],
+    values: &ParameterValues<'_>,
+    make: impl Fn(&mut ParameterBuilder) -> T + Sync,
+    forward: impl for<'a> Fn(&T, &mut Tape<'a>, &'a dyn Graph, Var) -> Result<Var> + Sync,
+) -> Result<Vec<f64>> {
+    on_each_rank(graph, features, values, |parameters| Ok(make(parameters)), forward)
 }
 
 /// Panics if two lists differ by more than 1e-5 anywhere.
@@ -69,21 +72,34 @@ pub fn assert_near(found: &[f64], expected: &[f64]) {
     assert!(same, "{found:?}, not {expected:?}");
 }
 
-fn each_rank(
+fn on_each_rank<T>(
     graph: &TestGraph,
-    work: impl Fn(&RankContext) -> Result<Vec<f64>> + Sync,
+    features: &[&[f64]],
+    values: &ParameterValues<'_>,
+    make: impl Fn(&mut ParameterBuilder) -> Result<T> + Sync,
+    forward: impl for<'a> Fn(&T, &mut Tape<'a>, &'a dyn Graph, Var) -> Result<Var> + Sync,
 ) -> Result<Vec<f64>> {
-    Ok(on_ranks(graph.boundaries.len() - 1, 1, |context| work(&context))?.concat())
+    let work = |context: RankContext| {
+        let full = graph.on(&context)?;
+        let (made, parameters) = filled(&context, values, &make)?;
+        let x = context.manager.track("features", rows(graph, context.rank, features)?);
+        let mut tape = Tape::evaluation(&context.manager, &parameters);
+        let x = tape.input(&x);
+        let y = forward(&made, &mut tape, &full, x)?;
+        Ok(Vec::try_from(y.pin()?.f_flatten(0, -1)?)?)
+    };
+    let ranks: Vec<Vec<f64>> = on_ranks(graph.boundaries.len() - 1, 1, work)?;
+    Ok(ranks.concat())
 }
 
 /// What `make` makes, and its parameters with these values.
 fn filled<T>(
     context: &RankContext,
     values: &ParameterValues<'_>,
-    make: &impl Fn(&mut ParameterBuilder) -> T,
+    make: &impl Fn(&mut ParameterBuilder) -> Result<T>,
 ) -> Result<(T, Rc<ParameterSet>)> {
     let mut builder = ParameterBuilder::new(0);
-    let made = make(&mut builder);
+    let made = make(&mut builder)?;
     let parameters = Rc::new(builder.finish(&context.manager, Kind::Double)?);
     let flat = parameters.flat().pin()?.f_zeros_like()?;
     for entry in parameters.state().filter(|entry| entry.name.ends_with("running_var")) {
@@ -107,8 +123,4 @@ fn rows(graph: &TestGraph, rank: usize, features: &[&[f64]]) -> Result<Tensor> {
         .get(nodes.start as usize..nodes.end as usize)
         .ok_or_else(|| Error::config("features", format!("there are {} rows", features.len())))?;
     Ok(Tensor::f_from_slice(&own.concat())?.f_view([own.len() as i64, width])?)
-}
-
-fn output(y: &Var) -> Result<Vec<f64>> {
-    Ok(Vec::try_from(y.pin()?.f_flatten(0, -1)?)?)
 }

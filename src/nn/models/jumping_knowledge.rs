@@ -31,6 +31,24 @@ impl Choice for JumpMode {
 
 /// `torch_geometric.nn.JumpingKnowledge` followed by a linear layer, as in `torch_geometric`'s `BasicGNN`. State-dict keys:
 /// `lin.weight` `[out, layers * width]` (max: `[out, width]`), `lin.bias` `[out]`.
+///
+/// ```
+/// use sar::nn::{JumpMode, JumpingKnowledge};
+/// use sar::testing::{TestGraph, assert_near, rows_output};
+///
+/// // Two nodes without edges.
+/// let graph = TestGraph::of(2, &[], &[]);
+/// let features: [&[f64]; 2] = [&[1.0], &[2.0]];
+/// let values: [(&str, &[f64]); 2] = [("lin.weight", &[1.0, 10.0]), ("lin.bias", &[0.5])];
+/// let make = |p: &mut _| JumpingKnowledge::new(p, JumpMode::Cat, 2, 1, 1).expect("a mode that jumps");
+/// // The outputs of two layers: x and x + x.
+/// let rows = rows_output(&graph, &features, &values, make, |jump, tape, _, x| {
+///     let twice = tape.segment("twice", &[&x], &[], |x, _| Ok(x[0].f_add(&x[0])?))?;
+///     jump.forward(tape, &[x, twice])
+/// })?;
+/// assert_near(&rows, &[21.5, 42.5]);
+/// # Ok::<(), sar::Error>(())
+/// ```
 pub struct JumpingKnowledge {
     mode: JumpMode,
     lin: Linear,

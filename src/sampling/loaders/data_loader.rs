@@ -13,6 +13,29 @@ use crate::error::Result;
 use crate::sampling::stores::{GraphSource, SampleKey};
 
 /// A loader of batches of nodes: SAR's `DataLoader`, DGL's `DistNodeDataLoader`.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use sar::engine::comm::Ranks;
+/// use sar::formats::dgl::config::PartitionConfig;
+/// use sar::sampling::loaders::{DataLoader, DataLoaderConfig, DistNeighborSampler};
+/// use sar::sampling::stores::{DistGraph, Fanout, IndexConfig};
+/// use sar::testing::on_ranks;
+///
+/// let folder = tempfile::tempdir().expect("a folder");
+/// let config = PartitionConfig::open("data/karate/karate.json".as_ref())?;
+/// let graph = Arc::new(DistGraph::create(&config, &IndexConfig::default(), folder.path())?);
+/// let sizes = on_ranks(1, 1, |rank| {
+///     let ranks = Ranks { group: &*rank.group, hooks: &*rank.manager };
+///     let sampler = DistNeighborSampler::new(vec![Fanout::Total(2)])?;
+///     let config = DataLoaderConfig { batch_size: 4, ..DataLoaderConfig::default() };
+///     let loader = DataLoader::new(graph.clone(), (0..10).collect(), sampler, config, ranks)?;
+///     loader.epoch(1).map(|batch| Ok(batch?.seeds().len())).collect::<sar::Result<Vec<_>>>()
+/// })?;
+/// assert_eq!(sizes, [[4, 4, 2]]);
+/// # Ok::<(), sar::Error>(())
+/// ```
 pub type DataLoader = Loader<NodeTask>;
 
 /// DGL's name for [`DataLoader`].

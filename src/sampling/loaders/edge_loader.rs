@@ -33,6 +33,36 @@ pub enum Exclude {
 }
 
 /// A loader of batches of edges: DGL's `DistEdgeDataLoader`.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use sar::engine::comm::Ranks;
+/// use sar::formats::dgl::config::PartitionConfig;
+/// use sar::sampling::loaders::{DataLoaderConfig, DistEdgeDataLoader, DistNeighborSampler, Exclude, NegativeSampler};
+/// use sar::sampling::stores::{DistGraph, Fanout, IndexConfig};
+/// use sar::testing::on_ranks;
+///
+/// let folder = tempfile::tempdir().expect("a folder");
+/// let config = PartitionConfig::open("data/karate/karate.json".as_ref())?;
+/// let keys = IndexConfig { ends: true, ..IndexConfig::default() };
+/// let graph = Arc::new(DistGraph::create(&config, &keys, folder.path())?);
+/// let sizes = on_ranks(1, 1, |rank| {
+///     let ranks = Ranks { group: &*rank.group, hooks: &*rank.manager };
+///     let sampler = DistNeighborSampler::new(vec![Fanout::Total(2)])?;
+///     let config = DataLoaderConfig { batch_size: 4, ..DataLoaderConfig::default() };
+///     let negatives = Some(NegativeSampler::PerSourceUniform(3));
+///     let (edges, exclude) = ((0..6).collect(), Exclude::Batch);
+///     let loader = DistEdgeDataLoader::new(graph.clone(), edges, sampler, exclude, negatives, config, ranks)?;
+///     let size = |batch: sar::Result<sar::sampling::loaders::EdgeMiniBatch>| {
+///         let batch = batch?;
+///         Ok([batch.positive.sources.len(), batch.negative.sources.len()])
+///     };
+///     loader.epoch(1).map(size).collect::<sar::Result<Vec<_>>>()
+/// })?;
+/// assert_eq!(sizes, [[[4, 12], [2, 6]]]);
+/// # Ok::<(), sar::Error>(())
+/// ```
 pub type DistEdgeDataLoader = Loader<EdgeTask>;
 
 /// The task of sampling the neighbourhoods of edges' ends.

@@ -5,7 +5,8 @@ use std::collections::{HashMap, HashSet};
 use crate::error::{Error, Result};
 use crate::sampling::stores::{Draws, GraphSource, NEGATIVES, SampleKey};
 
-/// How negative pairs are drawn for the edges of a batch.
+/// How negative pairs are drawn for the edges of a batch. The example of
+/// [`DistEdgeDataLoader`](super::DistEdgeDataLoader) draws some.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NegativeSampler {
     /// DGL's `PerSourceUniform` (`Uniform`): for each edge, its source with this many destinations, drawn uniformly and with
