@@ -66,11 +66,9 @@ fn flag(field: &str) -> Option<String> {
     FLAGS.get().is_some_and(|flags| flags.contains(&name)).then_some(name)
 }
 
-#[cfg(test)]
+// Most fields are those of training.
+#[cfg(all(test, feature = "torch"))]
 mod tests {
-    // Most fields are those of training.
-    #![cfg(feature = "torch")]
-
     use super::*;
     use crate::cli::definition;
 

@@ -1,5 +1,7 @@
 //! Commands that people expect, and those that they mean.
 
+use std::path::Path;
+
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 /// The error with the command that was probably meant, if the first word of the command line names none.
@@ -20,8 +22,10 @@ pub(super) fn with_tip(mut error: clap::Error) -> clap::Error {
 fn meant(word: &str) -> Option<String> {
     match word {
         "train" | "run" | "fit" => Some("sar-single --part-json FILE".to_owned()),
-        file if file.ends_with(".json") => Some(format!("sar-single --part-json {file}")),
-        folder if std::path::Path::new(folder).join("config.toml").is_file() => {
+        file if Path::new(file).extension().is_some_and(|extension| extension == "json") => {
+            Some(format!("sar-single --part-json {file}"))
+        }
+        folder if Path::new(folder).join("config.toml").is_file() => {
             Some(format!("sar-single --resume {folder}"))
         }
         _ => None,

@@ -1,5 +1,6 @@
 //! `status`: what running runs do.
 
+use std::fmt::Write;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -70,7 +71,7 @@ fn show(run: &LivingRun) -> String {
     let of_run = run.control.run();
     let mut text = format!("{}: process {}", run.folder().display(), of_run.launcher());
     if of_run.epochs() > 0 {
-        text += &format!(", epoch {} of {}", epoch(run), of_run.epochs());
+        let _ = write!(text, ", epoch {} of {}", epoch(run), of_run.epochs());
     }
     let state = match (run.is_paused(), of_run.pause_asked()) {
         (true, _) => ", paused".to_owned(),
@@ -85,8 +86,9 @@ fn show(run: &LivingRun) -> String {
     };
     let free =
         free_space(run.folder()).map_or_else(String::new, |free| format!(", {} free", size(free)));
-    text += &format!(
-        "{state}\nmemory: {}{budget}, {} at most\ndisk: {}{free}\n",
+    let _ = writeln!(
+        text,
+        "{state}\nmemory: {}{budget}, {} at most\ndisk: {}{free}",
         size(of_run.used()),
         size(of_run.peak()),
         size(run.disk_bytes())

@@ -37,7 +37,7 @@ pub(super) fn confusion(run: &RunData) -> String {
     } else {
         "A row per class."
     };
-    let _ = write!(html, "<figcaption><p>{remark}</p></figcaption></figure>\n");
+    let _ = writeln!(html, "<figcaption><p>{remark}</p></figcaption></figure>");
     html
 }
 
@@ -85,7 +85,7 @@ fn picture(rows: &[Vec<u64>]) -> String {
         "<svg viewBox=\"0 0 360 360\" role=\"img\" aria-label=\"confusion matrix\">".to_owned();
     for (class, row) in rows.iter().enumerate() {
         for (column, count) in row.iter().enumerate().filter(|(_, count)| **count > 0) {
-            let colour = if column == class { 0 } else { 1 };
+            let colour = i32::from(column != class);
             let _ = write!(
                 html,
                 "<rect class=\"turn c{colour}\" x=\"{:.2}\" y=\"{:.2}\" width=\"{cell:.2}\" height=\"{cell:.2}\" opacity=\"{:.2}\"><title>class {class} as {column}: {count}</title></rect>",

@@ -46,7 +46,7 @@ pub fn page(mut page: Page) -> String {
     section(&mut html, "Turns", runs.iter().map(timeline));
     section(&mut html, "Predictions", runs.iter().map(confusion));
     html.push_str(&settings(runs));
-    let _ = write!(html, "<footer>{}</footer></main></body></html>\n", escaped(&page.made_by));
+    let _ = writeln!(html, "<footer>{}</footer></main></body></html>", escaped(&page.made_by));
     html
 }
 

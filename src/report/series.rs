@@ -163,9 +163,10 @@ fn bytes(runs: &[RunData]) -> Chart {
             curves.push(Curve { name, colour, dash: i, points });
         }
     }
-    let remark = match runs.iter().all(|run| run.plan.is_none()) {
-        true => "The runs are so small that nothing was planned.",
-        false => "Plan and bound are for written and read bytes together.",
+    let remark = if runs.iter().all(|run| run.plan.is_none()) {
+        "The runs are so small that nothing was planned."
+    } else {
+        "Plan and bound are for written and read bytes together."
     };
     let title = "Bytes per epoch against plan and bound".to_owned();
     Chart { title, unit: Unit::Bytes, from_zero: true, curves, remark: remark.to_owned() }

@@ -94,9 +94,9 @@ pub(super) fn timeline(run: &RunData) -> String {
     let hidden = turns.ranks.len() - rows;
     let more =
         if hidden > 0 { format!(" {hidden} more ranks are not shown.") } else { String::new() };
-    let _ = write!(
+    let _ = writeln!(
         html,
-        "<p>On average {mean:.2} of {} ranks had a turn. A turn is named by the phase in which it ended.{more}</p></figcaption></figure>\n",
+        "<p>On average {mean:.2} of {} ranks had a turn. A turn is named by the phase in which it ended.{more}</p></figcaption></figure>",
         turns.ranks.len()
     );
     html

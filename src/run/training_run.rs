@@ -80,6 +80,7 @@ pub fn resume(config: &RunConfig, observe: &mut dyn FnMut(&Event)) -> Result<()>
     run(config, Start::Resumed(folder, Box::new(last)), observe)
 }
 
+#[allow(clippy::too_many_lines)] // The steps of a run, one after the other.
 fn run(config: &RunConfig, start: Start, observe: &mut dyn FnMut(&Event)) -> Result<()> {
     let overwrite = matches!(start, Start::New { overwrite: true });
     let partitions = PartitionConfig::open(&config.part_json)?;
@@ -151,7 +152,12 @@ fn run(config: &RunConfig, start: Start, observe: &mut dyn FnMut(&Event)) -> Res
             Event::Epoch(report) => {
                 complete = Some(report.epoch);
                 if results.is_none() {
-                    results = Some(open_results(config, folder.as_ref(), resumed_after, &planned)?);
+                    results = Some(open_results(
+                        config,
+                        folder.as_ref(),
+                        resumed_after,
+                        planned.as_ref(),
+                    )?);
                 }
                 if let Some(metrics) = &mut results {
                     metrics.epoch(report, peak)?;
@@ -160,7 +166,12 @@ fn run(config: &RunConfig, start: Start, observe: &mut dyn FnMut(&Event)) -> Res
             }
             Event::Evaluation(report) => {
                 if results.is_none() {
-                    results = Some(open_results(config, folder.as_ref(), resumed_after, &planned)?);
+                    results = Some(open_results(
+                        config,
+                        folder.as_ref(),
+                        resumed_after,
+                        planned.as_ref(),
+                    )?);
                 }
                 if let Some(metrics) = &mut results {
                     metrics.evaluation(report, peak)?;
@@ -222,7 +233,7 @@ fn open_results(
     config: &RunConfig,
     folder: Option<&ResultsFolder>,
     resumed_after: Option<u32>,
-    planned: &Option<PlannedRun>,
+    planned: Option<&PlannedRun>,
 ) -> Result<MetricsFile> {
     if let (Some(folder), None) = (folder, resumed_after) {
         folder.clear()?;

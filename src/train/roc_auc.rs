@@ -69,12 +69,11 @@ impl<'a> ClassScores<'a> {
                     let [_, positives, negatives, undefined] = &mut counts.0[class * MASKS + mask];
                     let mut records = Vec::new();
                     for ((score, positive), _) in rows {
-                        match ScoreRecord::new(*score, *positive) {
-                            Some(record) => records.push(record),
-                            None => {
-                                *undefined += 1;
-                                *(if *positive { &mut *positives } else { &mut *negatives }) += 1;
-                            }
+                        if let Some(record) = ScoreRecord::new(*score, *positive) {
+                            records.push(record);
+                        } else {
+                            *undefined += 1;
+                            *(if *positive { &mut *positives } else { &mut *negatives }) += 1;
                         }
                     }
                     send(records, outbox)?;

@@ -171,7 +171,9 @@ mod tests {
         }
 
         fn read(&mut self, bytes: &mut [u8]) -> Result<()> {
-            bytes.iter_mut().for_each(|byte| *byte = self.0.pop_front().unwrap());
+            for byte in bytes {
+                *byte = self.0.pop_front().unwrap();
+            }
             Ok(())
         }
 

@@ -32,6 +32,7 @@ pub(crate) fn code(content: &str) -> impl Iterator<Item = (usize, &str)> {
 /// The program of a file: without comments, without its unit tests, and with empty string literals.
 pub(crate) fn program(content: &str) -> String {
     let content = content.split("#[cfg(test)]\nmod ").next().unwrap();
+    let content = content.split("#[cfg(all(test, ").next().unwrap();
     let mut program = String::new();
     for (_, line) in code(content) {
         // A literal over several lines stays as it is; none of them looks like code that these tests look for.

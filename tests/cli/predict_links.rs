@@ -74,7 +74,7 @@ fn pairs_are_scored_as_in_training() {
         let rows = trained(folder, kind);
         let weight = (kind == "bilinear").then(|| weight(folder));
         let pairs = [(0, 33), (33, 0), (5, 5), (12, 3), (0, 33)];
-        let list: String = pairs.iter().map(|(a, b)| format!("{a},{b}\n")).collect();
+        let list = pairs.map(|(a, b)| format!("{a},{b}\n")).concat();
         std::fs::write(folder.join("pairs.csv"), list).unwrap();
         let command = "predict --run run --order partition --pairs pairs.csv --out";
         sar(folder, &format!("{command} scores.csv")).success();

@@ -59,7 +59,7 @@ fn some_nodes_have_the_bits_of_all_with_every_model() {
     runs.push("--model gat --compute-dtype bf16".to_owned());
     // Neighbours, a node twice, the first and the last one.
     let nodes = [17, 18, 400, 17, 899, 0, 620];
-    let list: String = nodes.iter().map(|node| format!("{node}\n")).collect();
+    let list = nodes.map(|node| format!("{node}\n")).concat();
     std::fs::write(folder.join("list.txt"), list).unwrap();
     for run in runs {
         let shape = if run.contains("sgc") { "" } else { "--hidden 8 --layers 2" };
@@ -122,15 +122,17 @@ fn tables_have_the_names_that_the_user_gave() {
         _ => format!("ü{i}"),
     };
     let n = 60;
-    let edges: String = (0..n)
+    let edges: Vec<String> = (0..n)
         .flat_map(|i| [(i, (i + 1) % n), (i, (i + 7) % n)])
         .map(|(a, b)| format!("{},{}\n", name(a), name(b)))
         .collect();
-    std::fs::write(folder.join("edges.csv"), edges).unwrap();
+    std::fs::write(folder.join("edges.csv"), edges.concat()).unwrap();
     std::fs::write(folder.join("names.txt"), (0..n).map(|i| name(i) + "\n").collect::<String>())
         .unwrap();
-    let column =
-        |of: fn(usize) -> usize| (0..n).map(|i| format!("{}\n", of(i))).collect::<String>();
+    let column = |of: fn(usize) -> usize| {
+        let lines: Vec<String> = (0..n).map(|i| format!("{}\n", of(i))).collect();
+        lines.concat()
+    };
     std::fs::write(folder.join("label.csv"), column(|i| i % 2)).unwrap();
     std::fs::write(folder.join("feat.csv"), column(|i| i % 2 + i % 5)).unwrap();
     std::fs::write(folder.join("train_mask.csv"), column(|i| usize::from(i % 4 != 0))).unwrap();

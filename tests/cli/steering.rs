@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use sar::engine::spill_dir::LivingRun;
-use sar::engine::turns::Activity;
+use sar::engine::turns::{Activity, RankStatus};
 use serde_json::Value;
 
 use super::common::repository;
@@ -95,9 +95,9 @@ fn a_run_that_is_paused_again_and_again_computes_the_same_bits() {
         let mut pauses = 1;
         loop {
             let ranks = || (0..living.control.world_size()).map(|rank| living.control.rank(rank));
-            let turns: Vec<u32> = ranks().map(|rank| rank.turns()).collect();
+            let turns: Vec<u32> = ranks().map(RankStatus::turns).collect();
             std::thread::sleep(Duration::from_millis(30));
-            assert!(ranks().map(|rank| rank.turns()).eq(turns), "{flags}: ranks take turns");
+            assert!(ranks().map(RankStatus::turns).eq(turns), "{flags}: ranks take turns");
             let ended = |a: Activity| a == Activity::Finished;
             living.control.go_on();
             if ranks().all(|rank| ended(rank.activity())) || pauses == 6 {

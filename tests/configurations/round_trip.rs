@@ -26,6 +26,7 @@ fn every_configuration_is_read_as_it_was_written() {
 }
 
 /// The configuration with each of its fields changed, including values that no run can have.
+#[allow(clippy::too_many_lines)] // A list.
 fn variations(base: &RunConfig) -> Vec<RunConfig> {
     let texts = || [Some(String::new()), Some("_N/\"a\" = 'b'\n#[model]".to_owned())];
     let paths = || [Some(PathBuf::from("a")), Some(PathBuf::from("/b\\c\n"))];

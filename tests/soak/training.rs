@@ -64,8 +64,8 @@ impl Training {
     }
 
     fn epochs(&self) -> u64 {
-        fs::read(self.out.join("metrics.jsonl"))
-            .map_or(0, |text| text.iter().filter(|byte| **byte == b'\n').count() as u64)
+        fs::read_to_string(self.out.join("metrics.jsonl"))
+            .map_or(0, |text| text.matches('\n').count() as u64)
     }
 
     /// Waits until this epoch has ended; false if the run ends before.

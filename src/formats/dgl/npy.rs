@@ -130,18 +130,18 @@ fn dtype_of(descr: &str) -> Option<Dtype> {
 mod tests {
     use super::*;
 
-    fn header(dtype: Dtype, shape: &[u64], transposed: bool) -> Option<Header> {
-        Some(Header { dtype, shape: shape.to_vec(), transposed })
+    fn header(dtype: Dtype, shape: &[u64], transposed: bool) -> Header {
+        Header { dtype, shape: shape.to_vec(), transposed }
     }
 
     #[test]
     fn the_header_is_read_whatever_its_spacing() {
         let text = "{'descr': '<i8', 'fortran_order': False, 'shape': (12,), }   \n";
-        assert_eq!(parse(text), header(Dtype::I64, &[12], false));
+        assert_eq!(parse(text), Some(header(Dtype::I64, &[12], false)));
         let text = "{'shape':(2, 3),'fortran_order':False,'descr':'<f4'}";
-        assert_eq!(parse(text), header(Dtype::F32, &[2, 3], false));
+        assert_eq!(parse(text), Some(header(Dtype::F32, &[2, 3], false)));
         let fortran = text.replace("False", "True");
-        assert_eq!(parse(&fortran), header(Dtype::F32, &[2, 3], true));
+        assert_eq!(parse(&fortran), Some(header(Dtype::F32, &[2, 3], true)));
         assert_eq!(parse(&text.replace("<f4", ">f4")), None);
         assert_eq!(parse("{'descr': '"), None);
     }

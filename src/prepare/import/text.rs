@@ -152,8 +152,8 @@ impl Separator {
     pub(super) fn guess(line: &[u8]) -> Self {
         let found = b",;\t|".iter().find(|byte| line.contains(byte));
         // A first field in quotes whose end is on another line hides the separator: most files use commas.
-        let quotes = || line.iter().filter(|byte| **byte == b'"').count();
-        let hidden = || line.starts_with(b"\"") && quotes() % 2 == 1;
+        let quotes_are_odd = || line.iter().fold(false, |odd, byte| odd ^ (*byte == b'"'));
+        let hidden = || line.starts_with(b"\"") && quotes_are_odd();
         match found {
             Some(&byte) => Separator::Byte(byte),
             None if hidden() => Separator::Byte(b','),

@@ -135,12 +135,11 @@ impl Folder {
 
     /// The file of metrics, which goes on after the epoch of the restored state.
     fn metrics(&mut self) -> Result<&mut MetricsFile> {
-        let metrics = match self.metrics.take() {
-            Some(metrics) => metrics,
-            None => {
-                let epoch = self.restored.as_ref().map_or(0, |state| state.epoch);
-                MetricsFile::resume(&self.path.join(METRICS), epoch)?
-            }
+        let metrics = if let Some(metrics) = self.metrics.take() {
+            metrics
+        } else {
+            let epoch = self.restored.as_ref().map_or(0, |state| state.epoch);
+            MetricsFile::resume(&self.path.join(METRICS), epoch)?
         };
         Ok(self.metrics.insert(metrics))
     }

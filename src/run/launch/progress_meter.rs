@@ -110,7 +110,7 @@ impl ProgressMeter {
             None if share > 0.0 => epoch_s / share,
             None => return None,
         };
-        let of_epoch = (whole - epoch_s).max(whole * (1.0 - share).max(0.0).min(0.05));
+        let of_epoch = (whole - epoch_s).max(whole * (1.0 - share).clamp(0.0, 0.05));
         Some(of_epoch + whole * f64::from(epochs.saturating_sub(epoch)))
     }
 }

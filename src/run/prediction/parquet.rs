@@ -28,13 +28,15 @@ impl ParquetTable {
     /// Starts the table.
     pub(super) fn new(file: AtomicFile, path: &Path, columns: &TableColumns) -> Result<Self> {
         let failed = |e| failed(path, &e);
-        let mut fields = vec![match columns.named {
-            true => text_column("node"),
-            false => number_column("node", Dtype::I64),
-        }];
-        fields.extend(columns.headings.iter().map(|heading| match columns.classes.is_empty() {
-            true => number_column(heading, columns.form.dtype),
-            false => text_column(heading),
+        let nodes =
+            if columns.named { text_column("node") } else { number_column("node", Dtype::I64) };
+        let mut fields = vec![nodes];
+        fields.extend(columns.headings.iter().map(|heading| {
+            if columns.classes.is_empty() {
+                number_column(heading, columns.form.dtype)
+            } else {
+                text_column(heading)
+            }
         }));
         let fields = fields.into_iter().map(|field| field.map(Arc::new));
         let fields = fields.collect::<Result<Vec<_>, _>>().map_err(failed)?;

@@ -62,9 +62,10 @@ pub(super) fn write_table(
 impl NodeLabels {
     /// The labels of nodes of a selection in ascending order, or of all nodes.
     pub(super) fn ascending(space: &NodeSpace<'_>, places: Option<Vec<u64>>) -> Self {
-        match space.has_names() {
-            true => NodeLabels::Names(space.names(), places),
-            false => NodeLabels::Ids(places),
+        if space.has_names() {
+            NodeLabels::Names(space.names(), places)
+        } else {
+            NodeLabels::Ids(places)
         }
     }
 

@@ -32,9 +32,11 @@ pub(super) fn run_epochs(
     let mut stop = training.stop();
     let mut written = training.epoch();
     let mut turns = Vec::new();
-    let tell_turns = |epoch, spans: Vec<TurnSpan>| match spans.is_empty() {
-        true => Ok(()),
-        false => here.events.send(Event::Turns(RankTurns { rank: here.rank, epoch, spans })),
+    let tell_turns = |epoch, spans: Vec<TurnSpan>| {
+        if spans.is_empty() {
+            return Ok(());
+        }
+        here.events.send(Event::Turns(RankTurns { rank: here.rank, epoch, spans }))
     };
     while training.epoch() < config.epochs && stop.is_none() {
         let report = match training.next_epoch() {

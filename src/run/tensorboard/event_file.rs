@@ -73,7 +73,9 @@ impl EventFile {
         }
         let start = AtomicFile::create(path)?;
         let mut bytes = record(&version(now()));
-        events.iter().for_each(|event| bytes.extend(record(event)));
+        for event in events {
+            bytes.extend(record(event));
+        }
         start.file().write_all(&bytes).map_err(|e| Error::io("write", path, e))?;
         start.commit()?;
         let file = OpenOptions::new().append(true).custom_flags(libc::O_NOFOLLOW).open(path);

@@ -15,6 +15,9 @@ pub struct OutEdges {
 
 impl GraphShardManager {
     /// The edges from the nodes of a rank into own nodes.
+    ///
+    /// # Errors
+    /// If they cannot be read back (`Io`, `Corrupt`).
     pub fn out_edges(&self, rank: usize) -> Result<OutEdges> {
         let edges = self.shards[rank].by_src()?;
         Ok(OutEdges { edges, sources: self.sources[rank].pin()?, own: rank == self.group.rank() })
@@ -24,9 +27,10 @@ impl GraphShardManager {
 impl OutEdges {
     /// Own rows to which there are edges from a row of the rank.
     pub fn destinations(&self, row: u32) -> &[u32] {
-        let column = match self.own {
-            true => Some(row),
-            false => self.sources.binary_search(&row).ok().map(|column| column as u32),
+        let column = if self.own {
+            Some(row)
+        } else {
+            self.sources.binary_search(&row).ok().map(|column| column as u32)
         };
         let ends = &self.edges.ends;
         let found = column.and_then(|column| ends.rows().binary_search(&column).ok());

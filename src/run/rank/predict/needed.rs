@@ -6,8 +6,8 @@ use tch::Tensor;
 
 use crate::engine::spill::PointerTensor;
 use crate::engine::tape::{
-    Graph, GraphShardManager, HeteroMfgs, Mfgs, ParameterSet, Region, Tape, construct_hetero_mfgs,
-    construct_mfgs, construct_region,
+    Graph, GraphShardManager, HeteroGraphShardManager, HeteroMfgs, Mfgs, ParameterSet, Region,
+    Tape, construct_hetero_mfgs, construct_mfgs, construct_region,
 };
 use crate::engine::tensor;
 use crate::error::Result;
@@ -51,7 +51,9 @@ impl Needed {
         let manager = &setup.manager;
         let full = &whole.graph;
         let mut seeds = vec![false; full.num_sources()];
-        rows.iter().for_each(|row| seeds[*row as usize] = true);
+        for row in rows {
+            seeds[*row as usize] = true;
+        }
         let seeds = manager.track("seeds", Tensor::f_from_slice(&seeds)?);
         let kind = run.model.kind;
         let graphs = match layer {
@@ -113,7 +115,7 @@ impl NeededRelations {
         let mut seeds = vec![Vec::new(); inputs.len()];
         seeds[hetero.target] = rows.to_vec();
         let mfgs = construct_hetero_mfgs(&hetero.graph, seeds, layers)?;
-        let counts = mfgs.graphs.iter().map(|graph| graph.num_edges());
+        let counts = mfgs.graphs.iter().map(HeteroGraphShardManager::num_edges);
         let edges = EdgeCounts::of(hetero.graph.num_edges()?, counts)?;
         let inputs = inputs.iter().zip(&mfgs.sources).enumerate();
         let inputs = inputs.map(|(ntype, (input, rows))| match input {

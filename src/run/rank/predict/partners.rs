@@ -1,5 +1,6 @@
 //! The best partners of nodes that are not their neighbours yet.
 
+use std::cmp::Ordering;
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::PathBuf;
@@ -43,7 +44,10 @@ impl Partner {
 
     /// Whether this partner comes before another one: by its score, and then by its place.
     fn precedes(self, other: Partner) -> bool {
-        self.score > other.score || (self.score == other.score && self.place < other.place)
+        match self.score.partial_cmp(&other.score) {
+            Some(Ordering::Equal) => self.place < other.place,
+            order => order == Some(Ordering::Greater),
+        }
     }
 
     fn to_bytes(self) -> [u8; PARTNER_BYTES] {
@@ -161,7 +165,9 @@ impl PartnerSearch<'_> {
         let mut best: Vec<Best> = asked.iter().map(|_| Best::default()).collect();
         let mut neighbours: Vec<Vec<u32>> =
             asked.iter().map(|(row, _)| edges.destinations(*row).to_vec()).collect();
-        neighbours.iter_mut().for_each(|rows| rows.sort_unstable());
+        for rows in &mut neighbours {
+            rows.sort_unstable();
+        }
         let all = own_rows.size()[0];
         for start in (0..all).step_by(CANDIDATES as usize) {
             let len = CANDIDATES.min(all - start);

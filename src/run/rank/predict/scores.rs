@@ -50,15 +50,12 @@ impl Truth {
             };
             let rows = (labelled.first_row, labelled.nodes.own as i64);
             labels = own.pick(&all.f_narrow(0, rows.0, rows.1)?)?.f_contiguous()?;
-            let known = match run.task {
-                Task::Classification => {
-                    unknown = count(&labels.f_ge(outputs)?)?;
-                    labels.f_ge(0)?.f_logical_and(&labels.f_lt(outputs)?)?
-                }
-                _ => {
-                    width = labels.size()[1];
-                    labels.f_isnan()?.f_any_dim(1, false)?.f_logical_not()?
-                }
+            let known = if run.task == Task::Classification {
+                unknown = count(&labels.f_ge(outputs)?)?;
+                labels.f_ge(0)?.f_logical_and(&labels.f_lt(outputs)?)?
+            } else {
+                width = labels.size()[1];
+                labels.f_isnan()?.f_any_dim(1, false)?.f_logical_not()?
             };
             of_nodes = sets(setup, run, labelled, own, &known)?;
         }
