@@ -186,7 +186,7 @@ pub(crate) fn byte_len(shape: &[i64], kind: Kind) -> usize {
 /// The elements of a contiguous CPU tensor as bytes.
 ///
 /// # Panics
-/// As [`slice`].
+/// As [`slice()`].
 pub(crate) fn bytes(tensor: &Tensor) -> Slice<'_, u8> {
     Slice::new(memory(tensor), || raw_bytes(tensor))
 }
