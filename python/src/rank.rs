@@ -12,7 +12,7 @@ use sar::engine::comm::{FileGroup, Hooks, Operation, Recipient};
 use sar::engine::turns::{Control, Phase, TurnLock};
 use sar::event::{Event, EventSender};
 use sar::formats::dgl::{ArrayRef, FeatureSet, Partition, PartitionConfig, open_node_features};
-use sar::io::{DiskStorage, IoCounters, IoMode};
+use sar::io::{DiskStorage, IoCounters, IoMode, Storage};
 
 use crate::edges::Edges;
 use crate::errors::exception;
@@ -51,6 +51,8 @@ pub(crate) struct Rank {
 struct Turns {
     lock: TurnLock,
     sleeper: RefCell<Sleeper>,
+    /// Where messages go.
+    storage: Arc<DiskStorage>,
 }
 
 /// Give the turn up with all memory on disk that has no room; take the next turn.
@@ -58,8 +60,11 @@ impl Hooks for Turns {
     fn precall(&self) -> sar::Result<()> {
         if !self.lock.is_alone() {
             let room = |wanted| self.lock.claim_room(&[wanted]);
+            self.lock.set_cached(self.storage.cached_bytes());
             let kept = self.sleeper.borrow_mut().sleep(room)?;
             self.lock.keep(kept);
+            // Messages take what memory leaves of this rank's share, in the page cache.
+            self.storage.set_cache_share(self.lock.parked_share().saturating_sub(kept));
         }
         self.lock.release();
         Ok(())
@@ -77,9 +82,9 @@ impl Rank {
         let sleeper = RefCell::new(Sleeper::new(&folder.join(format!("rank-{rank}")))?);
         let storage = Arc::new(DiskStorage::with_share(IoMode::Auto));
         let counters = IoCounters::default();
-        let group = FileGroup::new(control.clone(), rank, folder, storage, counters);
+        let group = FileGroup::new(control.clone(), rank, folder, storage.clone(), counters);
         let lock = TurnLock::new(control.clone(), rank);
-        let turns = Rc::new(Turns { lock, sleeper });
+        let turns = Rc::new(Turns { lock, sleeper, storage });
         turns.callback()?;
         turns.lock.status().set_phase(Phase::Loading);
         let partition = Partition::open(partitions, rank)?;
