@@ -20,12 +20,15 @@ pub(super) struct VoiceArgs {
     json: bool,
 }
 
-/// Sets the voice of this process to what the flags of a command say. A plan has a flag `--json` of its own.
+/// Commands whose own flag `--json` makes their answer one JSON object.
+const ONE_OBJECT: [&str; 2] = ["inspect", "plan"];
+
+/// Sets the voice of this process to what the flags of a command say.
 pub(super) fn set(command: &str, given: &ArgMatches) {
     set_voice(match () {
         () if is_given(given, "quiet") => Voice::Quiet,
         () if is_given(given, "verbose") => Voice::Verbose,
-        () if is_given(given, "json") && command != "plan" => Voice::Json,
+        () if is_given(given, "json") && !ONE_OBJECT.contains(&command) => Voice::Json,
         () => Voice::Usual,
     });
 }
