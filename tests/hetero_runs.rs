@@ -110,7 +110,7 @@ fn a_resumed_run_ends_in_the_same_bits_whatever_its_memory() {
         }
         let losses: Vec<_> = metrics(folder.path()).iter().map(|l| l["loss"].clone()).collect();
         let names = std::fs::read_dir(folder.path().join("run")).unwrap();
-        assert_eq!(names.count(), 5, "nothing is left behind");
+        assert_eq!(names.count(), 6, "nothing is left behind");
         (weights(folder.path()), losses)
     };
     let whole = run(&["12"], "1GiB");

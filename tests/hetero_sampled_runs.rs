@@ -94,7 +94,7 @@ fn a_resumed_run_ends_in_the_same_bits() {
             command.assert().success();
         }
         let names = std::fs::read_dir(folder.path().join("run")).unwrap();
-        assert_eq!(names.count(), 5, "nothing is left behind");
+        assert_eq!(names.count(), 6, "nothing is left behind");
         (weights(folder.path()), losses(folder.path()))
     };
     let whole = run(&["9"]);
