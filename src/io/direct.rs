@@ -6,6 +6,7 @@ use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
 use super::aligned_buffer::{AlignedBuffer, PAGE};
+use super::interrupted::uninterrupted;
 use super::request_queue::{InFlight, RequestQueue};
 
 /// Size of a request in bytes.
@@ -129,8 +130,8 @@ struct Pages {
 fn read_pages(file: &File, mut buffer: AlignedBuffer, start: u64, len: u64) -> io::Result<Pages> {
     let mut read = 0;
     while read < len {
-        let got =
-            file.read_at(&mut buffer.bytes_mut()[read as usize..len as usize], start + read)?;
+        let missing = &mut buffer.bytes_mut()[read as usize..len as usize];
+        let got = uninterrupted(|| file.read_at(missing, start + read))?;
         read += got as u64;
         // The end of the file may lie in the middle of a page; bytes behind it cannot be requested.
         if got == 0 || !(got as u64).is_multiple_of(PAGE) {

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
+use super::interrupted::uninterrupted;
 use super::storage::{FileWriter, Storage, StorageFile};
 
 /// Name of the file in the run's folder that ranks share. Per rank it holds the bytes that the rank's calls added to the disk
@@ -72,7 +73,7 @@ impl Meter {
         if bytes > 0 {
             let mut ledger = vec![0; self.world_size * ENTRY];
             // The entries of ranks that have written nothing yet may lie behind the end of the file.
-            let known = self.ledger.read_at(&mut ledger, 0)?;
+            let known = uninterrupted(|| self.ledger.read_at(&mut ledger, 0))?;
             let others = entries(&ledger[..known]).enumerate();
             let others = others.filter(|(rank, _)| *rank != self.rank);
             let sum = entry[0] + others.map(|(_, [added, _])| added).sum::<i64>();

@@ -17,7 +17,7 @@ use super::protocol::{Protocol, Stop};
 use super::run_status::RunStatus;
 use super::status::RankStatus;
 use crate::error::{Error, Result};
-use crate::io::new_private_file;
+use crate::io::{new_private_file, uninterrupted};
 
 const MAGIC: u32 = u32::from_le_bytes(*b"SARC");
 const VERSION: u32 = 5;
@@ -75,7 +75,7 @@ impl Control {
     /// If the file cannot be read.
     pub fn begins(file: &File) -> io::Result<bool> {
         let mut bytes = [0; size_of::<u32>()];
-        let read = file.read_at(&mut bytes, 0)?;
+        let read = uninterrupted(|| file.read_at(&mut bytes, 0))?;
         Ok(bytemuck::bytes_of(&MAGIC).starts_with(&bytes[..read]))
     }
 

@@ -1,10 +1,12 @@
 //! The way from a folder of results to the control file of the run that writes to it.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use crate::engine::spill_dir::link_in;
+use crate::event::show_note;
 
 /// A symbolic link in a folder of results. It is removed when this is dropped; what a killed run leaves, the next run removes, as the
 /// link has the name of an unfinished file.
@@ -30,7 +32,12 @@ impl RunLink {
 
 impl Drop for RunLink {
     fn drop(&mut self) {
-        // Nobody follows a link to a run that has ended.
-        let _ = fs::remove_file(&self.0);
+        // Nobody follows a link to a run that has ended, so that the run does not fail for it.
+        match fs::remove_file(&self.0) {
+            Err(e) if e.kind() != ErrorKind::NotFound => {
+                show_note(&format!("cannot remove {}: {e}", self.0.display()));
+            }
+            _ => {}
+        }
     }
 }
