@@ -15,7 +15,7 @@ use super::stderr::{Voice, progress_bar, show_event, show_line, show_note, show_
 
 /// Positions of the bar per epoch.
 const FINE: u64 = 1000;
-/// Time without a line after which one shows the progress, where there is no bar.
+/// Time between two progress lines where standard error is not a terminal and so shows no bar.
 const SILENCE: Duration = Duration::from_secs(30);
 /// The same, for programs and for people who want to know everything.
 const OFTEN: Duration = Duration::from_secs(1);

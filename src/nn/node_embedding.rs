@@ -32,7 +32,7 @@ impl NodeEmbedding {
     /// `seed` and the node.
     ///
     /// # Errors
-    /// If there is no memory for the rows (`Tensor`).
+    /// If memory for the rows runs out (`Tensor`).
     pub fn new(
         manager: &Rc<PartitionDataManager>,
         ntype: &str,

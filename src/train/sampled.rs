@@ -151,7 +151,7 @@ impl SampledTrainer<'_> {
 /// The blocks of a batch as graphs for a model's layers, with edge types if they are needed.
 ///
 /// # Errors
-/// If the batch was sampled without degrees or types that the graphs need, or there is no memory (`Tensor`).
+/// If the batch was sampled without degrees or types that the graphs need, or memory runs out (`Tensor`).
 pub fn block_graphs(
     manager: &Rc<PartitionDataManager>,
     graph: &dyn GraphSource,

@@ -15,7 +15,7 @@ impl PartitionDataManager {
     /// must be the only handle on its memory.
     ///
     /// # Errors
-    /// If there is no memory for a conversion (`Tensor`).
+    /// If memory for a conversion runs out (`Tensor`).
     pub fn track_rows(&self, label: &str, value: Tensor) -> Result<PointerTensor> {
         let mut layout = value.layout();
         if layout.kind == Kind::BFloat16 {

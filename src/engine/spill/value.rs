@@ -33,7 +33,7 @@ pub trait Spill: Sized + 'static {
     /// The value in the type in which it is used, if it is held in another one.
     ///
     /// # Errors
-    /// If there is no memory for the conversion.
+    /// If memory for the conversion runs out.
     fn widened(&self, _: &Self::Layout) -> Result<Option<Self>> {
         Ok(None)
     }

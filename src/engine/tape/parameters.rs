@@ -156,7 +156,7 @@ impl ParameterBuilder {
     /// Ends the collection; values are rounded to `kind`.
     ///
     /// # Errors
-    /// If there is no memory for the values (`Tensor`).
+    /// If memory for the values runs out (`Tensor`).
     pub fn finish(self, manager: &Rc<PartitionDataManager>, kind: Kind) -> Result<ParameterSet> {
         let ParameterBuilder { parameters, mut values, buffers, .. } = self;
         let trained = values.len();

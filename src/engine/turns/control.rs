@@ -82,7 +82,7 @@ impl Control {
     /// A control block in memory, for ranks that are threads of one process.
     ///
     /// # Errors
-    /// If the numbers are out of range (`Config`), or there is no memory (`Internal`).
+    /// If the numbers are out of range (`Config`), or memory runs out (`Internal`).
     pub fn in_memory(world_size: usize, slots: usize) -> Result<Self> {
         let (world_size, slots) = checked(world_size, slots)?;
         let map = MmapMut::map_anon(size_for(world_size))

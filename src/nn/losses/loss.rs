@@ -53,7 +53,7 @@ impl Loss {
     /// class's positive labels (multilabel).
     ///
     /// # Errors
-    /// If there is no memory for the weights (`Tensor`).
+    /// If memory for the weights runs out (`Tensor`).
     pub fn weighted(task: Task, weights: &[f64]) -> Result<Self> {
         Ok(Loss { task, class_weights: Some(Tensor::f_from_slice(weights)?) })
     }

@@ -56,7 +56,7 @@ impl Appnp {
     /// Creates the model with a perceptron of these layers.
     ///
     /// # Errors
-    /// If there are no layers or no steps, the hidden width is 0, or alpha is not in [0, 1].
+    /// If the number of layers or of steps is 0, the hidden width is 0, or alpha is not in [0, 1].
     pub fn new(
         parameters: &mut ParameterBuilder,
         perceptron: HiddenLayers,

@@ -78,7 +78,7 @@ impl HeteroStack {
     /// (`None`) get learned rows of [`HeteroConfig::width`] instead.
     ///
     /// # Errors
-    /// If there are no layers or the width is 0, a relation cannot have this layer, or no relation leads into the target.
+    /// If the list of layers is empty or the width is 0, a relation cannot have this layer, or no relation leads into the target.
     pub fn new(
         parameters: &mut ParameterBuilder,
         graph: &HeteroGraphShardManager,

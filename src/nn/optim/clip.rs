@@ -8,7 +8,7 @@ use crate::error::Result;
 /// gradients of all parameters.
 ///
 /// # Errors
-/// If there is no memory for the result (`Tensor`).
+/// If memory for the result runs out (`Tensor`).
 pub fn clip_grad_norm(gradient: &Tensor, max_norm: f64) -> Result<Tensor> {
     Ok(match clip_factor(gradient, 0.0, max_norm)? {
         Some(factor) => gradient.f_mul_scalar(factor)?,
@@ -20,7 +20,7 @@ pub fn clip_grad_norm(gradient: &Tensor, max_norm: f64) -> Result<Tensor> {
 /// `squares` is the sum of squares of the gradients that are not in `gradient`; `None` if it is 1.
 ///
 /// # Errors
-/// If there is no memory for the squares (`Tensor`).
+/// If memory for the squares runs out (`Tensor`).
 pub fn clip_factor(gradient: &Tensor, squares: f64, max_norm: f64) -> Result<Option<f64>> {
     let own = sum_of_squares(gradient)?;
     // With a norm of NaN, gradients become NaN, as in PyTorch.

@@ -155,7 +155,7 @@ impl Pairs {
     /// The rows of sources and of destinations as tensors, `int64 [pairs]`.
     ///
     /// # Errors
-    /// If there is no memory for them (`Tensor`).
+    /// If memory for the pairs runs out (`Tensor`).
     pub fn tensors(&self) -> Result<[Tensor; 2]> {
         Ok([Tensor::f_from_slice(&self.sources)?, Tensor::f_from_slice(&self.destinations)?])
     }

@@ -44,7 +44,7 @@ impl DistNeighborSampler {
     /// A sampler with one fan-out per layer, the input layer's first, that draws uniformly and without replacement.
     ///
     /// # Errors
-    /// If there are no layers, or more than 253.
+    /// If the number of layers is 0 or greater than 253.
     pub fn new(fanouts: Vec<Fanout>) -> Result<Self> {
         if fanouts.is_empty() || fanouts.len() > 253 {
             let problem = format!("{} fan-outs, but a model has 1 to 253 layers", fanouts.len());
