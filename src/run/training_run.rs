@@ -80,7 +80,6 @@ pub fn resume(config: &RunConfig, observe: &mut dyn FnMut(&Event)) -> Result<()>
     run(config, Start::Resumed(folder, Box::new(last)), observe)
 }
 
-#[allow(clippy::too_many_lines)] // The steps of a run, one after the other.
 fn run(config: &RunConfig, start: Start, observe: &mut dyn FnMut(&Event)) -> Result<()> {
     let overwrite = matches!(start, Start::New { overwrite: true });
     let partitions = PartitionConfig::open(&config.part_json)?;
@@ -93,14 +92,7 @@ fn run(config: &RunConfig, start: Start, observe: &mut dyn FnMut(&Event)) -> Res
     }
     let config = &RunConfig { relations, ..config.clone() };
     check(config)?;
-    if let Some(sampling) = &config.sampling {
-        let layers = config.model.num_graphs();
-        let by_etype = config.relations.is_some();
-        sampling.sampler(layers, partitions.book(), by_etype)?;
-        if let Some(fanouts) = &config.evaluation.fanouts {
-            fanouts.by_layer(layers, partitions.book(), by_etype)?;
-        }
-    }
+    check_fanouts(config, &partitions)?;
     // An existing folder is checked before the run is planned; a new one is created only if the run fits. If the output of a
     // step goes elsewhere, the folder is left alone.
     let new = |overwrite| match config.dump_step {
@@ -149,34 +141,14 @@ fn run(config: &RunConfig, start: Start, observe: &mut dyn FnMut(&Event)) -> Res
     };
     let mut on_event = |event: Event, peak| {
         match &event {
-            Event::Epoch(report) => {
-                complete = Some(report.epoch);
-                if results.is_none() {
-                    results = Some(open_results(
-                        config,
-                        folder.as_ref(),
-                        resumed_after,
-                        planned.as_ref(),
-                    )?);
-                }
-                if let Some(metrics) = &mut results {
-                    metrics.epoch(report, peak)?;
-                    tensorboard.line(metrics.last_line())?;
-                }
-            }
-            Event::Evaluation(report) => {
-                if results.is_none() {
-                    results = Some(open_results(
-                        config,
-                        folder.as_ref(),
-                        resumed_after,
-                        planned.as_ref(),
-                    )?);
-                }
-                if let Some(metrics) = &mut results {
-                    metrics.evaluation(report, peak)?;
-                    tensorboard.line(metrics.last_line())?;
-                }
+            Event::Epoch(_) | Event::Evaluation(_) => {
+                let metrics = match results.take() {
+                    Some(metrics) => metrics,
+                    None => open_results(config, folder.as_ref(), resumed_after, planned)?,
+                };
+                let metrics = results.insert(metrics);
+                complete = record(metrics, &event, peak)?.or(complete);
+                tensorboard.line(metrics.last_line())?;
             }
             Event::Checkpoint(epoch) => {
                 saved = Some(*epoch);
@@ -203,16 +175,43 @@ fn run(config: &RunConfig, start: Start, observe: &mut dyn FnMut(&Event)) -> Res
     {
         observe(&Event::Note(how_to_resume(&config.out, complete, saved)));
     }
-    if result.is_err() && folder.is_some() {
-        AtomicFile::remove_leftovers(&config.out)?;
-    }
-    if let (Err(_), Some(path)) = (&result, &config.dump_step) {
-        RowFile::remove_partial(path)?;
-    }
-    if result.is_ok() {
-        made.into_iter().for_each(MadeFolders::keep);
+    match &result {
+        Ok(()) => made.into_iter().for_each(MadeFolders::keep),
+        Err(_) => remove_unfinished(config, folder.is_some())?,
     }
     result
+}
+
+/// Removes what a failed run has begun to write: files of its results folder if it has one, and the output of a step.
+fn remove_unfinished(config: &RunConfig, has_folder: bool) -> Result<()> {
+    if has_folder {
+        AtomicFile::remove_leftovers(&config.out)?;
+    }
+    match &config.dump_step {
+        Some(path) => RowFile::remove_partial(path),
+        None => Ok(()),
+    }
+}
+
+/// Writes the metrics of an event; returns the epoch that is complete, if the event reports one.
+fn record(metrics: &mut MetricsFile, event: &Event, peak: u64) -> Result<Option<u32>> {
+    match event {
+        Event::Epoch(report) => metrics.epoch(report, peak).map(|()| Some(report.epoch)),
+        Event::Evaluation(report) => metrics.evaluation(report, peak).map(|()| None),
+        _ => Ok(None),
+    }
+}
+
+/// Checks that the numbers of edges to draw suit the layers and edge types.
+fn check_fanouts(config: &RunConfig, partitions: &PartitionConfig) -> Result<()> {
+    let Some(sampling) = &config.sampling else { return Ok(()) };
+    let layers = config.model.num_graphs();
+    let by_etype = config.relations.is_some();
+    sampling.sampler(layers, partitions.book(), by_etype)?;
+    if let Some(fanouts) = &config.evaluation.fanouts {
+        fanouts.by_layer(layers, partitions.book(), by_etype)?;
+    }
+    Ok(())
 }
 
 /// What an interrupted run has saved, and the command that continues it.
@@ -233,7 +232,7 @@ fn open_results(
     config: &RunConfig,
     folder: Option<&ResultsFolder>,
     resumed_after: Option<u32>,
-    planned: Option<&PlannedRun>,
+    planned: Option<PlannedRun>,
 ) -> Result<MetricsFile> {
     if let (Some(folder), None) = (folder, resumed_after) {
         folder.clear()?;
@@ -241,7 +240,7 @@ fn open_results(
     write_config(config)?;
     let path = config.out.join(METRICS);
     if let Some(planned) = planned {
-        write_json(&config.out.join(PLAN), planned)?;
+        write_json(&config.out.join(PLAN), &planned)?;
     }
     match resumed_after {
         Some(epoch) => MetricsFile::resume(&path, epoch),
