@@ -9,6 +9,8 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use super::clean::{CleanArgs, clean};
 use super::completions::{CompletionsArgs, completions};
 #[cfg(feature = "torch")]
+use super::config_file;
+#[cfg(feature = "torch")]
 use super::correct_and_smooth::{CorrectAndSmoothArgs, correct_and_smooth};
 use super::effect;
 use super::fields::note_flags;
@@ -159,6 +161,19 @@ fn parse(
 ) -> std::result::Result<Arguments, Refused> {
     #[cfg(not(feature = "torch"))]
     let arguments = without_torch::checked(definition, arguments).map_err(Refused::Usage)?;
+    #[cfg(feature = "torch")]
+    let mut own;
+    #[cfg(feature = "torch")]
+    let (definition, arguments) = {
+        let words: Vec<OsString> = arguments.into_iter().collect();
+        match config_file::with_defaults(definition, &words).map_err(Refused::Flag)? {
+            Some(line) => {
+                own = line.definition;
+                (&mut own, line.words)
+            }
+            None => (definition, words),
+        }
+    };
     let matches = definition.try_get_matches_from_mut(arguments);
     #[cfg(feature = "torch")]
     let matches = matches.map_err(mistaken::with_tip);

@@ -5,6 +5,10 @@ mod choice;
 mod clean;
 mod completions;
 #[cfg(feature = "torch")]
+mod config_file;
+#[cfg(feature = "torch")]
+mod configuration_flags;
+#[cfg(feature = "torch")]
 mod correct_and_smooth;
 mod effect;
 #[cfg(feature = "torch")]
@@ -55,3 +59,5 @@ mod without_torch;
 #[cfg(feature = "torch")]
 pub use arguments::configuration;
 pub use arguments::{definition, run, run_from};
+#[cfg(feature = "torch")]
+pub use configuration_flags::{Flag, flags};

@@ -4,6 +4,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, value_parser};
 use toml::Value;
 
+use super::effect::is_given;
 use crate::error::{Error, ErrorKind, Result};
 use crate::nn::{ModelConfig, ModelKind, ModelOption, OptionValues};
 
@@ -107,11 +108,20 @@ fn text(value: &Value) -> Option<String> {
     }
 }
 
+/// The value of a flag.
+#[derive(Debug)]
+struct GivenOption {
+    name: &'static str,
+    value: Value,
+    /// Whether the flag stands on the command line; otherwise its value is that of another run.
+    explicit: bool,
+}
+
 /// The kind of model that flags describe.
 #[derive(Debug)]
 pub(super) struct KindArgs {
     kind: ModelKind,
-    given: Vec<(&'static str, Value)>,
+    given: Vec<GivenOption>,
 }
 
 impl Args for KindArgs {
@@ -155,7 +165,8 @@ impl FromArgMatches for KindArgs {
                     matches.get_one::<String>(flag.name).map(|word| word.as_str().into())
                 }
             };
-            Some((flag.name, value?))
+            let explicit = is_given(matches, flag.name);
+            Some(GivenOption { name: flag.name, value: value?, explicit })
         });
         Ok(KindArgs { kind, given: given.collect() })
     }
@@ -176,14 +187,26 @@ impl KindArgs {
         let name = kind.spec().name;
         let mut table = kind.table()?;
         for flag in OptionFlag::all() {
-            let Some((_, value)) = given.iter().find(|(given, _)| *given == flag.name) else {
+            let Some(GivenOption { value, explicit, .. }) =
+                given.iter().find(|given| given.name == flag.name)
+            else {
                 continue;
             };
             let Some(option) = flag.of(kind) else {
+                if !explicit {
+                    continue;
+                }
                 let problem = format!("--{} has no effect with --model {name}", flag.name);
                 return Err(Error::new(ErrorKind::Config, problem)
                     .with_hint(format!("leave it out; it is for --model {}", flag.models())));
             };
+            // What stands on the command line wins over what excludes it.
+            let excluding = kind.spec().options.iter().filter(|other| option.excludes(other));
+            let names: Vec<_> = excluding.map(|other| other.flag).collect();
+            let is_excluding = |other: &GivenOption| other.explicit && names.contains(&other.name);
+            if !explicit && given.iter().any(is_excluding) {
+                continue;
+            }
             option.check(value)?;
             option.set(&mut table, value.clone());
         }

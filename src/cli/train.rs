@@ -51,6 +51,10 @@ struct ResultsArgs {
 #[derive(Debug, Args)]
 #[group(args = ["part_json"])]
 pub(super) struct TrainArgs {
+    /// Take the values of another run's config.toml, but for its results folder, as defaults of the flags
+    #[arg(long, value_name = "FILE", help_heading = "Run")]
+    #[allow(dead_code)] // Read from the parser's matches, before anything else.
+    config: Option<PathBuf>,
     /// Partition directory's JSON file (dgl.distributed.partition_graph writes it)
     #[arg(long, value_name = "FILE", help_heading = "Data")]
     part_json: PathBuf,

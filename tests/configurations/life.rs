@@ -8,12 +8,12 @@ use std::process::{Command, Output, Stdio};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
+use sar::cli::{Flag, flags};
 use sar::nn::Task;
 use sar::run::config::RunConfig;
 use sar::train::Checkpoint;
 
 use super::case::{Case, Mode, cases};
-use super::flags::flags;
 
 fn sar(args: &[String]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_sar-single"));
@@ -39,7 +39,7 @@ fn training(case: &Case, epochs: u32, out: &Path) -> Vec<String> {
     config.epochs = epochs;
     out.clone_into(&mut config.out);
     config.spill_dir = out.with_extension("spill");
-    flags(&config)
+    flags(&config).unwrap().iter().map(Flag::word).collect()
 }
 
 /// Trains until there is a checkpoint, and kills the launcher; returns the epoch of the checkpoint.

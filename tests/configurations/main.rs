@@ -6,8 +6,8 @@
 mod common;
 
 mod case;
+mod config_file;
 mod descriptions;
-mod flags;
 mod life;
 mod old_files;
 mod round_trip;

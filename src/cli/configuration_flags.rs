@@ -1,42 +1,65 @@
-//! The command line that produces a configuration.
+//! The flags that describe a configuration.
 
-use sar::choice::Choice;
-use sar::engine::spill::ComputeDtype;
-use sar::engine::tape::Policy;
-use sar::load::{DataKeys, EdgeSplit};
-use sar::nn::{ClassWeights, ModelConfig, OptimizerConfig, Schedule};
-use sar::run::config::LinkConfig;
-use sar::run::config::{Relations, RunConfig};
-use sar::train::{EvaluationConfig, Fanouts, SamplingConfig};
 use toml::Value;
 
-/// Flags, each with its value.
-struct Flags(Vec<String>);
+use crate::choice::Choice;
+use crate::engine::spill::ComputeDtype;
+use crate::engine::tape::Policy;
+use crate::error::{Error, Result};
+use crate::load::{DataKeys, EdgeSplit};
+use crate::nn::{ClassWeights, ModelConfig, OptimizerConfig, Schedule};
+use crate::run::config::{LinkConfig, Relations, RunConfig};
+use crate::train::{EvaluationConfig, Fanouts, SamplingConfig};
 
-impl Flags {
-    fn set(&mut self, flag: &str, value: impl ToString) {
-        self.0.push(format!("--{flag}={}", value.to_string()));
-    }
+/// A flag of a command line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Flag {
+    /// Name, without dashes.
+    pub name: &'static str,
+    /// Value; `None` for a switch.
+    pub value: Option<String>,
+}
 
-    fn some(&mut self, flag: &str, value: Option<impl ToString>) {
-        if let Some(value) = value {
-            self.set(flag, value);
-        }
-    }
-
-    fn name(&mut self, flag: &str, value: impl Choice) {
-        self.set(flag, value.name().unwrap());
-    }
-
-    fn switch(&mut self, flag: &str, on: bool) {
-        if on {
-            self.0.push(format!("--{flag}"));
+impl Flag {
+    /// The flag as one word of a command line.
+    pub fn word(&self) -> String {
+        match &self.value {
+            Some(value) => format!("--{}={value}", self.name),
+            None => format!("--{}", self.name),
         }
     }
 }
 
-/// The flags of a training run. `epochs` and `out` replace those of the configuration.
-pub(crate) fn flags(config: &RunConfig) -> Vec<String> {
+#[derive(Default)]
+struct Flags(Vec<Flag>);
+
+impl Flags {
+    fn set(&mut self, name: &'static str, value: impl ToString) {
+        self.0.push(Flag { name, value: Some(value.to_string()) });
+    }
+
+    fn some(&mut self, name: &'static str, value: Option<impl ToString>) {
+        if let Some(value) = value {
+            self.set(name, value);
+        }
+    }
+
+    fn name(&mut self, name: &'static str, value: impl Choice) {
+        self.some(name, value.name());
+    }
+
+    fn switch(&mut self, name: &'static str, on: bool) {
+        if on {
+            self.0.push(Flag { name, value: None });
+        }
+    }
+}
+
+/// The flags of the training run that a configuration describes.
+///
+/// # Errors
+/// If the command line has no flag for a value.
+pub fn flags(config: &RunConfig) -> Result<Vec<Flag>> {
     let RunConfig {
         part_json,
         keys,
@@ -71,13 +94,13 @@ pub(crate) fn flags(config: &RunConfig) -> Vec<String> {
         out,
         spill_dir,
     } = config;
-    let mut flags = Flags(Vec::new());
+    let mut flags = Flags::default();
     flags.set("part-json", part_json.display());
     flags.set("out", out.display());
     flags.set("spill-dir", spill_dir.display());
     of_keys(&mut flags, keys);
     flags.name("normalize-features", *normalize_features);
-    of_model(&mut flags, model);
+    of_model(&mut flags, model)?;
     match link {
         Some(link) => of_link(&mut flags, link),
         None => flags.name("task", *task),
@@ -96,7 +119,8 @@ pub(crate) fn flags(config: &RunConfig) -> Vec<String> {
     }
     flags.switch("mfg", *mfg);
     flags.switch("one-shot", *one_shot);
-    of_optimizer(&mut flags, *optimizer, *schedule);
+    of_optimizer(&mut flags, *optimizer)?;
+    of_schedule(&mut flags, *schedule);
     flags.some("clip-norm", *clip_norm);
     flags.some("patience", *patience);
     of_evaluation(&mut flags, evaluation);
@@ -118,7 +142,7 @@ pub(crate) fn flags(config: &RunConfig) -> Vec<String> {
     flags.name("io", *io);
     flags.some("tensorboard", tensorboard.as_ref().map(|path| path.display()));
     flags.some("dump-step", dump_step.as_ref().map(|path| path.display()));
-    flags.0
+    Ok(flags.0)
 }
 
 fn of_keys(flags: &mut Flags, keys: &DataKeys) {
@@ -131,9 +155,9 @@ fn of_keys(flags: &mut Flags, keys: &DataKeys) {
     flags.some("edge-weight-key", edge_weight.as_ref());
 }
 
-fn of_model(flags: &mut Flags, model: &ModelConfig) {
+fn of_model(flags: &mut Flags, model: &ModelConfig) -> Result<()> {
     let ModelConfig { kind, layers, hidden, dropout, norm, jumping_knowledge, residual } = model;
-    let table = kind.table().unwrap();
+    let table = kind.table()?;
     for option in kind.spec().options {
         match option.value(&table) {
             None => {}
@@ -153,10 +177,16 @@ fn of_model(flags: &mut Flags, model: &ModelConfig) {
         flags.name("jk", *jumping_knowledge);
         flags.switch("residual", *residual);
     }
+    Ok(())
 }
 
-fn of_optimizer(flags: &mut Flags, optimizer: OptimizerConfig, schedule: Schedule) {
+fn of_optimizer(flags: &mut Flags, optimizer: OptimizerConfig) -> Result<()> {
     let (name, lr, weight_decay) = match optimizer {
+        OptimizerConfig::Sgd { momentum, .. } if momentum != 0.0 => {
+            let problem = format!("is {momentum}, for which there is no flag");
+            return Err(Error::config("optimizer.momentum", problem)
+                .with_hint("set it to 0, or train with the library"));
+        }
         OptimizerConfig::Sgd { lr, momentum: _, weight_decay } => ("sgd", lr, weight_decay),
         OptimizerConfig::Adam { lr, weight_decay } => ("adam", lr, weight_decay),
         OptimizerConfig::AdamW { lr, weight_decay } => ("adamw", lr, weight_decay),
@@ -164,6 +194,10 @@ fn of_optimizer(flags: &mut Flags, optimizer: OptimizerConfig, schedule: Schedul
     flags.set("optimizer", name);
     flags.set("lr", lr);
     flags.set("weight-decay", weight_decay);
+    Ok(())
+}
+
+fn of_schedule(flags: &mut Flags, schedule: Schedule) {
     let name = match schedule {
         Schedule::Constant => "constant",
         Schedule::Step { step_size, gamma } => {
@@ -213,8 +247,9 @@ fn of_evaluation(flags: &mut Flags, evaluation: &EvaluationConfig) {
     flags.some("eval-every", *every);
     flags.some("eval-fanouts", fanouts.as_ref().map(of_fanouts));
     flags.some("keep", keep.and_then(Choice::name));
-    for metric in metrics {
-        flags.name("metrics", *metric);
+    let names: Vec<&str> = metrics.iter().filter_map(|metric| metric.name()).collect();
+    if !names.is_empty() {
+        flags.set("metrics", names.join(","));
     }
 }
 

@@ -1,0 +1,85 @@
+//! `--config`: the configuration of another run, whose values are defaults of flags.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::Path;
+
+use clap::{ArgMatches, Command};
+
+use super::configuration_flags::{Flag, flags};
+use super::effect::is_given;
+use crate::error::{Error, Result};
+use crate::run::config::RunConfig;
+
+const CONFIG: &str = "config";
+const PART_JSON: &str = "part_json";
+
+/// Flags of a run that its successors do not share.
+const OF_ONE_RUN: [&str; 2] = ["out", "dump-step"];
+
+/// A parser, and the words that it shall parse.
+pub(super) struct CommandLine {
+    pub(super) definition: Command,
+    pub(super) words: Vec<OsString>,
+}
+
+/// The command line with the values of the file that `--config` names as defaults; `None` without that flag.
+///
+/// # Errors
+/// If the file is not the configuration of a run that flags can describe.
+pub(super) fn with_defaults(
+    definition: &Command,
+    words: &[OsString],
+) -> Result<Option<CommandLine>> {
+    let is_config = |word: &OsString| word.as_encoded_bytes().starts_with(b"--config");
+    if !words.iter().any(is_config) {
+        return Ok(None);
+    }
+    let lenient = definition.clone().ignore_errors(true);
+    // Parsing the command line for good will report what is wrong with it.
+    let Ok(matches) = lenient.try_get_matches_from(words) else { return Ok(None) };
+    let (name, given) = match matches.subcommand() {
+        Some((name, given)) => (Some(name), given),
+        None => (None, &matches),
+    };
+    if !is_given(given, CONFIG) || is_given(given, "resume") {
+        return Ok(None);
+    }
+    let Some(file) = value(given, CONFIG) else { return Ok(None) };
+    let config = read(Path::new(&file))?;
+    let mut words = words.to_vec();
+    let mut defaults = Vec::new();
+    for flag in flags(&config)? {
+        match flag.name {
+            name if OF_ONE_RUN.contains(&name) => {}
+            // A default does not count as a flag that is required.
+            "part-json" if !is_given(given, PART_JSON) => words.push(flag.word().into()),
+            "part-json" => {}
+            _ => defaults.push(flag),
+        }
+    }
+    let definition = definition.clone();
+    let definition = match name {
+        Some(name) => definition.mut_subcommand(name, |command| set_defaults(command, defaults)),
+        None => set_defaults(definition, defaults),
+    };
+    Ok(Some(CommandLine { definition, words }))
+}
+
+fn value(given: &ArgMatches, id: &str) -> Option<OsString> {
+    given.get_raw(id)?.next_back().map(ToOwned::to_owned)
+}
+
+fn set_defaults(command: Command, defaults: Vec<Flag>) -> Command {
+    defaults.into_iter().fold(command, |command, flag| {
+        let named = command.get_arguments().find(|arg| arg.get_long() == Some(flag.name));
+        let Some(id) = named.map(|arg| arg.get_id().clone()) else { return command };
+        let value = flag.value.unwrap_or_else(|| "true".to_owned());
+        command.mut_arg(id, |arg| arg.default_value(value))
+    })
+}
+
+fn read(path: &Path) -> Result<RunConfig> {
+    let text = fs::read_to_string(path).map_err(|e| Error::io("read", path, e))?;
+    RunConfig::from_toml(path, &text)
+}
