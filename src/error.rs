@@ -137,6 +137,13 @@ impl Error {
         self
     }
 
+    /// The same error about another file.
+    #[must_use]
+    pub(crate) fn about(mut self, path: &Path) -> Self {
+        self.0.path = Some(path.to_owned());
+        self
+    }
+
     /// The kind of failure.
     pub fn kind(&self) -> ErrorKind {
         self.0.kind

@@ -26,7 +26,8 @@ use crate::prepare::partition::{
 ///
 /// Files of edges are text (source and destination on a line, separated by white space, comma, semicolon, tab or |; maybe
 /// compressed by gzip), .npy or .npz of shape (2, E) or (E, 2), Parquet with two columns, or METIS's .graph. Tables of
-/// nodes and edges are .npy, .npz, Parquet, or text with a row per line. Lines that begin with # or % are comments.
+/// nodes and edges are .npy, .npz, Parquet, or text with a row per line. Lines that begin with # or % are comments. A file
+/// called - is standard input.
 #[derive(Debug, Args)]
 #[command(allow_negative_numbers = true)]
 pub(super) struct PartitionArgs {
@@ -84,6 +85,12 @@ pub(super) struct PartitionArgs {
         help_heading = "Input"
     )]
     edge_columns: Vec<String>,
+    /// Column with the sources of edges, in text files with a header and in Parquet files
+    #[arg(long, value_name = "[SRC:REL:DST=]NAME", help_heading = "Input")]
+    source_column: Vec<String>,
+    /// Column with the destinations of edges
+    #[arg(long, value_name = "[SRC:REL:DST=]NAME", help_heading = "Input")]
+    target_column: Vec<String>,
     /// Text files of edges begin with a line of column names; seen without this flag if ids are numbers
     #[arg(long, conflicts_with = "part_json", help_heading = "Input")]
     header: bool,
@@ -97,6 +104,9 @@ pub(super) struct PartitionArgs {
     /// Store every edge in both directions
     #[arg(long, help_heading = "Edges")]
     undirected: bool,
+    /// Give every relation x between different node types a reverse, rev_x, and store all other edges in both directions
+    #[arg(long, conflicts_with = "undirected", help_heading = "Edges")]
+    reverse_edges: bool,
     /// What happens to edges from a node to itself
     #[arg(long, value_parser = choice::<SelfLoops>(), default_value = SelfLoops::default().name(), help_heading = "Edges")]
     self_loops: SelfLoops,
@@ -147,6 +157,7 @@ pub(super) fn partition(args: PartitionArgs) -> Result<()> {
         assignment: typed_paths(&args.assignment),
         rules: EdgeRules {
             undirected: args.undirected,
+            reverse_relations: args.reverse_edges,
             self_loops: args.self_loops,
             dedup: args.dedup,
         },
@@ -206,6 +217,10 @@ fn source(args: &PartitionArgs) -> Result<ImportSource> {
     files.node_names = typed_paths(&args.node_names);
     files.header = args.header;
     files.edge_columns.clone_from(&args.edge_columns);
+    let columns =
+        |list: &[String]| list.iter().map(|text| GraphFiles::parse_edge_column(text)).collect();
+    files.source_columns = columns(&args.source_column);
+    files.target_columns = columns(&args.target_column);
     Ok(ImportSource::Files(files))
 }
 

@@ -129,6 +129,52 @@ fn flags_that_do_not_fit_are_named() {
 }
 
 #[test]
+fn the_likeliest_mistakes_get_a_hint() {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), "named.csv", "u122,u7\nu7,u9\n");
+    write(folder.path(), "mixed.csv", "0,1\n1,u9\n");
+    write(folder.path(), "header.csv", "from,to,weight\nann,bob,1\n");
+    write(folder.path(), "e.csv", "0,1\n1,2\n2,3\n");
+    write(folder.path(), "train.txt", "0\n3\n");
+    write(folder.path(), "who.txt", "ann\nbob\n");
+    for (flags, problem, hint) in [
+        ("--edges mixed.csv", "\"u9\" is not a node id", "pass --node-ids string"),
+        (
+            "--edges header.csv --node-ids string --edge-columns weight",
+            "line 1: column weight: \"weight\" is not a number",
+            "pass --header",
+        ),
+        (
+            "--edges named.csv --node-names who.txt",
+            "line 1: \"u122\" is not the name of a node",
+            "pass --header",
+        ),
+        (
+            "--edges e.csv --node-data train_mask=train.txt",
+            "node 2 is beyond the 2 nodes of type _N that --node-data train_mask states",
+            "--split train=FILE",
+        ),
+        (
+            "--edges e.csv --num-nodes 4 --node-data train_mask=train.txt",
+            "states 2 nodes of type _N, but --num-nodes states 4",
+            "--split train=FILE",
+        ),
+        (
+            "--edges e.csv --node-data train_mask=who.txt",
+            "line 2: column 1: \"bob\" is not a number",
+            "--split train=FILE",
+        ),
+    ] {
+        let said = complaint(folder.path(), &flags.split(' ').collect::<Vec<_>>());
+        assert!(said.contains(problem), "{flags}: {said}");
+        assert!(said.contains("hint: ") && said.contains(hint), "{flags}: {said}");
+    }
+    let mut count = Command::cargo_bin("sar-single").unwrap();
+    count.current_dir(folder.path()).args(["partition", "--num-parts", "1", "--out", "out"]);
+    count.args(["--edges", "named.csv", "--node-ids", "string"]).assert().success();
+}
+
+#[test]
 fn a_folder_that_holds_something_is_not_written_to() {
     let folder = tempfile::tempdir().unwrap();
     let path = write(folder.path(), "e.txt", "0 1\n1 2\n");

@@ -15,9 +15,9 @@ use super::common::repository;
 use super::support::{edges, files, lines, partition, request, write};
 
 /// The content of a partition: edges (source, destination, type), and tables of nodes and edges by key.
-type Content = (Vec<(u64, u64, u32)>, Vec<(String, Vec<f64>)>);
+pub(crate) type Content = (Vec<(u64, u64, u32)>, Vec<(String, Vec<f64>)>);
 
-fn content(json: &Path, part: usize) -> Content {
+pub(crate) fn content(json: &Path, part: usize) -> Content {
     let config = PartitionConfig::open(json).unwrap();
     let partition = Partition::open(&config, part).unwrap();
     let first = config.book().node_range(part).start;
@@ -99,7 +99,7 @@ fn both_forms_of_chunk_counts_are_read_and_contradictions_are_named() {
     assert!(read(&json).unwrap_err().to_string().contains("missing field `node_type`"));
 }
 
-fn gzip(folder: &Path, name: &str, text: &str) {
+pub(crate) fn gzip(folder: &Path, name: &str, text: &str) {
     let path = folder.join(name);
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     let mut file = GzEncoder::new(fs::File::create(path).unwrap(), Compression::fast());

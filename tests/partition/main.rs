@@ -6,6 +6,7 @@ mod common;
 mod support;
 
 mod bad_input;
+mod columns;
 mod dgl;
 mod formats;
 mod hostile_input;
@@ -13,6 +14,7 @@ mod nothing_left_behind;
 #[cfg(feature = "torch")]
 mod original_order;
 mod quality;
+mod relations;
 mod repartitioned;
 mod same_bytes;
 mod verified;

@@ -15,8 +15,13 @@ fn every_method_and_rule_gives_a_sound_directory() {
     let parts = write(folder.path(), "parts", &parts);
     let rules = [
         EdgeRules::default(),
-        EdgeRules { undirected: true, self_loops: SelfLoops::Add, dedup: true },
-        EdgeRules { undirected: true, self_loops: SelfLoops::Remove, dedup: false },
+        EdgeRules {
+            undirected: true,
+            self_loops: SelfLoops::Add,
+            dedup: true,
+            ..EdgeRules::default()
+        },
+        EdgeRules { undirected: true, self_loops: SelfLoops::Remove, ..EdgeRules::default() },
     ];
     let methods = [Method::Stream, Method::Metis, Method::Random, Method::Range, Method::File];
     // Every method and every rule, but not all combinations: syncing files to disk takes time.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::files::GraphFiles;
+use super::files::{EndColumns, GraphFiles};
 use super::format::Format;
 use super::id_space::IdSpace;
 use super::numbers::NumberTable;
@@ -10,7 +10,8 @@ use super::numpy::{EndArrays, open_array};
 use super::parquet::read_parquet;
 use super::raw_edges::RawEdgeWriter;
 use super::records::Records;
-use super::text::parse_id;
+use super::rows::{Rows, listed};
+use super::text::{parse_id, shown};
 use crate::error::{Error, Result};
 use crate::formats::dgl::npy::NpyArray;
 
@@ -20,6 +21,14 @@ const BLOCK: u64 = 1 << 16;
 /// Number of lines between two reports of progress.
 pub(super) const LINES: u64 = 1 << 14;
 
+const HEADER: &str = "if the first line holds the names of columns, pass ‹header›";
+
+const CHOOSE: &str = "choose two of them: ‹source_column=NAME›, ‹target_column=NAME›; others become edge data with \
+     ‹edge_columns=NAME›";
+
+const PARQUET: &str = "edges are two columns of node ids: choose them with ‹source_column=NAME› and \
+     ‹target_column=NAME›; if they hold strings, pass ‹node_ids=string›";
+
 /// The destination of the edges of one type.
 pub(super) struct EdgeSink<'a> {
     pub(super) files: &'a GraphFiles,
@@ -28,6 +37,8 @@ pub(super) struct EdgeSink<'a> {
     pub(super) spaces: &'a mut [IdSpace],
     /// The node types of sources and destinations.
     pub(super) ends: [usize; 2],
+    /// The columns of sources and destinations, if they are chosen by name.
+    pub(super) by_name: Option<EndColumns<'a>>,
     pub(super) writer: &'a mut RawEdgeWriter,
     /// Tables of the further columns of text files.
     pub(super) columns: &'a mut Vec<NumberTable>,
@@ -39,31 +50,78 @@ impl EdgeSink<'_> {
     /// Reads a file of any format.
     pub(super) fn read(&mut self, path: &Path) -> Result<()> {
         let before = self.ends.map(|ntype| self.spaces[ntype].end());
-        let format = Format::of(path)?;
-        match format {
-            Format::Npy | Format::Npz => {
-                self.read_array(path, open_array(path, None, self.folder)?)?;
+        let is_named = self.ends.iter().any(|&ntype| self.spaces[ntype].is_named());
+        let unit = match (Format::of(path)?, self.by_name) {
+            (_, Some(columns)) => self.read_columns(path, Some(columns))?,
+            (Format::Parquet, None) if is_named => self.read_columns(path, None)?,
+            (Format::Npy | Format::Npz, None) => {
+                self.read_array(path, open_array(path, None, self.folder)?)?
             }
-            // An array of shape (2, E) in Fortran order is one with rows of source and destination.
-            Format::Parquet => {
-                let array = read_parquet(path, self.folder)?;
-                self.read_array(path, NpyArray { array, transposed: true })?;
+            (Format::Parquet, None) => {
+                let array = read_parquet(path, self.folder)
+                    .map_err(|e| if e.hint().is_some() { e } else { e.with_hint(PARQUET) })?;
+                // An array of shape (2, E) in Fortran order is one with rows of source and destination.
+                self.read_array(path, NpyArray { array, transposed: true })?
             }
-            Format::MetisGraph => self.read_metis(path)?,
-            Format::Text => self.read_text(path)?,
-        }
-        let unit = if format == Format::Text { "line" } else { "edge" };
+            (Format::MetisGraph, None) => self.read_metis(path)?,
+            (Format::Text, None) => self.read_text(path)?,
+        };
         for (ntype, end) in self.ends.into_iter().zip(before) {
             self.spaces[ntype].has_read(path, unit, end);
         }
         Ok(())
     }
 
-    fn read_array(&mut self, path: &Path, npy: NpyArray) -> Result<()> {
-        if self.ends.iter().any(|&ntype| self.spaces[ntype].is_named()) {
-            return Err(Error::input(path, "", "holds numbers, but nodes are named by strings")
-                .with_hint("give edges between named nodes as text"));
+    /// Reads columns with names: those that are chosen, or the only two. Returns the unit of places.
+    fn read_columns(
+        &mut self,
+        path: &Path,
+        columns: Option<EndColumns<'_>>,
+    ) -> Result<&'static str> {
+        let mut rows = Rows::open(path)?;
+        let mut selected = match columns {
+            Some(columns) => vec![rows.column(columns.source)?, rows.column(columns.target)?],
+            None if rows.names().len() == 2 => vec![0, 1],
+            None => {
+                let problem = format!("has the columns {}", listed(rows.names()));
+                return Err(Error::input(path, "", problem).with_hint(CHOOSE));
+            }
+        };
+        for name in &self.files.edge_columns {
+            selected.push(rows.column(name)?);
         }
+        let names: Vec<String> = selected.iter().map(|&at| rows.names()[at].clone()).collect();
+        rows.select(selected)?;
+        let mut count = 0;
+        while rows.advance()? {
+            if count % LINES == 0 {
+                (self.tell)(rows.bytes_read())?;
+            }
+            count += 1;
+            let fail =
+                |at: usize, problem: String| rows.fail(format!("column {}: {problem}", names[at]));
+            let mut ids = [0; 2];
+            for (at, (id, ntype)) in ids.iter_mut().zip(self.ends).enumerate() {
+                self.spaces[ntype].at(rows.number());
+                if rows.field(at).is_empty() {
+                    return Err(fail(at, "is empty".to_owned())
+                        .with_hint("every edge has a source and a destination"));
+                }
+                let named = self.spaces[ntype].id_of(rows.field(at))?;
+                *id = named.map_err(|refusal| refusal.error(|problem| fail(at, problem)))?;
+            }
+            for (at, column) in (2..).zip(&mut *self.columns) {
+                if !column.push(rows.field(at))? {
+                    let problem = format!("{} is not a number", shown(rows.field(at)));
+                    return Err(fail(at, problem));
+                }
+            }
+            self.writer.push(ids[0], ids[1])?;
+        }
+        Ok(rows.unit())
+    }
+
+    fn read_array(&mut self, path: &Path, npy: NpyArray) -> Result<&'static str> {
         if !self.files.edge_columns.is_empty() {
             return Err(Error::input(
                 path,
@@ -82,20 +140,23 @@ impl EdgeSink<'_> {
             dst.resize(count, 0);
             ends.read(first, &mut src, &mut dst)?;
             for (at, (&src, &dst)) in src.iter().zip(&dst).enumerate() {
-                for (ntype, id) in self.ends.into_iter().zip([src, dst]) {
+                let mut ids = [src, dst];
+                for (ntype, id) in self.ends.into_iter().zip(&mut ids) {
                     self.spaces[ntype].at(first + at as u64);
-                    self.spaces[ntype].admit(id).map_err(|problem| {
+                    *id = self.spaces[ntype].id_of_number(*id)?.map_err(|refusal| {
                         let row = format!("edge {}", first + at as u64);
-                        Error::input(path, &row, problem).with_hint("edges are counted from 0")
+                        refusal.error(|problem| {
+                            Error::input(path, &row, problem).with_hint("edges are counted from 0")
+                        })
                     })?;
                 }
-                self.writer.push(src, dst)?;
+                self.writer.push(ids[0], ids[1])?;
             }
         }
-        Ok(())
+        Ok("edge")
     }
 
-    fn read_text(&mut self, path: &Path) -> Result<()> {
+    fn read_text(&mut self, path: &Path) -> Result<&'static str> {
         let mut records = Records::open(path)?;
         let mut count = 0;
         while records.advance()? {
@@ -106,9 +167,11 @@ impl EdgeSink<'_> {
             if count == 1 && self.is_header(&records) {
                 continue;
             }
-            self.read_record(&records)?;
+            let done = self.read_record(&records);
+            // A wrong field on the first line is most likely the name of a column.
+            done.map_err(|e| if count == 1 { with_header_hint(e) } else { e })?;
         }
-        Ok(())
+        Ok("line")
     }
 
     /// Whether the first record names columns.
@@ -127,7 +190,8 @@ impl EdgeSink<'_> {
                 );
             };
             self.spaces[ntype].at(records.number());
-            *id = self.spaces[ntype].id_of(&field)?.map_err(|problem| records.fail(problem))?;
+            let named = self.spaces[ntype].id_of(&field)?;
+            *id = named.map_err(|refusal| refusal.error(|problem| records.fail(problem)))?;
         }
         for (column, name) in self.columns.iter_mut().zip(&self.files.edge_columns) {
             let field = fields.next();
@@ -146,4 +210,9 @@ impl EdgeSink<'_> {
         }
         self.writer.push(ids[0], ids[1])
     }
+}
+
+fn with_header_hint(error: Error) -> Error {
+    let hint = error.marked_hint().map_or(HEADER.to_owned(), |hint| format!("{hint}; {HEADER}"));
+    error.with_hint(hint)
 }

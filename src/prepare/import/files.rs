@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::column_of::ColumnOf;
 use crate::choice::{Choice, Named};
 use crate::error::{Error, Result};
 use crate::graph::CanonicalEtype;
@@ -87,8 +88,20 @@ pub struct GraphFiles {
     /// Whether text files of edges begin with a line of column names. Where nodes are numbered, such a line is recognised
     /// anyway.
     pub header: bool,
-    /// Names of the columns after source and destination in text files of edges; they become edge data.
+    /// Names of the columns after source and destination in text files of edges; they become edge data. Where source and
+    /// destination are chosen by name, these columns are, too.
     pub edge_columns: Vec<String>,
+    /// Columns with the sources of edges, in files whose columns have names.
+    pub source_columns: Vec<ColumnOf<CanonicalEtype>>,
+    /// Columns with the destinations of edges.
+    pub target_columns: Vec<ColumnOf<CanonicalEtype>>,
+}
+
+/// Names of the columns of sources and destinations.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct EndColumns<'f> {
+    pub(super) source: &'f str,
+    pub(super) target: &'f str,
 }
 
 impl GraphFiles {
@@ -133,6 +146,29 @@ impl GraphFiles {
             }
         };
         Ok(DataFile::new(ty, name, path))
+    }
+
+    /// Parses `COLUMN` or `SRC:REL:DST=COLUMN`.
+    pub fn parse_edge_column(text: &str) -> ColumnOf<CanonicalEtype> {
+        ColumnOf::parse(text, |ty| CanonicalEtype::parse(ty).filter(|etype| !has_empty(etype)))
+    }
+
+    /// The columns of sources and destinations of a type, if they are chosen by name.
+    pub(super) fn end_columns(&self, etype: &CanonicalEtype) -> Result<Option<EndColumns<'_>>> {
+        let source = ColumnOf::one("source_column", &self.source_columns, etype)?;
+        let target = ColumnOf::one("target_column", &self.target_columns, etype)?;
+        match (source, target) {
+            (Some(source), Some(target)) => Ok(Some(EndColumns { source, target })),
+            (None, None) => Ok(None),
+            (source, _) => {
+                let (given, missing) = match source {
+                    Some(_) => ("source_column", "target_column"),
+                    None => ("target_column", "source_column"),
+                };
+                let problem = format!("needs ‹{missing}›, for edges of type {etype}");
+                Err(Error::config(given, problem).with_hint(format!("add ‹{missing}=NAME›")))
+            }
+        }
     }
 
     /// Parses `VALUE` or `TYPE=VALUE` of nodes.

@@ -1,6 +1,6 @@
 //! The formats of files, recognised by their first bytes.
 
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::path::Path;
 
 use crate::error::{Error, Result};
@@ -25,7 +25,13 @@ impl Format {
     /// Recognises the format of a file.
     pub(super) fn of(path: &Path) -> Result<Self> {
         let mut start = Vec::new();
-        let file = open_input(path).map_err(|e| Error::unreadable(path, &e))?;
+        let file = open_input(path).map_err(|e| {
+            let error = Error::unreadable(path, &e);
+            match e.kind() {
+                ErrorKind::InvalidInput => error.with_hint("for standard input pass - as the file"),
+                _ => error,
+            }
+        })?;
         file.take(6).read_to_end(&mut start).map_err(|e| Error::unreadable(path, &e))?;
         let extension = path.extension().and_then(|extension| extension.to_str());
         Ok(match (&start[..], extension) {

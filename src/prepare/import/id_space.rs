@@ -13,6 +13,41 @@ const USUAL: u64 = 1 << 24;
 /// Largest number of nodes per edge, for more nodes than that.
 const FEWEST_EDGES: u64 = 100;
 
+/// What to do with a list of nodes.
+pub(super) const LIST: &str =
+    "a mask has a row of 0 or 1 for every node; pass a list of nodes as ‹split=train=FILE›";
+
+/// Whether node data with such a description is a mask.
+fn is_mask(origin: &str) -> bool {
+    origin.starts_with("node_data=") && origin.ends_with("mask")
+}
+
+/// The reason why a file's word for a node is refused.
+#[derive(Debug)]
+pub(super) struct Refusal {
+    problem: String,
+    hint: Option<String>,
+}
+
+impl Refusal {
+    fn new(problem: String) -> Self {
+        Refusal { problem, hint: None }
+    }
+
+    fn with_hint(self, hint: &str) -> Self {
+        Refusal { hint: Some(hint.to_owned()), ..self }
+    }
+
+    /// The error that `fail` makes of it.
+    pub(super) fn error(self, fail: impl FnOnce(String) -> Error) -> Error {
+        let error = fail(self.problem);
+        match self.hint {
+            Some(hint) => error.with_hint(hint),
+            None => error,
+        }
+    }
+}
+
 /// The ids of one node type.
 #[derive(Debug)]
 pub(super) struct IdSpace {
@@ -59,7 +94,8 @@ impl IdSpace {
                     self.name,
                     mark(first)
                 );
-                Err(Error::config(&origin, problem))
+                let error = Error::config(&origin, problem);
+                Err(if is_mask(first) || is_mask(&origin) { error.with_hint(LIST) } else { error })
             }
             Some(_) => Ok(()),
             None => {
@@ -75,32 +111,50 @@ impl IdSpace {
     }
 
     /// The id that a field of text stands for; `Err` describes what is wrong with it.
-    pub(super) fn id_of(&mut self, field: &[u8]) -> Result<Result<u64, String>> {
+    pub(super) fn id_of(&mut self, field: &[u8]) -> Result<Result<u64, Refusal>> {
         if let Some(names) = &mut self.names {
             if field.contains(&b'\n') {
                 let problem = "holds a line break, but a file of names has one name per line";
-                return Ok(Err(format!("the name {} {problem}", shown(field))));
+                return Ok(Err(Refusal::new(format!("the name {} {problem}", shown(field)))));
             }
             let id = names.id(field)?;
-            return Ok(id.ok_or_else(|| format!("{} is not the name of a node", shown(field))));
+            return Ok(id.ok_or_else(|| {
+                Refusal::new(format!("{} is not the name of a node", shown(field)))
+            }));
         }
         let Some(id) = parse_id(field) else {
-            return Ok(Err(format!("{} is not a node id", shown(field))));
+            let refusal = Refusal::new(format!("{} is not a node id", shown(field)));
+            return Ok(Err(refusal.with_hint(
+                "nodes are numbered from 0; if they have names or other numbers, pass \
+                 ‹node_ids=string›",
+            )));
         };
         Ok(self.admit(id))
     }
 
+    /// The id that a number in a file stands for; where nodes have names, it is the name. `Err` describes what is wrong with it.
+    pub(super) fn id_of_number(&mut self, number: u64) -> Result<Result<u64, Refusal>> {
+        if self.is_named() {
+            self.id_of(number.to_string().as_bytes())
+        } else {
+            Ok(self.admit(number))
+        }
+    }
+
     /// Notes an id; `Err` describes what is wrong with it.
-    pub(super) fn admit(&mut self, id: u64) -> Result<u64, String> {
+    pub(super) fn admit(&mut self, id: u64) -> Result<u64, Refusal> {
         match &self.known {
             Some((count, origin)) if id >= *count => {
-                return Err(format!(
+                let refusal = Refusal::new(format!(
                     "node {id} is beyond the {count} nodes of type {} that {} states",
                     self.name,
                     mark(origin)
                 ));
+                return Err(if is_mask(origin) { refusal.with_hint(LIST) } else { refusal });
             }
-            None if id >= MAX_IDS => return Err(format!("node {id} is beyond 2^40 nodes")),
+            None if id >= MAX_IDS => {
+                return Err(Refusal::new(format!("node {id} is beyond 2^40 nodes")));
+            }
             _ => {}
         }
         if id >= self.end {

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use super::column_of::ColumnOf;
 use super::edge_files::EdgeSink;
 use super::files::{DataFile, GraphFiles, NodeIds};
 use super::graph::{EdgeType, NodeType, RawGraph};
@@ -31,6 +32,7 @@ pub fn import(
     tell: &mut dyn FnMut(u64, u64) -> Result<()>,
 ) -> Result<RawGraph> {
     check_columns(files)?;
+    check_end_columns(files)?;
     let mut spaces = id_spaces(files, memory)?;
     let mut node_tables = open_tables(&files.node_data, folder)?;
     for (ty, tables) in &node_tables {
@@ -84,6 +86,22 @@ fn check_columns(files: &GraphFiles) -> Result<()> {
         Some(name) => Err(Error::config("edge_columns", format!("{name:?} is given twice"))),
         None => Ok(()),
     }
+}
+
+/// Refuses choices of columns for types that have no files of edges.
+fn check_end_columns(files: &GraphFiles) -> Result<()> {
+    let choices =
+        [("source_column", &files.source_columns), ("target_column", &files.target_columns)];
+    for (field, choices) in choices {
+        let is_idle = |choice: &&ColumnOf<CanonicalEtype>| {
+            !files.edges.iter().any(|file| choice.is_for(&file.etype))
+        };
+        if let Some(ColumnOf { ty: Some(ty), .. }) = choices.iter().find(is_idle) {
+            return Err(Error::config(field, format!("there are no edges of type {ty}"))
+                .with_hint("pass them as ‹edges=SRC:REL:DST=FILE›"));
+        }
+    }
+    Ok(())
 }
 
 /// The node types that edges or counts name.
@@ -182,6 +200,7 @@ fn read_edges(
                 folder,
                 spaces,
                 ends,
+                by_name: files.end_columns(name)?,
                 writer: &mut writer,
                 columns: &mut columns,
                 tell: &mut |read| tell(done + read, total),

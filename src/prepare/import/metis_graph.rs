@@ -19,7 +19,7 @@ struct Header {
 impl EdgeSink<'_> {
     /// Reads a graph file. Nodes are counted from 1 there, and every edge occurs in both directions. The weight of each edge,
     /// if there is one, goes to the first of the named columns; sizes and weights of nodes are skipped.
-    pub(super) fn read_metis(&mut self, path: &Path) -> Result<()> {
+    pub(super) fn read_metis(&mut self, path: &Path) -> Result<&'static str> {
         let mut lines = Lines::open(path)?;
         if !lines.advance()? {
             return Err(lines.fail("is empty; a graph file begins with numbers of nodes and edges"));
@@ -49,7 +49,7 @@ impl EdgeSink<'_> {
             );
             return Err(lines.fail(problem));
         }
-        Ok(())
+        Ok("edge")
     }
 
     fn read_header(&mut self, lines: &Lines) -> Result<Header> {

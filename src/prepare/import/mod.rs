@@ -3,7 +3,9 @@
 //! A [`ImportSource`] is read into a [`RawGraph`]: edges in a temporary file, tables where they are.
 
 mod assignment;
+mod cells;
 mod chunked;
+mod column_of;
 mod edge_files;
 mod files;
 mod format;
@@ -15,18 +17,24 @@ mod node_names;
 mod numbers;
 mod numpy;
 mod ogb;
+mod ogb_relations;
 mod parquet;
 mod parquet_pages;
+mod parquet_rows;
 mod partitions;
 mod raw_edges;
 mod records;
+mod reverse;
+mod rows;
 mod source;
 mod splits;
+mod stdin;
 mod table;
 mod tables;
 mod text;
 
 pub use assignment::read_assignment;
+pub use column_of::ColumnOf;
 pub use files::{DataFile, EdgeFile, GraphFiles, NodeIds};
 pub use graph::{EdgeType, NodeType, RawGraph};
 pub use import_graph::import;

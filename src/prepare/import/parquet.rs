@@ -30,9 +30,13 @@ const SHAPE: &str = "shape";
 /// # Errors
 /// If the file cannot be read, is damaged, or holds other data.
 pub(super) fn read_parquet(path: &Path, folder: &Path) -> Result<ArrayRef> {
-    // The Parquet library panics on some damaged files. All that it was working on is dropped with the panic, and the temporary
-    // file has no name yet.
-    catch_unwind(AssertUnwindSafe(|| read_table(path, folder))).unwrap_or_else(|panic| {
+    guarded(path, || read_table(path, folder))
+}
+
+/// Runs `read` on a file. The Parquet library panics on some damaged files. All that it was working on is dropped with the
+/// error, and temporary files have no names.
+pub(super) fn guarded<T>(path: &Path, read: impl FnOnce() -> Result<T>) -> Result<T> {
+    catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str);
         let text = text.or(panic.downcast_ref::<&str>().copied()).unwrap_or_default();
         Err(Error::input(path, "", format!("is a damaged Parquet file: {text}")))
@@ -229,6 +233,6 @@ impl Table<'_> {
     }
 }
 
-fn unreadable(path: &Path, error: &ParquetError) -> Error {
+pub(super) fn unreadable(path: &Path, error: &ParquetError) -> Error {
     Error::input(path, "", format!("is not a readable Parquet file: {error}"))
 }

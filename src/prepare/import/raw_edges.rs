@@ -22,14 +22,32 @@ const BLOCK: u64 = 1 << 15;
 pub struct RawEdges {
     file: File,
     folder: PathBuf,
-    /// First edge of each type, and the number of all edges at the end.
-    starts: Vec<u64>,
+    /// The edges of each type.
+    types: Vec<TypeEdges>,
+}
+
+/// The place of the edges of a type in the file.
+#[derive(Clone, Copy, Debug)]
+struct TypeEdges {
+    start: u64,
+    count: u64,
+    /// Whether the file holds the destination of each edge first.
+    reversed: bool,
 }
 
 impl RawEdges {
     /// Number of edges of a type.
     pub fn num_edges(&self, etype: usize) -> u64 {
-        self.starts[etype + 1] - self.starts[etype]
+        self.types[etype].count
+    }
+
+    /// The edges of other types: for each of them the type here that has its edges, and whether they are its reverses.
+    pub(super) fn in_order(self, order: impl Iterator<Item = (usize, bool)>) -> Self {
+        let types = order.map(|(etype, reversed)| {
+            let edges = self.types[etype];
+            TypeEdges { reversed: edges.reversed != reversed, ..edges }
+        });
+        RawEdges { types: types.collect(), ..self }
     }
 
     /// Calls `take` with the first edge of a block, and the sources and destinations of its edges, as type-wise ids.
@@ -42,16 +60,20 @@ impl RawEdges {
         mut take: impl FnMut(u64, &[[u64; 2]]) -> Result<()>,
     ) -> Result<()> {
         let (mut bytes, mut edges) = (Vec::new(), Vec::new());
+        let TypeEdges { start, reversed, .. } = self.types[etype];
         let all = 0..self.num_edges(etype);
         for first in all.clone().step_by(BLOCK as usize) {
             let count = BLOCK.min(all.end - first);
             bytes.resize(count as usize * 2 * ID, 0);
-            let place = (self.starts[etype] + first) * 2 * ID as u64;
+            let place = (start + first) * 2 * ID as u64;
             let read = self.file.read_exact_at(&mut bytes, place);
             read.map_err(|e| Error::io("read a temporary file in", &self.folder, e))?;
             edges.clear();
             let ids = bytes.as_chunks::<ID>().0.as_chunks::<2>().0.iter();
             edges.extend(ids.map(|ends| ends.map(id)));
+            if reversed {
+                edges.iter_mut().for_each(|ends| ends.reverse());
+            }
             take(first, &edges)?;
         }
         Ok(())
@@ -102,6 +124,11 @@ impl RawEdgeWriter {
         self.start_type();
         let file = self.file.into_inner().map_err(std::io::IntoInnerError::into_error);
         let file = file.map_err(|e| Error::io("write a temporary file in", &self.folder, e))?;
-        Ok(RawEdges { file, folder: self.folder, starts: self.starts })
+        let types = self.starts.windows(2);
+        let types = types.map(|ends| {
+            let (start, count) = (ends[0], ends[1] - ends[0]);
+            TypeEdges { start, count, reversed: false }
+        });
+        Ok(RawEdges { file, folder: self.folder, types: types.collect() })
     }
 }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::path::Path;
 
-use csv_core::{ReadRecordResult, Reader, ReaderBuilder};
+use csv_core::{ReadFieldResult, Reader, ReaderBuilder};
 
 use super::text::{LONGEST, Lines, Separator, unquoted};
 use crate::error::{Error, Result};
@@ -55,9 +55,20 @@ impl Records {
         match (&self.quoted, self.separator) {
             (Some(quoted), _) if self.is_quoted => Fields::Quoted { quoted, next: 0 },
             (_, Some(Separator::Byte(delimiter))) => {
-                Fields::Delimited { rest: Some(self.lines.text()), delimiter }
+                // Tabs around a line stand for empty fields.
+                let is_tab = delimiter == b'\t';
+                let line = if is_tab { self.lines.without_end() } else { self.lines.text() };
+                Fields::Delimited { rest: Some(line), delimiter }
             }
             _ => Fields::Blank { rest: self.lines.text() },
+        }
+    }
+
+    /// The record as one field.
+    pub(super) fn whole(&self) -> Cow<'_, [u8]> {
+        match &self.quoted {
+            Some(quoted) if self.is_quoted => Cow::Borrowed(quoted.field(0).unwrap_or_default()),
+            _ => unquoted(self.lines.text()),
         }
     }
 
@@ -116,10 +127,7 @@ impl<'r> Iterator for Fields<'r> {
             Fields::Quoted { quoted, next } => {
                 let field = quoted.field(*next)?;
                 *next += 1;
-                // Quotes behind a blank do not count for the parser.
-                let is_plain = field.first().is_some_and(u8::is_ascii_whitespace);
-                let field = field.trim_ascii();
-                Some(if is_plain { unquoted(field) } else { Cow::Borrowed(field) })
+                Some(Cow::Borrowed(field.trim_ascii()))
             }
         }
     }
@@ -128,24 +136,26 @@ impl<'r> Iterator for Fields<'r> {
 /// A parser of records with quotes, and the last record.
 pub(crate) struct Quoted {
     reader: Reader,
+    delimiter: u8,
+    /// Whether the next byte begins a field.
+    at_start: bool,
     bytes: Vec<u8>,
     /// The end of each field in `bytes`.
     ends: Vec<usize>,
-    /// Number of fields.
-    fields: usize,
 }
 
 impl Quoted {
     fn new(delimiter: u8) -> Self {
         let reader = ReaderBuilder::new().delimiter(delimiter).build();
-        Quoted { reader, bytes: Vec::new(), ends: Vec::new(), fields: 0 }
+        Quoted { reader, delimiter, at_start: true, bytes: Vec::new(), ends: Vec::new() }
     }
 
     /// Reads a record that begins on the current line.
     fn read(&mut self, lines: &mut Lines) -> Result<()> {
         let first = lines.number();
         self.reader.reset();
-        self.fields = 0;
+        self.at_start = true;
+        self.ends.clear();
         let mut used = 0;
         while !self.parse(lines.raw(), &mut used) {
             // The last line of a file may lack its end.
@@ -165,24 +175,38 @@ impl Quoted {
     fn parse(&mut self, line: &[u8], used: &mut usize) -> bool {
         let mut line = line;
         loop {
-            let (bytes, ends) = (&mut self.bytes[*used..], &mut self.ends[self.fields..]);
-            let (result, read, written, ended) = self.reader.read_record(line, bytes, ends);
+            if self.at_start {
+                // The parser knows quotes only where they begin a field.
+                let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t') && *byte != self.delimiter;
+                line = &line[line.iter().take_while(|byte| is_blank(byte)).count()..];
+            }
+            // No bytes would mean the end of the file.
+            if line.is_empty() {
+                return false;
+            }
+            let (result, read, written) = self.reader.read_field(line, &mut self.bytes[*used..]);
             line = &line[read..];
             *used += written;
-            self.fields += ended;
+            self.at_start &= read == 0;
             match result {
-                ReadRecordResult::Record | ReadRecordResult::End => return true,
-                ReadRecordResult::InputEmpty => return false,
-                ReadRecordResult::OutputFull => self.bytes.resize(*used + line.len() + 64, 0),
-                ReadRecordResult::OutputEndsFull => self.ends.resize(2 * self.fields + 8, 0),
+                ReadFieldResult::InputEmpty => return false,
+                ReadFieldResult::OutputFull => self.bytes.resize(*used + line.len() + 64, 0),
+                ReadFieldResult::End => return true,
+                ReadFieldResult::Field { record_end } => {
+                    self.ends.push(*used);
+                    self.at_start = true;
+                    if record_end {
+                        return true;
+                    }
+                }
             }
         }
     }
 
     fn field(&self, number: usize) -> Option<&[u8]> {
-        let ends = &self.ends[..self.fields];
-        let start = number.checked_sub(1).map_or(0, |before| ends[before]);
-        Some(&self.bytes[start..*ends.get(number)?])
+        let end = *self.ends.get(number)?;
+        let start = number.checked_sub(1).map_or(0, |before| self.ends[before]);
+        Some(&self.bytes[start..end])
     }
 }
 
@@ -223,6 +247,21 @@ mod tests {
         assert_eq!(fields("5\" pipe,2"), ["5\" pipe", "2"]);
         assert_eq!(fields("\"\",2"), ["", "2"]);
         assert_eq!(fields(r#""a", "b c""#), ["a", "b c"]);
+    }
+
+    #[test]
+    fn empty_fields_at_either_end_of_a_line_count() {
+        assert_eq!(fields(",1,\r\n"), ["", "1", ""]);
+        assert_eq!(fields("\t1\t\t\r\n"), ["", "1", "", ""]);
+    }
+
+    #[test]
+    fn quotes_behind_a_blank_begin_a_field_too() {
+        assert_eq!(fields(r#"1, "a, b""#), ["1", "a, b"]);
+        assert_eq!(fields("  \"a; b\" ;\t\"c\" ; \"d \"\"e;\"\"\""), ["a; b", "c", "d \"e;\""]);
+        assert_eq!(fields("1,  \"a,\nb\",2\n"), ["1", "a,\nb", "2"]);
+        assert_eq!(fields("1\t \"a\tb\"\t"), ["1", "a\tb", ""]);
+        assert_eq!(fields("\"1\", "), ["1", ""]);
     }
 
     #[test]

@@ -6,19 +6,20 @@ use super::files::GraphFiles;
 use super::graph::RawGraph;
 use super::import_graph::import;
 use super::partitions::import_partitions;
+use super::stdin::SpooledFiles;
 use crate::error::Result;
 
 /// The source from which a graph is read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ImportSource {
-    /// Files of edges, and tables of nodes and edges.
+    /// Files of edges, and tables of nodes and edges. One path may be `-`, standard input.
     Files(GraphFiles),
     /// A partition directory's JSON file.
     Partitions(PathBuf),
 }
 
 impl ImportSource {
-    /// Reads the graph. Unnamed temporary files take their space in `folder`. `memory` bounds the memory for names of nodes and
+    /// Reads the graph. Temporary files take their space in `folder`. `memory` bounds the memory for names of nodes and
     /// for sorting; `tell` is called with the amount read so far and the total.
     ///
     /// # Errors
@@ -30,7 +31,10 @@ impl ImportSource {
         tell: &mut dyn FnMut(u64, u64) -> Result<()>,
     ) -> Result<RawGraph> {
         match self {
-            ImportSource::Files(files) => import(files, folder, memory, tell),
+            ImportSource::Files(files) => {
+                let spooled = SpooledFiles::new(files, folder)?;
+                import(&spooled.files, folder, memory, tell).map_err(|e| spooled.named(e))
+            }
             ImportSource::Partitions(json) => import_partitions(json, folder, memory, tell),
         }
     }

@@ -53,7 +53,9 @@ fn read_array(path: &Path, space: &mut IdSpace, folder: &Path, members: &mut Bit
         ids.resize((rows.end - rows.start) as usize, 0);
         array.read_u64(rows, &mut ids)?;
         for &id in &ids {
-            members.insert(space.admit(id).map_err(|problem| Error::input(path, "", problem))?);
+            let id = space.id_of_number(id)?;
+            let fail = |problem| Error::input(path, "", problem);
+            members.insert(id.map_err(|refusal| refusal.error(fail))?);
         }
     }
     Ok(())
@@ -62,8 +64,8 @@ fn read_array(path: &Path, space: &mut IdSpace, folder: &Path, members: &mut Bit
 fn read_text(path: &Path, space: &mut IdSpace, members: &mut Bitmap) -> Result<()> {
     let mut lines = Lines::open(path)?;
     while lines.advance()? {
-        members
-            .insert(space.id_of(&unquoted(lines.text()))?.map_err(|problem| lines.fail(problem))?);
+        let id = space.id_of(&unquoted(lines.text()))?;
+        members.insert(id.map_err(|refusal| refusal.error(|problem| lines.fail(problem)))?);
     }
     Ok(())
 }

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::path::Path;
 
 use super::format::Format;
+use super::id_space::LIST;
 use super::numbers::NumberTable;
 use super::numpy::open_rows;
 use super::parquet::read_parquet;
@@ -18,7 +19,7 @@ pub(super) fn open_array(path: &Path, name: &str, folder: &Path) -> Result<Array
     let array = match Format::of(path)? {
         Format::Npy | Format::Npz => open_rows(path, name, folder)?.array,
         Format::Parquet => read_parquet(path, folder)?,
-        Format::Text | Format::MetisGraph => read_text(path, folder)?,
+        Format::Text | Format::MetisGraph => read_text(path, name, folder)?,
     };
     if array.shape().is_empty() {
         return Err(Error::input(path, "", "holds a single number, not a row per node or edge"));
@@ -27,7 +28,7 @@ pub(super) fn open_array(path: &Path, name: &str, folder: &Path) -> Result<Array
 }
 
 /// Reads rows of numbers. A first line without any number is a header.
-fn read_text(path: &Path, folder: &Path) -> Result<ArrayRef> {
+fn read_text(path: &Path, name: &str, folder: &Path) -> Result<ArrayRef> {
     let mut records = Records::open(path)?;
     let mut table: Option<(NumberTable, usize)> = None;
     let mut headers = 0;
@@ -50,7 +51,8 @@ fn read_text(path: &Path, folder: &Path) -> Result<ArrayRef> {
             found += 1;
             if !table.push(&field)? {
                 let problem = format!("column {found}: {} is not a number", shown(&field));
-                return Err(records.fail(problem));
+                let error = records.fail(problem);
+                return Err(if name.ends_with("mask") { error.with_hint(LIST) } else { error });
             }
         }
         if found != *columns {

@@ -108,6 +108,12 @@ impl Lines {
         self.line.trim_ascii()
     }
 
+    /// The line with white space, but without its end.
+    pub(super) fn without_end(&self) -> &[u8] {
+        let line = self.line.strip_suffix(b"\n").unwrap_or(&self.line);
+        line.strip_suffix(b"\r").unwrap_or(line)
+    }
+
     /// The line with white space and the end of line.
     pub(super) fn raw(&self) -> &[u8] {
         &self.line

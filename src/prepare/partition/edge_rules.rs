@@ -2,7 +2,7 @@
 
 use super::request::{EdgeRules, SelfLoops};
 use crate::error::{Error, Result};
-use crate::prepare::import::RawGraph;
+use crate::prepare::import::{EdgeType, RawGraph};
 
 /// Edges after [`EdgeRules`], but with duplicates. The type-wise id of an edge shows its origin: ids below the number of rows
 /// are rows of the input; the same number of ids above that are the rows' reverses; ids above those are nodes with an added
@@ -25,12 +25,11 @@ pub(super) struct RuledEdge {
 
 impl<'a> RuledEdges<'a> {
     pub(super) fn new(graph: &'a RawGraph, rules: EdgeRules) -> Result<Self> {
-        let joins_types =
-            |etype: &&crate::prepare::import::EdgeType| etype.ends[0] != etype.ends[1];
+        let joins_types = |etype: &&EdgeType| etype.ends[0] != etype.ends[1];
         if let Some(etype) = graph.etypes.iter().find(joins_types).filter(|_| rules.undirected) {
             let problem = format!("the reverse of {} is not an edge of that type", etype.name);
             return Err(Error::config("undirected", problem).with_hint(
-                "pass reverse edges between different node types as a separate relation",
+                "pass ‹reverse_edges›, which gives such relations a reverse of their own",
             ));
         }
         Ok(RuledEdges { graph, rules, first_nodes: graph.first_nodes() })
@@ -63,6 +62,7 @@ impl<'a> RuledEdges<'a> {
             let (src_first, dst_first) = (self.first_nodes[src_type], self.first_nodes[dst_type]);
             let rows = self.graph.edges.num_edges(etype);
             let can_loop = src_type == dst_type;
+            let both_ways = self.has_both_ways(etype);
             self.graph.edges.read(etype, |first, edges| {
                 for (&[src, dst], id) in edges.iter().zip(first..) {
                     let is_loop = can_loop && src == dst;
@@ -71,7 +71,7 @@ impl<'a> RuledEdges<'a> {
                     }
                     let (src, dst) = (src_first + src, dst_first + dst);
                     take(RuledEdge { etype, src, dst, id })?;
-                    if self.rules.undirected && !is_loop {
+                    if both_ways && !is_loop {
                         take(RuledEdge { etype, src: dst, dst: src, id: rows + id })?;
                     }
                 }
@@ -88,7 +88,13 @@ impl<'a> RuledEdges<'a> {
     }
 
     fn first_loop(&self, etype: usize) -> u64 {
-        let directions = if self.rules.undirected { 2 } else { 1 };
+        let directions = if self.has_both_ways(etype) { 2 } else { 1 };
         directions * self.graph.edges.num_edges(etype)
+    }
+
+    /// Whether edges of a type get their reverses as edges of the same type.
+    fn has_both_ways(&self, etype: usize) -> bool {
+        let [src, dst] = self.graph.etypes[etype].ends;
+        self.rules.undirected || self.rules.reverse_relations && src == dst
     }
 }

@@ -79,6 +79,9 @@ impl Choice for SelfLoops {
 pub struct EdgeRules {
     /// Every edge also gets its reverse: DGL's `add_reverse_edges` with copied edge data. Self loops are not doubled.
     pub undirected: bool,
+    /// Every relation `x` between different node types also gets a relation `rev_x`, and all other edges get their reverses:
+    /// DGL's `AddReverse`.
+    pub reverse_relations: bool,
     /// What happens to self loops.
     pub self_loops: SelfLoops,
     /// Only the first of several edges with the same ends stays.
