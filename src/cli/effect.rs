@@ -78,7 +78,7 @@ const AFTER_THE_FIRST_STEP: [&str; 20] = [
 ];
 
 /// More rules of a training run, and rules of other commands.
-const MORE: [Rule; 10] = [
+const MORE: [Rule; 11] = [
     Rule { flags: &["val_fraction", "test_fraction"], on: On::NotGiven("train_mask_key") },
     Rule { flags: &AFTER_THE_FIRST_STEP, on: On::NotGiven("dump_step") },
     Rule { flags: &["spill_dtype"], on: On::Values("compute_dtype", &["f32"]) },
@@ -88,6 +88,7 @@ const MORE: [Rule; 10] = [
     Rule { flags: &["layer"], on: On::Values("output", &["embeddings"]) },
     Rule { flags: &["assignment"], on: On::Values("method", &["file"]) },
     Rule { flags: &["source_column", "target_column"], on: On::Given("edges") },
+    Rule { flags: &["id", "label", "drop", "fill_missing"], on: On::Given("node_table") },
     Rule { flags: &["seed"], on: On::Values("method", &["stream", "metis", "random"]) },
 ];
 

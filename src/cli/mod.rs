@@ -27,6 +27,7 @@ mod mistaken;
 mod model;
 #[cfg(feature = "torch")]
 mod model_kind;
+mod node_tables;
 mod output;
 mod partition;
 mod partition_report;

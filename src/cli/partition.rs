@@ -6,11 +6,12 @@ use std::time::Instant;
 use clap::Args;
 
 use super::choice::choice;
+use super::node_tables::NodeTableArgs;
 use super::output::print_path;
 use super::partition_report::report;
 use crate::choice::Choice;
 use crate::error::{Error, Result};
-use crate::event::{StepBar, parse_size, show_status, size};
+use crate::event::{StepBar, parse_size, printable, show_status, size};
 use crate::platform::signals;
 use crate::prepare::import::{DataFile, GraphFiles, ImportSource, NodeIds};
 use crate::prepare::partition::{
@@ -100,6 +101,8 @@ pub(super) struct PartitionArgs {
     /// Names of all nodes of a type, one a line, in the order of the rows of node data
     #[arg(long, value_name = "[TYPE=]FILE", conflicts_with = "part_json", help_heading = "Input")]
     node_names: Vec<String>,
+    #[command(flatten)]
+    tables: NodeTableArgs,
 
     /// Store every edge in both directions
     #[arg(long, help_heading = "Edges")]
@@ -180,6 +183,7 @@ pub(super) fn partition(args: PartitionArgs) -> Result<()> {
         Ok(())
     })?;
     drop(bar);
+    done.notes.iter().for_each(|note| show_status(&printable(note)));
     show_status(&report(&done, &args.hidden));
     let peak = peak_memory().map_or(String::new(), |peak| format!(", {} of memory", size(peak)));
     show_status(&format!("took {:.1} s{peak}", start.elapsed().as_secs_f64()));
@@ -219,6 +223,7 @@ fn source(args: &PartitionArgs) -> Result<ImportSource> {
     files.edge_columns.clone_from(&args.edge_columns);
     let columns =
         |list: &[String]| list.iter().map(|text| GraphFiles::parse_edge_column(text)).collect();
+    files.node_tables = args.tables.node_tables();
     files.source_columns = columns(&args.source_column);
     files.target_columns = columns(&args.target_column);
     Ok(ImportSource::Files(files))

@@ -14,18 +14,18 @@ use predicates::str::contains;
 use super::formats::content;
 use super::support::write;
 
-fn command(folder: &Path, words: &str) -> Command {
+pub(crate) fn command(folder: &Path, words: &str) -> Command {
     let mut command = Command::cargo_bin("sar-single").unwrap();
     command.current_dir(folder).arg("partition").args(words.split(' '));
     command
 }
 
-fn sar(folder: &Path, words: &str) -> Assert {
+pub(crate) fn sar(folder: &Path, words: &str) -> Assert {
     command(folder, words).assert()
 }
 
 /// Refused with a message, and nothing is left behind.
-fn refused(folder: &Path, words: &str, due: &str) -> Assert {
+pub(crate) fn refused(folder: &Path, words: &str, due: &str) -> Assert {
     let refused = sar(folder, &format!("{words} --num-parts 1 --out none"));
     assert!(!folder.join("none").exists(), "{words}");
     refused.code(1).stderr(contains(due))
@@ -45,7 +45,13 @@ fn named_edges(folder: &Path, out: &str) -> Vec<String> {
 }
 
 /// Writes a Parquet file with an optional column of strings, two of them, a column of numbers and a column of integers.
-fn write_parquet(path: &Path, from: &[Option<&str>], to: &[&str], weight: &[f64], number: &[i64]) {
+pub(crate) fn write_parquet(
+    path: &Path,
+    from: &[Option<&str>],
+    to: &[&str],
+    weight: &[f64],
+    number: &[i64],
+) {
     let schema = "message m { optional binary from (UTF8); required binary to (UTF8); \
                   required double weight; required int64 number; }";
     let schema = Arc::new(parse_message_type(schema).unwrap());

@@ -6,10 +6,13 @@ mod common;
 mod support;
 
 mod bad_input;
+#[cfg(feature = "torch")]
+mod class_names;
 mod columns;
 mod dgl;
 mod formats;
 mod hostile_input;
+mod node_tables;
 mod nothing_left_behind;
 #[cfg(feature = "torch")]
 mod original_order;

@@ -5,12 +5,12 @@ use std::path::Path;
 use super::files::{EndColumns, GraphFiles};
 use super::format::Format;
 use super::id_space::IdSpace;
+use super::named_rows::{NamedRows, listed};
 use super::numbers::NumberTable;
 use super::numpy::{EndArrays, open_array};
 use super::parquet::read_parquet;
 use super::raw_edges::RawEdgeWriter;
 use super::records::Records;
-use super::rows::{Rows, listed};
 use super::text::{parse_id, shown};
 use crate::error::{Error, Result};
 use crate::formats::dgl::npy::NpyArray;
@@ -78,7 +78,7 @@ impl EdgeSink<'_> {
         path: &Path,
         columns: Option<EndColumns<'_>>,
     ) -> Result<&'static str> {
-        let mut rows = Rows::open(path)?;
+        let mut rows = NamedRows::open(path)?;
         let mut selected = match columns {
             Some(columns) => vec![rows.column(columns.source)?, rows.column(columns.target)?],
             None if rows.names().len() == 2 => vec![0, 1],

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::column_of::ColumnOf;
+use super::node_tables::NodeTables;
 use crate::choice::{Choice, Named};
 use crate::error::{Error, Result};
 use crate::graph::CanonicalEtype;
@@ -91,6 +92,8 @@ pub struct GraphFiles {
     /// Names of the columns after source and destination in text files of edges; they become edge data. Where source and
     /// destination are chosen by name, these columns are, too.
     pub edge_columns: Vec<String>,
+    /// Tables of nodes with columns of ids.
+    pub node_tables: NodeTables,
     /// Columns with the sources of edges, in files whose columns have names.
     pub source_columns: Vec<ColumnOf<CanonicalEtype>>,
     /// Columns with the destinations of edges.

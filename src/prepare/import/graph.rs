@@ -17,6 +17,10 @@ pub struct RawGraph {
     pub etypes: Vec<EdgeType>,
     /// Sources and destinations by edge type.
     pub edges: RawEdges,
+    /// Names of the classes, if labels are names; empty otherwise.
+    pub class_names: Vec<String>,
+    /// What has become of node tables, for the user.
+    pub notes: Vec<String>,
 }
 
 /// Nodes of one type.

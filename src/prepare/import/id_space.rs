@@ -63,6 +63,8 @@ pub(super) struct IdSpace {
     largest: u64,
     largest_in: Option<(PathBuf, &'static str)>,
     names: Option<NodeNames>,
+    /// The file that lists all nodes, if there is one.
+    listed_in: Option<PathBuf>,
 }
 
 impl IdSpace {
@@ -75,7 +77,13 @@ impl IdSpace {
             largest: 0,
             largest_in: None,
             names,
+            listed_in: None,
         }
+    }
+
+    /// Notes the file that lists all nodes.
+    pub(super) fn is_listed_in(&mut self, path: &Path) {
+        self.listed_in = Some(path.to_owned());
     }
 
     /// Notes a number of nodes that `origin` states.
@@ -119,7 +127,11 @@ impl IdSpace {
             }
             let id = names.id(field)?;
             return Ok(id.ok_or_else(|| {
-                Refusal::new(format!("{} is not the name of a node", shown(field)))
+                let refusal = Refusal::new(format!("{} is not the name of a node", shown(field)));
+                match &self.listed_in {
+                    Some(path) => refusal.with_hint(&format!("{} lists all nodes", path.display())),
+                    None => refusal,
+                }
             }));
         }
         let Some(id) = parse_id(field) else {

@@ -11,6 +11,7 @@ use super::id_space::IdSpace;
 use super::node_names::NodeNames;
 use super::numbers::NumberTable;
 use super::raw_edges::{RawEdgeWriter, RawEdges};
+use super::scanned_table::ScannedTable;
 use super::splits::{mask_name, read_split};
 use super::table::Table;
 use super::tables::open_array;
@@ -33,7 +34,9 @@ pub fn import(
 ) -> Result<RawGraph> {
     check_columns(files)?;
     check_end_columns(files)?;
-    let mut spaces = id_spaces(files, memory)?;
+    let keep_names = files.node_ids == NodeIds::String;
+    let mut scanned = ScannedTable::scan_all(&files.node_tables, keep_names, memory)?;
+    let mut spaces = id_spaces(files, &mut scanned, memory)?;
     let mut node_tables = open_tables(&files.node_data, folder)?;
     for (ty, tables) in &node_tables {
         let space = space_of(&mut spaces, ty, "node_data")?;
@@ -48,6 +51,15 @@ pub fn import(
                 .with_hint("list the names in the order of the rows: ‹node_names=FILE›"));
             }
             space.tell(table.num_rows(), format!("node_data={name}"))?;
+        }
+    }
+    for table in &scanned {
+        let tables = node_tables.entry(table.file.ty.clone()).or_default();
+        for (name, data) in table.convert(folder)? {
+            if tables.insert(name.clone(), data).is_some() {
+                let problem = format!("{name} is also made of {}", table.file.path.display());
+                return Err(Error::config("node_data", problem).with_hint("use another name"));
+            }
         }
     }
     let edge_tables = open_tables(&files.edge_data, folder)?;
@@ -71,12 +83,34 @@ pub fn import(
         originals: Vec::new(),
         names: space.into_names(),
     });
-    let graph = RawGraph { ntypes: ntypes.collect(), etypes, edges };
+    let graph = RawGraph {
+        ntypes: ntypes.collect(),
+        etypes,
+        edges,
+        class_names: class_names(&scanned)?,
+        notes: scanned.iter().map(ScannedTable::summary).collect(),
+    };
     if graph.num_nodes() == 0 {
         return Err(Error::config("edges", "the graph has no nodes")
             .with_hint("state the number of isolated nodes with ‹num_nodes=N›"));
     }
     Ok(graph)
+}
+
+/// The names of the classes of the only table whose labels are names.
+fn class_names(tables: &[ScannedTable]) -> Result<Vec<String>> {
+    let mut named = tables.iter().filter_map(|table| Some((table, table.class_names()?)));
+    let Some((first, names)) = named.next() else { return Ok(Vec::new()) };
+    match named.next() {
+        None => Ok(names),
+        Some((second, _)) => {
+            let (first, second) = (&first.file.ty, &second.file.ty);
+            let problem = format!("the labels of {first} and those of {second} are names");
+            Err(Error::config("label", problem).with_hint(
+                "one node type is predicted: leave out the labels of the others with ‹drop›",
+            ))
+        }
+    }
 }
 
 fn check_columns(files: &GraphFiles) -> Result<()> {
@@ -104,14 +138,26 @@ fn check_end_columns(files: &GraphFiles) -> Result<()> {
     Ok(())
 }
 
-/// The node types that edges or counts name.
-fn id_spaces(files: &GraphFiles, memory: u64) -> Result<Vec<IdSpace>> {
+/// The node types that edges or counts name. Takes the names of nodes out of the tables.
+fn id_spaces(files: &GraphFiles, tables: &mut [ScannedTable], memory: u64) -> Result<Vec<IdSpace>> {
     let ends = files.edges.iter().flat_map(|file| [&file.etype.src, &file.etype.dst]);
     let counted = files.num_nodes.iter().map(|(ty, _)| ty);
     let names: BTreeSet<&String> = ends.chain(counted).collect();
     let mut spaces: Vec<IdSpace> = Vec::new();
     for name in names {
         let listed = files.node_names.iter().find(|(ty, _)| ty == name);
+        let table = tables.iter_mut().find(|table| table.file.ty == *name);
+        if let (Some(table), Some(_)) = (&table, listed) {
+            let problem = format!("{} has the ids of these nodes", table.file.path.display());
+            return Err(Error::config("node_names", problem).with_hint("leave it out"));
+        }
+        if let Some(table) = table {
+            let mut space = IdSpace::new(name, table.names.take());
+            space.tell(table.rows, format!("node_table={}", table.file.path.display()))?;
+            space.is_listed_in(&table.file.path);
+            spaces.push(space);
+            continue;
+        }
         let names = match listed {
             Some((_, path)) => Some(NodeNames::read(path, memory)?),
             None => (files.node_ids == NodeIds::String).then(|| NodeNames::new(memory)),
@@ -123,8 +169,11 @@ fn id_spaces(files: &GraphFiles, memory: u64) -> Result<Vec<IdSpace>> {
         }
         spaces.push(space);
     }
-    for (ty, _) in &files.node_names {
-        space_of(&mut spaces, ty, "node_names")?;
+    for (ty, path) in &files.node_names {
+        space_of(&mut spaces, ty, "node_names")?.is_listed_in(path);
+    }
+    for table in tables {
+        space_of(&mut spaces, &table.file.ty, "node_table")?;
     }
     for (ty, count) in &files.num_nodes {
         let space = space_of(&mut spaces, ty, "num_nodes")?;

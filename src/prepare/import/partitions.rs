@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use super::class_names::read_class_names;
 use super::graph::{EdgeType, NodeType, RawGraph};
 use super::raw_edges::{RawEdgeWriter, RawEdges};
 use super::table::Table;
@@ -53,7 +54,14 @@ pub fn import_partitions(
         ends: [end(&name.src), end(&name.dst)],
         data,
     });
-    Ok(RawGraph { etypes: etypes.collect(), ntypes: ntypes.collect::<Result<_>>()?, edges })
+    let class_names = read_class_names(json.parent().unwrap_or(Path::new("")))?;
+    Ok(RawGraph {
+        etypes: etypes.collect(),
+        ntypes: ntypes.collect::<Result<_>>()?,
+        edges,
+        class_names,
+        notes: Vec::new(),
+    })
 }
 
 /// Reads edges type by type, in the order of their ids.

@@ -54,7 +54,8 @@ fn paths(files: &mut GraphFiles) -> impl Iterator<Item = &mut PathBuf> {
     let edge_data = files.edge_data.iter_mut().map(|file| &mut file.path);
     let splits = files.splits.iter_mut().map(|file| &mut file.path);
     let names = files.node_names.iter_mut().map(|(_, path)| path);
-    edges.chain(node_data).chain(edge_data).chain(splits).chain(names)
+    let tables = files.node_tables.files.iter_mut().map(|file| &mut file.path);
+    edges.chain(tables).chain(node_data).chain(edge_data).chain(splits).chain(names)
 }
 
 fn copy(spool: &Path, folder: &Path) -> Result<()> {

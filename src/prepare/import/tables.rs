@@ -13,6 +13,9 @@ use super::text::shown;
 use crate::error::{Error, Result};
 use crate::formats::dgl::ArrayRef;
 
+const STRINGS: &str =
+    "a table with strings, or with a column of ids, is read with ‹node_table=FILE› and ‹id=COLUMN›";
+
 /// Opens the array in a file; `name` selects one of an archive. Files of other formats than numpy's are converted to unnamed
 /// files in `folder`.
 pub(super) fn open_array(path: &Path, name: &str, folder: &Path) -> Result<ArrayRef> {
@@ -52,7 +55,7 @@ fn read_text(path: &Path, name: &str, folder: &Path) -> Result<ArrayRef> {
             if !table.push(&field)? {
                 let problem = format!("column {found}: {} is not a number", shown(&field));
                 let error = records.fail(problem);
-                return Err(if name.ends_with("mask") { error.with_hint(LIST) } else { error });
+                return Err(error.with_hint(if name.ends_with("mask") { LIST } else { STRINGS }));
             }
         }
         if found != *columns {

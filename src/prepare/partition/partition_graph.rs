@@ -22,7 +22,7 @@ use super::train_nodes::train_nodes;
 use crate::error::{Error, Result};
 use crate::formats::dgl::writer::{Halo, OutputFolder, PartitionWriter, write_structure};
 use crate::graph::{Bitmap, IdRanges, PartitionBook};
-use crate::prepare::import::{ImportSource, RawGraph};
+use crate::prepare::import::{CLASS_NAMES, ImportSource, RawGraph, write_class_names};
 
 /// The folder of the nodes' names in the input.
 const NAMES: &str = "node_names";
@@ -38,6 +38,8 @@ pub struct Partitioned {
     pub edges: u64,
     /// Sizes and quality of the partitions.
     pub report: PartitionReport,
+    /// What has become of node tables, for the user.
+    pub notes: Vec<String>,
 }
 
 /// Reads a graph, assigns its nodes to partitions, and writes a partition directory to `out`, a new or empty folder. In
@@ -112,13 +114,17 @@ pub fn partition_graph(
     write_node_tables(&writer, &graph, &map, &book, staging, memory, &mut meter)?;
     let mut names: Vec<String> = (0..request.num_parts).map(|part| format!("part{part}")).collect();
     names.extend(write_names(&graph, staging)?);
+    if !graph.class_names.is_empty() {
+        write_class_names(staging, &graph.class_names)?;
+        names.push(CLASS_NAMES.to_owned());
+    }
     writer.finish()?;
     let json = format!("{}.json", request.name);
     names.push(json.clone());
     folder.commit(&names)?;
     let report = PartitionReport::new(&book, &halos, &train_counts, feature_values(&graph));
     let (nodes, edges) = (book.num_nodes(), book.num_edges());
-    Ok(Partitioned { json: out.join(json), nodes, edges, report })
+    Ok(Partitioned { json: out.join(json), nodes, edges, report, notes: graph.notes })
 }
 
 fn partitioner(request: &PartitionRequest) -> Box<dyn Partitioner + '_> {

@@ -1,15 +1,11 @@
 //! The columns and rows of tables.
 
-use std::io::ErrorKind;
 use std::path::Path;
 
 use crate::error::{Error, Result};
-use crate::io::read_input;
 use crate::nn::Task;
+use crate::prepare::import::{CLASS_NAMES, read_class_names};
 use crate::run::rank::{PredictConfig, Prediction, StoredForm};
-
-/// Name of the file of classes' names, one per line, next to a partition directory's JSON file.
-const CLASS_NAMES: &str = "class_names.txt";
 
 /// Some rows of the table.
 pub(super) struct TableRows {
@@ -86,14 +82,10 @@ impl TableColumns {
 
 /// The names of classes, if the partition directory has them.
 fn class_names(folder: &Path, classes: Option<u64>) -> Result<Vec<String>> {
-    let path = folder.join(CLASS_NAMES);
-    let text = match read_input(&path) {
-        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-        text => text.map_err(|e| Error::unreadable(&path, &e))?,
-    };
-    let names: Vec<String> = text.lines().map(str::to_owned).collect();
+    let names = read_class_names(folder)?;
     match classes {
-        Some(classes) if classes != names.len() as u64 => {
+        Some(classes) if !names.is_empty() && classes != names.len() as u64 => {
+            let path = folder.join(CLASS_NAMES);
             let problem = format!("names {} classes, but the model has {classes}", names.len());
             Err(Error::input(&path, "", problem)
                 .with_hint("write one name per line, or remove the file"))

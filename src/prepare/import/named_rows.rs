@@ -1,4 +1,4 @@
-//! Rows of tables whose columns have names.
+//! NamedRows of tables whose columns have names.
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ const LISTED: usize = 12;
 
 /// The rows of a table with named columns: text whose first line names them, or Parquet. Every field is text, and a missing
 /// one is empty.
-pub(super) struct Rows {
+pub(super) struct NamedRows {
     path: PathBuf,
     names: Vec<String>,
     source: Source,
@@ -24,7 +24,7 @@ enum Source {
     Parquet(ParquetRows),
 }
 
-impl Rows {
+impl NamedRows {
     /// Opens a table.
     ///
     /// # Errors
@@ -42,7 +42,7 @@ impl Rows {
                         .with_hint("the first line of a table names its columns"));
                 }
                 let names: Vec<String> = records
-                    .fields()
+                    .all_fields()
                     .map(|field| String::from_utf8_lossy(&field).into_owned())
                     .collect();
                 let source =
@@ -54,7 +54,7 @@ impl Rows {
                     .with_hint("columns have names in text files and in Parquet files"));
             }
         };
-        Ok(Rows { path: path.to_owned(), names, source })
+        Ok(NamedRows { path: path.to_owned(), names, source })
     }
 
     /// Names of the columns.
@@ -107,7 +107,9 @@ impl Rows {
             // A single column needs no separator, so its fields may hold any.
             fields.push(|bytes| bytes.extend_from_slice(&records.whole()));
         } else {
-            records.fields().for_each(|field| fields.push(|bytes| bytes.extend_from_slice(&field)));
+            records
+                .all_fields()
+                .for_each(|field| fields.push(|bytes| bytes.extend_from_slice(&field)));
         }
         if fields.len() != self.names.len() {
             let problem = format!(

@@ -1,0 +1,55 @@
+//! The flags of tables of nodes with a column of ids.
+
+use clap::Args;
+
+use super::choice::choice;
+use crate::prepare::import::{ColumnOf, FillMissing, GraphFiles, NodeTableFile, NodeTables};
+
+#[derive(Debug, Args)]
+pub(super) struct NodeTableArgs {
+    /// Table of nodes with a column of ids: text whose first line names the columns, or Parquet. Numbers become features, and
+    /// so do strings, one-hot, if a column has at most 32 different ones. Columns train_mask, val_mask and test_mask are masks
+    #[arg(
+        long,
+        value_name = "[TYPE=]FILE",
+        requires = "id",
+        conflicts_with_all = ["part_json", "ogb", "chunked"],
+        help_heading = "Node tables"
+    )]
+    node_table: Vec<String>,
+    /// Column of the ids, numbers or strings, by which files of edges call nodes
+    #[arg(long, value_name = "[TYPE=]COLUMN", help_heading = "Node tables")]
+    id: Vec<String>,
+    /// Column of the labels: numbers, or names of classes, which are saved in class_names.txt. Nodes without a label stay
+    /// unlabelled
+    #[arg(long, value_name = "[TYPE=]COLUMN", help_heading = "Node tables")]
+    label: Vec<String>,
+    /// Column that is left out
+    #[arg(long, value_name = "[TYPE=]COLUMN", help_heading = "Node tables")]
+    drop: Vec<String>,
+    /// What stands for missing values of features and masks, which are errors otherwise
+    #[arg(long, value_parser = choice::<FillMissing>(), help_heading = "Node tables")]
+    fill_missing: Option<FillMissing>,
+}
+
+impl NodeTableArgs {
+    pub(super) fn node_tables(&self) -> NodeTables {
+        let files = self.node_table.iter().map(|text| {
+            let (ty, path) = GraphFiles::parse_of_type(text);
+            NodeTableFile { ty, path: path.into() }
+        });
+        let files: Vec<NodeTableFile> = files.collect();
+        let columns = |list: &[String]| {
+            let is_type = |ty: &str| files.iter().any(|file| file.ty == ty);
+            let parse = |ty: &str| is_type(ty).then(|| ty.to_owned());
+            list.iter().map(|text| ColumnOf::parse(text, parse)).collect()
+        };
+        NodeTables {
+            ids: columns(&self.id),
+            labels: columns(&self.label),
+            drops: columns(&self.drop),
+            fill_missing: self.fill_missing,
+            files,
+        }
+    }
+}

@@ -1,0 +1,289 @@
+//! Reading a table of nodes with a column of ids.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use super::column_scan::{ColumnScan, MOST_STRINGS};
+use super::encoding::Encoding;
+use super::named_rows::{NamedRows, listed};
+use super::node_names::NodeNames;
+use super::node_tables::{ChosenColumns, NodeTableFile, NodeTables};
+use super::table::Table;
+use super::text::shown;
+use crate::error::{Error, Result};
+use crate::formats::dgl::ArrayRef;
+use crate::formats::dgl::file::InputFile;
+use crate::io::Dtype;
+use crate::platform::signals;
+
+/// Number of rows between two looks for an interruption.
+const ROWS: u64 = 1 << 14;
+
+/// A table that has been read once: its nodes are known, and how each column is stored.
+pub(super) struct ScannedTable {
+    pub(super) file: NodeTableFile,
+    pub(super) rows: u64,
+    /// Names of the nodes, unless they are the numbers of the rows from 0.
+    pub(super) names: Option<NodeNames>,
+    /// Places of the columns that are read again.
+    selected: Vec<usize>,
+    columns: Vec<StoredColumn>,
+    left_out: Vec<String>,
+}
+
+struct StoredColumn {
+    name: String,
+    encoding: Encoding,
+}
+
+/// Ids while they are read.
+struct Ids {
+    names: NodeNames,
+    /// Whether each id so far is the number of its row.
+    are_rows: bool,
+}
+
+impl ScannedTable {
+    /// Reads all tables once. `keep_names` holds on to names that are just the numbers of rows; names may take `memory` bytes.
+    pub(super) fn scan_all(
+        tables: &NodeTables,
+        keep_names: bool,
+        memory: u64,
+    ) -> Result<Vec<Self>> {
+        let opened = tables.files.iter().map(|file| NamedRows::open(&file.path));
+        let opened: Vec<NamedRows> = opened.collect::<Result<_>>()?;
+        tables.check(&opened)?;
+        let all = tables.files.iter().zip(opened);
+        all.map(|(file, rows)| Self::scan(tables, file, rows, keep_names, memory)).collect()
+    }
+
+    fn scan(
+        tables: &NodeTables,
+        file: &NodeTableFile,
+        mut rows: NamedRows,
+        keep_names: bool,
+        memory: u64,
+    ) -> Result<Self> {
+        let ChosenColumns { id, used, left_out } = tables.columns(file, &rows)?;
+        let id_name = rows.names()[id].clone();
+        let selected: Vec<usize> =
+            [id].into_iter().chain(used.iter().map(|column| column.at)).collect();
+        rows.select(selected.clone())?;
+        let mut scans: Vec<ColumnScan> =
+            used.iter().map(|column| ColumnScan::new(&column.name, column.role)).collect();
+        let mut ids = Ids { names: NodeNames::new(memory), are_rows: !keep_names };
+        let mut count = 0;
+        while rows.advance()? {
+            if count % ROWS == 0 {
+                signals::check()?;
+            }
+            ids.add(&rows, &id_name, count)?;
+            for (at, scan) in (1..).zip(&mut scans) {
+                scan.add(&rows, rows.field(at));
+            }
+            count += 1;
+        }
+        if count == 0 {
+            return Err(Error::input(&file.path, "", "has no rows")
+                .with_hint("every node of the type has a row"));
+        }
+        if let Some(error) = scans.iter_mut().find_map(ColumnScan::stray_word) {
+            return Err(error);
+        }
+        refuse_many_strings(&file.path, &scans)?;
+        let columns = scans.into_iter().map(|scan| {
+            let name = scan.name.clone();
+            Ok(StoredColumn { name, encoding: scan.encoding(&file.path, tables.fill_missing)? })
+        });
+        Ok(ScannedTable {
+            columns: columns.collect::<Result<_>>()?,
+            file: file.clone(),
+            rows: count,
+            names: ids.into_names(),
+            selected,
+            left_out,
+        })
+    }
+
+    /// Reads the table again, and stores features, labels and masks in unnamed files in `folder`.
+    pub(super) fn convert(&self, folder: &Path) -> Result<Vec<(String, Table)>> {
+        let path = &self.file.path;
+        let mut rows = NamedRows::open(path)?;
+        rows.select(self.selected.clone())?;
+        let mut arrays: Vec<ColumnFile> = Vec::new();
+        // The array of each column; all features share one.
+        let mut places = Vec::new();
+        for column in &self.columns {
+            let is_feature = column.encoding.is_feature();
+            let name = match column.encoding {
+                Encoding::Number { .. } | Encoding::OneHot { .. } => "feat",
+                Encoding::Mask => &column.name,
+                Encoding::ClassNumber | Encoding::ClassName(_) | Encoding::Target => "label",
+            };
+            let known = arrays.iter().position(|array| array.name == name);
+            let place = match known {
+                Some(place) => place,
+                None => {
+                    let dtype = column.encoding.dtype();
+                    arrays.push(ColumnFile::create(name, dtype, is_feature, folder)?);
+                    arrays.len() - 1
+                }
+            };
+            places.push(place);
+        }
+        let changed = || Error::input(path, "", "has changed while it was read");
+        let mut count = 0;
+        while rows.advance()? {
+            if count % ROWS == 0 {
+                signals::check()?;
+            }
+            for (at, (column, place)) in (1..).zip(self.columns.iter().zip(&places)) {
+                if !column.encoding.append(rows.field(at), &mut arrays[*place].row) {
+                    return Err(changed());
+                }
+            }
+            arrays.iter_mut().try_for_each(ColumnFile::end_row)?;
+            count += 1;
+        }
+        if count != self.rows {
+            return Err(changed());
+        }
+        let finish = |array: ColumnFile| {
+            Ok((array.name.clone(), Table::new(vec![array.finish(path, count)?])?))
+        };
+        arrays.into_iter().map(finish).collect()
+    }
+
+    /// Names of the classes, if labels are names.
+    pub(super) fn class_names(&self) -> Option<Vec<String>> {
+        self.columns.iter().find_map(|column| match &column.encoding {
+            Encoding::ClassName(names) => {
+                let names = names.iter().map(|name| String::from_utf8_lossy(name).into_owned());
+                Some(names.collect())
+            }
+            _ => None,
+        })
+    }
+
+    /// What the columns have become, as a sentence.
+    pub(super) fn summary(&self) -> String {
+        let mut features = Vec::new();
+        let mut others = Vec::new();
+        for column in &self.columns {
+            let name = &column.name;
+            match &column.encoding {
+                Encoding::Number { .. } => features.push(name.clone()),
+                Encoding::OneHot { values, .. } => features.extend(
+                    values.iter().map(|value| format!("{name}={}", String::from_utf8_lossy(value))),
+                ),
+                Encoding::ClassName(names) => {
+                    others.push(format!("label is {name}, {} classes", names.len()));
+                }
+                Encoding::ClassNumber | Encoding::Target => others.push(format!("label is {name}")),
+                Encoding::Mask => others.push(format!("mask {name}")),
+            }
+        }
+        let mut parts = vec![format!("{}: {} nodes", self.file.path.display(), self.rows)];
+        if !features.is_empty() {
+            parts.push(format!("feat has {} columns ({})", features.len(), listed(&features)));
+        }
+        parts.extend(others);
+        if !self.left_out.is_empty() {
+            parts.push(format!("left out: {}", listed(&self.left_out)));
+        }
+        parts.join("; ")
+    }
+}
+
+impl Ids {
+    /// Notes the id of the row with this number.
+    fn add(&mut self, rows: &NamedRows, column: &str, row: u64) -> Result<()> {
+        let field = rows.field(0);
+        let fail = |problem: String| rows.fail(format!("column {column}: {problem}"));
+        if field.is_empty() {
+            return Err(fail("the id is missing".to_owned()));
+        }
+        if self.are_rows && field == row.to_string().as_bytes() {
+            return Ok(());
+        }
+        if field.contains(&b'\n') {
+            return Err(fail(format!("the id {} holds a line break", shown(field)))
+                .with_hint("a file of names has one name per line"));
+        }
+        if self.are_rows {
+            for earlier in 0..row {
+                self.names.id(earlier.to_string().as_bytes())?;
+            }
+            self.are_rows = false;
+        }
+        match self.names.id(field)? {
+            Some(id) if id == row => Ok(()),
+            earlier => {
+                let first = earlier.map_or(0, |id| id + 1);
+                Err(fail(format!("{} is already the id of node {first}", shown(field)))
+                    .with_hint("every node has one row"))
+            }
+        }
+    }
+
+    fn into_names(mut self) -> Option<NodeNames> {
+        self.names.close();
+        (!self.are_rows).then_some(self.names)
+    }
+}
+
+/// Refuses columns with so many different strings that they cannot be one-hot features.
+fn refuse_many_strings(path: &Path, scans: &[ColumnScan]) -> Result<()> {
+    let wide: Vec<(&str, String)> =
+        scans.iter().filter_map(|scan| Some((&*scan.name, scan.too_many()?))).collect();
+    if wide.is_empty() {
+        return Ok(());
+    }
+    let list: Vec<String> = wide
+        .iter()
+        .map(|(name, count)| format!("column {name} holds {count} different strings"))
+        .collect();
+    let problem = format!("{}; up to {MOST_STRINGS} become features", list.join(", "));
+    let drops: Vec<String> = wide.iter().map(|(name, _)| format!("‹drop={name}›")).collect();
+    Err(Error::input(path, "", problem).with_hint(format!("leave out: {}", drops.join(" "))))
+}
+
+/// An array on its way to an unnamed file.
+struct ColumnFile {
+    name: String,
+    dtype: Dtype,
+    /// Whether rows have a dimension, even if they are one value wide.
+    is_wide: bool,
+    folder: PathBuf,
+    file: BufWriter<File>,
+    /// The current row, and the size of the rows before it.
+    row: Vec<u8>,
+    row_bytes: usize,
+}
+
+impl ColumnFile {
+    fn create(name: &str, dtype: Dtype, is_wide: bool, folder: &Path) -> Result<Self> {
+        let file = tempfile::tempfile_in(folder).map_err(|e| Error::io("create", folder, e))?;
+        let file = BufWriter::with_capacity(256 << 10, file);
+        let (name, folder) = (name.to_owned(), folder.to_owned());
+        Ok(ColumnFile { name, dtype, is_wide, folder, file, row: Vec::new(), row_bytes: 0 })
+    }
+
+    fn end_row(&mut self) -> Result<()> {
+        let written = self.file.write_all(&self.row);
+        self.row_bytes = self.row.len();
+        self.row.clear();
+        written.map_err(|e| Error::io("write a temporary file in", &self.folder, e))
+    }
+
+    fn finish(self, path: &Path, rows: u64) -> Result<ArrayRef> {
+        let file = self.file.into_inner().map_err(std::io::IntoInnerError::into_error);
+        let file = file.map_err(|e| Error::io("write a temporary file in", &self.folder, e))?;
+        let file = InputFile::from_open(path, file)?;
+        let width = (self.row_bytes / self.dtype.size()) as u64;
+        let shape = if self.is_wide { vec![rows, width] } else { vec![rows] };
+        ArrayRef::new(&file, "", self.dtype, shape, 0)
+            .ok_or_else(|| Error::internal("a table is shorter than what was written".to_owned()))
+    }
+}

@@ -1,0 +1,44 @@
+//! Guards against: classes whose names are lost between a table and a prediction.
+
+use std::path::Path;
+use std::process::Command;
+
+use super::support::{lines, write};
+
+fn run(folder: &Path, words: &str) -> String {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_sar-single"));
+    let output = command.current_dir(folder).args(words.split(' ')).output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{words}: {said}");
+    String::from_utf8(output.stdout).unwrap() + &said
+}
+
+#[test]
+fn names_of_classes_go_from_a_table_to_predictions() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    let n = 60;
+    write(here, "edges.csv", &lines((0..n).map(|i| format!("u{i},u{}", (i + 2) % n))));
+    let label = |i: usize| match (i % 10, i % 2) {
+        (9, _) => "",
+        (_, 0) => "even",
+        _ => "odd, or not",
+    };
+    let row = |i: usize| format!("u{i},{},\"{}\",{}", i % 2, label(i), u8::from(i % 3 != 0));
+    write(here, "nodes.csv", &("id,x,kind,train_mask\n".to_owned() + &lines((0..n).map(row))));
+    run(
+        here,
+        "partition --edges edges.csv --node-table nodes.csv --id id --label kind --drop x --num-parts 2 --out bare",
+    );
+    run(
+        here,
+        "partition --edges edges.csv --node-table nodes.csv --id id --label kind --num-parts 2 --out p",
+    );
+    run(here, "--part-json p/g.json --hidden 4 --layers 2 --epochs 30 --lr 0.1 --out run");
+    run(here, "predict --run run --out all.csv");
+    let all = std::fs::read_to_string(here.join("all.csv")).unwrap();
+    let lines: Vec<&str> = all.lines().collect();
+    assert_eq!(lines[0], "node,class");
+    assert_eq!(lines[1..3], ["u0,even", "u1,\"odd, or not\""]);
+    assert_eq!(lines.len(), n + 1);
+}
