@@ -137,10 +137,17 @@ impl Error {
         self
     }
 
-    /// The same error about another file.
+    /// The same error with another name for a file.
     #[must_use]
-    pub(crate) fn about(mut self, path: &Path) -> Self {
-        self.0.path = Some(path.to_owned());
+    pub(crate) fn renaming(mut self, file: &Path, name: &str) -> Self {
+        let parts = &mut *self.0;
+        if parts.path.as_deref() == Some(file) {
+            parts.path = Some(name.into());
+        }
+        let path = file.display().to_string();
+        parts.field = parts.field.take().map(|field| field.replace(&path, name));
+        parts.problem = parts.problem.replace(&path, name);
+        parts.hint = parts.hint.take().map(|hint| hint.replace(&path, name));
         self
     }
 

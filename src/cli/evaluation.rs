@@ -5,9 +5,12 @@ use crate::event::{Confusion, Evaluation, Metric, PredictionScores, SetScores};
 
 /// Largest number of classes of a table; wider ones do not fit a terminal.
 const MOST_CLASSES: usize = 20;
+/// Largest number of characters of a class's name in a table.
+const LONGEST_NAME: usize = 20;
 
-/// Tables of all metrics and of the confusion matrix; empty if one metric is all there is.
-pub(super) fn tables(report: &Evaluation) -> String {
+/// Tables of all metrics and of the confusion matrix; empty if one metric is all there is. Classes have these names, or numbers
+/// if there are not as many names.
+pub(super) fn tables(report: &Evaluation, class_names: &[String]) -> String {
     if report.scores.len() < 2 {
         return String::new();
     }
@@ -19,29 +22,43 @@ pub(super) fn tables(report: &Evaluation) -> String {
         table.row(std::iter::once(scores.metric.name().to_owned()).chain(cells));
     }
     let one_class = report.scores[0].metric == Metric::Accuracy;
-    let confusion = report.confusion.as_ref().map(|confusion| show(confusion, one_class));
+    let confusion =
+        report.confusion.as_ref().map(|confusion| show(confusion, one_class, class_names));
     table.to_string() + &confusion.unwrap_or_default()
 }
 
 /// The table of the test nodes, or of the first mask that has nodes.
-fn show(confusion: &Confusion, one_class: bool) -> String {
+fn show(confusion: &Confusion, one_class: bool, class_names: &[String]) -> String {
     let known = confusion.named().into_iter().rev().find(|(_, rows)| !rows.is_empty());
     let Some((name, rows)) = known else { return String::new() };
     if rows.len() > MOST_CLASSES {
         return String::new();
     }
+    let names: Vec<String> = if class_names.len() == rows.len() {
+        class_names.iter().map(|name| short(name)).collect()
+    } else {
+        (0..rows.len()).map(|class| class.to_string()).collect()
+    };
     let headings = if one_class {
-        (0..rows.len()).map(|class| format!(">as {class}")).collect()
+        names.iter().map(|name| format!(">as {name}")).collect()
     } else {
         [">true neg.", ">false pos.", ">false neg.", ">true pos."].map(str::to_owned).to_vec()
     };
     let headings = headings.iter().map(String::as_str);
     let headings: Vec<&str> = std::iter::once("class").chain(headings).collect();
     let mut table = TextTable::new(&headings);
-    for (class, row) in rows.iter().enumerate() {
-        table.row(std::iter::once(class.to_string()).chain(row.iter().map(|n| number(*n))));
+    for (name, row) in names.iter().zip(rows) {
+        table.row(std::iter::once(name.clone()).chain(row.iter().map(|n| number(*n))));
     }
     format!("predictions of {name} nodes:\n{table}")
+}
+
+/// A class's name as a heading.
+fn short(name: &str) -> String {
+    if name.chars().count() <= LONGEST_NAME {
+        return name.to_owned();
+    }
+    name.chars().take(LONGEST_NAME - 1).chain(['…']).collect()
 }
 
 /// The scores of predictions: a row per set of nodes, and a column per metric. With scores from `before` the predictions were

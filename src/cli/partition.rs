@@ -6,6 +6,7 @@ use std::time::Instant;
 use clap::Args;
 
 use super::choice::choice;
+use super::fields::with_flags;
 use super::node_tables::NodeTableArgs;
 use super::output::print_path;
 use super::partition_report::report;
@@ -183,7 +184,9 @@ pub(super) fn partition(args: PartitionArgs) -> Result<()> {
         Ok(())
     })?;
     drop(bar);
-    done.notes.iter().for_each(|note| show_status(&printable(note)));
+    done.notes
+        .iter()
+        .for_each(|note| show_status(&format!("note: {}", printable(&with_flags(note)))));
     show_status(&report(&done, &args.hidden));
     let peak = peak_memory().map_or(String::new(), |peak| format!(", {} of memory", size(peak)));
     show_status(&format!("took {:.1} s{peak}", start.elapsed().as_secs_f64()));

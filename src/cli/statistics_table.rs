@@ -14,8 +14,12 @@ pub(super) fn statistics(found: &GraphStatistics) -> String {
     let mut text = degrees(found);
     for (key, counts) in &found.classes {
         let mut table = TextTable::new(&[key, ">nodes"]);
+        // The names are those of one label.
+        let names = if found.classes.len() == 1 { &found.class_names[..] } else { &[] };
         for (class, nodes) in counts.nodes.iter().take(MOST_CLASSES) {
-            table.row([format!("class {class}"), number(*nodes)]);
+            let name = usize::try_from(*class).ok().and_then(|class| names.get(class));
+            table
+                .row([name.map_or_else(|| format!("class {class}"), Clone::clone), number(*nodes)]);
         }
         let rest: u64 = counts.nodes.values().skip(MOST_CLASSES).sum();
         let classes = counts.nodes.len();

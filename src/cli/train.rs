@@ -24,6 +24,7 @@ use crate::load::{DataKeys, Normalize};
 use crate::engine::spill::{ComputeDtype, SpillDtype};
 use crate::engine::tape::Policy;
 use crate::nn::{ClassWeights, OptimizerConfig, RelationMerge};
+use crate::prepare::import::read_class_names;
 use crate::run::config::{OnNan, Relations, RunConfig};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -172,13 +173,14 @@ pub(super) type Start = fn(&RunConfig, &mut dyn FnMut(&Event)) -> Result<()>;
 /// Trains a model, and shows the progress.
 pub(super) fn run(config: &RunConfig, train: Start) -> Result<()> {
     let console = Console::new(config.epochs);
+    let class_names = read_class_names(config.part_json.parent().unwrap_or(Path::new("")))?;
     train(config, &mut |event| match event {
         Event::Note(text) => console.note(&with_flags(text)),
         Event::Epoch(report) => console.epoch(report),
         Event::Evaluation(report) => {
             console.evaluation(report);
             if voice() != Voice::Json {
-                show_status(&tables(report));
+                show_status(&tables(report, &class_names));
             }
         }
         Event::Progress(progress) => console.progress(progress),

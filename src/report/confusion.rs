@@ -27,10 +27,15 @@ pub(super) fn confusion(run: &RunData) -> String {
     if classes > MOST_CLASSES {
         return String::new();
     }
-    if square && classes > WITH_COUNTS {
-        html.push_str(&picture(&rows));
+    let names: Vec<String> = if run.class_names.len() == classes {
+        run.class_names.iter().map(|name| escaped(name)).collect()
     } else {
-        html.push_str(&table(&rows, square));
+        (0..classes).map(|class| class.to_string()).collect()
+    };
+    if square && classes > WITH_COUNTS {
+        html.push_str(&picture(&rows, &names));
+    } else {
+        html.push_str(&table(&rows, &names, square));
     }
     let remark = if square {
         "A row per class, a column per predicted class. The darker a cell, the larger its share of the row."
@@ -53,12 +58,12 @@ fn share(row: &[u64], count: u64) -> f64 {
     count as f64 / row.iter().sum::<u64>().max(1) as f64
 }
 
-fn table(rows: &[Vec<u64>], square: bool) -> String {
+fn table(rows: &[Vec<u64>], names: &[String], square: bool) -> String {
     let mut html =
         "<div class=\"scroll\"><table class=\"matrix\"><tr><th scope=\"col\">class</th>".to_owned();
     if square {
-        (0..rows.len()).for_each(|class| {
-            let _ = write!(html, "<th scope=\"col\">as {class}</th>");
+        names.iter().for_each(|name| {
+            let _ = write!(html, "<th scope=\"col\">as {name}</th>");
         });
     } else {
         for heading in ["true neg.", "false pos.", "false neg.", "true pos."] {
@@ -66,8 +71,8 @@ fn table(rows: &[Vec<u64>], square: bool) -> String {
         }
     }
     html.push_str("</tr>");
-    for (class, row) in rows.iter().enumerate() {
-        let _ = write!(html, "<tr><th scope=\"row\">{class}</th>");
+    for (class, (row, name)) in rows.iter().zip(names).enumerate() {
+        let _ = write!(html, "<tr><th scope=\"row\">{name}</th>");
         for (column, count) in row.iter().enumerate() {
             // The style sheet has a shade for each tenth.
             let tenths = if square { (share(row, *count) * 10.0).round() } else { 0.0 };
@@ -79,7 +84,7 @@ fn table(rows: &[Vec<u64>], square: bool) -> String {
     html + "</table></div>"
 }
 
-fn picture(rows: &[Vec<u64>]) -> String {
+fn picture(rows: &[Vec<u64>], names: &[String]) -> String {
     let cell = 360.0 / rows.len() as f64;
     let mut html =
         "<svg viewBox=\"0 0 360 360\" role=\"img\" aria-label=\"confusion matrix\">".to_owned();
@@ -88,10 +93,12 @@ fn picture(rows: &[Vec<u64>]) -> String {
             let colour = i32::from(column != class);
             let _ = write!(
                 html,
-                "<rect class=\"turn c{colour}\" x=\"{:.2}\" y=\"{:.2}\" width=\"{cell:.2}\" height=\"{cell:.2}\" opacity=\"{:.2}\"><title>class {class} as {column}: {count}</title></rect>",
+                "<rect class=\"turn c{colour}\" x=\"{:.2}\" y=\"{:.2}\" width=\"{cell:.2}\" height=\"{cell:.2}\" opacity=\"{:.2}\"><title>class {} as {}: {count}</title></rect>",
                 column as f64 * cell,
                 class as f64 * cell,
-                share(row, *count).clamp(0.03, 1.0)
+                share(row, *count).clamp(0.03, 1.0),
+                names[class],
+                names[column]
             );
         }
     }

@@ -10,6 +10,7 @@ use serde_json::Value;
 use crate::error::{Error, Result};
 use crate::event::RecordedTurns;
 use crate::io::read_input;
+use crate::prepare::import::read_class_names;
 
 /// Names of the files in a run's folder.
 #[derive(Debug, Clone, Copy)]
@@ -41,6 +42,8 @@ pub struct RunData {
     pub(super) budget: Option<f64>,
     pub(super) turns: Option<RecordedTurns>,
     pub(super) plan: Option<PlannedBytes>,
+    /// Names of the classes; empty if they have none, or the graph is gone.
+    pub(super) class_names: Vec<String>,
 }
 
 /// What an epoch was planned to take, in bytes.
@@ -78,6 +81,8 @@ impl RunData {
         if let Some(config) = &config {
             flatten("", config, &mut settings);
         }
+        let graph = settings.get("part_json").and_then(|json| Path::new(json).parent());
+        let class_names = graph.map_or(Ok(Vec::new()), read_class_names)?;
         let budget = config.as_ref().and_then(|config| budget_of(config.get("memory_budget")?));
         let name = folder.file_name().map_or_else(
             || folder.display().to_string(),
@@ -92,6 +97,7 @@ impl RunData {
             budget,
             turns: recorded(&folder.join(files.turns))?,
             plan: recorded(&folder.join(files.plan))?,
+            class_names,
         })
     }
 

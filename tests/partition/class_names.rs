@@ -24,17 +24,27 @@ fn names_of_classes_go_from_a_table_to_predictions() {
         (_, 0) => "even",
         _ => "odd, or not",
     };
-    let row = |i: usize| format!("u{i},{},\"{}\",{}", i % 2, label(i), u8::from(i % 3 != 0));
+    let row = |i: usize| {
+        format!("u{i},{},\"{}\",{}", i % 2, label(i), u8::from(i % 3 != 0 && i % 10 != 9))
+    };
     write(here, "nodes.csv", &("id,x,kind,train_mask\n".to_owned() + &lines((0..n).map(row))));
-    run(
-        here,
-        "partition --edges edges.csv --node-table nodes.csv --id id --label kind --drop x --num-parts 2 --out bare",
-    );
     run(
         here,
         "partition --edges edges.csv --node-table nodes.csv --id id --label kind --num-parts 2 --out p",
     );
-    run(here, "--part-json p/g.json --hidden 4 --layers 2 --epochs 30 --lr 0.1 --out run");
+    let shown = run(here, "inspect p/g.json --statistics");
+    assert!(shown.contains("\neven          30\nodd, or not   24\nno label       6\n"), "{shown}");
+    let json = run(here, "inspect p/g.json --statistics --json");
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["class_names"], serde_json::json!(["even", "odd, or not"]));
+    let said = run(
+        here,
+        "--part-json p/g.json --hidden 4 --layers 2 --epochs 30 --lr 0.1 --metrics f1 --out run",
+    );
+    assert!(said.contains("class        as even  as odd, or not"), "{said}");
+    run(here, "report run");
+    let page = std::fs::read_to_string(here.join("report.html")).unwrap();
+    assert!(page.contains("<th scope=\"col\">as odd, or not</th>"), "{page}");
     run(here, "predict --run run --out all.csv");
     let all = std::fs::read_to_string(here.join("all.csv")).unwrap();
     let lines: Vec<&str> = all.lines().collect();

@@ -9,6 +9,7 @@ use assert_cmd::assert::Assert;
 use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int64Type};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
+use predicates::prelude::PredicateBooleanExt;
 use predicates::str::contains;
 
 use super::formats::content;
@@ -204,6 +205,21 @@ fn strings_in_parquet_are_ids() {
         &format!("--edges e.parquet {columns}"),
         "e.parquet: is not a readable Parquet file",
     );
+}
+
+#[test]
+fn a_header_that_was_read_as_an_edge_is_noted() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    let note = "note: e.csv: \"from\" and \"to\" on line 1 occur on no other line: \
+                if the first line holds the names of columns, pass --header";
+    let words = "--edges e.csv --node-ids string --num-parts 1 --out";
+    write(here, "e.csv", "from,to\nann,bob\nbob,eve\n");
+    sar(here, &format!("{words} noted")).success().stderr(contains(note));
+    sar(here, &format!("{words} header --header")).success().stderr(contains("note:").not());
+    assert_eq!(named_edges(here, "header"), ["ann>bob", "bob>eve"]);
+    write(here, "e.csv", "ann,bob\nbob,eve\neve,dan\n");
+    sar(here, &format!("{words} plain")).success().stderr(contains("note:").not());
 }
 
 #[test]

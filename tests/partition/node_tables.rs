@@ -68,7 +68,8 @@ fn rows_go_to_the_nodes_of_their_ids_and_columns_become_features() {
     // From a pipe.
     let mut piped =
         command(here, &words.replace("nodes.csv", "-").replace("--out out", "--out piped"));
-    piped.write_stdin(PEOPLE).assert().success();
+    let said = piped.write_stdin(PEOPLE).assert().success();
+    said.stderr(predicates::str::contains("note: standard input: 4 nodes"));
     assert_eq!(tables(here, "piped"), due);
     let mut piped =
         command(here, &words.replace("nodes.csv", "-").replace("--out out", "--out no"));
@@ -77,6 +78,13 @@ fn rows_go_to_the_nodes_of_their_ids_and_columns_become_features() {
         .assert()
         .code(1)
         .stderr(predicates::str::contains("standard input: has no column \"topic\""));
+    let mut piped =
+        command(here, "--node-table - --id name --edges edges.csv --num-parts 1 --out no");
+    piped
+        .write_stdin("name,x\nbob,1\n")
+        .assert()
+        .code(1)
+        .stderr(predicates::str::contains("hint: standard input lists all nodes"));
     assert!(!here.join("no").exists());
 }
 

@@ -23,6 +23,9 @@ pub(super) const LINES: u64 = 1 << 14;
 
 const HEADER: &str = "if the first line holds the names of columns, pass ‹header›";
 
+/// Number of lines up to which nothing is strange about nodes that occur once.
+const FEW: u64 = 2;
+
 const CHOOSE: &str = "choose two of them: ‹source_column=NAME›, ‹target_column=NAME›; others become edge data with \
      ‹edge_columns=NAME›";
 
@@ -42,6 +45,8 @@ pub(super) struct EdgeSink<'a> {
     pub(super) writer: &'a mut RawEdgeWriter,
     /// Tables of the further columns of text files.
     pub(super) columns: &'a mut Vec<NumberTable>,
+    /// Remarks for the user.
+    pub(super) notes: &'a mut Vec<String>,
     /// Called with the number of bytes of the file that have been read.
     pub(super) tell: &'a mut dyn FnMut(u64) -> Result<()>,
 }
@@ -158,6 +163,8 @@ impl EdgeSink<'_> {
 
     fn read_text(&mut self, path: &Path) -> Result<&'static str> {
         let mut records = Records::open(path)?;
+        let before = self.new_names();
+        let mut first = None;
         let mut count = 0;
         while records.advance()? {
             if count % LINES == 0 {
@@ -169,9 +176,32 @@ impl EdgeSink<'_> {
             }
             let done = self.read_record(&records);
             // A wrong field on the first line is most likely the name of a column.
-            done.map_err(|e| if count == 1 { with_header_hint(e) } else { e })?;
+            let ids = done.map_err(|e| if count == 1 { with_header_hint(e) } else { e })?;
+            if count == 1 && self.new_names() == before + 2 {
+                first = Some(FirstEdge::new(path, ids, &records));
+            } else if first.as_ref().is_some_and(|first| self.occur_again(first.ids, ids)) {
+                first = None;
+            }
+        }
+        if let Some(first) = first.filter(|_| count > FEW) {
+            self.notes.push(first.note);
         }
         Ok("line")
+    }
+
+    /// Number of nodes so far of types whose names are not known beforehand.
+    fn new_names(&self) -> u64 {
+        let count = |ntype: usize| self.spaces[ntype].new_names();
+        let [src, dst] = self.ends;
+        if src == dst { count(src) } else { count(src) + count(dst) }
+    }
+
+    /// Whether an edge has an end of the first one.
+    fn occur_again(&self, first: [u64; 2], ids: [u64; 2]) -> bool {
+        let same_type = self.ends[0] == self.ends[1];
+        first[0] == ids[0]
+            || first[1] == ids[1]
+            || same_type && (first[0] == ids[1] || first[1] == ids[0])
     }
 
     /// Whether the first record names columns.
@@ -180,7 +210,7 @@ impl EdgeSink<'_> {
         self.files.header || numbered && records.fields().all(|field| parse_id(&field).is_none())
     }
 
-    fn read_record(&mut self, records: &Records) -> Result<()> {
+    fn read_record(&mut self, records: &Records) -> Result<[u64; 2]> {
         let mut fields = records.fields();
         let mut ids = [0; 2];
         for (id, ntype) in ids.iter_mut().zip(self.ends) {
@@ -208,7 +238,27 @@ impl EdgeSink<'_> {
                 .fail(format!("holds {columns} columns, but only {} have names", columns - more))
                 .with_hint("name the columns after source and destination: ‹edge_columns=A,B›"));
         }
-        self.writer.push(ids[0], ids[1])
+        self.writer.push(ids[0], ids[1])?;
+        Ok(ids)
+    }
+}
+
+/// The edge of a file's first line, whose nodes have new names and do not occur again so far.
+struct FirstEdge {
+    ids: [u64; 2],
+    note: String,
+}
+
+impl FirstEdge {
+    fn new(path: &Path, ids: [u64; 2], records: &Records) -> Self {
+        let names: Vec<String> = records.fields().take(2).map(|field| shown(&field)).collect();
+        let note = format!(
+            "{}: {} on line {} occur on no other line: {HEADER}",
+            path.display(),
+            names.join(" and "),
+            records.number()
+        );
+        FirstEdge { ids, note }
     }
 }
 

@@ -19,7 +19,7 @@ pub struct RawGraph {
     pub edges: RawEdges,
     /// Names of the classes, if labels are names; empty otherwise.
     pub class_names: Vec<String>,
-    /// What has become of node tables, for the user.
+    /// Remarks for the user: what has become of node tables, and what looks like a mistake.
     pub notes: Vec<String>,
 }
 

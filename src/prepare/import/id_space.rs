@@ -214,6 +214,11 @@ impl IdSpace {
         Err(Error::input(path, &format!("{unit} {}", self.largest), problem).with_hint(hint))
     }
 
+    /// Number of nodes with names so far, if names are not known beforehand; otherwise 0.
+    pub(super) fn new_names(&self) -> u64 {
+        self.names.as_ref().filter(|names| names.is_open()).map_or(0, NodeNames::len)
+    }
+
     /// Whether the number of nodes is known already.
     pub(super) fn is_known(&self) -> bool {
         self.known.is_some()

@@ -63,7 +63,8 @@ pub fn import(
         }
     }
     let edge_tables = open_tables(&files.edge_data, folder)?;
-    let (etypes, edges) = read_edges(files, folder, &mut spaces, edge_tables, tell)?;
+    let mut notes: Vec<String> = scanned.iter().map(ScannedTable::summary).collect();
+    let (etypes, edges) = read_edges(files, folder, &mut spaces, edge_tables, &mut notes, tell)?;
     let total = (0..etypes.len()).map(|etype| edges.num_edges(etype)).sum();
     spaces.iter().try_for_each(|space| space.check_largest(total))?;
     spaces.iter_mut().for_each(IdSpace::settle);
@@ -88,7 +89,7 @@ pub fn import(
         etypes,
         edges,
         class_names: class_names(&scanned)?,
-        notes: scanned.iter().map(ScannedTable::summary).collect(),
+        notes,
     };
     if graph.num_nodes() == 0 {
         return Err(Error::config("edges", "the graph has no nodes")
@@ -225,6 +226,7 @@ fn read_edges(
     folder: &Path,
     spaces: &mut [IdSpace],
     mut tables: Tables<CanonicalEtype>,
+    notes: &mut Vec<String>,
     tell: &mut dyn FnMut(u64, u64) -> Result<()>,
 ) -> Result<(Vec<EdgeType>, RawEdges)> {
     let size = |path: &Path| std::fs::metadata(path).map_or(0, |info| info.len());
@@ -252,6 +254,7 @@ fn read_edges(
                 by_name: files.end_columns(name)?,
                 writer: &mut writer,
                 columns: &mut columns,
+                notes,
                 tell: &mut |read| tell(done + read, total),
             };
             sink.read(&file.path)?;

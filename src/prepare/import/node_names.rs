@@ -48,6 +48,11 @@ impl NodeNames {
         self.open = false;
     }
 
+    /// Whether unknown names become new nodes.
+    pub(super) fn is_open(&self) -> bool {
+        self.open
+    }
+
     /// The id of a name; `None` if no node has it.
     pub(super) fn id(&mut self, name: &[u8]) -> Result<Option<u64>> {
         if let Some(&id) = self.ids.get(name) {

@@ -33,7 +33,7 @@ impl ImportSource {
         match self {
             ImportSource::Files(files) => {
                 let spooled = SpooledFiles::new(files, folder)?;
-                import(&spooled.files, folder, memory, tell).map_err(|e| spooled.named(e))
+                spooled.named(import(&spooled.files, folder, memory, tell))
             }
             ImportSource::Partitions(json) => import_partitions(json, folder, memory, tell),
         }

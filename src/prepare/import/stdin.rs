@@ -4,10 +4,14 @@ use std::io::{ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 
 use super::files::GraphFiles;
+use super::graph::RawGraph;
 use crate::error::{Error, Result};
 
 /// The name of a file that stands for standard input.
 const STANDARD_INPUT: &str = "-";
+
+/// How messages call it.
+const NAME: &str = "standard input";
 
 /// The files of a graph, with a temporary file in place of standard input, because most formats are read from several places,
 /// and tables twice.
@@ -39,12 +43,13 @@ impl SpooledFiles {
         Ok(SpooledFiles { files, spool })
     }
 
-    /// The error as the user sees it: with standard input in place of the temporary file.
-    pub(super) fn named(&self, error: Error) -> Error {
-        match &self.spool {
-            Some(spool) if error.path() == Some(spool) => error.about(Path::new("standard input")),
-            _ => error,
-        }
+    /// A result as the user sees it: with standard input in place of the temporary file.
+    pub(super) fn named(&self, read: Result<RawGraph>) -> Result<RawGraph> {
+        let Some(spool) = &self.spool else { return read };
+        let path = spool.display().to_string();
+        let mut graph = read.map_err(|error| error.renaming(spool, NAME))?;
+        graph.notes = graph.notes.iter().map(|note| note.replace(&path, NAME)).collect();
+        Ok(graph)
     }
 }
 
@@ -68,7 +73,7 @@ fn copy(spool: &Path, folder: &Path) -> Result<()> {
             Ok(0) => return Ok(()),
             Ok(len) => out.write_all(&buffer[..len]).map_err(failed)?,
             Err(e) if e.kind() == ErrorKind::Interrupted => {}
-            Err(e) => return Err(Error::unreadable(Path::new("standard input"), &e)),
+            Err(e) => return Err(Error::unreadable(Path::new(NAME), &e)),
         }
     }
 }

@@ -38,7 +38,7 @@ pub struct Partitioned {
     pub edges: u64,
     /// Sizes and quality of the partitions.
     pub report: PartitionReport,
-    /// What has become of node tables, for the user.
+    /// Remarks for the user: what has become of node tables, and what looks like a mistake.
     pub notes: Vec<String>,
 }
 

@@ -1,6 +1,7 @@
 //! The statistics of a whole graph.
 
 use std::collections::{BTreeMap, HashSet};
+use std::path::Path;
 
 use serde::Serialize;
 
@@ -11,6 +12,7 @@ use crate::formats::dgl::config::PartitionConfig;
 use crate::formats::dgl::{EdgeBlock, FeatureSet, Partition};
 use crate::graph::Bitmap;
 use crate::platform::signals;
+use crate::prepare::import::read_class_names;
 use crate::prepare::partition::{PartitionReport, PartitionSize};
 
 /// Number of edges read at a time.
@@ -36,6 +38,9 @@ pub struct GraphStatistics {
     pub balance: [f64; 2],
     /// Nodes of each class, by key of the labels.
     pub classes: BTreeMap<String, ClassCounts>,
+    /// Names of the classes, if they have names.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub class_names: Vec<String>,
     /// Members of masks, by key.
     pub masks: BTreeMap<String, MaskSize>,
     /// Values of floating-point data, by key.
@@ -109,6 +114,7 @@ pub fn graph_statistics(config: &PartitionConfig) -> Result<GraphStatistics> {
         replication: report.replication(),
         balance: [report.balance(|size| size.nodes), report.balance(|size| size.edges)],
         classes: columns.classes,
+        class_names: read_class_names(config.path().parent().unwrap_or(Path::new("")))?,
         masks: columns.masks,
         values: columns.values,
         training_bytes: HIDDEN.map(|hidden| (hidden, report.training_memory(hidden).1)).into(),
