@@ -33,14 +33,16 @@ fn names_of_classes_go_from_a_table_to_predictions() {
         "partition --edges edges.csv --node-table nodes.csv --id id --label kind --num-parts 2 --out p",
     );
     let shown = run(here, "inspect p/g.json --statistics");
-    assert!(shown.contains("\neven          30\nodd, or not   24\nno label       6\n"), "{shown}");
+    let shown: Vec<String> =
+        shown.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+    for due in ["even 30", "odd, or not 24", "no label 6"] {
+        assert!(shown.iter().any(|line| line == due), "{due}: {shown:#?}");
+    }
     let json = run(here, "inspect p/g.json --statistics --json");
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!(json["class_names"], serde_json::json!(["even", "odd, or not"]));
-    let said = run(
-        here,
-        "--part-json p/g.json --hidden 4 --layers 2 --epochs 30 --lr 0.1 --metrics f1 --out run",
-    );
+    let said =
+        run(here, "--part-json p/g.json --hidden 4 --layers 2 --epochs 30 --lr 0.1 --out run");
     assert!(said.contains("class        as even  as odd, or not"), "{said}");
     run(here, "report run");
     let page = std::fs::read_to_string(here.join("report.html")).unwrap();
