@@ -43,7 +43,7 @@ impl RawGraph {
 /// A relation, or the reverse of one.
 struct Directed {
     etype: EdgeType,
-    /// Its place among the relations that were read.
+    /// Place of the relation that was read.
     of: usize,
     reversed: bool,
 }
