@@ -3,6 +3,7 @@
 use crate::run;
 use clap::Args;
 
+use super::fields::with_flags;
 use super::output::print;
 use super::resume::{RunArgs, absolute, apply};
 use super::table::{TextTable, number};
@@ -31,7 +32,10 @@ pub(super) struct PlanArgs {
 /// Plans the run that the flags describe.
 pub(super) fn plan(args: PlanArgs) -> Result<()> {
     let config = of_flags(args.train, args.run)?;
-    let plan = run::plan::plan(&config)?;
+    let mut plan = run::plan::plan(&config)?;
+    for text in &mut plan.advice {
+        *text = with_flags(text);
+    }
     if args.json {
         let text = serde_json::to_string_pretty(&plan)
             .map_err(|e| Error::internal(format!("cannot encode the plan: {e}")))?;
@@ -54,7 +58,7 @@ fn resumed(args: RunArgs) -> Result<RunConfig> {
 }
 
 fn show(plan: &Plan) -> String {
-    let Plan { partitions, nodes, edges, halo_rows, sampled, memory, disk, epoch } = plan;
+    let Plan { partitions, nodes, edges, halo_rows, sampled, memory, disk, epoch, advice } = plan;
     let mut table = TextTable::new(&["", ">", ""]);
     let about = if *sampled { ", by a sample" } else { "" };
     let graph = format!(
@@ -111,5 +115,8 @@ fn show(plan: &Plan) -> String {
     table.row(["time per epoch", &format!("{:.2} s", epoch.seconds()), &seconds]);
     let written = size(epoch.written_in_100);
     table.row(["written in 100 epochs", &written, "to the disk"]);
+    for (i, text) in advice.iter().enumerate() {
+        table.row([if i == 0 { "advice" } else { "" }, "", text]);
+    }
     table.to_string()
 }

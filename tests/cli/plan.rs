@@ -112,6 +112,7 @@ fn people_get_a_table() {
         .args(["--model", "gat", "--mfg", "--patience", "1"])
         .assert()
         .success();
+    assert = assert.stdout(contains("advice"));
     for line in lines {
         assert = assert.stdout(contains(line));
     }

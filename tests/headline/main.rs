@@ -16,7 +16,7 @@ use case::{BUDGETS, Case};
 use group::Group;
 
 /// How many cases `cargo test` draws; `SAR_BUDGET_CASES` is another number.
-const CASES: usize = 10;
+const CASES: usize = 4;
 
 /// Memory of a control group beyond the budget: code of the program and of libtorch, which the kernel counts and can drop.
 const CODE: u64 = 64 << 20;

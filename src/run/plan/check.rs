@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::advice::PIECES;
 use super::bound::bound;
 use super::forecast::{Forecast, forecast};
 use super::graph_sizes::GraphSizes;
@@ -79,17 +80,17 @@ pub(in crate::run) fn check(
         let hint = remedies(run, &sizes, &forecast, budget);
         return Err(Error::new(ErrorKind::OutOfMemory, problem).with_hint(hint));
     }
-    let disk = forecast.totals.disk as u64;
+    let disk = forecast.epoch.disk as u64;
     if let Some(free) = free.filter(|free| disk > *free) {
         let folder = run.spill_dir.display();
         let problem =
             format!("files of the run take {}, but {folder} has {} free", size(disk), size(free));
-        let hint = format!("{REMEDY}{}", narrower(run, &sizes, |f| f.totals.disk as u64));
+        let hint = format!("{REMEDY}{}", narrower(run, &sizes, |f| f.epoch.disk as u64));
         return Err(Error::new(ErrorKind::OutOfDisk, problem).with_hint(hint));
     }
     let may = if budget > 0 { format!(" of {}", size(budget)) } else { String::new() };
     let free = free.map_or_else(String::new, |free| format!(" of {} that are free", size(free)));
-    let [written, read] = [forecast.totals.written, forecast.totals.read].map(|b| size(b as u64));
+    let [written, read] = [forecast.epoch.written, forecast.epoch.read].map(|b| size(b as u64));
     observe(&Event::Note(format!(
         "planned: {}{may} memory at least, {}{free} disk at most",
         size(least),
@@ -97,10 +98,10 @@ pub(in crate::run) fn check(
     )));
     observe(&Event::Note(format!(
         "planned: an epoch computes for about {:.2} s, and writes {written} and reads {read} at most",
-        forecast.epoch_s
+        forecast.epoch.seconds
     )));
     give_memory_back();
-    let [written, read] = [forecast.totals.written, forecast.totals.read].map(|bytes| bytes as u64);
+    let [written, read] = [forecast.epoch.written, forecast.epoch.read].map(|bytes| bytes as u64);
     let bound = bound(run, &sizes, budget as f64) as u64;
     Ok(Some(PlannedRun { disk, memory: least, written, read, bound }))
 }
@@ -115,8 +116,7 @@ fn remedies(run: &RunConfig, sizes: &GraphSizes, forecast: &Forecast, budget: u6
     if resident > 1 {
         remedies.push(format!("‹resident=1› takes {}", size(one)));
     }
-    // Beyond this number of pieces, the processes' own memory is all that counts.
-    let pieces = [2, 4, 8, 16].into_iter().map(|n| (n, forecast.memory.bytes(resident, n)));
+    let pieces = PIECES.into_iter().map(|n| (n, forecast.memory.bytes(resident, n)));
     if let Some((n, bytes)) = pieces.into_iter().find(|(_, bytes)| *bytes <= budget) {
         let parts = n * sizes.ranks.len();
         remedies.push(format!("{parts} partitions take about {}", size(bytes)));

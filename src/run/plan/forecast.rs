@@ -1,18 +1,22 @@
 //! The forecast for the real graph, from measurements on stand-ins.
+//!
+//! Stand-ins have at most a few ranks. A figure of the real graph of P ranks is the sum of four terms: one grows with the rows
+//! that ranks work on, one with the rows that edges from each other rank lead to, one with P and one with P². Stand-ins of two
+//! sizes and of two numbers of ranks show all four.
 
-use super::counts::{RankCounts, representatives};
+use super::counts::representatives;
 use super::graph_sizes::GraphSizes;
-use super::measure::{Measured, measure};
+use super::line::{Figure, Line, destinations, rows, rows_of};
 use crate::error::Result;
 use crate::run::config::RunConfig;
 
-/// Largest number of edges of a stand-in, and of bytes of features: an epoch takes a tenth of a second or less.
-const EDGES: f64 = 400_000.0;
-const FEATURE_BYTES: f64 = (16 << 20) as f64;
-/// Size of the smaller of two stand-ins relative to the larger.
-const SMALLER: f64 = 0.25;
-/// Number of ranks on which memory is measured, so that each is large enough to stand out from a process's own memory.
+/// The smaller number of ranks of a stand-in, at which memory is measured, so that each rank is large enough to stand out from
+/// a process's own memory.
 const RANKS: usize = 4;
+/// The larger number of ranks.
+const MORE_RANKS: usize = 12;
+/// The least relative difference between stand-ins that separates two terms.
+const DISTINCT: f64 = 0.1;
 
 /// Memory of a waiting process in bytes, where the measurement does not show it.
 const WAITING: f64 = (6 << 20) as f64;
@@ -23,43 +27,41 @@ const PIECE: f64 = 0.6;
 #[derive(Clone)]
 pub(super) struct Forecast {
     pub(super) memory: MemoryForecast,
-    pub(super) totals: EpochTotals,
-    /// Seconds of an epoch, while the system has room to cache the files.
-    pub(super) epoch_s: f64,
+    pub(super) epoch: EpochForecast,
 }
 
-/// Bytes that all ranks together write and read in an epoch, how much of both stays in their share of the page cache, and the
-/// size of their files.
+/// What an epoch takes, over all ranks.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct EpochTotals {
+pub(super) struct EpochForecast {
+    /// Size of the files, in bytes.
     pub(super) disk: f64,
+    /// Bytes that are written.
     pub(super) written: f64,
+    /// Bytes that are read.
     pub(super) read: f64,
+    /// Bytes of both that stay in the ranks' share of the page cache.
     pub(super) cached: f64,
+    /// Seconds, while the system has room to cache the files.
+    pub(super) seconds: f64,
 }
 
 /// Forecasts what the run takes if waiting ranks keep nothing.
 pub(super) fn forecast(run: &RunConfig, sizes: &GraphSizes) -> Result<Forecast> {
-    let few = representatives(&sizes.ranks, RANKS);
-    let on_few = Line::measure(run, sizes, &few, 0)?;
-    let on_all = if few.len() == sizes.ranks.len() {
-        on_few.clone()
-    } else {
-        Line::measure(run, sizes, &sizes.ranks, 0)?
-    };
-    let more = sizes.edges() as f64 / few.iter().map(RankCounts::edges).sum::<u64>().max(1) as f64;
-    // Computing grows with edges and nodes; the constant time of each turn grows with ranks.
-    let epoch_s = on_few.at_real_size(|m| m.epoch_s) - on_few.small.epoch_s;
-    let epoch_s = epoch_s.max(0.0) * more + on_all.small.epoch_s;
-    let mut weights: Vec<f64> = (0..sizes.ranks.len()).map(|r| weight(&sizes.ranks, r)).collect();
+    let lines = Lines::measure(run, sizes, 0)?;
+    let mut weights: Vec<f64> =
+        (0..sizes.ranks.len()).map(|rank| rows_of(&sizes.ranks, rank)).collect();
     weights.sort_by(|a, b| b.total_cmp(a));
-    let further = (sizes.ranks.len() - few.len()) as f64;
     let resident = run.resident.unwrap_or(1);
-    let (base, totals) = (on_all.idle_memory(resident), on_all.totals());
-    let idle = base - on_few.idle_memory(resident);
-    let waiting = if further > 0.0 { idle / further } else { WAITING };
-    let memory = MemoryForecast { base, waiting: waiting.max(0.0), weights, line: on_few };
-    Ok(Forecast { memory, totals, epoch_s })
+    let waiting = lines.waiting(resident);
+    let further = (sizes.ranks.len() - lines.few.ranks) as f64;
+    let base = lines.few.idle_memory(resident) + waiting * further;
+    let epoch = lines.epoch();
+    Ok(Forecast { memory: MemoryForecast { base, waiting, weights, line: lines.few }, epoch })
+}
+
+/// Forecasts an epoch in which each waiting rank keeps `share` bytes.
+pub(super) fn keeping(run: &RunConfig, sizes: &GraphSizes, share: u64) -> Result<EpochForecast> {
+    Ok(Lines::measure(run, sizes, share)?.epoch())
 }
 
 /// The peak memory of all processes together.
@@ -86,96 +88,68 @@ impl MemoryForecast {
     }
 }
 
-/// Bytes that the run writes and reads, and seconds that it computes, in an epoch if each waiting rank keeps `share` bytes.
-pub(super) fn keeping(
-    run: &RunConfig,
-    sizes: &GraphSizes,
-    share: u64,
-) -> Result<(EpochTotals, f64)> {
-    let line = Line::measure(run, sizes, &sizes.ranks, share)?;
-    Ok((line.totals(), line.at_real_size(|m| m.epoch_s).max(0.0)))
+/// Measurements of a run with two numbers of ranks.
+struct Lines {
+    few: Line,
+    /// Missing if the few are all ranks.
+    more: Option<Line>,
+    /// The real graph's ranks, and what they work on.
+    ranks: f64,
+    rows: f64,
+    destinations: f64,
 }
 
-/// The number of rows that a rank works on.
-fn weight(ranks: &[RankCounts], rank: usize) -> f64 {
-    let others = ranks[rank].pairs.iter().enumerate().filter(|(source, _)| *source != rank);
-    (ranks[rank].nodes + others.map(|(_, pair)| pair.sources).sum::<u64>()) as f64
-}
-
-fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len().max(1) as f64
-}
-
-/// The scales of two stand-ins; both 1 if the graph is at most as large as a stand-in.
-fn scales(sizes: &GraphSizes, ranks: &[RankCounts]) -> [f64; 2] {
-    let (columns, dtype) = (sizes.features.width, sizes.features.dtype);
-    let (nodes, edges) =
-        ranks.iter().fold((0, 0), |(n, e), rank| (n + rank.nodes, e + rank.edges()));
-    let bytes = (nodes * columns * dtype.size() as u64) as f64;
-    let scale = (EDGES / edges as f64).min(FEATURE_BYTES / bytes);
-    if scale >= 1.0 { [1.0, 1.0] } else { [scale * SMALLER, scale] }
-}
-
-/// Two measurements of one run.
-#[derive(Clone)]
-struct Line {
-    small: Measured,
-    large: Measured,
-    /// Mean number of rows that a rank of the real graph works on.
-    weight: f64,
-}
-
-impl Line {
-    fn measure(
-        run: &RunConfig,
-        sizes: &GraphSizes,
-        ranks: &[RankCounts],
-        share: u64,
-    ) -> Result<Self> {
-        let [small, large] = scales(sizes, ranks);
-        let at_large = measure(run, sizes, ranks, large, share)?;
-        let at_small = if small < large {
-            measure(run, sizes, ranks, small, share)?
-        } else {
-            at_large.clone()
+impl Lines {
+    fn measure(run: &RunConfig, sizes: &GraphSizes, share: u64) -> Result<Self> {
+        let all = &sizes.ranks;
+        let few = Line::measure(run, sizes, &representatives(all, RANKS), share)?;
+        let more = match all.len() > few.ranks {
+            true => {
+                let ranks = representatives(all, MORE_RANKS);
+                Some(Line::measure(run, sizes, &ranks, share)?)
+            }
+            false => None,
         };
-        let weights: Vec<f64> = (0..ranks.len()).map(|rank| weight(ranks, rank)).collect();
-        Ok(Line { small: at_small, large: at_large, weight: mean(&weights) })
+        let (ranks, rows, destinations) = (all.len() as f64, rows(all), destinations(all));
+        Ok(Lines { few, more, ranks, rows, destinations })
     }
 
-    /// The value at scale 1 on the line through the two measurements.
-    fn at_real_size(&self, value: impl Fn(&Measured) -> f64) -> f64 {
-        let (small, large) = (value(&self.small), value(&self.large));
-        small + (large - small) * self.steps(1.0)
-    }
-
-    /// Size of a graph, in multiples of the difference between the small and the large stand-in.
-    fn steps(&self, scale: f64) -> f64 {
-        let run = self.large.scale - self.small.scale;
-        if run > 0.0 { (scale - self.small.scale) / run } else { 0.0 }
-    }
-
-    /// Memory of a rank that works on `weight` rows. Each stand-in contributes the mean over ranks, which differ by chance.
-    fn memory(&self, weight: f64) -> f64 {
-        let (small, large) = (mean(&self.small.memory), mean(&self.large.memory));
-        small + (large - small).max(0.0) * self.steps(weight / self.weight.max(1.0))
-    }
-
-    /// Memory of all processes without the data of the working ones. Waiting ones keep pieces of freed memory that the
-    /// allocator cannot return: as much more, as measured, for each time that sizes grow by the same factor.
-    fn idle_memory(&self, resident: usize) -> f64 {
-        let idle =
-            |at: &Measured| at.tree - resident.min(at.memory.len()) as f64 * mean(&at.memory);
-        let (small, large) = (idle(&self.small), idle(&self.large));
-        large + (large - small).max(0.0) * (1.0 / self.large.scale).ln() / (1.0 / SMALLER).ln()
-    }
-
-    fn totals(&self) -> EpochTotals {
-        EpochTotals {
-            disk: self.at_real_size(|m| m.disk),
-            written: self.at_real_size(|m| m.written),
-            read: self.at_real_size(|m| m.read),
-            cached: self.at_real_size(|m| m.cached).max(0.0),
+    fn epoch(&self) -> EpochForecast {
+        EpochForecast {
+            disk: self.figure(|at| at.disk),
+            written: self.figure(|at| at.written),
+            read: self.figure(|at| at.read),
+            cached: self.figure(|at| at.cached),
+            seconds: self.figure(|at| at.epoch_s),
         }
+    }
+
+    /// A figure of the real graph.
+    fn figure(&self, figure: Figure) -> f64 {
+        let few = &self.few;
+        let by_row = few.growth(figure) / few.rows;
+        let by_rank = few.constant(figure) / few.ranks as f64;
+        let Some(more) = &self.more else {
+            return (by_row * self.rows + by_rank * self.ranks).max(0.0);
+        };
+        let spread = |line: &Line| line.destinations / line.rows;
+        let wider = spread(more) - spread(few);
+        let by_destination = match wider > DISTINCT * spread(few) {
+            true => ((more.growth(figure) / more.rows - by_row) / wider).max(0.0),
+            false => 0.0,
+        };
+        let by_row = by_row - by_destination * spread(few);
+        let further = (more.ranks - few.ranks) as f64;
+        let by_pair = (more.constant(figure) / more.ranks as f64 - by_rank) / further;
+        let by_rank = by_rank + by_pair.max(0.0) * (self.ranks - few.ranks as f64);
+        let sized = by_row * self.rows + by_destination * self.destinations;
+        (sized + by_rank * self.ranks).max(0.0)
+    }
+
+    /// Memory of a waiting process.
+    fn waiting(&self, resident: usize) -> f64 {
+        let Some(more) = &self.more else { return WAITING };
+        let idle = more.idle_memory(resident) - self.few.idle_memory(resident);
+        (idle / (more.ranks - self.few.ranks) as f64).max(0.0)
     }
 }

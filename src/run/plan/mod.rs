@@ -5,11 +5,13 @@
 //! many processes, on two small stand-ins for the graph, whose ranks and pairs of ranks have the real ones' proportions. The
 //! line through the two measurements, extended to the real size, is the forecast.
 
+mod advice;
 mod bound;
 mod check;
 mod counts;
 mod forecast;
 mod graph_sizes;
+mod line;
 mod measure;
 mod report;
 mod stand_in;

@@ -2,8 +2,9 @@
 
 use serde::Serialize;
 
+use super::advice::advice;
 use super::bound::bound;
-use super::forecast::{EpochTotals, Forecast, forecast, keeping};
+use super::forecast::{EpochForecast, Forecast, forecast, keeping};
 use super::graph_sizes::GraphSizes;
 use crate::error::{Error, Result};
 use crate::formats::dgl::config::PartitionConfig;
@@ -32,6 +33,8 @@ pub struct Plan {
     pub disk: DiskPlan,
     /// Reading, writing and computing of an epoch.
     pub epoch: EpochPlan,
+    /// Changes with which the run would fit, or be faster. Fields are marked as in [`Error::marked`].
+    pub advice: Vec<String>,
 }
 
 /// Memory of all processes together.
@@ -126,21 +129,15 @@ pub fn plan(config: &RunConfig) -> Result<Plan> {
     let another = forecast.memory.bytes(resident + 1, 1) - least;
     let limits = Limits { budget: budget.unwrap_or(0), resident: config.resident, all_fits: false };
     let (resident, share) = limits.room(sizes.ranks.len(), resident, least, another);
-    let (totals, compute_s) = match share {
-        0 => (forecast.totals, forecast.epoch_s),
+    let epoch = match share {
+        0 => forecast.epoch,
         _ => keeping(config, &sizes, share)?,
     };
     let kept = share * sizes.ranks.len() as u64;
     let memory = MemoryPlan { least, budget, kept };
-    let epoch = EpochForecast { totals, compute_s, resident };
-    Ok(compose(config, &sizes, &forecast, memory, &epoch))
-}
-
-/// How an epoch goes with what waiting workers keep.
-struct EpochForecast {
-    totals: EpochTotals,
-    compute_s: f64,
-    resident: usize,
+    let mut plan = compose(config, &sizes, &forecast, memory, &epoch, resident);
+    plan.advice = advice(config, &sizes, &forecast, &plan);
+    Ok(plan)
 }
 
 fn compose(
@@ -149,10 +146,10 @@ fn compose(
     forecast: &Forecast,
     memory: MemoryPlan,
     epoch: &EpochForecast,
+    resident: usize,
 ) -> Plan {
-    let EpochForecast { totals: EpochTotals { written, read, cached, .. }, compute_s, resident } =
-        *epoch;
-    let disk = forecast.totals.disk;
+    let EpochForecast { written, read, cached, seconds: compute_s, .. } = *epoch;
+    let disk = forecast.epoch.disk;
     let bound = bound(config, sizes, memory.kept as f64) as u64;
     let around = (1.0 - cached / (written + read).max(1.0)).max(0.0);
     let disk_s = rate(&config.spill_dir, config.io)
@@ -169,12 +166,13 @@ fn compose(
             written: written as u64,
             read: read as u64,
             cached: cached as u64,
-            moved_at_least_memory: (forecast.totals.written + forecast.totals.read) as u64,
+            moved_at_least_memory: (forecast.epoch.written + forecast.epoch.read) as u64,
             bound,
             written_in_100: (written * 100.0) as u64,
             compute_s,
             disk_s,
             resident,
         },
+        advice: Vec::new(),
     }
 }

@@ -1,0 +1,71 @@
+//! What would make a run fit, or faster.
+
+use super::forecast::Forecast;
+use super::graph_sizes::GraphSizes;
+use super::report::Plan;
+use crate::engine::spill::SpillDtype;
+use crate::event::size;
+use crate::run::config::RunConfig;
+
+/// Numbers of pieces into which partitions may be cut to fit. Beyond them, the processes' own memory is all that counts.
+pub(super) const PIECES: [usize; 4] = [2, 4, 8, 16];
+/// Share of labelled nodes up to which message flow graphs save work.
+const FEW_LABELS: f64 = 0.3;
+
+/// Changes of the run, each a sentence fragment that marks fields of the configuration.
+pub(super) fn advice(
+    run: &RunConfig,
+    sizes: &GraphSizes,
+    forecast: &Forecast,
+    plan: &Plan,
+) -> Vec<String> {
+    let mut advice = Vec::new();
+    let least = plan.memory.least;
+    match plan.memory.budget {
+        Some(budget) if budget < least => {
+            advice.push(format!("raise ‹memory_budget› to {} or more", size(least + least / 8)));
+            advice.push(more_partitions(run, sizes, forecast, budget));
+        }
+        _ => advice.push(enough(run, forecast)),
+    }
+    if let Some(free) = plan.disk.free.filter(|free| *free < plan.disk.peak) {
+        let more = size(plan.disk.peak - free);
+        advice.push(format!("free {more}, or pass a ‹spill_dir› on another disk"));
+    }
+    if plan.epoch.disk_s > plan.epoch.compute_s && run.spill_dtype == SpillDtype::F32 {
+        advice.push("the disk is the limit: ‹spill_dtype=bf16› halves most of the rows".to_owned());
+    }
+    let labelled: f64 = sizes.masks.iter().flatten().sum();
+    if labelled < FEW_LABELS && !run.mfg && run.model.kind.is_stack() {
+        let percent = 100.0 * labelled;
+        advice.push(format!("{percent:.0} % of the nodes are labelled: try ‹mfg›"));
+    }
+    advice
+}
+
+/// The number of partitions with which the run fits into the budget.
+fn more_partitions(
+    run: &RunConfig,
+    sizes: &GraphSizes,
+    forecast: &Forecast,
+    budget: u64,
+) -> String {
+    let resident = run.resident.unwrap_or(1);
+    let bytes = |pieces| forecast.memory.bytes(resident, pieces);
+    match PIECES.into_iter().find(|pieces| bytes(*pieces) <= budget) {
+        Some(pieces) => {
+            let parts = pieces * sizes.ranks.len();
+            format!(
+                "or cut the graph into {parts} partitions, which take about {}",
+                size(bytes(pieces))
+            )
+        }
+        None => "or train on samples: ‹sampling›".to_owned(),
+    }
+}
+
+/// The budget at which everything is kept.
+fn enough(run: &RunConfig, forecast: &Forecast) -> String {
+    let all = forecast.memory.bytes(run.resident.unwrap_or(2), 1) + forecast.epoch.disk as u64;
+    format!("with ‹memory_budget› at {} everything is kept; more changes nothing", size(all))
+}

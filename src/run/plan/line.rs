@@ -1,0 +1,102 @@
+//! Two measurements of one run, at different sizes of the graph.
+
+use super::counts::RankCounts;
+use super::graph_sizes::GraphSizes;
+use super::measure::{Measured, measure};
+use crate::error::Result;
+use crate::run::config::RunConfig;
+
+/// Largest number of edges of a stand-in, and of bytes of the rows of a layer: an epoch takes a tenth of a second or less.
+const EDGES: f64 = 400_000.0;
+const ROW_BYTES: f64 = (16 << 20) as f64;
+/// Size of the smaller of two stand-ins relative to the larger.
+const SMALLER: f64 = 0.25;
+
+/// A figure of a run, such as the bytes that all ranks write.
+pub(super) type Figure = fn(&Measured) -> f64;
+
+/// Two measurements of some ranks of a graph.
+#[derive(Clone)]
+pub(super) struct Line {
+    small: Measured,
+    large: Measured,
+    pub(super) ranks: usize,
+    /// Number of rows that these ranks work on in the real graph.
+    pub(super) rows: f64,
+    /// Number of their rows that edges of the real graph lead to, for each rank that the edges come from.
+    pub(super) destinations: f64,
+}
+
+impl Line {
+    /// Waiting ranks keep `share` bytes each.
+    pub(super) fn measure(
+        run: &RunConfig,
+        sizes: &GraphSizes,
+        ranks: &[RankCounts],
+        share: u64,
+    ) -> Result<Self> {
+        let scale = scale(run, sizes, ranks);
+        let large = measure(run, sizes, ranks, scale, share)?;
+        let small = measure(run, sizes, ranks, scale * SMALLER, share)?;
+        let (rows, destinations) = (rows(ranks), destinations(ranks));
+        Ok(Line { small, large, ranks: ranks.len(), rows, destinations })
+    }
+
+    /// What a figure grows by from a graph of size 0 to the real size.
+    pub(super) fn growth(&self, figure: Figure) -> f64 {
+        (figure(&self.large) - figure(&self.small)) / (self.large.scale - self.small.scale)
+    }
+
+    /// What a figure is on a graph of size 0.
+    pub(super) fn constant(&self, figure: Figure) -> f64 {
+        figure(&self.small) - self.growth(figure) * self.small.scale
+    }
+
+    /// Memory of a rank that works on `rows` rows. Each stand-in contributes the mean over ranks, which differ by chance.
+    pub(super) fn memory(&self, rows: f64) -> f64 {
+        let memory: Figure = |at| mean(&at.memory);
+        let size = rows / (self.rows / self.ranks as f64).max(1.0);
+        let (small, growth) = (memory(&self.small), self.growth(memory).max(0.0));
+        small + growth * (size - self.small.scale)
+    }
+
+    /// Memory of all processes without the data of the working ones. Waiting ones keep pieces of freed memory that the
+    /// allocator cannot return: as much more, as measured, for each time that sizes grow by the same factor.
+    pub(super) fn idle_memory(&self, resident: usize) -> f64 {
+        let idle =
+            |at: &Measured| at.tree - resident.min(at.memory.len()) as f64 * mean(&at.memory);
+        let (small, large) = (idle(&self.small), idle(&self.large));
+        large + (large - small).max(0.0) * (1.0 / self.large.scale).ln() / (1.0 / SMALLER).ln()
+    }
+}
+
+/// The scale of the larger stand-in: at most that of the real graph.
+fn scale(run: &RunConfig, sizes: &GraphSizes, ranks: &[RankCounts]) -> f64 {
+    let features = sizes.features.width as usize * sizes.features.dtype.size();
+    let hidden = (run.model.hidden * run.model.kind.heads()) as usize * size_of::<f32>();
+    let (nodes, edges) =
+        ranks.iter().fold((0, 0), |(n, e), rank| (n + rank.nodes, e + rank.edges()));
+    let bytes = nodes as f64 * features.max(hidden) as f64;
+    (EDGES / edges as f64).min(ROW_BYTES / bytes).min(1.0)
+}
+
+/// The number of rows that a rank works on.
+pub(super) fn rows_of(ranks: &[RankCounts], rank: usize) -> f64 {
+    let others = ranks[rank].pairs.iter().enumerate().filter(|(source, _)| *source != rank);
+    (ranks[rank].nodes + others.map(|(_, pair)| pair.sources).sum::<u64>()) as f64
+}
+
+/// The number of rows that all ranks work on.
+pub(super) fn rows(ranks: &[RankCounts]) -> f64 {
+    (0..ranks.len()).map(|rank| rows_of(ranks, rank)).sum()
+}
+
+/// The number of rows that edges lead to, for each pair of ranks.
+pub(super) fn destinations(ranks: &[RankCounts]) -> f64 {
+    let pairs = ranks.iter().flat_map(|rank| &rank.pairs);
+    pairs.map(|pair| pair.destinations).sum::<u64>() as f64
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len().max(1) as f64
+}
