@@ -88,7 +88,7 @@ const MORE: [Rule; 11] = [
     Rule { flags: &["layer"], on: On::Values("output", &["embeddings"]) },
     Rule { flags: &["assignment"], on: On::Values("method", &["file"]) },
     Rule { flags: &["source_column", "target_column"], on: On::Given("edges") },
-    Rule { flags: &["id", "label", "drop", "fill_missing"], on: On::Given("node_table") },
+    Rule { flags: &["id", "label", "drop", "embed", "fill_missing"], on: On::Given("node_table") },
     Rule { flags: &["seed"], on: On::Values("method", &["stream", "metis", "random"]) },
 ];
 

@@ -27,6 +27,9 @@ pub(super) struct NodeTableArgs {
     /// Column that is left out
     #[arg(long, value_name = "[TYPE=]COLUMN", help_heading = "Node tables")]
     drop: Vec<String>,
+    /// Column whose values get learned rows: they become nodes of a type of this name, with edges to the nodes that have them
+    #[arg(long, value_name = "[TYPE=]COLUMN", help_heading = "Node tables")]
+    embed: Vec<String>,
     /// What stands for missing values of features and masks, which are errors otherwise
     #[arg(long, value_parser = choice::<FillMissing>(), help_heading = "Node tables")]
     fill_missing: Option<FillMissing>,
@@ -48,6 +51,7 @@ impl NodeTableArgs {
             ids: columns(&self.id),
             labels: columns(&self.label),
             drops: columns(&self.drop),
+            embeds: columns(&self.embed),
             fill_missing: self.fill_missing,
             files,
         }

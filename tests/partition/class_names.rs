@@ -54,3 +54,41 @@ fn names_of_classes_go_from_a_table_to_predictions() {
     assert_eq!(lines[1..3], ["u0,even", "u1,\"odd, or not\""]);
     assert_eq!(lines.len(), n + 1);
 }
+
+/// The label depends on a column with 40 strings only.
+#[test]
+fn embedded_columns_are_learned() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    let n = 400;
+    let town = |i: usize| i * 7 % 40;
+    write(here, "edges.csv", &lines((0..n).map(|i| format!("u{i},u{}", (i + 1) % n))));
+    let row = |i: usize| {
+        let kind = if town(i).is_multiple_of(3) { "red" } else { "blue" };
+        format!(
+            "u{i},{},town {},{kind},{},{}",
+            i % 5,
+            town(i),
+            u8::from(i < 300),
+            u8::from(i >= 300)
+        )
+    };
+    let head = "id,x,town,kind,train_mask,test_mask\n".to_owned();
+    write(here, "nodes.csv", &(head + &lines((0..n).map(row))));
+    run(
+        here,
+        "partition --edges edges.csv --undirected --node-table nodes.csv --id id --label kind --embed town --num-parts 2 --out p",
+    );
+    run(here, "inspect p/g.json --verify");
+    run(
+        here,
+        "--part-json p/g.json --model sage --hidden 16 --layers 2 --epochs 60 --lr 0.05 --seed 1 --out run",
+    );
+    let metrics = std::fs::read_to_string(here.join("run/metrics.jsonl")).unwrap();
+    let last = metrics.lines().filter(|line| line.contains("test_acc")).next_back().unwrap();
+    let last: serde_json::Value = serde_json::from_str(last).unwrap();
+    assert!(last["test_acc"].as_f64().unwrap() > 0.9, "{last}");
+    run(here, "predict --run run --out all.csv");
+    let all = std::fs::read_to_string(here.join("all.csv")).unwrap();
+    assert_eq!(all.lines().count(), n + 1);
+}

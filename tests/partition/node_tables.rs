@@ -157,7 +157,9 @@ fn too_many_strings_are_refused_with_their_number() {
         &words,
         "nodes.csv: column title holds 33 different strings; up to 32 become features",
     )
-    .stderr(predicates::str::contains("leave out: --drop title"));
+    .stderr(predicates::str::contains(
+        "--drop title, or learn a row for each string: --embed title",
+    ));
     sar(here, &format!("{words} --drop title --num-parts 1 --out dropped")).success();
     assert_eq!(tables(here, "dropped")[0].0, "_N/feat float32 [2]");
     // A label may have more names.
@@ -201,6 +203,9 @@ fn what_is_wrong_in_a_table_is_named_with_its_place() {
         ("--drop topic", "--drop: leaves out topic, the label"),
         ("--drop name", "--drop: leaves out name, the column of ids"),
         ("--label city", "--label: names two columns: topic and city"),
+        ("--embed topic", "--embed: names topic, which --label names, too"),
+        ("--embed name", "--embed: names name, the column of ids"),
+        ("--embed nothing", "nodes.csv: has no column \"nothing\""),
         (
             "--node-data feat=nodes.csv",
             "nodes.csv: line 2: column 2: \"Smith, Ann\" is not a number",
@@ -215,7 +220,7 @@ fn what_is_wrong_in_a_table_is_named_with_its_place() {
     ] {
         refused(here, &format!("{words} {more}"), due);
     }
-    for flag in ["--id name", "--label topic", "--drop city", "--fill-missing 0"] {
+    for flag in ["--id name", "--label topic", "--drop city", "--embed city", "--fill-missing 0"] {
         let name = flag.split(' ').next().unwrap();
         let due = format!("{name} has no effect without --node-table");
         refused(here, &format!("--edges edges.csv {flag}"), &due);
@@ -299,4 +304,35 @@ fn numbers_in_arrays_of_edges_are_names_of_a_table() {
     std::fs::write(here.join("edges.npy"), npy).unwrap();
     sar(here, &format!("{TABLE} --edges edges.npy --num-parts 1 --out out")).success();
     assert_eq!(content(&here.join("out/g.json"), 0).0, [(1, 0, 0)]);
+}
+
+#[test]
+fn values_of_embedded_columns_become_nodes_without_features() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    people(here);
+    let words = format!("{TABLE} --edges edges.csv --label topic --embed city --undirected");
+    sar(here, &format!("{words} --num-parts 1 --out out"))
+        .success()
+        .stderr(predicates::str::contains("feat has 1 columns (age); rows of city are learned"));
+    // People are 0 to 3; Oslo, Rome and Ulm follow. Cities have no in-edges.
+    let (edges, tables) = content(&here.join("out/g.json"), 0);
+    let knows = [(0, 1, 0), (0, 2, 0), (1, 0, 0), (1, 3, 0), (2, 0, 0), (3, 1, 0)];
+    let lives = [(4, 0, 1), (4, 2, 1), (5, 1, 1), (6, 3, 1)];
+    let mut due = [&knows[..], &lives].concat();
+    due.sort_unstable();
+    assert_eq!(edges, due);
+    assert!(tables.iter().all(|(key, _)| key.starts_with("_N/")), "{tables:?}");
+    assert_eq!(text(&here.join("out/node_names/city.txt")), "Oslo\nRome\nUlm\n");
+    write(here, "nodes.csv", "name,a:b,x\n\"Smith, Ann\",1,2\nbob,,3\n");
+    refused(
+        here,
+        &format!("{TABLE} --edges edges.csv --embed a:b --fill-missing 0"),
+        "--embed: a:b cannot name a node type",
+    );
+    refused(
+        here,
+        &format!("{TABLE} --edges edges.csv --embed a:b"),
+        "line 3: column a:b: the value is missing",
+    );
 }

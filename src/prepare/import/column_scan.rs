@@ -19,6 +19,14 @@ const MOST_BYTES: usize = 16 << 20;
 /// Number of different values up to which they are counted.
 const COUNTED: usize = 4096;
 
+/// The error for a row whose value of a column is missing.
+pub(super) fn missing_value(rows: &NamedRows, column: &str) -> Error {
+    rows.fail(format!("column {column}: the value is missing")).with_hint(format!(
+        "fill it in, pass ‹fill_missing=mean› or ‹fill_missing=0›, or leave the column out: \
+         ‹drop={column}›"
+    ))
+}
+
 /// The values of a column, counted in bounded memory.
 pub(super) struct ColumnScan {
     pub(super) name: String,
@@ -64,7 +72,7 @@ impl ColumnScan {
             self.sum += value;
             self.whole &= value.fract() == 0.0;
         } else if is_missing(field) {
-            let fail = || rows.fail(format!("column {}: the value is missing", self.name));
+            let fail = || missing_value(rows, &self.name);
             if field.is_empty() {
                 self.first_empty.get_or_insert_with(fail);
             }
@@ -163,10 +171,7 @@ impl ColumnScan {
             ColumnRole::Mask | ColumnRole::Feature => {}
         }
         if let Some(error) = missing.filter(|_| fill.is_none()) {
-            return Err(error.with_hint(format!(
-                "fill it in, pass ‹fill_missing=mean› or ‹fill_missing=0›, or leave the column out: \
-                 ‹drop={name}›"
-            )));
+            return Err(error);
         }
         let mean = fill == Some(FillMissing::Mean);
         Ok(if self.role == ColumnRole::Mask {

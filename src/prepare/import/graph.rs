@@ -48,6 +48,8 @@ pub struct EdgeType {
     pub ends: [usize; 2],
     /// Named tables with a row per edge.
     pub data: Vec<(String, Table)>,
+    /// Whether the sources are the values of a column, whose rows are learned. Such relations have no reverses.
+    pub embeds: bool,
 }
 
 /// Number of nodes passed on at a time.

@@ -9,6 +9,7 @@ use super::files::{DataFile, GraphFiles, NodeIds};
 use super::graph::{EdgeType, NodeType, RawGraph};
 use super::id_space::IdSpace;
 use super::node_names::NodeNames;
+use super::node_tables::EmbeddedColumn;
 use super::numbers::NumberTable;
 use super::raw_edges::{RawEdgeWriter, RawEdges};
 use super::scanned_table::ScannedTable;
@@ -64,7 +65,8 @@ pub fn import(
     }
     let edge_tables = open_tables(&files.edge_data, folder)?;
     let mut notes: Vec<String> = scanned.iter().map(ScannedTable::summary).collect();
-    let (etypes, edges) = read_edges(files, folder, &mut spaces, edge_tables, &mut notes, tell)?;
+    let (etypes, edges) =
+        read_edges(files, folder, &mut spaces, edge_tables, &scanned, &mut notes, tell)?;
     let total = (0..etypes.len()).map(|etype| edges.num_edges(etype)).sum();
     spaces.iter().try_for_each(|space| space.check_largest(total))?;
     spaces.iter_mut().for_each(IdSpace::settle);
@@ -143,9 +145,25 @@ fn check_end_columns(files: &GraphFiles) -> Result<()> {
 fn id_spaces(files: &GraphFiles, tables: &mut [ScannedTable], memory: u64) -> Result<Vec<IdSpace>> {
     let ends = files.edges.iter().flat_map(|file| [&file.etype.src, &file.etype.dst]);
     let counted = files.num_nodes.iter().map(|(ty, _)| ty);
+    let mut values: BTreeMap<String, NodeNames> = BTreeMap::new();
+    for table in &mut *tables {
+        for (column, mut names) in table.embedded.iter().zip(std::mem::take(&mut table.values)) {
+            names.close();
+            values.insert(column.name.clone(), names);
+        }
+    }
     let names: BTreeSet<&String> = ends.chain(counted).collect();
+    check_values(tables, &names)?;
+    let names: BTreeSet<String> = names.into_iter().chain(values.keys()).cloned().collect();
     let mut spaces: Vec<IdSpace> = Vec::new();
-    for name in names {
+    for name in &names {
+        if let Some(names) = values.remove(name) {
+            let count = names.len();
+            let mut space = IdSpace::new(name, Some(names));
+            space.tell(count, format!("embed={name}"))?;
+            spaces.push(space);
+            continue;
+        }
         let listed = files.node_names.iter().find(|(ty, _)| ty == name);
         let table = tables.iter_mut().find(|table| table.file.ty == *name);
         if let (Some(table), Some(_)) = (&table, listed) {
@@ -190,6 +208,26 @@ fn id_spaces(files: &GraphFiles, tables: &mut [ScannedTable], memory: u64) -> Re
     Ok(spaces)
 }
 
+/// Refuses embedded columns whose names cannot be those of node types.
+fn check_values(tables: &[ScannedTable], ntypes: &BTreeSet<&String>) -> Result<()> {
+    let mut seen = BTreeSet::new();
+    for column in tables.iter().flat_map(|table| &table.embedded) {
+        let name = &column.name;
+        let problem = if name.contains([':', '/']) {
+            "cannot name a node type, as it holds : or /"
+        } else if ntypes.contains(name) {
+            "is also the name of a node type"
+        } else if !seen.insert(name) {
+            "is a column of two tables"
+        } else {
+            continue;
+        };
+        return Err(Error::config("embed", format!("{name} {problem}"))
+            .with_hint("give the column another name"));
+    }
+    Ok(())
+}
+
 fn space_of<'a>(spaces: &'a mut [IdSpace], ty: &str, field: &str) -> Result<&'a mut IdSpace> {
     let known: Vec<String> = spaces.iter().map(|space| space.name.clone()).collect();
     spaces.iter_mut().find(|space| space.name == ty).ok_or_else(|| {
@@ -226,18 +264,34 @@ fn read_edges(
     folder: &Path,
     spaces: &mut [IdSpace],
     mut tables: Tables<CanonicalEtype>,
+    scanned: &[ScannedTable],
     notes: &mut Vec<String>,
     tell: &mut dyn FnMut(u64, u64) -> Result<()>,
 ) -> Result<(Vec<EdgeType>, RawEdges)> {
     let size = |path: &Path| std::fs::metadata(path).map_or(0, |info| info.len());
     let total = files.edges.iter().map(|file| size(&file.path)).sum();
-    let names: BTreeSet<&CanonicalEtype> = files.edges.iter().map(|file| &file.etype).collect();
+    let mut embedded: BTreeMap<CanonicalEtype, (&ScannedTable, &EmbeddedColumn)> = BTreeMap::new();
+    for table in scanned {
+        let columns = table.embedded.iter();
+        embedded.extend(columns.map(|column| (column.etype(&table.file.ty), (table, column))));
+    }
+    let names: BTreeSet<&CanonicalEtype> =
+        files.edges.iter().map(|file| &file.etype).chain(embedded.keys()).collect();
     let mut writer = RawEdgeWriter::create(folder)?;
     let (mut etypes, mut done) = (Vec::new(), 0);
     for name in names {
         let end = |ty: &String| spaces.iter().position(|space| space.name == *ty).unwrap_or(0);
         let ends = [end(&name.src), end(&name.dst)];
         writer.start_type();
+        if let Some((table, column)) = embedded.get(name) {
+            table.read_values(column, |row, value| match spaces[ends[0]].id_of(value)? {
+                Ok(id) if !value.is_empty() => writer.push(id, row),
+                _ => Ok(()),
+            })?;
+            let name = name.clone();
+            etypes.push(EdgeType { name, ends, data: Vec::new(), embeds: true });
+            continue;
+        }
         let mut data = tables.remove(name).unwrap_or_default();
         let mut columns = Vec::new();
         for file in files.edges.iter().filter(|file| file.etype == *name) {
@@ -283,7 +337,12 @@ fn read_edges(
                 )));
             }
         }
-        etypes.push(EdgeType { name: name.clone(), ends, data: data.into_iter().collect() });
+        etypes.push(EdgeType {
+            name: name.clone(),
+            ends,
+            data: data.into_iter().collect(),
+            embeds: false,
+        });
     }
     if let Some((ty, _)) = tables.first_key_value() {
         return Err(Error::config("edge_data", format!("there are no edges of type {ty}"))

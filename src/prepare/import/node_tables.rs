@@ -6,6 +6,7 @@ use super::column_of::ColumnOf;
 use super::named_rows::NamedRows;
 use crate::choice::{Choice, Named};
 use crate::error::{Error, Result};
+use crate::graph::CanonicalEtype;
 
 /// Names of columns that are masks.
 const MASKS: [&str; 3] = ["train_mask", "val_mask", "test_mask"];
@@ -53,6 +54,8 @@ pub struct NodeTables {
     pub labels: Vec<ColumnOf<String>>,
     /// Columns that are left out.
     pub drops: Vec<ColumnOf<String>>,
+    /// Columns whose values become nodes of a type of their own, without features, so that their rows are learned.
+    pub embeds: Vec<ColumnOf<String>>,
     /// What stands for a missing value; without it, one is an error.
     pub fill_missing: Option<FillMissing>,
 }
@@ -71,8 +74,10 @@ pub(super) enum ColumnRole {
 /// The columns of a table.
 pub(super) struct ChosenColumns {
     pub(super) id: usize,
-    /// All other columns that are used.
+    /// All other columns that are stored.
     pub(super) used: Vec<UsedColumn>,
+    /// Columns whose values become nodes.
+    pub(super) embedded: Vec<EmbeddedColumn>,
     /// Names of those that are not.
     pub(super) left_out: Vec<String>,
 }
@@ -84,6 +89,20 @@ pub(super) struct UsedColumn {
     pub(super) role: ColumnRole,
 }
 
+/// A column whose values become nodes.
+#[derive(Clone, Debug)]
+pub(super) struct EmbeddedColumn {
+    pub(super) at: usize,
+    pub(super) name: String,
+}
+
+impl EmbeddedColumn {
+    /// The relation from the values to the nodes of a type that have them.
+    pub(super) fn etype(&self, ntype: &str) -> CanonicalEtype {
+        CanonicalEtype::new(&self.name, &format!("{}_of", self.name), ntype)
+    }
+}
+
 impl NodeTables {
     /// Refuses choices that no table heeds. `tables` holds the rows of all files.
     pub(super) fn check(&self, tables: &[NamedRows]) -> Result<()> {
@@ -93,7 +112,12 @@ impl NodeTables {
                 return Err(Error::config("node_table", problem).with_hint("join them into one"));
             }
         }
-        let choices = [("id", &self.ids), ("label", &self.labels), ("drop", &self.drops)];
+        let choices = [
+            ("id", &self.ids),
+            ("label", &self.labels),
+            ("drop", &self.drops),
+            ("embed", &self.embeds),
+        ];
         for (field, choice) in
             choices.iter().flat_map(|(field, all)| all.iter().map(move |c| (field, c)))
         {
@@ -135,11 +159,20 @@ impl NodeTables {
         if label == Some(id) {
             return Err(Error::config("label", "names the column of ids"));
         }
-        let (mut used, mut left_out) = (Vec::new(), Vec::new());
+        let (mut used, mut left_out, mut embedded) = (Vec::new(), Vec::new(), Vec::new());
         for (at, name) in rows.names().iter().enumerate().filter(|(at, _)| *at != id) {
             let is_dropped = self.drops.iter().any(|drop| drop.is_for(ty) && drop.column == *name);
             if is_dropped && label == Some(at) {
                 return Err(Error::config("drop", format!("leaves out {name}, the label")));
+            }
+            if self.embeds.iter().any(|embed| embed.is_for(ty) && embed.column == *name) {
+                if is_dropped || label == Some(at) {
+                    let other = if is_dropped { "drop" } else { "label" };
+                    let problem = format!("names {name}, which ‹{other}› names, too");
+                    return Err(Error::config("embed", problem).with_hint("leave out one of them"));
+                }
+                embedded.push(EmbeddedColumn { at, name: name.clone() });
+                continue;
             }
             if is_dropped || is_index(name) {
                 left_out.push(name.clone());
@@ -159,11 +192,15 @@ impl NodeTables {
             };
             used.push(UsedColumn { at, name: name.clone(), role });
         }
+        if self.embeds.iter().any(|embed| embed.is_for(ty) && embed.column == rows.names()[id]) {
+            let problem = format!("names {}, the column of ids", rows.names()[id]);
+            return Err(Error::config("embed", problem));
+        }
         if self.drops.iter().any(|drop| drop.is_for(ty) && drop.column == rows.names()[id]) {
             let problem = format!("leaves out {}, the column of ids", rows.names()[id]);
             return Err(Error::config("drop", problem));
         }
-        Ok(ChosenColumns { id, used, left_out })
+        Ok(ChosenColumns { id, used, embedded, left_out })
     }
 }
 

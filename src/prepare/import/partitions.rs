@@ -53,6 +53,7 @@ pub fn import_partitions(
         name: name.clone(),
         ends: [end(&name.src), end(&name.dst)],
         data,
+        embeds: false,
     });
     let class_names = read_class_names(json.parent().unwrap_or(Path::new("")))?;
     Ok(RawGraph {

@@ -16,14 +16,15 @@ impl RawGraph {
         let taken: Vec<CanonicalEtype> = etypes.iter().map(|etype| etype.name.clone()).collect();
         let mut all = Vec::new();
         for (at, etype) in etypes.into_iter().enumerate() {
-            let EdgeType { name, ends: [src, dst], data } = &etype;
-            if src != dst {
+            let EdgeType { name, ends: [src, dst], data, embeds } = &etype;
+            if src != dst && !embeds {
                 let name = CanonicalEtype::new(&name.dst, &format!("rev_{}", name.rel), &name.src);
                 if taken.contains(&name) {
                     return Err(Error::config(field, format!("the graph has {name} already"))
                         .with_hint("leave it out, or leave out that relation"));
                 }
-                let reverse = EdgeType { name, ends: [*dst, *src], data: data.clone() };
+                let reverse =
+                    EdgeType { name, ends: [*dst, *src], data: data.clone(), embeds: false };
                 all.push(Directed { etype: reverse, of: at, reversed: true });
             }
             all.push(Directed { etype, of: at, reversed: false });

@@ -4,11 +4,11 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use super::column_scan::{ColumnScan, MOST_STRINGS};
+use super::column_scan::{ColumnScan, MOST_STRINGS, missing_value};
 use super::encoding::Encoding;
 use super::named_rows::{NamedRows, listed};
 use super::node_names::NodeNames;
-use super::node_tables::{ChosenColumns, NodeTableFile, NodeTables};
+use super::node_tables::{ChosenColumns, EmbeddedColumn, NodeTableFile, NodeTables};
 use super::table::Table;
 use super::text::shown;
 use crate::error::{Error, Result};
@@ -30,6 +30,10 @@ pub(super) struct ScannedTable {
     selected: Vec<usize>,
     columns: Vec<StoredColumn>,
     left_out: Vec<String>,
+    /// Columns whose values become nodes.
+    pub(super) embedded: Vec<EmbeddedColumn>,
+    /// The values of these columns.
+    pub(super) values: Vec<NodeNames>,
 }
 
 struct StoredColumn {
@@ -65,11 +69,13 @@ impl ScannedTable {
         keep_names: bool,
         memory: u64,
     ) -> Result<Self> {
-        let ChosenColumns { id, used, left_out } = tables.columns(file, &rows)?;
+        let ChosenColumns { id, used, embedded, left_out } = tables.columns(file, &rows)?;
         let id_name = rows.names()[id].clone();
         let selected: Vec<usize> =
             [id].into_iter().chain(used.iter().map(|column| column.at)).collect();
-        rows.select(selected.clone())?;
+        let all = selected.iter().copied().chain(embedded.iter().map(|column| column.at));
+        rows.select(all.collect())?;
+        let mut values: Vec<NodeNames> = embedded.iter().map(|_| NodeNames::new(memory)).collect();
         let mut scans: Vec<ColumnScan> =
             used.iter().map(|column| ColumnScan::new(&column.name, column.role)).collect();
         let mut ids = Ids { names: NodeNames::new(memory), are_rows: !keep_names };
@@ -81,6 +87,14 @@ impl ScannedTable {
             ids.add(&rows, &id_name, count)?;
             for (at, scan) in (1..).zip(&mut scans) {
                 scan.add(&rows, rows.field(at));
+            }
+            for (at, (column, values)) in (selected.len()..).zip(embedded.iter().zip(&mut values)) {
+                let field = rows.field(at);
+                if !field.is_empty() {
+                    values.id(field)?;
+                } else if tables.fill_missing.is_none() {
+                    return Err(missing_value(&rows, &column.name));
+                }
             }
             count += 1;
         }
@@ -103,6 +117,8 @@ impl ScannedTable {
             names: ids.into_names(),
             selected,
             left_out,
+            embedded,
+            values,
         })
     }
 
@@ -132,7 +148,6 @@ impl ScannedTable {
             };
             places.push(place);
         }
-        let changed = || Error::input(path, "", "has changed while it was read");
         let mut count = 0;
         while rows.advance()? {
             if count % ROWS == 0 {
@@ -140,19 +155,45 @@ impl ScannedTable {
             }
             for (at, (column, place)) in (1..).zip(self.columns.iter().zip(&places)) {
                 if !column.encoding.append(rows.field(at), &mut arrays[*place].row) {
-                    return Err(changed());
+                    return Err(self.changed());
                 }
             }
             arrays.iter_mut().try_for_each(ColumnFile::end_row)?;
             count += 1;
         }
         if count != self.rows {
-            return Err(changed());
+            return Err(self.changed());
         }
         let finish = |array: ColumnFile| {
             Ok((array.name.clone(), Table::new(vec![array.finish(path, count)?])?))
         };
         arrays.into_iter().map(finish).collect()
+    }
+
+    /// Calls `take` with the values of an embedded column, row by row; empty for a row without one.
+    pub(super) fn read_values(
+        &self,
+        column: &EmbeddedColumn,
+        mut take: impl FnMut(u64, &[u8]) -> Result<()>,
+    ) -> Result<()> {
+        let mut rows = NamedRows::open(&self.file.path)?;
+        rows.select(vec![column.at])?;
+        let mut count = 0;
+        while rows.advance()? {
+            if count % ROWS == 0 {
+                signals::check()?;
+            }
+            if count == self.rows {
+                return Err(self.changed());
+            }
+            take(count, rows.field(0))?;
+            count += 1;
+        }
+        if count == self.rows { Ok(()) } else { Err(self.changed()) }
+    }
+
+    fn changed(&self) -> Error {
+        Error::input(&self.file.path, "", "has changed while it was read")
     }
 
     /// Names of the classes, if labels are names.
@@ -189,6 +230,9 @@ impl ScannedTable {
             parts.push(format!("feat has {} columns ({})", features.len(), listed(&features)));
         }
         parts.extend(others);
+        for column in &self.embedded {
+            parts.push(format!("rows of {} are learned", column.name));
+        }
         if !self.left_out.is_empty() {
             parts.push(format!("left out: {}", listed(&self.left_out)));
         }
@@ -245,8 +289,13 @@ fn refuse_many_strings(path: &Path, scans: &[ColumnScan]) -> Result<()> {
         .map(|(name, count)| format!("column {name} holds {count} different strings"))
         .collect();
     let problem = format!("{}; up to {MOST_STRINGS} become features", list.join(", "));
-    let drops: Vec<String> = wide.iter().map(|(name, _)| format!("‹drop={name}›")).collect();
-    Err(Error::input(path, "", problem).with_hint(format!("leave out: {}", drops.join(" "))))
+    let flags = |flag: &str| {
+        let flags: Vec<String> = wide.iter().map(|(name, _)| format!("‹{flag}={name}›")).collect();
+        flags.join(" ")
+    };
+    let hint =
+        format!("leave out: {}, or learn a row for each string: {}", flags("drop"), flags("embed"));
+    Err(Error::input(path, "", problem).with_hint(hint))
 }
 
 /// An array on its way to an unnamed file.

@@ -48,6 +48,8 @@ impl SpooledFiles {
         let Some(spool) = &self.spool else { return read };
         let path = spool.display().to_string();
         let mut graph = read.map_err(|error| error.renaming(spool, NAME))?;
+        // Open files stay readable.
+        std::fs::remove_file(spool).map_err(|e| Error::io("remove", spool, e))?;
         graph.notes = graph.notes.iter().map(|note| note.replace(&path, NAME)).collect();
         Ok(graph)
     }

@@ -25,7 +25,7 @@ pub(super) struct RuledEdge {
 
 impl<'a> RuledEdges<'a> {
     pub(super) fn new(graph: &'a RawGraph, rules: EdgeRules) -> Result<Self> {
-        let joins_types = |etype: &&EdgeType| etype.ends[0] != etype.ends[1];
+        let joins_types = |etype: &&EdgeType| etype.ends[0] != etype.ends[1] && !etype.embeds;
         if let Some(etype) = graph.etypes.iter().find(joins_types).filter(|_| rules.undirected) {
             let problem = format!("the reverse of {} is not an edge of that type", etype.name);
             return Err(Error::config("undirected", problem).with_hint(
@@ -95,6 +95,6 @@ impl<'a> RuledEdges<'a> {
     /// Whether edges of a type get their reverses as edges of the same type.
     fn has_both_ways(&self, etype: usize) -> bool {
         let [src, dst] = self.graph.etypes[etype].ends;
-        self.rules.undirected || self.rules.reverse_relations && src == dst
+        src == dst && (self.rules.undirected || self.rules.reverse_relations)
     }
 }
