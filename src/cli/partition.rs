@@ -30,6 +30,7 @@ use crate::prepare::partition::{
 /// compressed by gzip), .npy or .npz of shape (2, E) or (E, 2), Parquet with two columns, or METIS's .graph. Tables of
 /// nodes and edges are .npy, .npz, Parquet, or text with a row per line. Lines that begin with # or % are comments. A file
 /// called - is standard input.
+#[allow(clippy::struct_excessive_bools)] // Each is a flag of its own.
 #[derive(Debug, Args)]
 #[command(allow_negative_numbers = true)]
 pub(super) struct PartitionArgs {

@@ -314,7 +314,7 @@ fn values_of_embedded_columns_become_nodes_without_features() {
     let words = format!("{TABLE} --edges edges.csv --label topic --embed city --undirected");
     sar(here, &format!("{words} --num-parts 1 --out out"))
         .success()
-        .stderr(predicates::str::contains("feat has 1 columns (age); rows of city are learned"));
+        .stderr(predicates::str::contains("feat has 1 column (age); label is topic, 2 classes; mask train_mask; rows of city are learned"));
     // People are 0 to 3; Oslo, Rome and Ulm follow. Cities have no in-edges.
     let (edges, tables) = content(&here.join("out/g.json"), 0);
     let knows = [(0, 1, 0), (0, 2, 0), (1, 0, 0), (1, 3, 0), (2, 0, 0), (3, 1, 0)];
@@ -335,4 +335,12 @@ fn values_of_embedded_columns_become_nodes_without_features() {
         &format!("{TABLE} --edges edges.csv --embed a:b"),
         "line 3: column a:b: the value is missing",
     );
+    write(here, "nodes.csv", "name,c,x\n\"Smith, Ann\",,2\nbob,,3\n");
+    let flags = format!("{TABLE} --edges edges.csv --embed c --fill-missing 0");
+    refused(here, &flags, "nodes.csv: column c: there are no values");
+    people(here);
+    let text = std::fs::read_to_string(here.join("nodes.csv")).unwrap();
+    write(here, "nodes.csv", &text.replace("Ulm", "\"Ulm\nDonau\""));
+    let flags = format!("{TABLE} --edges edges.csv --drop topic --embed city");
+    refused(here, &flags, "nodes.csv: column city: the name \"Ulm\\nDonau\" holds a line break");
 }

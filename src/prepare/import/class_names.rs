@@ -29,6 +29,5 @@ pub(crate) fn read_class_names(folder: &Path) -> Result<Vec<String>> {
 /// If the file cannot be written.
 pub(crate) fn write_class_names(folder: &Path, names: &[String]) -> Result<()> {
     let path = folder.join(CLASS_NAMES);
-    let text: String = names.iter().map(|name| format!("{name}\n")).collect();
-    fs::write(&path, text).map_err(|e| Error::io("write", &path, e))
+    fs::write(&path, names.join("\n") + "\n").map_err(|e| Error::io("write", &path, e))
 }

@@ -8,7 +8,7 @@ use super::edge_files::EdgeSink;
 use super::files::{DataFile, GraphFiles, NodeIds};
 use super::graph::{EdgeType, NodeType, RawGraph};
 use super::id_space::IdSpace;
-use super::node_names::NodeNames;
+use super::id_spaces::{id_spaces, space_of};
 use super::node_tables::EmbeddedColumn;
 use super::numbers::NumberTable;
 use super::raw_edges::{RawEdgeWriter, RawEdges};
@@ -141,103 +141,6 @@ fn check_end_columns(files: &GraphFiles) -> Result<()> {
     Ok(())
 }
 
-/// The node types that edges or counts name. Takes the names of nodes out of the tables.
-fn id_spaces(files: &GraphFiles, tables: &mut [ScannedTable], memory: u64) -> Result<Vec<IdSpace>> {
-    let ends = files.edges.iter().flat_map(|file| [&file.etype.src, &file.etype.dst]);
-    let counted = files.num_nodes.iter().map(|(ty, _)| ty);
-    let mut values: BTreeMap<String, NodeNames> = BTreeMap::new();
-    for table in &mut *tables {
-        for (column, mut names) in table.embedded.iter().zip(std::mem::take(&mut table.values)) {
-            names.close();
-            values.insert(column.name.clone(), names);
-        }
-    }
-    let names: BTreeSet<&String> = ends.chain(counted).collect();
-    check_values(tables, &names)?;
-    let names: BTreeSet<String> = names.into_iter().chain(values.keys()).cloned().collect();
-    let mut spaces: Vec<IdSpace> = Vec::new();
-    for name in &names {
-        if let Some(names) = values.remove(name) {
-            let count = names.len();
-            let mut space = IdSpace::new(name, Some(names));
-            space.tell(count, format!("embed={name}"))?;
-            spaces.push(space);
-            continue;
-        }
-        let listed = files.node_names.iter().find(|(ty, _)| ty == name);
-        let table = tables.iter_mut().find(|table| table.file.ty == *name);
-        if let (Some(table), Some(_)) = (&table, listed) {
-            let problem = format!("{} has the ids of these nodes", table.file.path.display());
-            return Err(Error::config("node_names", problem).with_hint("leave it out"));
-        }
-        if let Some(table) = table {
-            let mut space = IdSpace::new(name, table.names.take());
-            space.tell(table.rows, format!("node_table={}", table.file.path.display()))?;
-            space.is_listed_in(&table.file.path);
-            spaces.push(space);
-            continue;
-        }
-        let names = match listed {
-            Some((_, path)) => Some(NodeNames::read(path, memory)?),
-            None => (files.node_ids == NodeIds::String).then(|| NodeNames::new(memory)),
-        };
-        let listed = listed.and(names.as_ref()).map(NodeNames::len);
-        let mut space = IdSpace::new(name, names);
-        if let Some(count) = listed {
-            space.tell(count, "node_names".to_owned())?;
-        }
-        spaces.push(space);
-    }
-    for (ty, path) in &files.node_names {
-        space_of(&mut spaces, ty, "node_names")?.is_listed_in(path);
-    }
-    for table in tables {
-        space_of(&mut spaces, &table.file.ty, "node_table")?;
-    }
-    for (ty, count) in &files.num_nodes {
-        let space = space_of(&mut spaces, ty, "num_nodes")?;
-        if space.is_named() && !space.is_known() {
-            return Err(Error::config(
-                "num_nodes",
-                "nodes have names, so the number of isolated nodes cannot be stated",
-            )
-            .with_hint("list the names of all nodes: ‹node_names=FILE›"));
-        }
-        space.tell(*count, "num_nodes".to_owned())?;
-    }
-    Ok(spaces)
-}
-
-/// Refuses embedded columns whose names cannot be those of node types.
-fn check_values(tables: &[ScannedTable], ntypes: &BTreeSet<&String>) -> Result<()> {
-    let mut seen = BTreeSet::new();
-    for column in tables.iter().flat_map(|table| &table.embedded) {
-        let name = &column.name;
-        let problem = if name.contains([':', '/']) {
-            "cannot name a node type, as it holds : or /"
-        } else if ntypes.contains(name) {
-            "is also the name of a node type"
-        } else if !seen.insert(name) {
-            "is a column of two tables"
-        } else {
-            continue;
-        };
-        return Err(Error::config("embed", format!("{name} {problem}"))
-            .with_hint("give the column another name"));
-    }
-    Ok(())
-}
-
-fn space_of<'a>(spaces: &'a mut [IdSpace], ty: &str, field: &str) -> Result<&'a mut IdSpace> {
-    let known: Vec<String> = spaces.iter().map(|space| space.name.clone()).collect();
-    spaces.iter_mut().find(|space| space.name == ty).ok_or_else(|| {
-        Error::config(field, format!("no edge joins nodes of type {ty:?}")).with_hint(format!(
-            "the types are {}; others need ‹num_nodes=TYPE=N›",
-            known.join(", ")
-        ))
-    })
-}
-
 /// Groups files of one type and name, in the order in which they are given.
 fn grouped<T: Ord>(files: &[DataFile<T>]) -> BTreeMap<(&T, &String), Vec<&DataFile<T>>> {
     let mut groups: BTreeMap<_, Vec<_>> = BTreeMap::new();
@@ -284,9 +187,17 @@ fn read_edges(
         let ends = [end(&name.src), end(&name.dst)];
         writer.start_type();
         if let Some((table, column)) = embedded.get(name) {
-            table.read_values(column, |row, value| match spaces[ends[0]].id_of(value)? {
-                Ok(id) if !value.is_empty() => writer.push(id, row),
-                _ => Ok(()),
+            let space = &mut spaces[ends[0]];
+            table.read_values(column, |row, value| {
+                if value.is_empty() {
+                    return Ok(());
+                }
+                let fail = |problem| {
+                    let problem = format!("column {}: {problem}", column.name);
+                    Error::input(&table.file.path, "", problem)
+                };
+                let id = space.id_of(value)?.map_err(|refusal| refusal.error(fail))?;
+                writer.push(id, row)
             })?;
             let name = name.clone();
             etypes.push(EdgeType { name, ends, data: Vec::new(), embeds: true });

@@ -121,7 +121,7 @@ impl ParquetRows {
         let ParquetRows { path, file, columns, groups, .. } = self;
         let batch = guarded(path, || {
             loop {
-                let mut counts = columns.iter_mut().map(|column| column.read());
+                let mut counts = columns.iter_mut().map(Column::read);
                 let first = counts.next().unwrap_or(Ok(0)).map_err(|e| unreadable(path, &e))?;
                 for count in counts {
                     if count.map_err(|e| unreadable(path, &e))? != first {

@@ -1,20 +1,16 @@
 //! Reading a table of nodes with a column of ids.
 
-use std::fs::File;
-use std::io::{BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use super::column_file::ColumnFile;
 use super::column_scan::{ColumnScan, MOST_STRINGS, missing_value};
 use super::encoding::Encoding;
 use super::named_rows::{NamedRows, listed};
 use super::node_names::NodeNames;
 use super::node_tables::{ChosenColumns, EmbeddedColumn, NodeTableFile, NodeTables};
 use super::table::Table;
-use super::text::shown;
+use super::table_ids::TableIds;
 use crate::error::{Error, Result};
-use crate::formats::dgl::ArrayRef;
-use crate::formats::dgl::file::InputFile;
-use crate::io::Dtype;
 use crate::platform::signals;
 
 /// Number of rows between two looks for an interruption.
@@ -39,13 +35,6 @@ pub(super) struct ScannedTable {
 struct StoredColumn {
     name: String,
     encoding: Encoding,
-}
-
-/// Ids while they are read.
-struct Ids {
-    names: NodeNames,
-    /// Whether each id so far is the number of its row.
-    are_rows: bool,
 }
 
 impl ScannedTable {
@@ -78,7 +67,7 @@ impl ScannedTable {
         let mut values: Vec<NodeNames> = embedded.iter().map(|_| NodeNames::new(memory)).collect();
         let mut scans: Vec<ColumnScan> =
             used.iter().map(|column| ColumnScan::new(&column.name, column.role)).collect();
-        let mut ids = Ids { names: NodeNames::new(memory), are_rows: !keep_names };
+        let mut ids = TableIds::new(keep_names, memory);
         let mut count = 0;
         while rows.advance()? {
             if count % ROWS == 0 {
@@ -106,6 +95,11 @@ impl ScannedTable {
             return Err(error);
         }
         refuse_many_strings(&file.path, &scans)?;
+        if let Some((column, _)) = embedded.iter().zip(&values).find(|(_, v)| v.is_empty()) {
+            let problem = format!("column {}: there are no values", column.name);
+            return Err(Error::input(&file.path, "", problem)
+                .with_hint(format!("leave the column out: ‹drop={}›", column.name)));
+        }
         let columns = scans.into_iter().map(|scan| {
             let name = scan.name.clone();
             Ok(StoredColumn { name, encoding: scan.encoding(&file.path, tables.fill_missing)? })
@@ -138,15 +132,11 @@ impl ScannedTable {
                 Encoding::ClassNumber | Encoding::ClassName(_) | Encoding::Target => "label",
             };
             let known = arrays.iter().position(|array| array.name == name);
-            let place = match known {
-                Some(place) => place,
-                None => {
-                    let dtype = column.encoding.dtype();
-                    arrays.push(ColumnFile::create(name, dtype, is_feature, folder)?);
-                    arrays.len() - 1
-                }
-            };
-            places.push(place);
+            places.push(known.unwrap_or(arrays.len()));
+            if known.is_none() {
+                let dtype = column.encoding.dtype();
+                arrays.push(ColumnFile::create(name, dtype, is_feature, folder)?);
+            }
         }
         let mut count = 0;
         while rows.advance()? {
@@ -227,7 +217,8 @@ impl ScannedTable {
         }
         let mut parts = vec![format!("{}: {} nodes", self.file.path.display(), self.rows)];
         if !features.is_empty() {
-            parts.push(format!("feat has {} columns ({})", features.len(), listed(&features)));
+            let columns = if features.len() == 1 { "column" } else { "columns" };
+            parts.push(format!("feat has {} {columns} ({})", features.len(), listed(&features)));
         }
         parts.extend(others);
         for column in &self.embedded {
@@ -237,43 +228,6 @@ impl ScannedTable {
             parts.push(format!("left out: {}", listed(&self.left_out)));
         }
         parts.join("; ")
-    }
-}
-
-impl Ids {
-    /// Notes the id of the row with this number.
-    fn add(&mut self, rows: &NamedRows, column: &str, row: u64) -> Result<()> {
-        let field = rows.field(0);
-        let fail = |problem: String| rows.fail(format!("column {column}: {problem}"));
-        if field.is_empty() {
-            return Err(fail("the id is missing".to_owned()));
-        }
-        if self.are_rows && field == row.to_string().as_bytes() {
-            return Ok(());
-        }
-        if field.contains(&b'\n') {
-            return Err(fail(format!("the id {} holds a line break", shown(field)))
-                .with_hint("a file of names has one name per line"));
-        }
-        if self.are_rows {
-            for earlier in 0..row {
-                self.names.id(earlier.to_string().as_bytes())?;
-            }
-            self.are_rows = false;
-        }
-        match self.names.id(field)? {
-            Some(id) if id == row => Ok(()),
-            earlier => {
-                let first = earlier.map_or(0, |id| id + 1);
-                Err(fail(format!("{} is already the id of node {first}", shown(field)))
-                    .with_hint("every node has one row"))
-            }
-        }
-    }
-
-    fn into_names(mut self) -> Option<NodeNames> {
-        self.names.close();
-        (!self.are_rows).then_some(self.names)
     }
 }
 
@@ -296,43 +250,4 @@ fn refuse_many_strings(path: &Path, scans: &[ColumnScan]) -> Result<()> {
     let hint =
         format!("leave out: {}, or learn a row for each string: {}", flags("drop"), flags("embed"));
     Err(Error::input(path, "", problem).with_hint(hint))
-}
-
-/// An array on its way to an unnamed file.
-struct ColumnFile {
-    name: String,
-    dtype: Dtype,
-    /// Whether rows have a dimension, even if they are one value wide.
-    is_wide: bool,
-    folder: PathBuf,
-    file: BufWriter<File>,
-    /// The current row, and the size of the rows before it.
-    row: Vec<u8>,
-    row_bytes: usize,
-}
-
-impl ColumnFile {
-    fn create(name: &str, dtype: Dtype, is_wide: bool, folder: &Path) -> Result<Self> {
-        let file = tempfile::tempfile_in(folder).map_err(|e| Error::io("create", folder, e))?;
-        let file = BufWriter::with_capacity(256 << 10, file);
-        let (name, folder) = (name.to_owned(), folder.to_owned());
-        Ok(ColumnFile { name, dtype, is_wide, folder, file, row: Vec::new(), row_bytes: 0 })
-    }
-
-    fn end_row(&mut self) -> Result<()> {
-        let written = self.file.write_all(&self.row);
-        self.row_bytes = self.row.len();
-        self.row.clear();
-        written.map_err(|e| Error::io("write a temporary file in", &self.folder, e))
-    }
-
-    fn finish(self, path: &Path, rows: u64) -> Result<ArrayRef> {
-        let file = self.file.into_inner().map_err(std::io::IntoInnerError::into_error);
-        let file = file.map_err(|e| Error::io("write a temporary file in", &self.folder, e))?;
-        let file = InputFile::from_open(path, file)?;
-        let width = (self.row_bytes / self.dtype.size()) as u64;
-        let shape = if self.is_wide { vec![rows, width] } else { vec![rows] };
-        ArrayRef::new(&file, "", self.dtype, shape, 0)
-            .ok_or_else(|| Error::internal("a table is shorter than what was written".to_owned()))
-    }
 }

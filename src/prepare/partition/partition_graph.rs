@@ -64,10 +64,8 @@ pub fn partition_graph(
     let graph = source.read(staging, left_of(request.memory, 0)? / 2, &mut |done, total| {
         observer(PartitionProgress { step: PartitionStep::Reading, done, total })
     })?;
-    let graph = match request.rules.reverse_relations {
-        true => graph.with_reverse_relations()?,
-        false => graph,
-    };
+    let reverses = request.rules.reverse_relations;
+    let graph = if reverses { graph.with_reverse_relations()? } else { graph };
     let num_nodes = graph.num_nodes();
     if request.num_parts as u64 > num_nodes {
         let problem = format!("is {}, but there are {num_nodes} nodes", request.num_parts);
