@@ -62,9 +62,9 @@ fn table(rows: &[Vec<u64>], names: &[String], square: bool) -> String {
     let mut html =
         "<div class=\"scroll\"><table class=\"matrix\"><tr><th scope=\"col\">class</th>".to_owned();
     if square {
-        names.iter().for_each(|name| {
+        for name in names {
             let _ = write!(html, "<th scope=\"col\">as {name}</th>");
-        });
+        }
     } else {
         for heading in ["true neg.", "false pos.", "false neg.", "true pos."] {
             let _ = write!(html, "<th scope=\"col\">{heading}</th>");

@@ -49,12 +49,12 @@ impl Encoding {
                 out.extend(value.to_le_bytes());
             }
             Encoding::OneHot { missing, .. } if field.is_empty() => {
-                missing.iter().for_each(|value| out.extend(value.to_le_bytes()));
+                out.extend(missing.iter().flat_map(|value| value.to_le_bytes()));
             }
             Encoding::OneHot { values, .. } => {
                 let Some(at) = place(values, field) else { return false };
                 let numbers = (0..values.len()).map(|other| f32::from(u8::from(other == at)));
-                numbers.for_each(|value| out.extend(value.to_le_bytes()));
+                out.extend(numbers.flat_map(f32::to_le_bytes));
             }
             Encoding::Mask => out.push(u8::from(value.is_some_and(|value| value != 0.0))),
             Encoding::ClassNumber => {

@@ -20,7 +20,7 @@ pub(super) struct NamedRows {
 }
 
 enum Source {
-    Text { records: Records, fields: Cells, selected: Vec<usize> },
+    Text { records: Box<Records>, fields: Cells, selected: Vec<usize> },
     Parquet(ParquetRows),
 }
 
@@ -45,6 +45,7 @@ impl NamedRows {
                     .all_fields()
                     .map(|field| String::from_utf8_lossy(&field).into_owned())
                     .collect();
+                let records = Box::new(records);
                 let source =
                     Source::Text { records, fields: Cells::default(), selected: Vec::new() };
                 (names, source)

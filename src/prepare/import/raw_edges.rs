@@ -72,7 +72,9 @@ impl RawEdges {
             let ids = bytes.as_chunks::<ID>().0.as_chunks::<2>().0.iter();
             edges.extend(ids.map(|ends| ends.map(id)));
             if reversed {
-                edges.iter_mut().for_each(|ends| ends.reverse());
+                for ends in &mut edges {
+                    ends.reverse();
+                }
             }
             take(first, &edges)?;
         }

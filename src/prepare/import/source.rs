@@ -10,6 +10,7 @@ use super::stdin::SpooledFiles;
 use crate::error::Result;
 
 /// The source from which a graph is read.
+#[allow(clippy::large_enum_variant)] // A program has one of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ImportSource {
     /// Files of edges, and tables of nodes and edges. One path may be `-`, standard input.
