@@ -26,6 +26,8 @@ pub(crate) struct Board {
     /// Whether the disk is full for good.
     full: AtomicU32,
     pub(crate) launcher: AtomicI32,
+    /// Whether a fault has struck that pauses the run.
+    pub(crate) pause: AtomicU32,
 }
 
 /// A planned fault.
@@ -50,7 +52,7 @@ pub(crate) struct Strike {
     pub(crate) detail: u64,
 }
 
-const ACTIONS: [Action; 12] = [
+const ACTIONS: [Action; 15] = [
     Action::InputOutput,
     Action::Refuse,
     Action::DiskFull,
@@ -63,6 +65,9 @@ const ACTIONS: [Action; 12] = [
     Action::KillHalfway,
     Action::KillLauncher,
     Action::Interrupt,
+    Action::Pause,
+    Action::PauseKill,
+    Action::PauseInterrupt,
 ];
 
 /// The one board of this process and of those it forks.
@@ -86,6 +91,7 @@ impl Board {
         assert!(faults.len() <= FAULTS);
         self.counts.iter().flatten().flatten().for_each(|count| count.store(0, ORDER));
         self.full.store(0, ORDER);
+        self.pause.store(0, ORDER);
         for (i, slot) in self.slots.iter().enumerate() {
             slot.seen.store(0, ORDER);
             slot.struck.store(0, ORDER);
@@ -122,6 +128,9 @@ impl Board {
                 let action = ACTIONS[slot.action.load(ORDER) as usize];
                 if matches!(action, Action::StaysFull | Action::ShortThenFull) {
                     self.full.store(1, ORDER);
+                }
+                if action.pauses() {
+                    self.pause.store(1, ORDER);
                 }
                 slot.tell(&format!("{action:?}: {} of {path} in process {process}", call.name()));
                 return Some(Strike { action, detail: slot.detail.load(ORDER) });

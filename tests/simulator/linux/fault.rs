@@ -32,6 +32,12 @@ pub(crate) enum Action {
     KillLauncher,
     /// The launcher gets SIGINT before it.
     Interrupt,
+    /// The run is paused from then on, and continued once all its ranks have stopped.
+    Pause,
+    /// The same, but its launcher is killed once they have stopped.
+    PauseKill,
+    /// The same, but its launcher gets SIGINT once they have stopped.
+    PauseInterrupt,
 }
 
 /// An action at the n-th of certain calls of one process.
@@ -60,6 +66,11 @@ impl Action {
             Action::ShortThenFull | Action::Flip => vec![Write],
             _ => KINDS.to_vec(),
         }
+    }
+
+    /// Whether it pauses the run.
+    pub(crate) fn pauses(self) -> bool {
+        matches!(self, Action::Pause | Action::PauseKill | Action::PauseInterrupt)
     }
 
     /// The files on which it can strike.

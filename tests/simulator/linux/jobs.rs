@@ -14,6 +14,7 @@ pub(crate) struct Tally {
     pub(crate) seeds: u64,
     pub(crate) runs: u64,
     pub(crate) struck: u64,
+    pub(crate) paused: u64,
     pub(crate) refused: u64,
     pub(crate) failed: Vec<u64>,
     /// Calls that failed, one after the other, by command: their number, and how many did no harm.
@@ -74,6 +75,7 @@ impl Tally {
         self.seeds += other.seeds;
         self.runs += other.runs;
         self.struck += other.struck;
+        self.paused += other.paused;
         self.refused += other.refused;
         self.failed.extend(other.failed);
         self.problems.extend(other.problems);

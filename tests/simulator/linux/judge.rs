@@ -106,7 +106,7 @@ fn results(scene: &Scene) -> Result<(), String> {
 }
 
 fn may_kill_launcher(action: Action) -> bool {
-    matches!(action, Action::Kill | Action::KillHalfway | Action::KillLauncher)
+    matches!(action, Action::Kill | Action::KillHalfway | Action::KillLauncher | Action::PauseKill)
 }
 
 /// The exit codes that an action may cause.
@@ -117,8 +117,12 @@ fn codes(action: Action) -> &'static [i32] {
         Action::InputOutput | Action::Flip => &[0, 1, 3],
         Action::Refuse => &[0, 1, 3, 4],
         Action::DiskFull | Action::StaysFull | Action::ShortThenFull => &[0, 4],
-        Action::Short | Action::Signal | Action::KillLauncher => &[0],
+        Action::Short
+        | Action::Signal
+        | Action::KillLauncher
+        | Action::Pause
+        | Action::PauseKill => &[0],
         Action::Kill | Action::KillHalfway => &[0, 3],
-        Action::Interrupt => &[0, 130],
+        Action::Interrupt | Action::PauseInterrupt => &[0, 130],
     }
 }

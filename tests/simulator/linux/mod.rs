@@ -9,6 +9,7 @@ mod graphs;
 mod jobs;
 mod judge;
 mod outcome;
+mod pausing;
 mod process;
 mod random;
 mod scene;

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use super::board::{Counts, board};
 use super::fault::Fault;
+use super::pausing::Pausing;
 use super::trap;
 
 /// Time after which a command counts as hanging, on a machine whose processors are not overcommitted.
@@ -35,6 +36,8 @@ pub(crate) struct Ended {
     /// The calls that each planned fault has struck.
     pub(crate) struck: Vec<Option<String>>,
     pub(crate) counts: Counts,
+    /// Number of runs of the command all of whose ranks have paused: its own, and those that it was planned with.
+    pub(crate) paused: usize,
 }
 
 /// Runs `sar-single` with these arguments. Calls on files below `roots` are counted and meet the planned faults.
@@ -50,13 +53,15 @@ pub(crate) fn run(arguments: &[String], roots: &[String], faults: &[Fault]) -> E
         0 => live(arguments, roots, &stderr),
         child => child,
     };
-    let status = wait(child);
+    let mut pausing = Pausing::planned(faults, roots);
+    let status = wait(child, pausing.as_mut());
+    let paused = pausing.map_or(0, |pausing| pausing.paused);
     let strays = reap_strays();
     let mut text = Vec::new();
     stderr.rewind().unwrap();
     stderr.read_to_end(&mut text).unwrap();
     let stderr = String::from_utf8_lossy(&text).into_owned();
-    Ended { status, stderr, strays, struck: board().struck(), counts: board().counts() }
+    Ended { status, stderr, strays, struck: board().struck(), counts: board().counts(), paused }
 }
 
 /// The child: becomes the launcher.
@@ -87,17 +92,21 @@ fn stretched(time: Duration) -> Duration {
     time.mul_f64(if read == 1 { (load[0] / processors).max(1.0) } else { 1.0 })
 }
 
-/// Waits for the launcher.
-fn wait(child: i32) -> Status {
+/// Waits for the launcher, whose run may have to be paused meanwhile.
+fn wait(child: i32, mut pausing: Option<&mut Pausing>) -> Status {
     // SAFETY: a child of this process that has not been reaped.
     let watch = unsafe { libc::syscall(libc::SYS_pidfd_open, child, 0) } as i32;
     let mut ready = libc::pollfd { fd: watch, events: libc::POLLIN, revents: 0 };
     let begin = Instant::now();
     let ended = loop {
-        let left = stretched(PATIENCE).saturating_sub(begin.elapsed());
+        let mut left = stretched(PATIENCE).saturating_sub(begin.elapsed());
+        if let Some(pausing) = pausing.as_mut().filter(|_| !left.is_zero()) {
+            pausing.look(child);
+            left = Duration::from_millis(1);
+        }
         // SAFETY: one valid entry.
         match unsafe { libc::poll(&raw mut ready, 1, left.as_millis() as i32) } {
-            0 => break false,
+            0 if begin.elapsed() >= stretched(PATIENCE) => break false,
             1 => break true,
             _ => {}
         }

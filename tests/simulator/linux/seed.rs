@@ -24,25 +24,35 @@ pub(crate) struct Story {
     pub(crate) struck: usize,
     /// Number of runs of the program.
     pub(crate) runs: usize,
+    /// Number of runs all of whose ranks have paused.
+    pub(crate) paused: usize,
 }
 
 /// Runs a seed in the scene of its configuration.
 pub(crate) fn play(seed: u64, scene: &Scene) -> Story {
     let mut random = Random::new(seed, "faults");
+    // Numbers of their own: seeds from before there were pauses keep their other faults.
+    let mut pauses = Random::new(seed, "pauses");
     let mut story = Story::default();
     scene.clear();
-    if let Err(problem) = story.tell(scene, &mut random) {
+    if let Err(problem) = story.tell(scene, &mut random, &mut pauses) {
         story.problem = Some(problem);
     }
     story
 }
 
 impl Story {
-    fn tell(&mut self, scene: &Scene, random: &mut Random) -> Result<(), String> {
+    fn tell(
+        &mut self,
+        scene: &Scene,
+        random: &mut Random,
+        pauses: &mut Random,
+    ) -> Result<(), String> {
         let rounds = if random.chance(25) { 2 } else { 1 };
         let mut past = Past::default();
         for _ in 0..rounds {
-            let faults = faults(random, &scene.counts);
+            let mut faults = faults(random, &scene.counts);
+            faults.extend(pause(pauses, &scene.counts));
             self.lines.extend(faults.iter().map(|fault| format!("planned: {fault}")));
             let command = next_command(scene, random);
             let ended = self.run(scene, &command, &faults);
@@ -76,6 +86,7 @@ impl Story {
         self.lines.push(format!("$ {}", command.join(" ")));
         let ended = scene.command(command, faults);
         self.runs += 1;
+        self.paused += ended.paused;
         for struck in ended.struck.iter().flatten() {
             self.struck += 1;
             self.lines.push(format!("struck: {struck}"));
@@ -130,6 +141,13 @@ fn faults(random: &mut Random, counts: &Counts) -> Vec<Fault> {
         faults.extend(fault(action, random, counts));
     }
     faults
+}
+
+/// In a fifth of the runs, a pause.
+fn pause(random: &mut Random, counts: &Counts) -> Option<Fault> {
+    use Action::{Pause, PauseInterrupt, PauseKill};
+    let action = random.pick(&[Pause, Pause, Pause, PauseKill, PauseInterrupt]);
+    if random.chance(20) { fault(action, random, counts) } else { None }
 }
 
 /// The action at a random call; `None` if the run makes no call that can meet it.

@@ -16,6 +16,7 @@ pub(crate) fn self_test(folders: &Folders) -> Vec<String> {
         strays: 0,
         struck: Vec::new(),
         counts: scene.counts,
+        paused: 0,
     };
     let mut unnoticed = Vec::new();
     let mut check = |what: &str, ended: Ended, wrong: bool| {

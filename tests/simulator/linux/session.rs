@@ -94,6 +94,7 @@ fn play_seeds(seeds: Range<u64>, folders: &Folders, (job, jobs): (u64, u64)) -> 
         tally.seeds += 1;
         tally.runs += story.runs as u64;
         tally.struck += story.struck as u64;
+        tally.paused += story.paused as u64;
         if story.problem.is_some() {
             tally.failed.push(seed);
         }
@@ -138,7 +139,7 @@ fn calls(folders: &Folders, which: (u64, u64), (job, jobs): (u64, u64)) -> Tally
 }
 
 fn report(tally: &Tally, seconds: f64) -> ExitCode {
-    let Tally { seeds, runs, struck, refused, failed, calls, problems } = tally;
+    let Tally { seeds, runs, struck, paused, refused, failed, calls, problems } = tally;
     for (name, failed, harmless) in calls {
         println!("{name}: {failed} calls failed in turn, {harmless} without harm");
     }
@@ -146,7 +147,7 @@ fn report(tally: &Tally, seconds: f64) -> ExitCode {
         println!("problem: {problem}");
     }
     println!(
-        "{seeds} seeds, {runs} runs, {struck} faults struck, {refused} seeds of refused configurations, {} failures, \
+        "{seeds} seeds, {runs} runs, {struck} faults struck, {paused} runs were paused, {refused} seeds of refused configurations, {} failures, \
          {} problems in {seconds:.1} s",
         failed.len(),
         problems.len()

@@ -130,6 +130,8 @@ impl Strike {
                 signal_launcher(libc::SIGINT);
                 call.make()
             }
+            // The simulator does it, which looks at the board.
+            Action::Pause | Action::PauseKill | Action::PauseInterrupt => call.make(),
         }
     }
 }
