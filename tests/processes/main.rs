@@ -12,6 +12,7 @@ mod interrupts;
 mod kills;
 mod limits;
 mod modes;
+mod paused;
 mod reserved;
 mod residency;
 mod results_folder;
