@@ -20,20 +20,45 @@ const SILENCE: Duration = Duration::from_secs(30);
 /// The same, for programs and for people who want to know everything.
 const OFTEN: Duration = Duration::from_secs(1);
 
+/// The moments at which progress lines are shown, where there is no bar.
+struct Lines {
+    /// Time of the last line.
+    shown: Cell<Instant>,
+}
+
+impl Lines {
+    /// Whether a progress line is due at `now`; if it is, it counts as shown.
+    fn is_due(&self, now: Instant, voice: Voice) -> bool {
+        let silence = match voice {
+            Voice::Quiet => return false,
+            Voice::Usual => SILENCE,
+            Voice::Verbose | Voice::Json => OFTEN,
+        };
+        let due = now.duration_since(self.shown.get()) >= silence;
+        if due {
+            self.shown.set(now);
+        }
+        due
+    }
+}
+
 /// The display of a run's progress.
 pub struct Console {
     bar: Option<ProgressBar>,
     epochs: u32,
-    /// Time of the last line.
-    shown: Cell<Instant>,
+    lines: Lines,
 }
 
 impl Console {
     /// A display for a run of `epochs` epochs; 0 for work without epochs.
     pub fn new(epochs: u32) -> Self {
-        let template = if epochs > 0 { "{prefix} [{bar:20}] {wide_msg}" } else { "{wide_msg}" };
+        let template = if epochs > 0 { "{prefix} [{bar:10}] {wide_msg}" } else { "{wide_msg}" };
         let bar = progress_bar(Some(u64::from(epochs) * FINE), template);
-        Console { bar, epochs, shown: Cell::new(Instant::now()) }
+        if let Some(bar) = &bar {
+            bar.set_prefix(format!("epoch 1/{epochs}"));
+            bar.set_message("starting");
+        }
+        Console { bar, epochs, lines: Lines { shown: Cell::new(Instant::now()) } }
     }
 
     /// Shows a remark.
@@ -82,18 +107,12 @@ impl Console {
         if let Some(bar) = &self.bar {
             let before = u64::from(progress.epoch.saturating_sub(1)) * FINE;
             bar.set_prefix(epoch);
-            bar.set_message(progress.describe());
+            bar.set_message(progress.describe_time_first());
             return bar.set_position(before + (progress.share * FINE as f64) as u64);
         }
-        let due = match voice() {
-            Voice::Quiet => return,
-            Voice::Usual => SILENCE,
-            Voice::Verbose | Voice::Json => OFTEN,
-        };
-        if self.shown.get().elapsed() < due {
+        if !self.lines.is_due(Instant::now(), voice()) {
             return;
         }
-        self.shown.set(Instant::now());
         if voice() == Voice::Json {
             let mut event = json!(progress);
             event["event"] = json!("progress");
@@ -118,7 +137,7 @@ impl Console {
 
     /// Shows text above the bar, where it stays.
     fn above(&self, show: impl FnOnce()) {
-        self.shown.set(Instant::now());
+        self.lines.shown.set(Instant::now());
         match &self.bar {
             Some(bar) => bar.suspend(show),
             None => show(),
@@ -145,4 +164,33 @@ fn scores(scores: &Scores) -> String {
     let known =
         known.filter_map(|(name, value)| Some(format!("{name}{key} {}", metric.show(value?))));
     known.collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Seconds at which progress that comes twice a second is shown, with an epoch's line after 40 seconds.
+    fn shown(voice: Voice, seconds: u64) -> Vec<f64> {
+        let begin = Instant::now();
+        let lines = Lines { shown: Cell::new(begin) };
+        let mut shown = Vec::new();
+        for tick in 1..=2 * seconds {
+            let now = begin + tick as u32 * Duration::from_millis(500);
+            if tick == 80 {
+                lines.shown.set(now);
+            } else if lines.is_due(now, voice) {
+                shown.push((now - begin).as_secs_f64());
+            }
+        }
+        shown
+    }
+
+    #[test]
+    fn long_epochs_show_a_line_after_thirty_seconds_of_silence() {
+        assert_eq!(shown(Voice::Usual, 131), [30.0, 70.0, 100.0, 130.0]);
+        assert_eq!(shown(Voice::Verbose, 3), [1.0, 2.0, 3.0]);
+        assert_eq!(shown(Voice::Json, 3), [1.0, 2.0, 3.0]);
+        assert_eq!(shown(Voice::Quiet, 200), [0.0; 0]);
+    }
 }

@@ -34,15 +34,25 @@ pub struct RunProgress {
 impl RunProgress {
     /// The progress for people, without the epoch.
     pub(super) fn describe(&self) -> String {
+        let left = self.left_s.map_or_else(String::new, |left| format!(", {} left", time(left)));
+        self.describe_work() + &left
+    }
+
+    /// The same, beginning with what still shows on a narrow terminal.
+    pub(super) fn describe_time_first(&self) -> String {
+        let left = self.left_s.map_or_else(String::new, |left| format!("{} left, ", time(left)));
+        left + &self.describe_work()
+    }
+
+    fn describe_work(&self) -> String {
         let RunProgress { phase, ranks_done, ranks, bytes, memory_bytes, budget_bytes, .. } = self;
         let paused = if self.paused { "paused in " } else { "" };
         let budget = match budget_bytes {
             0 => String::new(),
             budget => format!(" of {}", size(*budget)),
         };
-        let left = self.left_s.map_or_else(String::new, |left| format!(", {} left", time(left)));
         format!(
-            "{paused}{phase}, {ranks_done} of {ranks} workers, {} moved, {}{budget} memory{left}",
+            "{paused}{phase}, {ranks_done} of {ranks} workers, {} moved, {}{budget} memory",
             size(*bytes),
             size(*memory_bytes)
         )
@@ -80,6 +90,7 @@ mod tests {
         };
         let text = "forward of layer 1, 5 of 16 workers, 3.00 GiB moved, 1.00 GiB of 2.00 GiB memory, 4 min left";
         assert_eq!(progress.describe(), text);
+        assert!(progress.describe_time_first().starts_with("4 min left, forward of layer 1, 5 of"));
         let unknown = RunProgress { left_s: None, budget_bytes: 0, paused: true, ..progress };
         let text = "paused in forward of layer 1, 5 of 16 workers, 3.00 GiB moved, 1.00 GiB memory";
         assert_eq!(unknown.describe(), text);
