@@ -91,6 +91,7 @@ pub fn flags(config: &RunConfig) -> Result<Vec<Flag>> {
         io,
         dump_step,
         tensorboard,
+        trace,
         out,
         spill_dir,
     } = config;
@@ -141,6 +142,7 @@ pub fn flags(config: &RunConfig) -> Result<Vec<Flag>> {
     }
     flags.name("io", *io);
     flags.some("tensorboard", tensorboard.as_ref().map(|path| path.display()));
+    flags.some("trace", trace.as_ref().map(|path| path.display()));
     flags.some("dump-step", dump_step.as_ref().map(|path| path.display()));
     Ok(flags.0)
 }

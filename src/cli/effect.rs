@@ -93,7 +93,8 @@ const MORE: [Rule; 11] = [
 ];
 
 /// Flags about the results of a run, of which a plan has none.
-const RESULTS: [&str; 5] = ["out", "overwrite", "checkpoint_every", "dump_step", "tensorboard"];
+const RESULTS: [&str; 6] =
+    ["out", "overwrite", "checkpoint_every", "dump_step", "tensorboard", "trace"];
 
 /// Refuses flags that are given and have no effect.
 ///

@@ -1,5 +1,7 @@
 //! The last evaluation as tables for people.
 
+use serde_json::{Map, Value, json};
+
 use super::table::{TextTable, number};
 use crate::event::{Confusion, Evaluation, Metric, PredictionScores, SetScores};
 
@@ -86,6 +88,16 @@ pub(super) fn prediction_table(
     }
     let verdict = before.and_then(|before| verdict(before, after)).unwrap_or_default();
     table.to_string() + &verdict
+}
+
+/// The scores of predictions as an event.
+pub(super) fn prediction_event(scores: &PredictionScores) -> Value {
+    let sets = scores.sets.iter().map(|set| {
+        let values =
+            set.scores.iter().map(|(metric, value)| (metric.key().to_owned(), json!(value)));
+        json!({ "name": set.name, "nodes": set.nodes, "scores": values.collect::<Map<_, _>>() })
+    });
+    json!({ "event": "predicted", "corrected": scores.corrected, "sets": sets.collect::<Vec<_>>() })
 }
 
 fn score_of(scores: &PredictionScores, set: &SetScores, metric: Metric) -> Option<f64> {

@@ -4,8 +4,10 @@ use std::path::PathBuf;
 
 use clap::{Args, Command};
 use clap_mangen::generate_to;
+use serde_json::json;
 
 use crate::error::{Error, Result};
+use crate::event::show_event;
 use crate::io::MadeFolders;
 
 /// Write a manual page per command
@@ -24,5 +26,6 @@ pub(super) fn manual(args: &ManualArgs, definition: Command) -> Result<()> {
     }
     generate_to(definition, folder).map_err(|e| Error::io("write manual pages to", folder, e))?;
     made.keep();
+    show_event(&json!({ "event": "done", "path": folder }));
     Ok(())
 }

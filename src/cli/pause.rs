@@ -44,7 +44,8 @@ pub(super) fn pause(args: PauseArgs) -> Result<()> {
         signals::check()?;
         if !run.is_alive() {
             let problem = "the run ended before it came to a place to pause";
-            return Err(Error::input(&args.run, "", problem));
+            return Err(Error::input(&args.run, "", problem)
+                .with_hint("if it failed, its own output says why"));
         }
         std::thread::sleep(LOOK);
     }

@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use super::choice::choice;
-use super::evaluation::prediction_table;
+use super::evaluation::{prediction_event, prediction_table};
 use super::fields::with_flags;
 use super::output::print_path;
 use super::resume::absolute;
 use crate::error::{Error, Result};
-use crate::event::{Console, Event, show_status};
+use crate::event::{Console, Event, Voice, show_event, show_status, voice};
 use crate::io::read_input;
 use crate::nn::CorrectAndSmooth;
 use crate::run::CONFIG;
@@ -79,6 +79,9 @@ pub(super) struct PredictArgs {
     /// Threads of a worker [default: those of the run]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
+    /// Write what every worker does, and when, to this file: a trace for ui.perfetto.dev or chrome://tracing
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
 }
 
 /// Predicts nodes.
@@ -121,12 +124,14 @@ pub(super) fn run(args: PredictArgs, correct_and_smooth: Option<CorrectAndSmooth
         correct_and_smooth,
         output: args.out,
         format: args.format,
+        trace: args.trace.map(absolute).transpose()?,
     };
     let console = Console::new(0);
     let mut before = None;
     run::predict(&config, &mut |event| match event {
         Event::Note(text) => console.note(&with_flags(text)),
         Event::Progress(progress) => console.progress(progress),
+        Event::Predicted(scores) if voice() == Voice::Json => show_event(&prediction_event(scores)),
         Event::Predicted(scores) if config.correct_and_smooth.is_some() && !scores.corrected => {
             before = Some(scores.clone());
         }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::output::print;
+use super::output::print_path;
 use crate::error::{Error, Result};
 use crate::io::{AtomicFile, MadeFolders};
 use crate::report::{Page, RunData, RunFiles, page};
@@ -38,5 +38,5 @@ pub(super) fn report(args: ReportArgs) -> Result<()> {
     written.map_err(|e| Error::io("write", &args.out, e))?;
     file.commit()?;
     made.keep();
-    print(&format!("{}\n", args.out.display()))
+    print_path(&args.out)
 }

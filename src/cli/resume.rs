@@ -37,6 +37,9 @@ pub(super) struct RunArgs {
     /// Threads of a worker [default: all cores]
     #[arg(long, value_name = "N", help_heading = "Run")]
     pub(super) threads: Option<usize>,
+    /// Write what every worker does, and when, to this file: a trace for ui.perfetto.dev or chrome://tracing
+    #[arg(long, value_name = "FILE", help_heading = "Run")]
+    pub(super) trace: Option<PathBuf>,
 }
 
 /// A flag next to `--resume` that would change the run's settings, if there is one.
@@ -69,6 +72,7 @@ pub(super) fn apply(args: RunArgs, mut config: RunConfig) -> Result<RunConfig> {
     config.io = args.io.unwrap_or(config.io);
     config.resident = args.resident.or(config.resident);
     config.threads = args.threads.unwrap_or(config.threads);
+    config.trace = args.trace.map(absolute).transpose()?;
     Ok(config)
 }
 

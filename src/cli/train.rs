@@ -259,6 +259,7 @@ pub(super) fn config(args: TrainArgs, run_args: RunArgs) -> Result<RunConfig> {
         io: run_args.io.unwrap_or(defaults.io),
         tensorboard: args.tensorboard.map(absolute).transpose()?,
         dump_step: args.dump_step.map(absolute).transpose()?,
+        trace: run_args.trace.map(absolute).transpose()?,
         spill_dir: absolute(run_args.spill_dir.unwrap_or(defaults.spill_dir))?,
         part_json: defaults.part_json,
         out: defaults.out,

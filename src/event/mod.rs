@@ -7,10 +7,14 @@ mod metrics;
 mod pipe;
 pub(crate) mod printable;
 mod progress;
+mod recorder;
 mod scores;
 pub(crate) mod size;
+mod span;
 mod stderr;
 mod step_bar;
+mod trace_file;
+mod tracks;
 
 pub use console::Console;
 pub use kinds::{
@@ -23,7 +27,10 @@ pub use metrics::MetricsFile;
 pub use pipe::{EventReceiver, EventSender, event_pipe};
 pub use printable::{file_name, printable};
 pub use progress::{RunProgress, time};
+pub(crate) use recorder::{Interval, record};
 pub use scores::{Confusion, Metric, PredictionScores, Scores, SetScores};
 pub use size::{parse_size, size};
+pub(crate) use span::{Span, SpanKind, span, span_of};
 pub use stderr::{Voice, set_voice, show_always, show_event, show_note, show_status, voice};
 pub use step_bar::StepBar;
+pub use trace_file::{Recording, TraceFile};

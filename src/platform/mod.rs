@@ -1,5 +1,6 @@
 //! What only the operating system has: fork, the allocator, `/proc`.
 
+mod clock;
 pub(crate) mod fork;
 pub(crate) mod free_memory;
 pub(crate) mod free_space;
@@ -10,6 +11,7 @@ mod process_memory;
 mod processor_time;
 pub mod signals;
 
+pub use clock::nanoseconds;
 pub use fork::{fork, has_one_thread};
 pub use free_memory::{MemoryGroups, free_memory, machine_memory};
 pub use free_space::free_space;

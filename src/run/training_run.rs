@@ -13,7 +13,7 @@ use super::plan::PlannedRun;
 use super::tensorboard::RunEvents;
 use super::turns_file::{TurnsFile, write_json};
 use crate::error::{Error, ErrorKind, Result};
-use crate::event::{Event, MetricsFile};
+use crate::event::{Event, MetricsFile, TraceFile};
 use crate::formats::dgl::config::PartitionConfig;
 use crate::io::{AtomicFile, MadeFolders, RowFile};
 use crate::run::config::RunConfig;
@@ -92,6 +92,7 @@ fn run(config: &RunConfig, start: Start, observe: &mut dyn FnMut(&Event)) -> Res
     }
     let config = &RunConfig { relations, ..config.clone() };
     check(config)?;
+    config.trace.as_deref().map_or(Ok(()), TraceFile::check)?;
     check_fanouts(config, &partitions)?;
     // An existing folder is checked before the run is planned; a new one is created only if the run fits. If the output of a
     // step goes elsewhere, the folder is left alone.
@@ -134,6 +135,7 @@ fn run(config: &RunConfig, start: Start, observe: &mut dyn FnMut(&Event)) -> Res
         all_fits: bounds::fits(config, &partitions),
         saves: config.checkpoint_every.is_some(),
         results: folder.as_ref().map(|_| config.out.as_path()),
+        trace: config.trace.as_deref(),
         epochs: config.epochs,
         // All passes over the graph, and the gradients.
         turns: 2 * config.model.num_graphs() as u32,

@@ -3,6 +3,7 @@
 use crate::engine::spill::PartitionDataManager;
 use crate::engine::turns::Steps;
 use crate::error::Result;
+use crate::event::{SpanKind, span};
 use crate::sampling::loaders::Batches;
 
 /// Calls `work` with the next batch; returns `None` when none is left. If batches are sampled on demand, the rank takes a turn
@@ -28,9 +29,24 @@ pub(super) fn with_next_batch<T: Send + 'static, R>(
     if in_turn {
         manager.callback_func()?;
     }
-    let result = batches.next().transpose()?.map(|batch| work(&batch)).transpose()?;
+    let result = match next_batch(batches)? {
+        Some(batch) => {
+            let _span = span(SpanKind::Operation, "batch");
+            Some(work(&batch)?)
+        }
+        None => None,
+    };
     if in_turn {
         manager.precall_func()?;
     }
     Ok(result)
+}
+
+fn next_batch<T: Send + 'static>(batches: &mut Batches<T>) -> Result<Option<T>> {
+    let _span = if batches.is_on_demand() {
+        span(SpanKind::Operation, "sample a batch")
+    } else {
+        span(SpanKind::Wait, "wait for a batch")
+    };
+    batches.next().transpose()
 }

@@ -12,7 +12,7 @@ use crate::engine::spill::{Masks, PartitionDataManager, PointerTensor};
 use crate::engine::tape::{Constants, ParameterSet, Policy, Tape, Var};
 use crate::engine::turns::Phase;
 use crate::error::{Error, Result};
-use crate::event::Scores;
+use crate::event::{Scores, SpanKind, span};
 use crate::io::IoTotals;
 use crate::nn::{Loss, sum_of_squares};
 use crate::platform::system_seconds;
@@ -131,6 +131,7 @@ impl Trainer<'_> {
         let mut tape = tape.remembering(&self.constants);
         let (logits, inputs) = self.forward.forward(&mut tape)?;
         let (counts, gradient) = {
+            let _span = span(SpanKind::Operation, "loss");
             let values = logits.pin()?;
             on_logits(&values)?;
             self.count(&values)?

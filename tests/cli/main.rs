@@ -49,5 +49,7 @@ mod steering;
 mod tasks;
 #[cfg(feature = "torch")]
 mod tensorboard;
+#[cfg(feature = "torch")]
+mod trace;
 #[cfg(not(feature = "torch"))]
 mod without_torch;

@@ -234,6 +234,7 @@ fn choose(config: &mut RunConfig, turn: usize, seen: &mut Values) {
             io: all::<IoMode>(),
             dump_step: [None],
             tensorboard: [None],
+            trace: [None],
             out: [config.out.clone()],
             spill_dir: [config.spill_dir.clone()],
         }

@@ -125,6 +125,8 @@ fn variations(base: &RunConfig) -> Vec<RunConfig> {
             io: all::<IoMode>(),
             dump_step: paths(),
             tensorboard: paths(),
+            // The file does not hold it.
+            trace: [None, None],
             out: paths().map(Option::unwrap_or_default),
             spill_dir: paths().map(Option::unwrap_or_default),
         }

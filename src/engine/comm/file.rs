@@ -16,6 +16,7 @@ use super::group::{Collective, Inbox, Outbox, Posted, ProcessGroup, ReadOutboxes
 use super::tag::{Operation, Tag};
 use crate::engine::turns::Control;
 use crate::error::{Error, Result};
+use crate::event::{Span, SpanKind, span};
 use crate::io::{FileWriter, IoCounters, Storage, StorageFile, overlap, read_split};
 
 /// The place of a message in its file: offset, length, crc32.
@@ -69,8 +70,18 @@ impl ProcessGroup for FileGroup {
         let file = self.storage.create(&path).map_err(|e| Error::io("create", &path, e))?;
         let entries = vec![[0; 3]; self.world_size()];
         let message = Message { recipient: None, begin: 0, checksum: crc32fast::Hasher::new() };
-        let keep = false;
-        Ok(Box::new(FileOutbox { group: self, tag, keep, path, file, len: 0, entries, message }))
+        let (keep, writes) = (false, span(SpanKind::Disk, "write messages"));
+        Ok(Box::new(FileOutbox {
+            group: self,
+            tag,
+            keep,
+            path,
+            file,
+            len: 0,
+            entries,
+            message,
+            writes,
+        }))
     }
 
     fn wait(&self, posted: Posted) -> Result<Collective> {
@@ -107,6 +118,7 @@ impl ProcessGroup for FileGroup {
         let counters = self.counters.clone();
         let hasher = crc32fast::Hasher::new();
         Ok(Box::new(FileInbox {
+            from,
             path,
             file,
             cached,
@@ -129,6 +141,8 @@ struct FileOutbox<'a> {
     len: u64,
     entries: Vec<Entry>,
     message: Message,
+    /// The time from the first message to the end of the last one, with what computes their rows.
+    writes: Span,
 }
 
 /// The message that is being written.
@@ -188,12 +202,15 @@ impl Outbox for FileOutbox<'_> {
         let written = self.file.finish();
         written.map_err(|e| Error::io("write", &self.path, e))?;
         debug!(collective = self.tag.sequence, bytes = self.len, "messages written");
+        self.writes.set("bytes", self.len);
         let generation = self.group.control.arrive();
         Ok(Posted { tag: self.tag, generation, keep: self.keep })
     }
 }
 
 struct FileInbox {
+    /// The rank that sent it.
+    from: usize,
     path: PathBuf,
     file: Box<dyn StorageFile>,
     /// Number of bytes at the file's front that lie in the page cache.
@@ -222,6 +239,9 @@ impl Inbox for FileInbox {
             let problem = format!("a message has {} bytes left, not {len}", self.remaining);
             return Err(Error::corrupt(&self.path, problem));
         }
+        let mut reads = span(SpanKind::Disk, "read a message");
+        reads.set("from", self.from);
+        reads.set("bytes", len);
         let read = read_split(&*self.file, self.cached, bytes, self.offset);
         read.map_err(|e| Error::io("read", &self.path, e))?;
         self.hasher.update(bytes);

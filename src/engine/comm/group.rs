@@ -8,6 +8,7 @@ use tracing::debug;
 use super::hooks::Hooks;
 use super::tag::{Operation, Tag};
 use crate::error::{Error, Result};
+use crate::event::{SpanKind, span};
 
 /// The ranks of a run, as one of them sees it. Every rank makes the same sequence of collectives.
 pub trait ProcessGroup {
@@ -139,7 +140,9 @@ pub fn complete(group: &dyn ProcessGroup, posted: Posted, hooks: &dyn Hooks) -> 
     let tag = posted.tag;
     debug!(collective = tag.sequence, operation = %tag.operation, "posted");
     hooks.precall()?;
+    let waits = span(SpanKind::Wait, "wait for other ranks");
     let collective = group.wait(posted)?;
+    drop(waits);
     debug!(collective = tag.sequence, operation = %tag.operation, "complete");
     hooks.callback()?;
     Ok(collective)

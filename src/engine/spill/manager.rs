@@ -15,6 +15,7 @@ use super::tensor::{Masks, PointerTensor};
 use super::value::Spill;
 use crate::engine::turns::{Phase, TurnLock};
 use crate::error::{Error, Result};
+use crate::event::{SpanKind, span_of};
 use crate::graph::GraphShard;
 use crate::platform::anonymous_bytes;
 use crate::platform::heap::give_memory_back;
@@ -323,12 +324,15 @@ impl PartitionDataManager {
     /// Writes values into one file and drops them from memory.
     fn write(&self, slots: &[Rc<dyn Spillable>]) -> Result<()> {
         let Some(first) = slots.first() else { return Ok(()) };
+        let mut spills = span_of(SpanKind::Disk, || format!("spill {}", first.label()));
         let mut writer = self.store.writer(first.label())?;
         let extents = slots.iter().map(|slot| slot.save(&mut writer));
         let extents = extents.collect::<Result<Vec<_>>>()?;
         let file = writer.finish()?;
         let bytes: u64 = slots.iter().map(|slot| slot.resident_bytes()).sum();
         debug!(value = first.label(), values = slots.len(), bytes, "spilled");
+        spills.set("values", slots.len());
+        spills.set("bytes", bytes);
         for (slot, extent) in slots.iter().zip(extents) {
             slot.written(file.clone(), extent);
             slot.leave();

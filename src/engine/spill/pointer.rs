@@ -9,6 +9,7 @@ use tracing::debug;
 use super::store::{Extent, SpillFile, SpillStore, SpillWriter};
 use super::value::Spill;
 use crate::error::{Error, Result};
+use crate::event::{SpanKind, span_of};
 
 /// A handle on an immutable value. Clones share it; the value and its file are removed with the last one.
 ///
@@ -191,6 +192,8 @@ impl<T: Spill> Slot<T> {
         // The recipe may pin other pointers; the state must not stay borrowed meanwhile.
         let recipe = match &self.state.borrow().backing {
             Backing::File(file, extent) => {
+                let mut reads = span_of(SpanKind::Disk, || format!("read {} back", self.label));
+                reads.set("bytes", T::byte_len(&self.layout));
                 let mut reader = file.reader(*extent);
                 let value = T::load(&self.layout, &mut reader)?;
                 debug!(value = self.label, bytes = T::byte_len(&self.layout), "read back");
@@ -205,6 +208,7 @@ impl<T: Spill> Slot<T> {
                 )));
             }
         };
+        let _makes = span_of(SpanKind::Operation, || format!("make {} again", self.label));
         recipe()
     }
 }

@@ -14,6 +14,7 @@ use crate::engine::spill::{Hold, PartitionDataManager, PointerTensor};
 use crate::engine::tensor;
 use crate::engine::turns::Phase;
 use crate::error::{Error, Result};
+use crate::event::{Span, SpanKind, span, span_of};
 use crate::kernels::DropoutKey;
 
 /// What happens to the inside of a segment between its forward and its backward pass.
@@ -35,6 +36,8 @@ pub(super) trait Adjoint {
 
 struct Entry<'a> {
     output: usize,
+    /// Label of the output.
+    name: String,
     layer: u32,
     operation: Box<dyn Adjoint + 'a>,
 }
@@ -160,9 +163,11 @@ impl<'a> Tape<'a> {
         let gradient = self.manager.track_rows("gradient", gradient)?;
         self.add_grad(output.target().as_ref(), gradient)?;
         drop(output);
-        while let Some(Entry { output, layer, operation }) = self.entries.pop() {
+        while let Some(Entry { output, name, layer, operation }) = self.entries.pop() {
             if let Some(gy) = self.grads.remove(&output) {
                 self.manager.set_phase(Phase::Backward(layer));
+                let mut adjoint = span_of(SpanKind::Operation, || format!("{name}, backward"));
+                adjoint.set("layer", layer);
                 operation.adjoint(&mut self, gy)?;
             }
         }
@@ -203,11 +208,19 @@ impl<'a> Tape<'a> {
 
     /// Records how the gradient of `output` is passed on, unless the value needs none.
     pub(super) fn record(&mut self, output: &Var, operation: impl Adjoint + 'a) {
-        if let Some(output) = output.target() {
+        if let Some(target) = output.target() {
             let operation = Box::new(operation);
+            let name = output.value().label().to_owned();
             self.letting_go.record(self.entries.len(), self.manager.lock().turns());
-            self.entries.push(Entry { output: output.id, layer: self.layer, operation });
+            self.entries.push(Entry { output: target.id, name, layer: self.layer, operation });
         }
+    }
+
+    /// Begins a span of an operation's forward pass.
+    pub(super) fn span(&self, name: &'static str) -> Span {
+        let mut forward = span(SpanKind::Operation, name);
+        forward.set("layer", self.layer);
+        forward
     }
 
     /// Adds to the gradient of a value, if it needs one.

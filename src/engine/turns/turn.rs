@@ -2,15 +2,16 @@
 
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use rustix::time::{ClockId, clock_gettime};
 use tracing::debug;
 
 use super::control::Control;
 use super::status::{Activity, RankStatus};
 use crate::error::Result;
-use crate::event::TurnSpan;
+use crate::event::{Interval, SpanKind, TurnSpan, record, span};
+use crate::io::{IoCounters, IoTotals};
+use crate::platform::nanoseconds;
 
 /// Interval at which a paused rank looks whether it may go on.
 const LOOK: Duration = Duration::from_millis(20);
@@ -23,6 +24,7 @@ pub struct TurnLock {
     rank: usize,
     turns: Cell<u64>,
     record: RefCell<TurnRecord>,
+    counters: IoCounters,
 }
 
 /// Most turns that are recorded.
@@ -31,15 +33,22 @@ const MOST_RECORDED: usize = 2000;
 /// Turns since they were last taken out.
 #[derive(Debug, Default)]
 struct TurnRecord {
-    /// Begin of the present turn.
-    begin_s: Option<f64>,
+    /// Begin of the present turn, in nanoseconds.
+    begin: Option<u64>,
     spans: Vec<TurnSpan>,
+    /// Bytes that had been written and read when the last turn was recorded.
+    counted: IoTotals,
 }
 
 impl TurnLock {
     /// The lock of `rank`; every rank takes and gives back the same number of turns.
     pub fn new(control: Arc<Control>, rank: usize) -> Self {
-        TurnLock { control, rank, turns: Cell::new(0), record: RefCell::default() }
+        Self::counting(control, rank, IoCounters::default())
+    }
+
+    /// The lock of `rank`, whose bytes these counters count.
+    pub fn counting(control: Arc<Control>, rank: usize, counters: IoCounters) -> Self {
+        TurnLock { control, rank, turns: Cell::new(0), record: RefCell::default(), counters }
     }
 
     /// Waits for this rank's next turn.
@@ -51,11 +60,14 @@ impl TurnLock {
         let turn = self.turns.get();
         let rank = self.rank as u64;
         let position = if turn.is_multiple_of(2) { rank } else { world - 1 - rank };
-        let begin = Instant::now();
+        let begin = nanoseconds();
+        let waits = span(SpanKind::Wait, "wait for a turn");
         self.control.acquire((turn * world + position) as u32)?;
-        debug!(turn, waited_ms = begin.elapsed().as_millis() as u64, "turn begins");
+        drop(waits);
+        let now = nanoseconds();
+        debug!(turn, waited_ms = (now - begin) / 1_000_000, "turn begins");
         self.turns.set(turn + 1);
-        self.record.borrow_mut().begin_s = Some(seconds());
+        self.record.borrow_mut().begin = Some(now);
         self.status().count_turn();
         self.status().set_activity(Activity::Resident);
         Ok(())
@@ -71,6 +83,7 @@ impl TurnLock {
         }
         leave()?;
         debug!("paused");
+        let begin = nanoseconds();
         self.status().set_activity(Activity::Paused);
         while self.control.pauses_here() {
             if let Some(stop) = self.control.stopped() {
@@ -78,6 +91,7 @@ impl TurnLock {
             }
             std::thread::sleep(LOOK);
         }
+        record("paused", Interval { begin, end: nanoseconds() }, String::new);
         self.status().set_activity(Activity::Parked);
         Ok(())
     }
@@ -85,26 +99,36 @@ impl TurnLock {
     /// Gives the turn back.
     pub fn release(&self) {
         debug!(turn = self.turns.get().wrapping_sub(1), "turn ends");
-        self.note_turn(None);
+        self.note_turn(false);
         self.status().set_activity(Activity::Parked);
         self.control.release();
     }
 
     /// The turns since this was last called, with the present one up to now.
     pub fn take_turns(&self) -> Vec<TurnSpan> {
-        self.note_turn(Some(seconds()));
+        self.note_turn(true);
         std::mem::take(&mut self.record.borrow_mut().spans)
     }
 
-    /// Records the present turn up to now; it goes on from `next`, if it does.
-    fn note_turn(&self, next: Option<f64>) {
-        let record = &mut *self.record.borrow_mut();
-        let Some(begin_s) = record.begin_s else { return };
-        if record.spans.len() < MOST_RECORDED {
-            let phase = self.status().phase().to_string();
-            record.spans.push(TurnSpan { begin_s, end_s: seconds(), phase });
+    /// Records the present turn up to now, which may go on.
+    fn note_turn(&self, goes_on: bool) {
+        let turns = &mut *self.record.borrow_mut();
+        let Some(begin) = turns.begin else { return };
+        let end = nanoseconds();
+        let (status, moved) = (self.status(), self.counters.totals());
+        let IoTotals { written, read, cached } = moved - turns.counted;
+        record("turn", Interval { begin, end }, || {
+            let (turn, epoch, phase) = (self.turns.get(), status.epoch(), status.phase());
+            format!(
+                r#""turn":{turn},"epoch":{epoch},"phase":"{phase}","written":{written},"read":{read},"cached":{cached}"#
+            )
+        });
+        turns.counted = moved;
+        if turns.spans.len() < MOST_RECORDED {
+            let phase = status.phase().to_string();
+            turns.spans.push(TurnSpan { begin_s: seconds(begin), end_s: seconds(end), phase });
         }
-        record.begin_s = next;
+        turns.begin = goes_on.then_some(end);
     }
 
     /// Gives the last turn back.
@@ -185,10 +209,8 @@ impl TurnLock {
     }
 }
 
-/// Seconds of the system's clock, which all processes share.
-fn seconds() -> f64 {
-    let time = clock_gettime(ClockId::Monotonic);
-    time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
+fn seconds(nanoseconds: u64) -> f64 {
+    nanoseconds as f64 * 1e-9
 }
 
 fn kib(bytes: u64) -> u32 {

@@ -93,6 +93,9 @@ pub struct RunConfig {
     /// The folder for TensorBoard's files; the run gets a folder of its own in it.
     #[serde(default)]
     pub tensorboard: Option<PathBuf>,
+    /// The file for a trace of what all ranks do. It belongs to one process, so a run's folder does not record it.
+    #[serde(skip)]
+    pub trace: Option<PathBuf>,
     /// The folder of results.
     pub out: PathBuf,
     /// The folder for spill and exchange files, which get a subfolder that is removed with the run.
@@ -133,6 +136,7 @@ impl RunConfig {
             io: IoMode::default(),
             dump_step: None,
             tensorboard: None,
+            trace: None,
             out: out.into(),
             spill_dir: default_spill_dir(),
         }

@@ -10,7 +10,7 @@ use super::supervise::{Supervision, fork_plainly, supervise};
 use super::threads::capped;
 use crate::engine::spill_dir::{RunFolder, sweep};
 use crate::error::Result;
-use crate::event::{Event, size};
+use crate::event::{Event, EventSender, Recording, TraceFile, size};
 use crate::formats::dgl::PartitionSummary;
 use crate::formats::dgl::config::PartitionConfig;
 use crate::io::IoMode;
@@ -47,6 +47,8 @@ pub(in crate::run) struct Launch<'a> {
     pub(in crate::run) saves: bool,
     /// The folder of results, which shows other processes the way to the run.
     pub(in crate::run) results: Option<&'a Path>,
+    /// The file for a trace of what all ranks do.
+    pub(in crate::run) trace: Option<&'a Path>,
     /// Number of epochs, if the run has some.
     pub(in crate::run) epochs: u32,
     /// Number of turns that a rank is expected to take in an epoch; 0 if nobody knows.
@@ -65,6 +67,7 @@ impl<'a> Launch<'a> {
             all_fits: false,
             saves: false,
             results: None,
+            trace: None,
             epochs: 0,
             turns: 0,
         }
@@ -124,7 +127,9 @@ pub(in crate::run) fn run_workers<T>(
         Some(bytes) => reserve(folder, bytes, &mut |event| on_event(event, 0))?,
         None => None,
     };
-    let work = |rank, events: &_| {
+    let trace = launch.trace.map(|path| TraceFile::create(path, world_size)).transpose()?;
+    let work = |rank, events: &EventSender| {
+        let recording = trace.as_ref().map(|trace| trace.record(rank)).transpose()?;
         work(Surroundings {
             rank,
             control: &control,
@@ -136,11 +141,25 @@ pub(in crate::run) fn run_workers<T>(
             io,
             stand_in: stand_in.map(|stand_in| stand_in.scale),
             reserve: reserve.as_deref(),
-        })
+        })?;
+        match recording.and_then(Recording::end) {
+            Some(missing) => events.send(Event::Note(format!("rank {rank}: {missing}"))),
+            None => Ok(()),
+        }
     };
     let limits = Limits { budget, resident: resources.resident, all_fits: launch.all_fits };
     let supervision =
         Supervision { control: &control, limits, saves: launch.saves, fork: &fork_plainly };
-    supervise(supervision, &work, on_event)?;
+    let mut traced = |event: Event, peak| {
+        if let (Some(trace), Event::Progress(progress)) = (&trace, &event) {
+            trace.memory(progress);
+        }
+        on_event(event, peak)
+    };
+    let result = supervise(supervision, &work, &mut traced);
+    if let Some(Err(error)) = trace.as_ref().map(TraceFile::close) {
+        on_event(Event::Note(format!("the trace is not complete: {error}")), 0)?;
+    }
+    result?;
     finish(folder)
 }

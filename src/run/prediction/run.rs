@@ -8,7 +8,7 @@ use super::question::Question;
 use super::table::{NodeLabels, write_table};
 use crate::choice::Choice;
 use crate::error::{Error, Result};
-use crate::event::Event;
+use crate::event::{Event, TraceFile};
 use crate::formats::dgl::Partition;
 use crate::formats::dgl::config::PartitionConfig;
 use crate::io::{MadeFolders, RowFile};
@@ -35,6 +35,7 @@ pub fn predict(config: &PredictConfig, observe: &mut dyn FnMut(&Event)) -> Resul
     check(config)?;
     Question::check(config, format)?;
     check_weights(config, observe)?;
+    config.trace.as_deref().map_or(Ok(()), TraceFile::check)?;
     let partitions = PartitionConfig::open(&config.run.part_json)?;
     for note in partitions.notes() {
         observe(&Event::Note(note.clone()));
@@ -72,6 +73,7 @@ pub fn predict(config: &PredictConfig, observe: &mut dyn FnMut(&Event)) -> Resul
     let launch = Launch {
         io: bounds::io_mode(&config.run, &partitions),
         all_fits: bounds::fits(&config.run, &partitions),
+        trace: config.trace.as_deref(),
         ..Launch::new(&resources, &partitions)
     };
     let mut on_event = |event: Event, _| {

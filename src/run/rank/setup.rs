@@ -115,7 +115,7 @@ impl RankSetup {
         let spill = folder.join(format!("rank-{rank}"));
         std::fs::create_dir(&spill).map_err(|e| Error::io("create", &spill, e))?;
         let store = SpillStore::new(&spill, storage.clone(), counters.clone());
-        let lock = TurnLock::new(control.clone(), rank);
+        let lock = TurnLock::counting(control.clone(), rank, counters.clone());
         let manager = PartitionDataManager::new(lock, store);
         if let Some(scale) = here.stand_in {
             manager.stand_in(scale);

@@ -5,6 +5,7 @@ use std::thread::JoinHandle;
 use crossbeam::channel::{Receiver, bounded};
 
 use crate::error::{Error, Result};
+use crate::event::{SpanKind, span};
 
 /// Number of batches that a sampler thread keeps ready besides the one it works on.
 const AHEAD: usize = 1;
@@ -37,8 +38,12 @@ impl<T: Send + 'static> Batches<T> {
             let sample = sample.clone();
             let work = move || {
                 for step in (first..steps).step_by(count) {
+                    let sampled = {
+                        let _span = span(SpanKind::Operation, "sample a batch");
+                        sample(step)
+                    };
                     // Nobody receives batches any more if the epoch was given up.
-                    if sender.send(sample(step)).is_err() {
+                    if sender.send(sampled).is_err() {
                         return;
                     }
                 }

@@ -18,6 +18,7 @@ use crate::engine::tape::ops::messages::Messages;
 use crate::engine::tensor;
 use crate::engine::tensor::with_element;
 use crate::error::{Error, Result};
+use crate::event::{Span, SpanKind, span};
 use crate::kernels::gather_rows;
 
 /// Number of bytes gathered before they are written to an outbox.
@@ -306,6 +307,7 @@ impl Graph for GraphShardManager {
         let Some(collective) = collective else { return Ok(()) };
         self.messages(collective, &self.sources, layout).try_for_each(|message| {
             let (rank, parts) = message?;
+            let _span = edges_of(rank);
             visit(&self.shards[rank], &parts)
         })
     }
@@ -319,9 +321,17 @@ impl Graph for GraphShardManager {
         let Some(collective) = collective else { return Ok(()) };
         self.messages(collective, &self.requested, layout).try_for_each(|message| {
             let (rank, parts) = message?;
+            let _span = edges_of(rank);
             visit(&self.requested[rank].pin()?, &parts)
         })
     }
+}
+
+/// Begins a span of the work on what another rank has sent.
+fn edges_of(rank: usize) -> Span {
+    let mut span = span(SpanKind::Operation, "add rows of a rank");
+    span.set("from", rank);
+    span
 }
 
 impl Hooks for GraphShardManager {

@@ -90,6 +90,7 @@ impl<'a> Tape<'a> {
     }
 
     fn reduce(&mut self, graph: &'a dyn Graph, x: Var, how: Aggregation) -> Result<Var> {
+        let _span = self.span("aggregate");
         match how.reduce {
             Reduce::Sum => self.aggregate_sum(graph, x, how),
             Reduce::Mean => {

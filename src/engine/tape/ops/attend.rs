@@ -56,6 +56,7 @@ impl<'a> Tape<'a> {
     /// # Errors
     /// If the width of the messages is not a multiple of the number of heads, or the dropout is not in [0, 1).
     pub fn attend(&mut self, graph: &'a dyn Graph, messages: Var, how: Attend) -> Result<Var> {
+        let _span = self.span("attend");
         let Attend { heads, scoring, negative_slope, dropout } = how;
         let (columns, kind) = (messages.width(), messages.kind());
         if heads == 0 || columns % heads as i64 != 0 {

@@ -47,6 +47,7 @@ impl<'a> Tape<'a> {
         x: Var,
         how: BatchStatistics,
     ) -> Result<Var> {
+        let _span = self.span("batch norm");
         let kind = x.kind();
         let parameters = self.parameters();
         if !self.records() {

@@ -48,6 +48,7 @@ impl Tape<'_> {
     /// # Errors
     /// If the probability is not in [0, 1).
     pub fn dropout(&mut self, node_ids: &PointerTensor, x: &Var, probability: f64) -> Result<Var> {
+        let _span = self.span("dropout");
         let Some(mask) = self.mask(node_ids, probability)? else {
             // Not the handle itself: it would count as a constant in evaluations only.
             return Ok(if probability == 0.0 { x.clone() } else { self.input(&x.value()) });

@@ -21,6 +21,7 @@ impl<'a> Tape<'a> {
     /// # Errors
     /// If the number of rows of scores is not the number of edges.
     pub fn edge_softmax(&mut self, graph: &'a dyn Graph, scores: &Var) -> Result<Var> {
+        let _span = self.span("edge softmax");
         let edges = graph.num_edges()?;
         check_edge_values("scores", scores, edges)?;
         let (heads, kind) = (scores.width(), scores.kind());

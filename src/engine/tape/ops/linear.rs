@@ -95,6 +95,7 @@ impl Tape<'_> {
         bias: Option<Parameter>,
         onto: Option<Var>,
     ) -> Result<Var> {
+        let _span = self.span("linear");
         let onto_target = onto.as_ref().and_then(Var::target);
         let value = self.linear_forward(x, weight, bias, onto)?;
         let value = self.manager().track_rows("linear", value)?;

@@ -16,6 +16,7 @@ impl Tape<'_> {
     /// # Errors
     /// If libtorch refuses an operation (`Tensor`), or a value cannot be read back (`Io`, `Corrupt`).
     pub fn pick_rows(&mut self, x: &Var, rows: &Tensor) -> Result<Var> {
+        let _span = self.span("rows");
         let rows = &self.manager().track("rows", tensor::copy(rows)?);
         let layout = ([rows.size()[0], x.width()], x.kind());
         let recipe = {

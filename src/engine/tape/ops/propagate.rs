@@ -107,6 +107,7 @@ impl<'a> Tape<'a> {
         how: Collect,
         message: impl Fn(&EdgeBatch<'_>) -> Result<Tensor> + Send + Sync + 'static,
     ) -> Result<Var> {
+        let _span = self.span("propagate");
         let Propagation { src, dst, edge, parameters } = inputs;
         if let Some(edge) = &edge {
             check_edge_values("edge values", edge, graph.num_edges()?)?;

@@ -38,6 +38,7 @@ impl Tape<'_> {
 
     /// The result, which is stored in place of `x` if nothing else needs `x`, and otherwise computed again from it.
     fn rectify(&mut self, x: Var, mask: Option<Mask>) -> Result<Var> {
+        let _span = self.span("relu");
         let (target, needs_grad) = (x.target(), x.needs_grad());
         let scale = mask.as_ref().map_or(1.0, Mask::scale);
         let value = if x.is_spare() {

@@ -32,6 +32,7 @@ impl Tape<'_> {
     /// # Errors
     /// If the value cannot be read back (`Io`, `Corrupt`) or computed again.
     pub fn rows(&mut self, x: &Var, rows: &Pointer<Vec<u32>>) -> Result<Var> {
+        let _span = self.span("rows");
         let layout = ([rows.len() as i64, x.width()], x.kind());
         let recipe = {
             let (x, rows) = (x.value(), rows.clone());

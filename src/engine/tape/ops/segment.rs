@@ -55,6 +55,7 @@ impl Tape<'_> {
         parameters: &[Parameter],
         code: impl Fn(&[Tensor], &[Tensor]) -> Result<Tensor> + Send + Sync + 'static,
     ) -> Result<Var> {
+        let _span = self.span("segment");
         let segment = Rc::new(Segment {
             inputs: inputs.iter().map(|v| v.saved()).collect(),
             fills_blocks: !self.records(),

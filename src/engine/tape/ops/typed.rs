@@ -25,6 +25,7 @@ impl<'a> Tape<'a> {
         x: Var,
         num_types: usize,
     ) -> Result<Var> {
+        let _span = self.span("aggregate");
         let (target, kind, width) = (x.target(), x.kind(), x.width() as usize);
         let shape = [graph.num_destinations() as i64, (num_types * width) as i64];
         let mut sums = tensor::zeros(&shape, kind)?;

@@ -78,6 +78,8 @@ pub struct PredictConfig {
     pub output: PathBuf,
     /// Format of the output; `None` means the one that its name calls for.
     pub format: Option<PredictionFormat>,
+    /// The file for a trace of what all ranks do.
+    pub trace: Option<PathBuf>,
 }
 
 impl PredictConfig {
@@ -93,6 +95,7 @@ impl PredictConfig {
             correct_and_smooth: None,
             output: output.into(),
             format: None,
+            trace: None,
             run,
         }
     }

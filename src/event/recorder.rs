@@ -1,0 +1,146 @@
+//! The recorder of a process's spans: lines of the run's trace.
+
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io::Write;
+use std::sync::OnceLock;
+
+use parking_lot::Mutex;
+use serde_json::json;
+
+use super::size::size;
+use super::tracks::{TURNS, Tracks};
+
+/// Bytes that are collected before they are written.
+const BUFFER: usize = 64 << 10;
+/// Bytes that the trace of a run may take. The viewers read it into memory.
+const MOST: u64 = 512 << 20;
+
+/// The recorder of this process, if it is a worker of a run with a trace.
+static RECORDER: OnceLock<Recorder> = OnceLock::new();
+
+/// The recorder of this process, if its spans are recorded.
+pub(super) fn recorder() -> Option<&'static Recorder> {
+    RECORDER.get()
+}
+
+/// What a process writes into the trace. Lines of one process are collected and appended together, so ranks share no lock.
+pub(super) struct Recorder {
+    rank: usize,
+    /// Time at which the trace begins, by the clock of the machine.
+    began: u64,
+    pub(super) tracks: Tracks,
+    lines: Mutex<Lines>,
+}
+
+struct Lines {
+    file: File,
+    text: String,
+    /// Bytes that this process may still write.
+    left: u64,
+    /// Why nothing more is recorded.
+    ended: Option<String>,
+}
+
+/// A span of time, in nanoseconds by the clock of the machine.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Interval {
+    pub(crate) begin: u64,
+    pub(crate) end: u64,
+}
+
+/// Records a turn of this rank, or a pause between two; nothing if the process has no trace. `args` makes the members of a
+/// JSON object.
+pub(crate) fn record(name: &str, time: Interval, args: impl FnOnce() -> String) {
+    if let Some(recorder) = recorder() {
+        recorder.span(TURNS, "turn", name, time, &args());
+    }
+}
+
+impl Recorder {
+    /// Starts to record what this process does, as `rank` of `ranks`. `file` appends.
+    pub(super) fn start(file: File, rank: usize, ranks: usize, began: u64) {
+        let left = MOST / ranks as u64;
+        let lines = Mutex::new(Lines { file, text: String::new(), left, ended: None });
+        let recorder = Recorder { rank, began, tracks: Tracks::default(), lines };
+        let started = RECORDER.get_or_init(|| recorder);
+        let process = json!({ "name": format!("rank {rank}") });
+        started.append(
+            &json!({ "name": "process_name", "ph": "M", "pid": rank, "args": process }).to_string(),
+        );
+        let order = json!({ "sort_index": rank });
+        started.append(
+            &json!({ "name": "process_sort_index", "ph": "M", "pid": rank, "args": order })
+                .to_string(),
+        );
+        started.name_track(TURNS, "turns");
+    }
+
+    /// Names a track.
+    pub(super) fn name_track(&self, track: usize, name: &str) {
+        for (kind, args) in [
+            ("thread_name", json!({ "name": name })),
+            ("thread_sort_index", json!({ "sort_index": track })),
+        ] {
+            let line =
+                json!({ "name": kind, "ph": "M", "pid": self.rank, "tid": track, "args": args });
+            self.append(&line.to_string());
+        }
+    }
+
+    /// Records a span.
+    pub(super) fn span(&self, track: usize, kind: &str, name: &str, time: Interval, args: &str) {
+        let Interval { begin, end } = time;
+        let (begin, end) = (begin.saturating_sub(self.began), end.saturating_sub(self.began));
+        let lasted = end - begin;
+        // A text always has a form in JSON.
+        let name = serde_json::to_string(name).unwrap_or_default();
+        let mut line =
+            format!(r#"{{"name":{name},"cat":"{kind}","ph":"X","pid":{},"tid":{track}"#, self.rank);
+        // Writing to a string cannot fail.
+        let _ = write!(
+            line,
+            r#","ts":{}.{:03},"dur":{}.{:03},"args":{{{args}}}}}"#,
+            begin / 1000,
+            begin % 1000,
+            lasted / 1000,
+            lasted % 1000,
+        );
+        self.append(&line);
+    }
+
+    fn append(&self, line: &str) {
+        let mut lines = self.lines.lock();
+        if lines.ended.is_some() {
+            return;
+        }
+        let bytes = line.len() as u64 + 2;
+        if bytes > lines.left {
+            lines.ended = Some(format!("the trace of a run takes {} at most", size(MOST)));
+            return;
+        }
+        lines.left -= bytes;
+        lines.text.push_str(line);
+        lines.text.push_str(",\n");
+        if lines.text.len() >= BUFFER {
+            lines.write();
+        }
+    }
+
+    /// Writes what has been collected; returns why spans are missing, if some are.
+    pub(super) fn flush(&self) -> Option<String> {
+        let mut lines = self.lines.lock();
+        lines.write();
+        lines.ended.clone()
+    }
+}
+
+impl Lines {
+    fn write(&mut self) {
+        // All lines at once: those of other processes come before or after them.
+        if let Err(error) = self.file.write_all(self.text.as_bytes()) {
+            self.ended.get_or_insert_with(|| format!("the trace cannot be written: {error}"));
+        }
+        self.text.clear();
+    }
+}
