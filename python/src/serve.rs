@@ -112,7 +112,7 @@ fn run(
     let budget = if job.budget == 0 { 0 } else { job.budget + before };
     let supervision = Supervision {
         control: &control,
-        limits: Limits { budget, resident: job.resident, all_fits: false },
+        limits: Limits { budget, resident: job.resident, all_fits: false, lends: true },
         saves: false,
         fork: &fork_interpreter,
     };

@@ -20,6 +20,9 @@ const LEAST: u64 = 4 << 20;
 /// or does single-threaded work.
 const RESIDENT: usize = 2;
 
+/// Factor by which a worker may grow in its first epoch beyond what any has taken so far, without the budget being exceeded.
+const GROWTH: u64 = 3;
+
 /// Limits of a run's memory that are known before it starts.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
@@ -29,6 +32,8 @@ pub struct Limits {
     pub resident: Option<usize>,
     /// Whether the run certainly fits into the budget.
     pub all_fits: bool,
+    /// Whether waiting workers may keep memory in the first epoch while all of them are small compared with the budget.
+    pub lends: bool,
 }
 
 /// A governor that divides a budget.
@@ -44,6 +49,8 @@ pub(in crate::run) struct Governor {
     exceeded: bool,
     /// Memory of the largest worker before any share was given out, in bytes.
     worker: u64,
+    /// Memory of all processes when they were first looked at, in bytes.
+    start: Option<u64>,
     /// Number of turns that each rank had begun when shares were last lowered: before its next turn, a rank cannot have
     /// reacted.
     turns: Vec<u32>,
@@ -74,8 +81,15 @@ impl Governor {
     /// The governor of a run that has not started yet.
     pub(in crate::run) fn new(control: Arc<Control>, limits: Limits) -> Self {
         let (shared_out, exceeded) = (false, false);
-        let mut governor =
-            Governor { control, limits, shared_out, exceeded, worker: 0, turns: Vec::new() };
+        let mut governor = Governor {
+            control,
+            limits,
+            shared_out,
+            exceeded,
+            worker: 0,
+            start: None,
+            turns: Vec::new(),
+        };
         if limits.all_fits {
             governor.share_out(0);
         }
@@ -109,7 +123,25 @@ impl Governor {
         let (workers, slots) = (self.control.world_size(), self.control.slots());
         let (resident, share) = self.limits.room(workers, slots, peak, self.worker);
         self.control.set_slots(resident);
-        self.control.set_parked_share(share);
+        // What has been lent was part of the peak.
+        self.control.set_parked_share(share.max(self.control.parked_share()));
+    }
+
+    /// Lends half of what the budget has left beyond residents that grow.
+    fn lend(&mut self, sum: u64) {
+        let start = *self.start.get_or_insert(sum);
+        let Limits { budget, resident, .. } = self.limits;
+        let workers = self.control.world_size();
+        let free = |residents: usize| {
+            budget.saturating_sub(start + GROWTH * residents as u64 * self.worker) / 2
+        };
+        let most = resident.unwrap_or(RESIDENT).min(workers);
+        let least = resident.unwrap_or(1).min(workers);
+        let residents = if free(most) > 0 { most } else { least };
+        if residents != self.control.slots() {
+            self.control.set_slots(residents);
+        }
+        self.control.set_parked_share(free(residents) / workers as u64);
     }
 
     /// Checks what all processes take now, and lowers shares if it exceeds the budget.
@@ -120,6 +152,9 @@ impl Governor {
         let Limits { budget, resident, .. } = self.limits;
         if !self.shared_out {
             self.worker = self.worker.max(usage.largest.bytes);
+            if self.limits.lends && budget > 0 && !self.exceeded {
+                self.lend(usage.sum);
+            }
         }
         if budget == 0 || usage.sum <= budget {
             return Ok(());
@@ -162,7 +197,7 @@ mod tests {
     const GIB: u64 = 1 << 30;
 
     fn limits(budget: u64, resident: Option<usize>) -> Limits {
-        Limits { budget, resident, all_fits: false }
+        Limits { budget, resident, all_fits: false, lends: false }
     }
 
     /// A governor of four workers that has seen the largest of them take a gibibyte.
@@ -218,6 +253,24 @@ mod tests {
         assert_eq!(control.parked_share(), halved);
         governor.epoch(4 * GIB);
         assert_eq!(control.parked_share(), halved, "not raised again");
+    }
+
+    #[test]
+    fn a_first_epoch_keeps_what_leaves_room_for_workers_that_grow() {
+        let control = Arc::new(Control::in_memory(4, 1).unwrap());
+        let mut governor =
+            Governor::new(control.clone(), Limits { lends: true, ..limits(8 * GIB, None) });
+        let mut look = |bytes| {
+            let sum = GIB + bytes;
+            governor.watch(MemoryUsage { sum, largest: WorkerUsage { rank: 0, bytes } }).unwrap();
+            (control.slots(), control.parked_share())
+        };
+        assert_eq!(look(0), (2, 7 * GIB / 8));
+        assert_eq!(look(GIB / 2), (2, 4 * GIB / 8));
+        assert_eq!(look(2 * GIB), (1, GIB / 8));
+        assert_eq!(look(GIB / 2), (1, GIB / 8), "the largest so far counts");
+        governor.epoch(6 * GIB);
+        assert!(control.parked_share() >= GIB / 8);
     }
 
     #[test]

@@ -147,7 +147,8 @@ pub(in crate::run) fn run_workers<T>(
             None => Ok(()),
         }
     };
-    let limits = Limits { budget, resident: resources.resident, all_fits: launch.all_fits };
+    let limits =
+        Limits { budget, resident: resources.resident, all_fits: launch.all_fits, lends: false };
     let supervision =
         Supervision { control: &control, limits, saves: launch.saves, fork: &fork_plainly };
     let mut traced = |event: Event, peak| {

@@ -127,7 +127,12 @@ pub fn plan(config: &RunConfig) -> Result<Plan> {
         MemoryBudget::Bytes(bytes) => Some(bytes),
     };
     let another = forecast.memory.bytes(resident + 1, 1) - least;
-    let limits = Limits { budget: budget.unwrap_or(0), resident: config.resident, all_fits: false };
+    let limits = Limits {
+        budget: budget.unwrap_or(0),
+        resident: config.resident,
+        all_fits: false,
+        lends: false,
+    };
     let (resident, share) = limits.room(sizes.ranks.len(), resident, least, another);
     let epoch = match share {
         0 => forecast.epoch,
