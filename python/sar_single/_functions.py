@@ -14,10 +14,11 @@ from ._tensors import computable, place
 
 
 class _Sum(torch.autograd.Function):
-    """Sums over in-edges; with ``factors`` ``[edges, heads]``, of products with ``x`` ``[nodes, heads, ...]``."""
+    """Sums over in-edges; with ``factors`` ``[edges, heads]``, of products with ``x`` ``[nodes, heads, ...]``. ``counts``, of
+    one column, divides them."""
 
     @staticmethod
-    def forward(ctx: Any, engine: Engine, x: Tensor, factors: Optional[Tensor]) -> Tensor:
+    def forward(ctx: Any, engine: Engine, x: Tensor, factors: Optional[Tensor], counts: Optional[Tensor]) -> Tensor:
         x = x.contiguous()
         heads = 1 if factors is None else factors.shape[1]
         factors = None if factors is None else factors.contiguous()
@@ -25,16 +26,20 @@ class _Sum(torch.autograd.Function):
         y = x.new_zeros((engine.num_nodes, *x.shape[1:]))
         weights = None if factors is None else place(factors)
         engine.sum(x.element_size(), place(x), weights, heads, place(y))
-        ctx.engine, ctx.heads = engine, heads
+        if counts is not None:
+            y.div_(counts)
+        ctx.engine, ctx.heads, ctx.counts = engine, heads, counts
         needs_x = factors is not None and ctx.needs_input_grad[2]
         ctx.save_for_backward(factors, x if needs_x else None)
         return y
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, gy: Tensor) -> Tuple[None, Optional[Tensor], Optional[Tensor]]:
+    def backward(ctx: Any, gy: Tensor) -> Tuple[None, Optional[Tensor], Optional[Tensor], None]:
         factors, x = ctx.saved_tensors
         engine, heads, gy = ctx.engine, ctx.heads, gy.contiguous()
+        if ctx.counts is not None:
+            gy = gy / ctx.counts
         size, weights = gy.element_size(), None if factors is None else place(factors)
         engine.send_gradients(size, place(gy), weights, heads, None if x is None else place(x))
         gx = gfactors = None
@@ -44,7 +49,7 @@ class _Sum(torch.autograd.Function):
         if x is not None:
             gfactors = torch.zeros_like(factors)
             engine.factor_gradients(size, heads, place(x), place(gy), place(gfactors))
-        return None, gx, gfactors
+        return None, gx, gfactors, None
 
 
 class _Select(torch.autograd.Function):
@@ -217,17 +222,23 @@ def attend(
     return rows.view(-1, heads, messages.shape[2]).to(messages.dtype)
 
 
-def neighbour_sum(engine: Engine, x: Tensor, factors: Optional[Tensor] = None) -> Tensor:
-    """Sums of the sources' rows over in-edges. ``factors`` ``[edges, *]`` broadcasts against ``x`` ``[nodes, *]``."""
+def neighbour_sum(
+    engine: Engine, x: Tensor, factors: Optional[Tensor] = None, counts: Optional[Tensor] = None
+) -> Tensor:
+    """Sums of the sources' rows over in-edges. ``factors`` ``[edges, *]`` broadcasts against ``x`` ``[nodes, *]``; ``counts`` ``[nodes]``
+    divides the sums."""
     wide = computable(x)
+    counts = None if counts is None else counts.to(wide.dtype)
     if factors is None:
-        return _Sum.apply(engine, wide, None).to(x.dtype)
+        divisor = None if counts is None else counts.reshape(-1, *[1] * (wide.dim() - 1))
+        return _Sum.apply(engine, wide, None, divisor).to(x.dtype)
     heads, per_head = _heads(factors.shape[1:], x.shape[1:])
     if heads is None:
         raise ValueError(f"edge values of shape {tuple(factors.shape)} do not fit node values of shape {tuple(x.shape)}")
     shaped = wide.reshape(x.shape[0], heads * per_head)
     flat = factors.to(wide.dtype).reshape(factors.shape[0], heads)
-    return _Sum.apply(engine, shaped, flat).reshape(engine.num_nodes, *x.shape[1:]).to(x.dtype)
+    divisor = None if counts is None else counts.unsqueeze(-1)
+    return _Sum.apply(engine, shaped, flat, divisor).reshape(engine.num_nodes, *x.shape[1:]).to(x.dtype)
 
 
 def _heads(edge: Tuple[int, ...], node: Tuple[int, ...]) -> Tuple[Optional[int], int]:

@@ -236,7 +236,8 @@ class Graph:
             if factors is None:
                 return functions.neighbour_select(self._engine, x, how == "max")
             raise NotImplementedError(f"{how} of {name}: use copy_u, or weight the rows first")
-        return self._mean_if(how, functions.neighbour_sum(self._engine, x, factors))
+        counts = self._counts() if how == "mean" else None
+        return functions.neighbour_sum(self._engine, x, factors, counts)
 
     def _reduce_edges(self, values: Tensor, how: str) -> Tensor:
         """Reduces values of edges. No pause: all in-edges are here."""
@@ -248,8 +249,11 @@ class Graph:
     def _mean_if(self, how: str, total: Tensor) -> Tensor:
         if how != "mean":
             return total
-        degrees = self.in_degrees().clamp(min=1).to(total.dtype)
-        return total / degrees.reshape(-1, *[1] * (total.dim() - 1))
+        return total / self._counts().to(total.dtype).reshape(-1, *[1] * (total.dim() - 1))
+
+    def _counts(self) -> Tensor:
+        """By how many in-edges the mean divides, int64 ``[nodes]``."""
+        return self.in_degrees().clamp(min=1)
 
     def _reduce_python(self, message: Callable[[EdgeBatch], Messages], field: str, how: str) -> Tensor:
         fields = dict(self.srcdata), dict(self.dstdata)

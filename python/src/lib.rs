@@ -3,6 +3,7 @@
 //! Nothing here links libtorch. Python hands over addresses of contiguous tensors, and keeps the tensors alive for the call.
 #![deny(unsafe_code)]
 
+mod blocks;
 mod edge_values;
 mod edges;
 mod elements;

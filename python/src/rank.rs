@@ -59,9 +59,9 @@ struct Turns {
 impl Hooks for Turns {
     fn precall(&self) -> sar::Result<()> {
         if !self.lock.is_alone() {
-            let room = |wanted| self.lock.claim_room(&[wanted]);
+            let room = |wanted: &[u64]| self.lock.claim_room(wanted);
             self.lock.set_cached(self.storage.cached_bytes());
-            let kept = self.sleeper.borrow_mut().sleep(room)?;
+            let kept = self.sleeper.borrow_mut().sleep(self.lock.parked_share(), room)?;
             self.lock.keep(kept);
             // Messages take what memory leaves of this rank's share, in the page cache.
             self.storage.set_cache_share(self.lock.parked_share().saturating_sub(kept));

@@ -18,6 +18,7 @@ use sar::platform::{
 use sar::run::launch::{Limits, Supervision, supervise};
 use sar::{Error, Result};
 
+use crate::blocks::keep_blocks;
 use crate::errors::exception;
 use crate::rank::{Rank, Surroundings};
 
@@ -118,6 +119,7 @@ fn run(
     };
     let in_worker = |rank, events: &EventSender| {
         prepare_allocator(1.0);
+        keep_blocks()?;
         start_threads(job.threads)?;
         let events = events.another()?;
         let folder = folder.path();

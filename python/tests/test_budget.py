@@ -72,6 +72,27 @@ def test_the_bits_do_not_depend_on_the_budget_and_waiting_workers_own_little(kar
         assert waiting <= 25 << 20, f"a waiting worker owns {waiting >> 20} MiB"
 
 
+def test_large_tensors_use_freed_memory_again_until_the_next_pause(karate, spill):
+    def worker(rank):
+        import resource
+
+        def faults():
+            return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+
+        torch.ones(1 << 24)  # 64 MiB
+        before = faults()
+        for _ in range(40):
+            torch.ones(1 << 24)
+        again = faults() - before
+        rank.barrier()
+        return again, private_bytes()
+
+    for faults, waiting in sar.run(worker, karate, memory_budget="min", spill_dir=spill):
+        # A new one is 32 huge pages or 16,384 others.
+        assert faults < 200
+        assert waiting <= 25 << 20
+
+
 def test_memory_that_grows_is_freed_and_is_changed_between_pauses_keeps_its_values(karate, spill):
     def worker(rank):
         values = list(range(700_000))  # A block of more than 4 MiB, which the C library moves as it grows.

@@ -11,6 +11,7 @@ use sar::kernels::{
 use super::local::LocalGraph;
 use super::messages::{Kept, add_parts_of_own_rows, read_values};
 use super::world::World;
+use crate::blocks::Scratch;
 use crate::memory::{Place, memory};
 
 /// How edges are scored and dropped, and the own rows.
@@ -118,8 +119,8 @@ pub(crate) fn send_attention_gradients<T: Real + Element<Real = T>>(
         }
         let (messages, scores) = how.read(graph, world, kept, rank)?;
         let sources = how.sources(graph, rank, &messages, &scores);
-        let mut gmessages = vec![T::default(); messages.len()];
-        let mut gscores = vec![T::default(); scores.len()];
+        let mut gmessages = Scratch::<T>::zeros(messages.len());
+        let mut gscores = Scratch::<T>::zeros(scores.len());
         let mut gradients = Gradients {
             messages: &mut gmessages,
             scores: &mut gscores,
@@ -172,7 +173,7 @@ impl Attention {
         world: &World,
         kept: &Kept,
         rank: usize,
-    ) -> Result<(Vec<T>, Vec<T>)> {
+    ) -> Result<(Scratch<T>, Scratch<T>)> {
         let rows = graph.ends(rank).num_cols();
         let mut inbox = world.group.inbox(kept.collective(), rank)?;
         let messages = read_values(&mut *inbox, rows * self.columns::<T>(graph))?;

@@ -8,9 +8,10 @@ use sar::kernels::{Element, Real, gather_rows, scatter_add_rows};
 
 use super::local::LocalGraph;
 use super::world::World;
+use crate::blocks::Scratch;
 
 /// Bytes gathered at a time.
-const PIECE: usize = 4 << 20;
+const PIECE: usize = 1 << 20;
 
 /// Whether messages can be read again later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,8 +72,8 @@ pub(super) fn write_rows(
 }
 
 /// The next values of a message.
-pub(crate) fn read_values<T: Pod>(inbox: &mut dyn Inbox, len: usize) -> Result<Vec<T>> {
-    let mut values = vec![T::zeroed(); len];
+pub(crate) fn read_values<T: Pod>(inbox: &mut dyn Inbox, len: usize) -> Result<Scratch<T>> {
+    let mut values = Scratch::new(len);
     inbox.read(bytemuck::cast_slice_mut(&mut values))?;
     Ok(values)
 }

@@ -7,6 +7,7 @@ use sar::kernels::{Element, NO_SOURCE, Real, Selection, select, select_adjoint};
 use super::local::LocalGraph;
 use super::messages::read_values;
 use super::world::World;
+use crate::blocks::Scratch;
 
 /// Selects among the rows that have arrived from a `share_rows` of `x`. A node without in-edges gets 0.
 pub(crate) fn select_neighbours<T: Real + Element<Real = T>>(
@@ -52,7 +53,7 @@ pub(crate) fn send_select_gradients<T: Real + Element<Real = T>>(
     let mut base = graph.num_sources() as u32;
     for rank in graph.others() {
         let ends = graph.transpose(rank);
-        let mut gradients = vec![T::default(); ends.num_rows() * width];
+        let mut gradients = Scratch::<T>::zeros(ends.num_rows() * width);
         select_adjoint(ends, argument, gy, width, base, &mut gradients);
         outbox.begin(Recipient::Rank(rank));
         outbox.write(bytemuck::cast_slice(&gradients))?;

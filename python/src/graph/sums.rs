@@ -8,6 +8,7 @@ use sar::kernels::{EdgeSum, Element, Real, Spmm};
 use super::local::LocalGraph;
 use super::messages::{read_values, write_rows};
 use super::world::World;
+use crate::blocks::Scratch;
 
 /// Factors of edges, `[num_edges, heads]`, in the numbering of the graph.
 #[derive(Debug, Clone, Copy)]
@@ -53,7 +54,7 @@ pub(crate) fn send_gradients<T: Real + Element<Real = T>>(
     for rank in graph.others() {
         outbox.begin(Recipient::Rank(rank));
         let ends = graph.transpose(rank);
-        let mut gradients = vec![T::default(); ends.num_rows() * columns];
+        let mut gradients = Scratch::<T>::zeros(ends.num_rows() * columns);
         let factors = part(graph, rank, factors);
         add(ends, factors, Some(graph.places(rank)), gy, columns, &mut gradients);
         outbox.write(bytemuck::cast_slice(&gradients))?;

@@ -11,6 +11,7 @@ use sar::{Error, Result};
 use super::backing::Backing;
 use super::mapping::{Kind, Mapping, cut, mappings, split};
 use super::pages::{Held, PageMap};
+use crate::blocks::{forget, release, reusable};
 
 /// Memory of the process before it was forked is looked at page by page: runs of its own pages from this size on go to disk.
 const RUN: u64 = 128 << 10;
@@ -84,30 +85,36 @@ impl Sleeper {
     }
 
     /// Writes memory to disk, the oldest first, until no more is left than `room` gives for the bytes that this process has of its
-    /// own; gives the bytes that stay in memory.
+    /// own; gives the bytes that stay in memory. Blocks that wait for their next use stay if they take little of this rank's
+    /// `share`, which messages need, too.
     ///
     /// Pages are looked at only if memory may have to go: until then, the process is taken to have grown by as much as the kernel
     /// counts anyway.
     ///
     /// # Errors
     /// If the disk fails or is full. All memory is as it was then.
-    pub(crate) fn sleep(&mut self, room: impl FnOnce(u64) -> u64) -> Result<u64> {
+    pub(crate) fn sleep(&mut self, share: u64, room: impl FnOnce(&[u64]) -> u64) -> Result<u64> {
         self.pauses += 1;
         let all = self.pauses.is_power_of_two() || self.pauses.is_multiple_of(LOOK);
         if all {
             self.copied = self.look_at_inherited()?;
         }
+        if self.estimate() > share / 2 {
+            release();
+        }
         let estimate = self.estimate();
-        let keep = room(estimate).max(KEPT);
+        let keep = room(&[estimate.saturating_sub(reusable()), estimate]).max(KEPT);
         if estimate <= keep {
             return Ok(estimate);
         }
         // Freed memory would be written, too.
+        release();
         give_memory_back();
         let estimate = self.estimate();
         if estimate <= keep {
             return Ok(estimate);
         }
+        forget();
         self.write_until(keep)
     }
 

@@ -1,0 +1,130 @@
+//! The allocator of large blocks, on top of the C library's.
+#![allow(unsafe_code)] // stands in for two functions of the C library
+
+use std::ffi::{c_int, c_void};
+use std::ptr;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use rustix::mm::{Advice, madvise};
+use sar::{Error, Result};
+
+use super::cache::{Block, Cache};
+use super::patch::replace_function;
+
+/// Blocks are large from this size on. The C library maps them one by one (`prepare_allocator`).
+pub(super) const LARGE: usize = 4 << 20;
+
+/// Bytes of a huge page.
+const HUGE: usize = 2 << 20;
+
+static CACHE: Mutex<Cache> = Mutex::new(Cache::new());
+
+/// Makes torch use freed blocks again from here on, in this process. Where its library is not found, it goes on as it is.
+///
+/// # Errors
+/// If the system does not let the library be changed.
+pub(crate) fn keep_blocks() -> Result<()> {
+    let unchanged = |e: rustix::io::Errno| {
+        Error::internal(format!("torch's allocator cannot be replaced: {e}"))
+    };
+    if replace_function("libc10.so", c"posix_memalign", hooked_memalign as *const ())
+        .map_err(unchanged)?
+    {
+        replace_function("libc10.so", c"free", hooked_free as *const ()).map_err(unchanged)?;
+    }
+    Ok(())
+}
+
+/// Bytes of blocks that wait for their next use.
+pub(crate) fn reusable() -> u64 {
+    cache().waiting_bytes() as u64
+}
+
+/// Frees the blocks that wait for their next use.
+pub(crate) fn release() {
+    let waiting = cache().take_waiting();
+    waiting.iter().for_each(free);
+}
+
+/// Says that blocks in use may lie in files from now on: they are not used again.
+pub(crate) fn forget() {
+    cache().forget();
+}
+
+/// A large block; all its bytes have been written to before.
+pub(super) fn large_block(len: usize) -> Block {
+    if let Some(block) = cache().take(len) {
+        return block;
+    }
+    let block = fresh(HUGE, len).unwrap_or_else(|_| out_of_memory(len));
+    // SAFETY: the block has just been made and holds `len` bytes.
+    unsafe { ptr::write_bytes(ptr::with_exposed_provenance_mut::<u8>(block.address), 0, len) };
+    block
+}
+
+/// Gives a block of [`large_block`] back.
+pub(super) fn give_back(block: &Block) {
+    if !cache().give_back(block.address) {
+        free(block);
+    }
+}
+
+fn out_of_memory(len: usize) -> ! {
+    match std::alloc::Layout::array::<u8>(len) {
+        Ok(layout) => std::alloc::handle_alloc_error(layout),
+        Err(_) => unreachable!("a slice of {len} bytes"),
+    }
+}
+
+/// A new block of huge pages, or the error of `posix_memalign`. As many waiting ones are freed as it takes in memory.
+fn fresh(alignment: usize, len: usize) -> std::result::Result<Block, c_int> {
+    let excess = cache().make_room(len);
+    excess.iter().for_each(free);
+    let mut memory = ptr::null_mut();
+    // SAFETY: `memory` outlives the call, which checks the rest.
+    let made = unsafe { libc::posix_memalign(&raw mut memory, alignment.max(HUGE), len) };
+    if made != 0 {
+        return Err(made);
+    }
+    // The rest of the last huge page would be memory that nobody asked for.
+    // SAFETY: the range lies in the block that has just been made; the advice does not change what it holds.
+    // A system without huge pages refuses the advice, and has others.
+    let _ = unsafe { madvise(memory, len / HUGE * HUGE, Advice::LinuxHugepage) };
+    let block = Block { address: memory.expose_provenance(), len };
+    cache().insert(block);
+    Ok(block)
+}
+
+fn free(block: &Block) {
+    // SAFETY: blocks come from `posix_memalign`, and nobody uses one that has been taken out of the cache.
+    unsafe { libc::free(ptr::with_exposed_provenance_mut(block.address)) }
+}
+
+fn cache() -> MutexGuard<'static, Cache> {
+    CACHE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// `posix_memalign` for torch.
+unsafe extern "C" fn hooked_memalign(out: *mut *mut c_void, alignment: usize, len: usize) -> c_int {
+    if len < LARGE || alignment > HUGE {
+        // SAFETY: what the caller says of its arguments holds for the function that it meant.
+        return unsafe { libc::posix_memalign(out, alignment, len) };
+    }
+    let waiting = cache().take(len);
+    let block = match waiting.map_or_else(|| fresh(alignment, len), Ok) {
+        Ok(block) => block,
+        Err(error) => return error,
+    };
+    // SAFETY: the caller hands over a place for a pointer.
+    unsafe { *out = ptr::with_exposed_provenance_mut(block.address) };
+    0
+}
+
+/// `free` for torch.
+unsafe extern "C" fn hooked_free(memory: *mut c_void) {
+    if memory.is_null() || cache().give_back(memory.expose_provenance()) {
+        return;
+    }
+    // SAFETY: the caller got the memory from the C library, and the cache does not have it.
+    unsafe { libc::free(memory) }
+}

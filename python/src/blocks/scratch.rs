@@ -1,0 +1,64 @@
+//! Values for a moment.
+
+use std::ops::{Deref, DerefMut};
+
+use bytemuck::Pod;
+
+use super::allocator::{LARGE, give_back, large_block};
+use super::cache::Block;
+use crate::memory::Memory;
+
+/// Values that are gone after an operation; if they are many, in a block that is used again.
+pub(crate) struct Scratch<T>(Place<T>);
+
+enum Place<T> {
+    Small(Vec<T>),
+    Large { block: Block, bytes: usize },
+}
+
+impl<T: Pod> Scratch<T> {
+    /// Any values, to be overwritten.
+    pub(crate) fn new(len: usize) -> Self {
+        let bytes = len * size_of::<T>();
+        Scratch(if bytes < LARGE {
+            Place::Small(vec![T::zeroed(); len])
+        } else {
+            Place::Large { block: large_block(bytes), bytes }
+        })
+    }
+
+    /// Zeros.
+    pub(crate) fn zeros(len: usize) -> Self {
+        let mut values = Self::new(len);
+        values.fill(T::zeroed());
+        values
+    }
+}
+
+impl<T: Pod> Deref for Scratch<T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        match &self.0 {
+            Place::Small(values) => values,
+            Place::Large { block, bytes } => Memory::new(block.address, *bytes).slice(),
+        }
+    }
+}
+
+impl<T: Pod> DerefMut for Scratch<T> {
+    fn deref_mut(&mut self) -> &mut [T] {
+        match &mut self.0 {
+            Place::Small(values) => values,
+            Place::Large { block, bytes } => Memory::new(block.address, *bytes).slice_mut(),
+        }
+    }
+}
+
+impl<T> Drop for Scratch<T> {
+    fn drop(&mut self) {
+        if let Place::Large { block, .. } = &self.0 {
+            give_back(block);
+        }
+    }
+}
