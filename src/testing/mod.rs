@@ -2,10 +2,12 @@
 
 mod check_layer;
 mod graph;
+mod hetero;
 mod outputs;
 mod ranks;
 
 pub use check_layer::check_layer;
 pub use graph::TestGraph;
+pub use hetero::{TestHeteroGraph, hetero_output};
 pub use outputs::{assert_near, layer_output, model_output, rows_output};
 pub use ranks::{RankContext, on_ranks};

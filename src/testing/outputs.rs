@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::nn::{Conv, ConvInput, Model};
 
 /// The values of some parameters, by name; all other parameters are 0.
-type ParameterValues<'v> = [(&'v str, &'v [f64])];
+pub(super) type ParameterValues<'v> = [(&'v str, &'v [f64])];
 
 /// The rows that a layer computes for the nodes of a graph, one after the other, in double precision. `features` has a row per
 /// node. Each partition of the graph is a rank of its own.
@@ -93,7 +93,7 @@ fn on_each_rank<T>(
 }
 
 /// What `make` makes, and its parameters with these values.
-fn filled<T>(
+pub(super) fn filled<T>(
     context: &RankContext,
     values: &ParameterValues<'_>,
     make: &impl Fn(&mut ParameterBuilder) -> Result<T>,

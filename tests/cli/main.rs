@@ -31,6 +31,7 @@ mod numeric_flags;
 #[cfg(feature = "torch")]
 mod plan;
 #[cfg(feature = "torch")]
+mod predict_flags;
 mod predict_links;
 #[cfg(feature = "torch")]
 mod predict_nodes;

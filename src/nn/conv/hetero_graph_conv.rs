@@ -40,6 +40,43 @@ impl Choice for RelationMerge {
 /// `dgl.nn.HeteroGraphConv`: a layer per relation, whose results for one node type are merged. State-dict keys: those of
 /// the layer of a relation below `mods.<relation>`; below `mods.('<src>', '<relation>', '<dst>')` where several edge types
 /// have one relation name, as with DGL's canonical keys.
+///
+/// ```
+/// use sar::nn::{Conv, GcnConv, GcnConvConfig, HeteroGraphConv, Norm, RelationMerge};
+/// use sar::testing::{TestHeteroGraph, assert_near, hetero_output};
+///
+/// let graph = TestHeteroGraph::default()
+///     .nodes("author", 2)
+///     .nodes("paper", 2)
+///     .edges("author", "writes", "paper", &[[0, 0], [1, 0], [1, 1]])
+///     .edges("paper", "cites", "paper", &[[0, 1]]);
+/// let config = GcnConvConfig {
+///     in_feats: 1,
+///     out_feats: 1,
+///     norm: Norm::None,
+///     edge_weights: false,
+///     allow_zero_in_degree: true,
+/// };
+/// let values: [(&str, &[f64]); 2] = [("mods.writes.weight", &[1.0]), ("mods.cites.weight", &[10.0])];
+/// let papers = hetero_output(
+///     &graph,
+///     &[&[&[1.0], &[2.0]], &[&[3.0], &[4.0]]],
+///     &values,
+///     |p, graph| {
+///         HeteroGraphConv::new(p, graph, RelationMerge::Sum, |p, _| {
+///             Ok(Some(Box::new(GcnConv::new(p, config)) as Box<dyn Conv>))
+///         })
+///     },
+///     |conv, tape, graph, rows| {
+///         let rows: Vec<_> = rows.into_iter().map(Some).collect();
+///         let mut results = conv.forward(tape, graph, &rows)?;
+///         Ok(results.swap_remove(1).expect("edges lead to papers"))
+///     },
+/// )?;
+/// // 1 + 2 for the first paper; 2 + 10 * 3 for the second.
+/// assert_near(&papers, &[3.0, 32.0]);
+/// # Ok::<(), sar::Error>(())
+/// ```
 pub struct HeteroGraphConv {
     convs: Vec<Option<Box<dyn Conv>>>,
     merge: RelationMerge,

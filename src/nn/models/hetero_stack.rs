@@ -36,6 +36,40 @@ pub struct HeteroConfig {
 /// A type into which no relation leads keeps its rows from layer to layer. State-dict keys: `linears.<node type>.weight`
 /// `[width, features]` and `linears.<node type>.bias` (DGL's `HeteroLinear`), and those of the i-th layer below `convs.i`.
 /// Every layer has all relations, as in DGL's examples; relations on which the outputs do not depend are not computed.
+///
+/// ```
+/// use sar::nn::{GcnOptions, HeteroConfig, HeteroStack, ModelKind, Norm, RelationMerge};
+/// use sar::testing::{TestHeteroGraph, assert_near, hetero_output};
+///
+/// let graph = TestHeteroGraph::default()
+///     .nodes("author", 2)
+///     .nodes("paper", 2)
+///     .edges("author", "writes", "paper", &[[0, 0], [1, 0], [1, 1]])
+///     .edges("paper", "cites", "paper", &[[0, 1]]);
+/// let config = HeteroConfig {
+///     kind: ModelKind::Gcn(GcnOptions { norm: Norm::None, ..GcnOptions::default() }),
+///     layers: 1,
+///     hidden: 1,
+///     dropout: 0.0,
+///     merge: RelationMerge::Sum,
+/// };
+/// // Authors' rows are doubled, papers' are kept; one layer adds what edges bring.
+/// let values: [(&str, &[f64]); 4] = [
+///     ("linears.author.weight", &[2.0]),
+///     ("linears.paper.weight", &[1.0]),
+///     ("convs.0.mods.writes.weight", &[1.0]),
+///     ("convs.0.mods.cites.weight", &[10.0]),
+/// ];
+/// let papers = hetero_output(
+///     &graph,
+///     &[&[&[1.0], &[2.0]], &[&[3.0], &[4.0]]],
+///     &values,
+///     |p, graph| HeteroStack::new(p, graph, &config, &[Some(1), Some(1)], 1, 1),
+///     |model, tape, graph, rows| model.forward(tape, &[graph], rows),
+/// )?;
+/// assert_near(&papers, &[6.0, 34.0]);
+/// # Ok::<(), sar::Error>(())
+/// ```
 pub struct HeteroStack {
     linears: Vec<Option<Linear>>,
     convs: Vec<HeteroGraphConv>,
