@@ -41,14 +41,17 @@ impl TestHeteroGraph {
     pub fn on(&self, context: &RankContext) -> Result<HeteroGraphShardManager> {
         let edges = self.edges.iter().map(|edges| edges.len() as u64).collect();
         let (ntypes, etypes) = (self.ntypes.clone(), self.etypes.clone());
-        let book = PartitionBook::new(ntypes, etypes, &[self.counts.clone()], &[edges])?;
+        let book =
+            PartitionBook::new(ntypes, etypes, std::slice::from_ref(&self.counts), &[edges])?;
         let count = |ntype: &str| {
             let unknown = || Error::config("etypes", format!("there are no nodes of {ntype}"));
             Ok::<_, Error>(self.counts[book.ntype_id(ntype).ok_or_else(unknown)?] as usize)
         };
         let shards = self.etypes.iter().zip(&self.edges).map(|(etype, edges)| {
             let mut builder = ShardBuilder::default();
-            edges.iter().for_each(|[src, dst]| builder.push(*src, *dst));
+            for [src, dst] in edges {
+                builder.push(*src, *dst);
+            }
             let (shard, sources) = builder.build(count(&etype.dst)?, count(&etype.src)?, true);
             Ok((vec![shard], vec![sources]))
         });

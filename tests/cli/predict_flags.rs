@@ -24,7 +24,7 @@ fn sar(folder: &Path, words: &[&str]) -> bool {
 
 fn train(folder: &Path, out: &str, more: &[&str]) {
     let json = repository("data/karate/karate.json").display().to_string();
-    let usual = ["--part-json", &json, "--layers", "2", "--hidden", "4", "--epochs", "2"];
+    let usual = ["--part-json", &json, "--layers", "3", "--hidden", "4", "--epochs", "2"];
     assert!(sar(folder, &[&usual[..], &["--out", out], more].concat()), "{out}");
 }
 
@@ -77,7 +77,9 @@ fn every_flag_of_predict_changes_predictions_or_is_refused() {
             let taken =
                 values.iter().filter_map(|value| predict(folder, context, &[&dashed, value]));
             let taken: Vec<_> = taken.collect();
-            if !taken.is_empty() && taken.iter().all(|bytes| *bytes == usual) {
+            // Where other values are refused, the flag states what the default is.
+            let refused = !flag.get_possible_values().is_empty() && taken.len() < values.len();
+            if !taken.is_empty() && !refused && taken.iter().all(|bytes| *bytes == usual) {
                 wrong.push(format!("{dashed} changes nothing with {}", context.join(" ")));
             }
         }

@@ -6,7 +6,7 @@
 
 use super::counts::representatives;
 use super::graph_sizes::GraphSizes;
-use super::line::{Figure, Line, destinations, rows, rows_of};
+use super::trend::{Figure, Trend, destinations, rows, rows_of};
 use crate::error::Result;
 use crate::run::config::RunConfig;
 
@@ -47,21 +47,21 @@ pub(super) struct EpochForecast {
 
 /// Forecasts what the run takes if waiting ranks keep nothing.
 pub(super) fn forecast(run: &RunConfig, sizes: &GraphSizes) -> Result<Forecast> {
-    let lines = Lines::measure(run, sizes, 0)?;
+    let trends = Trends::measure(run, sizes, 0)?;
     let mut weights: Vec<f64> =
         (0..sizes.ranks.len()).map(|rank| rows_of(&sizes.ranks, rank)).collect();
     weights.sort_by(|a, b| b.total_cmp(a));
     let resident = run.resident.unwrap_or(1);
-    let waiting = lines.waiting(resident);
-    let further = (sizes.ranks.len() - lines.few.ranks) as f64;
-    let base = lines.few.idle_memory(resident) + waiting * further;
-    let epoch = lines.epoch();
-    Ok(Forecast { memory: MemoryForecast { base, waiting, weights, line: lines.few }, epoch })
+    let waiting = trends.waiting(resident);
+    let further = (sizes.ranks.len() - trends.few.ranks) as f64;
+    let base = trends.few.idle_memory(resident) + waiting * further;
+    let epoch = trends.epoch();
+    Ok(Forecast { memory: MemoryForecast { base, waiting, weights, trend: trends.few }, epoch })
 }
 
 /// Forecasts an epoch in which each waiting rank keeps `share` bytes.
 pub(super) fn keeping(run: &RunConfig, sizes: &GraphSizes, share: u64) -> Result<EpochForecast> {
-    Ok(Lines::measure(run, sizes, share)?.epoch())
+    Ok(Trends::measure(run, sizes, share)?.epoch())
 }
 
 /// The peak memory of all processes together.
@@ -73,7 +73,7 @@ pub(super) struct MemoryForecast {
     waiting: f64,
     /// Number of rows that each rank works on, descending.
     weights: Vec<f64>,
-    line: Line,
+    trend: Trend,
 }
 
 impl MemoryForecast {
@@ -82,36 +82,35 @@ impl MemoryForecast {
         let ranks = self.weights.len();
         let shrink = PIECE.powf((pieces as f64).log2());
         let working = self.weights.iter().flat_map(|weight| std::iter::repeat_n(*weight, pieces));
-        let working = working.take(resident).map(|weight| self.line.memory(weight * shrink));
+        let working = working.take(resident).map(|weight| self.trend.memory(weight * shrink));
         let more = self.waiting * (ranks * (pieces - 1)) as f64;
         (self.base + more + working.sum::<f64>()) as u64
     }
 }
 
 /// Measurements of a run with two numbers of ranks.
-struct Lines {
-    few: Line,
+struct Trends {
+    few: Trend,
     /// Missing if the few are all ranks.
-    more: Option<Line>,
+    more: Option<Trend>,
     /// The real graph's ranks, and what they work on.
     ranks: f64,
     rows: f64,
     destinations: f64,
 }
 
-impl Lines {
+impl Trends {
     fn measure(run: &RunConfig, sizes: &GraphSizes, share: u64) -> Result<Self> {
         let all = &sizes.ranks;
-        let few = Line::measure(run, sizes, &representatives(all, RANKS), share)?;
-        let more = match all.len() > few.ranks {
-            true => {
-                let ranks = representatives(all, MORE_RANKS);
-                Some(Line::measure(run, sizes, &ranks, share)?)
-            }
-            false => None,
+        let few = Trend::measure(run, sizes, &representatives(all, RANKS), share)?;
+        let more = if all.len() > few.ranks {
+            let ranks = representatives(all, MORE_RANKS);
+            Some(Trend::measure(run, sizes, &ranks, share)?)
+        } else {
+            None
         };
         let (ranks, rows, destinations) = (all.len() as f64, rows(all), destinations(all));
-        Ok(Lines { few, more, ranks, rows, destinations })
+        Ok(Trends { few, more, ranks, rows, destinations })
     }
 
     fn epoch(&self) -> EpochForecast {
@@ -132,11 +131,12 @@ impl Lines {
         let Some(more) = &self.more else {
             return (by_row * self.rows + by_rank * self.ranks).max(0.0);
         };
-        let spread = |line: &Line| line.destinations / line.rows;
+        let spread = |trend: &Trend| trend.destinations / trend.rows;
         let wider = spread(more) - spread(few);
-        let by_destination = match wider > DISTINCT * spread(few) {
-            true => ((more.growth(figure) / more.rows - by_row) / wider).max(0.0),
-            false => 0.0,
+        let by_destination = if wider > DISTINCT * spread(few) {
+            ((more.growth(figure) / more.rows - by_row) / wider).max(0.0)
+        } else {
+            0.0
         };
         let by_row = by_row - by_destination * spread(few);
         let further = (more.ranks - few.ranks) as f64;

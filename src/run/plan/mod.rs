@@ -11,10 +11,10 @@ mod check;
 mod counts;
 mod forecast;
 mod graph_sizes;
-mod line;
 mod measure;
 mod report;
 mod stand_in;
+mod trend;
 
 pub(super) use check::{PlannedRun, check};
 pub use report::{DiskPlan, EpochPlan, MemoryPlan, Plan, plan};

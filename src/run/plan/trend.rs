@@ -1,4 +1,4 @@
-//! Two measurements of one run, at different sizes of the graph.
+//! How figures of a run grow with the size of the graph.
 
 use super::counts::RankCounts;
 use super::graph_sizes::GraphSizes;
@@ -17,7 +17,7 @@ pub(super) type Figure = fn(&Measured) -> f64;
 
 /// Two measurements of some ranks of a graph.
 #[derive(Clone)]
-pub(super) struct Line {
+pub(super) struct Trend {
     small: Measured,
     large: Measured,
     pub(super) ranks: usize,
@@ -27,7 +27,7 @@ pub(super) struct Line {
     pub(super) destinations: f64,
 }
 
-impl Line {
+impl Trend {
     /// Waiting ranks keep `share` bytes each.
     pub(super) fn measure(
         run: &RunConfig,
@@ -39,7 +39,7 @@ impl Line {
         let large = measure(run, sizes, ranks, scale, share)?;
         let small = measure(run, sizes, ranks, scale * SMALLER, share)?;
         let (rows, destinations) = (rows(ranks), destinations(ranks));
-        Ok(Line { small, large, ranks: ranks.len(), rows, destinations })
+        Ok(Trend { small, large, ranks: ranks.len(), rows, destinations })
     }
 
     /// What a figure grows by from a graph of size 0 to the real size.
