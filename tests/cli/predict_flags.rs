@@ -11,8 +11,17 @@ use sar::cli::definition;
 use super::common::repository;
 
 /// Flags about the way to the predictions, which stay the same.
-const ABOUT_THE_WAY: [&str; 8] =
-    ["run", "spill-dir", "memory-budget", "resident", "threads", "quiet", "verbose", "json"];
+const ABOUT_THE_WAY: [&str; 9] = [
+    "run",
+    "spill-dir",
+    "memory-budget",
+    "resident",
+    "threads",
+    "trace",
+    "quiet",
+    "verbose",
+    "json",
+];
 
 /// Values of flags that do not list theirs.
 const VALUES: [&str; 4] = ["1", "list.txt", "other/model.safetensors", "other.json"];

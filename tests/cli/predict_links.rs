@@ -4,6 +4,8 @@ use std::collections::HashSet;
 use std::path::Path;
 
 use assert_cmd::Command;
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::record::Field;
 use predicates::str::contains;
 use sar::formats::dgl::config::PartitionConfig;
 use sar::formats::dgl::{EdgeBlock, Partition};
@@ -62,6 +64,30 @@ fn weight(folder: &Path) -> Vec<f32> {
     data.chunks(4).map(|b| f32::from_le_bytes(b.try_into().unwrap())).collect()
 }
 
+/// The rows of a Parquet file as a table of text would have them.
+fn parquet_rows(path: &Path) -> Vec<String> {
+    let reader = SerializedFileReader::new(std::fs::File::open(path).unwrap()).unwrap();
+    let rows = reader.get_row_iter(None).unwrap().map(|row| {
+        let cells: Vec<String> = row
+            .unwrap()
+            .get_column_iter()
+            .map(|(_, field)| match field {
+                Field::Str(text) => text.clone(),
+                Field::Float(score) => score.to_string(),
+                Field::Int(number) => number.to_string(),
+                Field::Long(number) => number.to_string(),
+                other => panic!("{other:?}"),
+            })
+            .collect();
+        cells.join(",")
+    });
+    rows.collect()
+}
+
+fn text_rows(path: &Path) -> Vec<String> {
+    std::fs::read_to_string(path).unwrap().lines().skip(1).map(str::to_owned).collect()
+}
+
 fn close(a: f32, b: f32) -> bool {
     (a - b).abs() <= 1e-4 * a.abs().max(1.0)
 }
@@ -92,6 +118,9 @@ fn pairs_are_scored_as_in_training() {
         let bytes = std::fs::read(folder.join("scores.npy")).unwrap();
         let stored: Vec<u8> = scores.iter().flat_map(|score| score.to_le_bytes()).collect();
         assert_eq!(bytes[128..], stored);
+        sar(folder, &format!("{command} scores.parquet")).success();
+        let rows = parquet_rows(&folder.join("scores.parquet"));
+        assert_eq!(rows, text_rows(&folder.join("scores.csv")));
     }
 }
 
@@ -118,6 +147,8 @@ fn partners_are_the_best_nodes_without_an_edge() {
         }
     }
     assert_eq!(lines.next(), None);
+    sar(folder, "predict --run run --order partition --top-k 3 --out all.parquet").success();
+    assert_eq!(parquet_rows(&folder.join("all.parquet")), text_rows(&folder.join("all.csv")));
     // Some nodes, whatever runs them; as many partners as there are.
     std::fs::write(folder.join("of.txt"), "33\n2\n33\n").unwrap();
     let some = "predict --run run --order partition --top-k 40 --of of.txt --out";
@@ -145,7 +176,6 @@ fn questions_that_make_no_sense_are_refused() {
     for (words, code, problem) in [
         ("--pairs pairs.csv --out x.csv", 1, "pairs.csv: line 2: has 1 fields; a pair has 2"),
         ("--top-k 0 --out x.csv", 1, "--top-k: must be 1 or more"),
-        ("--top-k 3 --out x.parquet", 1, "not written as parquet"),
         ("--of pairs.csv --out x.csv", 1, "--of has no effect without --top-k"),
         ("--top-k 3 --output logits --out x.csv", 2, "cannot be used with"),
     ] {

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{BufReader, BufWriter, Read, Write};
 use std::path::Path;
 
-use super::csv::field;
+use super::link_table::{LinkCsv, LinkHeadings, LinkParquet, LinkRow, LinkTable};
 use super::name_index::NameIndex;
 use super::node_space::NodePairs;
 use crate::error::{Error, Result};
@@ -16,28 +16,43 @@ use crate::run::rank::{PARTNER_BYTES, Partner, PredictionFormat};
 /// Number of rows between two looks at signals.
 const ROWS: u64 = 1 << 14;
 
-/// Makes a table of pairs, as the user has named them, and their scores.
-pub(super) fn write_pairs(rows: &Path, output: &Path, pairs: &NodePairs) -> Result<()> {
-    let mut scores = Scores::open(rows)?;
-    let out = AtomicFile::create(output)?;
-    let mut text = BufWriter::new(out.file());
-    let failed = |e| Error::io("write", output, e);
-    text.write_all(b"source,destination,score\n").map_err(failed)?;
-    for (row, [source, destination]) in (0_u64..).zip(&pairs.words) {
-        if row % ROWS == 0 {
-            signals::check()?;
+/// A table of pairs, as the user has named them, and their scores.
+pub(super) struct PairTable<'a> {
+    /// The scores that the ranks have written.
+    pub(super) rows: &'a Path,
+    pub(super) pairs: &'a NodePairs,
+    /// Whether nodes have names.
+    pub(super) named: bool,
+}
+
+impl PairTable<'_> {
+    /// Writes the table in a format.
+    pub(super) fn write(&self, output: &Path, format: PredictionFormat) -> Result<()> {
+        let mut scores = Scores::open(self.rows)?;
+        let headings = LinkHeadings { node: "source", rank: None, other: "destination" };
+        let mut table = table(output, format, headings, self.named)?;
+        for (row, [source, destination]) in (0_u64..).zip(&self.pairs.words) {
+            if row % ROWS == 0 {
+                signals::check()?;
+            }
+            let score = f32::from_le_bytes(scores.next()?);
+            let (node, other) = (source.clone(), destination.clone());
+            table.row(LinkRow { node, rank: None, other, score })?;
         }
-        let mut line = Vec::new();
-        field(&mut line, source);
-        line.push(b',');
-        field(&mut line, destination);
-        let score = f32::from_le_bytes(scores.next()?);
-        line.extend(format!(",{score}\n").into_bytes());
-        text.write_all(&line).map_err(failed)?;
+        table.finish()
     }
-    text.flush().map_err(failed)?;
-    drop(text);
-    out.commit()
+}
+
+fn table(
+    output: &Path,
+    format: PredictionFormat,
+    headings: LinkHeadings,
+    named: bool,
+) -> Result<Box<dyn LinkTable>> {
+    Ok(match format {
+        PredictionFormat::Parquet => Box::new(LinkParquet::new(output, headings, named)?),
+        _ => Box::new(LinkCsv::new(output, headings)?),
+    })
 }
 
 /// Partners of nodes on their way into a file.
@@ -57,42 +72,48 @@ pub(super) struct PartnerTable<'a> {
 impl PartnerTable<'_> {
     /// Writes the partners in a format.
     pub(super) fn write(&self, output: &Path, format: PredictionFormat) -> Result<()> {
+        if format.is_table() {
+            self.write_table(output, format)
+        } else {
+            self.write_arrays(output, format)
+        }
+    }
+
+    fn write_table(&self, output: &Path, format: PredictionFormat) -> Result<()> {
+        let headings = LinkHeadings { node: "node", rank: Some("rank"), other: "partner" };
+        let mut table = table(output, format, headings, self.names.is_some())?;
+        self.visit(|place, rank, partner| {
+            if partner.place == u64::MAX {
+                return Ok(());
+            }
+            let (node, other) = (self.label(place)?, self.label(partner.place)?);
+            table.row(LinkRow { node, rank: Some(rank), other, score: partner.score })
+        })?;
+        table.finish()
+    }
+
+    fn write_arrays(&self, output: &Path, format: PredictionFormat) -> Result<()> {
         let out = AtomicFile::create(output)?;
         let shape = [self.num_rows, self.count as u64];
-        let header = match format {
-            PredictionFormat::Npy => npy_header(Dtype::I64, &shape)?,
-            PredictionFormat::Safetensors => {
-                let arrays = [
-                    ArraySpec { name: "partners", dtype: Dtype::I64, shape: &shape },
-                    ArraySpec { name: "scores", dtype: Dtype::F32, shape: &shape },
-                ];
-                safetensors_header(&arrays, &BTreeMap::new())?
-            }
-            _ => b"node,rank,partner,score\n".to_vec(),
+        let with_scores = format == PredictionFormat::Safetensors;
+        let header = if with_scores {
+            let arrays = [
+                ArraySpec { name: "partners", dtype: Dtype::I64, shape: &shape },
+                ArraySpec { name: "scores", dtype: Dtype::F32, shape: &shape },
+            ];
+            safetensors_header(&arrays, &BTreeMap::new())?
+        } else {
+            npy_header(Dtype::I64, &shape)?
         };
         let mut file = BufWriter::new(out.file());
         let failed = |e| Error::io("write", output, e);
         file.write_all(&header).map_err(failed)?;
-        match format {
-            PredictionFormat::Npy | PredictionFormat::Safetensors => {
-                self.visit(|_, _, partner| {
-                    let id = i64::try_from(partner.place).unwrap_or(-1);
-                    file.write_all(&id.to_le_bytes()).map_err(failed)
-                })?;
-                if format == PredictionFormat::Safetensors {
-                    self.visit(|_, _, p| file.write_all(&p.score.to_le_bytes()).map_err(failed))?;
-                }
-            }
-            _ => self.visit(|place, rank, partner| {
-                if partner.place == u64::MAX {
-                    return Ok(());
-                }
-                let mut line = self.label(place)?;
-                line.extend(format!(",{rank},").into_bytes());
-                line.extend(self.label(partner.place)?);
-                line.extend(format!(",{}\n", partner.score).into_bytes());
-                file.write_all(&line).map_err(failed)
-            })?,
+        self.visit(|_, _, partner| {
+            let id = i64::try_from(partner.place).unwrap_or(-1);
+            file.write_all(&id.to_le_bytes()).map_err(failed)
+        })?;
+        if with_scores {
+            self.visit(|_, _, p| file.write_all(&p.score.to_le_bytes()).map_err(failed))?;
         }
         file.flush().map_err(failed)?;
         drop(file);
@@ -115,14 +136,12 @@ impl PartnerTable<'_> {
         Ok(())
     }
 
-    /// The name or the id of a node as a field.
+    /// The name or the id of a node.
     fn label(&self, place: u64) -> Result<Vec<u8>> {
-        let mut label = Vec::new();
         match &self.names {
-            Some(names) => field(&mut label, &names.name(place)?),
-            None => label.extend(place.to_string().into_bytes()),
+            Some(names) => names.name(place),
+            None => Ok(place.to_string().into_bytes()),
         }
-        Ok(label)
     }
 }
 

@@ -3,6 +3,7 @@
 mod columns;
 mod csv;
 mod link_answers;
+mod link_table;
 mod name_index;
 mod node_space;
 mod parquet;

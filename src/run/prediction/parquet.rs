@@ -17,17 +17,57 @@ use super::columns::{TableColumns, TableFile, TableRows};
 use crate::error::{Error, Result};
 use crate::io::{AtomicFile, Dtype};
 
-/// A Parquet file with a group of rows for each block of them.
-pub(super) struct ParquetTable {
+/// A Parquet file, which is written in groups of rows.
+pub(super) struct Groups {
     writer: SerializedFileWriter<File>,
     file: AtomicFile,
     path: PathBuf,
 }
 
+impl Groups {
+    /// Starts a file of rows with these columns.
+    pub(super) fn new(
+        file: AtomicFile,
+        path: &Path,
+        name: &str,
+        columns: Vec<Result<Type, ParquetError>>,
+    ) -> Result<Self> {
+        let failed = |e| failed(path, &e);
+        let fields = columns.into_iter().map(|field| field.map(Arc::new));
+        let fields = fields.collect::<Result<Vec<_>, _>>().map_err(failed)?;
+        let schema = Type::group_type_builder(name).with_fields(fields).build();
+        let schema = Arc::new(schema.map_err(failed)?);
+        let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
+        let out = file.file().try_clone().map_err(|e| Error::io("write", path, e))?;
+        let writer = SerializedFileWriter::new(out, schema, Arc::new(properties));
+        Ok(Groups { writer: writer.map_err(failed)?, file, path: path.to_owned() })
+    }
+
+    /// Adds the rows that `write` writes, column by column.
+    pub(super) fn group(
+        &mut self,
+        write: impl FnOnce(&mut SerializedRowGroupWriter<'_, File>) -> Result<(), ParquetError>,
+    ) -> Result<()> {
+        let written = self.writer.next_row_group().and_then(|mut group| {
+            write(&mut group)?;
+            group.close().map(drop)
+        });
+        written.map_err(|e| failed(&self.path, &e))
+    }
+
+    pub(super) fn finish(self) -> Result<()> {
+        let Groups { writer, file, path } = self;
+        writer.close().map_err(|e| failed(&path, &e))?;
+        file.commit()
+    }
+}
+
+/// A table of predictions with a group of rows for each block of them.
+pub(super) struct ParquetTable(Groups);
+
 impl ParquetTable {
     /// Starts the table.
     pub(super) fn new(file: AtomicFile, path: &Path, columns: &TableColumns) -> Result<Self> {
-        let failed = |e| failed(path, &e);
         let nodes =
             if columns.named { text_column("node") } else { number_column("node", Dtype::I64) };
         let mut fields = vec![nodes];
@@ -38,37 +78,26 @@ impl ParquetTable {
                 text_column(heading)
             }
         }));
-        let fields = fields.into_iter().map(|field| field.map(Arc::new));
-        let fields = fields.collect::<Result<Vec<_>, _>>().map_err(failed)?;
-        let schema = Type::group_type_builder("prediction").with_fields(fields).build();
-        let schema = Arc::new(schema.map_err(failed)?);
-        let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
-        let out = file.file().try_clone().map_err(|e| Error::io("write", path, e))?;
-        let writer = SerializedFileWriter::new(out, schema, Arc::new(properties));
-        Ok(ParquetTable { writer: writer.map_err(failed)?, file, path: path.to_owned() })
+        Ok(ParquetTable(Groups::new(file, path, "prediction", fields)?))
     }
 }
 
 impl TableFile for ParquetTable {
     fn rows(&mut self, columns: &TableColumns, rows: &TableRows) -> Result<()> {
-        let path = &self.path;
-        let group = self.writer.next_row_group().map_err(|e| failed(path, &e))?;
-        write_group(group, columns, rows).map_err(|e| failed(path, &e))
+        self.0.group(|group| write_group(group, columns, rows))
     }
 
     fn finish(self: Box<Self>) -> Result<()> {
-        let ParquetTable { writer, file, path } = *self;
-        writer.close().map_err(|e| failed(&path, &e))?;
-        file.commit()
+        self.0.finish()
     }
 }
 
 fn write_group(
-    mut group: SerializedRowGroupWriter<'_, File>,
+    group: &mut SerializedRowGroupWriter<'_, File>,
     columns: &TableColumns,
     rows: &TableRows,
 ) -> Result<(), ParquetError> {
-    let mut column = next(&mut group)?;
+    let mut column = next(group)?;
     if columns.named {
         let names: Vec<ByteArray> =
             rows.names.iter().map(|name| ByteArray::from(name.clone())).collect();
@@ -86,12 +115,12 @@ fn write_group(
             .chunks(row_bytes)
             .flat_map(|row| row[index * dtype.size()..][..dtype.size()].iter().copied())
             .collect();
-        write_column(next(&mut group)?, columns, &bytes)?;
+        write_column(next(group)?, columns, &bytes)?;
     }
-    group.close().map(drop)
+    Ok(())
 }
 
-fn next<'g>(
+pub(super) fn next<'g>(
     group: &'g mut SerializedRowGroupWriter<'_, File>,
 ) -> Result<SerializedColumnWriter<'g>, ParquetError> {
     let column = group.next_column()?;
@@ -128,13 +157,13 @@ fn write_column(
     column.close()
 }
 
-fn text_column(name: &str) -> Result<Type, ParquetError> {
+pub(super) fn text_column(name: &str) -> Result<Type, ParquetError> {
     let column = Type::primitive_type_builder(name, PhysicalType::BYTE_ARRAY);
     let column = column.with_logical_type(Some(LogicalType::String));
     column.with_repetition(Repetition::REQUIRED).build()
 }
 
-fn number_column(name: &str, dtype: Dtype) -> Result<Type, ParquetError> {
+pub(super) fn number_column(name: &str, dtype: Dtype) -> Result<Type, ParquetError> {
     let physical = match dtype {
         Dtype::F32 => PhysicalType::FLOAT,
         Dtype::I64 => PhysicalType::INT64,

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::link_answers::{PartnerTable, write_pairs};
+use super::link_answers::{PairTable, PartnerTable};
 use super::name_index::NameIndex;
 use super::node_space::{NodePairs, NodeSpace};
 use crate::error::{Error, Result};
@@ -53,7 +53,7 @@ impl Question {
     ///
     /// # Errors
     /// If the run does not predict edges, or another option contradicts the question.
-    pub(super) fn check(config: &PredictConfig, format: PredictionFormat) -> Result<()> {
+    pub(super) fn check(config: &PredictConfig) -> Result<()> {
         let Some(query) = &config.links else { return Ok(()) };
         let field = match query {
             LinkQuery::Pairs(_) => "pairs",
@@ -66,10 +66,6 @@ impl Question {
         if config.nodes != NodeSelection::All || config.prediction != Prediction::Logits {
             return Err(Error::config(field, "the answer has a form of its own")
                 .with_hint("leave out ‹nodes›, ‹split› and ‹prediction›"));
-        }
-        if format == PredictionFormat::Parquet {
-            return Err(Error::config("format", "answers about pairs are not written as parquet")
-                .with_hint("use csv, npy or safetensors"));
         }
         match query {
             LinkQuery::Partners { count: 0, .. } => Err(Error::config(field, "must be 1 or more")),
@@ -107,7 +103,10 @@ impl Question {
         folder: &Path,
     ) -> Result<()> {
         match self.asked {
-            Asked::Pairs(pairs) if format.is_table() => write_pairs(rows, &config.output, &pairs),
+            Asked::Pairs(pairs) if format.is_table() => {
+                let table = PairTable { rows, pairs: &pairs, named: space.has_names() };
+                table.write(&config.output, format)
+            }
             Asked::Pairs(_) => Ok(()),
             Asked::Partners { count, places } => {
                 let names = if format.is_table() { NameIndex::new(space, folder)? } else { None };

@@ -33,7 +33,7 @@ pub fn predict(config: &PredictConfig, observe: &mut dyn FnMut(&Event)) -> Resul
         None => PredictionFormat::of(&config.output)?,
     };
     check(config)?;
-    Question::check(config, format)?;
+    Question::check(config)?;
     check_weights(config, observe)?;
     config.trace.as_deref().map_or(Ok(()), TraceFile::check)?;
     let partitions = PartitionConfig::open(&config.run.part_json)?;

@@ -1,0 +1,149 @@
+//! Tables of pairs of nodes with their scores, as text or as Parquet files.
+
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use parquet::data_type::{ByteArray, ByteArrayType, FloatType, Int32Type, Int64Type};
+use parquet::errors::ParquetError;
+use parquet::file::writer::SerializedColumnWriter;
+
+use super::csv::field;
+use super::parquet::{Groups, next, number_column, text_column};
+use crate::error::{Error, Result};
+use crate::io::{AtomicFile, Dtype};
+
+/// Number of rows of a group in a Parquet file.
+const GROUP: usize = 1 << 16;
+
+/// A row of a table.
+#[derive(Debug, Clone)]
+pub(super) struct LinkRow {
+    /// Name or id of the first node.
+    pub(super) node: Vec<u8>,
+    /// Place of the other node among the partners of the first, from 1; `None` in tables of pairs.
+    pub(super) rank: Option<usize>,
+    /// Name or id of the other node.
+    pub(super) other: Vec<u8>,
+    pub(super) score: f32,
+}
+
+/// Names of the columns of a table.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct LinkHeadings {
+    pub(super) node: &'static str,
+    pub(super) rank: Option<&'static str>,
+    pub(super) other: &'static str,
+}
+
+/// A file that takes rows.
+pub(super) trait LinkTable {
+    fn row(&mut self, row: LinkRow) -> Result<()>;
+    fn finish(self: Box<Self>) -> Result<()>;
+}
+
+/// Comma-separated values with a line of headings.
+pub(super) struct LinkCsv {
+    text: BufWriter<std::fs::File>,
+    file: AtomicFile,
+    path: PathBuf,
+}
+
+impl LinkCsv {
+    pub(super) fn new(path: &Path, headings: LinkHeadings) -> Result<Self> {
+        let LinkHeadings { node, rank, other } = headings;
+        let file = AtomicFile::create(path)?;
+        let failed = |e| Error::io("write", path, e);
+        let mut text = BufWriter::new(file.file().try_clone().map_err(failed)?);
+        let rank = rank.map_or_else(String::new, |rank| format!("{rank},"));
+        writeln!(text, "{node},{rank}{other},score").map_err(failed)?;
+        Ok(LinkCsv { text, file, path: path.to_owned() })
+    }
+}
+
+impl LinkTable for LinkCsv {
+    fn row(&mut self, row: LinkRow) -> Result<()> {
+        let mut line = Vec::new();
+        field(&mut line, &row.node);
+        line.push(b',');
+        if let Some(rank) = row.rank {
+            line.extend(format!("{rank},").into_bytes());
+        }
+        field(&mut line, &row.other);
+        line.extend(format!(",{}\n", row.score).into_bytes());
+        self.text.write_all(&line).map_err(|e| Error::io("write", &self.path, e))
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<()> {
+        self.text.flush().map_err(|e| Error::io("write", &self.path, e))?;
+        self.file.commit()
+    }
+}
+
+/// A Parquet file.
+pub(super) struct LinkParquet {
+    groups: Groups,
+    named: bool,
+    rows: Vec<LinkRow>,
+}
+
+impl LinkParquet {
+    /// `named` says whether nodes have names; else they have ids.
+    pub(super) fn new(path: &Path, headings: LinkHeadings, named: bool) -> Result<Self> {
+        let nodes = |name| if named { text_column(name) } else { number_column(name, Dtype::I64) };
+        let mut fields = vec![nodes(headings.node)];
+        fields.extend(headings.rank.map(|rank| number_column(rank, Dtype::I32)));
+        fields.extend([nodes(headings.other), number_column("score", Dtype::F32)]);
+        let groups = Groups::new(AtomicFile::create(path)?, path, "links", fields)?;
+        Ok(LinkParquet { groups, named, rows: Vec::new() })
+    }
+
+    fn write(&mut self) -> Result<()> {
+        let (rows, named) = (std::mem::take(&mut self.rows), self.named);
+        self.groups.group(|group| {
+            write_nodes(next(group)?, rows.iter().map(|row| &row.node[..]), named)?;
+            let ranks: Vec<i32> =
+                rows.iter().filter_map(|row| row.rank).map(|n| n as i32).collect();
+            if !ranks.is_empty() {
+                let mut column = next(group)?;
+                column.typed::<Int32Type>().write_batch(&ranks, None, None)?;
+                column.close()?;
+            }
+            write_nodes(next(group)?, rows.iter().map(|row| &row.other[..]), named)?;
+            let scores: Vec<f32> = rows.iter().map(|row| row.score).collect();
+            let mut column = next(group)?;
+            column.typed::<FloatType>().write_batch(&scores, None, None)?;
+            column.close()
+        })
+    }
+}
+
+impl LinkTable for LinkParquet {
+    fn row(&mut self, row: LinkRow) -> Result<()> {
+        self.rows.push(row);
+        if self.rows.len() < GROUP { Ok(()) } else { self.write() }
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<()> {
+        if !self.rows.is_empty() {
+            self.write()?;
+        }
+        self.groups.finish()
+    }
+}
+
+fn write_nodes<'n>(
+    mut column: SerializedColumnWriter<'_>,
+    nodes: impl Iterator<Item = &'n [u8]>,
+    named: bool,
+) -> Result<(), ParquetError> {
+    if named {
+        let names: Vec<ByteArray> = nodes.map(|name| ByteArray::from(name.to_vec())).collect();
+        column.typed::<ByteArrayType>().write_batch(&names, None, None)?;
+    } else {
+        let id = |text: &[u8]| std::str::from_utf8(text).ok()?.parse().ok();
+        let ids: Option<Vec<i64>> = nodes.map(id).collect();
+        let ids = ids.ok_or_else(|| ParquetError::General("an id is not a number".to_owned()))?;
+        column.typed::<Int64Type>().write_batch(&ids, None, None)?;
+    }
+    column.close()
+}
