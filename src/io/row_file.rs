@@ -69,20 +69,35 @@ impl RowFile {
         self.write_rows(first, &run)
     }
 
-    /// Writes the header, and `trailer` behind `num_rows` rows, and gives the file its final name. One rank calls this, once
-    /// all have written their rows.
+    /// Completes the file, and gives it its final name. One rank calls this, once all have written their rows.
     ///
     /// # Errors
     /// If the file cannot be written or renamed (`Io`, `OutOfDisk`).
     pub fn finish(self, num_rows: u64, trailer: &[u8]) -> Result<()> {
+        self.seal(num_rows, trailer)?;
+        RowFile::keep(&self.path)
+    }
+
+    /// Completes the file under its temporary name: writes the header, and `trailer` behind `num_rows` rows.
+    ///
+    /// # Errors
+    /// If the file cannot be written (`Io`, `OutOfDisk`).
+    pub fn seal(&self, num_rows: u64, trailer: &[u8]) -> Result<()> {
         self.write_at(0, &self.header)?;
         self.write_rows(num_rows, trailer)?;
         // A file that a killed process left under the temporary name may be longer.
         let rows = num_rows * self.row_bytes as u64;
         let len = self.header.len() as u64 + rows + trailer.len() as u64;
         let synced = self.file.set_len(len).and_then(|()| self.file.sync_all());
-        synced.map_err(|e| Error::io("write", &self.path, e))?;
-        replace(&partial_path(&self.path), &self.path)
+        synced.map_err(|e| Error::io("write", &self.path, e))
+    }
+
+    /// Gives a complete file its final name, `path`.
+    ///
+    /// # Errors
+    /// If it cannot be renamed (`Io`, `OutOfDisk`).
+    pub fn keep(path: &Path) -> Result<()> {
+        replace(&partial_path(path), path)
     }
 
     /// The header, which must keep its length.

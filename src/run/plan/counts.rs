@@ -39,11 +39,10 @@ pub(super) fn scaled(ranks: &[RankCounts], scale: f64) -> Vec<RankCounts> {
         let pairs = rank.pairs.iter().enumerate().map(|(source, pair)| {
             let sources = share(0, pair.sources).min(nodes[source]);
             let destinations = share(1, pair.destinations).min(nodes[own]);
-            let edges = share(2, pair.edges);
+            let edges = share(2, pair.edges).max(sources).max(destinations);
+            // An edge has two ends, whatever rounding leaves of them.
             let some = u64::from(edges > 0);
-            let (sources, destinations) = (sources.max(some), destinations.max(some));
-            let edges = edges.max(sources).max(destinations);
-            if edges == 0 { Pair::default() } else { Pair { edges, sources, destinations } }
+            Pair { edges, sources: sources.max(some), destinations: destinations.max(some) }
         });
         RankCounts { nodes: nodes[own], pairs: pairs.collect() }
     });
@@ -100,6 +99,22 @@ mod tests {
         assert_eq!((sum(|p| p.sources), sum(|p| p.edges)), (23, 71));
         assert!(small[3].pairs.iter().all(|p| p.edges >= p.sources.max(p.destinations)));
         assert_eq!(scaled(&ranks, 1.0), ranks);
+    }
+
+    #[test]
+    fn every_edge_of_a_small_graph_has_two_ends() {
+        for (edges, sources, destinations) in [(1, 1, 1), (3, 2, 1), (3, 1, 2), (7, 3, 5)] {
+            let pair = Pair { edges, sources, destinations };
+            let ranks: Vec<_> =
+                (0..5).map(|_| RankCounts { nodes: 3, pairs: vec![pair; 5] }).collect();
+            for scale in [0.01, 0.1, 0.25, 0.4, 0.6, 1.0] {
+                for pair in scaled(&ranks, scale).iter().flat_map(|rank| &rank.pairs) {
+                    let ends = [pair.sources, pair.destinations];
+                    assert!(ends.iter().all(|end| (*end > 0) == (pair.edges > 0)), "{pair:?}");
+                    assert!(ends.iter().all(|end| *end <= pair.edges), "{pair:?}");
+                }
+            }
+        }
     }
 
     #[test]

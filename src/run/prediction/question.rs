@@ -6,6 +6,7 @@ use super::link_answers::{PairTable, PartnerTable};
 use super::name_index::NameIndex;
 use super::node_space::{NodePairs, NodeSpace};
 use crate::error::{Error, Result};
+use crate::io::RowFile;
 use crate::run::rank::{
     ChosenNodes, LinkQuery, LinkQuestion, NodeSelection, PredictConfig, Prediction,
     PredictionFormat,
@@ -92,8 +93,8 @@ impl Question {
         }
     }
 
-    /// Writes the answer that the ranks have left in `rows`, unless they have written the output themselves. Temporary files go to
-    /// `folder`.
+    /// Writes the answer that the ranks have left in `rows`; if they have written the output themselves, gives it its final name.
+    /// Temporary files go to `folder`.
     pub(super) fn write(
         self,
         rows: &Path,
@@ -107,7 +108,7 @@ impl Question {
                 let table = PairTable { rows, pairs: &pairs, named: space.has_names() };
                 table.write(&config.output, format)
             }
-            Asked::Pairs(_) => Ok(()),
+            Asked::Pairs(_) => RowFile::keep(&config.output),
             Asked::Partners { count, places } => {
                 let names = if format.is_table() { NameIndex::new(space, folder)? } else { None };
                 let num_rows = places.as_ref().map_or_else(|| space.len(), |p| p.len() as u64);

@@ -88,7 +88,7 @@ pub fn predict(config: &PredictConfig, observe: &mut dyn FnMut(&Event)) -> Resul
             return question.write(&rows, config, format, &space, spilled);
         }
         if !format.is_table() {
-            return Ok(());
+            return RowFile::keep(&config.output);
         }
         let columns =
             TableColumns::new(config, folder, space.has_names(), form(config, &rows, num_rows)?)?;

@@ -66,7 +66,7 @@ impl OwnPrediction<'_> {
             let values = config.prediction.rows(task, &*output.pin()?)?;
             self.own.write(self.setup, self.labelled, &file, &values)?;
         }
-        rows::finish(self.setup, file, num_rows)
+        rows::seal(self.setup, self.work, file, num_rows)
     }
 
     /// Reports the edges and bytes that were worked on.

@@ -42,5 +42,5 @@ pub(super) fn score_pairs(
         let scores = product.f_sum_dim_intlist([1_i64].as_slice(), false, Kind::Float)?;
         file.write_rows(first, &tensor::bytes(&scores))?;
     }
-    rows::finish(own.setup, file, pairs.len() as u64)
+    rows::seal(own.setup, own.work, file, pairs.len() as u64)
 }

@@ -40,6 +40,22 @@ pub(super) fn open(
     RowFile::open(&config.output, header, form.row_bytes())
 }
 
+/// Completes the file of [`open`] once all ranks have written. If it is the output, the launcher gives it its final name when the
+/// run is over, so that a run that is interrupted leaves none.
+pub(super) fn seal(
+    setup: &RankSetup,
+    work: &PredictionWork<'_>,
+    file: RowFile,
+    rows: u64,
+) -> Result<()> {
+    if work.format.is_table() {
+        return finish(setup, file, rows);
+    }
+    setup.manager.set_phase(Phase::Finishing);
+    barrier(&*setup.group, &*setup.manager)?;
+    if setup.group.rank() == 0 { file.seal(rows, &[]) } else { Ok(()) }
+}
+
 /// Gives the file its final name once all ranks have written.
 pub(super) fn finish(setup: &RankSetup, file: RowFile, rows: u64) -> Result<()> {
     setup.manager.set_phase(Phase::Finishing);
