@@ -32,6 +32,7 @@ mod numeric_flags;
 mod plan;
 #[cfg(feature = "torch")]
 mod predict_flags;
+#[cfg(feature = "torch")]
 mod predict_links;
 #[cfg(feature = "torch")]
 mod predict_nodes;
