@@ -185,7 +185,7 @@ fn of_model(flags: &mut Flags, model: &ModelConfig) -> Result<()> {
 fn of_optimizer(flags: &mut Flags, optimizer: OptimizerConfig) -> Result<()> {
     let (name, lr, weight_decay) = match optimizer {
         OptimizerConfig::Sgd { momentum, .. } if momentum != 0.0 => {
-            let problem = format!("is {momentum}, for which there is no flag");
+            let problem = format!("is {momentum}, but the command line has no momentum");
             return Err(Error::config("optimizer.momentum", problem)
                 .with_hint("set it to 0, or train with the library"));
         }

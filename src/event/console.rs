@@ -20,7 +20,7 @@ const SILENCE: Duration = Duration::from_secs(30);
 /// The same, for programs and for people who want to know everything.
 const OFTEN: Duration = Duration::from_secs(1);
 
-/// The moments at which progress lines are shown, where there is no bar.
+/// Decides when a progress line is due on standard error that is not a terminal.
 struct Lines {
     /// Time of the last line.
     shown: Cell<Instant>,

@@ -24,7 +24,7 @@ pub(super) fn recorder() -> Option<&'static Recorder> {
     RECORDER.get()
 }
 
-/// What a process writes into the trace. Lines of one process are collected and appended together, so ranks share no lock.
+/// The part of a trace that one process writes. Lines of one process are collected and appended together, so ranks share no lock.
 pub(super) struct Recorder {
     rank: usize,
     /// Time at which the trace begins, by the clock of the machine.

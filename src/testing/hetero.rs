@@ -44,7 +44,8 @@ impl TestHeteroGraph {
         let book =
             PartitionBook::new(ntypes, etypes, std::slice::from_ref(&self.counts), &[edges])?;
         let count = |ntype: &str| {
-            let unknown = || Error::config("etypes", format!("there are no nodes of {ntype}"));
+            let unknown =
+                || Error::config("etypes", format!("the graph has no nodes of type {ntype}"));
             Ok::<_, Error>(self.counts[book.ntype_id(ntype).ok_or_else(unknown)?] as usize)
         };
         let shards = self.etypes.iter().zip(&self.edges).map(|(etype, edges)| {

@@ -142,7 +142,7 @@ fn each_edge_type_has_its_columns() {
     refused(
         here,
         &format!("{edges} {columns} --source-column a:b:c=x"),
-        "--source-column: there are no edges of type a:b:c",
+        "--source-column: the graph has no edges of type a:b:c",
     );
     refused(
         here,

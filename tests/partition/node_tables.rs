@@ -121,12 +121,8 @@ fn missing_values_are_named_or_filled() {
     assert_eq!(tables(here, "mean"), [feat([2.0, third, f64::from(2.0f32 / 3.0), 3.0])]);
     assert_eq!(tables(here, "zero"), [feat([0.0; 4])]);
     write(here, "nodes.csv", "name,x,label\na,1,\nb,2,\nc,3,\n");
-    refused(
-        here,
-        &format!("{words} --label label"),
-        "nodes.csv: column label: there are no values",
-    )
-    .stderr(predicates::str::contains("leave --label out"));
+    refused(here, &format!("{words} --label label"), "nodes.csv: column label has no values")
+        .stderr(predicates::str::contains("leave --label out"));
     refused(here, &words, "nodes.csv: column label would become a feature");
     // Classes as pandas writes them if some are missing, and values to be predicted.
     write(here, "nodes.csv", "name,x,label\na,1,2.0\nb,2,\nc,3,0.0\n");
@@ -337,7 +333,7 @@ fn values_of_embedded_columns_become_nodes_without_features() {
     );
     write(here, "nodes.csv", "name,c,x\n\"Smith, Ann\",,2\nbob,,3\n");
     let flags = format!("{TABLE} --edges edges.csv --embed c --fill-missing 0");
-    refused(here, &flags, "nodes.csv: column c: there are no values");
+    refused(here, &flags, "nodes.csv: column c has no values");
     people(here);
     let text = std::fs::read_to_string(here.join("nodes.csv")).unwrap();
     write(here, "nodes.csv", &text.replace("Ulm", "\"Ulm\nDonau\""));

@@ -132,7 +132,7 @@ impl ColumnScan {
         let missing = if is_strings { self.first_empty } else { self.first_missing };
         let name = &self.name;
         if self.numbers == 0 && !is_strings {
-            let problem = format!("column {name}: there are no values");
+            let problem = format!("column {name} has no values");
             return Err(Error::input(path, "", problem).with_hint(match self.role {
                 ColumnRole::Label => "leave ‹label› out".to_owned(),
                 _ => format!("leave the column out: ‹drop={name}›"),

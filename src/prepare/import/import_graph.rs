@@ -134,7 +134,7 @@ fn check_end_columns(files: &GraphFiles) -> Result<()> {
             !files.edges.iter().any(|file| choice.is_for(&file.etype))
         };
         if let Some(ColumnOf { ty: Some(ty), .. }) = choices.iter().find(is_idle) {
-            return Err(Error::config(field, format!("there are no edges of type {ty}"))
+            return Err(Error::config(field, format!("the graph has no edges of type {ty}"))
                 .with_hint("pass them as ‹edges=SRC:REL:DST=FILE›"));
         }
     }
@@ -256,7 +256,7 @@ fn read_edges(
         });
     }
     if let Some((ty, _)) = tables.first_key_value() {
-        return Err(Error::config("edge_data", format!("there are no edges of type {ty}"))
+        return Err(Error::config("edge_data", format!("the graph has no edges of type {ty}"))
             .with_hint("pass them as ‹edges=SRC:REL:DST=FILE›"));
     }
     tell(total, total)?;

@@ -96,7 +96,7 @@ impl ScannedTable {
         }
         refuse_many_strings(&file.path, &scans)?;
         if let Some((column, _)) = embedded.iter().zip(&values).find(|(_, v)| v.is_empty()) {
-            let problem = format!("column {}: there are no values", column.name);
+            let problem = format!("column {} has no values", column.name);
             return Err(Error::input(&file.path, "", problem)
                 .with_hint(format!("leave the column out: ‹drop={}›", column.name)));
         }

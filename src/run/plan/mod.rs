@@ -2,8 +2,8 @@
 //!
 //! The plan has no cost model of layers. All that a run takes (bytes exchanged, spilled and read, memory, files) is linear in
 //! each rank's nodes, halo rows and edges, for a given model and its widths. So the model is run, by the same code and in as
-//! many processes, on two small stand-ins for the graph, whose ranks and pairs of ranks have the real ones' proportions. The
-//! line through the two measurements, extended to the real size, is the forecast.
+//! processes of the same kind, on small stand-ins for the graph, of two sizes and of up to twelve ranks. Ranks and pairs of ranks
+//! have the real ones' proportions. The line through two sizes, extended to the real size and number of ranks, is the forecast.
 
 mod advice;
 mod bound;
