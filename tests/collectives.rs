@@ -111,6 +111,38 @@ fn all_to_all_refuses_what_was_not_expected() {
 }
 
 #[test]
+fn all_to_all_names_a_number_of_expectations_that_is_not_that_of_the_ranks() {
+    on_every_backend(0, |group, hooks| {
+        let (rank, world) = (group.rank(), group.world_size());
+        for count in [world - 1, world + 1] {
+            let expected = vec![ArrayLayout::new(Dtype::F32, &[1]); count];
+            let send = (0..world).map(|to| numbers(&[to as f32])).collect();
+            let error = all_to_all(group, send, &expected, hooks).unwrap_err().to_string();
+            let problem = format!("rank {rank} expects {count} tensors from {world} ranks");
+            assert_eq!(error, format!("internal error: {problem}"));
+        }
+    });
+}
+
+#[test]
+fn ranks_that_reduce_different_numbers_of_tensors_are_named() {
+    on_every_backend(1, |group, hooks| {
+        let (rank, world) = (group.rank(), group.world_size());
+        let bring = (0..=usize::from(rank == 1)).map(|_| numbers(&[1.0])).collect();
+        let reduced = all_reduce(group, bring, ReduceOp::Sum, hooks);
+        if world == 1 {
+            assert_eq!(reduced.unwrap().len(), 1);
+            return;
+        }
+        let problem = match rank {
+            1 => "rank 0 reduces 1 tensors where rank 1 reduces 2".to_owned(),
+            _ => format!("rank 1 reduces 2 tensors where rank {rank} reduces 1"),
+        };
+        assert_eq!(reduced.unwrap_err().to_string(), format!("internal error: {problem}"));
+    });
+}
+
+#[test]
 fn exchange_single_tensor_shifts_around_the_ring() {
     on_every_backend(1, |group, hooks| {
         let (rank, world) = (group.rank(), group.world_size());
@@ -156,6 +188,45 @@ fn broadcast_gives_what_the_root_brings() {
         let root = group.world_size() - 1;
         let received = broadcast(group, vec![numbers(&[group.rank() as f32])], root, hooks);
         assert_eq!(list(&received.unwrap()[0]), [root as f64]);
+    });
+}
+
+#[test]
+fn broadcast_gives_all_that_the_root_brings_whatever_others_bring() {
+    on_every_backend(2, |group, hooks| {
+        for root in [0, group.world_size() - 1] {
+            let count = if group.rank() == root { 2 } else { group.rank() % 4 };
+            let mine = (0..count).map(|i| numbers(&[group.rank() as f32, i as f32])).collect();
+            let received = broadcast(group, mine, root, hooks).unwrap();
+            let received: Vec<_> = received.iter().map(list).collect();
+            assert_eq!(received, [[root as f64, 0.0], [root as f64, 1.0]]);
+        }
+    });
+    on_every_backend(0, |group, hooks| {
+        let world = group.world_size();
+        let error = broadcast(group, vec![numbers(&[1.0])], world, hooks).unwrap_err();
+        assert!(error.to_string().contains(&format!("rank {world} is the root")), "{error}");
+    });
+}
+
+#[test]
+fn sync_params_names_what_ranks_have_if_it_differs() {
+    let sync = |group: &dyn ProcessGroup, hooks: &CountingHooks, root, other| {
+        let mine: &[usize] = if group.rank() == 0 { root } else { other };
+        let mine = mine.iter().map(|len| numbers(&vec![0.0; *len])).collect();
+        let synced = sync_params(group, mine, hooks);
+        (group.rank() > 0).then(|| synced.unwrap_err().to_string())
+    };
+    on_every_backend(2, |group, hooks| {
+        let rank = group.rank();
+        if let Some(error) = sync(group, hooks, &[3, 4], &[3]) {
+            let problem = format!("rank 0 sends 2 parameters to rank {rank}, which has 1");
+            assert_eq!(error, format!("internal error: {problem}"));
+        }
+        if let Some(error) = sync(group, hooks, &[3, 4], &[3, 5]) {
+            assert!(error.contains("parameter 1 is"), "{error}");
+            assert!(error.ends_with(&format!("on rank {rank}")), "{error}");
+        }
     });
 }
 

@@ -406,3 +406,38 @@ fn a_target_that_no_edge_ends_at_is_refused() {
     });
     assert!(refused.unwrap_err().to_string().contains("no edge ends at a node of type c"));
 }
+
+#[test]
+fn features_of_one_type_expand_to_all_nodes_with_zeros() {
+    let json = "tests/fixtures/hetero/g.json".as_ref();
+    let config = PartitionConfig::open(json).unwrap();
+    let counters = IoCounters::default();
+    for part in 0..config.parts().len() {
+        let partition = Partition::open(&config, part).unwrap();
+        let by_type = NodeFeatures::by_type(&partition, None, Normalize::None).unwrap();
+        for (ntype, name) in partition.book().ntypes().iter().enumerate() {
+            let key = format!("{name}/feat");
+            let refused = NodeFeatures::find(&partition, Some(&key), Normalize::None);
+            assert!(refused.is_err(), "{key}");
+            let expanded =
+                NodeFeatures::expand_to_all(&partition, Some(&key), Normalize::None).unwrap();
+            let all = expanded.read(Kind::Double, &counters).unwrap();
+            assert_eq!(all.size(), [partition.num_inner_nodes() as i64, expanded.width()]);
+            let mut rows = Vec::new();
+            for (other, features) in by_type.iter().enumerate() {
+                let features = features.as_ref().unwrap().read(Kind::Double, &counters).unwrap();
+                let zeros = Tensor::zeros(
+                    [features.size()[0], expanded.width()],
+                    (Kind::Double, tch::Device::Cpu),
+                );
+                rows.push(if other == ntype { features } else { zeros });
+            }
+            assert_eq!(values(&all), values(&Tensor::cat(&rows, 0)), "{key}");
+            let some: Vec<u32> = (0..partition.num_inner_nodes() as u32).step_by(3).collect();
+            let picked = expanded.read_rows(&some, &counters).unwrap();
+            let wanted =
+                Tensor::from_slice(&some.iter().map(|row| i64::from(*row)).collect::<Vec<_>>());
+            assert_eq!(values(&picked), values(&all.index_select(0, &wanted)), "{key}");
+        }
+    }
+}

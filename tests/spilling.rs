@@ -76,6 +76,35 @@ fn a_file_goes_with_the_last_handle() {
 }
 
 #[test]
+fn files_that_are_needed_are_not_removed() {
+    let folder = tempfile::tempdir().unwrap();
+    let manager = manager(folder.path(), Arc::new(DiskStorage::default()));
+    let recipe = Rc::new(|| Ok(numbers()));
+    let made = manager.track_made("made", ArrayLayout::new(Dtype::F32, &[20, 30]), None, recipe);
+    manager.remove_files().unwrap();
+    let pointers = [manager.track("x", numbers()), manager.track("y", numbers())];
+    for _ in 0..2 {
+        let error = manager.remove_files().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Config);
+        assert_eq!(error.to_string(), "remove_files: 2 values still need their files: x, y");
+        assert!(error.hint().unwrap().starts_with("leave the call out"), "{error}");
+        pause(&manager).unwrap();
+    }
+    for pointer in &pointers {
+        assert_eq!(*pointer.pin().unwrap(), numbers());
+    }
+    drop(pointers);
+    manager.remove_files().unwrap();
+    // Values that come later find their folder.
+    let pointer = manager.track("z", numbers());
+    pause(&manager).unwrap();
+    assert_eq!(*pointer.pin().unwrap(), numbers());
+    assert_eq!(*made.pin().unwrap(), numbers());
+    manager.close().unwrap();
+    assert!(!folder.path().exists());
+}
+
+#[test]
 fn a_taken_value_leaves_no_file() {
     let folder = tempfile::tempdir().unwrap();
     let manager = manager(folder.path(), Arc::new(DiskStorage::default()));

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
-use tch::{Kind, Tensor};
+use tch::{Device, Kind, Tensor};
 
 use super::keys::Role;
 use crate::choice::{Choice, Named};
@@ -54,7 +54,7 @@ impl Choice for Normalize {
 /// partition again.
 #[derive(Debug, Clone)]
 pub struct NodeFeatures {
-    /// Rows of each node type among the inner nodes, and its array.
+    /// Rows of each node type with features among the inner nodes, and its array.
     tables: Vec<(Range<u64>, Feature)>,
     rows: u64,
     width: u64,
@@ -70,6 +70,32 @@ impl NodeFeatures {
     /// # Errors
     /// If none or several match, or types lack them or differ in width.
     pub fn find(partition: &Partition, key: Option<&str>, normalize: Normalize) -> Result<Self> {
+        Self::of_all_types(partition, key, normalize, |problem| {
+            let set = partition.node_features();
+            let error = Error::input(set.path(), key.unwrap_or("feat"), problem);
+            Err(error.with_hint(ONE_WIDTH))
+        })
+    }
+
+    /// Like [`find`](Self::find), with rows of zeros for the nodes of types without such features: `expand_to_all` of SAR's
+    /// `suffix_key_lookup`.
+    ///
+    /// # Errors
+    /// If none match, or types differ in width.
+    pub fn expand_to_all(
+        partition: &Partition,
+        key: Option<&str>,
+        normalize: Normalize,
+    ) -> Result<Self> {
+        Self::of_all_types(partition, key, normalize, |_| Ok(()))
+    }
+
+    fn of_all_types(
+        partition: &Partition,
+        key: Option<&str>,
+        normalize: Normalize,
+        lacking: impl Fn(String) -> Result<()>,
+    ) -> Result<Self> {
         let set = partition.node_features();
         let found = FEATURES.require(set, key)?;
         let book = partition.book();
@@ -80,9 +106,8 @@ impl NodeFeatures {
             let ids = book.node_type_range(partition.part(), ntype);
             let name = &book.ntypes()[ntype];
             let Some(feature) = feature else {
-                let problem = format!("node type {name} has no such feature");
-                let error = Error::input(set.path(), key.unwrap_or("feat"), problem);
-                return Err(error.with_hint(ONE_WIDTH));
+                lacking(format!("node type {name} has no such feature"))?;
+                continue;
             };
             let this = feature.array().row_len();
             if *width.get_or_insert(this) != this {
@@ -144,7 +169,7 @@ impl NodeFeatures {
     /// # Errors
     /// If the file cannot be read, or a value is not finite, before or after normalisation.
     pub fn read(&self, kind: Kind, counters: &IoCounters) -> Result<Tensor> {
-        let mut values = tensor::empty(&self.size(), kind)?;
+        let mut values = self.rows_to_fill(self.size(), kind)?;
         let chunk = (CHUNK / self.width.max(1)).max(1);
         for (rows, feature) in &self.tables {
             let array = feature.array();
@@ -176,13 +201,14 @@ impl NodeFeatures {
     /// # Errors
     /// As for [`read`](Self::read).
     pub fn read_rows(&self, rows: &[u32], counters: &IoCounters) -> Result<Tensor> {
-        let mut values = tensor::empty(&[rows.len() as i64, self.width()], Kind::Float)?;
+        let mut values = self.rows_to_fill([rows.len() as i64, self.width()], Kind::Float)?;
         let width = self.width as usize;
         let mut out = tensor::slice_mut::<f32>(&mut values);
         let (mut at, mut buffer) = (0, Vec::new());
         for (range, feature) in &self.tables {
             let array = feature.array();
             let row_bytes = array.row_len() * array.dtype().size() as u64;
+            at += rows[at..].partition_point(|row| u64::from(*row) < range.start);
             while at < rows.len() && range.contains(&u64::from(rows[at])) {
                 let run = run_of(&rows[at..], range.end, row_bytes);
                 let (first, last) = (u64::from(rows[at]), u64::from(rows[at + run - 1]));
@@ -203,6 +229,15 @@ impl NodeFeatures {
             Normalize::None => Ok(values),
             Normalize::Row => self.normalize_rows(values),
         }
+    }
+
+    /// Memory for rows, which are zeros if some belong to no array.
+    fn rows_to_fill(&self, size: [i64; 2], kind: Kind) -> Result<Tensor> {
+        let stored: u64 = self.tables.iter().map(|(rows, _)| rows.end - rows.start).sum();
+        if stored == self.rows {
+            return tensor::empty(&size, kind);
+        }
+        Ok(Tensor::f_zeros(size.as_slice(), (kind, Device::Cpu))?)
     }
 
     fn normalize_rows(&self, mut values: Tensor) -> Result<Tensor> {

@@ -5,6 +5,8 @@ mod edge_features;
 mod edge_split;
 #[cfg(feature = "torch")]
 mod features;
+#[cfg(feature = "torch")]
+mod full_graph;
 mod keys;
 #[cfg(feature = "torch")]
 mod labels;
@@ -27,6 +29,8 @@ pub use edge_features::EdgeFeatures;
 pub use edge_split::{EdgeSplit, EdgeUse};
 #[cfg(feature = "torch")]
 pub use features::{NodeFeatures, Normalize};
+#[cfg(feature = "torch")]
+pub use full_graph::construct_full_graph;
 pub use keys::DataKeys;
 #[cfg(feature = "torch")]
 pub use labels::{has_labels, label_columns, labelled_type, load_labels, load_mask, read_mask};

@@ -2,7 +2,7 @@
 //!
 //! All take their arrays by value: what is sent is in the outbox before the pause and need not outlive it.
 
-use super::group::{Collective, Posted, ProcessGroup, Recipient, complete};
+use super::group::{Collective, Inbox, Posted, ProcessGroup, Recipient, complete};
 use super::hooks::Hooks;
 use super::message::{read_array, write_array};
 use super::tag::Operation;
@@ -31,7 +31,8 @@ pub fn exchange_tensors<T: Elements>(
     hooks: &dyn Hooks,
 ) -> Result<Vec<T>> {
     if send.len() != group.world_size() {
-        let problem = format!("{} tensors for {} ranks", send.len(), group.world_size());
+        let (rank, sent, world_size) = (group.rank(), send.len(), group.world_size());
+        let problem = format!("rank {rank} sends {sent} tensors to {world_size} ranks");
         return Err(Error::internal(problem));
     }
     let mut outbox = group.outbox(Operation::ExchangeTensors)?;
@@ -48,13 +49,19 @@ pub fn exchange_tensors<T: Elements>(
 /// [`exchange_tensors`] for receivers that know what to expect: `expected[p]` is the shape and type of what rank p sends here.
 ///
 /// # Errors
-/// If a tensor of another shape or type arrives.
+/// If `send` or `expected` does not have one entry per rank, or a tensor of another shape or type arrives.
 pub fn all_to_all<T: Elements>(
     group: &dyn ProcessGroup,
     send: Vec<T>,
     expected: &[ArrayLayout],
     hooks: &dyn Hooks,
 ) -> Result<Vec<T>> {
+    let (rank, world_size) = (group.rank(), group.world_size());
+    if expected.len() != world_size {
+        let expected = expected.len();
+        let problem = format!("rank {rank} expects {expected} tensors from {world_size} ranks");
+        return Err(Error::internal(problem));
+    }
     let received = exchange_tensors(group, send, hooks)?;
     for (rank, (array, expected)) in received.iter().zip(expected).enumerate() {
         let sent = array.array_layout()?;
@@ -123,6 +130,9 @@ pub fn all_reduce<T: Elements>(
     for from in 0..group.world_size() {
         let mut inbox = group.inbox(&collective, from)?;
         for (i, layout) in layouts.iter().enumerate() {
+            if inbox.remaining() == 0 {
+                return Err(uneven(from, i, group.rank(), layouts.len()));
+            }
             let value: Array = read_array(&mut *inbox)?;
             if value.layout() != layout {
                 let problem = format!("rank {from} reduces a tensor of another shape or type");
@@ -132,6 +142,10 @@ pub fn all_reduce<T: Elements>(
                 None => totals.push(Total::new(&value)?),
                 Some(total) => total.add(&value, op)?,
             }
+        }
+        let more = read_rest::<Array>(&mut *inbox)?.len();
+        if more > 0 {
+            return Err(uneven(from, layouts.len() + more, group.rank(), layouts.len()));
         }
     }
     let results = totals.iter().zip(&layouts).map(|(total, layout)| {
@@ -143,10 +157,10 @@ pub fn all_reduce<T: Elements>(
     results.collect()
 }
 
-/// Returns `root`'s tensors to every rank; those of other ranks are dropped.
+/// Returns `root`'s tensors to every rank, however many they are; what other ranks bring is dropped.
 ///
 /// # Errors
-/// If a message cannot be written or read (`Io`, `OutOfDisk`, `Corrupt`), or the run is being stopped (`Aborted`,
+/// If `root` is not a rank, a message cannot be written or read (`Io`, `OutOfDisk`, `Corrupt`), or the run is being stopped (`Aborted`,
 /// `Interrupted`).
 pub fn broadcast<T: Elements>(
     group: &dyn ProcessGroup,
@@ -154,7 +168,10 @@ pub fn broadcast<T: Elements>(
     root: usize,
     hooks: &dyn Hooks,
 ) -> Result<Vec<T>> {
-    let count = tensors.len();
+    if root >= group.world_size() {
+        let problem = format!("rank {root} is the root among {} ranks", group.world_size());
+        return Err(Error::internal(problem));
+    }
     let mut outbox = group.outbox(Operation::Broadcast)?;
     if group.rank() == root {
         outbox.begin(Recipient::Everyone);
@@ -166,7 +183,7 @@ pub fn broadcast<T: Elements>(
     drop(tensors);
     let collective = complete(group, posted, hooks)?;
     let mut inbox = group.inbox(&collective, root)?;
-    (0..count).map(|_| read_array(&mut *inbox)).collect()
+    read_rest(&mut *inbox)
 }
 
 /// Waits until every rank has arrived.
@@ -184,14 +201,29 @@ pub fn barrier(group: &dyn ProcessGroup, hooks: &dyn Hooks) -> Result<()> {
 /// Gives every rank the parameters of rank 0: SAR's `sync_params`.
 ///
 /// # Errors
-/// If a message cannot be written or read (`Io`, `OutOfDisk`, `Corrupt`), or the run is being stopped (`Aborted`,
+/// If rank 0 has another number of parameters, or one of another shape or type; if a message cannot be written or read (`Io`, `OutOfDisk`, `Corrupt`), or the run is being stopped (`Aborted`,
 /// `Interrupted`).
 pub fn sync_params<T: Elements>(
     group: &dyn ProcessGroup,
     params: Vec<T>,
     hooks: &dyn Hooks,
 ) -> Result<Vec<T>> {
-    broadcast(group, params, 0, hooks)
+    let own = params.iter().map(Elements::array_layout).collect::<Result<Vec<_>>>()?;
+    let synced = broadcast(group, params, 0, hooks)?;
+    let (rank, count) = (group.rank(), own.len());
+    if synced.len() != count {
+        let sent = synced.len();
+        let problem = format!("rank 0 sends {sent} parameters to rank {rank}, which has {count}");
+        return Err(Error::internal(problem));
+    }
+    for (i, (theirs, own)) in synced.iter().zip(own).enumerate() {
+        let sent = theirs.array_layout()?;
+        if sent != own {
+            let problem = format!("parameter {i} is {sent} on rank 0 and {own} on rank {rank}");
+            return Err(Error::internal(problem));
+        }
+    }
+    Ok(synced)
 }
 
 /// Sums the gradients of all ranks in one collective, however many there are: SAR's `gather_grads`.
@@ -229,4 +261,18 @@ fn receive<T: Elements>(
         return Err(Error::internal(format!("rank {from} sent nothing to rank {}", group.rank())));
     }
     read_array(&mut *inbox)
+}
+
+/// All arrays that are left in a message.
+fn read_rest<T: Elements>(inbox: &mut dyn Inbox) -> Result<Vec<T>> {
+    let mut arrays = Vec::new();
+    while inbox.remaining() > 0 {
+        arrays.push(read_array(inbox)?);
+    }
+    Ok(arrays)
+}
+
+/// The error of ranks that reduce different numbers of tensors.
+fn uneven(from: usize, theirs: usize, rank: usize, own: usize) -> Error {
+    Error::internal(format!("rank {from} reduces {theirs} tensors where rank {rank} reduces {own}"))
 }

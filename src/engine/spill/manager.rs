@@ -247,13 +247,34 @@ impl PartitionDataManager {
         &self.store
     }
 
-    /// Removes every file of this rank, at the end of its work: values that were only on disk are gone.
+    /// Removes the rank's spill files: SAR's `remove_files`. There is rarely a reason to call it, because the file of a value goes
+    /// with the value's last handle.
     ///
     /// # Errors
-    /// If a file cannot be removed (`Io`).
+    /// If values live whose only copy may be in a file (`Config`), or a file cannot be removed (`Io`).
     pub fn remove_files(&self) -> Result<()> {
+        let slots: Vec<_> = self.tracked.borrow().iter().filter_map(Weak::upgrade).collect();
+        let mut needed: Vec<_> = slots.iter().filter(|slot| slot.needs_file()).collect();
+        if needed.is_empty() {
+            return self.store.remove_files();
+        }
+        let count = needed.len();
+        needed.sort_by(|a, b| a.label().cmp(b.label()));
+        needed.dedup_by(|a, b| a.label() == b.label());
+        let labels: Vec<_> = needed.iter().map(|slot| slot.label()).collect();
+        let problem = format!("{count} values still need their files: {}", labels.join(", "));
+        Err(Error::config("remove_files", problem).with_hint(
+            "leave the call out: the file of a value is removed with the last handle on the value",
+        ))
+    }
+
+    /// Removes the rank's folder of spill files, at the end of its work: values that were only on disk are gone.
+    ///
+    /// # Errors
+    /// If the folder cannot be removed (`Io`).
+    pub fn close(&self) -> Result<()> {
         self.tracked.borrow_mut().clear();
-        self.store.remove_files()
+        self.store.remove_folder()
     }
 
     /// Spills until memory holds no more than this rank may keep. Models run forwards and then backwards, so the values used

@@ -219,6 +219,8 @@ pub(super) trait Spillable {
     fn label(&self) -> &str;
     /// Number of bytes that have to be written before the value can leave memory; `None` if it can leave now, or has left.
     fn unwritten_bytes(&self) -> Option<u64>;
+    /// Whether the value can only come back from a file.
+    fn needs_file(&self) -> bool;
     /// Writes the value.
     fn save(&self, writer: &mut SpillWriter) -> Result<Extent>;
     /// Records the place to which the value has been written.
@@ -246,6 +248,10 @@ impl<T: Spill> Spillable for Slot<T> {
         let state = self.state.borrow();
         let unwritten = state.resident.is_some() && matches!(state.backing, Backing::None);
         unwritten.then(|| T::byte_len(&self.layout))
+    }
+
+    fn needs_file(&self) -> bool {
+        !matches!(self.state.borrow().backing, Backing::Recipe(_))
     }
 
     fn save(&self, writer: &mut SpillWriter) -> Result<Extent> {

@@ -52,8 +52,14 @@ impl SpillStore {
         })
     }
 
-    /// Removes the folder with everything in it.
+    /// Removes everything in the folder.
     pub(super) fn remove_files(&self) -> Result<()> {
+        self.remove_folder()?;
+        std::fs::create_dir(&self.folder).map_err(|e| Error::io("create", &self.folder, e))
+    }
+
+    /// Removes the folder with everything in it.
+    pub(super) fn remove_folder(&self) -> Result<()> {
         std::fs::remove_dir_all(&self.folder).map_err(|e| Error::io("remove", &self.folder, e))
     }
 

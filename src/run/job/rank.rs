@@ -17,8 +17,8 @@ use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::formats::dgl::Partition;
 use crate::load::{
-    EdgeData, EdgeFeatures, NodeFeatures, Normalize, Shards, Targets, load_labels, load_mask,
-    load_relations, load_targets,
+    EdgeData, EdgeFeatures, NodeFeatures, Normalize, Shards, Targets, construct_full_graph,
+    load_labels, load_mask, load_relations, load_targets,
 };
 use crate::nn::Optimizer;
 use crate::run::rank::{Passes, RankSetup, Surroundings, pending_checkpoint};
@@ -88,10 +88,7 @@ impl<'a> Rank<'a> {
     /// If the partition's files are damaged or lack what `edges` asks for.
     pub fn graph(&self, edges: EdgeData<'_>) -> Result<GraphShardManager> {
         let RankSetup { manager, group, partition } = &self.setup;
-        let Shards { shards, sources } = Shards::load(partition, edges)?;
-        let shards = shards.into_iter().map(|shard| manager.track_shard("shard", shard)).collect();
-        let first_node = partition.book().node_range(partition.part()).start;
-        GraphShardManager::of_shards(manager, group, shards, first_node, sources)
+        construct_full_graph(manager, group, partition, edges)
     }
 
     /// The graph as one relation per edge type, for layers per relation. `weight` is the key of the edge weights, if messages have
@@ -113,6 +110,15 @@ impl<'a> Rank<'a> {
     /// If there is no such array, or several.
     pub fn features(&self, key: Option<&str>) -> Result<PointerTensor> {
         let features = NodeFeatures::find(&self.setup.partition, key, Normalize::None)?;
+        Ok(self.setup.track_features(features.leaving_cache(true)))
+    }
+
+    /// Like [`features`](Rank::features), with rows of zeros for the nodes of types without such features: SAR's `expand_to_all`.
+    ///
+    /// # Errors
+    /// If there is no such array, or several of different widths.
+    pub fn expanded_features(&self, key: Option<&str>) -> Result<PointerTensor> {
+        let features = NodeFeatures::expand_to_all(&self.setup.partition, key, Normalize::None)?;
         Ok(self.setup.track_features(features.leaving_cache(true)))
     }
 

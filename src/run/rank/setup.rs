@@ -181,7 +181,7 @@ impl RankSetup {
 
     /// Ends the rank's work: its turn and its files.
     pub(in crate::run) fn end(self) -> Result<()> {
-        self.manager.remove_files()?;
+        self.manager.close()?;
         self.manager.lock().finish();
         Ok(())
     }

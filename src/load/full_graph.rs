@@ -1,0 +1,44 @@
+//! The whole graph, as one rank sees it.
+
+use std::rc::Rc;
+
+use super::shards::{EdgeData, Shards};
+use crate::engine::comm::ProcessGroup;
+use crate::engine::spill::PartitionDataManager;
+use crate::engine::tape::GraphShardManager;
+use crate::error::Result;
+use crate::formats::dgl::Partition;
+
+/// Builds the graph of all edges into the partition's nodes: SAR's `construct_full_graph`. `edges` says what each edge carries.
+/// One collective.
+///
+/// ```
+/// use sar::engine::tape::Graph;
+/// use sar::formats::dgl::Partition;
+/// use sar::formats::dgl::config::PartitionConfig;
+/// use sar::load::{EdgeData, construct_full_graph};
+/// use sar::testing::on_ranks;
+///
+/// let config = PartitionConfig::open("data/karate/karate.json".as_ref())?;
+/// let degrees = on_ranks(config.parts().len(), 1, |rank| {
+///     let partition = Partition::open(&config, rank.rank)?;
+///     let graph = construct_full_graph(&rank.manager, &rank.group, &partition, EdgeData::default())?;
+///     Ok(graph.num_edges()? as u64)
+/// })?;
+/// assert_eq!(degrees.iter().sum::<u64>(), config.book().num_edges());
+/// # Ok::<(), sar::Error>(())
+/// ```
+///
+/// # Errors
+/// If the partition's files are damaged or lack what `edges` asks for, or a rank fails meanwhile.
+pub fn construct_full_graph(
+    manager: &Rc<PartitionDataManager>,
+    group: &Rc<dyn ProcessGroup>,
+    partition: &Partition,
+    edges: EdgeData<'_>,
+) -> Result<GraphShardManager> {
+    let Shards { shards, sources } = Shards::load(partition, edges)?;
+    let shards = shards.into_iter().map(|shard| manager.track_shard("shard", shard)).collect();
+    let first_node = partition.book().node_range(partition.part()).start;
+    GraphShardManager::of_shards(manager, group, shards, first_node, sources)
+}
