@@ -5,7 +5,8 @@ use std::rc::Rc;
 
 use sar::Result;
 use sar::engine::tape::{
-    Aggregation, EdgeBatch, Init, Parameter, ParameterBuilder, Propagation, Reduce, Tape, Var,
+    Aggregation, EdgeBatch, Graph, Init, Parameter, ParameterBuilder, Propagation, Reduce, Tape,
+    Var,
 };
 use sar::nn::{
     AttentionConfig, Conv, ConvInput, GatConv, GinConv, GinConvConfig, HeadMerge, Mlp, RgcnConv,
@@ -110,6 +111,49 @@ fn a_layer_that_is_wrong_does_not_pass() {
     assert!(error.contains("in partitions that begin at"), "{error}");
     let error = check_layer(|_, _, _| Ok(LosesGradient)).unwrap_err().to_string();
     assert!(error.contains("finite differences"), "{error}");
+}
+
+/// DGL's `u_mul_e` with messages `[edges, heads, width]`: each head's rows times the edge's weight for that head.
+#[test]
+fn messages_of_more_dimensions_are_rows_taken_apart() {
+    const HEADS: i64 = 3;
+    const WIDTH: i64 = 2;
+    let edges: Vec<_> = (0..400_u32).map(|i| (i * 7 % 20, i * i % 17, 1.0)).collect();
+    let graph = TestGraph { edges: edges.clone(), types: vec![], boundaries: vec![0, 9, 20] };
+    let factor = |edge: usize, head: i64| ((edge as i64 * 5 + head * 3) % 7) as f64;
+    let row = |node: u32| (0..HEADS * WIDTH).map(move |i| f64::from(node) * 0.5 + i as f64);
+    let sums = on_ranks(2, 1, |context| {
+        let full = graph.on(&context)?;
+        let parameters = Rc::new(ParameterBuilder::new(0).finish(&context.manager, Kind::Double)?);
+        let values: Vec<f64> = graph.nodes(context.rank).flat_map(row).collect();
+        let x = Tensor::from_slice(&values).view([-1, HEADS * WIDTH]);
+        let of_edges: Vec<f64> = full
+            .feature_rows()?
+            .iter()
+            .flat_map(|edge| (0..HEADS).map(move |head| factor(*edge as usize, head)))
+            .collect();
+        let of_edges = Tensor::from_slice(&of_edges).view([-1, HEADS]);
+        let mut tape = Tape::evaluation(&context.manager, &parameters);
+        let x = tape.input(&context.manager.track("x", x));
+        let edge = tape.input(&context.manager.track("edge", of_edges));
+        let inputs = Propagation { src: x.clone(), dst: x, edge: Some(edge), parameters: &[] };
+        let messages = |e: &EdgeBatch<'_>| {
+            let rows = e.src.f_view([-1, HEADS, WIDTH])?;
+            Ok(rows.f_mul(&e.edge.f_unsqueeze(-1)?)?.f_flatten(1, 2)?)
+        };
+        let sums = tape.propagate(&full, inputs, Reduce::Sum, messages)?;
+        Ok(Vec::<f64>::try_from(sums.pin()?.f_flatten(0, 1)?)?)
+    });
+    let mut expected = vec![0.0; 20 * (HEADS * WIDTH) as usize];
+    for (edge, (source, destination, _)) in edges.into_iter().enumerate() {
+        for (i, value) in row(source).enumerate() {
+            let place = destination as usize * (HEADS * WIDTH) as usize + i;
+            expected[place] += value * factor(edge, i as i64 / WIDTH);
+        }
+    }
+    for (ours, expected) in sums.unwrap().concat().into_iter().zip(expected) {
+        assert!((ours - expected).abs() < 1e-9, "{ours} {expected}");
+    }
 }
 
 #[test]
