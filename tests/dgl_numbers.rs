@@ -184,6 +184,7 @@ fn check_links(
         policy: Policy::default(),
         reduce: GradientReduce::Mean,
         edge_types: false,
+        log: None,
     };
     let batch_of = |epoch| loader.epoch(epoch).next().unwrap();
     let judged = trainer.evaluate(&loader)?;

@@ -223,8 +223,8 @@ fn of_schedule(flags: &mut Flags, schedule: Schedule) {
 }
 
 fn of_sampling(flags: &mut Flags, sampling: &SamplingConfig) {
-    let SamplingConfig { fanouts, replace, edge_probability, batch_size, sampler_threads, reduce } =
-        sampling;
+    let SamplingConfig { fanouts, replace, edge_probability, batch_size, .. } = sampling;
+    let SamplingConfig { sampler_threads, reduce, optimized_batches, log_every, .. } = sampling;
     flags.set("mode", "sample");
     flags.set("fanouts", of_fanouts(fanouts));
     flags.switch("replace", *replace);
@@ -232,6 +232,8 @@ fn of_sampling(flags: &mut Flags, sampling: &SamplingConfig) {
     flags.set("batch-size", batch_size);
     flags.set("sampler-threads", sampler_threads);
     flags.name("reduce", *reduce);
+    flags.switch("optimized-batches", *optimized_batches);
+    flags.some("log-every", *log_every);
 }
 
 fn of_fanouts(fanouts: &Fanouts) -> String {

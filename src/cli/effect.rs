@@ -47,6 +47,8 @@ const OF_TRAINING: [Rule; 8] = [
             "batch_size",
             "sampler_threads",
             "reduce",
+            "optimized_batches",
+            "log_every",
             "eval_fanouts",
         ],
         on: On::Values("mode", &["sample"]),
@@ -54,7 +56,7 @@ const OF_TRAINING: [Rule; 8] = [
 ];
 
 /// Flags about updates, epochs and results.
-const AFTER_THE_FIRST_STEP: [&str; 20] = [
+const AFTER_THE_FIRST_STEP: [&str; 21] = [
     "optimizer",
     "lr",
     "weight_decay",
@@ -69,6 +71,7 @@ const AFTER_THE_FIRST_STEP: [&str; 20] = [
     "patience",
     "eval_every",
     "eval_fanouts",
+    "log_every",
     "keep",
     "metrics",
     "on_nan",
@@ -78,8 +81,9 @@ const AFTER_THE_FIRST_STEP: [&str; 20] = [
 ];
 
 /// More rules of a training run, and rules of other commands.
-const MORE: [Rule; 11] = [
+const MORE: [Rule; 12] = [
     Rule { flags: &["val_fraction", "test_fraction"], on: On::NotGiven("train_mask_key") },
+    Rule { flags: &["optimized_batches"], on: On::OtherValues("task", &["link"]) },
     Rule { flags: &AFTER_THE_FIRST_STEP, on: On::NotGiven("dump_step") },
     Rule { flags: &["spill_dtype"], on: On::Values("compute_dtype", &["f32"]) },
     Rule { flags: &["overwrite"], on: On::Given("out") },

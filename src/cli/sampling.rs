@@ -41,13 +41,20 @@ pub(super) struct SamplingArgs {
     /// How the workers' gradients are combined in --mode sample [default: mean]
     #[arg(long, value_parser = choice::<GradientReduce>(), help_heading = "Training")]
     reduce: Option<GradientReduce>,
+    /// Put training nodes with many neighbours in common into one batch, in --mode sample: METIS cuts each partition into
+    /// batches before the first epoch, which stay the same in all epochs. Batches read fewer rows
+    #[arg(long, help_heading = "Training")]
+    optimized_batches: bool,
+    /// Print the loss of every Nth step of an epoch, in --mode sample [default: epochs only]
+    #[arg(long, value_name = "N", help_heading = "Training")]
+    log_every: Option<u32>,
 }
 
 impl SamplingArgs {
     /// The configuration for a model of `layers` layers; `None` for full-batch training.
     pub(super) fn config(self, layers: usize) -> Option<SamplingConfig> {
-        let SamplingArgs { mode, fanouts, replace, edge_prob, batch_size, sampler_threads, reduce } =
-            self;
+        let SamplingArgs { mode, fanouts, replace, edge_prob, batch_size, .. } = self;
+        let SamplingArgs { sampler_threads, reduce, optimized_batches, log_every, .. } = self;
         if mode == Mode::Full {
             return None;
         }
@@ -59,6 +66,8 @@ impl SamplingArgs {
             batch_size: batch_size.unwrap_or(defaults.batch_size),
             sampler_threads: sampler_threads.unwrap_or_default(),
             reduce: reduce.unwrap_or_default(),
+            optimized_batches,
+            log_every,
         })
     }
 }

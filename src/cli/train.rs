@@ -177,6 +177,7 @@ pub(super) fn run(config: &RunConfig, train: Start) -> Result<()> {
     train(config, &mut |event| match event {
         Event::Note(text) => console.note(&with_flags(text)),
         Event::Epoch(report) => console.epoch(report),
+        Event::Batch(report) => console.step(report),
         Event::Evaluation(report) => {
             console.evaluation(report);
             if voice() != Voice::Json {

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use indicatif::ProgressBar;
 use serde_json::json;
 
-use super::kinds::{EpochReport, Evaluation};
+use super::kinds::{EpochReport, Evaluation, StepReport};
 use super::metrics::Line;
 use super::progress::RunProgress;
 use super::scores::{Metric, Scores};
@@ -90,6 +90,22 @@ impl Console {
         if let Some(bar) = &self.bar {
             bar.set_position(u64::from(report.epoch) * FINE);
         }
+    }
+
+    /// Shows a completed step.
+    pub fn step(&self, report: &StepReport) {
+        if voice() == Voice::Json {
+            return show_line(&Line::of_step(report).text());
+        }
+        let StepReport { epoch, step, steps, loss, scores: of_step, seconds } = report;
+        let trained = scores(of_step);
+        let trained =
+            if trained.is_empty() { trained } else { format!(" (with dropout: {trained})") };
+        let epochs = self.epochs;
+        let line = format!(
+            "epoch {epoch}/{epochs}, step {step}/{steps}: loss {loss:.4}{trained}, {seconds:.2} s"
+        );
+        self.above(|| show_status(&line));
     }
 
     /// Shows that the checkpoint of an epoch is written, to programs.

@@ -14,6 +14,8 @@ pub enum Event {
     Note(String),
     /// An epoch is complete on all ranks (from rank 0).
     Epoch(EpochReport),
+    /// A step on sampled batches is complete on all ranks (from rank 0), if steps are reported.
+    Batch(StepReport),
     /// An epoch of a program of the user's own is complete on all ranks (from rank 0).
     Log(EpochLog),
     /// The checkpoint of an epoch is written (from rank 0, after that epoch's event).
@@ -60,6 +62,24 @@ pub struct EpochReport {
     pub io: IoTotals,
     /// Counts of batches and rows, for an epoch on sampled neighbourhoods.
     pub samples: Option<SampleReport>,
+}
+
+/// The results of a step on sampled batches, over all ranks: those of the forward pass before the step's update, including
+/// dropout.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct StepReport {
+    /// Number of the epoch, from 1.
+    pub epoch: u32,
+    /// Number of the step in the epoch, from 1.
+    pub step: u32,
+    /// Number of steps of an epoch.
+    pub steps: u32,
+    /// Mean loss over the ranks' batches.
+    pub loss: f64,
+    /// Values of the task's metric over the seeds.
+    pub scores: Scores,
+    /// Wall-clock seconds since the epoch began.
+    pub seconds: f64,
 }
 
 /// An evaluation between two epochs, without dropout, over all ranks.

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::kinds::{EpochLog, EpochReport, Evaluation};
+use super::kinds::{EpochLog, EpochReport, Evaluation, StepReport};
 use super::scores::{Confusion, Scores};
 use crate::error::{Error, Result};
 use crate::io::AtomicFile;
@@ -135,6 +135,21 @@ impl Line {
             line.field("row_bytes_needed", samples.row_bytes_needed);
             line.field("row_bytes_read", samples.row_bytes_read);
         }
+        line
+    }
+
+    /// The line of a step.
+    pub(super) fn of_step(report: &StepReport) -> Self {
+        let mut line = Line(Vec::new());
+        line.field("event", "step");
+        line.field("epoch", report.epoch);
+        line.field("step", report.step);
+        line.field("steps", report.steps);
+        line.field("loss", report.loss);
+        if let Some(value) = report.scores.train {
+            line.field(&format!("train_{}_with_dropout", report.scores.metric.key()), value);
+        }
+        line.field("epoch_s", report.seconds);
         line
     }
 

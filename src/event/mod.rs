@@ -19,7 +19,7 @@ mod tracks;
 pub use console::Console;
 pub use kinds::{
     EpochEvaluation, EpochLog, EpochReport, Evaluation, Event, Failure, RankTurns, RecordedTurns,
-    SampleReport, TurnSpan, Usage,
+    SampleReport, StepReport, TurnSpan, Usage,
 };
 pub(crate) use log::log_as_rank;
 pub(crate) use log::start_log;

@@ -158,7 +158,8 @@ fn run(config: &RunConfig, start: Start, observe: &mut dyn FnMut(&Event)) -> Res
                 last_is_damaged = false;
             }
             Event::Turns(of_rank) => turns.add(of_rank)?,
-            Event::Log(_)
+            Event::Batch(_)
+            | Event::Log(_)
             | Event::Note(_)
             | Event::Predicted(_)
             | Event::Usage(_)

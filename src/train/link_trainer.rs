@@ -6,6 +6,7 @@ use tch::{Kind, Tensor};
 
 use super::batch_turn::with_next_batch;
 use super::sampled::{FEATURES, block_graphs};
+use super::step_log::{LoggedSteps, StepLog};
 use super::update::{GradientReduce, update};
 use crate::engine::comm::{NoHooks, ProcessGroup, all_gather};
 use crate::engine::spill::PartitionDataManager;
@@ -13,7 +14,7 @@ use crate::engine::tape::{Graph, ParameterSet, Policy, Tape, Var};
 use crate::engine::tensor;
 use crate::engine::turns::Phase;
 use crate::error::Result;
-use crate::event::SampleReport;
+use crate::event::{Metric, SampleReport, Scores};
 use crate::io::IoTotals;
 use crate::nn::{LinkScore, Model, Optimizer, auc, link_loss, mean_reciprocal_rank};
 use crate::platform::system_seconds;
@@ -40,6 +41,8 @@ pub struct LinkTrainer<'a> {
     pub reduce: GradientReduce,
     /// Whether the model uses edge types.
     pub edge_types: bool,
+    /// Where steps are reported, if they are.
+    pub log: Option<StepLog<'a>>,
 }
 
 /// The results of a pass over all batches of training edges, over all ranks.
@@ -96,8 +99,11 @@ impl LinkTrainer<'_> {
         let mut system_s = system_seconds();
         let mut before = (manager.store().counters().totals(), loader.sampler().row_bytes());
         let mut all = loader.epoch(epoch);
-        for step in 0.. {
-            let work = |batch: &EdgeMiniBatch| self.step(loader, batch, epoch, step);
+        let logged = LoggedSteps::of_epoch(self.log, epoch, all.steps());
+        let metric = Metric::MeanReciprocalRank;
+        let scores = Scores { metric, train: None, val: None, test: None };
+        for number in 0.. {
+            let work = |batch: &EdgeMiniBatch| self.step(loader, batch, epoch, number);
             let step = with_next_batch(manager, &mut all, work)?;
             let Some(RankStep { gradient, loss, batches }) = step else { break };
             manager.set_phase(Phase::GatherGrads);
@@ -111,7 +117,8 @@ impl LinkTrainer<'_> {
             let counts = [loss, batches, written, read, cached, needed, rows_read, system];
             let sums =
                 update(*group, self.reduce, gradient, &counts, parameters, optimizer, clip_norm)?;
-            totals.iter_mut().zip(sums).for_each(|(total, sum)| *total += sum);
+            totals.iter_mut().zip(&sums).for_each(|(total, sum)| *total += sum);
+            logged.step(number, sums[0] / sums[1].max(1.0), scores)?;
         }
         let [loss, batches, written, read, cached, needed, rows_read, system_s] = totals;
         Ok(LinkPass {

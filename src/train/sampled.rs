@@ -7,6 +7,7 @@ use tch::{Kind, Tensor};
 use super::batch_model::BatchModel;
 use super::batch_turn::with_next_batch;
 use super::evaluation_loaders::EvaluationLoaders;
+use super::step_log::{LoggedSteps, StepLog};
 use super::trainer::Trainer;
 use super::update::{GradientReduce, update};
 use crate::engine::spill::PartitionDataManager;
@@ -14,7 +15,7 @@ use crate::engine::tape::{BlockGraph, SourceDegrees, Tape};
 use crate::engine::tensor;
 use crate::engine::turns::Phase;
 use crate::error::Result;
-use crate::event::SampleReport;
+use crate::event::{SampleReport, Scores};
 use crate::graph::Block;
 use crate::io::IoTotals;
 use crate::nn::{Optimizer, ScoreSums};
@@ -40,6 +41,8 @@ pub struct SampledTrainer<'a> {
     pub reduce: GradientReduce,
     /// The batches of evaluations between epochs; `None` evaluates on the full graph.
     pub evaluation: Option<&'a EvaluationLoaders>,
+    /// Where steps are reported, if they are.
+    pub log: Option<StepLog<'a>>,
 }
 
 /// The results of a pass over all batches, over all ranks.
@@ -87,8 +90,10 @@ impl SampledTrainer<'_> {
         let mut rows = self.loader.sampler().row_bytes();
         self.loader.keep_rows(room)?;
         let mut all = self.loader.epoch(epoch);
-        for step in 0.. {
-            let step = with_next_batch(manager, &mut all, |batch| self.step(batch, epoch, step))?;
+        let (metric, task) = (self.full.loss.task().metric(), self.full.loss.task());
+        let logged = LoggedSteps::of_epoch(self.log, epoch, all.steps());
+        for number in 0.. {
+            let step = with_next_batch(manager, &mut all, |batch| self.step(batch, epoch, number))?;
             let Some((gradient, [loss, batches, a, b, c, seeds])) = step else { break };
             manager.set_phase(Phase::GatherGrads);
             self.model.update_rows(optimizer.lr(), group)?;
@@ -104,12 +109,17 @@ impl SampledTrainer<'_> {
                 [loss, batches, a, b, c, seeds, written, read, cached, needed, rows_read, system];
             let counts =
                 update(group, self.reduce, gradient, &counts, parameters, optimizer, clip_norm)?;
+            let counts: Counts = std::array::from_fn(|i| counts[i]);
             totals.iter_mut().zip(counts).for_each(|(total, count)| *total += count);
+            let [loss, batches, a, b, c, seeds, ..] = counts;
+            let train = ScoreSums([a, b, c]).score(task, seeds as i64, outputs);
+            let scores = Scores { metric, train, val: None, test: None };
+            logged.step(number, loss / batches.max(1.0), scores)?;
         }
         let [loss, batches, a, b, c, seeds, written, read, cached, needed, rows_read, system_s] =
             totals;
         let io = IoTotals::from_f64([written, read, cached]);
-        let score = ScoreSums([a, b, c]).score(self.full.loss.task(), seeds as i64, outputs);
+        let score = ScoreSums([a, b, c]).score(task, seeds as i64, outputs);
         let samples = SampleReport {
             batches: batches as u64,
             row_bytes_needed: needed as u64,

@@ -23,6 +23,12 @@ pub struct SamplingConfig {
     pub sampler_threads: usize,
     /// How the gradients of the ranks are combined.
     pub reduce: GradientReduce,
+    /// Whether seeds with many neighbours in common share batches, the same ones in each epoch.
+    #[serde(default)]
+    pub optimized_batches: bool,
+    /// Number of steps from one report of a step to the next; `None` reports epochs only.
+    #[serde(default)]
+    pub log_every: Option<u32>,
 }
 
 impl SamplingConfig {

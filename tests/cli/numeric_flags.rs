@@ -42,7 +42,7 @@ fn context(flag: &str) -> String {
         "lr-t-max" | "lr-min" => "--schedule cosine",
         "lr-factor" | "lr-patience" => "--schedule plateau",
         "eval-fanouts" => "--mode sample --eval-every 1",
-        "fanouts" | "batch-size" | "sampler-threads" => "--mode sample",
+        "fanouts" | "batch-size" | "sampler-threads" | "log-every" => "--mode sample",
         "negatives" | "val-fraction" | "test-fraction" => "--mode sample --task link",
         _ => "",
     };

@@ -151,6 +151,8 @@ fn start(kind: ModelKind, mode: Mode) -> RunConfig {
             batch_size: 4,
             sampler_threads: 0,
             reduce: GradientReduce::Mean,
+            optimized_batches: false,
+            log_every: None,
         });
     }
     config.link = (mode == Mode::Link).then(|| LinkConfig {
@@ -286,6 +288,8 @@ fn samplings(base: &SamplingConfig, layers: usize, hetero: bool) -> Vec<Sampling
             batch_size: [3],
             sampler_threads: [1],
             reduce: all::<GradientReduce>(),
+            optimized_batches: [true],
+            log_every: [Some(2)],
         }
     )
 }

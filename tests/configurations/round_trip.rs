@@ -37,6 +37,8 @@ fn variations(base: &RunConfig) -> Vec<RunConfig> {
         batch_size: 1,
         sampler_threads: 0,
         reduce: GradientReduce::Mean,
+        optimized_batches: false,
+        log_every: None,
     };
     let link = LinkConfig { score: PairScore::Dot, negatives: 1, split: splits().remove(0) };
     let model = &base.model;
@@ -105,6 +107,8 @@ fn variations(base: &RunConfig) -> Vec<RunConfig> {
                     batch_size: [1 << 40],
                     sampler_threads: [3],
                     reduce: all::<GradientReduce>(),
+                    optimized_batches: [true],
+                    log_every: [Some(u32::MAX)],
                 }
             )
             .into_iter()

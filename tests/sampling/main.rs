@@ -13,6 +13,7 @@ mod inputs;
 mod loader;
 mod logits;
 mod optimized;
+mod own_sampling;
 mod rows;
 mod sources;
 mod support;

@@ -84,6 +84,7 @@ fn train(
         loader: &loader,
         reduce: how.reduce,
         evaluation: None,
+        log: None,
     };
     let sgd = OptimizerConfig::Sgd { lr: LR, momentum: 0.0, weight_decay: 0.0 };
     let mut optimizer = Optimizer::new(sgd, manager)?;

@@ -29,6 +29,7 @@ pub(crate) fn check(config: &RunConfig) -> Result<()> {
         ("patience", config.patience),
         ("evaluation.every", config.evaluation.every),
         ("checkpoint_every", config.checkpoint_every),
+        ("sampling.log_every", config.sampling.as_ref().and_then(|sampling| sampling.log_every)),
     ] {
         whole(field, epochs.unwrap_or(1).into(), 1, u32::MAX.into())?;
     }

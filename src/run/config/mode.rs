@@ -175,6 +175,7 @@ fn check_links(config: &RunConfig, sampling: &SamplingConfig) -> Result<()> {
             sampling.edge_probability.is_some(),
             "held-out edges have probability 0, the others are drawn uniformly",
         ),
+        ("sampling.optimized_batches", sampling.optimized_batches, "groups nodes, not edges"),
     ];
     match given.iter().find(|(_, given, _)| *given) {
         Some((field, _, problem)) => refused(field, problem, "leave it out with ‹link›"),
@@ -234,6 +235,8 @@ mod tests {
             batch_size: 4,
             sampler_threads: 0,
             reduce: GradientReduce::Mean,
+            optimized_batches: false,
+            log_every: None,
         }
     }
 

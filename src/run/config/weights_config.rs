@@ -63,7 +63,11 @@ impl RunConfig {
             on_nan: OnNan::default(),
             checkpoint_every: None,
             epochs: 0,
-            sampling: sampling.map(|how| SamplingConfig { sampler_threads: 0, ..how }),
+            sampling: sampling.map(|how| SamplingConfig {
+                sampler_threads: 0,
+                log_every: None,
+                ..how
+            }),
             resident: None,
             threads: 0,
             memory_budget: MemoryBudget::Min,

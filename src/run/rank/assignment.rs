@@ -3,7 +3,10 @@
 use std::path::Path;
 
 use super::setup::Surroundings;
+use crate::error::Result;
+use crate::event::StepReport;
 use crate::run::config::RunConfig;
+use crate::train::StepLog;
 
 /// A rank's part of a training run.
 #[derive(Clone, Copy)]
@@ -14,4 +17,15 @@ pub(super) struct Assignment<'a> {
     pub(super) config: &'a RunConfig,
     /// The checkpoint that a resumed run goes on from.
     pub(super) resumed: Option<&'a Path>,
+}
+
+impl Assignment<'_> {
+    /// The log of steps, if the run has one and this rank reports it.
+    pub(super) fn step_log<'r>(
+        &self,
+        report: &'r dyn Fn(StepReport) -> Result<()>,
+    ) -> Option<StepLog<'r>> {
+        let every = self.config.sampling.as_ref()?.log_every.filter(|_| self.here.rank == 0)?;
+        Some(StepLog { every, report })
+    }
 }

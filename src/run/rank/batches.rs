@@ -113,7 +113,10 @@ fn finish_loaders(
         let order = DataLoaderConfig { shuffle, ..how.loader(config.seed) };
         DataLoader::new(graph.clone(), nodes_of(mask, first)?, sampler, order, setup.ranks())
     };
-    let train = loader(sampling, &masks.train, true)?;
+    let mut train = loader(sampling, &masks.train, true)?;
+    if sampling.optimized_batches {
+        train = train.precompute_optimized_batches(None)?;
+    }
     let evaluation = match &config.evaluation.fanouts {
         None => None,
         Some(fanouts) => {

@@ -12,6 +12,7 @@ use super::setup::{KIND, Passes, RankSetup};
 use super::whole_graph::WholeGraph;
 use crate::engine::tape::{Graph, ParameterBuilder};
 use crate::error::Result;
+use crate::event::Event;
 use crate::load::{EdgeUse, NodeColumn};
 use crate::nn::{load_state_dict, save_state_dict};
 use crate::run::config::LinkConfig;
@@ -40,6 +41,7 @@ pub(super) fn train(
     setup.sync(&parameters)?;
     // From here on ranks take turns for their batches, or none at all.
     setup.manager.precall_func()?;
+    let report = |report| here.events.send(Event::Batch(report));
     let trainer = LinkTrainer {
         manager: &setup.manager,
         group: &*setup.group,
@@ -50,6 +52,7 @@ pub(super) fn train(
         policy: config.policy,
         reduce: sampling.reduce,
         edge_types: config.model.kind.uses_edge_types(),
+        log: assignment.step_log(&report),
     };
     let training = Training::of_links(&trainer, &loaders, config.regime())?;
     let finite = run_epochs(training, assignment, &setup.manager)?;

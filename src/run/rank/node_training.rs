@@ -14,6 +14,7 @@ use super::step_dump::StepDump;
 use crate::engine::spill::{Masks, PointerTensor};
 use crate::engine::tape::{Constants, ParameterSet};
 use crate::error::Result;
+use crate::event::Event;
 use crate::nn::save_state_dict;
 use crate::sampling::loaders::DataLoader;
 use crate::train::{
@@ -86,12 +87,15 @@ impl NodeTraining<'_> {
             let step = trainer.step(1, &trainer.mark(), write)?;
             return dump.finish(&trainer, &step);
         }
+        let report = |report| assignment.here.events.send(Event::Batch(report));
+        let log = assignment.step_log(&report);
         let samples = samples.map(|samples| SampledTrainer {
             full: &trainer,
             model: samples.model,
             loader: samples.loader,
             reduce: samples.reduce,
             evaluation: samples.evaluation,
+            log,
         });
         let training = Training::new(&trainer, samples, config.regime())?;
         if !run_epochs(training, assignment, trainer.manager)? {

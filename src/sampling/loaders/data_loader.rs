@@ -7,7 +7,7 @@ use super::graph::SampledGraph;
 use super::mini_batch::MiniBatch;
 use super::neighbor_sampler::DistNeighborSampler;
 use super::optimized_batches::{Cut, cache_file};
-use super::seed_loader::{Loader, LoaderTask};
+use super::seed_loader::{Loader, LoaderTask, NeighborTask};
 use crate::engine::comm::Ranks;
 use crate::error::Result;
 use crate::sampling::stores::{GraphSource, SampleKey};
@@ -60,7 +60,7 @@ impl DataLoader {
         config: DataLoaderConfig,
         ranks: Ranks<'_>,
     ) -> Result<Self> {
-        Loader::of(graph.into(), NodeTask { sampler }, seeds, config, ranks)
+        Loader::with_task(graph, NodeTask { sampler }, seeds, config, ranks)
     }
 
     /// Groups seeds that have many neighbours in common, so that a batch needs fewer rows: SAR's
@@ -83,12 +83,14 @@ impl DataLoader {
     }
 }
 
-impl LoaderTask for NodeTask {
-    type Item = MiniBatch;
-
+impl NeighborTask for NodeTask {
     fn sampler(&self) -> &DistNeighborSampler {
         &self.sampler
     }
+}
+
+impl LoaderTask for NodeTask {
+    type Item = MiniBatch;
 
     fn sample(&self, graph: &dyn GraphSource, seeds: &[u64], key: SampleKey) -> Result<MiniBatch> {
         self.sampler.sample(graph, seeds, key)

@@ -10,7 +10,7 @@ use super::edge_batch::{EdgeMiniBatch, Pairs};
 use super::graph::SampledGraph;
 use super::negatives::NegativeSampler;
 use super::neighbor_sampler::DistNeighborSampler;
-use super::seed_loader::{Loader, LoaderTask};
+use super::seed_loader::{Loader, LoaderTask, NeighborTask};
 use crate::engine::comm::Ranks;
 use crate::error::Result;
 use crate::sampling::stores::{GraphSource, SampleKey};
@@ -87,16 +87,18 @@ impl DistEdgeDataLoader {
         config: DataLoaderConfig,
         ranks: Ranks<'_>,
     ) -> Result<Self> {
-        Loader::of(graph.into(), EdgeTask { sampler, exclude, negatives }, edges, config, ranks)
+        Loader::with_task(graph, EdgeTask { sampler, exclude, negatives }, edges, config, ranks)
+    }
+}
+
+impl NeighborTask for EdgeTask {
+    fn sampler(&self) -> &DistNeighborSampler {
+        &self.sampler
     }
 }
 
 impl LoaderTask for EdgeTask {
     type Item = EdgeMiniBatch;
-
-    fn sampler(&self) -> &DistNeighborSampler {
-        &self.sampler
-    }
 
     fn sample(
         &self,

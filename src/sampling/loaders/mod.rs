@@ -2,6 +2,7 @@
 //! `DistEdgeDataLoader`.
 
 mod batches;
+mod collate;
 mod config;
 mod data_loader;
 mod edge_batch;
@@ -15,6 +16,7 @@ mod schedule;
 mod seed_loader;
 
 pub use batches::Batches;
+pub use collate::CollateTask;
 pub use config::DataLoaderConfig;
 pub use data_loader::{DataLoader, DistNodeDataLoader, NodeTask};
 pub use edge_batch::{EdgeMiniBatch, Pairs};
@@ -22,5 +24,5 @@ pub use edge_loader::{DistEdgeDataLoader, EdgeTask, Exclude, ReverseEdge};
 pub use graph::SampledGraph;
 pub use mini_batch::MiniBatch;
 pub use negatives::NegativeSampler;
-pub use neighbor_sampler::DistNeighborSampler;
-pub use seed_loader::{Loader, LoaderTask};
+pub use neighbor_sampler::{DistNeighborSampler, SampleFrontier};
+pub use seed_loader::{Loader, LoaderTask, NeighborTask};

@@ -1,13 +1,20 @@
 //! Sampling of the neighbourhoods of seeds, layer by layer.
 
 use std::ops::Add;
+use std::sync::Arc;
 
 use crate::error::{Error, Result};
-use crate::graph::Block;
+use crate::graph::{Block, InEdges};
 use crate::load::{NodeColumn, RowBytes};
 use crate::sampling::stores::{DistGraph, Fanout, GraphSource, SampleKey, Sampling};
 
 use super::mini_batch::MiniBatch;
+
+/// A function of the program's that draws in-edges: DGL's `sample_frontier`. It takes the graph, the number of the layer (0 is
+/// the input layer), the nodes of which in-edges are drawn, and the key of the sample, and returns in-edges node by node. It is
+/// pure, and several threads may call it.
+pub type SampleFrontier =
+    dyn Fn(&dyn GraphSource, usize, &[u64], SampleKey) -> Result<InEdges> + Send + Sync;
 
 /// A sampler that draws one block per layer, from the seeds outwards: SAR's class of the same name.
 ///
@@ -32,6 +39,7 @@ use super::mini_batch::MiniBatch;
 #[allow(clippy::struct_excessive_bools)] // Each is an option of its own.
 pub struct DistNeighborSampler {
     fanouts: Vec<Fanout>,
+    frontier: Option<Arc<SampleFrontier>>,
     replace: bool,
     weighted: bool,
     in_degrees: bool,
@@ -52,6 +60,7 @@ impl DistNeighborSampler {
         }
         Ok(DistNeighborSampler {
             fanouts,
+            frontier: None,
             replace: false,
             weighted: false,
             in_degrees: false,
@@ -59,6 +68,41 @@ impl DistNeighborSampler {
             input_node_features: Vec::new(),
             output_node_features: Vec::new(),
         })
+    }
+
+    /// A sampler for this many layers whose in-edges `sample_frontier` draws: DGL's `BlockSampler` with a `sample_frontier` of its
+    /// own. The options of drawing do not apply to it; features, degrees and excluded edges do.
+    ///
+    /// ```
+    /// use sar::formats::dgl::config::PartitionConfig;
+    /// use sar::sampling::loaders::DistNeighborSampler;
+    /// use sar::sampling::stores::{DistGraph, Fanout, IndexConfig, SampleKey, Sampling};
+    ///
+    /// let folder = tempfile::tempdir().expect("a folder");
+    /// let config = PartitionConfig::open("data/karate/karate.json".as_ref())?;
+    /// let graph = DistGraph::create(&config, &IndexConfig::default(), folder.path())?;
+    /// // DGL's `sample_neighbors(g, seed_nodes, fanouts[layer_id])`.
+    /// let sampler = DistNeighborSampler::with_frontier(2, |graph, layer, nodes, key| {
+    ///     let how = Sampling { fanout: Fanout::Total([4, 2][layer]), replace: false, weighted: false };
+    ///     graph.sample_neighbors(nodes, &how, key)
+    /// })?;
+    /// let built_in = DistNeighborSampler::new(vec![Fanout::Total(4), Fanout::Total(2)])?;
+    /// let key = SampleKey { seed: 0, epoch: 1, batch: 0, layer: 0 };
+    /// assert_eq!(sampler.sample(&graph, &[0, 5], key)?.blocks, built_in.sample(&graph, &[0, 5], key)?.blocks);
+    /// # Ok::<(), sar::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the number of layers is 0 or greater than 253.
+    pub fn with_frontier(
+        num_layers: usize,
+        sample_frontier: impl Fn(&dyn GraphSource, usize, &[u64], SampleKey) -> Result<InEdges>
+        + Send
+        + Sync
+        + 'static,
+    ) -> Result<Self> {
+        let sampler = Self::new(vec![Fanout::ALL; num_layers])?;
+        Ok(DistNeighborSampler { frontier: Some(Arc::new(sample_frontier)), ..sampler })
     }
 
     /// Sets whether an edge may be drawn several times.
@@ -157,12 +201,10 @@ impl DistNeighborSampler {
         key: SampleKey,
     ) -> Result<MiniBatch> {
         let mut blocks: Vec<Block> = Vec::with_capacity(self.fanouts.len());
-        for (layer, fanout) in self.fanouts.iter().enumerate().rev() {
+        for layer in (0..self.num_layers()).rev() {
             let frontier = blocks.last().map_or(seeds, Block::sources);
-            let (replace, weighted) = (self.replace, self.weighted);
-            let how = Sampling { fanout: fanout.clone(), replace, weighted };
             let key = SampleKey { layer: layer as u32, ..key };
-            let mut drawn = graph.sample_neighbors(frontier, &how, key)?;
+            let mut drawn = self.draw(graph, layer, frontier, key)?;
             if let Some(excluded) = excluded {
                 drawn.retain(frontier, |source, destination, edge| {
                     !excluded(source, destination, edge)
@@ -186,5 +228,44 @@ impl DistNeighborSampler {
             out_degrees: self.out_degrees.then(|| graph.out_degrees(inputs)).transpose()?,
             blocks,
         })
+    }
+
+    /// The in-edges of a layer's nodes.
+    fn draw(
+        &self,
+        graph: &dyn GraphSource,
+        layer: usize,
+        nodes: &[u64],
+        key: SampleKey,
+    ) -> Result<InEdges> {
+        let Some(sample_frontier) = &self.frontier else {
+            let (fanout, replace) = (self.fanouts[layer].clone(), self.replace);
+            let how = Sampling { fanout, replace, weighted: self.weighted };
+            return graph.sample_neighbors(nodes, &how, key);
+        };
+        let drawn = sample_frontier(graph, layer, nodes, key)?;
+        check(&drawn, nodes.len(), graph.book().num_nodes()).map_err(|problem| {
+            Error::config("sample_frontier", format!("layer {layer}: {problem}"))
+        })?;
+        Ok(drawn)
+    }
+}
+
+/// Checks that in-edges belong to so many nodes of a graph; the error says what is wrong.
+fn check(drawn: &InEdges, nodes: usize, num_nodes: u64) -> std::result::Result<(), String> {
+    let InEdges { counts, sources, edges, weights } = drawn;
+    if counts.len() != nodes {
+        return Err(format!("{} counts of in-edges for {nodes} nodes", counts.len()));
+    }
+    let total: u64 = counts.iter().copied().map(u64::from).sum();
+    let lists = [("sources", sources.len()), ("edges", edges.len()), ("weights", weights.len())];
+    for (what, len) in lists {
+        if len as u64 != total && !(what == "weights" && len == 0) {
+            return Err(format!("{len} {what} for {total} in-edges"));
+        }
+    }
+    match sources.iter().find(|source| **source >= num_nodes) {
+        Some(source) => Err(format!("there is no node {source}; ids are below {num_nodes}")),
+        None => Ok(()),
     }
 }

@@ -11,19 +11,22 @@ use crate::engine::comm::Ranks;
 use crate::error::Result;
 use crate::sampling::stores::{GraphSource, SampleKey};
 
-/// How a loader turns the seeds of a batch into a batch.
+/// How a loader turns the seeds of a batch into a batch. Programs may have tasks of their own, for [`Loader::with_task`].
 pub trait LoaderTask: Send + Sync + 'static {
     /// Type of a batch.
     type Item: Send + 'static;
 
-    /// The sampler of neighbourhoods.
-    fn sampler(&self) -> &DistNeighborSampler;
-
-    /// Samples the batch of some seeds: a pure function.
+    /// Makes the batch of some seeds: a pure function, which several threads may call.
     ///
     /// # Errors
     /// If a seed does not exist or is named twice, or a file cannot be read.
     fn sample(&self, graph: &dyn GraphSource, seeds: &[u64], key: SampleKey) -> Result<Self::Item>;
+}
+
+/// A task that draws neighbourhoods with a [`DistNeighborSampler`].
+pub trait NeighborTask: LoaderTask {
+    /// The sampler of neighbourhoods.
+    fn sampler(&self) -> &DistNeighborSampler;
 }
 
 /// A loader that cuts one rank's seeds (nodes, or edges) into batches and samples their neighbourhoods. An epoch's batches are
@@ -35,18 +38,21 @@ pub struct Loader<T> {
 }
 
 impl<T: LoaderTask> Loader<T> {
-    /// Builds a loader; one collective, in which the ranks agree on the largest number of batches of any rank. Ranks with fewer
-    /// repeat theirs (with other neighbours); a rank without seeds gets batches without seeds. So all ranks make the same
-    /// number of steps.
-    pub(super) fn of(
-        graph: SampledGraph,
+    /// A loader with a task of the program's own; one collective, in which the ranks agree on the largest number of batches of any
+    /// rank. Ranks with fewer repeat theirs (with other neighbours); a rank without seeds gets batches without seeds. So all ranks
+    /// make the same number of steps.
+    ///
+    /// # Errors
+    /// If the batch size is 0.
+    pub fn with_task(
+        graph: impl Into<SampledGraph>,
         task: T,
         seeds: Vec<u64>,
         config: DataLoaderConfig,
         ranks: Ranks<'_>,
     ) -> Result<Self> {
         let schedule = Arc::new(BatchSchedule::new(seeds, config, ranks)?);
-        Ok(Loader { graph, task: Arc::new(task), schedule })
+        Ok(Loader { graph: graph.into(), task: Arc::new(task), schedule })
     }
 
     /// The same loader with batches that were grouped beforehand.
@@ -74,23 +80,6 @@ impl<T: LoaderTask> Loader<T> {
         self.graph.source()
     }
 
-    /// The sampler of neighbourhoods.
-    pub fn sampler(&self) -> &DistNeighborSampler {
-        self.task.sampler()
-    }
-
-    /// Keeps as many rows of the input features in memory as fit in `bytes` bytes, those of the nodes that are drawn most
-    /// often, until the sampler [drops](DistNeighborSampler::forget_rows) them. Rows that other ranks send are never kept.
-    ///
-    /// # Errors
-    /// If an index or a feature cannot be read.
-    pub fn keep_rows(&self, bytes: u64) -> Result<()> {
-        match &self.graph {
-            SampledGraph::Files(graph) => self.sampler().keep_rows(graph, bytes),
-            SampledGraph::Ranks(_) => Ok(()),
-        }
-    }
-
     /// The batches of an epoch. Sampling starts at once; it stops when the iterator is dropped.
     pub fn epoch(&self, epoch: u32) -> Batches<T::Item> {
         let (task, schedule) = (self.task.clone(), self.schedule.clone());
@@ -106,6 +95,25 @@ impl<T: LoaderTask> Loader<T> {
                 Batches::ahead(steps, threads, move |step| sample(&*graph, step))
             }
             graph => Batches::on_demand(steps, move |step| sample(graph.source(), step)),
+        }
+    }
+}
+
+impl<T: NeighborTask> Loader<T> {
+    /// The sampler of neighbourhoods.
+    pub fn sampler(&self) -> &DistNeighborSampler {
+        self.task.sampler()
+    }
+
+    /// Keeps as many rows of the input features in memory as fit in `bytes` bytes, those of the nodes that are drawn most
+    /// often, until the sampler [drops](DistNeighborSampler::forget_rows) them. Rows that other ranks send are never kept.
+    ///
+    /// # Errors
+    /// If an index or a feature cannot be read.
+    pub fn keep_rows(&self, bytes: u64) -> Result<()> {
+        match &self.graph {
+            SampledGraph::Files(graph) => self.sampler().keep_rows(graph, bytes),
+            SampledGraph::Ranks(_) => Ok(()),
         }
     }
 }

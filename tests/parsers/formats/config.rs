@@ -23,6 +23,8 @@ pub(super) fn configurations() -> Vec<String> {
         batch_size: 64,
         sampler_threads: 2,
         reduce: sar::train::GradientReduce::default(),
+        optimized_batches: true,
+        log_every: Some(10),
     });
     sampled.link = Some(LinkConfig {
         score: PairScore::Bilinear,
