@@ -9,7 +9,8 @@ environment="$1"
 packages='import sysconfig; print(sysconfig.get_path("purelib"))'
 "$2" -m venv --clear "$environment"
 "$2" -c "$packages" >"$("$environment/bin/python" -c "$packages")/torch.pth"
-"$environment/bin/pip" install --quiet target/wheels/*.whl "matplotlib<4" "mypy<3" "pytest<10" "safetensors<1" "scipy<2"
+"$environment/bin/pip" install --quiet target/wheels/*.whl "ipykernel<8" "jupyter_client<9" "matplotlib<4" "mypy<3" "pytest<10" \
+    "safetensors<1" "scipy<2"
 (cd python && "../$environment/bin/mypy")
 "$environment/bin/pytest" -q -p no:cacheprovider -rs --durations=5 python/tests
 for example in examples/python/*.py; do

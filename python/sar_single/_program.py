@@ -59,15 +59,19 @@ def libraries() -> Optional[List[Path]]:
     named = os.environ.get("LIBTORCH")
     if named:
         return [Path(named) / "lib"]
-    torch = _torch()
+    torch = torch_folder()
     if torch is not None and _version(torch) == _libtorch.VERSION:
         return [torch / "lib", *sorted(torch.parent.glob("nvidia/*/lib"))]
     cached = Path(_libtorch.cached())
     return [cached / "lib"] if cached.exists() else None
 
 
-def _torch() -> Optional[Path]:
-    spec = importlib.util.find_spec("torch")
+def torch_folder() -> Optional[Path]:
+    """Where the environment's torch is, without importing it; None if there is none."""
+    try:
+        spec = importlib.util.find_spec("torch")
+    except ValueError:  # Somebody has put something else in its place.
+        return None
     return Path(spec.origin).parent if spec is not None and spec.origin else None
 
 
@@ -87,7 +91,7 @@ def environment(program: List[str]) -> Dict[str, str]:
         return values
     folders = libraries()
     if folders is None:
-        torch = _torch()
+        torch = torch_folder()
         here = "this environment has no torch" if torch is None else f"the torch of this environment is {_version(torch)}"
         raise FileNotFoundError(
             f"sar-single needs libtorch {_libtorch.VERSION}: {here}, and there is none in {_libtorch.cached()}; run "

@@ -15,7 +15,7 @@ from typing import IO, Any, Callable, Dict, List, Optional, Sequence, Union
 
 import cloudpickle
 
-from . import _engine
+from . import _engine, _program
 from ._errors import WorkerError
 
 # How long the workers have after the first and after the second signal to stop, in seconds.
@@ -46,6 +46,8 @@ def run(
 
     Raises ``WorkerError`` with rank and traceback if a worker fails; Ctrl-C ends all workers and raises KeyboardInterrupt.
     """
+    if _program.torch_folder() is None:
+        raise ModuleNotFoundError("sar_single.run needs PyTorch 2.0 or newer: pip install torch", name="torch")
     request = {
         "payload": cloudpickle.dumps((worker, tuple(args))),
         "part_json": os.path.abspath(os.fspath(part_json)),

@@ -39,3 +39,19 @@ class Model(nn.Module):
             elif not last:
                 x = F.relu(x)
         return x
+
+
+class Stack(nn.Module):
+    """A stack of GraphSAGE or GCN layers with an aggregator or a norm, as in ``tests/fixtures/karate_steps.py``."""
+
+    def __init__(self, layer, kind, how, sizes):
+        super().__init__()
+        self.convs = nn.ModuleList()
+        for a, b in zip(sizes, sizes[1:]):
+            sage = kind == "sage"
+            self.convs.append(layer.SAGEConv(a, b, how) if sage else layer.GraphConv(a, b, norm=how, allow_zero_in_degree=True))
+
+    def forward(self, graph, x, weight=None):
+        for i, conv in enumerate(self.convs):
+            x = conv(graph, F.relu(x) if i else x, edge_weight=weight)
+        return x

@@ -21,6 +21,7 @@ import sar_single as sar  # noqa: E402
 cloudpickle.register_pickle_by_value(models)
 
 LAYERS = ["sar_single.nn", "dgl.nn.pytorch"]
+STEPS = Path(__file__).resolve().parents[2] / "tests" / "fixtures" / "karate_steps"
 FOLDERS = ["karate/p2", "karate/p2_hops2", "randdir/p3", "randdir/p4_random", "cora/p2", "cora/p4", "hetero/p2", "hetero/p4"]
 
 
@@ -91,6 +92,50 @@ def test_golden_numbers(golden, spill, folder, layers):
                     continue
                 for result in ranks:
                     check(result[name, precision][key], expected, tolerance, f"{name} {precision} {key}")
+
+
+def first_step(rank, layers, cases):
+    """Logits, loss and gradients of the first step, in both precisions."""
+    layer = importlib.import_module(layers)
+    train, y = rank.ndata["train_mask"].bool(), rank.ndata["labels"].long()
+    total = rank.all_reduce(train.sum())
+    results = {}
+    for name, (kind, how, sizes, weighted, parameters) in cases.items():
+        for dtype in (torch.float32, torch.float64):
+            model = models.Stack(layer, kind, how, sizes).to(dtype)
+            model.load_state_dict({key: value.to(dtype) for key, value in parameters.items()})
+            weight = rank.edata["weight"].to(dtype) if weighted else None
+            logits = model(rank.graph, rank.ndata["features"].to(dtype), weight)
+            loss = torch.nn.functional.cross_entropy(logits[train], y[train], reduction="sum") / total
+            loss.backward()
+            rank.gather_grads(model)
+            values = {f"grad.{key}": parameter.grad for key, parameter in model.named_parameters()}
+            values.update(logits=logits.detach(), loss=rank.all_reduce(loss.detach()).reshape(1))
+            results[name, dtype] = values
+    return results
+
+
+@pytest.mark.parametrize("layers", LAYERS)
+def test_numbers_of_dgl_that_the_repository_has(karate, spill, layers):
+    if layers.startswith("dgl") and importlib.util.find_spec("dgl") is None:
+        pytest.skip("DGL is not installed")
+    cases, expected = {}, {}
+    for path in sorted(STEPS.glob("*_*.safetensors")):
+        values = safetensors.load_file(path)
+        kind, how = path.stem.split("_")[:2]
+        count = 1 + max(int(key.split(".")[2]) for key in values if key.startswith("param."))
+        parameters = {key[6:]: value for key, value in values.items() if key.startswith("param.")}
+        cases[path.stem] = kind, how, [34, *[5] * (count - 1), 2], path.stem.endswith("weighted"), parameters
+        expected[path.stem] = {key: value for key, value in values.items() if not key.startswith("param.")}
+    assert len(cases) >= 13
+    ranks = sar.run(first_step, karate, args=(layers, cases), memory_budget="min", spill_dir=spill)
+    for name, values in expected.items():
+        for dtype, tolerance in ((torch.float64, 1e-9), (torch.float32, 1e-4)):
+            found = [rank[name, dtype] for rank in ranks]
+            for key, value in values.items():
+                parts = [torch.cat([part[key] for part in found])] if key == "logits" else [part[key] for part in found]
+                for part in parts:
+                    check(part, value, tolerance, f"{name} {dtype} {key}")
 
 
 def check(ours, expected, tolerance, what):
