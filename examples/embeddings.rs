@@ -66,7 +66,7 @@ fn rank(context: &RankContext, graph: &Arc<DistGraph>, folder: &Path) -> sar::Re
     let loader = DataLoader::new(graph.clone(), own, sampler, config, ranks)?;
 
     let config = ModelConfig { layers: 2, hidden: 16, dropout: 0.0, ..ModelConfig::default() };
-    let sizes = Sizes { in_feats: DIM as i64, out_feats: 4, num_rels: 1 };
+    let sizes = Sizes { in_feats: DIM as i64, out_feats: 4, num_rels: 1, edge_feats: 0 };
     let mut builder = ParameterBuilder::new(0);
     let model = Stack::new(&mut builder, &config, sizes)?;
     let parameters = Rc::new(builder.finish(manager, Kind::Float)?);

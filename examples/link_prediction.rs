@@ -71,7 +71,11 @@ fn rank(context: &RankContext, graph: &Arc<DistGraph>) -> sar::Result<()> {
     let config = ModelConfig { layers: 2, hidden: 32, dropout: 0.1, ..ModelConfig::default() };
     let in_feats = graph.ndata("features")?.width() as i64;
     let mut builder = ParameterBuilder::new(0);
-    let model = Stack::new(&mut builder, &config, Sizes { in_feats, out_feats: 16, num_rels: 1 })?;
+    let model = Stack::new(
+        &mut builder,
+        &config,
+        Sizes { in_feats, out_feats: 16, num_rels: 1, edge_feats: 0 },
+    )?;
     let parameters = Rc::new(builder.finish(manager, Kind::Float)?);
     let mut optimizer = Optimizer::new(OptimizerConfig::default(), manager)?;
     for epoch in 1..=30 {

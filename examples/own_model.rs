@@ -112,7 +112,7 @@ struct Data {
 
 impl Data {
     fn new(rank: &Rank<'_>) -> Result<Self> {
-        let graph = rank.graph(EdgeData { feature_rows: true, ..EdgeData::default() })?;
+        let graph = rank.graph(EdgeData { ids: true, ..EdgeData::default() })?;
         let edges = rank.edge_features(&graph, "weight")?;
         Ok(Data {
             graph,

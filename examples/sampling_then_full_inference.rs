@@ -72,7 +72,7 @@ fn rank(context: &RankContext, graph: &Arc<DistGraph>) -> sar::Result<()> {
 
     // The model. Ranks draw the same initial values, as they have the same seed.
     let config = ModelConfig { layers: 2, hidden: 16, dropout: 0.2, ..ModelConfig::default() };
-    let sizes = Sizes { in_feats: features.size()[1], out_feats: 4, num_rels: 1 };
+    let sizes = Sizes { in_feats: features.size()[1], out_feats: 4, num_rels: 1, edge_feats: 0 };
     let mut builder = ParameterBuilder::new(0);
     let model = Stack::new(&mut builder, &config, sizes)?;
     let parameters = Rc::new(builder.finish(manager, Kind::Float)?);

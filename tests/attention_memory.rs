@@ -132,7 +132,7 @@ fn the_peak_of_attention_grows_with_the_structure_alone() {
     }
     let layers: [(&str, Make); 2] = [
         ("GAT", |parameters| Box::new(GatConv::new(parameters, CONFIG))),
-        ("GATv2", |parameters| Box::new(Gatv2Conv::new(parameters, CONFIG))),
+        ("GATv2", |parameters| Box::new(Gatv2Conv::new(parameters, CONFIG, 0))),
     ];
     for (name, make) in layers {
         // Code and buffers of the first use exist before the measurement.

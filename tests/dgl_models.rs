@@ -39,6 +39,14 @@ fn layers_that_return_to_the_initial_rows_give_the_same_step() {
     }
 }
 
+/// DGL's EGATConv, and PyTorch Geometric's GATv2Conv (tests/fixtures/edge_models.py).
+#[test]
+fn layers_that_take_edge_features_give_the_same_step() {
+    for name in ["egat", "gatv2"] {
+        check_step("edge_models", name);
+    }
+}
+
 #[test]
 fn training_ends_in_the_same_state_running_statistics_included() {
     for name in ["batch_norm_curve", "sgc_curve"] {

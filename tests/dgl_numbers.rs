@@ -114,7 +114,7 @@ fn check_links(
 ) -> Result<()> {
     let mut builder = ParameterBuilder::new(0);
     let config = ModelConfig { layers: 2, hidden: 8, dropout: 0.0, ..ModelConfig::default() };
-    let sizes = Sizes { in_feats: 34, out_feats: 8, num_rels: 1 };
+    let sizes = Sizes { in_feats: 34, out_feats: 8, num_rels: 1, edge_feats: 0 };
     let model = config.build(&mut builder, sizes)?;
     let score = if case.tensors.contains_key("param.score.weight") {
         builder.scope("score", |builder| LinkScore::bilinear(builder, 8))

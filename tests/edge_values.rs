@@ -17,7 +17,7 @@ use sar::formats::dgl::Partition;
 use sar::formats::dgl::config::PartitionConfig;
 use sar::io::IoCounters;
 use sar::load::{EdgeData, EdgeFeatures, Shards};
-use sar::nn::{Conv, ConvInput};
+use sar::nn::{AttentionConfig, Conv, ConvInput, EgatConv, EgatConvConfig, HeadMerge};
 use sar::testing::{RankContext, TestGraph, check_layer, on_ranks};
 use tch::{Kind, Tensor};
 
@@ -119,7 +119,7 @@ fn edge_softmax_is_softmax_in_two_passes_for_any_partitioning_and_any_scores() {
             let graph = graph(boundaries);
             let parts = on_ranks(boundaries.len() - 1, 1, |context| {
                 let graph = graph.on(&context)?;
-                let rows = graph.feature_rows()?;
+                let rows = graph.edge_ids()?;
                 let pick = |all: &[f64]| {
                     let row = |row: &u64| all[*row as usize * HEADS..][..HEADS].to_vec();
                     matrix(&rows.iter().flat_map(row).collect::<Vec<_>>(), HEADS, kind)
@@ -177,7 +177,7 @@ fn weights_are_divided_by_the_roots_of_their_sums_and_must_be_positive() {
             assert_eq!(sorted(own), sorted(other));
             weights.extend(own.iter().map(|weight| vec![f64::from(*weight)]));
         }
-        Ok(graph.feature_rows()?.into_iter().zip(weights).collect::<Vec<_>>())
+        Ok(graph.edge_ids()?.into_iter().zip(weights).collect::<Vec<_>>())
     });
     assert_close("weights", &in_order(&parts.unwrap().concat()), &expected, 1e-7);
 
@@ -343,17 +343,15 @@ fn dgl_rank(context: &RankContext, dgl: &Tensors) -> Result<Outcome> {
     let config = PartitionConfig::open(&common::repository("tests/fixtures/edge_values/g.json"))?;
     let partition = Partition::open(&config, context.rank)?;
     let manager = &context.manager;
-    let columns = EdgeData { feature_rows: true, ..EdgeData::default() };
+    let columns = EdgeData { ids: true, ..EdgeData::default() };
     let Shards { shards, sources } = Shards::load(&partition, columns)?;
     let shards = shards.into_iter().map(|shard| manager.track_shard("shard", shard)).collect();
     assert!(manager.partition_data.set(shards).is_ok());
     let nodes = partition.book().node_range(context.rank);
     let graph = GraphShardManager::new(manager, &context.group, nodes.start, sources)?;
-    let rows = graph.feature_rows()?;
-    let features = EdgeFeatures::find(&partition, "feat")?;
-    let features = features.read(&rows, Kind::Double, &IoCounters::default())?;
-    let first_edge = partition.book().edge_range(context.rank).start;
-    let edges: Vec<u64> = rows.iter().map(|row| first_edge + row).collect();
+    let edges = graph.edge_ids()?;
+    let features = EdgeFeatures::find(&partition, "feat", IoCounters::default())?;
+    let features = features.read(&edges, Kind::Double)?;
 
     let mut outcome = Outcome::new();
     for scale in [1, 10_000] {
@@ -416,5 +414,59 @@ fn edge_features_and_edge_softmax_give_dgls_numbers() {
             in_order(&[parts[0][key].clone(), parts[1][key].clone()].concat())
         };
         assert_close(key, &ours, expected, 1e-9);
+    }
+}
+
+/// The rows of edges that a layer with two outputs returns.
+#[test]
+fn egat_returns_rows_of_edges_as_well() {
+    let attention = AttentionConfig {
+        in_feats: 2,
+        out_feats: 3,
+        heads: 2,
+        feat_drop: 0.0,
+        attn_drop: 0.0,
+        negative_slope: 0.01,
+        residual: false,
+        merge: HeadMerge::Concat,
+    };
+    let config = EgatConvConfig { attention, in_edge_feats: 1, out_edge_feats: 2 };
+    let mut edges = graph(PARTITIONINGS[0]).edges;
+    edges.iter_mut().enumerate().for_each(|(i, edge)| edge.2 = (i as f32 * 0.7).cos());
+    for boundaries in PARTITIONINGS {
+        let graph = TestGraph { edges: edges.clone(), ..graph(boundaries) };
+        let ranks = on_ranks(boundaries.len() - 1, 1, |context| {
+            let full = graph.on(&context)?;
+            let nodes = graph.nodes(context.rank);
+            let x = matrix(&waves(0..40, 2, 1.7), 2, Kind::Double);
+            let mut builder = ParameterBuilder::new(5);
+            let layer = EgatConv::new(&mut builder, config);
+            let parameters = Rc::new(builder.finish(&context.manager, Kind::Double)?);
+            let own = x.narrow(0, i64::from(nodes.start), nodes.len() as i64).copy();
+            let own = context.manager.track("x", own);
+            let mut tape = Tape::evaluation(&context.manager, &parameters);
+            let own = tape.input(&own);
+            let input = || ConvInput::new(&full, own.clone(), own.clone());
+            let both = layer.forward_edges(&mut tape, input())?;
+            let nodes = layer.forward(&mut tape, input())?;
+            assert_eq!(values(&*both.nodes.pin()?), values(&*nodes.pin()?));
+            let part = |name: &str| {
+                let flat = parameters.flat().pin()?.copy();
+                let entry = parameters.state().find(|entry| entry.name == name).unwrap();
+                Ok::<_, sar::Error>(parameters.part(&flat, entry)?.copy())
+            };
+            let [ni, nj, fij] = ["fc_ni.weight", "fc_nj.weight", "fc_fij.weight"].map(part);
+            let (ni, nj, fij) = (x.mm(&ni?.tr()), x.mm(&nj?.tr()), fij?);
+            let expected = full.edge_ids()?.into_iter().map(|id| {
+                let (src, dst, weight) = edges[id as usize];
+                let row = ni.get(i64::from(src)) + nj.get(i64::from(dst));
+                let row = row + fij.view([-1]) * f64::from(weight);
+                values(&row.maximum(&(&row * 0.01)).view([1, -1]))
+            });
+            let expected: Vec<f64> = expected.flatten().collect();
+            assert_close("rows of edges", &values(&*both.edges.pin()?), &expected, 1e-12);
+            Ok(())
+        });
+        ranks.unwrap();
     }
 }

@@ -7,7 +7,9 @@
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use sar::Result;
-use sar::engine::tape::{Graph, GraphShardManager, ParameterBuilder, Policy, Tape, construct_mfgs};
+use sar::engine::tape::{
+    EdgeSource, Graph, GraphShardManager, ParameterBuilder, Policy, Tape, construct_mfgs,
+};
 use sar::nn::{
     AppnpConfig, Gcn2Options, GcnOptions, GinOptions, Heads, JumpMode, Loss, ModelConfig,
     ModelKind, Norm, NormKind, Regularizer, RgcnOptions, SageAggregator, SageOptions, SgcOptions,
@@ -19,7 +21,10 @@ use tch::{Kind, Tensor};
 const NODES: u32 = 40;
 const FEATURES: i64 = 5;
 const RELATIONS: u16 = 3;
-const SIZES: Sizes = Sizes { in_feats: FEATURES, out_feats: 3, num_rels: RELATIONS as usize };
+/// Width of the edge features.
+const EDGE_FEATURES: i64 = 2;
+const SIZES: Sizes =
+    Sizes { in_feats: FEATURES, out_feats: 3, num_rels: RELATIONS as usize, edge_feats: 0 };
 
 const PARTITIONINGS: [&[u32]; 6] = [
     &[0, 40],
@@ -46,7 +51,7 @@ fn kinds() -> Vec<ModelKind> {
     }
     for attention_dropout in [0.0, 0.4] {
         let heads = Heads { heads: 2, attention_dropout };
-        kinds.extend([ModelKind::Gat(heads), ModelKind::Gatv2(heads)]);
+        kinds.extend([ModelKind::Gat(heads), ModelKind::Gatv2(heads), ModelKind::Egat(heads)]);
     }
     kinds.extend(
         [false, true]
@@ -89,6 +94,28 @@ fn models(hidden: i64) -> Vec<ModelConfig> {
         models.push(plain(ModelKind::Sign(SignOptions { hops: 2, edge_weights })));
     }
     models
+}
+
+/// Layers of GATv2 take edge features where they have dropout on attention, too.
+fn sizes(kind: ModelKind) -> Sizes {
+    match kind {
+        ModelKind::Egat(_) => Sizes { edge_feats: EDGE_FEATURES, ..SIZES },
+        ModelKind::Gatv2(heads) if heads.attention_dropout > 0.0 => {
+            Sizes { edge_feats: EDGE_FEATURES, ..SIZES }
+        }
+        _ => SIZES,
+    }
+}
+
+/// Features of edges, by their ids.
+fn edge_source() -> EdgeSource {
+    let read = |edges: &[u64]| {
+        let wave = |edge: u64, column: i64| (edge as f64 * 1.3 + column as f64 * 2.1).sin();
+        let row = |edge: &u64| (0..EDGE_FEATURES).map(|c| wave(*edge, c)).collect::<Vec<_>>();
+        let values: Vec<f64> = edges.iter().flat_map(row).collect();
+        Ok(Tensor::from_slice(&values).view([-1, EDGE_FEATURES]))
+    };
+    EdgeSource { width: EDGE_FEATURES, kind: Kind::Double, read: std::rc::Rc::new(read) }
 }
 
 fn edges() -> Vec<(u32, u32, f32)> {
@@ -162,7 +189,7 @@ fn step(
     let one_shot = full.get_full_partition_graph()?;
     let graph: &dyn Graph = if on == On::OneShot { &one_shot } else { full };
     let mut builder = ParameterBuilder::new(11);
-    let built = model.build(&mut builder, SIZES)?;
+    let built = model.build(&mut builder, sizes(model.kind))?;
     let parameters = std::rc::Rc::new(builder.finish(manager, kind)?);
     // Biases of 0 would put nodes without in-edges on the kink of the ReLU.
     let mut flat: Vec<f64> = Vec::try_from(parameters.flat().pin()?.to_kind(Kind::Double))?;
@@ -214,6 +241,7 @@ fn whole_steps(boundaries: &[u32], slots: usize, hows: &[(How<'_>, Option<Nudge>
     let graph = TestGraph { edges, types, boundaries: boundaries.to_vec() };
     let parts = on_ranks(boundaries.len() - 1, slots, |context| {
         let mut full = graph.on(&context)?;
+        full.set_edge_source(edge_source());
         let nodes = graph.nodes(context.rank);
         let mut steps: Vec<(usize, Step)> = Vec::new();
         for normalised in [false, true] {

@@ -128,7 +128,7 @@ fn messages_of_more_dimensions_are_rows_taken_apart() {
         let values: Vec<f64> = graph.nodes(context.rank).flat_map(row).collect();
         let x = Tensor::from_slice(&values).view([-1, HEADS * WIDTH]);
         let of_edges: Vec<f64> = full
-            .feature_rows()?
+            .edge_ids()?
             .iter()
             .flat_map(|edge| (0..HEADS).map(move |head| factor(*edge as usize, head)))
             .collect();

@@ -148,13 +148,15 @@ pub fn flags(config: &RunConfig) -> Result<Vec<Flag>> {
 }
 
 fn of_keys(flags: &mut Flags, keys: &DataKeys) {
-    let DataKeys { features, labels, train_mask, val_mask, test_mask, edge_weight } = keys;
+    let DataKeys { features, labels, train_mask, val_mask, test_mask, edge_weight, edge_features } =
+        keys;
     flags.some("features-key", features.as_ref());
     flags.some("label-key", labels.as_ref());
     flags.some("train-mask-key", train_mask.as_ref());
     flags.some("val-mask-key", val_mask.as_ref());
     flags.some("test-mask-key", test_mask.as_ref());
     flags.some("edge-weight-key", edge_weight.as_ref());
+    flags.some("edge-features-key", edge_features.as_ref());
 }
 
 fn of_model(flags: &mut Flags, model: &ModelConfig) -> Result<()> {

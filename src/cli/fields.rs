@@ -6,9 +6,10 @@ use std::sync::OnceLock;
 use crate::fields::render;
 
 /// Fields whose flags have other names.
-const OTHER_NAMES: [(&str, &str); 26] = [
+const OTHER_NAMES: [(&str, &str); 27] = [
     ("evaluation.every", "eval-every"),
     ("evaluation.fanouts", "eval-fanouts"),
+    ("keys.edge_features", "edge-features-key"),
     ("keys.edge_weight", "edge-weight-key"),
     ("keys.features", "features-key"),
     ("keys.labels", "label-key"),

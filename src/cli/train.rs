@@ -80,6 +80,9 @@ pub(super) struct TrainArgs {
     /// Multiply messages by these edge weights [default: none]
     #[arg(long, value_name = "KEY", help_heading = "Data")]
     edge_weight_key: Option<String>,
+    /// Edge features that attention scores take (egat, gatv2) [default: none]
+    #[arg(long, value_name = "KEY", help_heading = "Data")]
+    edge_features_key: Option<String>,
     /// Divide each feature row by its sum
     #[arg(long, value_parser = choice::<Normalize>(), default_value = Normalize::default().name(), help_heading = "Data")]
     normalize_features: Normalize,
@@ -228,6 +231,7 @@ pub(super) fn config(args: TrainArgs, run_args: RunArgs) -> Result<RunConfig> {
             val_mask: args.val_mask_key,
             test_mask: args.test_mask_key,
             edge_weight: args.edge_weight_key,
+            edge_features: args.edge_features_key,
         },
         normalize_features: args.normalize_features,
         task,

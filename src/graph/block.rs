@@ -196,7 +196,7 @@ pub(super) fn shard(by_dst: Csr, weights: &[f32], types: &[u16]) -> GraphShard {
         ends: by_dst,
         weights: (!weights.is_empty()).then(|| weights.to_vec()),
         types: (!types.is_empty()).then(|| types.to_vec()),
-        feature_rows: None,
+        edge_ids: None,
     };
     GraphShard { by_src: by_dst.transpose(), by_dst }
 }

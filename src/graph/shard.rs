@@ -2,7 +2,7 @@
 
 use super::csr::Csr;
 
-/// Edges in the order of the rows of a matrix, with their weights, types and feature rows if the run uses them.
+/// Edges in the order of the rows of a matrix, with their weights, types and ids if the run uses them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SortedEdges {
     /// Sources and destinations of the edges.
@@ -11,9 +11,8 @@ pub struct SortedEdges {
     pub weights: Option<Vec<f32>>,
     /// Type of each edge, if the run uses types.
     pub types: Option<Vec<u16>>,
-    /// Row of each edge in the partition's edge features, if the run uses those. Rows of one edge type follow those of the type
-    /// before it. Only edges sorted by destination have them.
-    pub feature_rows: Option<Vec<u64>>,
+    /// Global id of each edge, if the run uses features of edges. Only edges sorted by destination have them.
+    pub edge_ids: Option<Vec<u64>>,
 }
 
 /// The edges from the nodes of rank `source` to this rank's own nodes: SAR's `GraphShard`.
@@ -29,13 +28,13 @@ pub struct GraphShard {
 }
 
 impl SortedEdges {
-    /// The transpose, without feature rows.
+    /// The transpose, without ids.
     #[must_use]
     pub fn transpose(&self) -> Self {
         let (ends, origin) = self.ends.transpose();
         let (weights, types) =
             (in_order(self.weights.as_deref(), &origin), in_order(self.types.as_deref(), &origin));
-        SortedEdges { ends, weights, types, feature_rows: None }
+        SortedEdges { ends, weights, types, edge_ids: None }
     }
 
     /// The edges into some of the rows, in their order, with renumbered ends: `row_of` holds a row's new number, or `u32::MAX`
@@ -56,8 +55,8 @@ impl SortedEdges {
                 if let Some(types) = &self.types {
                     builder.push_type(types[begin + entry]);
                 }
-                if let Some(rows) = &self.feature_rows {
-                    builder.push_feature_row(rows[begin + entry]);
+                if let Some(ids) = &self.edge_ids {
+                    builder.push_edge_id(ids[begin + entry]);
                 }
             }
         }
@@ -77,7 +76,7 @@ pub struct ShardBuilder {
     dst: Vec<u32>,
     weights: Vec<f32>,
     types: Vec<u16>,
-    feature_rows: Vec<u64>,
+    edge_ids: Vec<u64>,
 }
 
 impl ShardBuilder {
@@ -97,9 +96,9 @@ impl ShardBuilder {
         self.types.push(etype);
     }
 
-    /// Adds the feature row of the edge pushed last.
-    pub fn push_feature_row(&mut self, row: u64) {
-        self.feature_rows.push(row);
+    /// Adds the global id of the edge pushed last.
+    pub fn push_edge_id(&mut self, edge: u64) {
+        self.edge_ids.push(edge);
     }
 
     /// Appends the edges of another builder.
@@ -108,13 +107,13 @@ impl ShardBuilder {
         self.dst.append(&mut other.dst);
         self.weights.append(&mut other.weights);
         self.types.append(&mut other.types);
-        self.feature_rows.append(&mut other.feature_rows);
+        self.edge_ids.append(&mut other.edge_ids);
     }
 
     /// Builds the shard. With `dense` the columns are all `num_src` rows of the source rank; otherwise only rows with an edge
     /// get a column, and the second result lists them.
     pub fn build(self, num_dst: usize, num_src: usize, dense: bool) -> (GraphShard, Vec<u32>) {
-        let ShardBuilder { mut src, dst, weights, types, feature_rows } = self;
+        let ShardBuilder { mut src, dst, weights, types, edge_ids } = self;
         let mut sources = Vec::new();
         let mut num_cols = num_src;
         if !dense {
@@ -136,7 +135,7 @@ impl ShardBuilder {
             ends,
             weights: in_order(known(&weights), &origin),
             types: in_order(known(&types), &origin),
-            feature_rows: in_order(known(&feature_rows), &origin),
+            edge_ids: in_order(known(&edge_ids), &origin),
         };
         (GraphShard { by_src: by_dst.transpose(), by_dst }, sources)
     }
@@ -157,7 +156,7 @@ mod tests {
         for (src, dst, weight) in [(7, 1, 0.5), (2, 0, 1.5), (7, 0, 2.5)] {
             builder.push(src, dst);
             builder.push_weight(weight);
-            builder.push_feature_row(u64::from(src) * 10);
+            builder.push_edge_id(u64::from(src) * 10);
         }
         let (shard, sources) = builder.build(2, 9, false);
         assert_eq!(sources, [2, 7]);
@@ -165,7 +164,7 @@ mod tests {
         assert_eq!(shard.by_src.ends.indices(), [0, 0, 1]);
         assert_eq!(shard.by_dst.weights.unwrap(), [1.5, 2.5, 0.5]);
         assert_eq!(shard.by_src.weights.unwrap(), [1.5, 2.5, 0.5]);
-        assert_eq!(shard.by_dst.feature_rows.unwrap(), [20, 70, 70]);
+        assert_eq!(shard.by_dst.edge_ids.unwrap(), [20, 70, 70]);
     }
 
     #[test]

@@ -21,6 +21,8 @@ pub struct DataKeys {
     pub test_mask: Option<String>,
     /// Edge weights; no usual name.
     pub edge_weight: Option<String>,
+    /// Edge features; no usual name.
+    pub edge_features: Option<String>,
 }
 
 /// The purpose of an array: its name in messages, the field that names its key, and the usual keys.

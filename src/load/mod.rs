@@ -20,6 +20,8 @@ mod relations;
 mod row_bytes;
 #[cfg(feature = "torch")]
 mod row_cache;
+#[cfg(feature = "torch")]
+mod row_reads;
 mod shards;
 #[cfg(feature = "torch")]
 mod targets;

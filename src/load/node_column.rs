@@ -13,6 +13,7 @@ use super::labels::{LABELS, UNLABELLED};
 use super::reachable::Reachable;
 use super::row_bytes::{RowBytes, RowCounters};
 use super::row_cache::RowCache;
+use super::row_reads::read_rows;
 use crate::engine::array::{ArrayLayout, Elements};
 use crate::engine::tensor;
 use crate::error::{Error, Result};
@@ -20,11 +21,6 @@ use crate::formats::dgl::{ArrayRef, Feature, FeatureSet, open_node_features};
 use crate::graph::PartitionBook;
 use crate::io::{Dtype, IoCounters};
 use crate::kernels::first_not_finite;
-
-/// Largest gap in bytes across which rows are read together; a call costs more than reading the gap.
-const GAP: u64 = 512;
-/// Number of bytes read at a time, unless one row is longer; they are still in the processor's cache when they are copied.
-const LARGEST: u64 = 256 << 10;
 
 /// A feature of all nodes, read row by row from the partitions' own files: rows that are asked for together are sorted,
 /// neighbouring ones are read with one call, and no other row is read. Some rows may be [kept](Self::keep). Several threads may
@@ -369,7 +365,6 @@ impl NodeColumn {
     ) -> Result<()> {
         let width = self.width();
         order.sort_unstable();
-        let mut buffer = Vec::new();
         let mut rest = &order[..];
         while let Some((first, _)) = rest.first() {
             let (ids, array) = self.table(*first, missing.is_some())?;
@@ -382,31 +377,10 @@ impl NodeColumn {
                 }
                 continue;
             };
-            let row = |(node, _): &(u64, u32)| node - ids.start;
-            let row_bytes = (self.width * array.dtype().size() as u64).max(1);
-            let (gap, largest) = (GAP / row_bytes + 1, (LARGEST / row_bytes).max(1));
-            let mut wanted = wanted;
-            while let Some(begin) = wanted.first().map(row) {
-                let mut last = begin;
-                let run = wanted.iter().take_while(|i| {
-                    let joins = row(i) - last <= gap && row(i) - begin < largest;
-                    last = if joins { row(i) } else { last };
-                    joins
-                });
-                let (run, others) = wanted.split_at(run.count());
-                wanted = others;
-                let len = (last + 1 - begin) as usize * width;
-                if buffer.len() < len {
-                    buffer.resize(len, T::default());
-                }
-                read(array, begin..last + 1, &mut buffer[..len])?;
-                self.counters.read((last + 1 - begin) * row_bytes);
-                self.bytes.read((last + 1 - begin) * row_bytes);
-                for place @ (_, i) in run {
-                    let from = (row(place) - begin) as usize * width;
-                    out[*i as usize * width..][..width].copy_from_slice(&buffer[from..][..width]);
-                }
-            }
+            let rows = |rows, out: &mut [T]| read(array, rows, out);
+            let bytes = read_rows(array, ids.start, wanted, out, rows)?;
+            self.counters.read(bytes);
+            self.bytes.read(bytes);
         }
         Ok(())
     }

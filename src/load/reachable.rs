@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use crate::formats::dgl::Partition;
 use crate::formats::dgl::config::PartitionConfig;
 
 /// A partition directory, and the partitions whose files are here: all of them, or one if each rank has its own disk.
@@ -15,6 +16,12 @@ impl<'c> Reachable<'c> {
     /// A directory of which only one partition's files are here.
     pub fn only(config: &'c PartitionConfig, part: usize) -> Self {
         Reachable { config, parts: part..part + 1 }
+    }
+}
+
+impl<'c> From<&'c Partition> for Reachable<'c> {
+    fn from(partition: &'c Partition) -> Self {
+        Reachable::only(partition.topology().config(), partition.part())
     }
 }
 

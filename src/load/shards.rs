@@ -26,9 +26,8 @@ pub struct EdgeData<'k> {
     pub weight: Option<&'k str>,
     /// Whether the type of each edge is kept.
     pub types: bool,
-    /// Whether the row of each edge in the partition's edge features is kept, by which [`EdgeFeatures`](super::EdgeFeatures)
-    /// are read.
-    pub feature_rows: bool,
+    /// Whether the global id of each edge is kept, by which [`EdgeFeatures`](super::EdgeFeatures) are read.
+    pub ids: bool,
 }
 
 impl Shards {
@@ -39,7 +38,9 @@ impl Shards {
     pub fn load(partition: &Partition, columns: EdgeData<'_>) -> Result<Self> {
         let book = partition.book();
         let weights = columns.weight.map(|key| edge_columns(partition, key)).transpose()?;
-        let first_rows = first_rows(partition);
+        let etypes = 0..book.etypes().len();
+        let first_id = |etype| book.edge_type_range(partition.part(), etype).start;
+        let first_ids: Vec<u64> = etypes.map(first_id).collect();
         let mut builders: Vec<_> = (0..book.num_parts()).map(|_| ShardBuilder::default()).collect();
         let starts: Vec<u64> = (0..book.num_parts()).map(|p| book.node_range(p).start).collect();
         let local = |row: u64| {
@@ -65,9 +66,8 @@ impl Shards {
                 if columns.types {
                     builders[owner].push_type(block.etype[i] as u16);
                 }
-                if columns.feature_rows {
-                    let row = first_rows[block.etype[i] as usize] + block.row[i];
-                    builders[owner].push_feature_row(row);
+                if columns.ids {
+                    builders[owner].push_edge_id(first_ids[block.etype[i] as usize] + block.row[i]);
                 }
             }
         }
@@ -79,13 +79,6 @@ impl Shards {
         let (shards, sources) = built.unzip();
         Ok(Shards { shards, sources })
     }
-}
-
-/// First row of each edge type if the types follow one another.
-pub(super) fn first_rows(partition: &Partition) -> Vec<u64> {
-    let (book, part) = (partition.book(), partition.part());
-    let first = book.edge_range(part).start;
-    (0..book.etypes().len()).map(|etype| book.edge_type_range(part, etype).start - first).collect()
 }
 
 /// One column of weights per edge type, in the order of feature rows.

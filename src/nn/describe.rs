@@ -96,6 +96,8 @@ pub(in crate::nn) struct Place {
     pub(in crate::nn) last: bool,
     /// Number of edge types of the graph.
     pub(in crate::nn) num_rels: usize,
+    /// Width of the edge features; 0 without.
+    pub(in crate::nn) edge_feats: i64,
     /// Dropout on its input.
     pub(in crate::nn) dropout: f64,
     /// Whether its input is added to its output.
@@ -135,6 +137,8 @@ pub struct Sizes {
     pub out_feats: i64,
     /// Number of edge types of the graph.
     pub num_rels: usize,
+    /// Width of the edge features that layers take; 0 without.
+    pub edge_feats: i64,
 }
 
 /// Defines `ModelKind` from a list of layers and models: for each a variant, its options and the type that is described.

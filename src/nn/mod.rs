@@ -25,7 +25,9 @@ pub use losses::link::{LinkScore, auc, link_loss, mean_reciprocal_rank};
 pub use losses::loss::Loss;
 pub use losses::score::{ScoreSums, f1};
 pub use losses::task::Task;
-pub use model_spec::{EdgeWeights, ModelOption, ModelSpec, OptionValues, OptionWord};
+pub use model_spec::{
+    EdgeFeatureUse, EdgeWeights, ModelOption, ModelSpec, OptionValues, OptionWord,
+};
 pub use models::appnp::{Appnp, AppnpConfig};
 pub use models::correct_and_smooth::{CorrectAndSmooth, KnownLabels, LabelPropagation};
 pub use models::hetero_stack::{HeteroConfig, HeteroStack};

@@ -16,6 +16,8 @@ pub struct ModelSpec {
     pub options: &'static [ModelOption],
     /// The use of edge weights.
     pub edge_weights: EdgeWeights,
+    /// The use of edge features.
+    pub edge_features: EdgeFeatureUse,
     /// State-dict key of the parameter that has the width of the output as a dimension; `{last}` stands for the index of the
     /// last layer.
     pub output_key: &'static str,
@@ -46,6 +48,7 @@ impl ModelSpec {
             about,
             options: &[],
             edge_weights: EdgeWeights::Refused,
+            edge_features: EdgeFeatureUse::Refused,
             output_key: "",
             output_side: 0,
             attention: false,
@@ -68,6 +71,17 @@ pub enum EdgeWeights {
     /// Messages are multiplied by weights that were
     /// [normalised](crate::engine::tape::GraphShardManager::normalise_edge_weights) over the whole graph.
     Normalised,
+}
+
+/// The use of edge features in a kind of model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EdgeFeatureUse {
+    /// Layers do not support edge features.
+    Refused,
+    /// Layers take edge features if there are some.
+    Optional,
+    /// Layers need edge features.
+    Required,
 }
 
 /// An option of some kinds of models.

@@ -35,7 +35,7 @@ struct Outcome {
 }
 
 /// Checks a layer from 5 to 4 features, which `make` creates, on a graph with isolated nodes, self loops, parallel edges, edge
-/// weights and three edge types, in double precision:
+/// weights, which are also features of the edges, and three edge types, in double precision:
 ///
 /// * its output has one row of 4 per node;
 /// * neither the order of edges nor the partitioning (1, 2, 3 and 5 partitions, including an empty one and one with a single

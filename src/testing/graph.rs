@@ -1,11 +1,16 @@
 //! Small partitioned graphs.
 
+use std::rc::Rc;
+
+use tch::{Kind, Tensor};
+
 use super::ranks::RankContext;
-use crate::engine::tape::GraphShardManager;
+use crate::engine::tape::{EdgeSource, GraphShardManager};
 use crate::error::{Error, Result};
 use crate::graph::{GraphShard, ShardBuilder};
 
-/// A graph cut into partitions of consecutive nodes. The feature row of an edge is its index in `edges`.
+/// A graph cut into partitions of consecutive nodes. The id of an edge is its index in `edges`, its weight is also its
+/// only feature.
 #[derive(Debug, Clone)]
 pub struct TestGraph {
     /// Source, destination and weight of each edge.
@@ -44,7 +49,18 @@ impl TestGraph {
         let set = manager.partition_data.set(shards);
         set.map_err(|_| Error::internal("a second graph on one rank".to_owned()))?;
         let first_node = u64::from(self.nodes(context.rank).start);
-        GraphShardManager::new(manager, &context.group, first_node, sources)
+        let mut graph = GraphShardManager::new(manager, &context.group, first_node, sources)?;
+        graph.set_edge_source(self.weights_as_features());
+        Ok(graph)
+    }
+
+    fn weights_as_features(&self) -> EdgeSource {
+        let edges = self.edges.clone();
+        let read = move |ids: &[u64]| {
+            let weights: Vec<f64> = ids.iter().map(|id| f64::from(edges[*id as usize].2)).collect();
+            Ok(Tensor::f_from_slice(&weights)?.f_view([-1, 1])?)
+        };
+        EdgeSource { width: 1, kind: Kind::Double, read: Rc::new(read) }
     }
 
     fn shard(&self, rank: usize, source: usize) -> (GraphShard, Vec<u32>) {
@@ -54,7 +70,7 @@ impl TestGraph {
             if theirs.contains(&src) && own.contains(&dst) {
                 builder.push(src - theirs.start, dst - own.start);
                 builder.push_weight(weight);
-                builder.push_feature_row(i as u64);
+                builder.push_edge_id(i as u64);
                 if let Some(etype) = self.types.get(i) {
                     builder.push_type(*etype);
                 }

@@ -47,7 +47,7 @@ pub use link_trainer::{LinkEvaluation, LinkPass, LinkTrainer};
 pub use prediction_scores::PredictionSums;
 pub use regime::Regime;
 pub use relation_degrees::RelationDegrees;
-pub use sampled::{FEATURES, LABELS, SampledPass, SampledTrainer, block_graphs};
+pub use sampled::{EDGE_FEATURES, FEATURES, LABELS, SampledPass, SampledTrainer, block_graphs};
 pub use sampling_config::SamplingConfig;
 pub use step_log::StepLog;
 pub use stored_rows::{StoredRows, stored_rows};

@@ -1,5 +1,6 @@
 //! One rank's pass over sampled neighbourhoods.
 
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use tch::{Kind, Tensor};
@@ -27,6 +28,8 @@ use crate::sampling::stores::GraphSource;
 pub const FEATURES: &str = "features";
 /// Name of the seeds' labels in a batch.
 pub const LABELS: &str = "labels";
+/// Name of the edge features in a batch.
+pub const EDGE_FEATURES: &str = "edge-features";
 
 /// Training of a [`Trainer`]'s model on batches with [`FEATURES`] and [`LABELS`].
 #[derive(Clone, Copy)]
@@ -158,7 +161,8 @@ impl SampledTrainer<'_> {
     }
 }
 
-/// The blocks of a batch as graphs for a model's layers, with edge types if they are needed.
+/// The blocks of a batch as graphs for a model's layers, with edge types if they are needed, and with [`EDGE_FEATURES`] if the batch
+/// has them.
 ///
 /// # Errors
 /// If the batch was sampled without degrees or types that the graphs need, or memory runs out (`Tensor`).
@@ -169,13 +173,17 @@ pub fn block_graphs(
     edge_types: bool,
 ) -> Result<Vec<BlockGraph>> {
     let book = edge_types.then(|| &**graph.book());
-    let graph = |block: &Block| {
+    let graph = |(block, edata): (&Block, &BTreeMap<String, Tensor>)| {
         let sources = ..block.num_sources();
         let degrees = SourceDegrees {
             incoming: batch.in_degrees.as_ref().map(|degrees| &degrees[sources]),
             outgoing: batch.out_degrees.as_ref().map(|degrees| &degrees[sources]),
         };
-        BlockGraph::new(manager, block, degrees, book)
+        let graph = BlockGraph::new(manager, block, degrees, book)?;
+        Ok(match edata.get(EDGE_FEATURES) {
+            Some(features) => graph.with_edge_features(manager, block, features.shallow_clone())?,
+            None => graph,
+        })
     };
-    batch.blocks.iter().map(graph).collect()
+    batch.blocks.iter().zip(&batch.edata).map(graph).collect()
 }

@@ -34,6 +34,10 @@ fn combinations_that_make_no_sense_are_named() {
         ("--model appnp --edge-weight-key weight --mode sample", "full graph"),
         ("--model gat --edge-weight-key weight", "take no edge weights"),
         ("--model rgcn --blocks 0", "--blocks: must be 1 or more, not 0"),
+        ("--model sage --edge-features-key weight", "take no edge features"),
+        ("--model egat", "--model: egat needs edge features"),
+        ("--model egat --edge-features-key wait", "weight"),
+        ("--model gatv2 --edge-features-key weight --hetero sum", "layer of its own"),
     ] {
         train(folder.path(), flags).assert().code(1).stderr(contains(problem));
     }

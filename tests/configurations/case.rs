@@ -9,8 +9,8 @@ use sar::engine::tape::Policy;
 use sar::io::IoMode;
 use sar::load::{DataKeys, EdgeSplit, Normalize};
 use sar::nn::{
-    JumpMode, ModelConfig, ModelKind, NormKind, OptimizerConfig, RelationMerge, SageAggregator,
-    SageOptions, Task,
+    EdgeFeatureUse, JumpMode, ModelConfig, ModelKind, NormKind, OptimizerConfig, RelationMerge,
+    SageAggregator, SageOptions, Task,
 };
 use sar::run::config::{LinkConfig, PairScore};
 use sar::run::config::{MemoryBudget, OnNan, Relations, RunConfig};
@@ -250,6 +250,11 @@ fn keys(config: &RunConfig) -> Vec<DataKeys> {
         Task::Classification | Task::Regression => None,
     };
     let edge_weight = config.model.kind.edge_weights().then(|| "weight".to_owned());
+    let edge_features = |optional: bool| match config.model.kind.spec().edge_features {
+        EdgeFeatureUse::Required => some("weight"),
+        EdgeFeatureUse::Optional if optional && config.relations.is_none() => some("weight"),
+        EdgeFeatureUse::Optional | EdgeFeatureUse::Refused => None,
+    };
     let features = if config.relations.is_some() { "feat" } else { "features" };
     let named = DataKeys {
         features: some(features),
@@ -258,8 +263,10 @@ fn keys(config: &RunConfig) -> Vec<DataKeys> {
         val_mask: some("val_mask"),
         test_mask: some("test_mask"),
         edge_weight: edge_weight.clone(),
+        edge_features: edge_features(true),
     };
-    vec![DataKeys { labels, edge_weight, ..DataKeys::default() }, named]
+    let edge_features = edge_features(false);
+    vec![DataKeys { labels, edge_weight, edge_features, ..DataKeys::default() }, named]
 }
 
 fn relations_of(base: &Relations) -> Vec<Relations> {

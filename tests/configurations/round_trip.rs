@@ -56,6 +56,7 @@ fn variations(base: &RunConfig) -> Vec<RunConfig> {
                     val_mask: texts(),
                     test_mask: texts(),
                     edge_weight: texts(),
+                    edge_features: texts(),
                 }
             ),
             normalize_features: all::<Normalize>(),

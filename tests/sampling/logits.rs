@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use sar::Result;
 use sar::engine::comm::Ranks;
-use sar::engine::tape::{Graph, GraphShardManager, ParameterBuilder, Tape};
+use sar::engine::tape::{EdgeSource, Graph, GraphShardManager, ParameterBuilder, Tape};
 use sar::formats::dgl::Partition;
 use sar::io::IoCounters;
-use sar::load::{EdgeData, NodeColumn, NodeFeatures, Normalize, Shards};
+use sar::load::{EdgeData, EdgeFeatures, NodeColumn, NodeFeatures, Normalize, Shards};
 use sar::nn::{
     AppnpConfig, Gcn2Options, GcnOptions, GinOptions, Heads, JumpMode, ModelConfig, ModelKind,
     Norm, NormKind, Regularizer, RgcnOptions, SageAggregator, SageOptions, Sizes, TagOptions,
@@ -16,7 +16,7 @@ use sar::nn::{
 use sar::sampling::loaders::{DataLoader, DataLoaderConfig, DistNeighborSampler};
 use sar::sampling::stores::{DistGraph, Fanout, IndexConfig};
 use sar::testing::{RankContext, on_ranks};
-use sar::train::{FEATURES, block_graphs};
+use sar::train::{EDGE_FEATURES, FEATURES, block_graphs};
 use tch::{Kind, Tensor};
 
 use crate::common;
@@ -40,16 +40,36 @@ pub(crate) fn kinds_of_relations() -> Vec<ModelKind> {
     kinds
 }
 
+/// Layers of GATv2 that take edge features.
+const WITH_EDGE_FEATURES: Heads = Heads { heads: 3, attention_dropout: 0.0 };
+
 /// Every layer, with the edge weights where it supports them.
 pub(crate) fn kinds() -> Vec<ModelKind> {
     let mut kinds = kinds_of_relations();
     let heads = Heads { heads: 2, attention_dropout: 0.0 };
     kinds.extend([ModelKind::Gat(heads), ModelKind::Gatv2(heads)]);
+    kinds.extend([ModelKind::Egat(heads), ModelKind::Gatv2(WITH_EDGE_FEATURES)]);
     kinds.push(ModelKind::Appnp(AppnpConfig { hops: 3, alpha: 0.1, edge_weights: false }));
     kinds.push(ModelKind::Rgcn(RgcnOptions { regularizer: Regularizer::Basis(2) }));
     kinds.push(ModelKind::Tag(TagOptions { hops: 2, edge_weights: false }));
     kinds.push(ModelKind::Gcn2(Gcn2Options::default()));
     kinds
+}
+
+/// Width of the edge features that such a layer takes here.
+pub(crate) fn edge_feats(kind: ModelKind) -> i64 {
+    match kind {
+        ModelKind::Egat(_) => 1,
+        ModelKind::Gatv2(heads) => i64::from(heads == WITH_EDGE_FEATURES),
+        _ => 0,
+    }
+}
+
+/// The edge weights of a partition as features of a graph.
+pub(crate) fn edge_source(partition: &Partition, key: &str, kind: Kind) -> Result<EdgeSource> {
+    let edges = EdgeFeatures::find(partition, key, IoCounters::default())?;
+    let read = Rc::new(move |ids: &[u64]| edges.read(ids, kind));
+    Ok(EdgeSource { width: 1, kind, read })
 }
 
 /// The largest difference between the logits of own nodes on the full graph and on blocks, for logits that are larger than 1
@@ -62,23 +82,25 @@ fn difference(
 ) -> Result<f64> {
     let (manager, group) = (&context.manager, &context.group);
     let partition = Partition::open(graph.config(), context.rank)?;
-    let columns = EdgeData { weight: Some(weight), types: true, ..Default::default() };
+    let columns = EdgeData { weight: Some(weight), types: true, ids: true };
     let Shards { shards, sources } = Shards::load(&partition, columns)?;
     let shards = shards.into_iter().map(|shard| manager.track_shard("shard", shard)).collect();
     assert!(manager.partition_data.set(shards).is_ok());
     let own = graph.book().node_range(context.rank);
-    let full = GraphShardManager::new(manager, group, own.start, sources)?;
+    let mut full = GraphShardManager::new(manager, group, own.start, sources)?;
     let counters = IoCounters::default();
+    full.set_edge_source(edge_source(&partition, weight, Kind::Float)?);
     let features =
         NodeFeatures::find(&partition, None, Normalize::Row)?.read(Kind::Float, &counters)?;
     let width = features.size()[1];
     let features = manager.track("features", features);
 
     let num_rels = graph.book().etypes().len();
-    let sizes = Sizes { in_feats: width, out_feats: 4, num_rels };
     let mut largest = 0.0_f64;
     for config in models {
         let mut builder = ParameterBuilder::new(3);
+        let edge_feats = edge_feats(config.kind);
+        let sizes = Sizes { in_feats: width, out_feats: 4, num_rels, edge_feats };
         let model = config.build(&mut builder, sizes)?;
         let parameters = Rc::new(builder.finish(manager, Kind::Float)?);
         let logits = |graphs: &[&dyn Graph], x: &Tensor| -> Result<Tensor> {
@@ -99,6 +121,8 @@ fn difference(
         let column = NodeColumn::features(graph.config(), None, Normalize::Row, counters.clone())?;
         let sampler = DistNeighborSampler::new(vec![Fanout::ALL; config.num_graphs()])?;
         let sampler = sampler.input_node_feature(FEATURES, column);
+        let edges = EdgeFeatures::find(graph.config(), weight, counters.clone())?;
+        let sampler = sampler.edge_feature(EDGE_FEATURES, edges);
         let sampler = sampler.in_degrees(config.kind.uses_in_degrees());
         let order = DataLoaderConfig { batch_size: 5, shuffle: false, ..Default::default() };
         // Shuffled seeds would also do; in their order the batches are rows of the expected logits.

@@ -8,7 +8,7 @@ use sar::engine::comm::{FileGroup, LocalGroup, NoHooks, ProcessGroup, Ranks};
 use sar::engine::turns::Control;
 use sar::formats::dgl::config::PartitionConfig;
 use sar::io::{DiskStorage, IoCounters};
-use sar::load::{NodeColumn, Normalize, Reachable};
+use sar::load::{EdgeFeatures, NodeColumn, Normalize, Reachable};
 use sar::sampling::loaders::{
     DataLoader, DataLoaderConfig, DistEdgeDataLoader, DistNeighborSampler, EdgeMiniBatch, Exclude,
     MiniBatch, NegativeSampler, SampledGraph,
@@ -79,7 +79,8 @@ fn sampler(fanouts: &[Fanout], features: Reachable<'_>) -> DistNeighborSampler {
     let column = |key| NodeColumn::named(features.clone(), key, counters.clone()).unwrap();
     let x = NodeColumn::features(features.clone(), None, Normalize::Row, counters.clone()).unwrap();
     let sampler = DistNeighborSampler::new(fanouts.to_vec()).unwrap();
-    let sampler = sampler.input_node_feature("x", x);
+    let edges = EdgeFeatures::find(features.clone(), "weight", counters.clone()).unwrap();
+    let sampler = sampler.input_node_feature("x", x).edge_feature("w", edges);
     sampler.output_node_feature("y", column("labels")).output_node_feature("z", column("features"))
 }
 
@@ -90,7 +91,8 @@ fn config(batch_size: usize) -> DataLoaderConfig {
 fn assert_same(a: &MiniBatch, b: &MiniBatch) {
     assert_eq!(a.blocks, b.blocks);
     assert_eq!(a.out_degrees, b.out_degrees);
-    for (ours, theirs) in [(&a.srcdata, &b.srcdata), (&a.dstdata, &b.dstdata)] {
+    let columns = [(&a.srcdata, &b.srcdata), (&a.dstdata, &b.dstdata)].into_iter();
+    for (ours, theirs) in columns.chain(a.edata.iter().zip(&b.edata)) {
         assert!(ours.keys().eq(theirs.keys()));
         for (ours, theirs) in ours.values().zip(theirs.values()) {
             assert_eq!(ours.kind(), theirs.kind());

@@ -9,18 +9,21 @@ use sar::engine::spill::Masks;
 use sar::engine::tape::{Constants, Graph, GraphShardManager, ParameterBuilder, Policy, Tape};
 use sar::formats::dgl::Partition;
 use sar::io::IoCounters;
-use sar::load::{EdgeData, NodeColumn, NodeFeatures, Normalize, Shards, load_labels, load_mask};
+use sar::load::{
+    EdgeData, EdgeFeatures, NodeColumn, NodeFeatures, Normalize, Shards, load_labels, load_mask,
+};
 use sar::nn::{Loss, ModelConfig, Optimizer, OptimizerConfig, Sizes, Task};
 use sar::sampling::loaders::{DataLoader, DataLoaderConfig, DistNeighborSampler};
 use sar::sampling::stores::{DistGraph, Fanout, IndexConfig};
 use sar::testing::{RankContext, on_ranks};
 use sar::train::{
-    FEATURES, GradientReduce, GraphBatches, GraphModel, LABELS, SampledTrainer, Totals, Trainer,
+    EDGE_FEATURES, FEATURES, GradientReduce, GraphBatches, GraphModel, LABELS, SampledTrainer,
+    Totals, Trainer,
 };
 use tch::{Kind, Tensor};
 
 use crate::common;
-use crate::logits::kinds;
+use crate::logits::{edge_feats, edge_source, kinds};
 use crate::support::open;
 
 const LR: f64 = 0.5;
@@ -44,12 +47,15 @@ fn train(
     let (manager, group) = (&context.manager, &*context.group);
     let counters = IoCounters::default();
     let features = NodeColumn::features(graph.config(), None, Normalize::None, counters.clone())?;
-    let labels = NodeColumn::labels(graph.config(), None, counters)?;
-    let sizes = Sizes { in_feats: features.width() as i64, out_feats: 4, num_rels: 1 };
+    let labels = NodeColumn::labels(graph.config(), None, counters.clone())?;
+    let edges = EdgeFeatures::find(graph.config(), "weight", counters)?;
+    let (in_feats, edge_feats) = (features.width() as i64, edge_feats(model.kind));
+    let sizes = Sizes { in_feats, out_feats: 4, num_rels: 1, edge_feats };
     let sampler = DistNeighborSampler::new(vec![Fanout::Total(how.fanout); model.num_graphs()])?;
     let sampler = sampler.in_degrees(model.kind.uses_in_degrees());
     let sampler = sampler.input_node_feature(FEATURES, features);
     let sampler = sampler.output_node_feature(LABELS, labels);
+    let sampler = sampler.edge_feature(EDGE_FEATURES, edges);
     let config = DataLoaderConfig { batch_size: how.batch_size, ..DataLoaderConfig::default() };
     let seeds = seeds(graph, context.rank)?;
     let loader =
@@ -111,15 +117,17 @@ fn full_step(
 ) -> Result<Vec<f64>> {
     let (manager, group) = (&context.manager, &context.group);
     let partition = Partition::open(graph.config(), context.rank)?;
-    let columns = EdgeData { weight: Some("weight"), types: true, ..Default::default() };
+    let columns = EdgeData { weight: Some("weight"), types: true, ids: true };
     let Shards { shards, sources } = Shards::load(&partition, columns)?;
     let shards = shards.into_iter().map(|shard| manager.track_shard("shard", shard)).collect();
     assert!(manager.partition_data.set(shards).is_ok());
     let first = graph.book().node_range(context.rank).start;
-    let full = GraphShardManager::new(manager, group, first, sources)?;
+    let mut full = GraphShardManager::new(manager, group, first, sources)?;
+    full.set_edge_source(edge_source(&partition, "weight", Kind::Double)?);
     let features = NodeFeatures::find(&partition, None, Normalize::None)?;
     let features = manager.track("x", features.read(Kind::Double, &IoCounters::default())?);
-    let sizes = Sizes { in_feats: features.size()[1], out_feats: 4, num_rels: 1 };
+    let (in_feats, edge_feats) = (features.size()[1], edge_feats(config.kind));
+    let sizes = Sizes { in_feats, out_feats: 4, num_rels: 1, edge_feats };
     let mut builder = ParameterBuilder::new(3);
     let stack = config.build(&mut builder, sizes)?;
     let parameters = Rc::new(builder.finish(manager, Kind::Double)?);

@@ -25,12 +25,14 @@ pub(crate) struct LocalGraph {
     out_degrees: Vec<i64>,
     /// By rank: the id of its first node.
     first_nodes: Vec<i64>,
+    /// The id of the partition's first edge.
+    first_id: i64,
 }
 
 impl LocalGraph {
     /// Reads the edges of a partition, and tells every rank which of its rows they begin at; one collective.
     pub(crate) fn load(partition: &Partition, world: &World) -> Result<Self> {
-        let columns = EdgeData { weight: None, types: true, feature_rows: true };
+        let columns = EdgeData { weight: None, types: true, ids: true };
         let Shards { shards, sources } = Shards::load(partition, columns)?;
         let own = partition.part();
         let num_nodes = partition.num_inner_nodes() as usize;
@@ -45,6 +47,7 @@ impl LocalGraph {
             first_nodes: (0..shards.len())
                 .map(|part| partition.book().node_range(part).start as i64)
                 .collect(),
+            first_id: partition.book().edge_range(own).start as i64,
             shards,
             sources,
         };
@@ -73,7 +76,7 @@ impl LocalGraph {
                 return Err(Error::internal(problem));
             }
             builder.push(src as u32, dst as u32);
-            builder.push_feature_row(row as u64);
+            builder.push_edge_id(row as u64);
             out_degrees[src as usize] += 1;
         }
         let (shard, _) = builder.build(num_nodes, num_sources, true);
@@ -88,6 +91,7 @@ impl LocalGraph {
             num_edges: 0,
             out_degrees,
             first_nodes: vec![0],
+            first_id: 0,
         };
         graph.number_edges();
         Ok(graph)
@@ -228,7 +232,10 @@ impl LocalGraph {
                             source: first_row + i64::from(column),
                             destination: i64::from(dst),
                             etype: edges.types.as_ref().map_or(0, |types| i64::from(types[entry])),
-                            row: edges.feature_rows.as_ref().map_or(0, |rows| rows[entry] as i64),
+                            row: edges
+                                .edge_ids
+                                .as_ref()
+                                .map_or(0, |ids| ids[entry] as i64 - self.first_id),
                         },
                     );
                     number += 1;

@@ -107,7 +107,7 @@ pub struct EdgesLayout {
     ends: CsrLayout,
     weights: bool,
     types: bool,
-    feature_rows: bool,
+    edge_ids: bool,
 }
 
 impl EdgesLayout {
@@ -128,13 +128,13 @@ impl Spill for SortedEdges {
             ends: CsrLayout::new(&self.ends),
             weights: self.weights.is_some(),
             types: self.types.is_some(),
-            feature_rows: self.feature_rows.is_some(),
+            edge_ids: self.edge_ids.is_some(),
         }
     }
 
     fn byte_len(layout: &EdgesLayout) -> u64 {
-        let EdgesLayout { ends, weights, types, feature_rows } = *layout;
-        let per_edge = 4 * u64::from(weights) + 2 * u64::from(types) + 8 * u64::from(feature_rows);
+        let EdgesLayout { ends, weights, types, edge_ids } = *layout;
+        let per_edge = 4 * u64::from(weights) + 2 * u64::from(types) + 8 * u64::from(edge_ids);
         ends.bytes() + per_edge * ends.entries as u64
     }
 
@@ -144,7 +144,7 @@ impl Spill for SortedEdges {
         sink.write(bytemuck::cast_slice(self.ends.indices()))?;
         save_column(self.weights.as_ref(), sink)?;
         save_column(self.types.as_ref(), sink)?;
-        save_column(self.feature_rows.as_ref(), sink)
+        save_column(self.edge_ids.as_ref(), sink)
     }
 
     fn load(layout: &EdgesLayout, source: &mut SpillReader<'_>) -> Result<Self> {
@@ -153,7 +153,7 @@ impl Spill for SortedEdges {
             ends: layout.ends.load(source)?,
             weights: layout.weights.then(|| load_vec(edges, source)).transpose()?,
             types: layout.types.then(|| load_vec(edges, source)).transpose()?,
-            feature_rows: layout.feature_rows.then(|| load_vec(edges, source)).transpose()?,
+            edge_ids: layout.edge_ids.then(|| load_vec(edges, source)).transpose()?,
         })
     }
 }

@@ -18,6 +18,7 @@ mod var;
 
 pub use constants::Constants;
 pub use graphs::block_graph::{BlockGraph, SourceDegrees};
+pub use graphs::edge_inputs::{EdgeInputs, EdgeSource};
 pub use graphs::full_partition::FullPartitionGraph;
 pub use graphs::graph::{
     Ends, Graph, MakeRows, Pulled, RowLayout, Transfer, VisitRows, VisitShard,

@@ -52,6 +52,6 @@ pub use edge_sample::EdgeRun;
 pub use feature::Feature;
 pub use feature_set::FeatureSet;
 pub use original_ids::OriginalIds;
-pub use partition::{Partition, open_node_features};
+pub use partition::{Partition, open_edge_features, open_node_features};
 pub use summary::PartitionSummary;
 pub use verify::directory::verify;

@@ -7,6 +7,7 @@ use crate::formats::dgl::feature_set::{FeatureSet, TypeRows};
 use crate::formats::dgl::local_graph::LocalGraph;
 use crate::formats::dgl::original_ids::OriginalIds;
 use crate::formats::dgl::original_sources;
+use crate::formats::dgl::structure_file::open_structure;
 use crate::formats::dgl::topology::Topology;
 use crate::graph::PartitionBook;
 use std::ops::Range;
@@ -133,14 +134,24 @@ pub(crate) fn open_features(
     part: usize,
     graph: &LocalGraph,
 ) -> Result<(FeatureSet, FeatureSet)> {
+    Ok((open_node_features(config, part)?, edge_features(config, part, graph)?))
+}
+
+/// Reads the headers of the features of a partition's edges.
+///
+/// # Errors
+/// If the partition does not exist, or a file cannot be read or has another format (`Input`).
+pub fn open_edge_features(config: &PartitionConfig, part: usize) -> Result<FeatureSet> {
+    edge_features(config, part, &open_structure(config, part)?.0)
+}
+
+fn edge_features(config: &PartitionConfig, part: usize, graph: &LocalGraph) -> Result<FeatureSet> {
     let (book, files) = (config.book(), &config.parts()[part]);
-    let node_features = open_node_features(config, part)?;
     let unusable = graph.edges.id.is_none().then(|| {
         let path = graph.path.display();
         format!("cannot be used: {path} lacks edge ids, so that rows cannot be assigned to edges")
     });
-    let edge_features = FeatureSet::open(&files.edge_feats, &edge_type_rows(book, part), unusable)?;
-    Ok((node_features, edge_features))
+    FeatureSet::open(&files.edge_feats, &edge_type_rows(book, part), unusable)
 }
 
 /// Reads the headers of the features of a partition's nodes.

@@ -1,19 +1,23 @@
 //! Graph attention with dynamic scores: Brody, Alon and Yahav, "How attentive are graph attention networks?", ICLR 2022.
 
-use super::heads::{self, AttentionConfig, Heads};
+use super::edge_attention::{EdgeScore, ScoredEnds};
+use super::heads::{self, AttentionConfig, Heads, Residual};
 use super::layer::{Conv, ConvInput};
 use crate::engine::tape::{Attend, Init, Parameter, ParameterBuilder, Scoring, Tape, Var, Weight};
 use crate::error::Result;
 use crate::nn::describe::{Describe, Facts, Place, StackLayer};
-use crate::nn::model_spec::ModelSpec;
+use crate::nn::model_spec::{EdgeFeatureUse, ModelSpec};
 
 /// `dgl.nn.GATv2Conv`, without activation and without shared weights. Per head:
 ///
 /// `y_v = sum_{u in N(v)} softmax_u(<attn, leaky_relu(z_u + z'_v)>) z_u`, z = W_src x + b_src, z' = W_dst x + b_dst
 ///
+/// With features f_e of edges, the sum in the scores is `z_u + z'_v + W_edge f_e` (PyTorch Geometric's `GATv2Conv(edge_dim=...)`),
+/// and the layer takes two collectives instead of one.
+///
 /// A node without in-edges gets 0. State-dict keys: `attn` `[1, heads, out]`, `fc_src.weight` and `fc_dst.weight`
-/// `[heads * out, in]`, `fc_src.bias` and `fc_dst.bias` `[heads * out]`; with a residual of another width `res_fc.weight`
-/// and `res_fc.bias`.
+/// `[heads * out, in]`, `fc_src.bias` and `fc_dst.bias` `[heads * out]`; with features of edges `fc_edge.weight` `[heads * out,
+/// edge_feats]`; with a residual of another width `res_fc.weight` and `res_fc.bias`.
 ///
 /// ```
 /// use sar::nn::{AttentionConfig, Gatv2Conv, HeadMerge};
@@ -33,7 +37,7 @@ use crate::nn::model_spec::ModelSpec;
 ///     merge: HeadMerge::Concat,
 /// };
 /// let values: [(&str, &[f64]); 3] = [("fc_src.weight", &[1.0]), ("fc_dst.weight", &[1.0]), ("attn", &[1.0])];
-/// let rows = layer_output(&graph, &features, &values, |p| Gatv2Conv::new(p, config))?;
+/// let rows = layer_output(&graph, &features, &values, |p| Gatv2Conv::new(p, config, 0))?;
 /// assert_near(&rows, &[0.0, 1.0, 1.731059, 3.0]);
 /// # Ok::<(), sar::Error>(())
 /// ```
@@ -42,12 +46,19 @@ pub struct Gatv2Conv {
     attn: Parameter,
     src: (Weight, Parameter),
     dst: (Weight, Parameter),
-    residual: Option<(Weight, Parameter)>,
+    /// Scores that take features of edges.
+    edge_score: Option<EdgeScore>,
+    residual: Residual,
 }
 
 impl Gatv2Conv {
-    /// Creates the layer with DGL's initial distributions.
-    pub fn new(parameters: &mut ParameterBuilder, config: AttentionConfig) -> Self {
+    /// Creates the layer with DGL's initial distributions. `edge_feats` is the width of the edge features that scores take; with 0
+    /// they take none.
+    pub fn new(
+        parameters: &mut ParameterBuilder,
+        config: AttentionConfig,
+        edge_feats: i64,
+    ) -> Self {
         let columns = config.columns();
         let normal = Init::XavierNormal { gain: 2f64.sqrt() };
         let attn = parameters.add("attn", &[1, config.heads as i64, config.out_feats], normal);
@@ -58,9 +69,13 @@ impl Gatv2Conv {
             })
         };
         let (src, dst) = (linear("fc_src"), linear("fc_dst"));
-        let mapped = config.residual && config.in_feats != columns;
-        let residual = mapped.then(|| linear("res_fc"));
-        Gatv2Conv { config, attn, src, dst, residual }
+        let edge_score = (edge_feats > 0).then(|| {
+            let sizes = [config.heads as i64, config.out_feats];
+            EdgeScore::new(parameters, "fc_edge", edge_feats, attn, sizes)
+                .negative_slope(config.negative_slope)
+        });
+        let residual = Residual::new(parameters, &config);
+        Gatv2Conv { config, attn, src, dst, edge_score, residual }
     }
 }
 
@@ -73,6 +88,13 @@ impl Conv for Gatv2Conv {
         drop(src);
         let own = tape.linear(&dst, &self.dst.0, Some(self.dst.1), None)?;
         let dst = config.residual.then_some(dst);
+        if let Some(score) = &self.edge_score {
+            let ends = ScoredEnds { src: messages.clone(), dst: own };
+            let attention = score.attention(tape, graph, ends, config.attn_drop)?;
+            let y = tape.weighted_sum(graph, messages, &attention)?;
+            drop(attention);
+            return self.residual.finish(config, tape, y, dst);
+        }
         let attend = Attend {
             heads: config.heads,
             scoring: Scoring::Dynamic { dst: own, vector: self.attn },
@@ -80,13 +102,7 @@ impl Conv for Gatv2Conv {
             dropout: config.attn_drop,
         };
         let y = tape.attend(graph, messages, attend)?;
-        match (&self.residual, dst) {
-            (Some((weight, bias)), Some(dst)) => {
-                let residual = tape.linear(&dst, weight, Some(*bias), None)?;
-                config.finish(tape, y, None, Some(&residual))
-            }
-            (_, dst) => config.finish(tape, y, None, dst.as_ref()),
-        }
+        self.residual.finish(config, tape, y, dst)
     }
 }
 
@@ -95,6 +111,7 @@ impl Describe for Gatv2Conv {
 
     const SPEC: ModelSpec = ModelSpec {
         output_key: "convs.{last}.attn",
+        edge_features: EdgeFeatureUse::Optional,
         ..heads::spec("gatv2", "Graph attention with dynamic scores (GATv2Conv)")
     };
 
@@ -105,6 +122,6 @@ impl Describe for Gatv2Conv {
 
 impl StackLayer for Gatv2Conv {
     fn make(options: &Heads, parameters: &mut ParameterBuilder, place: Place) -> Result<Self> {
-        Ok(Gatv2Conv::new(parameters, options.config(place)))
+        Ok(Gatv2Conv::new(parameters, options.config(place), place.edge_feats))
     }
 }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use tch::Kind;
 
 use super::layer::ends_coincide;
-use crate::engine::tape::{Graph, Parameter, Tape, Var};
+use crate::engine::tape::{Graph, Init, Parameter, ParameterBuilder, Tape, Var, Weight};
 use crate::error::Result;
 use crate::nn::describe::Place;
 use crate::nn::model_spec::{ModelOption, ModelSpec, OptionValues};
@@ -107,6 +107,41 @@ impl AttentionConfig {
                 }
             }
         })
+    }
+}
+
+/// The residual of a layer whose maps have biases: the destination's input, through a linear map where the widths differ.
+pub(in crate::nn) struct Residual(Option<(Weight, Parameter)>);
+
+impl Residual {
+    /// Adds the parameters of the map, `res_fc.*`, if the configuration needs one.
+    pub(in crate::nn) fn new(parameters: &mut ParameterBuilder, config: &AttentionConfig) -> Self {
+        let columns = config.columns();
+        let mapped = config.residual && config.in_feats != columns;
+        Residual(mapped.then(|| {
+            parameters.scope("res_fc", |parameters| {
+                let normal = Init::XavierNormal { gain: 2f64.sqrt() };
+                let weight = parameters.add("weight", &[columns, config.in_feats], normal);
+                (Weight::OutIn(weight), parameters.add("bias", &[columns], Init::Zeros))
+            })
+        }))
+    }
+
+    /// Adds the residual of `dst`, the destinations' input if there is a residual, and merges the heads.
+    pub(in crate::nn) fn finish(
+        &self,
+        config: &AttentionConfig,
+        tape: &mut Tape<'_>,
+        y: Var,
+        dst: Option<Var>,
+    ) -> Result<Var> {
+        match (&self.0, dst) {
+            (Some((weight, bias)), Some(dst)) => {
+                let residual = tape.linear(&dst, weight, Some(*bias), None)?;
+                config.finish(tape, y, None, Some(&residual))
+            }
+            (_, dst) => config.finish(tape, y, None, dst.as_ref()),
+        }
     }
 }
 

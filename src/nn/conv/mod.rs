@@ -10,6 +10,8 @@ use super::models::sign::{Sign, SignOptions};
 use crate::engine::tape::ParameterBuilder;
 use crate::error::{Error, Result};
 
+mod edge_attention;
+pub(super) mod egat;
 pub(super) mod gat;
 pub(super) mod gatv2;
 pub(super) mod gcn;
@@ -23,6 +25,7 @@ pub(super) mod rgcn;
 pub(super) mod sage;
 pub(super) mod tag;
 
+pub use egat::{EgatConv, EgatConvConfig, EgatOutput};
 pub use gat::GatConv;
 pub use gatv2::Gatv2Conv;
 pub use gcn::{GcnConv, GcnConvConfig, GcnOptions, Norm};
@@ -45,6 +48,8 @@ model_kinds! {
         Gat(Heads) => GatConv,
         /// Layers of [`Gatv2Conv`]; heads are concatenated between layers and averaged in the last.
         Gatv2(Heads) => Gatv2Conv,
+        /// Layers of [`EgatConv`]; heads are concatenated between layers and averaged in the last.
+        Egat(Heads) => EgatConv,
         /// Layers of [`GinConv`] with a linear map inside.
         Gin(GinOptions) => GinConv,
         /// Layers of [`RgcnConv`].

@@ -37,7 +37,7 @@ pub struct AppnpConfig {
 /// let graph = TestGraph::of(4, &[[0, 1], [0, 2], [1, 2], [2, 3]], &[2]);
 /// let features: [&[f64]; 4] = [&[1.0], &[2.0], &[3.0], &[4.0]];
 /// let perceptron = HiddenLayers { layers: 1, width: 1, dropout: 0.0 };
-/// let sizes = Sizes { in_feats: 1, out_feats: 1, num_rels: 1 };
+/// let sizes = Sizes { in_feats: 1, out_feats: 1, num_rels: 1, edge_feats: 0 };
 /// let config = AppnpConfig { hops: 2, alpha: 0.5, edge_weights: false };
 /// let values: [(&str, &[f64]); 1] = [("layers.0.weight", &[1.0])];
 /// let rows = model_output(&graph, 2, &features, &values, |p| {

@@ -152,6 +152,7 @@ impl HeteroStack {
                 number: i + 1,
                 last,
                 num_rels: 1,
+                edge_feats: 0,
                 dropout,
                 residual: false,
             };

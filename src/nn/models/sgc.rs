@@ -74,7 +74,7 @@ impl Hops {
 /// // 0 -> 1, 0 -> 2, 1 -> 2 and 2 -> 3 on two ranks.
 /// let graph = TestGraph::of(4, &[[0, 1], [0, 2], [1, 2], [2, 3]], &[2]);
 /// let features: [&[f64]; 4] = [&[1.0], &[2.0], &[3.0], &[4.0]];
-/// let sizes = Sizes { in_feats: 1, out_feats: 1, num_rels: 1 };
+/// let sizes = Sizes { in_feats: 1, out_feats: 1, num_rels: 1, edge_feats: 0 };
 /// let options = SgcOptions { hops: 2, edge_weights: false };
 /// let values: [(&str, &[f64]); 1] = [("convs.0.fc.weight", &[1.0])];
 /// let rows = model_output(&graph, 0, &features, &values, |p| Sgc::new(p, sizes, options))?;

@@ -29,7 +29,7 @@ use crate::nn::model_spec::{EdgeWeights, ModelOption, ModelSpec};
 /// let features: [&[f64]; 4] = [&[1.0], &[2.0], &[3.0], &[4.0]];
 /// // The propagated features are 0, 1, 2.12132 and 2.12132.
 /// let layers = HiddenLayers { layers: 1, width: 1, dropout: 0.0 };
-/// let sizes = Sizes { in_feats: 1, out_feats: 1, num_rels: 1 };
+/// let sizes = Sizes { in_feats: 1, out_feats: 1, num_rels: 1, edge_feats: 0 };
 /// let options = SignOptions { hops: 1, edge_weights: false };
 /// let values: [(&str, &[f64]); 3] = [
 ///     ("inception_ffs.0.layers.0.weight", &[1.0]),

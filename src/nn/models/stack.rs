@@ -30,7 +30,7 @@ use crate::nn::normalization::{Normalization, add};
 /// let features: [&[f64]; 4] = [&[1.0], &[2.0], &[3.0], &[4.0]];
 /// let kind = ModelKind::Gin(GinOptions::default());
 /// let config = ModelConfig { kind, layers: 2, hidden: 1, dropout: 0.0, ..ModelConfig::default() };
-/// let sizes = Sizes { in_feats: 1, out_feats: 1, num_rels: 1 };
+/// let sizes = Sizes { in_feats: 1, out_feats: 1, num_rels: 1, edge_feats: 0 };
 /// let values: [(&str, &[f64]); 2] =
 ///     [("convs.0.apply_func.weight", &[1.0]), ("convs.1.apply_func.weight", &[1.0])];
 /// let rows = model_output(&graph, 2, &features, &values, |p| Stack::new(p, &config, sizes))?;
@@ -79,6 +79,7 @@ impl Stack {
                 number: i + 1,
                 last,
                 num_rels: sizes.num_rels,
+                edge_feats: sizes.edge_feats,
                 dropout: config.dropout,
                 residual: config.residual,
             };

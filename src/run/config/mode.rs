@@ -3,7 +3,7 @@
 use super::link_config::LinkConfig;
 use super::run_config::{Relations, RunConfig};
 use crate::error::{Error, Result};
-use crate::nn::{EdgeWeights, JumpMode, ModelKind, NormKind};
+use crate::nn::{EdgeFeatureUse, EdgeWeights, JumpMode, ModelKind, NormKind};
 use crate::train::{EvaluationConfig, SamplingConfig};
 
 /// How a run trains.
@@ -80,6 +80,7 @@ fn check_model(config: &RunConfig) -> Result<()> {
             &format!("leave it out, or use another model than {others}"),
         );
     }
+    check_edge_features(config)?;
     let plain = model.norm == NormKind::None
         && model.jumping_knowledge == JumpMode::None
         && !model.residual;
@@ -92,6 +93,27 @@ fn check_model(config: &RunConfig) -> Result<()> {
         );
     }
     Ok(())
+}
+
+/// Refuses edge features for a model that takes none, and a model that needs some without them.
+fn check_edge_features(config: &RunConfig) -> Result<()> {
+    let spec = config.model.kind.spec();
+    match (spec.edge_features, &config.keys.edge_features) {
+        (EdgeFeatureUse::Refused, Some(_)) => {
+            let takes = |kind: ModelKind| kind.spec().edge_features != EdgeFeatureUse::Refused;
+            refused(
+                "keys.edge_features",
+                "this model's layers take no edge features",
+                &format!("leave it out, or use ‹model.kind={}›", ModelKind::names("or", takes)),
+            )
+        }
+        (EdgeFeatureUse::Required, None) => refused(
+            "model.kind",
+            &format!("{} needs edge features", spec.name),
+            "name them with ‹keys.edge_features=KEY›",
+        ),
+        _ => Ok(()),
+    }
 }
 
 /// Refuses options of evaluations that the run does not make.
@@ -130,6 +152,7 @@ fn layers(config: &RunConfig) -> Result<Layers<'_>> {
         (model.residual, "model.residual"),
         (config.mfg, "mfg"),
         (config.one_shot, "one_shot"),
+        (config.keys.edge_features.is_some(), "keys.edge_features"),
     ];
     let Some((_, field)) = given.iter().find(|(given, _)| *given) else {
         return Ok(Layers::PerRelation(relations));

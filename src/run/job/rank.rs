@@ -153,15 +153,14 @@ impl<'a> Rank<'a> {
 
     /// Features of the edges of `graph`, `float32 [num_edges, width]`, in the order of [`Graph::shards`]: the values of edges that
     /// [`Tape::propagate`](crate::engine::tape::Tape::propagate) takes. The graph must have been made with
-    /// [`EdgeData::feature_rows`].
+    /// [`EdgeData::ids`].
     ///
     /// # Errors
     /// If there is no such array, or the graph does not know the rows.
     pub fn edge_features(&self, graph: &dyn Graph, key: &str) -> Result<PointerTensor> {
         let RankSetup { manager, partition, .. } = &self.setup;
-        let features = EdgeFeatures::find(partition, key)?;
-        let counters = manager.store().counters();
-        let values = features.read(&graph.feature_rows()?, Kind::Float, counters)?;
+        let features = EdgeFeatures::find(partition, key, manager.store().counters().clone())?;
+        let values = features.read(&graph.edge_ids()?, Kind::Float)?;
         Ok(manager.track("edge-features", values))
     }
 

@@ -6,8 +6,8 @@ use crate::error::{Error, Result};
 use crate::formats::dgl::config::PartitionConfig;
 use crate::formats::dgl::{EdgeRun, Partition};
 use crate::graph::{Bitmap, PartitionBook};
-use crate::io::Dtype;
-use crate::load::{DataKeys, NodeFeatures, label_columns, load_labels, load_mask};
+use crate::io::{Dtype, IoCounters};
+use crate::load::{DataKeys, EdgeFeatures, NodeFeatures, label_columns, load_labels, load_mask};
 use crate::nn::Task;
 use crate::platform::signals;
 use crate::run::config::RunConfig;
@@ -34,6 +34,8 @@ pub(super) struct GraphSizes {
     pub(super) ranks: Vec<RankCounts>,
     /// The features.
     pub(super) features: FeatureColumns,
+    /// The edge features, if the run uses some.
+    pub(super) edge_features: Option<FeatureColumns>,
     /// Number of classes, or of columns of the labels.
     pub(super) outputs: u64,
     /// Fraction of nodes in each of the masks (training, validation, test); `None` for a mask that does not exist.
@@ -78,9 +80,15 @@ impl GraphSizes {
             ranks.push(counts(&partition, &edges, sampled));
         }
         let share = |i: usize| known[i].then(|| masks[i] as f64 / book.num_nodes().max(1) as f64);
+        let counters = IoCounters::default();
+        let edge_features = run.keys.edge_features.as_deref();
+        let edge_features =
+            edge_features.map(|key| EdgeFeatures::find(partitions, key, counters)).transpose()?;
         Ok(GraphSizes {
             ranks,
             features,
+            edge_features: edge_features
+                .map(|found| FeatureColumns { width: found.width() as u64, dtype: found.dtype() }),
             outputs,
             masks: [0, 1, 2].map(share),
             edge_types: book.etypes().len(),

@@ -6,7 +6,7 @@ use rustix::process::umask;
 
 use super::counts::{RankCounts, scaled};
 use super::graph_sizes::GraphSizes;
-use super::stand_in::{self, WEIGHT};
+use super::stand_in::{self, EDGE_FEATURES, WEIGHT};
 use crate::engine::spill_dir::RunFolder;
 use crate::error::{Error, Result};
 use crate::event::Event;
@@ -76,6 +76,7 @@ pub(super) fn measure(
         part_json,
         keys: DataKeys {
             edge_weight: edge_weights.then(|| WEIGHT.to_owned()),
+            edge_features: sizes.edge_features.map(|_| EDGE_FEATURES.to_owned()),
             ..DataKeys::default()
         },
         // All classes of a stand-in have the same size; their weights do not change the size of anything.

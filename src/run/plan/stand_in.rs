@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::counts::{Pair, RankCounts};
-use super::graph_sizes::GraphSizes;
+use super::graph_sizes::{FeatureColumns, GraphSizes};
 use crate::error::{Error, Result};
 use crate::formats::dgl::writer::{
     ArrayWriter, FeatureSpec, PartitionEdges, PartitionWriter, write_structure,
@@ -15,6 +15,8 @@ use crate::nn::Task;
 
 /// Key of edge weights.
 pub(super) const WEIGHT: &str = "weight";
+/// Key of edge features.
+pub(super) const EDGE_FEATURES: &str = "feat";
 
 /// Number of edges passed to the writer at a time.
 const BLOCK: usize = 1 << 14;
@@ -44,7 +46,7 @@ pub(super) fn write(
     let edges = Edges { ranks, book: &book };
     for part in 0..ranks.len() {
         write_structure(&writer, &book, part, &edges, &mut |_| Ok(()))?;
-        write_edge_features(&writer, &book, part, edge_weights)?;
+        write_edge_features(&writer, &book, part, sizes.edge_features, edge_weights)?;
         write_node_features(&writer, &book, part, sizes, task)?;
     }
     writer.finish()
@@ -103,14 +105,24 @@ fn write_edge_features(
     writer: &PartitionWriter,
     book: &PartitionBook,
     part: usize,
+    features: Option<FeatureColumns>,
     weights: bool,
 ) -> Result<()> {
-    let types = if weights { book.etypes().len() } else { 0 };
-    let specs: Vec<_> = (0..types).map(|ty| spec(ty, WEIGHT, Dtype::F32, &[])).collect();
+    let types = 0..book.etypes().len();
+    let mut specs = Vec::new();
+    let mut rows = Vec::new();
+    for ty in types.clone().filter(|_| weights) {
+        specs.push(spec(ty, WEIGHT, Dtype::F32, &[]));
+        rows.push((ty, 1_f32.to_le_bytes().to_vec()));
+    }
+    for (ty, FeatureColumns { width, dtype }) in types.filter_map(|ty| Some((ty, features?))) {
+        specs.push(spec(ty, EDGE_FEATURES, dtype, &[width]));
+        rows.push((ty, vec![0; width as usize * dtype.size()]));
+    }
     let mut file = writer.edge_features(part, &specs)?;
-    for (ty, array) in file.arrays().iter_mut().enumerate() {
+    for (array, (ty, row)) in file.arrays().iter_mut().zip(rows) {
         let ids = book.edge_type_range(part, ty);
-        repeat(array, &1_f32.to_le_bytes(), ids.end - ids.start)?;
+        repeat(array, &row, ids.end - ids.start)?;
     }
     file.finish()
 }
@@ -176,7 +188,6 @@ fn spec(ty: usize, name: &str, dtype: Dtype, row_shape: &[u64]) -> FeatureSpec {
 
 #[cfg(test)]
 mod tests {
-    use super::super::graph_sizes::FeatureColumns;
     use super::*;
     use crate::formats::dgl::Partition;
     use crate::formats::dgl::config::PartitionConfig;
@@ -192,6 +203,7 @@ mod tests {
         let sizes = GraphSizes {
             ranks: ranks.to_vec(),
             features: FeatureColumns { width: 3, dtype: Dtype::F16 },
+            edge_features: Some(FeatureColumns { width: 2, dtype: Dtype::F32 }),
             outputs: 4,
             masks: [Some(0.5), None, Some(0.1)],
             edge_types: 2,

@@ -11,12 +11,14 @@ use crate::engine::tape::Graph;
 use crate::engine::tensor;
 use crate::error::{Error, Result};
 use crate::io::DiskStorage;
-use crate::load::NodeColumn;
+use crate::load::{EdgeFeatures, NodeColumn};
 use crate::nn::Task;
 use crate::run::config::run_config::RunConfig;
 use crate::sampling::loaders::{DataLoader, DataLoaderConfig, DistNeighborSampler};
 use crate::sampling::stores::{DistGraph, IndexConfig, write_index};
-use crate::train::{EvaluationLoaders, FEATURES, LABELS, SamplingConfig, features_of};
+use crate::train::{
+    EDGE_FEATURES, EvaluationLoaders, FEATURES, LABELS, SamplingConfig, features_of,
+};
 
 /// The loaders of a rank's nodes.
 pub(super) struct NodeLoaders {
@@ -40,11 +42,13 @@ pub(super) fn of_shared_layers(
     let counters = setup.manager.store().counters().clone();
     let (key, normalize) = (config.keys.features.as_deref(), config.normalize_features);
     let features = NodeColumn::features(here.partitions, key, normalize, counters)?;
+    let edge_features = edge_features(setup, assignment)?;
     let sampler = |sampling: &SamplingConfig| {
         let sampler = sampling.sampler(config.model.num_graphs(), book, false)?;
         let sampler = sampler.in_degrees(config.model.kind.uses_in_degrees());
         let sampler = sampler.out_degrees(config.model.kind.uses_out_degrees());
-        Ok(sampler.input_node_feature(FEATURES, features.clone()))
+        let sampler = sampler.input_node_feature(FEATURES, features.clone());
+        Ok(with_edge_features(sampler, edge_features.as_ref()))
     };
     let first = book.node_range(here.rank).start;
     finish_loaders(setup, assignment, sampling, graph, &sampler, first)
@@ -78,6 +82,27 @@ pub(super) fn of_relations(
     };
     let first = book.node_type_range(here.rank, hetero.target).start;
     finish_loaders(setup, assignment, sampling, graph, &sampler, first)
+}
+
+/// The edge features of the whole graph, if the run uses some.
+pub(super) fn edge_features(
+    setup: &RankSetup,
+    Assignment { here, config, .. }: Assignment<'_>,
+) -> Result<Option<EdgeFeatures>> {
+    let counters = setup.manager.store().counters().clone();
+    let key = config.keys.edge_features.as_deref();
+    key.map(|key| EdgeFeatures::find(here.partitions, key, counters)).transpose()
+}
+
+/// A sampler that reads these edge features, if there are some.
+pub(super) fn with_edge_features(
+    sampler: DistNeighborSampler,
+    features: Option<&EdgeFeatures>,
+) -> DistNeighborSampler {
+    match features {
+        Some(features) => sampler.edge_feature(EDGE_FEATURES, features.clone()),
+        None => sampler,
+    }
 }
 
 /// The data that the index of a partition holds.

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use super::assignment::Assignment;
-use super::batches::open_graph;
+use super::batches::{edge_features, open_graph, with_edge_features};
 use super::epochs::run_epochs;
 use super::files::pending_weights;
 use super::setup::{KIND, Passes, RankSetup};
@@ -70,10 +70,12 @@ pub(super) fn train(
 fn loaders(
     setup: &RankSetup,
     graph: &dyn Graph,
-    Assignment { here, config, .. }: Assignment<'_>,
+    assignment: Assignment<'_>,
     link: &LinkConfig,
     sampling: &SamplingConfig,
 ) -> Result<LinkLoaders> {
+    let Assignment { here, config, .. } = assignment;
+    let edge_features = edge_features(setup, assignment)?;
     let RankSetup { manager, partition, .. } = setup;
     let uses = link.split.uses(partition, config.seed)?;
     let drawn: Vec<f32> =
@@ -94,6 +96,7 @@ fn loaders(
         let sampler = sampler.in_degrees(config.model.kind.uses_in_degrees());
         let sampler = sampler.out_degrees(config.model.kind.uses_out_degrees());
         let sampler = sampler.input_node_feature(FEATURES, features.clone());
+        let sampler = with_edge_features(sampler, edge_features.as_ref());
         let mut order = sampling.loader(config.seed);
         order.shuffle = of == EdgeUse::Train;
         let negatives = Some(NegativeSampler::PerSourceUniform(link.negatives));

@@ -2,11 +2,11 @@
 
 use std::rc::Rc;
 
-use super::setup::{RankSetup, keep};
+use super::setup::{KIND, RankSetup, keep};
 use crate::engine::spill::PointerTensor;
-use crate::engine::tape::{Graph, GraphShardManager, ParameterSet, Tape};
+use crate::engine::tape::{EdgeSource, Graph, GraphShardManager, ParameterSet, Tape};
 use crate::error::Result;
-use crate::load::{EdgeData, NodeFeatures, Shards};
+use crate::load::{EdgeData, EdgeFeatures, NodeFeatures, Shards};
 use crate::nn::{Model, Sizes};
 use crate::run::config::run_config::RunConfig;
 
@@ -19,6 +19,7 @@ pub(super) struct WholeGraph {
     stored: NodeFeatures,
     in_feats: i64,
     num_rels: usize,
+    edge_feats: i64,
 }
 
 impl WholeGraph {
@@ -36,7 +37,7 @@ impl WholeGraph {
         let columns = EdgeData {
             weight: run.keys.edge_weight.as_deref(),
             types: run.model.kind.uses_edge_types(),
-            feature_rows: false,
+            ids: run.keys.edge_features.is_some(),
         };
         let Shards { shards, sources } = Shards::load(partition, columns)?;
         let shards = shards.into_iter().map(|shard| manager.track_shard("shard", shard)).collect();
@@ -47,18 +48,36 @@ impl WholeGraph {
             graph.normalise_edge_weights()?;
         }
         setup.check_widths(&[in_feats])?;
+        let edge_features = run
+            .keys
+            .edge_features
+            .as_deref()
+            .map(|key| EdgeFeatures::find(partition, key, manager.store().counters().clone()));
+        let mut edge_feats = 0;
+        if let Some(features) = edge_features.transpose()? {
+            edge_feats = features.width();
+            setup.check_widths(&[edge_feats])?;
+            let read = Rc::new(move |edges: &[u64]| features.read(edges, KIND));
+            graph.set_edge_source(EdgeSource { width: edge_feats, kind: KIND, read });
+        }
         Ok(WholeGraph {
             graph,
             features,
             stored,
             in_feats,
             num_rels: partition.book().etypes().len(),
+            edge_feats,
         })
     }
 
     /// The sizes of a model with `out_feats` outputs.
     pub(super) fn sizes(&self, out_feats: i64) -> Sizes {
-        Sizes { in_feats: self.in_feats, out_feats, num_rels: self.num_rels }
+        Sizes {
+            in_feats: self.in_feats,
+            out_feats,
+            num_rels: self.num_rels,
+            edge_feats: self.edge_feats,
+        }
     }
 
     /// Features of some own nodes, ascending. Only these rows are read from the partition.

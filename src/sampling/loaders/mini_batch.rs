@@ -16,6 +16,9 @@ pub struct MiniBatch {
     pub srcdata: BTreeMap<String, Tensor>,
     /// Rows of features of the seeds, by name.
     pub dstdata: BTreeMap<String, Tensor>,
+    /// Rows of features of each block's edges, `[num_edges, width]`, by name, in the order of [`Block::edges`]: DGL's
+    /// `blocks[i].edata`.
+    pub edata: Vec<BTreeMap<String, Tensor>>,
     /// In-degrees over the whole graph of the first block's sources, if the sampler reads them. Those of a later block come
     /// first among them.
     pub in_degrees: Option<Vec<u64>>,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::graph::{Block, InEdges};
-use crate::load::{NodeColumn, RowBytes};
+use crate::load::{EdgeFeatures, NodeColumn, RowBytes};
 use crate::sampling::stores::{DistGraph, Fanout, GraphSource, SampleKey, Sampling};
 
 use super::mini_batch::MiniBatch;
@@ -46,6 +46,7 @@ pub struct DistNeighborSampler {
     out_degrees: bool,
     input_node_features: Vec<(String, NodeColumn)>,
     output_node_features: Vec<(String, NodeColumn)>,
+    edge_features: Vec<(String, EdgeFeatures)>,
 }
 
 impl DistNeighborSampler {
@@ -67,6 +68,7 @@ impl DistNeighborSampler {
             out_degrees: true,
             input_node_features: Vec::new(),
             output_node_features: Vec::new(),
+            edge_features: Vec::new(),
         })
     }
 
@@ -142,6 +144,13 @@ impl DistNeighborSampler {
     #[must_use]
     pub fn output_node_feature(mut self, name: &str, column: NodeColumn) -> Self {
         self.output_node_features.push((name.to_owned(), column));
+        self
+    }
+
+    /// Adds a feature that is read for the edges of every block: DGL's `prefetch_edge_feats`.
+    #[must_use]
+    pub fn edge_feature(mut self, name: &str, features: EdgeFeatures) -> Self {
+        self.edge_features.push((name.to_owned(), features));
         self
     }
 
@@ -221,7 +230,14 @@ impl DistNeighborSampler {
             });
             rows.collect::<Result<_>>()
         };
+        let of_edges = |block: &Block| {
+            let rows = self.edge_features.iter().map(|(name, features)| {
+                Ok((name.clone(), graph.edge_rows(features, block.edges())?))
+            });
+            rows.collect::<Result<_>>()
+        };
         Ok(MiniBatch {
+            edata: blocks.iter().map(of_edges).collect::<Result<_>>()?,
             srcdata: read(&self.input_node_features, inputs)?,
             dstdata: read(&self.output_node_features, seeds)?,
             in_degrees: self.in_degrees.then(|| graph.in_degrees(inputs)).transpose()?,

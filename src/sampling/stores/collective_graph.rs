@@ -5,7 +5,7 @@ use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use tch::Tensor;
+use tch::{Kind, Tensor};
 
 use super::graph_source::GraphSource;
 use super::index_writer::{IndexConfig, out_degrees, write_index};
@@ -20,7 +20,7 @@ use crate::formats::dgl::Partition;
 use crate::formats::dgl::config::PartitionConfig;
 use crate::graph::{InEdges, PartitionBook};
 use crate::io::{DiskStorage, Dtype, IoCounters};
-use crate::load::{NodeColumn, Reachable};
+use crate::load::{EdgeFeatures, NodeColumn, Reachable};
 
 /// A partitioned graph of which each rank reads only its own partition and asks the others for theirs, as SAR samples. Every
 /// method of [`GraphSource`] takes two or three collectives, which all ranks make at the same time, whatever they request. The
@@ -81,6 +81,14 @@ impl CollectiveGraph {
     /// If there is no such feature, or its file cannot be read (`Input`).
     pub fn ndata(&self, key: &str) -> Result<NodeColumn> {
         NodeColumn::named(self.reachable(), key, self.counters.clone())
+    }
+
+    /// A feature of edges, of which only the own rows are read.
+    ///
+    /// # Errors
+    /// If there is no such feature, or its file cannot be read (`Input`).
+    pub fn edata(&self, key: &str) -> Result<EdgeFeatures> {
+        EdgeFeatures::find(self.reachable(), key, self.counters.clone())
     }
 
     /// Sends every rank its ids, counted inside its partition, after a header of `N` numbers; returns the header and the ids
@@ -161,6 +169,32 @@ impl CollectiveGraph {
             }
         }
         Ok(())
+    }
+
+    /// The rows of ids, in their original order. `read` reads own rows, and `layout` says what so many rows look like.
+    fn rows_of(
+        &self,
+        sorted: &Sorted,
+        range_of: impl Fn(usize) -> Range<u64> + Copy,
+        read: impl Fn(&[u64]) -> Result<Tensor>,
+        layout: impl Fn(usize) -> ArrayLayout,
+    ) -> Result<Tensor> {
+        let first = range_of(self.group.rank()).start;
+        let asked = self.ask(sorted, range_of, [])?;
+        let answers = asked
+            .into_iter()
+            .map(|([], ids)| read(&ids.iter().map(|id| first + id).collect::<Vec<_>>()));
+        let answers: Vec<Tensor> = answers.collect::<Result<_>>()?;
+        let places = self.places(sorted, range_of)?;
+        let sizes: Vec<_> = places.iter().map(|places| layout(places.len())).collect();
+        let answers = all_to_all(&*self.group, answers, &sizes, &*self.hooks)?;
+        let count = places.iter().map(Vec::len).sum();
+        let mut rows = Tensor::from_elements(&layout(count), |_| Ok(()))?;
+        for (places, answer) in places.iter().zip(&answers) {
+            let places: Vec<i64> = places.iter().map(|place| i64::from(*place)).collect();
+            let _same = rows.f_index_copy_(0, &Tensor::f_from_slice(&places)?, answer)?;
+        }
+        Ok(rows)
     }
 
     /// A number for each node, of which each rank knows those of its own nodes.
@@ -254,21 +288,15 @@ impl GraphSource for CollectiveGraph {
 
     fn rows(&self, column: &NodeColumn, nodes: &[u64]) -> Result<Tensor> {
         let sorted = self.sorted_nodes(nodes)?;
-        let first = self.nodes_of(self.group.rank()).start;
-        let asked = self.ask(&sorted, |part| self.nodes_of(part), [])?;
-        let answers = asked.into_iter().map(|([], nodes)| {
-            column.read(&nodes.iter().map(|node| first + node).collect::<Vec<_>>())
-        });
-        let answers: Vec<Tensor> = answers.collect::<Result<_>>()?;
-        let places = self.places(&sorted, |part| self.nodes_of(part))?;
-        let sizes: Vec<_> = places.iter().map(|places| column.layout(places.len())).collect();
-        let answers = all_to_all(&*self.group, answers, &sizes, &*self.hooks)?;
-        let mut rows = Tensor::from_elements(&column.layout(nodes.len()), |_| Ok(()))?;
-        for (places, answer) in places.iter().zip(&answers) {
-            let places: Vec<i64> = places.iter().map(|place| i64::from(*place)).collect();
-            let _same = rows.f_index_copy_(0, &Tensor::f_from_slice(&places)?, answer)?;
-        }
-        Ok(rows)
+        let (read, layout) = (|nodes: &[u64]| column.read(nodes), |rows| column.layout(rows));
+        self.rows_of(&sorted, |part| self.nodes_of(part), read, layout)
+    }
+
+    fn edge_rows(&self, features: &EdgeFeatures, edges: &[u64]) -> Result<Tensor> {
+        let sorted = Sorted::new(edges, "edge", self.book().num_edges())?;
+        let read = |edges: &[u64]| features.read(edges, Kind::Float);
+        let layout = |rows| ArrayLayout::new(Dtype::F32, &[rows as i64, features.width()]);
+        self.rows_of(&sorted, |part| self.book().edge_range(part), read, layout)
     }
 }
 

@@ -12,7 +12,7 @@ use crate::formats::dgl::Partition;
 use crate::formats::dgl::config::PartitionConfig;
 use crate::graph::{CanonicalEtype, InEdges, PartitionBook};
 use crate::io::{DiskStorage, IoCounters, Storage};
-use crate::load::NodeColumn;
+use crate::load::{EdgeFeatures, NodeColumn};
 
 /// A partitioned graph as one: DGL's `DistGraph`, with files in place of servers. Only the partition book is in memory; several
 /// threads may use it.
@@ -127,6 +127,23 @@ impl DistGraph {
     /// If there is no such feature, or its file cannot be read (`Input`).
     pub fn ndata(&self, key: &str) -> Result<NodeColumn> {
         NodeColumn::named(&self.config, key, self.counters.clone())
+    }
+
+    /// A feature of all edge types: DGL's `edata[key]`.
+    ///
+    /// # Errors
+    /// If there is no such feature, edge types differ in its width or lack it, or its file cannot be read (`Input`).
+    pub fn edata(&self, key: &str) -> Result<EdgeFeatures> {
+        EdgeFeatures::find(&self.config, key, self.counters.clone())
+    }
+
+    /// A feature of the edges of one type, `rel` or `src:rel:dst`: DGL's `edges[etype].data[key]`.
+    ///
+    /// # Errors
+    /// If the type does not exist, has no such feature, or its file cannot be read (`Input`).
+    pub fn edata_of_type(&self, etype: &str, key: &str) -> Result<EdgeFeatures> {
+        let etype = self.book().get_etype_id(etype)?;
+        EdgeFeatures::of_type(&self.config, etype, key, self.counters.clone())
     }
 
     /// In-degrees of nodes (homogeneous ids).

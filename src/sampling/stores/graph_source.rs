@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use tch::Tensor;
+use tch::{Kind, Tensor};
 
 use super::dist_graph::DistGraph;
 use super::fanout::Fanout;
 use super::sample::{SampleKey, Sampling};
 use crate::error::Result;
 use crate::graph::{InEdges, PartitionBook};
-use crate::load::NodeColumn;
+use crate::load::{EdgeFeatures, NodeColumn};
 
 /// In-edges and rows of features of the whole graph, from all partitions' files ([`DistGraph`]), or from the ranks that own
 /// them ([`CollectiveGraph`](super::CollectiveGraph)). Both give the same results. Ids are homogeneous.
@@ -47,6 +47,12 @@ pub trait GraphSource {
     /// If a node does not exist, or a file or message cannot be read.
     fn rows(&self, column: &NodeColumn, nodes: &[u64]) -> Result<Tensor>;
 
+    /// Rows of a feature of edges, as [`EdgeFeatures::read`] returns them, `float32`.
+    ///
+    /// # Errors
+    /// If an edge does not exist, or a file or message cannot be read.
+    fn edge_rows(&self, features: &EdgeFeatures, edges: &[u64]) -> Result<Tensor>;
+
     /// All in-edges of nodes, node by node.
     ///
     /// # Errors
@@ -80,5 +86,9 @@ impl GraphSource for DistGraph {
 
     fn rows(&self, column: &NodeColumn, nodes: &[u64]) -> Result<Tensor> {
         column.read(nodes)
+    }
+
+    fn edge_rows(&self, features: &EdgeFeatures, edges: &[u64]) -> Result<Tensor> {
+        features.read(edges, Kind::Float)
     }
 }

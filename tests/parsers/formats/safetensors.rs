@@ -28,7 +28,8 @@ fn safetensors() {
         let model =
             ModelConfig { layers: 2, hidden: 2, norm: NormKind::Batch, ..ModelConfig::default() };
         let mut builder = ParameterBuilder::new(0);
-        model.build(&mut builder, Sizes { in_feats: 3, out_feats: 2, num_rels: 1 })?;
+        model
+            .build(&mut builder, Sizes { in_feats: 3, out_feats: 2, num_rels: 1, edge_feats: 0 })?;
         let parameters = builder.finish(&context.manager, Kind::Float)?;
         let texts = [("format".to_owned(), "pt".to_owned())].into();
         let ranks = Ranks { group: &*context.group, hooks: &*context.manager };

@@ -163,6 +163,9 @@ fn model(flags: &mut Flags, random: &mut Random, (mode, layers): (Mode, u64)) {
     if full && !mode.has_relations() {
         names.extend(["appnp", "sgc", "sign", "rgcn"]);
     }
+    if !mode.has_relations() {
+        names.push("egat");
+    }
     let name = random.pick(&names);
     // A layer per edge type has no normalisation or jumping knowledge.
     let stack = !matches!(name, "appnp" | "sgc" | "sign") && !mode.has_relations();
@@ -185,7 +188,7 @@ fn model(flags: &mut Flags, random: &mut Random, (mode, layers): (Mode, u64)) {
             flags.push(&["--aggregator", aggregator]);
             weighted &= aggregator != "pool";
         }
-        "gat" | "gatv2" => flags.push(&["--heads", random.pick(&["1", "2"])]),
+        "gat" | "gatv2" | "egat" => flags.push(&["--heads", random.pick(&["1", "2"])]),
         "rgcn" if random.chance(50) => flags.push(&["--bases", "2"]),
         "appnp" | "sgc" | "sign" => flags.push(&["--hops", random.pick(&["1", "2"])]),
         _ => {}
@@ -200,6 +203,10 @@ fn model(flags: &mut Flags, random: &mut Random, (mode, layers): (Mode, u64)) {
     }
     if stack && random.chance(15) {
         flags.push(&["--residual"]);
+    }
+    let on_edges = name == "gatv2" && !mode.has_relations() && random.chance(50);
+    if name == "egat" || on_edges {
+        flags.push(&["--edge-features-key", "weight"]);
     }
     if weighted && random.chance(20) {
         flags.push(&["--edge-weight-key", "weight"]);

@@ -5,6 +5,9 @@ use super::outcome::{Outcome, entries, unfinished};
 use super::process::{Ended, Status};
 use super::scene::Scene;
 
+/// What the launcher says of a folder that it cannot remove.
+pub(crate) const UNREMOVED: &str = "cannot remove";
+
 /// Events before the end of a run, or in the files that it reads.
 #[derive(Debug, Default)]
 pub(crate) struct Past {
@@ -12,8 +15,9 @@ pub(crate) struct Past {
     pub(crate) struck: Vec<Action>,
     /// Whether a checkpoint may have a wrong bit.
     pub(crate) damaged: bool,
-    /// Whether a launcher was killed and no run has succeeded since: a run that fails early has not cleaned up after it.
-    pub(crate) killed: bool,
+    /// Whether a launcher was killed, or has said that it cannot remove something, and no run has succeeded since: a run that
+    /// fails early has not cleaned up after it.
+    pub(crate) uncleaned: bool,
 }
 
 /// Judges a run that may have met faults.
@@ -42,7 +46,7 @@ pub(crate) fn judge(scene: &Scene, ended: &Ended, past: &Past) -> Result<(), Str
         _ => {}
     }
     let complete = ended.status == Status::Code(0);
-    if complete || !past.killed {
+    if complete || !past.uncleaned {
         folders(scene, ended)?;
     }
     if complete { results(scene) } else { Ok(()) }
@@ -87,7 +91,7 @@ pub(crate) fn basics(ended: &Ended) -> Result<(), String> {
 /// Checks that only results are left.
 fn folders(scene: &Scene, ended: &Ended) -> Result<(), String> {
     let left = entries(&scene.spill);
-    let told = ended.stderr.contains("cannot remove");
+    let told = ended.stderr.contains(UNREMOVED);
     if !left.is_empty() && !told {
         return Err(format!("left in the spill folder: {left:?}"));
     }

@@ -4,7 +4,7 @@ use super::board::Counts;
 use super::call::{KINDS, Kind, PLACES, Place};
 use super::configuration::Configuration;
 use super::fault::{Action, Fault};
-use super::judge::{Past, basics, judge, judge_clean};
+use super::judge::{Past, UNREMOVED, basics, judge, judge_clean};
 use super::outcome::Outcome;
 use super::process::{Ended, Status};
 use super::random::Random;
@@ -60,7 +60,8 @@ impl Story {
             past.struck = hit.map(|(fault, _)| fault.action).collect();
             past.damaged |= past.struck.contains(&Action::Flip);
             said(&ended, judge(scene, &ended, &past))?;
-            past.killed |= matches!(ended.status, Status::Signal(_));
+            past.uncleaned |=
+                matches!(ended.status, Status::Signal(_)) || ended.stderr.contains(UNREMOVED);
             if ended.status == Status::Code(0) {
                 break;
             }

@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use tch::Tensor;
 
+use super::edge_inputs::EdgeInputs;
 use super::graph::{
     Ends, Graph, MakeRows, Pulled, RowLayout, Transfer, VisitRows, VisitShard, unknown_degrees,
 };
@@ -19,6 +20,7 @@ use crate::graph::{Block, GraphShard, PartitionBook};
 pub struct BlockGraph {
     shard: ShardPointer,
     ends: Ends,
+    edge_inputs: Option<EdgeInputs>,
 }
 
 /// The nodes at the two ends of a block's edges.
@@ -94,7 +96,22 @@ impl BlockGraph {
             source_in_degrees: of_sources(degrees.incoming, no_in_degrees)?,
             out_degrees: of_sources(degrees.outgoing, no_out_degrees)?,
         };
-        Ok(BlockGraph { shard: manager.track_shard("block", shard), ends })
+        Ok(BlockGraph { shard: manager.track_shard("block", shard), ends, edge_inputs: None })
+    }
+
+    /// Adds features of the block's edges, `[num_edges, width]`, in the order of [`Block::edges`].
+    ///
+    /// # Errors
+    /// If memory runs out (`Tensor`).
+    pub fn with_edge_features(
+        self,
+        manager: &PartitionDataManager,
+        block: &Block,
+        features: Tensor,
+    ) -> Result<Self> {
+        let ids = track(manager, "edge-ids", block.edges())?;
+        let features = manager.track("edge-features", features);
+        Ok(BlockGraph { edge_inputs: Some(EdgeInputs { ids, features }), ..self })
     }
 }
 
@@ -128,6 +145,10 @@ impl Graph for BlockGraph {
 
     fn is_whole(&self) -> bool {
         true
+    }
+
+    fn edge_inputs(&self) -> Option<&EdgeInputs> {
+        self.edge_inputs.as_ref()
     }
 
     fn local_shard(&self) -> &ShardPointer {

@@ -112,14 +112,20 @@ impl EdgesInto {
             source_in_degrees,
             out_degrees: pick(full.out_degrees(), own_sources)?,
         };
-        Ok(GraphShardManager {
+        let mut graph = GraphShardManager {
             manager: manager.clone(),
             group: group.clone(),
             shards: self.shards,
             sources: self.sources.into_iter().map(track).collect(),
             requested: self.requested.iter().map(|rows| track(renumbered(rows))).collect(),
             ends,
-        })
+            edge_source: None,
+            edge_inputs: None,
+        };
+        if let Some(source) = &full.edge_source {
+            graph.set_edge_source(source.clone());
+        }
+        Ok(graph)
     }
 }
 

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use tch::Tensor;
 
+use super::edge_inputs::EdgeInputs;
 use super::graph::{Ends, Graph, MakeRows, Pulled, RowLayout, Transfer, VisitRows, VisitShard};
 use super::graph_shard_manager::GraphShardManager;
 use crate::engine::comm::{Collective, Operation};
@@ -27,6 +28,7 @@ pub struct FullPartitionGraph<'g> {
     halo: ShardPointer,
     /// The columns of each rank; empty for the own rank.
     columns: Vec<Range<usize>>,
+    edge_inputs: Option<EdgeInputs>,
 }
 
 impl GraphShardManager {
@@ -55,11 +57,11 @@ impl GraphShardManager {
             columns.push(begin..end);
         }
         let (halo, _) = edges.build(num_destinations, end, true);
-        Ok(FullPartitionGraph {
-            graph: self,
-            halo: self.manager.track_shard("shard", halo),
-            columns,
-        })
+        let halo = self.manager.track_shard("shard", halo);
+        let shards = || vec![self.local_shard(), &halo];
+        let rows = |source| EdgeInputs::new(&self.manager, shards(), source);
+        let edge_inputs = self.edge_source.as_ref().map(rows);
+        Ok(FullPartitionGraph { graph: self, halo, columns, edge_inputs })
     }
 }
 
@@ -83,6 +85,10 @@ impl FullPartitionGraph<'_> {
 impl Graph for FullPartitionGraph<'_> {
     fn ends(&self) -> &Ends {
         self.graph.ends()
+    }
+
+    fn edge_inputs(&self) -> Option<&EdgeInputs> {
+        self.edge_inputs.as_ref()
     }
 
     fn local_shard(&self) -> &ShardPointer {

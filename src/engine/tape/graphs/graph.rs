@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use tch::{Kind, Tensor};
 
+use super::edge_inputs::{EdgeInputs, edge_ids};
 use crate::engine::comm::{Collective, Posted};
 use crate::engine::spill::{PartitionDataManager, Pointer, PointerTensor, ShardPointer};
 use crate::error::{Error, Result};
@@ -132,24 +133,17 @@ pub trait Graph {
         Ok(self.in_degrees().pin()?.f_sum(Kind::Int64)?.f_int64_value(&[])?)
     }
 
-    /// Row of each edge, in the order of [`shards`](Graph::shards), in the edge features of its partition.
+    /// Global id of each edge, in the order of [`shards`](Graph::shards): DGL's `edata[dgl.EID]`.
     ///
     /// # Errors
-    /// If the shards have been loaded without feature rows.
-    fn feature_rows(&self) -> Result<Vec<u64>> {
-        let mut rows = Vec::with_capacity(self.num_edges()? as usize);
-        for shard in self.shards() {
-            match &shard.by_dst()?.feature_rows {
-                Some(own) => rows.extend(own),
-                None if shard.num_edges() == 0 => {}
-                None => {
-                    let problem = "edges have been loaded without the rows of their features";
-                    return Err(Error::config("edge features", problem)
-                        .with_hint("load the shards with EdgeData::feature_rows"));
-                }
-            }
-        }
-        Ok(rows)
+    /// If the shards have been loaded without ids.
+    fn edge_ids(&self) -> Result<Vec<u64>> {
+        edge_ids(self.shards())
+    }
+
+    /// Ids and features of the edges, if the graph was given features.
+    fn edge_inputs(&self) -> Option<&EdgeInputs> {
+        None
     }
 
     /// Posts the rows of `parts` (each `[num_sources, width]` or `[num_sources]`) from which other ranks have edges. With

@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use tch::{Kind, Tensor};
 
+use super::edge_inputs::{EdgeInputs, EdgeSource};
 use super::graph::{
     Ends, Graph, MakeRows, Pulled, RowLayout, Transfer, VisitRows, VisitShard, unknown_degrees,
 };
@@ -36,6 +37,8 @@ pub struct GraphShardManager {
     /// Own source rows from which each rank has edges, ascending.
     pub(in crate::engine::tape) requested: Vec<Pointer<Vec<u32>>>,
     pub(in crate::engine::tape) ends: Ends,
+    pub(in crate::engine::tape) edge_source: Option<EdgeSource>,
+    pub(in crate::engine::tape) edge_inputs: Option<EdgeInputs>,
 }
 
 impl GraphShardManager {
@@ -119,7 +122,15 @@ impl GraphShardManager {
             sources: track(sources),
             requested: track(rows),
             ends,
+            edge_source: None,
+            edge_inputs: None,
         })
+    }
+
+    /// Gives the graph, and those made from it later, features of edges. The shards must have been loaded with ids.
+    pub fn set_edge_source(&mut self, source: EdgeSource) {
+        self.edge_inputs = Some(EdgeInputs::new(&self.manager, self.shards(), &source));
+        self.edge_source = Some(source);
     }
 
     /// Spills everything this rank keeps and gives its turn up: SAR's `precall_func` during training.
@@ -253,6 +264,10 @@ fn write_chunks<T: bytemuck::Pod + Default + Send + Sync>(
 impl Graph for GraphShardManager {
     fn ends(&self) -> &Ends {
         &self.ends
+    }
+
+    fn edge_inputs(&self) -> Option<&EdgeInputs> {
+        self.edge_inputs.as_ref()
     }
 
     fn local_shard(&self) -> &ShardPointer {

@@ -1,6 +1,7 @@
 //! The graphs that layers run on.
 
 pub(super) mod block_graph;
+pub(super) mod edge_inputs;
 mod edge_weight_norm;
 mod edges_into;
 pub(super) mod full_partition;

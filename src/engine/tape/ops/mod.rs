@@ -19,3 +19,4 @@ mod segment;
 mod segment_grad;
 mod select;
 mod typed;
+mod weighted_sum;

@@ -58,11 +58,11 @@ impl<'a> Tape<'a> {
     /// be a pure function. Messages are never kept: the memory they take does not depend on the number of edges. The gradient
     /// of a maximum or minimum goes to the first of equal messages.
     ///
-    /// Edge features may come from the partition, if the shards were loaded with `EdgeData::feature_rows`:
+    /// Edge features may come from the partition, if the shards were loaded with `EdgeData::ids`:
     ///
     /// ```ignore
-    /// let features = EdgeFeatures::find(&partition, "feat")?;
-    /// let features = features.read(&graph.feature_rows()?, Kind::Float, &counters)?;
+    /// let features = EdgeFeatures::find(&partition, "feat", counters)?;
+    /// let features = features.read(&graph.edge_ids()?, Kind::Float)?;
     /// let edge = tape.input(&manager.track("edge-features", features));
     /// let inputs = Propagation { src, dst, edge: Some(edge), parameters: &[weight] };
     /// // DGL's u_mul_e, behind a linear map of the edge features.

@@ -1,0 +1,141 @@
+//! Attention whose scores take features of edges.
+
+use tch::{Kind, Tensor};
+
+use crate::engine::tape::{
+    EdgeBatch, Graph, Init, Parameter, ParameterBuilder, Propagation, Tape, Var,
+};
+use crate::error::{Error, Result};
+
+/// The score of an edge e = u -> v for each head: `<vector, leaky_relu(src[u] + dst[v] + weight f_e + bias)>` over the columns of the
+/// head, where f_e are the features of the edge.
+pub(super) struct EdgeScore {
+    /// The map of edge features, `[heads * width, edge_feats]`.
+    weight: Parameter,
+    /// The attention vector, `[1, heads, width]`.
+    vector: Parameter,
+    bias: Option<Parameter>,
+    heads: i64,
+    negative_slope: f64,
+}
+
+/// Rows that are added in scores, `[num_sources, heads * width]` and `[num_destinations, heads * width]`.
+pub(super) struct ScoredEnds {
+    /// Rows of the sources.
+    pub(super) src: Var,
+    /// Rows of the destinations.
+    pub(super) dst: Var,
+}
+
+impl EdgeScore {
+    /// Adds the map of edge features under the name `map`. `vector` is the layer's attention vector, `[1, heads, width]`.
+    pub(super) fn new(
+        parameters: &mut ParameterBuilder,
+        map: &str,
+        edge_feats: i64,
+        vector: Parameter,
+        [heads, width]: [i64; 2],
+    ) -> Self {
+        let init = Init::XavierNormal { gain: 2f64.sqrt() };
+        let shape = [heads * width, edge_feats];
+        let weight = parameters.scope(map, |parameters| parameters.add("weight", &shape, init));
+        EdgeScore { weight, vector, bias: None, heads, negative_slope: 0.2 }
+    }
+
+    /// Sets the slope of the leaky ReLU for negative sums.
+    pub(super) fn negative_slope(self, negative_slope: f64) -> Self {
+        EdgeScore { negative_slope, ..self }
+    }
+
+    /// Adds a bias, `[heads * width]`, to every sum.
+    pub(super) fn bias(self, bias: Parameter) -> Self {
+        EdgeScore { bias: Some(bias), ..self }
+    }
+
+    /// The attention of each edge, `[num_edges, heads]`: the softmax of scores over the in-edges of its destination, of which
+    /// `dropout` is dropped. One collective.
+    pub(super) fn attention<'a>(
+        &self,
+        tape: &mut Tape<'a>,
+        graph: &'a dyn Graph,
+        ends: ScoredEnds,
+        dropout: f64,
+    ) -> Result<Var> {
+        let (heads, slope) = (self.heads, self.negative_slope);
+        let scores = self.on_edges(tape, graph, ends, move |sums, vector| {
+            products(&leaky_relu(&sums, slope)?, vector, heads)
+        })?;
+        softmax(tape, graph, &scores, dropout)
+    }
+
+    /// The sums of each edge after the leaky ReLU, `[num_edges, heads * width]`, and the attention. One collective.
+    pub(super) fn sums_and_attention<'a>(
+        &self,
+        tape: &mut Tape<'a>,
+        graph: &'a dyn Graph,
+        ends: ScoredEnds,
+        dropout: f64,
+    ) -> Result<(Var, Var)> {
+        let (heads, slope) = (self.heads, self.negative_slope);
+        let sums = self.on_edges(tape, graph, ends, move |sums, _| leaky_relu(&sums, slope))?;
+        let scores =
+            tape.segment("attention-scores", &[&sums], &[self.vector], move |x, vector| {
+                products(&x[0], &vector[0], heads)
+            })?;
+        let attention = softmax(tape, graph, &scores, dropout)?;
+        Ok((sums, attention))
+    }
+
+    /// Applies a function to the sum of each edge, with the attention vector.
+    fn on_edges<'a>(
+        &self,
+        tape: &mut Tape<'a>,
+        graph: &'a dyn Graph,
+        ends: ScoredEnds,
+        then: impl Fn(Tensor, &Tensor) -> Result<Tensor> + Send + Sync + 'static,
+    ) -> Result<Var> {
+        let ScoredEnds { src, dst } = ends;
+        let rows = graph.edge_inputs().ok_or_else(|| {
+            Error::config(
+                "edge features",
+                "the layer takes features of edges, but the graph has none",
+            )
+            .with_hint("name them with ‹keys.edge_features=KEY›, or give the graph an EdgeSource")
+        })?;
+        let edge = Some(tape.input(&rows.features));
+        let parameters: Vec<_> = [self.weight, self.vector].into_iter().chain(self.bias).collect();
+        let inputs = Propagation { src, dst, edge, parameters: &parameters };
+        tape.apply_edges(graph, inputs, move |e: &EdgeBatch<'_>| {
+            let features = e.edge.f_to_kind(e.src.kind())?;
+            let sums = e.src.f_add(e.dst)?.f_add(&features.f_mm(&e.parameters[0].f_tr()?)?)?;
+            let sums = match e.parameters.get(2) {
+                Some(bias) => sums.f_add(bias)?,
+                None => sums,
+            };
+            then(sums, &e.parameters[1])
+        })
+    }
+}
+
+fn leaky_relu(sums: &Tensor, slope: f64) -> Result<Tensor> {
+    Ok(sums.f_maximum(&sums.f_mul_scalar(slope)?)?)
+}
+
+/// The inner product of each head's columns with the vector, `[rows, heads]`.
+fn products(rows: &Tensor, vector: &Tensor, heads: i64) -> Result<Tensor> {
+    let products = rows.f_view([rows.size()[0], heads, vector.size()[2]])?.f_mul(vector)?;
+    Ok(products.f_sum_dim_intlist([2_i64].as_slice(), false, None::<Kind>)?)
+}
+
+fn softmax<'a>(
+    tape: &mut Tape<'a>,
+    graph: &'a dyn Graph,
+    scores: &Var,
+    dropout: f64,
+) -> Result<Var> {
+    let attention = tape.edge_softmax(graph, scores)?;
+    match graph.edge_inputs() {
+        Some(rows) => tape.dropout(&rows.ids, &attention, dropout),
+        None => Ok(attention),
+    }
+}
