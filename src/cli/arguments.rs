@@ -205,9 +205,9 @@ fn execute(arguments: Arguments, mut definition: clap::Command) -> Result<()> {
         return print(&definition.render_help().to_string());
     };
     match command {
-        Command::Generate(args) => interruptible(|| generate(args)),
+        Command::Generate(args) => generate(args),
         Command::Inspect(args) => interruptible(|| inspect(args)),
-        Command::Partition(args) => interruptible(|| partition(*args)),
+        Command::Partition(args) => partition(*args),
         #[cfg(feature = "torch")]
         Command::Plan(args) => plan(*args),
         #[cfg(feature = "torch")]

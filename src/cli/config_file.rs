@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::Path;
 
-use clap::{ArgMatches, Command};
+use clap::{ArgAction, ArgMatches, Command, value_parser};
 
 use super::configuration_flags::{Flag, flags};
 use super::effect::is_given;
@@ -13,6 +13,8 @@ use crate::run::config::RunConfig;
 
 const CONFIG: &str = "config";
 const PART_JSON: &str = "part_json";
+/// The only subcommand with the flag.
+const PLAN: &str = "plan";
 
 /// Flags of a run that its successors do not share.
 const OF_ONE_RUN: [&str; 2] = ["out", "dump-step"];
@@ -34,6 +36,10 @@ pub(super) fn with_defaults(
     let is_config = |word: &OsString| word.as_encoded_bytes().starts_with(b"--config");
     if !words.iter().any(is_config) {
         return Ok(None);
+    }
+    let mut definition = with_values_of_switches(definition.clone());
+    if definition.find_subcommand(PLAN).is_some() {
+        definition = definition.mut_subcommand(PLAN, with_values_of_switches);
     }
     let lenient = definition.clone().ignore_errors(true);
     // Parsing the command line for good will report what is wrong with it.
@@ -58,12 +64,25 @@ pub(super) fn with_defaults(
             _ => defaults.push(flag),
         }
     }
-    let definition = definition.clone();
     let definition = match name {
         Some(name) => definition.mut_subcommand(name, |command| set_defaults(command, defaults)),
         None => set_defaults(definition, defaults),
     };
     Ok(Some(CommandLine { definition, words }))
+}
+
+/// The command, whose switches take values next to a file: `--mfg=false` switches off what the file has on.
+fn with_values_of_switches(command: Command) -> Command {
+    command.mut_args(|arg| match arg.get_action() {
+        ArgAction::SetTrue => arg
+            .action(ArgAction::Set)
+            .num_args(0..=1)
+            .require_equals(true)
+            .value_parser(value_parser!(bool))
+            .default_value("false")
+            .default_missing_value("true"),
+        _ => arg,
+    })
 }
 
 fn value(given: &ArgMatches, id: &str) -> Option<OsString> {

@@ -111,8 +111,9 @@ pub fn flags(config: &RunConfig) -> Result<Vec<Flag>> {
         Some(ClassWeights::Values(values)) => flags.set("class-weights", list(values)),
         None => {}
     }
-    if let Some(Relations { merge, target: _ }) = relations {
+    if let Some(Relations { merge, target }) = relations {
         flags.name("hetero", *merge);
+        flags.some("target-type", target.as_ref());
     }
     match policy {
         Policy::Rematerialise => {}

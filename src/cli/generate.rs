@@ -7,7 +7,10 @@ use std::time::Instant;
 use clap::Args;
 
 use super::choice::choice;
+use super::future_run::FutureRunArgs;
+use super::num_parts::{Choose, Chosen, NumParts, Uncut, choice as parts_choice};
 use super::output::print_path;
+use super::signals::interruptible;
 use crate::choice::Choice;
 use crate::error::Result;
 use crate::event::{StepBar, show_status, size};
@@ -42,19 +45,28 @@ pub(super) struct GenerateArgs {
     /// Number of classes
     #[arg(long, value_name = "N", default_value_t = 5)]
     classes: u64,
-    /// Number of partitions
-    #[arg(long, value_name = "N", default_value_t = 4)]
-    num_parts: u64,
+    /// Number of partitions; auto: the smallest with which a training run fits into its --memory-budget. All flags of the
+    /// run that change what it takes are accepted next to it, such as --hidden 64 --mfg
+    #[arg(long, value_name = "N|auto", default_value = "4")]
+    num_parts: NumParts,
     /// Seed of all random choices
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
     /// Folder to write to, new or empty
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
+    // Behind all other flags, whose names it leaves out.
+    #[command(flatten)]
+    future: FutureRunArgs,
 }
 
 /// Generates a graph, reports it on standard error, and prints the JSON file's path.
-pub(super) fn generate(args: GenerateArgs) -> Result<()> {
+pub(super) fn generate(mut args: GenerateArgs) -> Result<()> {
+    let mut choose = parts_choice(args.num_parts, std::mem::take(&mut args.future))?;
+    interruptible(|| generate_into(args, &mut choose))
+}
+
+fn generate_into(args: GenerateArgs, choose: &mut Choose) -> Result<()> {
     let config = GeneratorConfig {
         kind: args.kind,
         name: args.name,
@@ -62,9 +74,15 @@ pub(super) fn generate(args: GenerateArgs) -> Result<()> {
         edges: args.edges,
         features: args.features,
         classes: args.classes,
-        num_parts: args.num_parts,
+        num_parts: 1,
         seed: args.seed,
     };
+    config.check()?;
+    let Chosen { parts, why } = choose(&Uncut::Generated(&config))?;
+    if let Some(why) = why {
+        show_status(&why);
+    }
+    let config = GeneratorConfig { num_parts: parts as u64, ..config };
     let start = Instant::now();
     let mut bar = StepBar::new();
     let generated = generate::generate(&config, &args.out, &mut |progress| {

@@ -16,6 +16,9 @@ mod evaluation;
 #[cfg(feature = "torch")]
 mod evaluation_flags;
 mod fields;
+#[cfg(feature = "torch")]
+mod future_config;
+mod future_run;
 mod generate;
 mod inspect;
 #[cfg(feature = "torch")]
@@ -28,6 +31,7 @@ mod model;
 #[cfg(feature = "torch")]
 mod model_kind;
 mod node_tables;
+mod num_parts;
 mod output;
 mod partition;
 mod partition_report;

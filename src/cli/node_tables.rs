@@ -36,12 +36,28 @@ pub(super) struct NodeTableArgs {
 }
 
 impl NodeTableArgs {
-    pub(super) fn node_tables(&self) -> NodeTables {
+    fn files(&self) -> Vec<NodeTableFile> {
         let files = self.node_table.iter().map(|text| {
             let (ty, path) = GraphFiles::parse_of_type(text);
             NodeTableFile { ty, path: path.into() }
         });
-        let files: Vec<NodeTableFile> = files.collect();
+        files.collect()
+    }
+
+    /// The values of `--split`: those that name a column of a table, and files.
+    pub(super) fn splits(&self, values: &[String]) -> (Vec<ColumnOf<String>>, Vec<String>) {
+        let files = self.files();
+        let typed = |ty: &str| files.iter().any(|file| file.ty == ty).then(|| ty.to_owned());
+        let parsed = values.iter().map(|text| (ColumnOf::parse(text, typed), text));
+        let (columns, others): (Vec<_>, Vec<_>) = parsed.partition(|(column, text)| {
+            !files.is_empty() && (column.ty.is_some() || !text.contains('='))
+        });
+        let columns = columns.into_iter().map(|(column, _)| column);
+        (columns.collect(), others.into_iter().map(|(_, text)| text.clone()).collect())
+    }
+
+    pub(super) fn node_tables(&self, splits: Vec<ColumnOf<String>>) -> NodeTables {
+        let files = self.files();
         let columns = |list: &[String]| {
             let is_type = |ty: &str| files.iter().any(|file| file.ty == ty);
             let parse = |ty: &str| is_type(ty).then(|| ty.to_owned());
@@ -53,6 +69,7 @@ impl NodeTableArgs {
             drops: columns(&self.drop),
             embeds: columns(&self.embed),
             fill_missing: self.fill_missing,
+            splits,
             files,
         }
     }

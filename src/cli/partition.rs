@@ -1,5 +1,6 @@
 //! `partition`: from a user's files to a partition directory.
 
+use std::cell::Cell;
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -7,17 +8,20 @@ use clap::Args;
 
 use super::choice::choice;
 use super::fields::with_flags;
+use super::future_run::FutureRunArgs;
 use super::node_tables::NodeTableArgs;
+use super::num_parts::{Choose, NumParts, Uncut, choice as parts_choice};
 use super::output::print_path;
 use super::partition_report::report;
+use super::signals::interruptible;
 use crate::choice::Choice;
 use crate::error::{Error, Result};
 use crate::event::{StepBar, parse_size, printable, show_status, size};
 use crate::platform::signals;
-use crate::prepare::import::{DataFile, GraphFiles, ImportSource, NodeIds};
+use crate::prepare::import::{DataFile, GraphFiles, ImportSource, NodeIds, RawGraph};
 use crate::prepare::partition::{
-    EdgeRules, Method, PartitionRequest, PartitionStep, SelfLoops, default_memory, partition_graph,
-    peak_memory,
+    EdgeRules, Method, PartitionRequest, PartitionStep, SelfLoops, default_memory,
+    partition_graph_into, peak_memory,
 };
 
 /// Cut a graph from your own files into a partition directory
@@ -71,10 +75,11 @@ pub(super) struct PartitionArgs {
         help_heading = "Input"
     )]
     edge_data: Vec<String>,
-    /// List of nodes that becomes a mask: train=FILE makes train_mask
+    /// List of nodes that becomes a mask: train=FILE makes train_mask. Or the column of a node table whose values are train, val
+    /// and test
     #[arg(
         long,
-        value_name = "[TYPE/]NAME=FILE",
+        value_name = "[TYPE/]NAME=FILE|[TYPE=]COLUMN",
         conflicts_with = "part_json",
         help_heading = "Input"
     )]
@@ -119,9 +124,10 @@ pub(super) struct PartitionArgs {
     #[arg(long, help_heading = "Edges")]
     dedup: bool,
 
-    /// Number of partitions
-    #[arg(long, value_name = "N", help_heading = "Partitions")]
-    num_parts: usize,
+    /// Number of partitions; auto: the smallest with which a training run fits into its --memory-budget. All flags of the
+    /// run that change what it takes are accepted next to it, such as --layers 3 --mfg
+    #[arg(long, value_name = "N|auto", help_heading = "Partitions")]
+    num_parts: NumParts,
     /// How nodes are assigned to partitions
     #[arg(long, value_parser = choice::<Method>(), default_value = Method::default().name(), help_heading = "Partitions")]
     method: Method,
@@ -131,14 +137,8 @@ pub(super) struct PartitionArgs {
     /// Seed of all random choices
     #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Partitions")]
     seed: u64,
-    /// Report how much memory training takes with hidden layers of these widths
-    #[arg(
-        long,
-        value_name = "WIDTHS",
-        value_delimiter = ',',
-        default_value = "64,256",
-        help_heading = "Partitions"
-    )]
+    /// Report how much memory training takes with hidden layers of these widths [default: 64,256]
+    #[arg(long, value_name = "WIDTHS", value_delimiter = ',', help_heading = "Partitions")]
     hidden: Vec<u64>,
 
     /// Memory to use, such as 2GiB [default: half of what is free]
@@ -150,14 +150,32 @@ pub(super) struct PartitionArgs {
     /// Folder to write to, new or empty, on a disk with room for temporary files as well
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     out: PathBuf,
+    // Behind all other flags, whose names it leaves out.
+    #[command(flatten)]
+    future: FutureRunArgs,
 }
 
 /// Partitions a graph, reports the result on standard error, and prints the JSON file's path.
-pub(super) fn partition(args: PartitionArgs) -> Result<()> {
+pub(super) fn partition(mut args: PartitionArgs) -> Result<()> {
+    let num_parts = args.num_parts;
+    let is_auto = num_parts == NumParts::Auto;
+    if is_auto && args.method == Method::File {
+        return Err(Error::config("--num-parts", "is auto, but --assignment says where nodes are")
+            .with_hint("pass the number of partitions in the file"));
+    }
+    // The width is a flag of the command, too.
+    let hidden = args.hidden.iter().max().filter(|_| is_auto);
+    let future = std::mem::take(&mut args.future);
+    let future = future.with(hidden.map(|hidden| format!("--hidden={hidden}")));
+    let mut choose = parts_choice(num_parts, future)?;
+    interruptible(|| cut(args, &mut choose))
+}
+
+fn cut(args: PartitionArgs, choose: &mut Choose) -> Result<()> {
     let source = source(&args)?;
     let request = PartitionRequest {
         name: args.name,
-        num_parts: args.num_parts,
+        num_parts: 1,
         method: args.method,
         assignment: typed_paths(&args.assignment),
         rules: EdgeRules {
@@ -171,8 +189,17 @@ pub(super) fn partition(args: PartitionArgs) -> Result<()> {
     };
     let start = Instant::now();
     let mut bar = StepBar::new();
-    let done = partition_graph(&source, &request, &args.out, &mut |progress| {
+    let why = Cell::new(None);
+    let mut choose = |graph: &RawGraph, edges| {
+        let chosen = choose(&Uncut::Read(graph, edges))?;
+        why.set(chosen.why);
+        Ok(chosen.parts)
+    };
+    let done = partition_graph_into(&source, &request, &mut choose, &args.out, &mut |progress| {
         signals::check()?;
+        if let Some(why) = why.take() {
+            bar.note(&why);
+        }
         let step = match progress.step {
             PartitionStep::Reading => "reading",
             PartitionStep::Neighbours => "sorting neighbours",
@@ -188,7 +215,8 @@ pub(super) fn partition(args: PartitionArgs) -> Result<()> {
     done.notes
         .iter()
         .for_each(|note| show_status(&format!("note: {}", printable(&with_flags(note)))));
-    show_status(&report(&done, &args.hidden));
+    let hidden = if args.hidden.is_empty() { vec![64, 256] } else { args.hidden };
+    show_status(&report(&done, &hidden));
     let peak = peak_memory().map_or(String::new(), |peak| format!(", {} of memory", size(peak)));
     show_status(&format!("took {:.1} s{peak}", start.elapsed().as_secs_f64()));
     print_path(&done.json)
@@ -220,14 +248,15 @@ fn source(args: &PartitionArgs) -> Result<ImportSource> {
     files.num_nodes.extend(num_nodes.collect::<Result<Vec<_>>>()?);
     add_data("--node-data", &mut files.node_data, node_data("node_data", &args.node_data)?)?;
     add_data("--edge-data", &mut files.edge_data, edge_data.collect::<Result<Vec<_>>>()?)?;
-    add_data("--split", &mut files.splits, node_data("split", &args.split)?)?;
+    let (columns_of_splits, files_of_splits) = args.tables.splits(&args.split);
+    add_data("--split", &mut files.splits, node_data("split", &files_of_splits)?)?;
     files.node_ids = args.node_ids;
     files.node_names = typed_paths(&args.node_names);
     files.header = args.header;
     files.edge_columns.clone_from(&args.edge_columns);
     let columns =
         |list: &[String]| list.iter().map(|text| GraphFiles::parse_edge_column(text)).collect();
-    files.node_tables = args.tables.node_tables();
+    files.node_tables = args.tables.node_tables(columns_of_splits);
     files.source_columns = columns(&args.source_column);
     files.target_columns = columns(&args.target_column);
     Ok(ImportSource::Files(files))

@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::event::printable;
 
-/// Rows of cells under a line of headings. Columns are two spaces apart.
+/// Rows of cells under a line of headings, if a column has one. Columns are two spaces apart.
 #[derive(Debug)]
 pub(super) struct TextTable {
     right: Vec<bool>,
@@ -16,7 +16,10 @@ impl TextTable {
     pub(super) fn new(headings: &[&str]) -> Self {
         let right = headings.iter().map(|heading| heading.starts_with('>')).collect();
         let mut table = TextTable { right, rows: Vec::new() };
-        table.row(headings.iter().map(|heading| heading.trim_start_matches('>')));
+        let names = headings.iter().map(|heading| heading.trim_start_matches('>'));
+        if names.clone().any(|name| !name.is_empty()) {
+            table.row(names);
+        }
         table
     }
 

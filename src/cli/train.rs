@@ -93,6 +93,9 @@ pub(super) struct TrainArgs {
     /// [default: sum, if node types' features differ in width or are missing; otherwise the graph is treated as homogeneous]
     #[arg(long, value_name = "MERGE", value_parser = choice::<RelationMerge>(), help_heading = "Model")]
     hetero: Option<RelationMerge>,
+    /// Node type that is predicted, with a layer for each edge type; implies --hetero sum [default: the type with labels]
+    #[arg(long, value_name = "TYPE", help_heading = "Model")]
+    target_type: Option<String>,
     /// Start from these weights (safetensors with the state-dict keys of DGL's modules)
     #[arg(long, value_name = "FILE", help_heading = "Model")]
     init_params: Option<PathBuf>,
@@ -209,6 +212,13 @@ pub(super) fn config(args: TrainArgs, run_args: RunArgs) -> Result<RunConfig> {
         return Err(Error::config("--world-size", problem)
             .with_hint(format!("pass --world-size {parts}: one worker per partition")));
     }
+    let out = args.results.out.clone();
+    let out = out.unwrap_or_else(|| free_run_folder(partitions.graph_name()));
+    described(args, run_args, out)
+}
+
+/// The configuration that flags describe; nothing is read of the graph.
+pub(super) fn described(args: TrainArgs, run_args: RunArgs, out: PathBuf) -> Result<RunConfig> {
     let masks =
         [args.train_mask_key.clone(), args.val_mask_key.clone(), args.test_mask_key.clone()];
     let (task, link) = args.link.config(args.task, masks)?;
@@ -220,7 +230,8 @@ pub(super) fn config(args: TrainArgs, run_args: RunArgs) -> Result<RunConfig> {
         OptimizerName::Adam => OptimizerConfig::Adam { lr, weight_decay },
         OptimizerName::AdamW => OptimizerConfig::AdamW { lr, weight_decay },
     };
-    let out = args.results.out.unwrap_or_else(|| free_run_folder(partitions.graph_name()));
+    let merge = args.hetero.or(args.target_type.is_some().then_some(RelationMerge::Sum));
+    let relations = merge.map(|merge| Relations { merge, target: args.target_type });
     let defaults = RunConfig::new(absolute(args.part_json)?, absolute(out)?);
     let epochs = run_args.epochs.unwrap_or(defaults.epochs);
     Ok(RunConfig {
@@ -236,7 +247,7 @@ pub(super) fn config(args: TrainArgs, run_args: RunArgs) -> Result<RunConfig> {
         normalize_features: args.normalize_features,
         task,
         class_weights: args.class_weights.map(|text| ClassWeights::parse(&text)).transpose()?,
-        relations: args.hetero.map(|merge| Relations { merge, target: None }),
+        relations,
         policy: if args.no_remat { Policy::Retain } else { Policy::Rematerialise },
         mfg: args.mfg,
         one_shot: args.one_shot,

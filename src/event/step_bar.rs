@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use indicatif::ProgressBar;
 use serde_json::json;
 
-use super::stderr::{progress_bar, show_event};
+use super::stderr::{progress_bar, show_event, show_status};
 
 /// Interval of the events that show how far a step is.
 const OFTEN: Duration = Duration::from_secs(1);
@@ -44,6 +44,14 @@ impl StepBar {
             bar.reset();
         }
         bar.set_position(done);
+    }
+
+    /// Shows a line above the bar.
+    pub fn note(&self, text: &str) {
+        match &self.bar {
+            Some(bar) => bar.suspend(|| show_status(text)),
+            None => show_status(text),
+        }
     }
 }
 

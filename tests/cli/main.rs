@@ -27,6 +27,8 @@ mod new_folders;
 #[cfg(feature = "torch")]
 mod no_effect;
 #[cfg(feature = "torch")]
+mod num_parts;
+#[cfg(feature = "torch")]
 mod numeric_flags;
 #[cfg(feature = "torch")]
 mod plan;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use assert_cmd::Command;
-use predicates::str::contains;
+use predicates::str::{contains, starts_with};
 use serde_json::Value;
 
 use super::common::repository;
@@ -112,7 +112,7 @@ fn people_get_a_table() {
         .args(["--model", "gat", "--mfg", "--patience", "1"])
         .assert()
         .success();
-    assert = assert.stdout(contains("advice"));
+    assert = assert.stdout(contains("advice")).stdout(starts_with("graph "));
     for line in lines {
         assert = assert.stdout(contains(line));
     }

@@ -49,6 +49,10 @@ fn a_graph_is_made_partitioned_and_shown() {
     let mut partition = sar();
     partition.arg("partition").arg("--part-json").arg(graph.join("g.json"));
     partition.args(["--num-parts", "3", "--out"]).arg(&parts).assert().success();
+    let mut auto = sar();
+    auto.arg("partition").arg("--part-json").arg(graph.join("g.json")).arg("--out").arg(&graph);
+    auto.args(["--num-parts", "auto", "--memory-budget", "1GiB"]);
+    auto.assert().code(1).stderr(contains("auto needs libtorch")).stderr(contains("--num-parts 8"));
     let json = parts.join("g.json");
     sar().arg("inspect").arg(json).arg("--verify").assert().success().stdout(contains("verified"));
 }

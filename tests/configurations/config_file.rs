@@ -63,6 +63,33 @@ fn flags_override_the_file() {
 }
 
 #[test]
+fn the_predicted_type_comes_back() {
+    let folder = TempDir::new().unwrap();
+    let case = cases().into_iter().find(|case| case.config.relations.is_some()).unwrap();
+    let mut config = case.config;
+    config.relations.as_mut().unwrap().target = Some("paper".to_owned());
+    let file = write(&folder, &config);
+    assert_eq!(with(&file, &[]).unwrap().relations, config.relations);
+    let read = with(&file, &["--target-type", "author"]).unwrap().relations.unwrap();
+    assert_eq!(read.target.as_deref(), Some("author"));
+}
+
+#[test]
+fn switches_of_the_file_can_be_switched_off() {
+    let folder = TempDir::new().unwrap();
+    let plain = |config: &RunConfig| config.sampling.is_none() && config.relations.is_none();
+    let mut config = cases().into_iter().map(|case| case.config).find(plain).unwrap();
+    (config.mfg, config.one_shot) = (true, false);
+    let file = write(&folder, &config);
+    assert!(with(&file, &[]).unwrap().mfg);
+    assert!(with(&file, &["--mfg"]).unwrap().mfg);
+    let read = with(&file, &["--mfg=false", "--one-shot"]).unwrap();
+    assert!(!read.mfg && read.one_shot);
+    let refused = with(&file, &["--mfg=maybe"]).unwrap_err();
+    assert!(refused.contains("maybe"), "{refused}");
+}
+
+#[test]
 fn what_is_not_a_configuration_is_refused() {
     let folder = TempDir::new().unwrap();
     let missing = folder.path().join("missing.toml");

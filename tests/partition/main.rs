@@ -3,6 +3,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod split_and_lists;
 mod support;
 
 mod bad_input;

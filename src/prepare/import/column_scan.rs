@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, HashSet};
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use std::path::Path;
 
-use super::encoding::{Encoding, is_missing, number};
+use super::encoding::{Encoding, is_missing, number, split_of};
 use super::id_space::LIST;
 use super::named_rows::NamedRows;
-use super::node_tables::{ColumnRole, FillMissing};
+use super::node_tables::{ColumnRole, FillMissing, UsedColumn};
 use super::text::shown;
 use crate::error::{Error, Result};
 
@@ -31,6 +31,8 @@ pub(super) fn missing_value(rows: &NamedRows, column: &str) -> Error {
 pub(super) struct ColumnScan {
     pub(super) name: String,
     role: ColumnRole,
+    /// Whether values are those of lists, which are numbers.
+    is_of_list: bool,
     numbers: u64,
     sum: f64,
     whole: bool,
@@ -48,10 +50,11 @@ pub(super) struct ColumnScan {
 }
 
 impl ColumnScan {
-    pub(super) fn new(name: &str, role: ColumnRole) -> Self {
+    pub(super) fn new(column: &UsedColumn) -> Self {
         ColumnScan {
-            name: name.to_owned(),
-            role,
+            name: column.name.clone(),
+            role: column.role,
+            is_of_list: column.is_of_list,
             numbers: 0,
             sum: 0.0,
             whole: true,
@@ -83,7 +86,7 @@ impl ColumnScan {
                 rows.fail(format!("column {}: {} is not a number", self.name, shown(field)))
             });
         }
-        if !field.is_empty() {
+        if !field.is_empty() && !self.is_of_list {
             self.count(field);
         }
     }
@@ -126,8 +129,31 @@ impl ColumnScan {
         self.first_word.take().map(|error| error.with_hint(hint))
     }
 
+    /// The form of a mask that values name.
+    fn split(self, path: &Path, mask: usize) -> Result<Encoding> {
+        let fail = |problem| {
+            Error::input(path, "", format!("column {}: {problem}", self.name))
+                .with_hint("the values of such a column are train, val and test, or nothing")
+        };
+        let Some(values) = &self.values else {
+            return Err(fail(format!("more than {MOST_STRINGS} values are too many for masks")));
+        };
+        match values.keys().find(|value| split_of(value).is_none()) {
+            Some(value) => Err(fail(format!("{} does not name a mask", shown(value)))),
+            None => Ok(Encoding::Split(mask)),
+        }
+    }
+
+    /// Whether values name a mask.
+    pub(super) fn names_mask(&self, mask: usize) -> bool {
+        self.values.iter().flat_map(BTreeMap::keys).any(|value| split_of(value) == Some(mask))
+    }
+
     /// How the column's values are stored.
     pub(super) fn encoding(self, path: &Path, fill: Option<FillMissing>) -> Result<Encoding> {
+        if let ColumnRole::Split(mask) = self.role {
+            return self.split(path, mask);
+        }
         let is_strings = self.words > 0;
         let missing = if is_strings { self.first_empty } else { self.first_missing };
         let name = &self.name;
@@ -168,7 +194,7 @@ impl ColumnScan {
                 let problem = self.first_word.unwrap_or_else(|| Error::input(path, name, ""));
                 return Err(problem.with_hint(LIST));
             }
-            ColumnRole::Mask | ColumnRole::Feature => {}
+            ColumnRole::Mask | ColumnRole::Feature | ColumnRole::Split(_) => {}
         }
         if let Some(error) = missing.filter(|_| fill.is_none()) {
             return Err(error);

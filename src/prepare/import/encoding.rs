@@ -14,6 +14,8 @@ pub(super) enum Encoding {
     OneHot { values: Vec<Box<[u8]>>, missing: Vec<f32> },
     /// 1 or 0.
     Mask,
+    /// 1 for values that name a mask, the one with this number among those of training, validation and test.
+    Split(usize),
     /// The number of a class, -1 for none.
     ClassNumber,
     /// The place of a class among these names, sorted; -1 for none.
@@ -27,7 +29,7 @@ impl Encoding {
     pub(super) fn dtype(&self) -> Dtype {
         match self {
             Encoding::Number { .. } | Encoding::OneHot { .. } | Encoding::Target => Dtype::F32,
-            Encoding::Mask => Dtype::U8,
+            Encoding::Mask | Encoding::Split(_) => Dtype::U8,
             Encoding::ClassNumber | Encoding::ClassName(_) => Dtype::I64,
         }
     }
@@ -57,6 +59,7 @@ impl Encoding {
                 out.extend(numbers.flat_map(f32::to_le_bytes));
             }
             Encoding::Mask => out.push(u8::from(value.is_some_and(|value| value != 0.0))),
+            Encoding::Split(mask) => out.push(u8::from(split_of(field) == Some(*mask))),
             Encoding::ClassNumber => {
                 out.extend(value.map_or(-1, |value| value as i64).to_le_bytes());
             }
@@ -73,8 +76,16 @@ impl Encoding {
     }
 
     fn takes_strings(&self) -> bool {
-        matches!(self, Encoding::OneHot { .. } | Encoding::ClassName(_))
+        matches!(self, Encoding::OneHot { .. } | Encoding::ClassName(_) | Encoding::Split(_))
     }
+}
+
+/// The mask that a field names: 0 is that of training, 1 of validation, 2 of the test.
+pub(super) fn split_of(field: &[u8]) -> Option<usize> {
+    const NAMES: [&[&str]; 3] =
+        [&["train", "training"], &["val", "valid", "validation", "dev"], &["test", "testing"]];
+    let is = |name: &&str| name.as_bytes().eq_ignore_ascii_case(field);
+    NAMES.iter().position(|names| names.iter().any(is))
 }
 
 fn place(values: &[Box<[u8]>], field: &[u8]) -> Option<usize> {

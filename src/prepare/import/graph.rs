@@ -1,5 +1,7 @@
 //! A graph as the user gave it.
 
+use std::path::PathBuf;
+
 use super::node_names::NodeNames;
 use super::raw_edges::RawEdges;
 use super::table::Table;
@@ -37,6 +39,8 @@ pub struct NodeType {
     pub originals: Vec<OriginalIds>,
     /// Names of the nodes, if the input identifies them by strings.
     pub names: Option<NodeNames>,
+    /// The file with the names of the nodes by original id, if the input is a partition directory that has one.
+    pub names_file: Option<PathBuf>,
 }
 
 /// Edges of one type.

@@ -85,6 +85,7 @@ pub fn import(
         data: node_tables.remove(&space.name).unwrap_or_default().into_iter().collect(),
         originals: Vec::new(),
         names: space.into_names(),
+        names_file: None,
     });
     let graph = RawGraph {
         ntypes: ntypes.collect(),

@@ -48,6 +48,7 @@ pub use files::{DataFile, EdgeFile, GraphFiles, NodeIds};
 pub use graph::{EdgeType, NodeType, RawGraph};
 pub use import_graph::import;
 pub use node_names::NodeNames;
+pub(crate) use node_names::{NODE_NAMES, names_file};
 pub use node_tables::{FillMissing, NodeTableFile, NodeTables};
 pub use partitions::import_partitions;
 pub use raw_edges::RawEdges;

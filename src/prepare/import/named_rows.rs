@@ -63,6 +63,19 @@ impl NamedRows {
         &self.names
     }
 
+    /// Whether a column has a name, or holds a value of the lists of a column with that name.
+    pub(super) fn belongs_to(&self, at: usize, name: &str) -> bool {
+        self.names[at] == name || self.list_of(at).is_some_and(|list| list == name)
+    }
+
+    /// The column of lists that a column is part of.
+    pub(super) fn list_of(&self, at: usize) -> Option<String> {
+        match &self.source {
+            Source::Text { .. } => None,
+            Source::Parquet(rows) => rows.list_of(at),
+        }
+    }
+
     /// The place of a column.
     ///
     /// # Errors

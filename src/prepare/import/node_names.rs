@@ -3,11 +3,19 @@
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::text::{Lines, shown, unquoted};
 use crate::error::{Error, Result};
 use crate::event::size;
+
+/// The folder of the nodes' names in a partition directory.
+pub(crate) const NODE_NAMES: &str = "node_names";
+
+/// The file with the names of the nodes of a type, in a partition directory.
+pub(crate) fn names_file(folder: &Path, ntype: &str) -> PathBuf {
+    folder.join(NODE_NAMES).join(format!("{}.txt", ntype.replace('/', "_")))
+}
 
 /// Memory of a name besides its bytes: its entry in the map, a reference to it, and the overhead of an allocation.
 const PER_NAME: u64 = 80;

@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::graph::CanonicalEtype;
 
 /// Names of columns that are masks.
-const MASKS: [&str; 3] = ["train_mask", "val_mask", "test_mask"];
+pub(super) const MASKS: [&str; 3] = ["train_mask", "val_mask", "test_mask"];
 
 /// Names of columns that are labels more likely than features.
 const LABELS: [&str; 2] = ["label", "labels"];
@@ -56,6 +56,8 @@ pub struct NodeTables {
     pub drops: Vec<ColumnOf<String>>,
     /// Columns whose values become nodes of a type of their own, without features, so that their rows are learned.
     pub embeds: Vec<ColumnOf<String>>,
+    /// Columns whose values name the mask that a node is in: train, val or test.
+    pub splits: Vec<ColumnOf<String>>,
     /// What stands for a missing value; without it, one is an error.
     pub fill_missing: Option<FillMissing>,
 }
@@ -69,6 +71,8 @@ pub(super) enum ColumnRole {
     Label,
     /// A mask of the same name.
     Mask,
+    /// The mask with this number among those of training, validation and test; the values name them.
+    Split(usize),
 }
 
 /// The columns of a table.
@@ -87,6 +91,8 @@ pub(super) struct UsedColumn {
     pub(super) at: usize,
     pub(super) name: String,
     pub(super) role: ColumnRole,
+    /// Whether it holds values of lists, which are numbers.
+    pub(super) is_of_list: bool,
 }
 
 /// A column whose values become nodes.
@@ -117,13 +123,21 @@ impl NodeTables {
             ("label", &self.labels),
             ("drop", &self.drops),
             ("embed", &self.embeds),
+            ("split", &self.splits),
         ];
         for (field, choice) in
             choices.iter().flat_map(|(field, all)| all.iter().map(move |c| (field, c)))
         {
             let of_type =
                 || self.files.iter().zip(tables).filter(|(file, _)| choice.is_for(&file.ty));
-            if of_type().any(|(_, rows)| rows.names().contains(&choice.column)) {
+            let has = |rows: &NamedRows| {
+                let is_named = |at| match *field {
+                    "drop" => rows.belongs_to(at, &choice.column),
+                    _ => rows.names()[at] == choice.column,
+                };
+                (0..rows.names().len()).any(is_named)
+            };
+            if of_type().any(|(_, rows)| has(rows)) {
                 continue;
             }
             return Err(match (of_type().next(), &choice.ty) {
@@ -159,9 +173,12 @@ impl NodeTables {
         if label == Some(id) {
             return Err(Error::config("label", "names the column of ids"));
         }
+        let split = ColumnOf::one("split", &self.splits, ty)?;
         let (mut used, mut left_out, mut embedded) = (Vec::new(), Vec::new(), Vec::new());
         for (at, name) in rows.names().iter().enumerate().filter(|(at, _)| *at != id) {
-            let is_dropped = self.drops.iter().any(|drop| drop.is_for(ty) && drop.column == *name);
+            let drops =
+                |drop: &ColumnOf<String>| drop.is_for(ty) && rows.belongs_to(at, &drop.column);
+            let is_dropped = self.drops.iter().any(drops);
             if is_dropped && label == Some(at) {
                 return Err(Error::config("drop", format!("leaves out {name}, the label")));
             }
@@ -175,7 +192,18 @@ impl NodeTables {
                 continue;
             }
             if is_dropped || is_index(name) {
-                left_out.push(name.clone());
+                let name = rows.list_of(at).unwrap_or_else(|| name.clone());
+                if left_out.last() != Some(&name) {
+                    left_out.push(name);
+                }
+                continue;
+            }
+            if split == Some(name.as_str()) {
+                let masks = (0..MASKS.len()).map(|mask| {
+                    let (name, role) = (name.clone(), ColumnRole::Split(mask));
+                    UsedColumn { at, name, role, is_of_list: false }
+                });
+                used.extend(masks);
                 continue;
             }
             let role = if label == Some(at) {
@@ -190,7 +218,15 @@ impl NodeTables {
             } else {
                 ColumnRole::Feature
             };
-            used.push(UsedColumn { at, name: name.clone(), role });
+            let is_of_list = rows.list_of(at).is_some();
+            used.push(UsedColumn { at, name: name.clone(), role, is_of_list });
+        }
+        let is_split = |column: &UsedColumn| matches!(column.role, ColumnRole::Split(_));
+        let mask = used.iter().find(|column| column.role == ColumnRole::Mask);
+        if let Some(mask) = mask.filter(|_| used.iter().any(is_split)) {
+            let problem = format!("the table also has a column {}", mask.name);
+            return Err(Error::config("split", problem)
+                .with_hint(format!("leave one of them out: ‹drop={}›", mask.name)));
         }
         if self.embeds.iter().any(|embed| embed.is_for(ty) && embed.column == rows.names()[id]) {
             let problem = format!("names {}, the column of ids", rows.names()[id]);

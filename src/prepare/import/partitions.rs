@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::class_names::read_class_names;
 use super::graph::{EdgeType, NodeType, RawGraph};
+use super::node_names::names_file;
 use super::raw_edges::{RawEdgeWriter, RawEdges};
 use super::table::Table;
 use crate::error::{Error, Result};
@@ -46,6 +47,7 @@ pub fn import_partitions(
             data,
             originals: originals(&partitions, ty)?,
             names: None,
+            names_file: Some(names_file(folder_of(json), name)).filter(|path| path.is_file()),
         })
     });
     let end = |name| book.ntype_id(name).unwrap_or(0);
@@ -55,7 +57,7 @@ pub fn import_partitions(
         data,
         embeds: false,
     });
-    let class_names = read_class_names(json.parent().unwrap_or(Path::new("")))?;
+    let class_names = read_class_names(folder_of(json))?;
     Ok(RawGraph {
         etypes: etypes.collect(),
         ntypes: ntypes.collect::<Result<_>>()?,
@@ -63,6 +65,10 @@ pub fn import_partitions(
         class_names,
         notes: Vec::new(),
     })
+}
+
+fn folder_of(json: &Path) -> &Path {
+    json.parent().unwrap_or(Path::new(""))
 }
 
 /// Reads edges type by type, in the order of their ids.

@@ -7,7 +7,9 @@ use super::column_scan::{ColumnScan, MOST_STRINGS, missing_value};
 use super::encoding::Encoding;
 use super::named_rows::{NamedRows, listed};
 use super::node_names::NodeNames;
-use super::node_tables::{ChosenColumns, EmbeddedColumn, NodeTableFile, NodeTables};
+use super::node_tables::{
+    ChosenColumns, ColumnRole, EmbeddedColumn, MASKS, NodeTableFile, NodeTables,
+};
 use super::table::Table;
 use super::table_ids::TableIds;
 use crate::error::{Error, Result};
@@ -65,8 +67,7 @@ impl ScannedTable {
         let all = selected.iter().copied().chain(embedded.iter().map(|column| column.at));
         rows.select(all.collect())?;
         let mut values: Vec<NodeNames> = embedded.iter().map(|_| NodeNames::new(memory)).collect();
-        let mut scans: Vec<ColumnScan> =
-            used.iter().map(|column| ColumnScan::new(&column.name, column.role)).collect();
+        let mut scans: Vec<ColumnScan> = used.iter().map(ColumnScan::new).collect();
         let mut ids = TableIds::new(keep_names, memory);
         let mut count = 0;
         while rows.advance()? {
@@ -100,12 +101,23 @@ impl ScannedTable {
             return Err(Error::input(&file.path, "", problem)
                 .with_hint(format!("leave the column out: ‹drop={}›", column.name)));
         }
-        let columns = scans.into_iter().map(|scan| {
-            let name = scan.name.clone();
-            Ok(StoredColumn { name, encoding: scan.encoding(&file.path, tables.fill_missing)? })
-        });
+        let (mut columns, mut selected) = (Vec::new(), vec![id]);
+        for (column, scan) in used.iter().zip(scans) {
+            // A mask that no value names does not exist.
+            let is_empty = matches!(column.role, ColumnRole::Split(mask) if !scan.names_mask(mask));
+            let encoding = scan.encoding(&file.path, tables.fill_missing)?;
+            if is_empty {
+                continue;
+            }
+            let name = match column.role {
+                ColumnRole::Split(mask) => MASKS[mask].to_owned(),
+                _ => column.name.clone(),
+            };
+            columns.push(StoredColumn { name, encoding });
+            selected.push(column.at);
+        }
         Ok(ScannedTable {
-            columns: columns.collect::<Result<_>>()?,
+            columns,
             file: file.clone(),
             rows: count,
             names: ids.into_names(),
@@ -128,7 +140,7 @@ impl ScannedTable {
             let is_feature = column.encoding.is_feature();
             let name = match column.encoding {
                 Encoding::Number { .. } | Encoding::OneHot { .. } => "feat",
-                Encoding::Mask => &column.name,
+                Encoding::Mask | Encoding::Split(_) => &column.name,
                 Encoding::ClassNumber | Encoding::ClassName(_) | Encoding::Target => "label",
             };
             let known = arrays.iter().position(|array| array.name == name);
@@ -212,7 +224,7 @@ impl ScannedTable {
                     others.push(format!("label is {name}, {} classes", names.len()));
                 }
                 Encoding::ClassNumber | Encoding::Target => others.push(format!("label is {name}")),
-                Encoding::Mask => others.push(format!("mask {name}")),
+                Encoding::Mask | Encoding::Split(_) => others.push(format!("mask {name}")),
             }
         }
         let mut parts = vec![format!("{}: {} nodes", self.file.path.display(), self.rows)];

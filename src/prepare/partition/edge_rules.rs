@@ -40,6 +40,13 @@ impl<'a> RuledEdges<'a> {
         self.first_loop(etype) + self.graph.ntypes[self.graph.etypes[etype].ends[0]].count
     }
 
+    /// Largest number of edges of a type: all, if there are no duplicates.
+    pub(super) fn most(&self, etype: usize) -> u64 {
+        let [src, dst] = self.graph.etypes[etype].ends;
+        let added = self.rules.self_loops == SelfLoops::Add && src == dst;
+        if added { self.id_end(etype) } else { self.first_loop(etype) }
+    }
+
     /// Smallest number of edges of a type, if duplicates stay.
     pub(super) fn least(&self, etype: usize) -> u64 {
         if self.rules.dedup || self.rules.self_loops != SelfLoops::Keep {

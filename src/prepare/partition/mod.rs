@@ -28,9 +28,7 @@ mod train_nodes;
 pub use memory::{default_memory, peak_memory};
 #[cfg(feature = "torch")]
 pub(crate) use metis::WeightedGraph;
-#[cfg(feature = "torch")]
-pub(crate) use partition_graph::names_file;
-pub use partition_graph::{Partitioned, partition_graph};
+pub use partition_graph::{Partitioned, partition_graph, partition_graph_into};
 pub use progress::{Observer, PartitionProgress, PartitionStep};
 pub use report::{PartitionReport, PartitionSize};
 pub use request::{EdgeRules, Method, PartitionRequest, SelfLoops};

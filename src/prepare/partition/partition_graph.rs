@@ -22,10 +22,9 @@ use super::train_nodes::train_nodes;
 use crate::error::{Error, Result};
 use crate::formats::dgl::writer::{Halo, OutputFolder, PartitionWriter, write_structure};
 use crate::graph::{Bitmap, IdRanges, PartitionBook};
-use crate::prepare::import::{CLASS_NAMES, ImportSource, RawGraph, write_class_names};
-
-/// The folder of the nodes' names in the input.
-const NAMES: &str = "node_names";
+use crate::prepare::import::{
+    CLASS_NAMES, ImportSource, NODE_NAMES, NodeType, RawGraph, names_file, write_class_names,
+};
 
 /// The result of partitioning a graph.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,6 +57,21 @@ pub fn partition_graph(
     out: &Path,
     observer: &mut Observer<'_>,
 ) -> Result<Partitioned> {
+    partition_graph_into(source, request, &mut |_, _| Ok(request.num_parts), out, observer)
+}
+
+/// As [`partition_graph`], with the number of partitions that `choose` returns for the graph and its number of edges; that of
+/// the request does not count.
+///
+/// # Errors
+/// As for [`partition_graph`], and the error of `choose`.
+pub fn partition_graph_into(
+    source: &ImportSource,
+    request: &PartitionRequest,
+    choose: &mut dyn FnMut(&RawGraph, u64) -> Result<usize>,
+    out: &Path,
+    observer: &mut Observer<'_>,
+) -> Result<Partitioned> {
     request.check()?;
     let folder = OutputFolder::create(out, &request.name)?;
     let staging = folder.staging();
@@ -67,6 +81,10 @@ pub fn partition_graph(
     let reverses = request.rules.reverse_relations;
     let graph = if reverses { graph.with_reverse_relations()? } else { graph };
     let num_nodes = graph.num_nodes();
+    let edges = RuledEdges::new(&graph, request.rules)?;
+    let num_edges = (0..graph.etypes.len()).map(|etype| edges.most(etype)).sum();
+    let num_parts = choose(&graph, num_edges)?;
+    let request = &PartitionRequest { num_parts, ..request.clone() };
     if request.num_parts as u64 > num_nodes {
         let problem = format!("is {}, but there are {num_nodes} nodes", request.num_parts);
         return Err(Error::config("num_parts", problem)
@@ -75,7 +93,6 @@ pub fn partition_graph(
     // Partitions and new ids of all nodes, and a few bits.
     let per_node = 2 + NodeMap::bytes_per_node(num_nodes);
     let memory = left_of(request.memory, num_nodes * per_node + num_nodes / 2)?;
-    let edges = RuledEdges::new(&graph, request.rules)?;
     check_room(&graph, &edges, out)?;
     let train = train_nodes(&graph)?;
     let task = PartitionTask {
@@ -172,20 +189,22 @@ fn feature_values(graph: &RawGraph) -> u64 {
     values.max().unwrap_or(0)
 }
 
-/// The file with the names of the nodes of a type, in a partition directory.
-pub(crate) fn names_file(folder: &Path, ntype: &str) -> PathBuf {
-    folder.join(NAMES).join(format!("{}.txt", ntype.replace('/', "_")))
-}
-
 /// Writes the names of the nodes, and returns the folder's name if the input identifies nodes by strings.
 fn write_names(graph: &RawGraph, staging: &Path) -> Result<Option<String>> {
-    let named = graph.ntypes.iter().filter_map(|ntype| Some((&ntype.name, ntype.names.as_ref()?)));
-    let folder = staging.join(NAMES);
+    let is_named = |ntype: &&NodeType| ntype.names.is_some() || ntype.names_file.is_some();
+    let folder = staging.join(NODE_NAMES);
     let mut any = None;
-    for (ntype, names) in named {
+    for ntype in graph.ntypes.iter().filter(is_named) {
         fs::create_dir_all(&folder).map_err(|e| Error::io("create", &folder, e))?;
-        names.write(&names_file(staging, ntype))?;
-        any = Some(NAMES.to_owned());
+        let path = names_file(staging, &ntype.name);
+        if let Some(names) = &ntype.names {
+            names.write(&path)?;
+        }
+        // Its lines are in the order of original ids, which do not change.
+        if let Some(known) = &ntype.names_file {
+            fs::copy(known, &path).map_err(|e| Error::io("write", &path, e))?;
+        }
+        any = Some(NODE_NAMES.to_owned());
     }
     Ok(any)
 }

@@ -77,6 +77,16 @@ pub(super) struct MemoryForecast {
 }
 
 impl MemoryForecast {
+    /// Number of ranks of the measurement.
+    pub(super) fn measured_ranks(&self) -> usize {
+        self.trend.ranks
+    }
+
+    /// Memory of all processes if nothing of the graph is in memory, in bytes.
+    pub(super) fn idle(&self) -> f64 {
+        self.base
+    }
+
     /// The peak in bytes with `resident` ranks working at a time, and each rank cut into `pieces`.
     pub(super) fn bytes(&self, resident: usize, pieces: usize) -> u64 {
         let ranks = self.weights.len();

@@ -208,7 +208,7 @@ fn count_distinct(book: &PartitionBook, nodes: u64, runs: &[&[[u64; 2]]], pairs:
 }
 
 /// Expected number of `nodes` that are hit by `edges` random edges.
-fn hit(nodes: u64, edges: u64) -> u64 {
+pub(super) fn hit(nodes: u64, edges: u64) -> u64 {
     let nodes = nodes as f64;
     (nodes * (1.0 - (-(edges as f64) / nodes.max(1.0)).exp())) as u64
 }

@@ -10,11 +10,17 @@ mod bound;
 mod check;
 mod counts;
 mod forecast;
+mod graph_shape;
 mod graph_sizes;
 mod measure;
+mod num_parts;
+mod parts_chooser;
 mod report;
 mod stand_in;
 mod trend;
 
 pub(super) use check::{PlannedRun, check};
+pub use graph_shape::GraphShape;
+pub use num_parts::PlannedParts;
+pub use parts_chooser::PartsChooser;
 pub use report::{DiskPlan, EpochPlan, MemoryPlan, Plan, plan};

@@ -11,8 +11,8 @@ use crate::formats::dgl::config::PartitionConfig;
 use crate::io::open_input;
 use crate::load::{original_places, read_mask};
 use crate::platform::signals;
+use crate::prepare::import::names_file;
 use crate::prepare::import::{Lines, Records, parse_id, shown, unquoted};
-use crate::prepare::partition::names_file;
 use crate::run::config::RunConfig;
 use crate::run::rank::{NodeOrder, SplitName};
 

@@ -1,0 +1,71 @@
+//! The configuration of a training run whose graph is not cut into partitions yet.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Arg, Args, Command, CommandFactory, FromArgMatches, Parser};
+
+use super::resume::RunArgs;
+use super::train::{TrainArgs, described};
+use super::{config_file, effect};
+use crate::error::{Error, ErrorKind, Result};
+use crate::run::config::RunConfig;
+
+/// Flags about partitions, which do not exist yet, and about results.
+const LEFT_OUT: [&str; 9] = [
+    "part-json",
+    "world-size",
+    "out",
+    "overwrite",
+    "resume",
+    "checkpoint-every",
+    "dump-step",
+    "tensorboard",
+    "trace",
+];
+
+/// The command line of a training run.
+#[derive(Parser)]
+#[command(name = "sar-single", allow_negative_numbers = true)]
+struct FutureRun {
+    #[command(flatten)]
+    train: TrainArgs,
+    #[command(flatten)]
+    run: RunArgs,
+}
+
+/// The flags of such a run.
+pub(super) fn flags() -> Vec<Arg> {
+    let command = RunArgs::augment_args(TrainArgs::augment_args(Command::new("")));
+    let is_of_future = |arg: &&Arg| arg.get_long().is_some_and(|name| !LEFT_OUT.contains(&name));
+    command.get_arguments().filter(is_of_future).cloned().collect()
+}
+
+/// The configuration that flags describe.
+///
+/// # Errors
+/// If the flags cannot be parsed, or one has no effect.
+pub(super) fn config(flags: Vec<OsString>) -> Result<RunConfig> {
+    let none = PathBuf::from("none");
+    let mut words = vec!["sar-single".into(), "--part-json=none".into()];
+    words.extend(flags);
+    let mut definition = FutureRun::command();
+    if let Some(line) = config_file::with_defaults(&definition, &words)? {
+        (definition, words) = (line.definition, line.words);
+    }
+    let matches = definition.try_get_matches_from_mut(words).map_err(|e| refused(&e))?;
+    effect::check(&definition, &matches)?;
+    let FutureRun { train, run } =
+        FutureRun::from_arg_matches(&matches).map_err(|e| refused(&e))?;
+    described(train, run, none)
+}
+
+/// The parser's message without its usage line, which is that of another command.
+fn refused(error: &clap::Error) -> Error {
+    let text = error.to_string();
+    let lines = text.lines().take_while(|line| !line.starts_with("Usage:"));
+    let lines: Vec<&str> = lines.map(str::trim).filter(|line| !line.is_empty()).collect();
+    let problem = lines.join(" ");
+    let problem = problem.strip_prefix("error: ").unwrap_or(&problem);
+    Error::new(ErrorKind::Config, problem)
+}

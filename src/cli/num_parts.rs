@@ -1,0 +1,110 @@
+//! `--num-parts` of `partition` and `generate`.
+
+use std::str::FromStr;
+
+use super::future_run::FutureRunArgs;
+use crate::error::{Error, Result};
+use crate::prepare::generate::GeneratorConfig;
+use crate::prepare::import::RawGraph;
+
+/// The number of partitions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum NumParts {
+    /// The smallest with which a training run fits into its memory budget.
+    Auto,
+    /// This number.
+    Exactly(usize),
+}
+
+impl FromStr for NumParts {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "auto" {
+            return Ok(NumParts::Auto);
+        }
+        text.parse().map(NumParts::Exactly).map_err(|e| format!("{e}; pass a number, or auto"))
+    }
+}
+
+/// What is known of a graph before it is cut.
+#[cfg_attr(not(feature = "torch"), allow(dead_code))] // Only measurements read it.
+pub(super) enum Uncut<'g> {
+    /// A graph that was read, and its number of edges.
+    Read(&'g RawGraph, u64),
+    /// The parameters of a graph that will be generated.
+    Generated(&'g GeneratorConfig),
+}
+
+/// A number of partitions.
+pub(super) struct Chosen {
+    pub(super) parts: usize,
+    /// Why it was chosen, if the user did not choose it.
+    pub(super) why: Option<String>,
+}
+
+/// A function that returns the number of partitions of a graph; it is called once.
+pub(super) type Choose = Box<dyn FnMut(&Uncut<'_>) -> Result<Chosen>>;
+
+/// The function for a value of `--num-parts` and flags of a training run. It may start a process, so this process has one thread.
+///
+/// # Errors
+/// If the flags of the run have no effect, or no number can be chosen for it.
+pub(super) fn choice(num_parts: NumParts, future: FutureRunArgs) -> Result<Choose> {
+    match num_parts {
+        NumParts::Auto => chosen(future),
+        NumParts::Exactly(number) => match future.first() {
+            Some(flag) => {
+                let problem = format!("{flag} has no effect without --num-parts auto");
+                Err(Error::config(&flag, problem)
+                    .with_hint("leave it out, or pass --num-parts auto"))
+            }
+            None => Ok(Box::new(move |_| Ok(Chosen { parts: number, why: None }))),
+        },
+    }
+}
+
+#[cfg(not(feature = "torch"))]
+fn chosen(_: FutureRunArgs) -> Result<Choose> {
+    let problem = "auto needs libtorch, as it measures how much memory training takes, but this program was built without it";
+    Err(Error::config("--num-parts", problem).with_hint("pass a number, such as --num-parts 8"))
+}
+
+#[cfg(feature = "torch")]
+fn chosen(future: FutureRunArgs) -> Result<Choose> {
+    use super::future_config;
+    use crate::error::ErrorKind;
+    use crate::run::plan::{GraphShape, PartsChooser};
+
+    let mut chooser = Some(PartsChooser::start(future_config::config(future.into_words())?)?);
+    Ok(Box::new(move |graph| {
+        let Some(chooser) = chooser.take() else {
+            return Err(Error::new(ErrorKind::Internal, "partitions were chosen twice"));
+        };
+        let shape = match graph {
+            Uncut::Read(graph, edges) => GraphShape::of_graph(graph, *edges, chooser.run())?,
+            Uncut::Generated(config) => GraphShape::of_generated(config),
+        };
+        let planned = chooser.choose(&shape)?;
+        Ok(Chosen { parts: planned.parts, why: Some(line(&planned)) })
+    }))
+}
+
+/// What was chosen, and why.
+#[cfg(feature = "torch")]
+fn line(planned: &crate::run::plan::PlannedParts) -> String {
+    use crate::event::size;
+
+    let parts = |parts: usize| {
+        if parts == 1 { "1 partition".to_owned() } else { format!("{parts} partitions") }
+    };
+    let fewer = planned.fewer.map_or_else(String::new, |(fewer, memory)| {
+        format!("; in {} it takes {}", parts(fewer), size(memory))
+    });
+    format!(
+        "--num-parts auto: {}, in which training takes about {} at least; --memory-budget is {}{fewer}",
+        parts(planned.parts),
+        size(planned.memory),
+        size(planned.budget)
+    )
+}

@@ -1,0 +1,152 @@
+//! The size of a graph that is not cut into partitions yet.
+
+use serde::{Deserialize, Serialize};
+
+use super::counts::{Pair, RankCounts};
+use super::graph_sizes::{FeatureColumns, GraphSizes, hit};
+use crate::error::Result;
+use crate::io::Dtype;
+use crate::nn::Task;
+use crate::prepare::generate::GeneratorConfig;
+use crate::prepare::import::{NodeType, RawGraph, Table};
+use crate::run::config::RunConfig;
+
+/// Number of classes of a graph whose labels do not show them.
+const LEAST_OUTPUTS: u64 = 2;
+/// Number of rows of a table read at a time.
+const BLOCK: u64 = 1 << 16;
+
+/// The numbers of a graph on which the memory of a run depends, before the graph is cut.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct GraphShape {
+    pub(super) nodes: u64,
+    pub(super) edges: u64,
+    edge_types: usize,
+    /// Number of columns of the widest features of a node type.
+    width: u64,
+    /// Number of columns of the widest edge features, if the run uses some.
+    edge_width: Option<u64>,
+    /// Number of classes, or of columns of the labels.
+    outputs: u64,
+    /// Fraction of nodes in each mask that exists: training, validation, test.
+    masks: [Option<f64>; 3],
+}
+
+impl GraphShape {
+    /// The shape of a graph with `edges` edges, in which `run` trains. Reads labels and masks.
+    ///
+    /// # Errors
+    /// If they cannot be read.
+    pub fn of_graph(graph: &RawGraph, edges: u64, run: &RunConfig) -> Result<Self> {
+        let keys = &run.keys;
+        let nodes = graph.num_nodes();
+        let named = |key: &Option<String>, usual: &[&str]| -> Vec<&Table> {
+            graph.ntypes.iter().filter_map(|ntype| find(ntype, key.as_deref(), usual)).collect()
+        };
+        let features = named(&keys.features, &["feat", "features"]);
+        let widths = features.iter().map(|table| table.row_shape().iter().product::<u64>());
+        // Nodes without features have learned rows.
+        let learned = if features.len() < graph.ntypes.len() { run.model.hidden as u64 } else { 0 };
+        let mut outputs = graph.class_names.len() as u64;
+        for labels in named(&keys.labels, &["label", "labels"]) {
+            outputs = outputs.max(match run.task {
+                Task::Classification if labels.row_shape().is_empty() => classes(labels)?,
+                _ => labels.row_shape().iter().product(),
+            });
+        }
+        let share = |key: &Option<String>, usual: &str| -> Result<Option<f64>> {
+            let mut masks = named(key, &[usual]).into_iter().map(ones).peekable();
+            if masks.peek().is_none() {
+                return Ok(None);
+            }
+            let ones = masks.sum::<Result<u64>>()?;
+            Ok(Some(ones as f64 / nodes.max(1) as f64))
+        };
+        Ok(GraphShape {
+            nodes,
+            edges,
+            edge_types: graph.etypes.len(),
+            width: widths.max().unwrap_or(0).max(learned),
+            edge_width: keys.edge_features.as_deref().map(|key| edge_width(graph, key)),
+            outputs: outputs.max(LEAST_OUTPUTS),
+            masks: [
+                // A graph without labels so far gets some before it is trained on.
+                share(&keys.train_mask, "train_mask")?.or(Some(1.0)),
+                share(&keys.val_mask, "val_mask")?,
+                share(&keys.test_mask, "test_mask")?,
+            ],
+        })
+    }
+
+    /// The shape of a graph that will be generated.
+    pub fn of_generated(config: &GeneratorConfig) -> Self {
+        GraphShape {
+            nodes: config.nodes,
+            edges: config.edges,
+            edge_types: 1,
+            width: config.features,
+            edge_width: None,
+            outputs: config.classes,
+            masks: [Some(0.6), Some(0.2), Some(0.2)],
+        }
+    }
+
+    /// The sizes of the graph in `parts` partitions, if nodes are assigned at random: any cut that looks at edges has fewer
+    /// rows of other partitions.
+    pub(super) fn cut(&self, parts: u64) -> GraphSizes {
+        let nodes = self.nodes.div_ceil(parts);
+        let edges = self.edges.div_ceil(parts * parts);
+        let ends = hit(nodes, edges).max(u64::from(edges > 0));
+        let pair = Pair { edges, sources: ends, destinations: ends };
+        let rank = RankCounts { nodes, pairs: vec![pair; parts as usize] };
+        GraphSizes {
+            ranks: vec![rank; parts as usize],
+            // Features compute in single precision, whatever their files hold.
+            features: FeatureColumns { width: self.width, dtype: Dtype::F32 },
+            edge_features: self.edge_width.map(|width| FeatureColumns { width, dtype: Dtype::F32 }),
+            outputs: self.outputs,
+            masks: self.masks,
+            edge_types: self.edge_types,
+            sampled: true,
+        }
+    }
+}
+
+/// The table of a node type that a key selects, or else a usual name.
+fn find<'g>(ntype: &'g NodeType, key: Option<&str>, usual: &[&str]) -> Option<&'g Table> {
+    let is_named = |name: &str| match key {
+        Some(key) => !key.is_empty() && format!("{}/{name}", ntype.name).ends_with(key),
+        None => usual.contains(&name),
+    };
+    ntype.data.iter().find(|(name, _)| is_named(name)).map(|(_, table)| table)
+}
+
+fn edge_width(graph: &RawGraph, key: &str) -> u64 {
+    let is_named = |name: &str| !key.is_empty() && format!("/{name}").ends_with(key);
+    let tables = graph.etypes.iter().flat_map(|etype| &etype.data);
+    let tables = tables.filter(|(name, _)| is_named(name) || key.ends_with(&format!("/{name}")));
+    tables.map(|(_, table)| table.row_shape().iter().product()).max().unwrap_or(1)
+}
+
+fn classes(labels: &Table) -> Result<u64> {
+    let mut highest = -1;
+    for_each(labels, |label| highest = highest.max(label))?;
+    Ok((highest + 1).max(0) as u64)
+}
+
+fn ones(mask: &Table) -> Result<u64> {
+    let mut ones = 0;
+    for_each(mask, |value| ones += u64::from(value != 0))?;
+    Ok(ones)
+}
+
+fn for_each(table: &Table, mut take: impl FnMut(i64)) -> Result<()> {
+    let mut values = Vec::new();
+    for first in (0..table.num_rows()).step_by(BLOCK as usize) {
+        let rows = first..table.num_rows().min(first + BLOCK);
+        values.resize((rows.end - rows.start) as usize, 0);
+        table.read_i64(rows, &mut values)?;
+        values.iter().copied().for_each(&mut take);
+    }
+    Ok(())
+}
