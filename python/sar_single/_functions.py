@@ -77,6 +77,11 @@ class _Select(torch.autograd.Function):
         return None, gx, None
 
 
+def _check_rows(what: str, x: Tensor, rows: int) -> None:
+    if len(x) != rows:
+        raise ValueError(f"{what} has {len(x)} rows, but this rank needs {rows}")
+
+
 def _gather(engine: Engine, x: Tensor) -> Tensor:
     x = x.contiguous()
     engine.share_rows(place(x))
@@ -212,6 +217,10 @@ def attend(
     GAT: ``leaky_relu(scores[u] + destinations[v])`` with ``[*, heads]``. GATv2: the inner product of ``vector`` ``[heads, width]`` and
     ``leaky_relu(messages[u] + destinations[v])`` with ``[*, heads, width]``. One pause.
     """
+    _check_rows("messages", messages, engine.num_sources)
+    _check_rows("destinations", destinations, engine.num_nodes)
+    if scores is not None:
+        _check_rows("scores", scores, engine.num_sources)
     wide = computable(messages)
     heads = messages.shape[1]
     seed = int(torch.randint(1 << 62, ()).item()) if dropout > 0 else 0
@@ -265,7 +274,8 @@ def neighbour_select(engine: Engine, x: Tensor, largest: bool) -> Tensor:
 
 
 def halo(engine: Engine, x: Tensor) -> Tensor:
-    """Rows of all sources of edges, which ``Graph.edge_sources`` counts."""
+    """Rows of all sources of edges."""
+    _check_rows("a value of nodes", x, engine.num_sources)
     return _Halo.apply(engine, x)
 
 
@@ -276,6 +286,7 @@ def halo_adjoint(engine: Engine, rows: Tensor) -> Tensor:
 
 def softmax(engine: Engine, scores: Tensor) -> Tensor:
     """Softmax of edge values ``[edges, *]`` over the in-edges of each node."""
+    _check_rows("a value of edges", scores, engine.num_edges)
     wide = computable(scores)
     heads = wide.reshape(wide.shape[0], wide[:1].numel() if wide.shape[0] else 1)
     return _EdgeSoftmax.apply(engine, heads).reshape(scores.shape).to(scores.dtype)

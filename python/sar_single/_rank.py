@@ -168,6 +168,12 @@ class Rank:
         """The sum, maximum (``max``) or minimum (``min``) over ranks; a number for a number. The same bits on every rank."""
         tensor = x if isinstance(x, Tensor) else torch.as_tensor(x, dtype=torch.float64 if isinstance(x, float) else None)
         parts = self.all_gather(tensor.detach())
+        for rank, part in enumerate(parts):
+            if (part.shape, part.dtype) != (tensor.shape, tensor.dtype):
+                ours, theirs = (f"{list(t.shape)} of {t.dtype}" for t in (tensor, part))
+                raise ValueError(f"all_reduce: rank {self.index} brings {ours}, but rank {rank} {theirs}")
+        if op not in _REDUCE:
+            raise ValueError(f"all_reduce: unknown operation {op!r}: use sum, max or min")
         wide = torch.float64 if tensor.is_floating_point() else torch.int64
         total = parts[0].to(wide)
         for part in parts[1:]:

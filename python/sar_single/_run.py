@@ -46,6 +46,11 @@ def run(
 
     Raises ``WorkerError`` with rank and traceback if a worker fails; Ctrl-C ends all workers and raises KeyboardInterrupt.
     """
+    if not callable(worker):
+        raise TypeError(f"worker is a function of the rank, not {type(worker).__name__}")
+    for name, value in (("threads", threads), ("resident", resident)):
+        if value is not None and (not isinstance(value, int) or value < 1):
+            raise ValueError(f"{name} is {value!r}, but must be a number from 1 on")
     if _program.torch_folder() is None:
         raise ModuleNotFoundError("sar_single.run needs PyTorch 2.0 or newer: pip install torch", name="torch")
     request = {
@@ -163,9 +168,14 @@ def _stop(server: "subprocess.Popen[bytes]") -> None:
 def _budget(budget: Union[str, int, None]) -> int:
     if budget is None:
         return int(_engine.free_memory() * 0.7)
-    if isinstance(budget, int):
-        return budget
-    return 0 if budget == "min" else _engine.parse_size(budget)
+    if isinstance(budget, (int, float)) and budget >= 1:
+        return int(budget)
+    if not isinstance(budget, str):
+        raise ValueError(f'memory_budget is {budget!r}, but must be bytes, a text such as "3GiB", or "min"')
+    try:
+        return 0 if budget == "min" else _engine.parse_size(budget)
+    except ValueError as error:
+        raise ValueError(f"memory_budget {budget!r} {error}") from None
 
 
 class _Metrics:

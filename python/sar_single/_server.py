@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
 import pickle
@@ -10,6 +11,8 @@ import sys
 import traceback
 from pathlib import Path
 from typing import Any, BinaryIO, Callable, Dict, Optional
+
+from . import _engine
 
 
 def main() -> None:
@@ -20,14 +23,17 @@ def main() -> None:
     try:
         _serve(pickle.load(sys.stdin.buffer), answer)
     except KeyboardInterrupt:
-        _send(answer, "interrupted", True)
+        _answer_last(answer, "interrupted", True)
     except BaseException as error:
-        _send(answer, "failed", _failure(error, None))
+        _answer_last(answer, "failed", _failure(error, None))
+
+
+def _answer_last(answer: BinaryIO, kind: str, value: Any) -> None:
+    with contextlib.suppress(BrokenPipeError):  # The process that asked may have ended.
+        _send(answer, kind, value)
 
 
 def _serve(request: Dict[str, Any], answer: BinaryIO) -> None:
-    from . import _engine
-
     _engine.end_with_parent()
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.set_inheritable(answer.fileno(), False)
@@ -54,7 +60,7 @@ def _serve(request: Dict[str, Any], answer: BinaryIO) -> None:
             _send(answer, kind, text, *([peak] if kind == "log" else []))
 
     def work(engine: _engine.Rank) -> Optional[str]:
-        return _work(lambda: worker(Rank(engine), *args), Path(engine.folder), engine.index)
+        return _work(lambda: worker(Rank(engine), *args), engine)
 
     # Collections of garbage would touch what the workers share with this process, and so copy it.
     gc.collect()
@@ -71,14 +77,14 @@ def _serve(request: Dict[str, Any], answer: BinaryIO) -> None:
     _send(answer, "done", True)
 
 
-def _work(call: Callable[[], Any], folder: Path, rank: int) -> Optional[str]:
+def _work(call: Callable[[], Any], engine: _engine.Rank) -> Optional[str]:
     """The life of a worker: None, or why it cannot go on; an empty text if another one is to blame."""
-    from ._engine import Stopped
-
+    folder, rank = Path(engine.folder), engine.index
     try:
         _write(folder / f"result-{rank}", pickle_result(call()))
+        engine.end()
         return None
-    except Stopped:
+    except _engine.Stopped:
         return ""
     except BaseException as error:
         failure = _failure(error, rank)

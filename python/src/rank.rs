@@ -265,6 +265,19 @@ impl Rank {
         (0..group.world_size()).map(receive).collect()
     }
 
+    /// Waits until every rank has come to its end.
+    ///
+    /// # Errors
+    /// If a rank is in another collective: not all ranks have made the same ones.
+    fn end(&self) -> PyResult<()> {
+        let group = &self.world.group;
+        let ended = || {
+            let collective = self.world.complete(group.outbox(Operation::End)?)?;
+            (0..group.world_size()).try_for_each(|rank| group.inbox(&collective, rank).map(drop))
+        };
+        ended().map_err(exception)
+    }
+
     /// Notes the epoch that this rank is in.
     fn set_epoch(&self, epoch: u32) {
         self.turns.lock.status().set_epoch(epoch);

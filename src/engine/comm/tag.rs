@@ -25,10 +25,12 @@ pub enum Operation {
     PushRows,
     /// Scores of classes, for the area under the curve.
     CompareScores,
+    /// The work of a rank is complete; no other collective may follow.
+    End,
 }
 
 /// All operations; the place in this list is the code in a message.
-const OPERATIONS: [Operation; 9] = [
+const OPERATIONS: [Operation; 10] = [
     Operation::ExchangeTensors,
     Operation::ExchangeSingleTensor,
     Operation::AllGather,
@@ -38,6 +40,7 @@ const OPERATIONS: [Operation; 9] = [
     Operation::PullRows,
     Operation::PushRows,
     Operation::CompareScores,
+    Operation::End,
 ];
 
 impl fmt::Display for Operation {
@@ -52,6 +55,7 @@ impl fmt::Display for Operation {
             Operation::PullRows => "pull of rows",
             Operation::PushRows => "push of rows",
             Operation::CompareScores => "comparison of scores",
+            Operation::End => "end of the run",
         })
     }
 }

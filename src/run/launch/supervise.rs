@@ -18,7 +18,7 @@ use super::out_of_memory::OutOfMemory;
 use super::progress_meter::ProgressMeter;
 use super::stall::StallWatch;
 use super::worker::Worker;
-use crate::engine::turns::{Control, Stop};
+use crate::engine::turns::{Activity, Control, Stop};
 use crate::error::{Error, ErrorKind, Result, exit};
 use crate::event::{
     Event, EventReceiver, EventSender, Failure, event_pipe, log_as_rank, show_status,
@@ -117,7 +117,10 @@ fn run_worker(
         let text = PANIC.lock().take().unwrap_or_else(|| "panicked".to_owned());
         Err(Error::internal(text.replace('\n', " ")))
     });
-    let Err(error) = result else { return exit::DONE };
+    let Err(error) = result else {
+        control.rank(rank).set_activity(Activity::Finished);
+        return exit::DONE;
+    };
     if !matches!(error.kind(), ErrorKind::Aborted | ErrorKind::Interrupted) {
         let hint = error.marked_hint().map(str::to_owned);
         let failure = Failure { rank, kind: error.kind(), problem: error.marked(), hint };

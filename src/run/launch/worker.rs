@@ -3,7 +3,7 @@
 use rustix::process::{Pid, WaitStatus};
 
 use super::out_of_memory::OutOfMemory;
-use crate::engine::turns::Control;
+use crate::engine::turns::{Activity, Control};
 use crate::error::{Error, ErrorKind};
 use crate::event::Failure;
 
@@ -57,7 +57,8 @@ impl Worker {
             return Some(Error::new(ErrorKind::OutOfMemory, problem).with_hint(hint));
         }
         let how = match (status.exit_status(), status.terminating_signal()) {
-            (Some(0), _) => return None,
+            (Some(0), _) if control.rank(rank).activity() == Activity::Finished => return None,
+            (Some(0), _) => "ended with exit code 0 before its work was complete".to_owned(),
             (Some(code), _) => format!("ended with exit code {code}"),
             (_, Some(signal)) => format!("was killed by {}", signal_name(signal)),
             _ => "ended".to_owned(),
