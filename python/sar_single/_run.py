@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import pickle
@@ -83,7 +84,7 @@ def run(
 
 def _start() -> "subprocess.Popen[bytes]":
     """A process without any thread of this one, which may be a notebook or have CUDA running."""
-    reader, writer = os.pipe()
+    reader, writer = (_above_standard_streams(end) for end in os.pipe())
     # One thread per call: those of OpenMP would go on spinning while a rank waits, and a process with threads cannot fork.
     single = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS"), "1")
     paths = [os.path.abspath(path) for path in sys.path]
@@ -98,6 +99,15 @@ def _start() -> "subprocess.Popen[bytes]":
         os.close(writer)
     server.stdout = os.fdopen(reader, "rb")
     return server
+
+
+def _above_standard_streams(end: int) -> int:
+    """The same file under a number above those of standard streams, which this process may have closed."""
+    if end > 2:
+        return end
+    higher = fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 3)
+    os.close(end)
+    return higher
 
 
 def _listen(pipe: IO[bytes], metrics: "_Metrics") -> Dict[str, Any]:

@@ -18,6 +18,12 @@ from . import _engine
 def main() -> None:
     """Reads a request from standard input, runs it, and answers on the pipe that the environment names."""
     answer = os.fdopen(int(os.environ.pop("SAR_SINGLE_ANSWER")), "wb", buffering=0)
+    # Where the parent has closed its standard streams, files of the run must not get their numbers: what is printed would go there.
+    while True:
+        unused = os.open(os.devnull, os.O_RDWR)
+        if unused > 2:
+            os.close(unused)
+            break
     # The engine takes over; until then a signal ends this process.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     try:
@@ -82,6 +88,7 @@ def _work(call: Callable[[], Any], engine: _engine.Rank) -> Optional[str]:
     folder, rank = Path(engine.folder), engine.index
     try:
         _write(folder / f"result-{rank}", pickle_result(call()))
+        _flush()
         engine.end()
         return None
     except _engine.Stopped:
@@ -91,7 +98,14 @@ def _work(call: Callable[[], Any], engine: _engine.Rank) -> Optional[str]:
         _write(folder / f"failure-{rank}", pickle.dumps(failure))
         return str(failure["problem"])
     finally:
-        for stream in (sys.stdout, sys.stderr):
+        # If this fails, the failure is reported already.
+        with contextlib.suppress(OSError):
+            _flush()
+
+
+def _flush() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:  # A closed one is None.
             stream.flush()
 
 

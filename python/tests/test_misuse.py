@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import shlex
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -103,6 +106,25 @@ def test_workers_may_use_threads_processes_and_loaders_between_pauses(karate, sp
         return product, squares, total, subprocess.check_output(["echo", "said"])
 
     assert run(worker, karate, spill) == [(600.0**3, [0, 1, 4, 9, 16], 4950.0, b"said\n")] * 2
+
+
+@pytest.mark.parametrize("closed", [">&-", ">&- 2>&-", ">&- 2>&- <&-", "<&-"])
+def test_closed_standard_streams_do_not_matter(karate, spill, tmp_path, closed):
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import sys, sar_single as sar\n"
+        "def worker(rank):\n"
+        "    print('printed')\n"
+        "    rank.log(epoch=0, loss=1.0)\n"
+        "    rank.barrier()\n"
+        "    return rank.index\n"
+        "results = sar.run(worker, sys.argv[1], spill_dir=sys.argv[2], memory_budget='min')\n"
+        "open(sys.argv[3], 'w').write(repr(results))\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    words = [sys.executable, str(script), str(karate), str(spill), str(tmp_path / "results")]
+    done = subprocess.run(["bash", "-c", f"{shlex.join(words)} {closed}"], env=environment)
+    assert done.returncode == 0 and (tmp_path / "results").read_text() == "[0, 1]"
 
 
 def test_runs_of_several_threads_do_not_meet(karate, tmp_path):
