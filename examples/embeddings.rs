@@ -48,8 +48,8 @@ fn rank(context: &RankContext, graph: &Arc<DistGraph>, folder: &Path) -> sar::Re
     // One rank creates the embedding, the others open it.
     let config = DistTensorConfig {
         folder,
-        name: "member",
-        width: DIM,
+        name: Some("member"),
+        row_shape: &[DIM],
         policy: PartitionPolicy::nodes(graph.book(), "_N")?,
         persistent: false,
     };

@@ -25,8 +25,8 @@ fn main() -> anyhow::Result<()> {
     let begin = Instant::now();
     let config = DistTensorConfig {
         folder: folder.path(),
-        name: "embedding",
-        width,
+        name: Some("embedding"),
+        row_shape: &[width],
         policy: PartitionPolicy::Nodes(0),
         persistent: false,
     };

@@ -134,6 +134,10 @@ pub(super) struct PartitionArgs {
     /// Partition of each node, one per line, for --method file
     #[arg(long, value_name = "[TYPE=]FILE", help_heading = "Partitions")]
     assignment: Vec<String>,
+    /// Node data with whole numbers; every partition gets about as many nodes with each number (DGL's balance_ntypes). Node
+    /// types, edges and training nodes are balanced in any case
+    #[arg(long, value_name = "NAME", help_heading = "Partitions")]
+    balance_ntypes: Option<String>,
     /// Seed of all random choices
     #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Partitions")]
     seed: u64,
@@ -178,6 +182,7 @@ fn cut(args: PartitionArgs, choose: &mut Choose) -> Result<()> {
         num_parts: 1,
         method: args.method,
         assignment: typed_paths(&args.assignment),
+        balance_ntypes: args.balance_ntypes.clone(),
         rules: EdgeRules {
             undirected: args.undirected,
             reverse_relations: args.reverse_edges,

@@ -58,9 +58,17 @@ pub fn safetensors_header(
 /// If this program does not write arrays of the type (`Internal`).
 pub fn npy_header(dtype: Dtype, shape: &[u64]) -> Result<Vec<u8>> {
     let descr = match dtype {
+        Dtype::F16 => "<f2",
         Dtype::F32 => "<f4",
-        Dtype::U8 => "|u1",
+        Dtype::F64 => "<f8",
+        Dtype::I8 => "|i1",
+        Dtype::I16 => "<i2",
+        Dtype::I32 => "<i4",
         Dtype::I64 => "<i8",
+        Dtype::U8 => "|u1",
+        Dtype::U16 => "<u2",
+        Dtype::U32 => "<u4",
+        Dtype::U64 => "<u8",
         other => return Err(Error::internal(format!("arrays of {other:?} cannot be written"))),
     };
     let sides: Vec<String> = shape.iter().map(u64::to_string).collect();

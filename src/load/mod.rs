@@ -1,6 +1,8 @@
 //! What a rank loads from its partition: shards, features, labels, masks.
 
 #[cfg(feature = "torch")]
+mod assigned_column;
+#[cfg(feature = "torch")]
 mod edge_features;
 mod edge_split;
 #[cfg(feature = "torch")]

@@ -27,19 +27,19 @@ use crate::kernels::first_not_finite;
 /// use it; clones keep the same rows.
 #[derive(Debug, Clone)]
 pub struct NodeColumn {
-    book: Arc<PartitionBook>,
+    pub(super) book: Arc<PartitionBook>,
     /// Arrays by partition and node type; empty for partitions whose files are not reachable.
-    arrays: Vec<Vec<Option<ArrayRef>>>,
-    width: u64,
-    integers: bool,
-    normalize: Normalize,
+    pub(super) arrays: Vec<Vec<Option<ArrayRef>>>,
+    pub(super) width: u64,
+    pub(super) integers: bool,
+    pub(super) normalize: Normalize,
     /// Whether values must be finite: those of features must, rows of labels may be NaN.
-    finite: bool,
+    pub(super) finite: bool,
     /// The only node type of the feature, if it does not belong to all types.
-    only: Option<usize>,
-    counters: IoCounters,
-    bytes: RowCounters,
-    cache: Arc<RwLock<Option<Arc<RowCache>>>>,
+    pub(super) only: Option<usize>,
+    pub(super) counters: IoCounters,
+    pub(super) bytes: RowCounters,
+    pub(super) cache: Arc<RwLock<Option<Arc<RowCache>>>>,
 }
 
 impl NodeColumn {

@@ -32,8 +32,13 @@ impl RelationDegrees {
             let tensors = graph.relations().iter().enumerate().map(|(etype, relation)| {
                 let name = format!("out-degrees-{etype}");
                 let policy = PartitionPolicy::Nodes(relation.src_type);
-                let config =
-                    DistTensorConfig { folder, name: &name, width: 1, policy, persistent: false };
+                let config = DistTensorConfig {
+                    folder,
+                    name: Some(&name),
+                    row_shape: &[1],
+                    policy,
+                    persistent: false,
+                };
                 let tensor = if create {
                     DistTensor::create(book, &config)?
                 } else {

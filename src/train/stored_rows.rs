@@ -45,7 +45,9 @@ pub fn stored_rows(
     let make = |ntype: usize, seed: u64, create: bool| {
         let name = format!("embedding-{ntype}");
         let policy = PartitionPolicy::Nodes(ntype);
-        let config = DistTensorConfig { folder, name: &name, width, policy, persistent: false };
+        let row_shape = &[width];
+        let config =
+            DistTensorConfig { folder, name: Some(&name), row_shape, policy, persistent: false };
         if !create {
             return DistEmbedding::open(book, &config);
         }

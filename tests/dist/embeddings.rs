@@ -38,7 +38,7 @@ fn follow<R: SparseRule + Copy + Sync>(case: &Case, ranks: usize, rule: R) -> Ve
     let book = book();
     let work = |context: sar::testing::RankContext| {
         let (group, hooks) = (&*context.group, &NoHooks);
-        let config = config(folder.path(), "e", 3);
+        let config = config(folder.path(), "e", &[3]);
         let fill = |first: u64, rows: &mut [f32]| {
             rows.copy_from_slice(&case.start[first as usize * 3..][..rows.len()]);
         };
@@ -91,7 +91,7 @@ fn alone<R: SparseRule>(folder: &Path, rule: R) -> sar::Result<SparseOptimizer<R
     let control = std::sync::Arc::new(sar::engine::turns::Control::in_memory(1, 1)?);
     let group = sar::engine::comm::LocalGroup::all(&control).remove(0);
     let fill = |first: u64, rows: &mut [f32]| rows.fill(first as f32 + 1.0);
-    let embedding = DistEmbedding::create(&book(), &config(folder, "e", 2), fill)?;
+    let embedding = DistEmbedding::create(&book(), &config(folder, "e", &[2]), fill)?;
     SparseOptimizer::new(vec![embedding], rule, Ranks { group: &group, hooks: &NoHooks })
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use sar::formats::dgl::EdgeBlock;
 use sar::formats::dgl::config::PartitionConfig;
-use sar::sampling::stores::{DistGraph, IndexConfig};
+use sar::sampling::stores::{DistGraph, Fanout, IndexConfig, OutEdgeIndex, SampleKey, Sampling};
 
 use crate::common;
 
@@ -97,4 +97,78 @@ fn types_are_found_by_name_and_what_was_not_prepared_is_refused() {
     let error = open(&sar::io::DiskStorage::default()).err().unwrap();
     assert!(error.to_string().contains("in-edges-1: has 20 bytes"), "{error}");
     assert!(graph.in_degrees(&[14]).is_err(), "cut short while in use");
+}
+
+/// Source, destination and id of all edges.
+fn all_edges(graph: &DistGraph) -> Vec<[u64; 3]> {
+    let book = graph.book();
+    let ids: Vec<u64> = (0..book.num_edges()).collect();
+    let (sources, destinations) = graph.find_edges(&ids).unwrap();
+    let ends = sources.into_iter().zip(destinations).zip(ids);
+    ends.map(|((source, destination), id)| [source, destination, id]).collect()
+}
+
+#[test]
+fn out_edges_come_from_all_partitions() {
+    for json in ["data/karate/karate.json", "tests/fixtures/hetero/g.json"] {
+        let config = PartitionConfig::open(&common::repository(json)).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let keys = IndexConfig { ends: true, ..IndexConfig::default() };
+        let graph = DistGraph::create(&config, &keys, folder.path()).unwrap();
+        let book = graph.book();
+        let index = OutEdgeIndex::create(&graph, folder.path()).unwrap();
+        let edges = all_edges(&graph);
+        let mut nodes: Vec<u64> = (0..book.num_nodes()).rev().collect();
+        nodes.push(nodes[3]);
+        let key = |batch| SampleKey { seed: 1, epoch: 1, batch, layer: 0 };
+        let all = |fanout: Fanout| Sampling { fanout, replace: false, weighted: false };
+        let drawn = index.sample_neighbors(&nodes, &all(Fanout::ALL), key(0)).unwrap();
+        let mut at = 0;
+        for (node, count) in nodes.iter().zip(&drawn.counts) {
+            let own = at..at + *count as usize;
+            at = own.end;
+            let mut expected: Vec<[u64; 2]> = edges
+                .iter()
+                .filter(|edge| edge[0] == *node)
+                .map(|edge| [edge[2], edge[1]])
+                .collect();
+            expected.sort_unstable_by_key(|[id, _]| (book.edge_type(*id), *id));
+            let ours = drawn.edges[own.clone()].iter().zip(&drawn.destinations[own]);
+            assert_eq!(
+                ours.map(|(id, to)| [*id, *to]).collect::<Vec<_>>(),
+                expected,
+                "{json}: {node}"
+            );
+        }
+        assert_eq!(at, drawn.edges.len());
+        // Draws are out-edges, as many as asked for, none twice, and all of them come up.
+        let fanouts: Vec<i64> = (0..book.etypes().len() as i64).map(|etype| etype % 3).collect();
+        let total: i64 = fanouts.iter().sum();
+        let mut seen = std::collections::BTreeSet::new();
+        for batch in 0..60 {
+            let two = index.sample_neighbors(&nodes, &all(Fanout::Total(2)), key(batch)).unwrap();
+            let degrees = graph.out_degrees(&nodes).unwrap();
+            let due: Vec<u32> = degrees.iter().map(|degree| (*degree).min(2) as u32).collect();
+            assert_eq!(two.counts, due, "{json}");
+            for (id, to) in two.edges.iter().zip(&two.destinations) {
+                assert_eq!(edges[*id as usize][1], *to);
+            }
+            let twice = index.sample_neighbors(&nodes, &all(Fanout::Total(2)), key(batch)).unwrap();
+            assert_eq!(two, twice);
+            seen.extend(two.edges);
+            let per_type = Fanout::PerEtype(fanouts.clone());
+            let typed = index.sample_neighbors(&nodes, &all(per_type), key(batch)).unwrap();
+            assert!(typed.counts.iter().all(|count| i64::from(*count) <= total));
+            assert!(typed.edges.iter().all(|id| fanouts[book.edge_type(*id).unwrap()] > 0));
+        }
+        assert_eq!(seen.len(), edges.len(), "{json}: edges that are never drawn");
+        let with = Sampling { fanout: Fanout::Total(5), replace: true, weighted: false };
+        let with = index.sample_neighbors(&nodes, &with, key(0)).unwrap();
+        let degrees = graph.out_degrees(&nodes).unwrap();
+        let due: Vec<u32> = degrees.iter().map(|d| if *d == 0 { 0 } else { 5 }).collect();
+        assert_eq!(with.counts, due);
+        let weighted = Sampling { fanout: Fanout::ALL, replace: false, weighted: true };
+        assert!(index.sample_neighbors(&nodes, &weighted, key(0)).is_err());
+        assert!(index.sample_neighbors(&[book.num_nodes()], &all(Fanout::ALL), key(0)).is_err());
+    }
 }

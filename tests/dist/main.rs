@@ -4,8 +4,10 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod dgl_tensors;
 mod embeddings;
 mod graph;
+mod node_data;
 mod splits;
 mod support;
 mod tensors;

@@ -15,6 +15,11 @@ pub(crate) fn book() -> Arc<PartitionBook> {
 }
 
 /// A tensor of the seven nodes of type a.
-pub(crate) fn config<'a>(folder: &'a Path, name: &'a str, width: usize) -> DistTensorConfig<'a> {
-    DistTensorConfig { folder, name, width, policy: PartitionPolicy::Nodes(0), persistent: false }
+pub(crate) fn config<'a>(
+    folder: &'a Path,
+    name: &'a str,
+    row_shape: &'a [usize],
+) -> DistTensorConfig<'a> {
+    let (name, policy) = (Some(name), PartitionPolicy::Nodes(0));
+    DistTensorConfig { folder, name, row_shape, policy, persistent: false }
 }

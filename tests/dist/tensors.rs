@@ -10,7 +10,7 @@ use crate::support::{book, config};
 #[test]
 fn rows_are_read_and_written_in_any_order() {
     let folder = tempfile::tempdir().unwrap();
-    let tensor = DistTensor::<i64>::create(&book(), &config(folder.path(), "t", 2)).unwrap();
+    let tensor = DistTensor::<i64>::create(&book(), &config(folder.path(), "t", &[2])).unwrap();
     assert_eq!(tensor.shape(), [7, 2]);
     assert_eq!(tensor.count_nonzero().unwrap(), 0);
     tensor.write(&[6, 2, 3, 2], &[60, 61, 20, 21, 30, 31, 22, 23]).unwrap();
@@ -24,7 +24,7 @@ fn rows_are_read_and_written_in_any_order() {
 #[test]
 fn a_tensor_is_seen_by_all_and_goes_with_its_maker_unless_it_is_persistent() {
     let folder = tempfile::tempdir().unwrap();
-    let config = config(folder.path(), "t", 1);
+    let config = config(folder.path(), "t", &[1]);
     let made = DistTensor::create_with(&book(), &config, |first, rows: &mut [f32]| {
         rows.iter_mut().zip(first..).for_each(|(row, id)| *row = id as f32);
     });
@@ -35,7 +35,7 @@ fn a_tensor_is_seen_by_all_and_goes_with_its_maker_unless_it_is_persistent() {
     assert_eq!(made.read(&[4, 5, 6]).unwrap(), [4.0, 0.5, 6.0]);
     assert!(DistTensor::<f32>::create(&book(), &config).is_err(), "it exists already");
     assert!(DistTensor::<i64>::open(&book(), &config).is_err(), "another element type");
-    let wider = DistTensorConfig { width: 2, ..config.clone() };
+    let wider = DistTensorConfig { row_shape: &[2], ..config.clone() };
     assert!(DistTensor::<f32>::open(&book(), &wider).is_err(), "another shape");
     drop(made);
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
@@ -45,8 +45,11 @@ fn a_tensor_is_seen_by_all_and_goes_with_its_maker_unless_it_is_persistent() {
     assert_eq!(DistTensor::<u8>::open(&book(), &config).unwrap().shape(), [7, 1]);
     for name in ["", "a/b", ".."] {
         assert!(
-            DistTensor::<u8>::create(&book(), &DistTensorConfig { name, ..config.clone() })
-                .is_err()
+            DistTensor::<u8>::create(
+                &book(),
+                &DistTensorConfig { name: Some(name), ..config.clone() }
+            )
+            .is_err()
         );
     }
 }
@@ -66,12 +69,12 @@ fn a_policy_is_inferred_only_if_one_type_has_the_rows() {
 fn masks_are_joined_and_deal_nodes_out() {
     let folder = tempfile::tempdir().unwrap();
     let make = |name, ids: &[u64]| {
-        let mask = DistTensor::<u8>::create(&book(), &config(folder.path(), name, 1)).unwrap();
+        let mask = DistTensor::<u8>::create(&book(), &config(folder.path(), name, &[1])).unwrap();
         mask.write(ids, &vec![2; ids.len()]).unwrap();
         mask
     };
     let (train, val) = (make("train", &[1, 4]), make("val", &[4, 6]));
-    let either = train.or(&val, &config(folder.path(), "either", 1)).unwrap();
+    let either = train.or(&val, &config(folder.path(), "either", &[1])).unwrap();
     assert_eq!(either.read(&[0, 1, 2, 3, 4, 5, 6]).unwrap(), [0, 1, 0, 0, 1, 0, 1]);
     assert_eq!((either.name(), either.len(), either.dtype()), ("either", 7, Dtype::U8));
     assert_eq!(train.count_nonzero().unwrap(), 2, "as it was");
@@ -80,13 +83,13 @@ fn masks_are_joined_and_deal_nodes_out() {
     let split = |rank| node_split(&mask, &book(), Some("a"), trainer(rank), SplitBy::Even).unwrap();
     assert_eq!((split(0), split(1)), (vec![1, 4], vec![6]));
 
-    let wide = DistTensor::<u8>::create(&book(), &config(folder.path(), "wide", 2)).unwrap();
+    let wide = DistTensor::<u8>::create(&book(), &config(folder.path(), "wide", &[2])).unwrap();
     assert!(wide.to_mask().unwrap_err().to_string().contains("2 values per row"));
-    assert!(train.or(&wide, &config(folder.path(), "x", 1)).is_err());
+    assert!(train.or(&wide, &config(folder.path(), "x", &[1])).is_err());
     let policy = PartitionPolicy::Nodes(1);
-    let others = DistTensorConfig { policy, ..config(folder.path(), "others", 1) };
+    let others = DistTensorConfig { policy, ..config(folder.path(), "others", &[1]) };
     let others = DistTensor::<u8>::create(&book(), &others).unwrap();
-    assert!(train.or(&others, &config(folder.path(), "x", 1)).is_err());
+    assert!(train.or(&others, &config(folder.path(), "x", &[1])).is_err());
     assert!(!folder.path().join("x.npy").exists());
-    assert!(train.or(&val, &config(folder.path(), "either", 1)).is_err(), "the name is taken");
+    assert!(train.or(&val, &config(folder.path(), "either", &[1])).is_err(), "the name is taken");
 }

@@ -10,6 +10,7 @@ mod cases;
 mod example;
 mod seed_loop;
 mod states;
+mod tutorial;
 
 use std::process::{Command, ExitCode};
 use std::time::Instant;
@@ -17,7 +18,7 @@ use std::time::Instant;
 /// What a case is: its name, and what a process of its own does.
 type Case = (&'static str, fn());
 
-const CASES: [Case; 9] = [
+const CASES: [Case; 10] = [
     ("results_come_by_rank", cases::results_come_by_rank),
     ("an_error_names_its_rank", cases::an_error_names_its_rank),
     ("a_panic_is_an_error", cases::a_panic_is_an_error),
@@ -30,6 +31,7 @@ const CASES: [Case; 9] = [
     ("jobs_run_one_after_the_other", cases::jobs_run_one_after_the_other),
     ("a_killed_training_goes_on_with_the_same_bits", example::killed_and_resumed),
     ("the_loop_of_the_seed_trains_as_the_command_line_does", seed_loop::trains),
+    ("the_ddp_tutorial_trains_and_keeps_the_best_weights", tutorial::trains),
 ];
 
 fn main() -> ExitCode {

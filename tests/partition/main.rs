@@ -7,6 +7,7 @@ mod split_and_lists;
 mod support;
 
 mod bad_input;
+mod balance;
 #[cfg(feature = "torch")]
 mod class_names;
 mod columns;

@@ -13,6 +13,7 @@ pub(crate) fn request(num_parts: usize) -> PartitionRequest {
         num_parts,
         method: Method::Stream,
         assignment: Vec::new(),
+        balance_ntypes: None,
         rules: EdgeRules::default(),
         memory: 4 << 30,
         seed: 0,

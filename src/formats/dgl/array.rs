@@ -76,6 +76,17 @@ impl ArrayRef {
         byte_len(self.dtype, &self.shape).unwrap_or(0)
     }
 
+    /// Some of the rows as an array of their own; `None` if there are not so many.
+    pub(crate) fn rows(&self, rows: Range<u64>) -> Option<Self> {
+        if rows.start > rows.end || rows.end > self.num_rows() || self.shape.is_empty() {
+            return None;
+        }
+        let mut shape = self.shape.clone();
+        shape[0] = rows.end - rows.start;
+        let row = self.row_len() * self.dtype.size() as u64;
+        Some(ArrayRef { shape, offset: self.offset + rows.start * row, ..self.clone() })
+    }
+
     /// The same elements as an array of one dimension.
     pub(crate) fn flat(&self) -> Self {
         let elements = self.num_rows().saturating_mul(self.row_len());

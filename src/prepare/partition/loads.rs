@@ -1,60 +1,74 @@
-//! The quantities that are balanced over partitions: nodes, edges, training nodes.
-
-/// Number of quantities that are balanced.
-pub(super) const CONSTRAINTS: usize = 3;
+//! The loads of partitions.
 
 /// Largest load of a partition, in multiples of the mean.
 pub(super) const TOLERANCE: f64 = 1.05;
 
-/// The loads of all partitions.
+/// The loads of all partitions, in each balanced quantity.
 #[derive(Clone, Debug)]
 pub(super) struct Loads {
-    loads: Vec<[u64; CONSTRAINTS]>,
-    limits: [u64; CONSTRAINTS],
+    /// One list per partition, back to back.
+    loads: Vec<u64>,
+    limits: Vec<u64>,
+    /// Number of quantities at the front that count nodes.
+    num_classes: usize,
 }
 
 impl Loads {
-    /// Empty partitions that will share the total; the heaviest single nodes fit in any case.
+    /// Empty partitions that will share the totals; the heaviest single nodes fit in any case.
     pub(super) fn new(
         num_parts: usize,
-        totals: [u64; CONSTRAINTS],
-        heaviest: [u64; CONSTRAINTS],
+        totals: &[u64],
+        heaviest: &[u64],
+        num_classes: usize,
     ) -> Self {
-        let limit = |at: usize| {
-            let mean = totals[at] as f64 / num_parts as f64;
-            ((mean * TOLERANCE).ceil() as u64).max(heaviest[at])
-        };
-        Loads { loads: vec![[0; CONSTRAINTS]; num_parts], limits: std::array::from_fn(limit) }
+        let limits = totals.iter().zip(heaviest).map(|(total, heaviest)| {
+            let mean = *total as f64 / num_parts as f64;
+            ((mean * TOLERANCE).ceil() as u64).max(*heaviest)
+        });
+        let limits: Vec<u64> = limits.collect();
+        Loads { loads: vec![0; num_parts * limits.len()], limits, num_classes }
+    }
+
+    #[inline]
+    fn of(&self, part: usize) -> &[u64] {
+        &self.loads[part * self.limits.len()..][..self.limits.len()]
+    }
+
+    #[inline]
+    fn of_mut(&mut self, part: usize) -> &mut [u64] {
+        let count = self.limits.len();
+        &mut self.loads[part * count..][..count]
     }
 
     /// Adds a node to a partition.
     #[inline]
-    pub(super) fn add(&mut self, part: usize, weights: [u64; CONSTRAINTS]) {
-        self.loads[part].iter_mut().zip(weights).for_each(|(load, weight)| *load += weight);
+    pub(super) fn add(&mut self, part: usize, weights: &[u64]) {
+        self.of_mut(part).iter_mut().zip(weights).for_each(|(load, weight)| *load += weight);
     }
 
     /// Removes a node from a partition.
     #[inline]
-    pub(super) fn remove(&mut self, part: usize, weights: [u64; CONSTRAINTS]) {
-        self.loads[part].iter_mut().zip(weights).for_each(|(load, weight)| *load -= weight);
+    pub(super) fn remove(&mut self, part: usize, weights: &[u64]) {
+        self.of_mut(part).iter_mut().zip(weights).for_each(|(load, weight)| *load -= weight);
     }
 
     /// Whether a node fits into a partition.
     #[inline]
-    pub(super) fn fits(&self, part: usize, weights: [u64; CONSTRAINTS]) -> bool {
-        let loads = self.loads[part].iter().zip(weights).zip(self.limits);
-        loads.into_iter().all(|((load, weight), limit)| weight == 0 || load + weight <= limit)
+    pub(super) fn fits(&self, part: usize, weights: &[u64]) -> bool {
+        let mut loads = self.of(part).iter().zip(weights).zip(&self.limits);
+        loads.all(|((load, weight), limit)| *weight == 0 || load + weight <= *limit)
     }
 
     /// Whether a partition has more than it may.
     #[inline]
     pub(super) fn is_over(&self, part: usize) -> bool {
-        self.loads[part].iter().zip(self.limits).any(|(load, limit)| *load > limit)
+        self.of(part).iter().zip(&self.limits).any(|(load, limit)| load > limit)
     }
 
     /// The partition with the fewest nodes among those into which a node fits.
-    pub(super) fn lightest(&self, weights: [u64; CONSTRAINTS]) -> Option<usize> {
-        let fitting = (0..self.loads.len()).filter(|&part| self.fits(part, weights));
-        fitting.min_by_key(|&part| self.loads[part][0])
+    pub(super) fn lightest(&self, weights: &[u64]) -> Option<usize> {
+        let parts = self.loads.len() / self.limits.len();
+        let fitting = (0..parts).filter(|&part| self.fits(part, weights));
+        fitting.min_by_key(|&part| self.of(part)[..self.num_classes].iter().sum::<u64>())
     }
 }

@@ -3,7 +3,7 @@
 use metis::option::Seed;
 
 use super::child::in_child;
-use super::loads::{CONSTRAINTS, TOLERANCE};
+use super::loads::TOLERANCE;
 use super::partitioner::{PartitionTask, Partitioner};
 use super::progress::{Meter, Observer, PartitionStep};
 use crate::error::{Error, Result};
@@ -16,6 +16,9 @@ const MAX_SUM: u64 = 1 << 30;
 /// R-MAT graphs. Graphs with communities take half.
 const PER_ENTRY: u64 = 80;
 const PER_NODE: u64 = 120;
+/// Quantities of a node that these bytes include, and bytes for each further one: a weight of 64 bits, and those of METIS of 32.
+const USUAL_QUANTITIES: usize = 3;
+const PER_QUANTITY: u64 = 24;
 
 /// Exit codes of a child process that ran METIS.
 const DONE: u8 = 0;
@@ -37,19 +40,20 @@ impl Partitioner for MetisPartitioner {
             );
             return Err(Error::config("method", problem).with_hint("use ‹method=stream›"));
         }
-        check_memory(adjacency.num_nodes, adjacency.entries, task.memory)
+        check_memory(adjacency.num_nodes, adjacency.entries, task.balance.count(), task.memory)
             .map_err(|e| e.with_hint("use ‹method=stream›, or allow more memory"))?;
-        let mut graph = WeightedGraph::default();
+        let mut graph = WeightedGraph::new(task.balance.count());
+        let mut weights = vec![0; task.balance.count()];
         let mut meter = Meter::new(observer, PartitionStep::Assigning, adjacency.num_nodes)?;
         let mut nodes = adjacency.read();
         for node in 0..adjacency.num_nodes {
             meter.tick()?;
             let (_, edges) = nodes.node()?;
-            let train = task.train.is_some_and(|train| train.contains(node));
+            task.balance.weigh(node, edges, &mut weights);
             while let Some(neighbour) = nodes.neighbour()? {
                 graph.neighbours.push(neighbour as i32);
             }
-            graph.end_node([1, edges, u64::from(train)]);
+            graph.end_node(&weights);
         }
         drop(adjacency);
         graph.partition(task.num_parts, task.seed)
@@ -57,8 +61,9 @@ impl Partitioner for MetisPartitioner {
 }
 
 /// Refuses a graph for which METIS needs more than `memory` bytes.
-fn check_memory(nodes: u64, entries: u64, memory: u64) -> Result<()> {
-    let needed = entries * PER_ENTRY + nodes * PER_NODE;
+fn check_memory(nodes: u64, entries: u64, quantities: usize, memory: u64) -> Result<()> {
+    let more = quantities.saturating_sub(USUAL_QUANTITIES) as u64 * PER_QUANTITY;
+    let needed = entries * PER_ENTRY + nodes * (PER_NODE + more);
     if needed <= memory {
         return Ok(());
     }
@@ -79,31 +84,37 @@ pub(crate) struct WeightedGraph {
     pub(crate) neighbours: Vec<i32>,
     /// A weight per neighbour; empty if all are 1.
     pub(crate) weights: Vec<u32>,
-    node_weights: Vec<[u64; CONSTRAINTS]>,
-}
-
-impl Default for WeightedGraph {
-    fn default() -> Self {
-        let (neighbours, weights, node_weights) = (Vec::new(), Vec::new(), Vec::new());
-        WeightedGraph { starts: vec![0], neighbours, weights, node_weights }
-    }
+    /// Shares of the nodes in each balanced quantity, node by node.
+    node_weights: Vec<u64>,
+    quantities: usize,
 }
 
 impl WeightedGraph {
+    /// A graph without nodes, whose nodes have shares of so many balanced quantities.
+    pub(crate) fn new(quantities: usize) -> Self {
+        let (neighbours, weights, node_weights) = (Vec::new(), Vec::new(), Vec::new());
+        WeightedGraph { starts: vec![0], neighbours, weights, node_weights, quantities }
+    }
+
     /// Ends the neighbours of the next node; `weights` are its shares of the balanced quantities.
-    pub(crate) fn end_node(&mut self, weights: [u64; CONSTRAINTS]) {
+    pub(crate) fn end_node(&mut self, weights: &[u64]) {
         self.starts.push(self.neighbours.len() as i32);
-        self.node_weights.push(weights);
+        self.node_weights.extend_from_slice(weights);
+    }
+
+    fn num_nodes(&self) -> usize {
+        self.starts.len() - 1
     }
 
     /// Refuses the graph if METIS needs more than `memory` bytes for it.
     pub(crate) fn check_memory(&self, memory: u64) -> Result<()> {
-        check_memory(self.node_weights.len() as u64, self.neighbours.len() as u64, memory)
+        let (nodes, entries) = (self.num_nodes() as u64, self.neighbours.len() as u64);
+        check_memory(nodes, entries, self.quantities, memory)
     }
 
     /// The partition of each node.
     pub(crate) fn partition(self, num_parts: usize, seed: u64) -> Result<Vec<u16>> {
-        let nodes = self.node_weights.len();
+        let nodes = self.num_nodes();
         if num_parts <= 1 || nodes == 0 {
             return Ok(vec![0; nodes]);
         }
@@ -112,7 +123,8 @@ impl WeightedGraph {
     }
 
     fn run(mut self, num_parts: i32, seed: i32, nodes: usize) -> Result<Vec<i32>> {
-        let (node_weights, constraints) = scaled(&std::mem::take(&mut self.node_weights));
+        let (node_weights, constraints) =
+            scaled(&std::mem::take(&mut self.node_weights), self.quantities);
         let sum: u64 = self.weights.iter().map(|&weight| u64::from(weight)).sum();
         let divisor = sum.div_ceil(MAX_SUM).max(1) as u32;
         let weights = std::mem::take(&mut self.weights).into_iter();
@@ -147,16 +159,16 @@ impl WeightedGraph {
 }
 
 /// Weights scaled to 32 bits, node by node, and the number of weights per node: weights that are zero everywhere are left out.
-fn scaled(weights: &[[u64; CONSTRAINTS]]) -> (Vec<i32>, usize) {
-    let mut sums = [0u64; CONSTRAINTS];
-    for node in weights {
+fn scaled(weights: &[u64], quantities: usize) -> (Vec<i32>, usize) {
+    let mut sums = vec![0u64; quantities];
+    for node in weights.chunks(quantities) {
         sums.iter_mut().zip(node).for_each(|(sum, weight)| *sum += weight);
     }
-    let used: Vec<(usize, u64)> = (0..CONSTRAINTS)
+    let used: Vec<(usize, u64)> = (0..quantities)
         .filter(|&at| sums[at] > 0)
         .map(|at| (at, sums[at].div_ceil(MAX_SUM)))
         .collect();
-    let values = weights.iter().flat_map(|node| {
+    let values = weights.chunks(quantities).flat_map(|node| {
         used.iter().map(|&(at, divisor)| (node[at] / divisor).max(u64::from(node[at] > 0)) as i32)
     });
     (values.collect(), used.len())

@@ -5,6 +5,7 @@
 //! through buckets of neighbouring places. Memory holds a few bytes per node, and buffers whose size depends on `--memory`.
 
 mod adjacency;
+mod balance;
 mod child;
 mod edge_rules;
 mod edge_tables;

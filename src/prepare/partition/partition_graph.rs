@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::balance::Balance;
 use super::edge_rules::RuledEdges;
 use super::edge_tables::write_edge_tables;
 use super::final_edges::{FinalEdges, NewIds};
@@ -91,20 +92,23 @@ pub fn partition_graph_into(
             .with_hint(format!("pass ‹num_parts={num_nodes}› or less")));
     }
     // Partitions and new ids of all nodes, and a few bits.
-    let per_node = 2 + NodeMap::bytes_per_node(num_nodes);
+    let classes = u64::from(request.balance_ntypes.is_some());
+    let per_node = 2 + NodeMap::bytes_per_node(num_nodes) + classes;
     let memory = left_of(request.memory, num_nodes * per_node + num_nodes / 2)?;
     check_room(&graph, &edges, out)?;
     let train = train_nodes(&graph)?;
+    let balance = Balance::new(&graph, request.balance_ntypes.as_deref(), train.as_ref())?;
     let task = PartitionTask {
         graph: &graph,
         edges: &edges,
-        train: train.as_ref(),
+        balance: &balance,
         num_parts: request.num_parts,
         seed: request.seed,
         memory,
         folder: staging,
     };
     let parts = partitioner(request).assign(&task, observer)?;
+    drop(balance);
     let node_counts = node_counts(&graph, &parts, request.num_parts);
     let ranges = IdRanges::from_counts(&node_counts)
         .ok_or_else(|| Error::internal("partitions have different numbers of types".to_owned()))?;

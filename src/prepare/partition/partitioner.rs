@@ -3,18 +3,18 @@
 use std::path::Path;
 
 use super::adjacency::Adjacency;
+use super::balance::Balance;
 use super::edge_rules::RuledEdges;
 use super::progress::{Meter, Observer, PartitionStep};
 use crate::error::Result;
-use crate::graph::Bitmap;
 use crate::prepare::import::RawGraph;
 
 /// The input of a partitioner.
 pub(super) struct PartitionTask<'a> {
     pub(super) graph: &'a RawGraph,
     pub(super) edges: &'a RuledEdges<'a>,
-    /// Training nodes, by homogeneous id, if there are any.
-    pub(super) train: Option<&'a Bitmap>,
+    /// The quantities that are balanced.
+    pub(super) balance: &'a Balance<'a>,
     pub(super) num_parts: usize,
     pub(super) seed: u64,
     /// Bytes that may be taken in addition to the result.

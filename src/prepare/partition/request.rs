@@ -99,6 +99,9 @@ pub struct PartitionRequest {
     pub method: Method,
     /// For [`Method::File`]: files with the partition of each node of a type, one per line.
     pub assignment: Vec<(String, PathBuf)>,
+    /// Node data whose values are classes that every partition gets an equal share of: DGL's `balance_ntypes`. The nodes of
+    /// each type are balanced in any case.
+    pub balance_ntypes: Option<String>,
     /// Changes to the edges.
     pub rules: EdgeRules,
     /// Memory that the process may take, in bytes.
@@ -116,6 +119,11 @@ impl PartitionRequest {
         if !(1..=MAX_PARTS).contains(&self.num_parts) {
             return Err(Error::config("num_parts", format!("is {}", self.num_parts))
                 .with_hint(format!("from 1 to {MAX_PARTS} partitions are possible")));
+        }
+        if self.balance_ntypes.is_some() && !matches!(self.method, Method::Stream | Method::Metis) {
+            let problem = "is for methods that look for a good cut";
+            return Err(Error::config("balance_ntypes", problem)
+                .with_hint("leave it out, or pass ‹method=stream› or ‹method=metis›"));
         }
         if (self.method == Method::File) == self.assignment.is_empty() {
             let problem = if self.assignment.is_empty() { "is missing" } else { "is not used" };

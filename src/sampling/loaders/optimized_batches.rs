@@ -69,13 +69,13 @@ impl Cut<'_> {
         }
         let mut seeds = self.seeds.to_vec();
         seeds.sort_unstable();
-        let mut graph = WeightedGraph::default();
+        let mut graph = WeightedGraph::new(1);
         let mut pairs = &neighbours.pairs[..];
         for (node, id) in neighbours.nodes.iter().enumerate() {
             let own = pairs.partition_point(|[from, _]| *from as usize <= node);
             graph.neighbours.extend(pairs[..own].iter().map(|[_, to]| *to as i32));
             pairs = &pairs[own..];
-            graph.end_node([u64::from(seeds.binary_search(id).is_ok()), 0, 0]);
+            graph.end_node(&[u64::from(seeds.binary_search(id).is_ok())]);
         }
         let memory = free_memory().unwrap_or(u64::MAX) / 2;
         graph.check_memory(memory).map_err(|e| {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::dist_tensor::{DistTensor, DistTensorConfig};
+use crate::engine::comm::Ranks;
 use crate::error::{Error, Result};
 use crate::graph::PartitionBook;
 
@@ -27,8 +28,7 @@ impl DistEmbedding {
         config: &DistTensorConfig<'_>,
         init: impl FnMut(u64, &mut [f32]),
     ) -> Result<Self> {
-        let weight = DistTensor::create_with(book, config, init)?;
-        Ok(DistEmbedding { name: config.name.to_owned(), weight, trace: Default::default() })
+        Ok(Self::of(DistTensor::create_with(book, config, init)?))
     }
 
     /// Opens an embedding that another rank, or an earlier run, has created.
@@ -36,8 +36,25 @@ impl DistEmbedding {
     /// # Errors
     /// As for [`DistTensor::open`].
     pub fn open(book: &Arc<PartitionBook>, config: &DistTensorConfig<'_>) -> Result<Self> {
-        let weight = DistTensor::open(book, config)?;
-        Ok(DistEmbedding { name: config.name.to_owned(), weight, trace: Default::default() })
+        Ok(Self::of(DistTensor::open(book, config)?))
+    }
+
+    /// The embedding on every rank: DGL's constructor, which all ranks call. Rank 0 creates the embedding, the others open it.
+    /// [`start_values`](super::start_values()) makes functions `init`. Two collectives.
+    ///
+    /// # Errors
+    /// As for [`DistTensor::on_all_ranks`].
+    pub fn on_all_ranks(
+        book: &Arc<PartitionBook>,
+        config: &DistTensorConfig<'_>,
+        init: impl FnMut(u64, &mut [f32]),
+        ranks: Ranks<'_>,
+    ) -> Result<Self> {
+        Ok(Self::of(DistTensor::on_all_ranks(book, config, init, ranks)?))
+    }
+
+    fn of(weight: DistTensor<f32>) -> Self {
+        DistEmbedding { name: weight.name().to_owned(), weight, trace: Default::default() }
     }
 
     /// Name of the embedding.

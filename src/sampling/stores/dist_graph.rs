@@ -1,8 +1,12 @@
 //! The whole graph, through reads of its partitions' files.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use parking_lot::RwLock;
+
+use super::dist_tensor::{DistElement, DistTensor};
 use super::index_writer::{IndexConfig, out_degrees, write_index};
 use super::neighbor_index::NeighborIndex;
 use super::sample::{SampleKey, Sampling};
@@ -20,6 +24,8 @@ pub struct DistGraph {
     config: PartitionConfig,
     indexes: Vec<NeighborIndex>,
     counters: IoCounters,
+    /// Node data that the program has assigned, by name.
+    assigned: RwLock<BTreeMap<String, NodeColumn>>,
 }
 
 impl DistGraph {
@@ -57,7 +63,7 @@ impl DistGraph {
             NeighborIndex::open(config.book(), part, keys, folder, storage, counters.clone())
         };
         let indexes = (0..config.parts().len()).map(open).collect::<Result<_>>()?;
-        Ok(DistGraph { config: config.clone(), indexes, counters })
+        Ok(DistGraph { config: config.clone(), indexes, counters, assigned: RwLock::default() })
     }
 
     /// The owners of nodes and edges: DGL's `get_partition_book`.
@@ -121,11 +127,15 @@ impl DistGraph {
         Partition::open(&self.config, part)
     }
 
-    /// A node feature: DGL's `ndata[key]` and `nodes[ntype].data[key]`.
+    /// A node feature: DGL's `ndata[key]` and `nodes[ntype].data[key]`. What the program has [assigned](Self::set_ndata) comes
+    /// before what the partitions' files hold.
     ///
     /// # Errors
     /// If there is no such feature, or its file cannot be read (`Input`).
     pub fn ndata(&self, key: &str) -> Result<NodeColumn> {
+        if let Some(column) = self.assigned.read().get(key) {
+            return Ok(column.clone());
+        }
         NodeColumn::named(&self.config, key, self.counters.clone())
     }
 
@@ -144,6 +154,28 @@ impl DistGraph {
     pub fn edata_of_type(&self, etype: &str, key: &str) -> Result<EdgeFeatures> {
         let etype = self.book().get_etype_id(etype)?;
         EdgeFeatures::of_type(&self.config, etype, key, self.counters.clone())
+    }
+
+    /// Makes a tensor of nodes the node data `key` of its type: `g.ndata[key] = tensor` and `g.nodes[ntype].data[key] = tensor`
+    /// in DGL. Handles on earlier data of that name stay as they are. The graph does not keep the tensor's file, which goes with
+    /// the tensor's last handle.
+    ///
+    /// # Errors
+    /// If the tensor belongs to edges, or `key` is assigned for other types of nodes with another width.
+    pub fn set_ndata<T: DistElement>(&self, key: &str, tensor: &DistTensor<T>) -> Result<()> {
+        let column = tensor.node_column(self.counters.clone())?;
+        let mut assigned = self.assigned.write();
+        let joined = match assigned.get(key) {
+            Some(others) if self.ntypes().len() > 1 => others.with_type(&column)?,
+            _ => column,
+        };
+        assigned.insert(key.to_owned(), joined);
+        Ok(())
+    }
+
+    /// Removes node data that the program has assigned, of all types: `del g.ndata[key]` in DGL. Returns whether there was some.
+    pub fn remove_ndata(&self, key: &str) -> bool {
+        self.assigned.write().remove(key).is_some()
     }
 
     /// In-degrees of nodes (homogeneous ids).

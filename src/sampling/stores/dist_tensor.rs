@@ -6,21 +6,26 @@ use std::ops::Range;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytemuck::Pod;
+use half::f16;
 
 use super::partition_policy::PartitionPolicy;
+use crate::engine::array::Array;
+use crate::engine::comm::{Ranks, barrier, broadcast};
 use crate::error::{Error, Result};
 use crate::formats::dgl::npy::open_npy;
 use crate::graph::PartitionBook;
-use crate::io::{Dtype, new_private_file, npy_header, read_ranges};
+use crate::io::{Dtype, IoCounters, new_private_file, npy_header, read_ranges};
+use crate::load::NodeColumn;
 
 /// Number of bytes filled or counted at a time.
 const CHUNK: usize = 1 << 20;
 
-/// An element type of distributed tensors.
+/// An element type of distributed tensors. Truth values are bytes (`u8`), as in the masks of DGL's partitions.
 pub trait DistElement: Pod + Default + PartialEq {
-    /// DistElement type on disk.
+    /// Element type on disk.
     const DTYPE: Dtype;
 }
 
@@ -31,7 +36,8 @@ macro_rules! element {
         })*
     };
 }
-element!(f32 => F32, i64 => I64, u8 => U8);
+element!(f16 => F16, f32 => F32, f64 => F64);
+element!(i8 => I8, i16 => I16, i32 => I32, i64 => I64, u8 => U8, u16 => U16, u32 => U32, u64 => U64);
 
 /// DGL's `DistTensor`: a dense tensor whose rows belong to the nodes or edges of a type and are divided among the partitions in
 /// the same way. Here it is one `.npy` file whose rows lie in the order of ids, so each partition's rows are a consecutive part
@@ -44,7 +50,8 @@ pub struct DistTensor<T> {
     book: Arc<PartitionBook>,
     policy: PartitionPolicy,
     file: Arc<RowsFile>,
-    num_rows: u64,
+    /// Number of rows, then the dimensions of a row.
+    shape: Vec<u64>,
     width: usize,
     element: PhantomData<T>,
 }
@@ -72,10 +79,11 @@ impl Drop for RowsFile {
 pub struct DistTensorConfig<'a> {
     /// Folder of its file.
     pub folder: &'a Path,
-    /// Name of the tensor and of its file.
-    pub name: &'a str,
-    /// Number of elements per row.
-    pub width: usize,
+    /// Name of the tensor and of its file; `None` gives it a name of its own. Such a tensor cannot be persistent, and other
+    /// ranks get it from [`DistTensor::on_all_ranks`].
+    pub name: Option<&'a str>,
+    /// Sizes of the dimensions of a row; empty for one element per row.
+    pub row_shape: &'a [usize],
     /// The nodes or edges to which its rows belong.
     pub policy: PartitionPolicy,
     /// Whether its file outlives all handles.
@@ -86,11 +94,24 @@ impl<T: DistElement> DistTensor<T> {
     /// Creates a tensor of zeros. One rank calls this; the others [`open`](Self::open) the tensor after a barrier.
     ///
     /// # Errors
-    /// If the name is empty or cannot be a file name, the tensor exists already, or the file cannot be created.
+    /// If the name is empty or cannot be a file name, the tensor exists already, it is persistent without a name, or the file
+    /// cannot be created.
     pub fn create(book: &Arc<PartitionBook>, config: &DistTensorConfig<'_>) -> Result<Self> {
-        let path = path(config.folder, config.name)?;
-        let num_rows = config.policy.num_rows(book);
-        let header = npy_header(T::DTYPE, &[num_rows, config.width as u64])?;
+        let anonymous;
+        let name = match config.name {
+            Some(name) => name,
+            None if config.persistent => {
+                let problem = "a tensor that outlives its handles needs one";
+                return Err(Error::config("name", problem));
+            }
+            None => {
+                anonymous = anonymous_name();
+                &anonymous
+            }
+        };
+        let path = path(config.folder, name)?;
+        let shape = config.shape(book);
+        let header = npy_header(T::DTYPE, &shape)?;
         let refused = |e| Error::io("create", &path, e);
         let mut options = new_private_file();
         if config.persistent {
@@ -105,10 +126,10 @@ impl<T: DistElement> DistTensor<T> {
         let start = header.len() as u64;
         let rows = RowsFile { path: path.clone(), file, start, temporary: !config.persistent };
         rows.file.write_all_at(&header, 0).map_err(refused)?;
-        let row = (config.width * size_of::<T>()) as u64;
+        let bytes = shape.iter().product::<u64>() * size_of::<T>() as u64;
         // A hole in the file reads as zeros and takes no space.
-        rows.file.set_len(start + num_rows * row).map_err(refused)?;
-        Ok(Self::with(book, config.policy, rows, num_rows, config.width))
+        rows.file.set_len(start + bytes).map_err(refused)?;
+        Ok(Self::with(book, config.policy, rows, shape))
     }
 
     /// Like [`create`](Self::create), with rows that `init` fills; it takes the first row's index and some rows.
@@ -121,7 +142,7 @@ impl<T: DistElement> DistTensor<T> {
         mut init: impl FnMut(u64, &mut [T]),
     ) -> Result<Self> {
         let tensor = Self::create(book, config)?;
-        for rows in tensor.chunks(0..tensor.num_rows) {
+        for rows in tensor.chunks(0..tensor.len()) {
             let mut values = vec![T::default(); (rows.end - rows.start) as usize * tensor.width];
             init(rows.start, &mut values);
             tensor.write_range(rows.start, &values)?;
@@ -132,26 +153,58 @@ impl<T: DistElement> DistTensor<T> {
     /// Opens a tensor that another rank, or an earlier run, has created.
     ///
     /// # Errors
-    /// If the file does not exist, or has another shape or element type.
+    /// If it has no name, the file does not exist, or has another shape or element type.
     pub fn open(book: &Arc<PartitionBook>, config: &DistTensorConfig<'_>) -> Result<Self> {
-        let path = path(config.folder, config.name)?;
-        let num_rows = config.policy.num_rows(book);
-        let start = start_of_rows::<T>(&path, [num_rows, config.width as u64])?;
+        let name = config.name.ok_or_else(|| {
+            Error::config("name", "a tensor without one cannot be found")
+                .with_hint("make it with DistTensor::on_all_ranks")
+        })?;
+        let path = path(config.folder, name)?;
+        let shape = config.shape(book);
+        let start = start_of_rows::<T>(&path, &shape)?;
         let file = OpenOptions::new().read(true).write(true).open(&path);
         let file = file.map_err(|e| Error::unreadable(&path, &e))?;
         let rows = RowsFile { path, file, start, temporary: false };
-        Ok(Self::with(book, config.policy, rows, num_rows, config.width))
+        Ok(Self::with(book, config.policy, rows, shape))
+    }
+
+    /// The tensor on every rank: DGL's constructor, which all ranks call. Rank 0 creates the tensor, with rows that `init` fills,
+    /// unless there is one of that name already; the others open it. Two collectives.
+    ///
+    /// # Errors
+    /// As for [`create`](Self::create) and [`open`](Self::open).
+    pub fn on_all_ranks(
+        book: &Arc<PartitionBook>,
+        config: &DistTensorConfig<'_>,
+        init: impl FnMut(u64, &mut [T]),
+        Ranks { group, hooks }: Ranks<'_>,
+    ) -> Result<Self> {
+        let exists = |name| Ok::<_, Error>(path(config.folder, name)?.exists());
+        let created = if group.rank() == 0 && !config.name.map_or(Ok(false), exists)? {
+            Some(Self::create_with(book, config, init)?)
+        } else {
+            None
+        };
+        let name = created.as_ref().map(Self::name).or(config.name).unwrap_or_default();
+        let name = Array::from_slice(&[name.len() as i64], name.as_bytes())?;
+        let name = broadcast(group, vec![name], 0, hooks)?.remove(0);
+        let name = String::from_utf8_lossy(name.bytes()).into_owned();
+        let open = || Self::open(book, &DistTensorConfig { name: Some(&name), ..config.clone() });
+        let tensor = created.map_or_else(open, Ok)?;
+        // Rank 0 may drop its handle, and with it the file, as soon as all ranks have theirs.
+        barrier(group, hooks)?;
+        Ok(tensor)
     }
 
     fn with(
         book: &Arc<PartitionBook>,
         policy: PartitionPolicy,
         file: RowsFile,
-        num_rows: u64,
-        width: usize,
+        shape: Vec<u64>,
     ) -> Self {
+        let width = shape[1..].iter().product::<u64>() as usize;
         let (book, file, element) = (book.clone(), Arc::new(file), PhantomData);
-        DistTensor { book, policy, file, num_rows, width, element }
+        DistTensor { book, policy, file, shape, width, element }
     }
 
     /// Name of the tensor and of its file.
@@ -161,22 +214,36 @@ impl<T: DistElement> DistTensor<T> {
 
     /// Number of rows.
     pub fn len(&self) -> u64 {
-        self.num_rows
+        self.shape[0]
     }
 
     /// Whether there are no rows.
     pub fn is_empty(&self) -> bool {
-        self.num_rows == 0
+        self.len() == 0
     }
 
-    /// DistElement type.
+    /// Element type.
     pub fn dtype(&self) -> Dtype {
         T::DTYPE
     }
 
-    /// Numbers of rows and of elements per row.
-    pub fn shape(&self) -> [u64; 2] {
-        [self.num_rows, self.width as u64]
+    /// Number of rows, then the sizes of the dimensions of a row.
+    pub fn shape(&self) -> &[u64] {
+        &self.shape
+    }
+
+    /// The rows as a column of the graph's nodes, which loaders read: `g.ndata["x"] = tensor` in DGL. Rows that are written later are
+    /// seen. Rows of several dimensions are read flat.
+    ///
+    /// # Errors
+    /// If the rows belong to edges, or the file cannot be opened.
+    pub fn node_column(&self, counters: IoCounters) -> Result<NodeColumn> {
+        let PartitionPolicy::Nodes(ntype) = self.policy else {
+            let problem = format!("{} belongs to edges", self.name());
+            return Err(Error::config("node data", problem));
+        };
+        let rows = open_npy(&self.file.path)?;
+        NodeColumn::of_type(&self.book, ntype, &rows, counters)
     }
 
     /// Number of elements per row.
@@ -271,7 +338,7 @@ impl<T: DistElement> DistTensor<T> {
     fn place(&self, first: u64, values: usize) -> Result<u64> {
         let width = self.width.max(1);
         let end = first + (values / width) as u64;
-        if !values.is_multiple_of(width) || end > self.num_rows {
+        if !values.is_multiple_of(width) || end > self.len() {
             let problem = format!("{values} values from row {first} on are not rows of {width}");
             return Err(Error::config("rows", problem));
         }
@@ -284,7 +351,7 @@ impl<T: DistElement> DistTensor<T> {
     /// If the file cannot be read (`Io`).
     pub fn count_nonzero(&self) -> Result<u64> {
         let mut count = 0;
-        for rows in self.chunks(0..self.num_rows) {
+        for rows in self.chunks(0..self.len()) {
             let values = self.read(&rows.collect::<Vec<_>>())?;
             count += values.iter().filter(|value| **value != T::default()).count() as u64;
         }
@@ -296,7 +363,7 @@ impl<T: DistElement> DistTensor<T> {
     /// # Errors
     /// If it is not.
     pub(super) fn check_copy(&self, path: &Path) -> Result<()> {
-        start_of_rows::<T>(path, self.shape()).map(drop)
+        start_of_rows::<T>(path, &self.shape).map(drop)
     }
 
     /// Writes part of the file, including its header.
@@ -307,8 +374,8 @@ impl<T: DistElement> DistTensor<T> {
 
     /// Indices into `ids`, by ascending id; equal ids keep their order.
     fn sorted(&self, ids: &[u64]) -> Result<Vec<u32>> {
-        if let Some(id) = ids.iter().find(|id| **id >= self.num_rows) {
-            let problem = format!("there is no row {id}; ids are below {}", self.num_rows);
+        if let Some(id) = ids.iter().find(|id| **id >= self.len()) {
+            let problem = format!("there is no row {id}; ids are below {}", self.len());
             return Err(Error::config("ids", problem));
         }
         let mut order: Vec<u32> = (0..ids.len() as u32).collect();
@@ -329,7 +396,7 @@ impl<T: DistElement> DistTensor<T> {
 }
 
 /// Offset of the rows in a tensor's file, which must have this shape.
-fn start_of_rows<T: DistElement>(path: &Path, expected: [u64; 2]) -> Result<u64> {
+fn start_of_rows<T: DistElement>(path: &Path, expected: &[u64]) -> Result<u64> {
     let array = open_npy(path)?;
     if array.dtype() != T::DTYPE || array.shape() != expected {
         let (dtype, shape) = (array.dtype(), array.shape());
@@ -337,6 +404,19 @@ fn start_of_rows<T: DistElement>(path: &Path, expected: [u64; 2]) -> Result<u64>
         return Err(Error::input(path, "", problem));
     }
     Ok(array.offset())
+}
+
+impl DistTensorConfig<'_> {
+    fn shape(&self, book: &PartitionBook) -> Vec<u64> {
+        let row = self.row_shape.iter().map(|size| *size as u64);
+        std::iter::once(self.policy.num_rows(book)).chain(row).collect()
+    }
+}
+
+/// A name that no other tensor of this process has, or of another process.
+fn anonymous_name() -> String {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    format!("anonymous-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
 }
 
 fn path(folder: &Path, name: &str) -> Result<PathBuf> {

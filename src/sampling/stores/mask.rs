@@ -25,8 +25,9 @@ impl DistTensor<u8> {
             return Err(Error::config("or", problem)
                 .with_hint("combine tensors of the same nodes or edges"));
         }
-        let config =
-            DistTensorConfig { width: self.width(), policy: self.policy(), ..config.clone() };
+        let row_shape: Vec<usize> = self.shape()[1..].iter().map(|size| *size as usize).collect();
+        let policy = self.policy();
+        let config = DistTensorConfig { row_shape: &row_shape, policy, ..config.clone() };
         let joined = Self::create(self.book(), &config)?;
         for rows in self.chunks(0..self.len()) {
             let ids: Vec<u64> = rows.clone().collect();

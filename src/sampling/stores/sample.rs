@@ -185,7 +185,7 @@ impl Picked {
 }
 
 /// Draws positions below `edges`; returns whether all are drawn once.
-fn uniform(
+pub(super) fn uniform(
     edges: u64,
     fanout: i64,
     replace: bool,

@@ -119,8 +119,8 @@ fn state(
     let weight = embedding.weight();
     let config = DistTensorConfig {
         folder: weight.path().parent().unwrap_or(Path::new(".")),
-        name: &format!("{}_{suffix}", embedding.name()),
-        width: if is_wide { weight.width() } else { 1 },
+        name: Some(&format!("{}_{suffix}", embedding.name())),
+        row_shape: &[if is_wide { weight.width() } else { 1 }],
         policy: weight.policy(),
         persistent: false,
     };

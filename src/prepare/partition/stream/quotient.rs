@@ -3,7 +3,6 @@
 use crate::error::Result;
 use crate::io::{ExternalSort, KeyLayout};
 use crate::prepare::partition::adjacency::Adjacency;
-use crate::prepare::partition::loads::CONSTRAINTS;
 use crate::prepare::partition::metis::WeightedGraph;
 use crate::prepare::partition::partitioner::PartitionTask;
 use crate::prepare::partition::progress::Meter;
@@ -24,13 +23,15 @@ pub(super) fn quotient(
 ) -> Result<WeightedGraph> {
     let layout = KeyLayout::new([clusters as u64; 2])?;
     let mut sort = ExternalSort::new(task.folder, layout.bits(), task.memory / 2);
-    let mut weights = vec![[0; CONSTRAINTS]; clusters];
+    let quantities = task.balance.count();
+    let mut weights = vec![0; quantities * clusters];
+    let mut of_node = vec![0; quantities];
     let mut reader = adjacency.read();
     for (node, &label) in labels.iter().enumerate() {
         meter.tick()?;
         let (_, edges) = reader.node()?;
-        let train = task.train.is_some_and(|train| train.contains(node as u64));
-        let sums = weights[usize::from(label)].iter_mut().zip([1, edges, u64::from(train)]);
+        task.balance.weigh(node as u64, edges, &mut of_node);
+        let sums = weights[usize::from(label) * quantities..].iter_mut().zip(&of_node);
         sums.for_each(|(sum, weight)| *sum += weight);
         while let Some(neighbour) = reader.neighbour()? {
             let other = labels[neighbour as usize];
@@ -51,7 +52,7 @@ pub(super) fn quotient(
         let [from, to] = layout.unpack(key);
         pairs.push(Pair { from: from as u16, to: to as u16, weight });
     }
-    Ok(pairs.graph(weights))
+    Ok(pairs.graph(&weights, quantities))
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -92,11 +93,11 @@ impl Pairs {
         u128::from(pair.weight) << 32 > u128::from(hash as u32) << self.level
     }
 
-    fn graph(self, node_weights: Vec<[u64; CONSTRAINTS]>) -> WeightedGraph {
+    fn graph(self, node_weights: &[u64], quantities: usize) -> WeightedGraph {
         let least = 1u32.checked_shl(self.level).unwrap_or(u32::MAX);
-        let mut graph = WeightedGraph::default();
+        let mut graph = WeightedGraph::new(quantities);
         let mut pairs = self.kept.into_iter().peekable();
-        for (cluster, weights) in node_weights.into_iter().enumerate() {
+        for (cluster, weights) in node_weights.chunks(quantities).enumerate() {
             while let Some(pair) = pairs.next_if(|pair| usize::from(pair.from) == cluster) {
                 graph.neighbours.push(i32::from(pair.to));
                 graph.weights.push(pair.weight.max(least));

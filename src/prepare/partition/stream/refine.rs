@@ -2,9 +2,9 @@
 
 use super::counts::LabelCounts;
 use crate::error::Result;
-use crate::graph::Bitmap;
 use crate::prepare::partition::adjacency::Adjacency;
-use crate::prepare::partition::loads::{CONSTRAINTS, Loads};
+use crate::prepare::partition::balance::Balance;
+use crate::prepare::partition::loads::Loads;
 use crate::prepare::partition::progress::Meter;
 
 /// Largest number of passes over the edges.
@@ -17,15 +17,13 @@ const SETTLED: u64 = 2000;
 /// Ugander 2013) from an assignment that is good already. Nodes also leave partitions that are too large.
 pub(super) fn refine(
     adjacency: &Adjacency,
-    train: Option<&Bitmap>,
+    balance: &Balance<'_>,
     parts: &mut [u16],
     num_parts: usize,
     meter: &mut Meter<'_, '_>,
 ) -> Result<()> {
-    let weights = |node: usize, edges: u64| {
-        [1, edges, u64::from(train.is_some_and(|train| train.contains(node as u64)))]
-    };
-    let mut loads = starting_loads(adjacency, parts, num_parts, &weights)?;
+    let mut loads = starting_loads(adjacency, parts, num_parts, balance)?;
+    let mut weights = vec![0; balance.count()];
     let mut counts = LabelCounts::new(num_parts);
     for _ in 0..PASSES {
         let mut reader = adjacency.read();
@@ -36,18 +34,19 @@ pub(super) fn refine(
             while let Some(neighbour) = reader.neighbour()? {
                 counts.add(parts[neighbour as usize]);
             }
-            let (own, weights) = (parts[node], weights(node, edges));
+            let own = parts[node];
+            balance.weigh(node as u64, edges, &mut weights);
             let over = loads.is_over(usize::from(own));
-            let fits = |part: u16| part != own && loads.fits(usize::from(part), weights);
+            let fits = |part: u16| part != own && loads.fits(usize::from(part), &weights);
             let best = counts.best(fits).filter(|&best| over || counts.get(best) > counts.get(own));
             let target = match best {
-                None if over => loads.lightest(weights).map(|part| part as u16),
+                None if over => loads.lightest(&weights).map(|part| part as u16),
                 best => best,
             };
             counts.clear();
             if let Some(target) = target.filter(|&target| target != own) {
-                loads.remove(usize::from(own), weights);
-                loads.add(usize::from(target), weights);
+                loads.remove(usize::from(own), &weights);
+                loads.add(usize::from(target), &weights);
                 parts[node] = target;
                 moved += 1;
             }
@@ -63,22 +62,24 @@ fn starting_loads(
     adjacency: &Adjacency,
     parts: &[u16],
     num_parts: usize,
-    weights: &impl Fn(usize, u64) -> [u64; CONSTRAINTS],
+    balance: &Balance<'_>,
 ) -> Result<Loads> {
-    let mut sums = vec![[0; CONSTRAINTS]; num_parts];
-    let mut heaviest = [0; CONSTRAINTS];
+    let count = balance.count();
+    let mut sums = vec![0; num_parts * count];
+    let (mut totals, mut heaviest, mut weights) = (vec![0; count], vec![0; count], vec![0; count]);
     let mut reader = adjacency.read();
     for (node, &part) in parts.iter().enumerate() {
         let (_, edges) = reader.node()?;
-        let weights = weights(node, edges);
-        for at in 0..CONSTRAINTS {
-            sums[usize::from(part)][at] += weights[at];
+        balance.weigh(node as u64, edges, &mut weights);
+        let own = &mut sums[usize::from(part) * count..][..count];
+        for at in 0..count {
+            own[at] += weights[at];
+            totals[at] += weights[at];
             heaviest[at] = weights[at].max(heaviest[at]);
         }
     }
-    let total = |at| sums.iter().map(|sums: &[u64; CONSTRAINTS]| sums[at]).sum();
-    let mut loads = Loads::new(num_parts, std::array::from_fn(total), heaviest);
-    for (part, sums) in sums.into_iter().enumerate() {
+    let mut loads = Loads::new(num_parts, &totals, &heaviest, balance.num_classes());
+    for (part, sums) in sums.chunks(count).enumerate() {
         loads.add(part, sums);
     }
     Ok(loads)

@@ -26,7 +26,7 @@ impl Partitioner for StreamPartitioner {
         for label in &mut labels {
             *label = parts[usize::from(*label)];
         }
-        refine(&adjacency, task.train, &mut labels, task.num_parts, &mut meter)?;
+        refine(&adjacency, task.balance, &mut labels, task.num_parts, &mut meter)?;
         Ok(labels)
     }
 }

@@ -1,0 +1,120 @@
+//! The quantities that are balanced over partitions: nodes of each class, edges, training nodes.
+
+use std::collections::BTreeSet;
+
+use crate::error::{Error, Result};
+use crate::graph::Bitmap;
+use crate::prepare::import::{RawGraph, Table};
+
+/// Largest number of classes of nodes that are balanced one by one: METIS slows down and cuts more edges with each.
+const MOST_CLASSES: usize = 32;
+
+/// Number of rows read at a time.
+const BLOCK: u64 = 1 << 16;
+
+/// The weight of each node in each balanced quantity: first one per class of nodes, then edges, then training nodes.
+pub(super) struct Balance<'a> {
+    classes: Classes,
+    num_classes: usize,
+    train: Option<&'a Bitmap>,
+}
+
+/// The class of each node.
+enum Classes {
+    /// The end of each node type among the homogeneous ids.
+    OfTypes(Vec<u64>),
+    /// A class per node.
+    OfNodes(Vec<u8>),
+}
+
+impl<'a> Balance<'a> {
+    /// Classes are node types, and with `key` the values of that node data inside a type: DGL's `balance_ntypes`.
+    ///
+    /// # Errors
+    /// If no type of nodes has such data, they are not whole numbers, or there are too many classes.
+    pub(super) fn new(
+        graph: &RawGraph,
+        key: Option<&str>,
+        train: Option<&'a Bitmap>,
+    ) -> Result<Self> {
+        let Some(key) = key else {
+            // Of many types, the last ones share a class.
+            let mut ends = graph.first_nodes().split_off(1);
+            if ends.len() > MOST_CLASSES {
+                ends.drain(MOST_CLASSES - 1..ends.len() - 1);
+            }
+            return Ok(Balance { num_classes: ends.len(), classes: Classes::OfTypes(ends), train });
+        };
+        let mut classes = Vec::with_capacity(graph.num_nodes() as usize);
+        let (mut num_classes, mut found) = (0, false);
+        for ntype in &graph.ntypes {
+            let Some((_, table)) = ntype.data.iter().find(|(name, _)| name == key) else {
+                classes.resize(classes.len() + ntype.count as usize, num_classes as u8);
+                num_classes += 1;
+                continue;
+            };
+            found = true;
+            let mut values = BTreeSet::new();
+            read(table, |value| {
+                values.insert(value);
+                if num_classes + values.len() > MOST_CLASSES { Err(too_many(key)) } else { Ok(()) }
+            })?;
+            let values: Vec<i64> = values.into_iter().collect();
+            read(table, |value| {
+                let class = num_classes + values.binary_search(&value).unwrap_or_default();
+                classes.push(class as u8);
+                Ok(())
+            })?;
+            num_classes += values.len();
+        }
+        if !found {
+            let problem = format!("no type of nodes has the data `{key}`");
+            return Err(Error::config("balance_ntypes", problem));
+        }
+        if num_classes > MOST_CLASSES {
+            return Err(too_many(key));
+        }
+        Ok(Balance { classes: Classes::OfNodes(classes), num_classes, train })
+    }
+
+    /// Number of quantities.
+    pub(super) fn count(&self) -> usize {
+        self.num_classes + 2
+    }
+
+    /// Number of classes of nodes, whose quantities come first.
+    pub(super) fn num_classes(&self) -> usize {
+        self.num_classes
+    }
+
+    /// Sets `weights` to those of a node that owns so many edges.
+    #[inline]
+    pub(super) fn weigh(&self, node: u64, edges: u64, weights: &mut [u64]) {
+        let class = match &self.classes {
+            Classes::OfTypes(ends) => ends.partition_point(|end| *end <= node),
+            Classes::OfNodes(classes) => usize::from(classes[node as usize]),
+        };
+        weights.fill(0);
+        weights[class] = 1;
+        weights[self.num_classes] = edges;
+        let train = self.train.is_some_and(|train| train.contains(node));
+        weights[self.num_classes + 1] = u64::from(train);
+    }
+}
+
+fn too_many(key: &str) -> Error {
+    let problem = format!("`{key}` makes more than {MOST_CLASSES} classes of nodes");
+    Error::config("balance_ntypes", problem).with_hint("name data with few different values")
+}
+
+/// Calls `take` with each row's value.
+fn read(table: &Table, mut take: impl FnMut(i64) -> Result<()>) -> Result<()> {
+    let mut values = Vec::new();
+    for first in (0..table.num_rows()).step_by(BLOCK as usize) {
+        let rows = first..table.num_rows().min(first + BLOCK);
+        values.resize((rows.end - rows.start) as usize, 0);
+        table.read_i64(rows, &mut values)?;
+        values.iter().try_for_each(|value| take(*value))?;
+    }
+    Ok(())
+}

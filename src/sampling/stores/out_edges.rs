@@ -1,0 +1,217 @@
+//! The out-edges of the whole graph, by source.
+
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::dist_graph::DistGraph;
+use super::draws::Draws;
+use super::fanout::Fanout;
+use super::sample::{SampleKey, Sampling, uniform};
+use super::sorted::Sorted;
+use crate::error::{Error, Result};
+use crate::formats::dgl::EdgeBlock;
+use crate::graph::{InEdges, PartitionBook};
+use crate::io::{
+    DiskStorage, ExternalSort, IoCounters, KeyLayout, Storage, StorageFile, read_ranges,
+};
+
+/// Number of edges read at a time.
+const BLOCK: usize = 1 << 16;
+
+/// Memory for sorting, in bytes; what exceeds it is sorted on disk.
+const MEMORY: u64 = 256 << 20;
+
+/// Destination and id of an edge.
+type OutRecord = [u64; 2];
+
+const RECORD: u64 = size_of::<OutRecord>() as u64;
+const START: u64 = size_of::<u64>() as u64;
+
+/// Out-edges of a list of nodes, node by node.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct OutNeighbors {
+    /// Number of out-edges of each node.
+    pub counts: Vec<u32>,
+    /// Global id of each edge's destination.
+    pub destinations: Vec<u64>,
+    /// Global id of each edge.
+    pub edges: Vec<u64>,
+}
+
+/// Edges of one node among which edges are drawn.
+struct OutSegment<'r> {
+    etype: u32,
+    fanout: i64,
+    records: &'r [OutRecord],
+}
+
+/// An index of the out-edges of all nodes, on disk: DGL's `sample_neighbors` with `edge_dir="out"`. A partition holds the edges into
+/// its nodes, so the out-edges of a node lie in the files of many partitions; this index puts them together (DGL draws from those in
+/// the node's own partition only). Several threads may use it.
+pub struct OutEdgeIndex {
+    book: Arc<PartitionBook>,
+    path: PathBuf,
+    file: Box<dyn StorageFile>,
+    counters: IoCounters,
+}
+
+impl OutEdgeIndex {
+    /// Writes the index into `folder` (16 bytes per edge, 8 per node), which the caller removes, and opens it. Takes 8 bytes of
+    /// memory per node, and up to 256 MiB.
+    ///
+    /// ```
+    /// use sar::formats::dgl::config::PartitionConfig;
+    /// use sar::sampling::stores::{DistGraph, Fanout, IndexConfig, OutEdgeIndex, SampleKey, Sampling};
+    ///
+    /// let folder = tempfile::tempdir().expect("a folder");
+    /// let config = PartitionConfig::open("data/karate/karate.json".as_ref())?;
+    /// let graph = DistGraph::create(&config, &IndexConfig::default(), folder.path())?;
+    /// let out_edges = OutEdgeIndex::create(&graph, folder.path())?;
+    /// let how = Sampling { fanout: Fanout::ALL, replace: false, weighted: false };
+    /// let key = SampleKey { seed: 0, epoch: 0, batch: 0, layer: 0 };
+    /// let drawn = out_edges.sample_neighbors(&[33], &how, key)?;
+    /// assert_eq!(u64::from(drawn.counts[0]), graph.out_degrees(&[33])?[0]);
+    /// # Ok::<(), sar::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If edges cannot be read, or the file cannot be written.
+    pub fn create(graph: &DistGraph, folder: &Path) -> Result<Self> {
+        let book = graph.book().clone();
+        let [nodes, edges, etypes] =
+            [book.num_nodes(), book.num_edges(), book.etypes().len() as u64];
+        let layout = KeyLayout::new([nodes, etypes, edges, nodes])?;
+        let mut sort = ExternalSort::new(folder, layout.bits(), MEMORY);
+        let mut starts = vec![0_u64; nodes as usize + 1];
+        for part in 0..book.num_parts() {
+            let partition = graph.local_partition(part)?;
+            let first = book.node_range(part).start;
+            let (mut reader, mut block) = (partition.edges(BLOCK)?, EdgeBlock::default());
+            while reader.next_block(&mut block)? {
+                for i in 0..block.len() {
+                    let (source, edge) = (block.src[i], block.id[i]);
+                    let etype = book.edge_type(edge).unwrap_or_default() as u64;
+                    sort.push(layout.pack([source, etype, edge, first + block.dst[i]]))?;
+                    starts[source as usize + 1] += 1;
+                }
+            }
+        }
+        for node in 1..starts.len() {
+            starts[node] += starts[node - 1];
+        }
+        let (path, storage) = (folder.join("out-edges"), DiskStorage::default());
+        let counters = graph.counters().clone();
+        let mut file = storage.create(&path).map_err(|e| Error::io("create", &path, e))?;
+        let mut write = |bytes: &[u8]| {
+            counters.wrote(bytes.len() as u64);
+            file.write(bytes).map_err(|e| Error::io("write", &path, e))
+        };
+        let mut sorted = sort.finish()?;
+        let mut records: Vec<OutRecord> = Vec::with_capacity(BLOCK);
+        while let Some(key) = sorted.next()? {
+            let [_, _, edge, destination] = layout.unpack(key);
+            records.push([destination, edge]);
+            if records.len() == BLOCK {
+                write(bytemuck::cast_slice(&records))?;
+                records.clear();
+            }
+        }
+        write(bytemuck::cast_slice(&records))?;
+        write(bytemuck::cast_slice(&starts))?;
+        let file = file.finish().map_err(|e| Error::io("write", &path, e))?;
+        Ok(OutEdgeIndex { book, path, file, counters })
+    }
+
+    /// Draws out-edges of nodes (homogeneous ids), node by node in the order of `nodes`; those of a node come in ascending order of
+    /// type and id. A pure function of the graph, `how`, `key` and each node.
+    ///
+    /// # Errors
+    /// If a node does not exist, the file cannot be read, or edges are to be drawn with probabilities.
+    pub fn sample_neighbors(
+        &self,
+        nodes: &[u64],
+        how: &Sampling,
+        key: SampleKey,
+    ) -> Result<OutNeighbors> {
+        if how.weighted {
+            let problem = "out-edges are drawn uniformly";
+            return Err(Error::config("edge probabilities", problem));
+        }
+        let sorted = Sorted::new(nodes, "node", self.book.num_nodes())?;
+        let mut drawn = InEdges::default();
+        sorted.each_part(
+            1,
+            |_| 0..self.book.num_nodes(),
+            |_, ids, _| {
+                let rows = self.rows(ids)?;
+                let place = |i: usize| rows[i].start * RECORD..rows[i].end * RECORD;
+                self.read(ids.len(), place, |i, bytes| {
+                    let records = bytes.as_chunks::<{ RECORD as usize }>().0.iter();
+                    let records: Vec<OutRecord> =
+                        records.map(|record| bytemuck::pod_read_unaligned(record)).collect();
+                    let before = drawn.edges.len();
+                    for segment in self.segments(&records, &how.fanout) {
+                        let OutSegment { etype, fanout, records: own } = segment;
+                        let mut positions = Vec::new();
+                        let draws = Draws::new(key, etype, ids[i]);
+                        let count = own.len() as u64;
+                        if uniform(count, fanout, how.replace, draws, &mut positions) {
+                            positions = (0..count as u32).collect();
+                        }
+                        positions.sort_unstable();
+                        let picked = positions.iter().map(|position| own[*position as usize]);
+                        drawn.sources.extend(picked.clone().map(|[destination, _]| destination));
+                        drawn.edges.extend(picked.map(|[_, edge]| edge));
+                    }
+                    drawn.counts.push((drawn.edges.len() - before) as u32);
+                })
+            },
+        )?;
+        let InEdges { counts, sources: destinations, edges, .. } = sorted.restore(&[drawn]);
+        Ok(OutNeighbors { counts, destinations, edges })
+    }
+
+    /// The edges among which edges are drawn: all of a node, or those of each type.
+    fn segments<'r>(&self, records: &'r [OutRecord], fanout: &Fanout) -> Vec<OutSegment<'r>> {
+        match fanout {
+            Fanout::Total(fanout) => vec![OutSegment { etype: 0, fanout: *fanout, records }],
+            Fanout::PerEtype(fanouts) => {
+                let etype = |[_, edge]: &OutRecord| self.book.edge_type(*edge).unwrap_or_default();
+                let same = records.chunk_by(|a, b| etype(a) == etype(b));
+                let of_type = same.map(|records| {
+                    let etype = etype(&records[0]);
+                    let fanout = fanouts.get(etype).copied().unwrap_or(0);
+                    OutSegment { etype: etype as u32, fanout, records }
+                });
+                of_type.collect()
+            }
+        }
+    }
+
+    /// The index ranges of the out-edges of nodes, ascending.
+    fn rows(&self, nodes: &[u64]) -> Result<Vec<Range<u64>>> {
+        let starts = self.book.num_edges() * RECORD;
+        let place = |i: usize| starts + nodes[i] * START..starts + (nodes[i] + 2) * START;
+        let mut rows = Vec::with_capacity(nodes.len());
+        self.read(nodes.len(), place, |_, bytes| {
+            let [begin, end] = bytemuck::pod_read_unaligned::<[u64; 2]>(bytes);
+            rows.push(begin..end);
+        })?;
+        if let Some(row) = rows.iter().find(|r| r.start > r.end || r.end > self.book.num_edges()) {
+            return Err(Error::corrupt(&self.path, format!("has a row {row:?}")));
+        }
+        Ok(rows)
+    }
+
+    fn read(
+        &self,
+        count: usize,
+        place: impl Fn(usize) -> Range<u64>,
+        visit: impl FnMut(usize, &[u8]),
+    ) -> Result<()> {
+        let read = read_ranges(&*self.file, count, place, visit);
+        self.counters.read(read.map_err(|e| Error::io("read", &self.path, e))?);
+        Ok(())
+    }
+}
