@@ -100,10 +100,12 @@ fn edges_are_excluded_from_a_frontier_of_the_programs_own() {
     assert!(left.unwrap()[0] > 0);
 }
 
+/// Makes drawn edges wrong.
+type Change = fn(&mut InEdges);
+
 #[test]
 fn a_frontier_that_does_not_match_its_nodes_is_refused() {
     let Opened { graph, .. } = &karate();
-    type Change = fn(&mut InEdges);
     let cases: [(Change, &str); 4] = [
         (|drawn| drawn.counts.push(0), "layer 0: 3 counts of in-edges for 2 nodes"),
         (|drawn| drawn.sources.truncate(1), "1 sources for"),

@@ -77,6 +77,7 @@ impl ArrayRef {
     }
 
     /// Some of the rows as an array of their own; `None` if there are not so many.
+    #[cfg(feature = "torch")]
     pub(crate) fn rows(&self, rows: Range<u64>) -> Option<Self> {
         if rows.start > rows.end || rows.end > self.num_rows() || self.shape.is_empty() {
             return None;

@@ -7,7 +7,7 @@ pub(super) const TOLERANCE: f64 = 1.05;
 #[derive(Clone, Debug)]
 pub(super) struct Loads {
     /// One list per partition, back to back.
-    loads: Vec<u64>,
+    values: Vec<u64>,
     limits: Vec<u64>,
     /// Number of quantities at the front that count nodes.
     num_classes: usize,
@@ -26,18 +26,18 @@ impl Loads {
             ((mean * TOLERANCE).ceil() as u64).max(*heaviest)
         });
         let limits: Vec<u64> = limits.collect();
-        Loads { loads: vec![0; num_parts * limits.len()], limits, num_classes }
+        Loads { values: vec![0; num_parts * limits.len()], limits, num_classes }
     }
 
     #[inline]
     fn of(&self, part: usize) -> &[u64] {
-        &self.loads[part * self.limits.len()..][..self.limits.len()]
+        &self.values[part * self.limits.len()..][..self.limits.len()]
     }
 
     #[inline]
     fn of_mut(&mut self, part: usize) -> &mut [u64] {
         let count = self.limits.len();
-        &mut self.loads[part * count..][..count]
+        &mut self.values[part * count..][..count]
     }
 
     /// Adds a node to a partition.
@@ -67,7 +67,7 @@ impl Loads {
 
     /// The partition with the fewest nodes among those into which a node fits.
     pub(super) fn lightest(&self, weights: &[u64]) -> Option<usize> {
-        let parts = self.loads.len() / self.limits.len();
+        let parts = self.values.len() / self.limits.len();
         let fitting = (0..parts).filter(|&part| self.fits(part, weights));
         fitting.min_by_key(|&part| self.of(part)[..self.num_classes].iter().sum::<u64>())
     }
