@@ -24,6 +24,30 @@ def drawn(columns, command, folder, until=None):
     return ["$ " + " ".join(["sar-single", *command[1:]])], terminal.show(columns, command, folder, until)
 
 
+def tables(folder):
+    """A table of people, and one of who knows whom."""
+    with open(os.path.join(folder, "people.csv"), "w", encoding="utf-8") as file:
+        file.write("name,age,city,topic,part\n")
+        for i in range(200_000):
+            city, part = ["Oslo", "Rome", "Ulm"][i % 3], ["train", "val", "test", "train"][i % 4]
+            file.write(f"person {i},{20 + i % 50},{city},{['graphs', 'sets'][i // 500 % 2]},{part}\n")
+    with open(os.path.join(folder, "knows.csv"), "w", encoding="utf-8") as file:
+        file.write("from,to\n")
+        for i in range(200_000):
+            for step in (1, 7, 60, 400):
+                file.write(f"person {i},person {(i + step) % 200_000}\n")
+
+
+def cut(program, folder):
+    """A picture of `partition --num-parts auto` of node tables."""
+    tables(folder)
+    flags = "--node-table people.csv --id name --label topic --split part --edges knows.csv --header --undirected"
+    run = "--memory-budget 250MiB --hidden 64"
+    command = [program, *f"partition {flags} --num-parts auto {run} --out parts".split()]
+    prompt, lines = drawn(120, command, folder)
+    keep("partition.svg", terminal.svg(120, prompt + lines))
+
+
 def main(program):
     program = os.path.realpath(program)
     os.makedirs(PICTURES, exist_ok=True)
@@ -49,6 +73,7 @@ def main(program):
         keep("status.svg", terminal.svg(80, prompt + lines))
         run.wait()
 
+        cut(program, folder)
         for name, budget in [("min", "min"), ("budget", "3GiB")]:
             command = train(name, f"--memory-budget {budget} --trace {name}.json --quiet")
             subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL)

@@ -221,7 +221,8 @@ impl ScannedTable {
                     values.iter().map(|value| format!("{name}={}", String::from_utf8_lossy(value))),
                 ),
                 Encoding::ClassName(names) => {
-                    others.push(format!("label is {name}, {} classes", names.len()));
+                    let classes = if names.len() == 1 { "class" } else { "classes" };
+                    others.push(format!("label is {name}, {} {classes}", names.len()));
                 }
                 Encoding::ClassNumber | Encoding::Target => others.push(format!("label is {name}")),
                 Encoding::Mask | Encoding::Split(_) => others.push(format!("mask {name}")),

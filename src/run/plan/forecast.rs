@@ -14,7 +14,7 @@ use crate::run::config::RunConfig;
 /// a process's own memory.
 const RANKS: usize = 4;
 /// The larger number of ranks.
-const MORE_RANKS: usize = 12;
+const MORE_RANKS: usize = 8;
 /// The least relative difference between stand-ins that separates two terms.
 const DISTINCT: f64 = 0.1;
 
