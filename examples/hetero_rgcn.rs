@@ -10,8 +10,8 @@ use sar::engine::tape::{ParameterBuilder, Policy, Tape};
 use sar::io::IoCounters;
 use sar::load::{NodeFeatures, Normalize};
 use sar::nn::{
-    GcnOptions, HeteroConfig, HeteroStack, Loss, ModelKind, NodeEmbedding, Norm, Optimizer,
-    OptimizerConfig, RelationMerge, Task,
+    GcnOptions, HeteroConfig, HeteroStack, Loss, ModelConfig, ModelKind, NodeEmbedding, Norm,
+    Optimizer, OptimizerConfig, RelationMerge, Task,
 };
 use sar::run::{Job, Rank, launch};
 use tch::{Kind, Tensor};
@@ -33,13 +33,9 @@ fn train(rank: &Rank<'_>) -> Result<[f64; 2]> {
     let book = partition.book();
     let graph = rank.hetero_graph(None)?;
 
-    let model = HeteroConfig {
-        kind: ModelKind::Gcn(GcnOptions { norm: Norm::Right, edge_weights: false }),
-        layers: 2,
-        hidden: 16,
-        dropout: 0.2,
-        merge: RelationMerge::Mean,
-    };
+    let kind = ModelKind::Gcn(GcnOptions { norm: Norm::Right, edge_weights: false });
+    let model = ModelConfig { kind, layers: 2, hidden: 16, dropout: 0.2, ..ModelConfig::default() };
+    let model = HeteroConfig { model, merge: RelationMerge::Mean };
     let adam = OptimizerConfig::Adam { lr: 0.02, weight_decay: 0.0 };
     let mut builder = ParameterBuilder::new(1);
     let model = HeteroStack::new(&mut builder, &graph, &model, &[None, Some(2)], PAPER, 2)?;

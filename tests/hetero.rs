@@ -19,9 +19,9 @@ use sar::io::IoCounters;
 use sar::load::{NodeFeatures, Normalize, Shards, load_relations};
 use sar::nn::{
     AttentionConfig, Conv, GatConv, GcnConv, GcnConvConfig, GcnOptions, GinOptions, HeadMerge,
-    Heads, HeteroConfig, HeteroGraphConv, HeteroStack, LearnedRows, ModelKind, NodeEmbedding, Norm,
-    Optimizer, OptimizerConfig, RelationMerge, SageAggregator, SageConv, SageConvConfig,
-    SageOptions,
+    Heads, HeteroConfig, HeteroGraphConv, HeteroStack, JumpMode, LearnedRows, ModelConfig,
+    ModelKind, NodeEmbedding, Norm, NormKind, Optimizer, OptimizerConfig, RelationMerge,
+    SageAggregator, SageConv, SageConvConfig, SageOptions,
 };
 use sar::testing::{RankContext, on_ranks};
 use tch::{Kind, Tensor};
@@ -276,7 +276,7 @@ fn step(
     let book = book(counts);
     let graph = HeteroGraphShardManager::new(manager, &context.group, &book, shards(counts, rank))?;
     let merge = RelationMerge::Mean;
-    let config = HeteroConfig { kind, layers: 3, hidden: 4, dropout: 0.0, merge };
+    let config = config(kind, merge);
     let mut builder = ParameterBuilder::new(2);
     let widths = [Some(3), None, Some(2)];
     let model = HeteroStack::new(&mut builder, &graph, &config, &widths, 0, 2)?;
@@ -322,6 +322,21 @@ fn whole_step(counts: &Counts, kind: ModelKind, nudge: Option<(usize, f64)>) -> 
         whole.gradient.iter_mut().zip(part.gradient).for_each(|(sum, g)| *sum += g);
     }
     whole
+}
+
+/// A model of three layers; GIN has everything between them.
+fn config(kind: ModelKind, merge: RelationMerge) -> HeteroConfig {
+    let plain = ModelConfig { kind, layers: 3, hidden: 4, dropout: 0.0, ..ModelConfig::default() };
+    let model = match kind {
+        ModelKind::Gin(_) => ModelConfig {
+            norm: NormKind::Batch,
+            jumping_knowledge: JumpMode::Cat,
+            residual: true,
+            ..plain
+        },
+        _ => plain,
+    };
+    HeteroConfig { model, merge }
 }
 
 fn kinds() -> [ModelKind; 4] {
@@ -400,7 +415,7 @@ fn a_target_that_no_edge_ends_at_is_refused() {
         let graph = HeteroGraphShardManager::new(&context.manager, &context.group, &book, shards)?;
         let kind = kinds()[0];
         let merge = RelationMerge::Sum;
-        let config = HeteroConfig { kind, layers: 2, hidden: 4, dropout: 0.0, merge };
+        let config = config(kind, merge);
         let widths = [Some(3), None, Some(2)];
         HeteroStack::new(&mut ParameterBuilder::new(1), &graph, &config, &widths, 2, 2).map(drop)
     });

@@ -13,7 +13,7 @@ use std::path::Path;
 
 use assert_cmd::Command;
 use common::repository;
-use karate::{assert_close, check_curve, check_step, tensors};
+use karate::{assert_close, check_curve, check_step, check_step_with, tensors};
 use predicates::str::contains;
 use sar::formats::dgl::Partition;
 use sar::formats::dgl::config::PartitionConfig;
@@ -55,6 +55,18 @@ fn layers_per_edge_type_give_dgls_step() {
         "gin",
     ] {
         check_step(STEPS, name);
+    }
+}
+
+/// On the full graph, on message flow graphs (which have no batch statistics) and with one-shot aggregation.
+#[test]
+fn what_lies_around_layers_per_edge_type_gives_pytorchs_step() {
+    for name in ["layer_norm", "batch_norm", "jk_max"] {
+        check_step(STEPS, name);
+        check_step_with(STEPS, name, &["--one-shot"]);
+    }
+    for name in ["layer_norm", "jk_max", "gat", "gcn_both", "sage_pool"] {
+        check_step_with(STEPS, name, &["--mfg"]);
     }
 }
 
@@ -226,11 +238,9 @@ fn what_layers_per_edge_type_cannot_do_is_named() {
     for (flags, flag) in [
         ("--model rgcn", "--model"),
         ("--model appnp", "--model"),
-        ("--norm layer", "--norm"),
-        ("--jk cat", "--jk"),
-        ("--residual", "--residual"),
-        ("--mfg", "--mfg"),
-        ("--one-shot", "--one-shot"),
+        ("--mfg --norm batch", "--mfg"),
+        ("--mode sample --norm batch", "--norm"),
+        ("--model gatv2 --edge-features-key weight", "--edge-features-key"),
         ("--features-key nothing", "nothing"),
         ("--label-key feat", "feat"),
     ] {

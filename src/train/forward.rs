@@ -1,8 +1,8 @@
 //! The interface of models that run on a rank's part of the data.
 
 use super::stored_rows::StoredRows;
-use crate::engine::spill::PointerTensor;
-use crate::engine::tape::{Graph, HeteroGraphShardManager, Tape, Var};
+use crate::engine::spill::{Pointer, PointerTensor};
+use crate::engine::tape::{Graph, GraphShardManager, HeteroGraph, Tape, Var};
 use crate::error::Result;
 use crate::nn::{HeteroStack, LearnedRows, Model, NodeEmbedding};
 
@@ -49,13 +49,23 @@ impl Forward for GraphModel<'_> {
 }
 
 /// A model with a layer per relation.
-pub struct HeteroModel<'a> {
+pub struct HeteroModel<'a, G = GraphShardManager> {
     /// The model, with a layer per relation.
     pub model: &'a HeteroStack,
-    /// The graph.
-    pub graph: &'a HeteroGraphShardManager,
-    /// Inputs by node type.
+    /// One graph per layer.
+    pub graphs: Vec<&'a HeteroGraph<G>>,
+    /// Inputs of all own nodes, by node type.
     pub inputs: &'a [NodeInput],
+    /// The own nodes that are sources of the first graph, by node type; `None` if all are.
+    pub sources: Option<&'a [SourceNodes]>,
+}
+
+/// Some own nodes of a type.
+pub struct SourceNodes {
+    /// Their rows, ascending.
+    pub rows: Pointer<Vec<u32>>,
+    /// Their features, `[rows.len(), width]`, if the type has features.
+    pub features: Option<PointerTensor>,
 }
 
 /// The input of a model for the nodes of a type.
@@ -78,21 +88,30 @@ impl NodeInput {
     }
 }
 
-impl Forward for HeteroModel<'_> {
+impl<G: Graph> Forward for HeteroModel<'_, G> {
     fn forward<'t>(&'t self, tape: &mut Tape<'t>) -> Result<(Var, Vec<Var>)> {
         let mut learned = Vec::new();
-        let inputs = self.inputs.iter().map(|input| match input {
-            NodeInput::Features(features) => tape.constant(features),
-            NodeInput::Learned(rows) => {
-                let rows = rows.input(tape);
-                learned.push(rows.clone());
-                rows
+        let inputs = self.inputs.iter().enumerate().map(|(ntype, input)| {
+            let sources = self.sources.map(|sources| &sources[ntype]);
+            let all = match input {
+                NodeInput::Features(features) => {
+                    let some = sources.and_then(|sources| sources.features.as_ref());
+                    return Ok(tape.constant(some.unwrap_or(features)));
+                }
+                NodeInput::Learned(rows) => {
+                    let rows = rows.input(tape);
+                    learned.push(rows.clone());
+                    rows
+                }
+                NodeInput::Stored(rows) => rows.input(tape),
+            };
+            match sources {
+                Some(sources) => tape.rows(&all, &sources.rows),
+                None => Ok(all),
             }
-            NodeInput::Stored(rows) => rows.input(tape),
         });
-        let inputs = inputs.collect();
-        let graphs = vec![self.graph; self.model.num_layers()];
-        Ok((self.model.forward(tape, &graphs, inputs)?, learned))
+        let inputs = inputs.collect::<Result<_>>()?;
+        Ok((self.model.forward(tape, &self.graphs, inputs)?, learned))
     }
 
     fn learned(&self) -> Vec<&NodeEmbedding> {

@@ -40,7 +40,7 @@ pub use counts::Totals;
 pub use evaluation_config::{EvaluationConfig, ExtraMetric, Keep};
 pub use evaluation_loaders::EvaluationLoaders;
 pub use fanouts::Fanouts;
-pub use forward::{Forward, GraphModel, HeteroModel, NodeInput};
+pub use forward::{Forward, GraphModel, HeteroModel, NodeInput, SourceNodes};
 pub use hetero_batches::{HeteroBatches, features_of};
 pub use link_loaders::LinkLoaders;
 pub use link_trainer::{LinkEvaluation, LinkPass, LinkTrainer};

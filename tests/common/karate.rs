@@ -106,10 +106,16 @@ pub(crate) fn check_curve(folder: &str, name: &str) {
 /// Logits, loss and gradients of the first step.
 #[allow(dead_code)]
 pub(crate) fn check_step(folder: &str, name: &str) {
+    check_step_with(folder, name, &[]);
+}
+
+/// The same, with further flags.
+#[allow(dead_code)]
+pub(crate) fn check_step_with(folder: &str, name: &str, flags: &[&str]) {
     let case = case(folder, name);
     let folder = tempfile::tempdir().unwrap();
     let dump = folder.path().join("step.safetensors");
-    start(&case, folder.path(), &["--dump-step", dump.to_str().unwrap()]);
+    start(&case, folder.path(), &[&["--dump-step", dump.to_str().unwrap()], flags].concat());
     let ours = tensors(&std::fs::read(dump).unwrap());
     for (key, (shape, expected)) in &case.tensors {
         if !key.starts_with("param.") {

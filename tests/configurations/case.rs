@@ -29,6 +29,8 @@ pub(crate) enum Mode {
     Sampled,
     Link,
     Relations,
+    MfgRelations,
+    OneShotRelations,
     SampledRelations,
 }
 
@@ -121,7 +123,9 @@ fn modes() -> impl Iterator<Item = Mode> {
         Mode::Retain => Some(Mode::Sampled),
         Mode::Sampled => Some(Mode::Link),
         Mode::Link => Some(Mode::Relations),
-        Mode::Relations => Some(Mode::SampledRelations),
+        Mode::Relations => Some(Mode::MfgRelations),
+        Mode::MfgRelations => Some(Mode::OneShotRelations),
+        Mode::OneShotRelations => Some(Mode::SampledRelations),
         Mode::SampledRelations => None,
     };
     successors(Some(Mode::Full), following)
@@ -129,7 +133,10 @@ fn modes() -> impl Iterator<Item = Mode> {
 
 /// A small run of a kind of model in a mode.
 fn start(kind: ModelKind, mode: Mode) -> RunConfig {
-    let by_relation = matches!(mode, Mode::Relations | Mode::SampledRelations);
+    let by_relation = matches!(
+        mode,
+        Mode::Relations | Mode::MfgRelations | Mode::OneShotRelations | Mode::SampledRelations
+    );
     let graph =
         if by_relation { "tests/fixtures/hetero_uneven/g.json" } else { "data/karate/karate.json" };
     let mut config = RunConfig::new(repository(graph), "set by the test");
@@ -137,8 +144,8 @@ fn start(kind: ModelKind, mode: Mode) -> RunConfig {
     config.threads = 1;
     config.checkpoint_every = Some(1);
     config.epochs = 4;
-    config.mfg = mode == Mode::Mfg;
-    config.one_shot = mode == Mode::OneShot;
+    config.mfg = matches!(mode, Mode::Mfg | Mode::MfgRelations);
+    config.one_shot = matches!(mode, Mode::OneShot | Mode::OneShotRelations);
     if mode == Mode::Retain {
         config.policy = Policy::Retain;
     }
@@ -331,8 +338,8 @@ fn runs(config: &RunConfig) -> bool {
     let ModelConfig { kind, norm, jumping_knowledge, residual, .. } = config.model;
     let plain = norm == NormKind::None && jumping_knowledge == JumpMode::None && !residual;
     let of_stack = plain || kind.is_stack();
-    let of_relations = config.relations.is_none()
-        || (plain && kind.spec().relations && config.task != Task::Multilabel);
+    let of_relations =
+        config.relations.is_none() || (kind.spec().relations && config.task != Task::Multilabel);
     let of_samples = match &config.sampling {
         None => true,
         Some(sampling) => {

@@ -14,8 +14,8 @@ use sar::graph::HeteroBlock;
 use sar::io::IoCounters;
 use sar::load::{NodeColumn, NodeFeatures, Normalize, Shards, load_relations};
 use sar::nn::{
-    GcnOptions, Heads, HeteroConfig, HeteroStack, LearnedRows, Loss, ModelKind, NodeEmbedding,
-    Norm, RelationMerge, SageAggregator, SageOptions, Task,
+    GcnOptions, Heads, HeteroConfig, HeteroStack, JumpMode, LearnedRows, Loss, ModelConfig,
+    ModelKind, NodeEmbedding, Norm, NormKind, RelationMerge, SageAggregator, SageOptions, Task,
 };
 use sar::sampling::loaders::{DistNeighborSampler, MiniBatch};
 use sar::sampling::stores::{DistGraph, Fanout, IndexConfig};
@@ -29,6 +29,13 @@ use tch::{Kind, Tensor};
 use crate::common;
 use crate::logits;
 use crate::support::{key, open};
+
+/// What lies around layers.
+const AROUND: [fn() -> ModelConfig; 3] = [
+    ModelConfig::default,
+    || ModelConfig { norm: NormKind::Layer, residual: true, ..ModelConfig::default() },
+    || ModelConfig { jumping_knowledge: JumpMode::Cat, residual: true, ..ModelConfig::default() },
+];
 
 const GRAPH: &str = "tests/fixtures/hetero_uneven/g.json";
 const AUTHOR: usize = 0;
@@ -157,7 +164,12 @@ fn difference(
         copy(&made.features[FIELD]),
         copy(&made.features[PAPER]),
     ];
-    let full = HeteroModel { model: &made.model, graph: &made.graph, inputs: &in_memory };
+    let full = HeteroModel {
+        model: &made.model,
+        graphs: vec![&made.graph; made.model.num_layers()],
+        inputs: &in_memory,
+        sources: None,
+    };
     let mut tape = Tape::training(manager, &made.parameters, Policy::Rematerialise, 1, 1);
     let (output, learned) = full.forward(&mut tape)?;
     let expected = output.pin()?.copy();
@@ -167,7 +179,7 @@ fn difference(
     drop(gradients);
     let expected_gradient = gather_grads(&**group, vec![flat], &**manager)?.remove(0);
 
-    let degrees = match config.kind {
+    let degrees = match config.model.kind {
         ModelKind::Gcn(_) => {
             let ranks = Ranks { group: &**group, hooks: &**manager };
             Some(RelationDegrees::new(&made.graph, book, folder, ranks)?)
@@ -178,7 +190,7 @@ fn difference(
     let first = book.node_type_range(context.rank, PAPER).start;
     // Another order than that of the full graph.
     let seeds: Vec<u64> = (0..own.own as u64).rev().map(|row| first + row).collect();
-    let batch = sampler(whole, config.layers)?.sample(&**whole, &seeds, key(0))?;
+    let batch = sampler(whole, config.model.layers)?.sample(&**whole, &seeds, key(0))?;
     let step = step(context, &made, &batches, (whole, &batch), cotangent)?;
     drop(batches);
     // Every rank sends the gradients of the rows that it used, and finds those of its own nodes in the sum.
@@ -210,7 +222,9 @@ fn layers_per_relation_give_on_blocks_of_all_neighbours_what_they_give_on_the_fu
     for (i, kind) in kinds().into_iter().enumerate() {
         let merge = merges[i % merges.len()];
         let hidden = if i % 2 == 0 { 4 } else { 9 };
-        let config = HeteroConfig { kind, layers: 3, hidden, dropout: 0.3, merge };
+        let around = AROUND[i % AROUND.len()];
+        let model = ModelConfig { kind, layers: 3, hidden, dropout: 0.3, ..around() };
+        let config = HeteroConfig { model, merge };
         let folder = tempfile::tempdir().unwrap();
         let work = |context| difference(&context, (&opened.graph, folder.path()), &config);
         let differences = on_ranks(2, 1, work).unwrap();
@@ -333,7 +347,9 @@ fn blocks_and_what_layers_per_relation_give_on_them_are_dgls() {
         ("gat", ModelKind::Gat(heads)),
     ] {
         let merge = RelationMerge::Sum;
-        let config = HeteroConfig { kind, layers: 2, hidden: 5, dropout: 0.0, merge };
+        let model =
+            ModelConfig { kind, layers: 2, hidden: 5, dropout: 0.0, ..ModelConfig::default() };
+        let config = HeteroConfig { model, merge };
         let folder = tempfile::tempdir().unwrap();
         let graph = (&opened.graph, folder.path());
         on_ranks(2, 2, |context| check_rank(&context, graph, (name, &config))).unwrap();

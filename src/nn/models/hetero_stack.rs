@@ -5,6 +5,8 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use tch::Tensor;
 
+use super::jumping_knowledge::{JumpMode, JumpingKnowledge};
+use super::model_config::{ModelConfig, OutputSide};
 use crate::engine::tape::{
     Graph, HeteroGraph, HeteroGraphShardManager, ParameterBuilder, Tape, Var,
 };
@@ -13,19 +15,14 @@ use crate::nn::conv::ModelKind;
 use crate::nn::conv::hetero_graph_conv::{HeteroGraphConv, RelationMerge, module_name};
 use crate::nn::describe::Place;
 use crate::nn::linear::{Linear, Network};
+use crate::nn::normalization::{Normalization, add};
 use crate::nn::weights::state_dict::stored_width;
 
 /// Configuration of a [`HeteroStack`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct HeteroConfig {
-    /// The layer of a relation.
-    pub kind: ModelKind,
-    /// Number of layers.
-    pub layers: usize,
-    /// Width of all node types between the layers; with attention, of each head.
-    pub hidden: i64,
-    /// Dropout on the input of every layer but the first; with attention, of every layer.
-    pub dropout: f64,
+    /// The layer of a relation, how many there are, their width, and what lies between them.
+    pub model: ModelConfig,
     /// How the results of several relations into one node type are merged.
     pub merge: RelationMerge,
 }
@@ -33,12 +30,15 @@ pub struct HeteroConfig {
 /// A linear map per node type to one width, then layers of [`HeteroGraphConv`] with ReLU (with attention, ELU) and dropout
 /// between them; the last layer returns the outputs of one node type, the target.
 ///
-/// A type into which no relation leads keeps its rows from layer to layer. State-dict keys: `linears.<node type>.weight`
-/// `[width, features]` and `linears.<node type>.bias` (DGL's `HeteroLinear`), and those of the i-th layer below `convs.i`.
+/// A type into which no relation leads keeps its rows from layer to layer. Between layers, a residual (a type's input is added to
+/// the merged results where the widths are equal), a normalisation per node type, activation and dropout follow one another.
+/// Jumping knowledge joins the target's rows after all layers. State-dict keys: `linears.<node type>.weight`
+/// `[width, features]` and `linears.<node type>.bias` (DGL's `HeteroLinear`), those of the i-th layer below `convs.i`, of its
+/// normalisations below `norms.i.<node type>`, and `lin.*` of [`JumpingKnowledge`].
 /// Every layer has all relations, as in DGL's examples; relations on which the outputs do not depend are not computed.
 ///
 /// ```
-/// use sar::nn::{GcnOptions, HeteroConfig, HeteroStack, ModelKind, Norm, RelationMerge};
+/// use sar::nn::{GcnOptions, HeteroConfig, HeteroStack, ModelConfig, ModelKind, Norm, RelationMerge};
 /// use sar::testing::{TestHeteroGraph, assert_near, hetero_output};
 ///
 /// let graph = TestHeteroGraph::default()
@@ -46,13 +46,9 @@ pub struct HeteroConfig {
 ///     .nodes("paper", 2)
 ///     .edges("author", "writes", "paper", &[[0, 0], [1, 0], [1, 1]])
 ///     .edges("paper", "cites", "paper", &[[0, 1]]);
-/// let config = HeteroConfig {
-///     kind: ModelKind::Gcn(GcnOptions { norm: Norm::None, ..GcnOptions::default() }),
-///     layers: 1,
-///     hidden: 1,
-///     dropout: 0.0,
-///     merge: RelationMerge::Sum,
-/// };
+/// let kind = ModelKind::Gcn(GcnOptions { norm: Norm::None, ..GcnOptions::default() });
+/// let model = ModelConfig { kind, layers: 1, hidden: 1, dropout: 0.0, ..ModelConfig::default() };
+/// let config = HeteroConfig { model, merge: RelationMerge::Sum };
 /// // Authors' rows are doubled, papers' are kept; one layer adds what edges bring.
 /// let values: [(&str, &[f64]); 4] = [
 ///     ("linears.author.weight", &[2.0]),
@@ -72,19 +68,27 @@ pub struct HeteroConfig {
 /// ```
 pub struct HeteroStack {
     linears: Vec<Option<Linear>>,
-    convs: Vec<HeteroGraphConv>,
+    layers: Vec<RelationLayer>,
+    jump: Option<JumpingKnowledge>,
     /// Whether the outputs depend on a type's rows after that many layers, by layer and node type.
     wanted: Vec<Vec<bool>>,
     kind: ModelKind,
     width: i64,
     dropout: f64,
+    residual: bool,
     target: usize,
+}
+
+/// A layer, and what follows it for each node type.
+struct RelationLayer {
+    conv: HeteroGraphConv,
+    norms: Vec<Option<Box<dyn Normalization>>>,
 }
 
 impl HeteroConfig {
     /// Width of the node types' rows between the layers, including learned rows.
     pub fn width(&self) -> i64 {
-        self.hidden * self.kind.heads()
+        self.model.hidden * self.model.kind.heads()
     }
 
     /// The width of the outputs in a weights file of a model for the node type `target`.
@@ -99,11 +103,10 @@ impl HeteroConfig {
     ) -> Result<i64> {
         let into = graph.relations().iter().find(|relation| relation.dst_type == target);
         let into = into.ok_or_else(|| no_relation(graph, target))?;
-        let last = self.layers.saturating_sub(1);
-        let layer = format!("convs.{last}.");
+        let OutputSide { key, side } = self.model.output_side();
+        let layer = format!("convs.{}.", self.model.layers.saturating_sub(1));
         let within = format!("{layer}mods.{}.", module_name(graph, into));
-        let key = self.kind.output_key(last).replacen(&layer, &within, 1);
-        stored_width(path, &key, self.kind.spec().output_side)
+        stored_width(path, &key.replacen(&layer, &within, 1), side)
     }
 }
 
@@ -121,14 +124,15 @@ impl HeteroStack {
         target: usize,
         out_feats: i64,
     ) -> Result<Self> {
-        let HeteroConfig { kind, layers, hidden, dropout, merge } = *config;
+        let HeteroConfig { model, merge } = config;
+        let ModelConfig { kind, layers, hidden, dropout, jumping_knowledge, .. } = *model;
         if layers == 0 || hidden < 1 {
             return Err(Error::config(
                 "layers",
                 "a model needs at least one layer and a width of at least 1",
             ));
         }
-        if !kind.spec().relations || merge == RelationMerge::Stack {
+        if !kind.spec().relations || *merge == RelationMerge::Stack {
             let problem =
                 "each relation needs a layer for one relation, and all results need one width";
             let kinds = ModelKind::names("or", |kind| kind.spec().relations);
@@ -144,8 +148,9 @@ impl HeteroStack {
             Some(parameters.scope(&format!("linears.{name}"), |p| Linear::new(p, features, width)))
         });
         let linears = linears.collect();
-        let convs = (0..layers).map(|i| {
-            let last = i + 1 == layers;
+        let jumps = jumping_knowledge != JumpMode::None;
+        let stack = (0..layers).map(|i| {
+            let last = i + 1 == layers && !jumps;
             let place = Place {
                 in_feats: width,
                 out_feats: if last { out_feats } else { hidden },
@@ -156,15 +161,33 @@ impl HeteroStack {
                 dropout,
                 residual: false,
             };
-            parameters.scope(&format!("convs.{i}"), |parameters| {
-                HeteroGraphConv::new(parameters, graph, merge, |parameters, _| {
+            let conv = parameters.scope(&format!("convs.{i}"), |parameters| {
+                HeteroGraphConv::new(parameters, graph, *merge, |parameters, _| {
                     kind.conv(parameters, place).map(Some)
                 })
-            })
+            })?;
+            let norms = graph.ntypes().iter().enumerate().map(|(ntype, name)| {
+                let follows = !last && graph.relations().iter().any(|r| r.dst_type == ntype);
+                let key = format!("norms.{i}.{name}");
+                parameters.scope(&key, |p| if follows { model.norm.make(p, width) } else { None })
+            });
+            Ok(RelationLayer { conv, norms: norms.collect() })
         });
-        let convs = convs.collect::<Result<_>>()?;
+        let stack = stack.collect::<Result<_>>()?;
+        let jump = JumpingKnowledge::new(parameters, jumping_knowledge, layers, width, out_feats);
         let wanted = wanted_types(graph, layers, target);
-        Ok(HeteroStack { linears, convs, wanted, kind, width, dropout, target })
+        let residual = model.residual;
+        Ok(HeteroStack {
+            linears,
+            layers: stack,
+            jump,
+            wanted,
+            kind,
+            width,
+            dropout,
+            residual,
+            target,
+        })
     }
 
     /// Width of the learned rows of types without features.
@@ -174,7 +197,7 @@ impl HeteroStack {
 
     /// Number of layers.
     pub fn num_layers(&self) -> usize {
-        self.convs.len()
+        self.layers.len()
     }
 
     /// Maps one input per node type, `[sources of the type, features]` or learned rows, to the target's outputs, `[destinations
@@ -189,8 +212,8 @@ impl HeteroStack {
         graphs: &[&'a HeteroGraph<G>],
         inputs: Vec<Var>,
     ) -> Result<Var> {
-        if graphs.len() != self.convs.len() {
-            let problem = format!("{} graphs for {} layers", graphs.len(), self.convs.len());
+        if graphs.len() != self.layers.len() {
+            let problem = format!("{} graphs for {} layers", graphs.len(), self.layers.len());
             return Err(Error::config("graphs", problem));
         }
         if inputs.len() != self.linears.len() {
@@ -205,27 +228,46 @@ impl HeteroStack {
             None => Ok(Some(x)),
         });
         let mut rows: Vec<Option<Var>> = inputs.collect::<Result<_>>()?;
-        let layers = self.convs.iter().zip(graphs).zip(&self.wanted[1..]);
-        for (i, ((conv, graph), wanted)) in layers.enumerate() {
+        let mut outputs: Vec<Var> = Vec::new();
+        let layers = self.layers.iter().zip(graphs).zip(&self.wanted[1..]);
+        for (i, ((layer, graph), wanted)) in layers.enumerate() {
             tape.enter_layer(i);
-            let results = conv.forward_into(tape, graph, &rows, wanted)?;
-            if i + 1 == self.convs.len() {
-                rows = results;
-                break;
-            }
+            let results = layer.conv.forward_into(tape, graph, &rows, wanted)?;
+            let last = i + 1 == self.layers.len() && self.jump.is_none();
             tape.enter_layer(i + 1);
             for (ntype, result) in results.into_iter().enumerate() {
                 rows[ntype] = match (result, rows[ntype].take()) {
-                    (Some(result), _) => Some(self.between(tape, graph, ntype, result)?),
-                    (None, Some(own)) if wanted[ntype] => {
+                    (Some(result), own) => {
+                        let result = self.with_residual(tape, graph, ntype, result, own)?;
+                        let norm = layer.norms[ntype].as_deref();
+                        Some(if last {
+                            result
+                        } else {
+                            self.between(tape, graph, ntype, result, norm)?
+                        })
+                    }
+                    (None, Some(own)) if wanted[ntype] && !last => {
                         Some(graph.destinations(tape, ntype, &own)?)
                     }
                     _ => None,
                 };
             }
-            if tape.ends_after(i + 1) {
+            if last || tape.ends_after(i + 1) {
                 break;
             }
+            if self.jump.is_some() {
+                // Of the earlier outputs, too, only the rows of these nodes are needed.
+                for output in &mut outputs {
+                    *output = graph.destinations(tape, self.target, output)?;
+                }
+                outputs.extend(rows[self.target].clone());
+                if i + 1 == self.layers.len() {
+                    rows[self.target] = None;
+                }
+            }
+        }
+        if let (Some(jump), None) = (&self.jump, &rows[self.target]) {
+            return jump.forward(tape, &outputs);
         }
         let missing = || {
             let problem = "the outputs do not depend on the predicted nodes' own rows after it";
@@ -236,16 +278,41 @@ impl HeteroStack {
 
     /// Number of hidden layers: those after which a forward pass [can end](Tape::ending_after).
     pub fn hidden_layers(&self) -> usize {
-        self.convs.len() - 1
+        self.layers.len() - usize::from(self.jump.is_none())
     }
 
-    fn between<G: Graph>(
+    /// Adds the own rows of a type's destinations to the results for them, where the widths are equal.
+    fn with_residual<G: Graph>(
         &self,
         tape: &mut Tape<'_>,
         graph: &HeteroGraph<G>,
         ntype: usize,
-        x: Var,
+        result: Var,
+        own: Option<Var>,
     ) -> Result<Var> {
+        match own {
+            Some(own) if self.residual && own.width() == result.width() => {
+                let own = graph.destinations(tape, ntype, &own)?;
+                add(tape, &result, &own)
+            }
+            _ => Ok(result),
+        }
+    }
+
+    fn between<'a, G: Graph>(
+        &self,
+        tape: &mut Tape<'a>,
+        graph: &'a HeteroGraph<G>,
+        ntype: usize,
+        x: Var,
+        norm: Option<&dyn Normalization>,
+    ) -> Result<Var> {
+        let mut into = graph.relations().iter().filter(|relation| relation.dst_type == ntype);
+        let x = match (norm, into.next()) {
+            // Every graph whose destinations are the type's nodes can add up statistics of them.
+            (Some(norm), Some(relation)) => norm.forward(tape, &relation.graph, x)?,
+            _ => x,
+        };
         if self.kind.is_attention() {
             // Attention layers drop their input themselves.
             return tape.segment("elu", &[&x], &[], |x: &[Tensor], _| Ok(x[0].f_elu()?));

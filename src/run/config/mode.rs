@@ -22,8 +22,8 @@ pub enum Mode<'c> {
 pub enum Layers<'c> {
     /// A layer works on the edges of all types. Passes over the full graph go as the value says.
     Shared(Pass),
-    /// Each edge type has a layer of its own.
-    PerRelation(&'c Relations),
+    /// Each edge type has a layer of its own. Passes over the full graph go as the value says.
+    PerRelation(&'c Relations, Pass),
 }
 
 /// How a layer gets rows of other partitions in a pass over the full graph.
@@ -147,15 +147,10 @@ fn layers(config: &RunConfig) -> Result<Layers<'_>> {
     let model = &config.model;
     let given = [
         (!model.kind.spec().relations, "model.kind"),
-        (model.norm != NormKind::None, "model.norm"),
-        (model.jumping_knowledge != JumpMode::None, "model.jumping_knowledge"),
-        (model.residual, "model.residual"),
-        (config.mfg, "mfg"),
-        (config.one_shot, "one_shot"),
         (config.keys.edge_features.is_some(), "keys.edge_features"),
     ];
     let Some((_, field)) = given.iter().find(|(given, _)| *given) else {
-        return Ok(Layers::PerRelation(relations));
+        return Ok(Layers::PerRelation(relations, pass(config)?));
     };
     let problem = "is for features of one width on every node type; here each edge type has a layer of \
                    its own";
@@ -277,7 +272,7 @@ mod tests {
             config.sampling = Some(sampling());
             config.relations = Some(relations.clone());
         });
-        let by_relation = Layers::PerRelation(&relations);
+        let by_relation = Layers::PerRelation(&relations, Pass::Sequential);
         assert_eq!(Mode::of(&config).unwrap(), Mode::Sampled(&sampling(), by_relation));
         let config = flat(|config| {
             config.sampling = Some(sampling());

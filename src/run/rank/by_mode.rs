@@ -16,10 +16,12 @@ pub fn train(here: Surroundings<'_>, config: &RunConfig, resumed: Option<&Path>)
     let assignment = Assignment { here, config, resumed };
     match Mode::of(config)? {
         Mode::FullGraph(Layers::Shared(pass)) => full_graph::train(assignment, pass),
-        Mode::FullGraph(Layers::PerRelation(relations)) => relations::train(assignment, relations),
+        Mode::FullGraph(Layers::PerRelation(relations, pass)) => {
+            relations::train(assignment, relations, pass)
+        }
         Mode::Sampled(sampling, Layers::Shared(pass)) => sampled::train(assignment, sampling, pass),
-        Mode::Sampled(sampling, Layers::PerRelation(relations)) => {
-            sampled_relations::train(assignment, sampling, relations)
+        Mode::Sampled(sampling, Layers::PerRelation(relations, pass)) => {
+            sampled_relations::train(assignment, sampling, relations, pass)
         }
         Mode::Links(link, sampling) => links::train(assignment, link, sampling),
     }

@@ -59,14 +59,7 @@ impl RankHeteroGraph {
             Error::config("target", format!("the graph has no node type {name:?}"))
                 .with_hint("name a graph with the node types on which the model was trained")
         })?;
-        let model = &run.model;
-        let config = HeteroConfig {
-            kind: model.kind,
-            layers: model.layers,
-            hidden: model.hidden,
-            dropout: model.dropout,
-            merge: relations.merge,
-        };
+        let config = HeteroConfig { model: run.model.clone(), merge: relations.merge };
         Ok(RankHeteroGraph { graph, features, stored, target, config })
     }
 

@@ -7,12 +7,14 @@ use tch::Tensor;
 use super::assignment::Assignment;
 use super::hetero_graph::RankHeteroGraph;
 use super::labels::{Goal, LabelFacts, goal, take_up_labels};
+use super::mfg::{LabelledNodes, LabelledRelations};
 use super::node_training::{NodeTraining, Samples};
 use super::setup::{KIND, RankSetup};
 use crate::engine::tape::{ParameterBuilder, ParameterSet};
 use crate::error::Result;
+use crate::event::Event;
 use crate::nn::HeteroStack;
-use crate::run::config::Relations;
+use crate::run::config::{Pass, Relations};
 use crate::train::{Forward, HeteroModel, NodeInput};
 
 /// The model with its graph and labels.
@@ -51,29 +53,66 @@ impl<'s> RelationLayers<'s> {
         self.hetero.load(self.setup, path, &self.parameters, &learned.all_rows())
     }
 
-    /// Trains on batches if there are some, and else on all nodes.
+    /// Trains on batches if there are some, and else on all nodes. Steps and evaluations on the full graph go as `pass` says.
     pub(super) fn run(
         &self,
         assignment: Assignment<'_>,
+        pass: Pass,
         inputs: &[NodeInput],
         samples: Option<Samples<'_>>,
     ) -> Result<()> {
-        let texts = self.hetero.texts(self.setup);
+        let (setup, full, layers) = (self.setup, &self.hetero.graph, self.model.num_layers());
+        match pass {
+            Pass::Sequential => self.train(assignment, &self.forward(inputs), None, samples),
+            Pass::OneShot => {
+                let graph = full.get_full_partition_graphs()?;
+                let (model, graphs) = (&self.model, vec![&graph; layers]);
+                let forward = HeteroModel { model, graphs, inputs, sources: None };
+                self.train(assignment, &forward, None, samples)
+            }
+            Pass::MessageFlow => {
+                let mfgs = LabelledRelations::new(setup, &self.hetero, &self.facts, layers)?;
+                let note = Event::Note(mfgs.share_of_edges(setup, full)?);
+                if assignment.here.rank == 0 {
+                    assignment.here.events.send(note)?;
+                }
+                let (graphs, sources) = (mfgs.graphs.iter().collect(), Some(&mfgs.sources[..]));
+                let forward = HeteroModel { model: &self.model, graphs, inputs, sources };
+                self.train(assignment, &forward, Some(&mfgs.nodes), samples)
+            }
+        }
+    }
+
+    /// Trains with a forward pass that has outputs for labelled nodes only, if those are given.
+    fn train(
+        &self,
+        assignment: Assignment<'_>,
+        forward: &dyn Forward,
+        labelled: Option<&LabelledNodes>,
+        samples: Option<Samples<'_>>,
+    ) -> Result<()> {
+        let all = (&self.facts.labels, &self.facts.masks);
+        let (labels, masks) = labelled.map_or(all, |nodes| (&nodes.labels, &nodes.masks));
         let training = NodeTraining {
             setup: self.setup,
             facts: &self.facts,
             goal: &self.goal,
             parameters: &self.parameters,
-            forward: &self.forward(inputs),
-            labels: self.facts.labels.clone(),
-            masks: self.facts.masks.clone(),
-            all_rows: &|logits: &Tensor| Ok(logits.shallow_clone()),
-            texts,
+            forward,
+            labels: labels.clone(),
+            masks: masks.clone(),
+            all_rows: &|logits: &Tensor| match labelled {
+                Some(nodes) => nodes.spread(logits),
+                None => Ok(logits.shallow_clone()),
+            },
+            texts: self.hetero.texts(self.setup),
         };
         training.run(assignment, samples)
     }
 
+    /// The model on the whole graph.
     fn forward<'f>(&'f self, inputs: &'f [NodeInput]) -> HeteroModel<'f> {
-        HeteroModel { model: &self.model, graph: &self.hetero.graph, inputs }
+        let graphs = vec![&self.hetero.graph; self.model.num_layers()];
+        HeteroModel { model: &self.model, graphs, inputs, sources: None }
     }
 }

@@ -4,19 +4,24 @@ use super::assignment::Assignment;
 use super::relation_layers::RelationLayers;
 use super::setup::{Passes, RankSetup};
 use crate::error::Result;
-use crate::run::config::Relations;
+use crate::run::config::{Pass, Relations};
 
 /// Trains with steps over all nodes.
-pub(super) fn train(assignment: Assignment<'_>, relations: &Relations) -> Result<()> {
+pub(super) fn train(assignment: Assignment<'_>, relations: &Relations, pass: Pass) -> Result<()> {
     let setup = RankSetup::new(assignment.here, Passes::WholeGraph)?;
-    train_on(&setup, assignment, relations)?;
+    train_on(&setup, assignment, relations, pass)?;
     setup.end()
 }
 
-fn train_on(setup: &RankSetup, assignment: Assignment<'_>, relations: &Relations) -> Result<()> {
+fn train_on(
+    setup: &RankSetup,
+    assignment: Assignment<'_>,
+    relations: &Relations,
+    pass: Pass,
+) -> Result<()> {
     let training = RelationLayers::new(setup, assignment, relations)?;
     let inputs = training.hetero.inputs(setup, assignment.config.seed)?;
     training.load(assignment, &inputs)?;
     setup.sync(&training.parameters)?;
-    training.run(assignment, &inputs, None)
+    training.run(assignment, pass, &inputs, None)
 }

@@ -6,7 +6,7 @@ use super::node_training::Samples;
 use super::relation_layers::RelationLayers;
 use super::setup::{Passes, RankSetup};
 use crate::error::Result;
-use crate::run::config::Relations;
+use crate::run::config::{Pass, Relations};
 use crate::train::{HeteroBatches, RelationDegrees, SamplingConfig};
 
 /// Trains on batches of nodes, and evaluates on the full graph. Learned rows stay on disk.
@@ -14,9 +14,10 @@ pub(super) fn train(
     assignment: Assignment<'_>,
     sampling: &SamplingConfig,
     relations: &Relations,
+    pass: Pass,
 ) -> Result<()> {
     let setup = RankSetup::new(assignment.here, Passes::Batches)?;
-    train_on(&setup, assignment, sampling, relations)?;
+    train_on(&setup, assignment, sampling, relations, pass)?;
     setup.end()
 }
 
@@ -25,6 +26,7 @@ fn train_on(
     assignment: Assignment<'_>,
     sampling: &SamplingConfig,
     relations: &Relations,
+    pass: Pass,
 ) -> Result<()> {
     let training = RelationLayers::new(setup, assignment, relations)?;
     let RelationLayers { hetero, model, parameters, .. } = &training;
@@ -44,5 +46,5 @@ fn train_on(
         reduce: sampling.reduce,
         evaluation: loaders.evaluation.as_ref(),
     };
-    training.run(assignment, &inputs, Some(samples))
+    training.run(assignment, pass, &inputs, Some(samples))
 }

@@ -82,9 +82,9 @@ impl<'s> SharedLayers<'s> {
             .then(|| LabelledMfgs::new(setup, &whole.graph, &input, &facts, num_graphs));
         let mfgs = mfgs.transpose()?;
         let (graphs, features, labels, masks) = match &mfgs {
-            Some(LabelledMfgs { graphs, features, labels, masks, .. }) => {
+            Some(LabelledMfgs { graphs, features, nodes }) => {
                 let graphs = graphs.iter().map(|graph| graph as &dyn Graph).collect();
-                (graphs, features.clone(), labels.clone(), masks.clone())
+                (graphs, features.clone(), nodes.labels.clone(), nodes.masks.clone())
             }
             None => (vec![graph; num_graphs], input, facts.labels.clone(), facts.masks.clone()),
         };
@@ -112,7 +112,7 @@ impl<'s> SharedLayers<'s> {
             labels,
             masks,
             all_rows: &|logits: &Tensor| match &mfgs {
-                Some(mfgs) => mfgs.spread(logits),
+                Some(mfgs) => mfgs.nodes.spread(logits),
                 None => Ok(logits.shallow_clone()),
             },
             texts: BTreeMap::new(),

@@ -167,8 +167,7 @@ fn model(flags: &mut Flags, random: &mut Random, (mode, layers): (Mode, u64)) {
         names.push("egat");
     }
     let name = random.pick(&names);
-    // A layer per edge type has no normalisation or jumping knowledge.
-    let stack = !matches!(name, "appnp" | "sgc" | "sign") && !mode.has_relations();
+    let stack = !matches!(name, "appnp" | "sgc" | "sign");
     // Rows of a wide layer make files that go around the page cache. With a layer per edge type, its weights fill a machine.
     let wide = full && name == "sage" && random.chance(6) && !mode.has_relations();
     let layers = if wide { 2 } else { layers };

@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use super::full_partition::FullPartitionGraph;
 use super::graph::Graph;
 use super::graph_shard_manager::{GraphShardManager, node_ids};
 use crate::engine::comm::ProcessGroup;
@@ -80,6 +81,28 @@ impl HeteroGraph<GraphShardManager> {
         let ntypes = book.ntypes().to_vec();
         let destination_rows = vec![None; ntypes.len()];
         Ok(HeteroGraph { ntypes, node_ids: ids, destination_rows, relations })
+    }
+}
+
+impl HeteroGraphShardManager {
+    /// Builds the graph of each relation in one piece; see
+    /// [`get_full_partition_graph`](GraphShardManager::get_full_partition_graph). No collective.
+    ///
+    /// # Errors
+    /// As for the graph of a relation.
+    pub fn get_full_partition_graphs(&self) -> Result<HeteroGraph<FullPartitionGraph<'_>>> {
+        let relations = self.relations.iter().map(|relation| {
+            let graph = relation.graph.get_full_partition_graph()?;
+            let Relation { etype, src_type, dst_type, .. } = relation;
+            let (src_type, dst_type) = (*src_type, *dst_type);
+            Ok(Relation { etype: etype.clone(), src_type, dst_type, graph })
+        });
+        Ok(HeteroGraph {
+            ntypes: self.ntypes.clone(),
+            node_ids: self.node_ids.clone(),
+            destination_rows: self.destination_rows.clone(),
+            relations: relations.collect::<Result<_>>()?,
+        })
     }
 }
 

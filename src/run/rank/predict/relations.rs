@@ -27,7 +27,12 @@ pub(super) fn predict_relations(
     let model = hetero.model(&mut builder, outputs)?;
     let parameters = Rc::new(builder.finish(&setup.manager, KIND)?);
     let inputs = hetero.inputs(setup, run.seed)?;
-    let forward = HeteroModel { model: &model, graph: &hetero.graph, inputs: &inputs };
+    let forward = HeteroModel {
+        model: &model,
+        graphs: vec![&hetero.graph; model.num_layers()],
+        inputs: &inputs,
+        sources: None,
+    };
     hetero.load(setup, &work.config.weights, &parameters, &forward.all_rows())?;
     let layer = work.hidden_layer(model.hidden_layers())?;
     let labelled = &hetero.labelled(setup)?;
