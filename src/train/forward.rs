@@ -62,9 +62,9 @@ pub struct HeteroModel<'a, G = GraphShardManager> {
 
 /// Some own nodes of a type.
 pub struct SourceNodes {
-    /// Their rows, ascending.
+    /// Rows of the nodes, ascending.
     pub rows: Pointer<Vec<u32>>,
-    /// Their features, `[rows.len(), width]`, if the type has features.
+    /// Features of the nodes, `[rows.len(), width]`, if the type has features.
     pub features: Option<PointerTensor>,
 }
 

@@ -18,11 +18,11 @@ use crate::train::SourceNodes;
 
 /// The labelled nodes of a rank: those in any mask.
 pub(super) struct LabelledNodes {
-    /// Their labels.
+    /// Labels of the nodes.
     pub(super) labels: PointerTensor,
-    /// Their masks.
+    /// Masks of the nodes.
     pub(super) masks: Masks,
-    /// Their indices among the own nodes, `int64`.
+    /// Indices of the nodes among the own ones, `int64`.
     rows: PointerTensor,
     num_nodes: i64,
 }
