@@ -14,7 +14,7 @@ use crate::nn::{JumpMode, ModelConfig, NormKind};
 pub(super) struct ModelArgs {
     #[command(flatten)]
     kind: KindArgs,
-    /// Add each layer's input to its output where the widths are equal; in --model gat and gatv2 everywhere, through a
+    /// Add each layer's input to its output where the widths are equal; in --model gat, gatv2 and egat everywhere, through a
     /// linear map where they differ
     #[arg(long)]
     residual: bool,
@@ -27,10 +27,10 @@ pub(super) struct ModelArgs {
     /// Number of layers
     #[arg(long, value_name = "N", default_value_t = ModelConfig::default().layers)]
     layers: usize,
-    /// Width of hidden layers; of each head, in --model gat and gatv2
+    /// Width of hidden layers; of each head, in --model gat, gatv2 and egat
     #[arg(long, value_name = "N", default_value_t = ModelConfig::default().hidden)]
     hidden: i64,
-    /// Dropout between layers; in --model gat and gatv2 on every layer's input
+    /// Dropout between layers; in --model gat, gatv2 and egat on every layer's input
     #[arg(long, value_name = "P", default_value_t = ModelConfig::default().dropout)]
     dropout: f64,
 }

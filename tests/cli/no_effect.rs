@@ -232,7 +232,7 @@ fn the_message_names_the_flag_what_stands_in_its_way_and_the_remedy() {
         (
             "--heads 2",
             "--heads has no effect with --model sage",
-            "leave it out; it is for --model gat and gatv2",
+            "leave it out; it is for --model gat, gatv2 and egat",
         ),
         (
             "--model sgc --layers 2",

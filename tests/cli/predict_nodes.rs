@@ -23,6 +23,21 @@ fn sparse(folder: &Path) {
     sar(folder, graph).success();
 }
 
+/// A graph as sparse, with features of edges.
+fn with_edge_features(folder: &Path) {
+    let write = |name: &str, line: &dyn Fn(u64) -> String, lines: u64| {
+        std::fs::write(folder.join(name), (0..lines).map(line).collect::<String>()).unwrap();
+    };
+    let edge = |i| format!("{} {} {}\n", (i * 37 + 11) % 900, (i * i * 7 + i) % 900, i % 7);
+    write("edges", &edge, 600);
+    write("feat", &|i| format!("{} {}\n", i % 5, i % 11), 900);
+    write("label", &|i| format!("{}\n", i % 3), 900);
+    write("train", &|i| format!("{}\n", i % 2), 900);
+    let graph = "partition --edges edges --undirected --edge-columns weight --num-parts 3 --method range --out g";
+    let data = "--node-data feat=feat --node-data label=label --node-data train_mask=train";
+    sar(folder, &format!("{graph} {data}")).success();
+}
+
 fn stderr(assert: &assert_cmd::assert::Assert) -> String {
     String::from_utf8(assert.get_output().stderr.clone()).unwrap()
 }
@@ -45,15 +60,19 @@ fn width(path: &Path) -> usize {
 fn some_nodes_have_the_bits_of_all_with_every_model() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    sparse(folder);
+    with_edge_features(folder);
     let definition = definition();
     let model = definition.get_arguments().find(|flag| flag.get_id() == "model").unwrap();
     let mut runs: Vec<String> = model
         .get_possible_values()
         .iter()
-        .map(|model| format!("--model {}", model.get_name()))
+        .map(|model| match model.get_name() {
+            "egat" => "--model egat --edge-features-key weight".to_owned(),
+            name => format!("--model {name}"),
+        })
         .collect();
     assert!(runs.len() >= 10, "{runs:?}");
+    runs.push("--model gatv2 --edge-features-key weight".to_owned());
     runs.push("--mode sample".to_owned());
     runs.push("--hetero sum".to_owned());
     runs.push("--model gat --compute-dtype bf16".to_owned());
