@@ -28,7 +28,7 @@ fn with_edge_features(folder: &Path) {
     let write = |name: &str, line: &dyn Fn(u64) -> String, lines: u64| {
         std::fs::write(folder.join(name), (0..lines).map(line).collect::<String>()).unwrap();
     };
-    let edge = |i| format!("{} {} {}\n", (i * 37 + 11) % 900, (i * i * 7 + i) % 900, i % 7);
+    let edge = |i| format!("{} {} {}\n", (i * 37 + 11) % 900, (i * 541 + 263) % 900, i % 7);
     write("edges", &edge, 600);
     write("feat", &|i| format!("{} {}\n", i % 5, i % 11), 900);
     write("label", &|i| format!("{}\n", i % 3), 900);
