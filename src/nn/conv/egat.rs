@@ -72,7 +72,7 @@ pub struct EgatConv {
 pub struct EgatOutput {
     /// Rows of the destinations, `[num_destinations, heads * out]`, or `out` if the mean of the heads is taken.
     pub nodes: Var,
-    /// Rows of the edges, `[num_edges, heads * out_edge]`, in the order of [`Graph::shards`](Graph::shards).
+    /// Rows of the edges, `[num_edges, heads * out_edge]`, in the order of [`Graph::shards`].
     pub edges: Var,
 }
 
