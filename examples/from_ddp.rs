@@ -193,9 +193,10 @@ fn train(rank: &Rank<'_>, graph: &Arc<DistGraph>, arguments: &Arguments) -> Resu
     let valid_nids = nids(graph, &nodes, "val_mask")?;
     let mut labels = vec![0; nodes.len()];
     let counters = rank.manager().store().counters().clone();
-    NodeColumn::labels(graph.config(), None, counters)?.read_i64(&nodes, &mut labels)?;
+    NodeColumn::labels(graph.config(), None, counters.clone())?.read_i64(&nodes, &mut labels)?;
     let num_classes = labels.iter().max().map_or(0, |largest| largest + 1);
-    let num_features = graph.ndata("feat")?.width() as i64;
+    let features = NodeColumn::features(graph.config(), None, Normalize::None, counters)?;
+    let num_features = features.width() as i64;
     // train_dataloader = create_dataloader(rank, world_size, graph, train_nids)
     let batch_size = arguments.batch_size;
     let train_dataloader = create_dataloader(rank, graph, &train_nids, true, batch_size)?;
