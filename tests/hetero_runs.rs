@@ -105,6 +105,22 @@ fn dropout_gives_the_same_step_on_any_number_of_partitions() {
     }
 }
 
+/// The relations of a layer share its pauses, so there are as many as on a graph with one edge type.
+#[test]
+fn turns_do_not_depend_on_the_number_of_relations() {
+    let turns = |graph: &Path, flags: &str| {
+        let folder = tempfile::tempdir().unwrap();
+        train(graph, folder.path(), &format!("--epochs 2 {flags}")).assert().success();
+        let lines = metrics(folder.path());
+        lines.iter().filter_map(|line| line["lock_turns"].as_u64()).collect::<Vec<_>>()
+    };
+    let homogeneous = repository("data/karate/karate.json");
+    for (flags, expected) in [("--model sage", 5), ("--model gat", 5), ("--model gat --mfg", 5)] {
+        assert_eq!(turns(&homogeneous, flags), [expected; 2], "{flags}");
+        assert_eq!(turns(&uneven(), flags), [expected; 2], "{flags}");
+    }
+}
+
 /// Flags with everything that has state: moments, the schedule, early stopping, dropout.
 const STATEFUL: &str =
     "--lr 0.02 --patience 90 --schedule plateau --clip-norm 0.5 --checkpoint-every 3";

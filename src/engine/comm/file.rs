@@ -12,7 +12,9 @@ use std::sync::Arc;
 
 use tracing::debug;
 
-use super::group::{Collective, Inbox, Outbox, Posted, ProcessGroup, ReadOutboxes, Recipient};
+use super::group::{
+    Arrival, Collective, Inbox, Outbox, Posted, ProcessGroup, ReadOutboxes, Recipient,
+};
 use super::tag::{Operation, Tag};
 use crate::engine::turns::Control;
 use crate::error::{Error, Result};
@@ -84,14 +86,18 @@ impl ProcessGroup for FileGroup {
         }))
     }
 
-    fn wait(&self, posted: Posted) -> Result<Collective> {
-        self.control.wait(posted.generation)?;
-        let (collective, read) = self.read.complete(&posted);
+    fn arrive(&self) -> Arrival {
+        Arrival { generation: self.control.arrive() }
+    }
+
+    fn wait(&self, arrival: Arrival, posted: Vec<Posted>) -> Result<Vec<Collective>> {
+        self.control.wait(arrival.generation)?;
+        let (collectives, read) = self.read.complete(&posted);
         for sequence in read {
             let path = self.path(sequence, self.rank);
             self.storage.remove(&path).map_err(|e| Error::io("remove", &path, e))?;
         }
-        Ok(collective)
+        Ok(collectives)
     }
 
     fn inbox(&self, collective: &Collective, from: usize) -> Result<Box<dyn Inbox>> {
@@ -203,8 +209,7 @@ impl Outbox for FileOutbox<'_> {
         written.map_err(|e| Error::io("write", &self.path, e))?;
         debug!(collective = self.tag.sequence, bytes = self.len, "messages written");
         self.writes.set("bytes", self.len);
-        let generation = self.group.control.arrive();
-        Ok(Posted { tag: self.tag, generation, keep: self.keep })
+        Ok(Posted { tag: self.tag, keep: self.keep })
     }
 }
 

@@ -24,12 +24,15 @@ pub trait ProcessGroup {
     /// If the place of the messages cannot be created (`Io`, `OutOfDisk`).
     fn outbox(&self, operation: Operation) -> Result<Box<dyn Outbox + '_>>;
 
-    /// Waits until every rank has posted its messages. Messages of the collective before this one are removed afterwards,
-    /// unless they are kept: every rank that posts has finished reading them.
+    /// Counts this rank as arrived, with all that it has posted since it arrived the last time. Does not wait.
+    fn arrive(&self) -> Arrival;
+
+    /// Waits until every rank has arrived. Messages from before the last arrival are removed afterwards, unless they are kept:
+    /// every rank that arrives has finished reading them.
     ///
     /// # Errors
     /// If the run is being stopped (`Aborted`, `Interrupted`), or messages that have been read cannot be removed (`Io`).
-    fn wait(&self, posted: Posted) -> Result<Collective>;
+    fn wait(&self, arrival: Arrival, posted: Vec<Posted>) -> Result<Vec<Collective>>;
 
     /// The message that `from` sent to this rank.
     ///
@@ -62,7 +65,7 @@ pub trait Outbox {
     /// messages of the same collectives, and drop them between the same collectives.
     fn keep(&mut self);
 
-    /// Makes the messages visible to the others and counts this rank as arrived. Does not wait.
+    /// Makes the messages visible to the others.
     ///
     /// # Errors
     /// If the messages cannot be stored (`Io`, `OutOfDisk`).
@@ -92,8 +95,13 @@ pub trait Inbox: Send {
 #[must_use]
 pub struct Posted {
     pub(super) tag: Tag,
-    pub(super) generation: u32,
     pub(super) keep: bool,
+}
+
+/// A rank's arrival at the end of what it has posted.
+#[derive(Debug, Clone, Copy)]
+pub struct Arrival {
+    pub(super) generation: u32,
 }
 
 /// A collective to which every rank has posted.
@@ -104,18 +112,21 @@ pub struct Collective {
     _outbox: Option<KeptOutbox>,
 }
 
-/// Numbers of the rank's own outboxes that nobody reads any more once the next collective is complete.
+/// Numbers of the rank's own outboxes that nobody reads any more once every rank has arrived again.
 #[derive(Debug, Default)]
 pub(super) struct ReadOutboxes(Arc<Mutex<Vec<u64>>>);
 
 impl ReadOutboxes {
-    /// Called when every rank has posted to a collective: returns the handle on it, and the outboxes that can be removed.
-    pub(super) fn complete(&self, posted: &Posted) -> (Collective, Vec<u64>) {
+    /// Called when every rank has arrived: returns the handles on the collectives, and the outboxes that can be removed.
+    pub(super) fn complete(&self, posted: &[Posted]) -> (Vec<Collective>, Vec<u64>) {
         let read = std::mem::take(&mut *self.0.lock());
-        let outbox = KeptOutbox { sequence: posted.tag.sequence, read: self.0.clone() };
-        // An outbox that is not kept is dropped here: every rank reads it before it posts to the next collective.
-        let outbox = posted.keep.then_some(outbox);
-        (Collective { tag: posted.tag, _outbox: outbox }, read)
+        let collectives = posted.iter().map(|posted| {
+            let outbox = KeptOutbox { sequence: posted.tag.sequence, read: self.0.clone() };
+            // An outbox that is not kept is dropped here: every rank reads it before it arrives again.
+            let outbox = posted.keep.then_some(outbox);
+            Collective { tag: posted.tag, _outbox: outbox }
+        });
+        (collectives.collect(), read)
     }
 }
 
@@ -132,18 +143,37 @@ impl Drop for KeptOutbox {
     }
 }
 
-/// The pause between posting and reading: the only place where turn, spilling and collectives meet.
+/// Completes one collective: [`complete_all`] of one.
 ///
 /// # Errors
 /// If a hook fails, or the run is being stopped (`Aborted`, `Interrupted`).
 pub fn complete(group: &dyn ProcessGroup, posted: Posted, hooks: &dyn Hooks) -> Result<Collective> {
-    let tag = posted.tag;
-    debug!(collective = tag.sequence, operation = %tag.operation, "posted");
+    let missing = || Error::internal("a collective without a handle".to_owned());
+    complete_all(group, vec![posted], hooks)?.pop().ok_or_else(missing)
+}
+
+/// The pause between posting and reading: the only place where turn, spilling and collectives meet. All collectives that a rank
+/// has posted since its last pause share one.
+///
+/// # Errors
+/// If a hook fails, or the run is being stopped (`Aborted`, `Interrupted`).
+pub fn complete_all(
+    group: &dyn ProcessGroup,
+    posted: Vec<Posted>,
+    hooks: &dyn Hooks,
+) -> Result<Vec<Collective>> {
+    let tags: Vec<Tag> = posted.iter().map(|posted| posted.tag).collect();
+    let arrival = group.arrive();
+    for tag in &tags {
+        debug!(collective = tag.sequence, operation = %tag.operation, "posted");
+    }
     hooks.precall()?;
     let waits = span(SpanKind::Wait, "wait for other ranks");
-    let collective = group.wait(posted)?;
+    let collectives = group.wait(arrival, posted)?;
     drop(waits);
-    debug!(collective = tag.sequence, operation = %tag.operation, "complete");
+    for tag in &tags {
+        debug!(collective = tag.sequence, operation = %tag.operation, "complete");
+    }
     hooks.callback()?;
-    Ok(collective)
+    Ok(collectives)
 }

@@ -8,7 +8,9 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use super::group::{Collective, Inbox, Outbox, Posted, ProcessGroup, ReadOutboxes, Recipient};
+use super::group::{
+    Arrival, Collective, Inbox, Outbox, Posted, ProcessGroup, ReadOutboxes, Recipient,
+};
 use super::tag::{Operation, Tag};
 use crate::engine::turns::Control;
 use crate::error::{Error, Result};
@@ -64,13 +66,17 @@ impl ProcessGroup for LocalGroup {
         Ok(Box::new(LocalOutbox { group: self, keep, letter, recipient, begin: 0 }))
     }
 
-    fn wait(&self, posted: Posted) -> Result<Collective> {
-        self.control.wait(posted.generation)?;
-        let (collective, read) = self.read.complete(&posted);
+    fn arrive(&self) -> Arrival {
+        Arrival { generation: self.control.arrive() }
+    }
+
+    fn wait(&self, arrival: Arrival, posted: Vec<Posted>) -> Result<Vec<Collective>> {
+        self.control.wait(arrival.generation)?;
+        let (collectives, read) = self.read.complete(&posted);
         for sequence in read {
             self.mail.lock().remove(&(sequence, self.rank));
         }
-        Ok(collective)
+        Ok(collectives)
     }
 
     fn inbox(&self, collective: &Collective, from: usize) -> Result<Box<dyn Inbox>> {
@@ -123,7 +129,7 @@ impl Outbox for LocalOutbox<'_> {
         let Self { group, keep, letter, .. } = *self;
         let tag = letter.tag;
         group.mail.lock().insert((tag.sequence, group.rank), Arc::new(letter));
-        Ok(Posted { tag, generation: group.control.arrive(), keep })
+        Ok(Posted { tag, keep })
     }
 }
 

@@ -2,8 +2,8 @@
 //!
 //! A [`ProcessGroup`] moves bytes: [`FileGroup`] between processes through files, [`LocalGroup`] between threads of one process
 //! through memory. The collectives are written once, over that trait, for arrays of any library that has
-//! [`Elements`](crate::engine::array::Elements). Each of them is one phase: the rank posts its messages,
-//! calls `precall` (spill, give the turn up), waits until all ranks have posted, and calls `callback` (take the next turn)
+//! [`Elements`](crate::engine::array::Elements). Each of them is one phase: the rank posts its messages, arrives,
+//! calls `precall` (spill, give the turn up), waits until all ranks have arrived, and calls `callback` (take the next turn)
 //! before it reads what the others sent.
 
 mod collectives;
@@ -23,7 +23,9 @@ pub use collectives::{
     exchange_tensors, gather_grads, sync_params,
 };
 pub use file::FileGroup;
-pub use group::{Collective, Inbox, Outbox, Posted, ProcessGroup, Recipient, complete};
+pub use group::{
+    Arrival, Collective, Inbox, Outbox, Posted, ProcessGroup, Recipient, complete, complete_all,
+};
 pub use hooks::{Hooks, NoHooks};
 pub use local::LocalGroup;
 pub use ranks::Ranks;

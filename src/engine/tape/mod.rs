@@ -7,7 +7,9 @@
 //! memory. Values that are cheap to compute again (segments, dropout) are never written to disk: they are rematerialised from
 //! their inputs at their next use.
 
+mod computation;
 mod constants;
+mod gradients;
 mod graphs;
 mod letting_go;
 mod ops;
@@ -16,7 +18,9 @@ mod record;
 mod remembering;
 mod var;
 
+pub use computation::{Computation, Waiting};
 pub use constants::Constants;
+pub use gradients::Gradients;
 pub use graphs::block_graph::{BlockGraph, SourceDegrees};
 pub use graphs::edge_inputs::{EdgeInputs, EdgeSource};
 pub use graphs::full_partition::FullPartitionGraph;
@@ -35,5 +39,5 @@ pub use ops::batch_norm::BatchStatistics;
 pub use ops::linear::{DerivedWeight, Weight};
 pub use ops::propagate::{EdgeBatch, Propagation};
 pub use parameters::{Buffer, Entry, Init, Parameter, ParameterBuilder, ParameterSet};
-pub use record::{Gradients, Policy, Tape};
+pub use record::{Policy, Tape};
 pub use var::Var;

@@ -9,7 +9,7 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use tch::{Kind, Tensor};
 
-use super::record::Gradients;
+use super::gradients::Gradients;
 use crate::engine::spill::{PartitionDataManager, PointerTensor};
 use crate::engine::tensor;
 use crate::error::{Error, Result};

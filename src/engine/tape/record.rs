@@ -6,7 +6,9 @@ use std::rc::Rc;
 use serde::{Deserialize, Serialize};
 use tch::Tensor;
 
+use super::computation::Computation;
 use super::constants::Constants;
+use super::gradients::Gradients;
 use super::letting_go::LettingGo;
 use super::parameters::{Parameter, ParameterSet};
 use super::var::{Target, Var};
@@ -28,10 +30,30 @@ pub enum Policy {
     Retain,
 }
 
-/// The backward half of an operation.
+/// The backward half of an operation that does not share its pauses.
 pub(super) trait Adjoint {
     /// Takes the gradient of the operation's output and adds the gradients of its inputs and parameters to the tape.
     fn adjoint(self: Box<Self>, tape: &mut Tape<'_>, gy: PointerTensor) -> Result<()>;
+}
+
+/// The backward half of an operation that shares its pauses with others.
+pub(super) trait PausingAdjoint<'a> {
+    /// Does what [`Adjoint::adjoint`] does, up to the first pause.
+    fn begin(
+        self: Box<Self>,
+        tape: &mut Tape<'a>,
+        gy: PointerTensor,
+    ) -> Result<Computation<'a, ()>>;
+}
+
+impl<'a, T: Adjoint> PausingAdjoint<'a> for T {
+    fn begin(
+        self: Box<Self>,
+        tape: &mut Tape<'a>,
+        gy: PointerTensor,
+    ) -> Result<Computation<'a, ()>> {
+        self.adjoint(tape, gy).map(Computation::Complete)
+    }
 }
 
 struct Entry<'a> {
@@ -39,7 +61,9 @@ struct Entry<'a> {
     /// Label of the output.
     name: String,
     layer: u32,
-    operation: Box<dyn Adjoint + 'a>,
+    /// The round of [`Tape::join`] in which it was recorded, from 1; 0 outside.
+    round: usize,
+    operation: Box<dyn PausingAdjoint<'a> + 'a>,
 }
 
 /// The record of one forward pass.
@@ -53,7 +77,11 @@ pub struct Tape<'a> {
     values: usize,
     layer: u32,
     /// Index of the part, from 1, in a layer with a part per relation; otherwise 0.
-    relation: u32,
+    pub(super) relation: u32,
+    /// The round of [`Tape::join`], from 1; 0 outside.
+    pub(super) round: usize,
+    /// Number of rounds so far.
+    pub(super) rounds: usize,
     /// The hidden layer, from 1, whose output is the result of the pass, if it is not the last layer's.
     result: Option<usize>,
     grads: HashMap<usize, PointerTensor>,
@@ -90,6 +118,8 @@ impl<'a> Tape<'a> {
             values: 0,
             layer: 0,
             relation: 0,
+            round: 0,
+            rounds: 0,
             result: None,
             grads: HashMap::new(),
             parameter_grads: HashMap::new(),
@@ -163,12 +193,24 @@ impl<'a> Tape<'a> {
         let gradient = self.manager.track_rows("gradient", gradient)?;
         self.add_grad(output.target().as_ref(), gradient)?;
         drop(output);
-        while let Some(Entry { output, name, layer, operation }) = self.entries.pop() {
+        let mut waiting = Vec::new();
+        while let Some(Entry { output, name, layer, round, operation }) = self.entries.pop() {
             if let Some(gy) = self.grads.remove(&output) {
                 self.manager.set_phase(Phase::Backward(layer));
-                let mut adjoint = span_of(SpanKind::Operation, || format!("{name}, backward"));
-                adjoint.set("layer", layer);
-                operation.adjoint(&mut self, gy)?;
+                let spans = move || {
+                    let mut adjoint = span_of(SpanKind::Operation, || format!("{name}, backward"));
+                    adjoint.set("layer", layer);
+                    adjoint
+                };
+                let _span = spans();
+                let adjoint = operation.begin(&mut self, gy)?;
+                if matches!(adjoint, Computation::Waiting(_)) {
+                    waiting.push(adjoint.within(spans));
+                }
+            }
+            // Operations of a round do not depend on one another's adjoints.
+            if round == 0 || self.entries.last().is_none_or(|next| next.round != round) {
+                self.join(std::mem::take(&mut waiting))?;
             }
         }
         Ok(Gradients { by_parameter: self.parameter_grads, by_input: self.grads })
@@ -207,20 +249,29 @@ impl<'a> Tape<'a> {
     }
 
     /// Records how the gradient of `output` is passed on, unless the value needs none.
-    pub(super) fn record(&mut self, output: &Var, operation: impl Adjoint + 'a) {
+    pub(super) fn record(&mut self, output: &Var, operation: impl PausingAdjoint<'a> + 'a) {
         if let Some(target) = output.target() {
             let operation = Box::new(operation);
             let name = output.value().label().to_owned();
             self.letting_go.record(self.entries.len(), self.manager.lock().turns());
-            self.entries.push(Entry { output: target.id, name, layer: self.layer, operation });
+            let (output, layer, round) = (target.id, self.layer, self.round);
+            self.entries.push(Entry { output, name, layer, round, operation });
         }
     }
 
     /// Begins a span of an operation's forward pass.
     pub(super) fn span(&self, name: &'static str) -> Span {
-        let mut forward = span(SpanKind::Operation, name);
-        forward.set("layer", self.layer);
-        forward
+        self.spans(name)()
+    }
+
+    /// Begins the spans of an operation's forward pass, one for each part between pauses.
+    pub(super) fn spans(&self, name: &'static str) -> impl Fn() -> Span + use<> {
+        let layer = self.layer;
+        move || {
+            let mut forward = span(SpanKind::Operation, name);
+            forward.set("layer", layer);
+            forward
+        }
     }
 
     /// Adds to the gradient of a value, if it needs one.
@@ -276,25 +327,5 @@ pub(super) fn in_place(gradient: PointerTensor, as_held: bool) -> Result<Tensor>
         (true, false) => gradient.take(),
         (false, true) => tensor::copy(&*gradient.pin_held()?),
         (false, false) => tensor::copy(&*gradient.pin()?),
-    }
-}
-
-/// The gradients of a step, by parameter. Parameters that the loss does not depend on have none.
-pub struct Gradients {
-    by_parameter: HashMap<Parameter, PointerTensor>,
-    /// Gradients of inputs, which no operation computed.
-    by_input: HashMap<usize, PointerTensor>,
-}
-
-impl Gradients {
-    /// The gradient of one parameter, in its shape.
-    pub fn get(&self, parameter: Parameter) -> Option<&PointerTensor> {
-        self.by_parameter.get(&parameter)
-    }
-
-    /// The gradient of a [trainable](Tape::trainable_input) or [learned](Tape::learned_input) input of the tape, in its shape.
-    /// `None` if the loss does not depend on it.
-    pub fn input(&self, input: &Var) -> Option<&PointerTensor> {
-        self.by_input.get(&input.target()?.id)
     }
 }

@@ -1,10 +1,11 @@
 //! Passes that compute aggregates of constants only once.
 
+use super::computation::Computation;
 use super::constants::Constants;
 use super::letting_go::LettingGo;
 use super::record::Tape;
 use super::var::Var;
-use crate::error::{Error, Result};
+use crate::error::Result;
 
 impl<'a> Tape<'a> {
     /// Stores aggregates of constants in `constants`, or takes them from there, for passes of the same model over the same
@@ -25,21 +26,19 @@ impl<'a> Tape<'a> {
     }
 
     /// The result of `compute`, which depends on constants only.
-    pub(super) fn once(&mut self, compute: impl FnOnce(&mut Self) -> Result<Var>) -> Result<Var> {
+    pub(super) fn once(
+        &mut self,
+        compute: impl FnOnce(&mut Self) -> Result<Computation<'a, Var>>,
+    ) -> Result<Computation<'a, Var>> {
         let Some((constants, place)) = self.constants else { return compute(self) };
         self.constants = Some((constants, place + 1));
-        let values = &constants.aggregates;
-        let known = values.borrow().get(place).cloned();
+        let known = constants.aggregates.borrow().get(&place).cloned();
         if let Some(value) = known {
-            return Ok(self.constant(&value));
+            return Ok(Computation::Complete(self.constant(&value)));
         }
-        let computed = compute(self)?;
-        let mut values = values.borrow_mut();
-        if values.len() != place {
-            let problem = format!("constant {place} after {} others", values.len());
-            return Err(Error::internal(problem));
-        }
-        values.push(computed.value());
-        Ok(self.constant(&computed.value()))
+        compute(self)?.then(self, move |tape, computed| {
+            constants.aggregates.borrow_mut().insert(place, computed.value());
+            Ok(tape.constant(&computed.value()))
+        })
     }
 }

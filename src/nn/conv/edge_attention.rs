@@ -3,7 +3,7 @@
 use tch::{Kind, Tensor};
 
 use crate::engine::tape::{
-    EdgeBatch, Graph, Init, Parameter, ParameterBuilder, Propagation, Tape, Var,
+    Computation, EdgeBatch, Graph, Init, Parameter, ParameterBuilder, Propagation, Tape, Var,
 };
 use crate::error::{Error, Result};
 
@@ -60,12 +60,12 @@ impl EdgeScore {
         graph: &'a dyn Graph,
         ends: ScoredEnds,
         dropout: f64,
-    ) -> Result<Var> {
+    ) -> Result<Computation<'a, Var>> {
         let (heads, slope) = (self.heads, self.negative_slope);
         let scores = self.on_edges(tape, graph, ends, move |sums, vector| {
             products(&leaky_relu(&sums, slope)?, vector, heads)
         })?;
-        softmax(tape, graph, &scores, dropout)
+        scores.then(tape, move |tape, scores| softmax(tape, graph, &scores, dropout))
     }
 
     /// The sums of each edge after the leaky ReLU, `[num_edges, heads * width]`, and the attention. One collective.
@@ -75,15 +75,17 @@ impl EdgeScore {
         graph: &'a dyn Graph,
         ends: ScoredEnds,
         dropout: f64,
-    ) -> Result<(Var, Var)> {
-        let (heads, slope) = (self.heads, self.negative_slope);
+    ) -> Result<Computation<'a, (Var, Var)>> {
+        let (heads, slope, vector) = (self.heads, self.negative_slope, self.vector);
         let sums = self.on_edges(tape, graph, ends, move |sums, _| leaky_relu(&sums, slope))?;
-        let scores =
-            tape.segment("attention-scores", &[&sums], &[self.vector], move |x, vector| {
-                products(&x[0], &vector[0], heads)
-            })?;
-        let attention = softmax(tape, graph, &scores, dropout)?;
-        Ok((sums, attention))
+        sums.then(tape, move |tape, sums| {
+            let scores =
+                tape.segment("attention-scores", &[&sums], &[vector], move |x, vector| {
+                    products(&x[0], &vector[0], heads)
+                })?;
+            let attention = softmax(tape, graph, &scores, dropout)?;
+            Ok((sums, attention))
+        })
     }
 
     /// Applies a function to the sum of each edge, with the attention vector.
@@ -93,7 +95,7 @@ impl EdgeScore {
         graph: &'a dyn Graph,
         ends: ScoredEnds,
         then: impl Fn(Tensor, &Tensor) -> Result<Tensor> + Send + Sync + 'static,
-    ) -> Result<Var> {
+    ) -> Result<Computation<'a, Var>> {
         let ScoredEnds { src, dst } = ends;
         let rows = graph.edge_inputs().ok_or_else(|| {
             Error::config(
@@ -105,7 +107,7 @@ impl EdgeScore {
         let edge = Some(tape.input(&rows.features));
         let parameters: Vec<_> = [self.weight, self.vector].into_iter().chain(self.bias).collect();
         let inputs = Propagation { src, dst, edge, parameters: &parameters };
-        tape.apply_edges(graph, inputs, move |e: &EdgeBatch<'_>| {
+        tape.begin_apply_edges(graph, inputs, move |e: &EdgeBatch<'_>| {
             let features = e.edge.f_to_kind(e.src.kind())?;
             let sums = e.src.f_add(e.dst)?.f_add(&features.f_mm(&e.parameters[0].f_tr()?)?)?;
             let sums = match e.parameters.get(2) {

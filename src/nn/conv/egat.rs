@@ -3,7 +3,7 @@
 use super::edge_attention::{EdgeScore, ScoredEnds};
 use super::heads::{self, AttentionConfig, Heads, Residual};
 use super::layer::{Conv, ConvInput};
-use crate::engine::tape::{Graph, Init, ParameterBuilder, Tape, Var, Weight};
+use crate::engine::tape::{Computation, Graph, Init, ParameterBuilder, Tape, Var, Weight};
 use crate::error::Result;
 use crate::nn::describe::{Describe, Facts, Place, StackLayer};
 use crate::nn::model_spec::{EdgeFeatureUse, ModelSpec};
@@ -110,40 +110,50 @@ impl EgatConv {
         let score = |tape: &mut Tape<'a>, graph, ends| {
             self.score.sums_and_attention(tape, graph, ends, self.config.attn_drop)
         };
-        let (nodes, edges) = self.run(tape, input, score)?;
+        let (nodes, edges) = self.run(tape, input, score)?.finish(tape)?;
         Ok(EgatOutput { nodes, edges })
     }
 
     /// Rows of the destinations, and what `score` returns besides the attention.
-    fn run<'a, E>(
+    fn run<'a, E: 'a>(
         &self,
         tape: &mut Tape<'a>,
         input: ConvInput<'a>,
-        score: impl FnOnce(&mut Tape<'a>, &'a dyn Graph, ScoredEnds) -> Result<(E, Var)>,
-    ) -> Result<(Var, E)> {
+        score: impl FnOnce(
+            &mut Tape<'a>,
+            &'a dyn Graph,
+            ScoredEnds,
+        ) -> Result<Computation<'a, (E, Var)>>,
+    ) -> Result<Computation<'a, (Var, E)>> {
         let ConvInput { graph, src, dst, .. } = input;
-        let (src, dst) = self.config.drop_features(tape, graph, src, dst)?;
+        let (config, residual) = (self.config, self.residual.clone());
+        let (src, dst) = config.drop_features(tape, graph, src, dst)?;
         let ends = ScoredEnds {
             src: tape.linear(&src, &self.src, None, None)?,
             dst: tape.linear(&dst, &self.dst, None, None)?,
         };
-        let (edges, attention) = score(tape, graph, ends)?;
-        let messages = tape.linear(&src, &self.messages, None, None)?;
-        drop(src);
-        let dst = self.config.residual.then_some(dst);
-        let y = tape.weighted_sum(graph, messages, &attention)?;
-        drop(attention);
-        Ok((self.residual.finish(&self.config, tape, y, dst)?, edges))
+        let dst = config.residual.then_some(dst);
+        let weight = self.messages.clone();
+        score(tape, graph, ends)?.and_then(tape, move |tape, (edges, attention)| {
+            let messages = tape.linear(&src, &weight, None, None)?;
+            drop(src);
+            let sum = tape.begin_weighted_sum(graph, messages, attention)?;
+            sum.then(tape, move |tape, y| Ok((residual.finish(&config, tape, y, dst)?, edges)))
+        })
     }
 }
 
 impl Conv for EgatConv {
     fn forward<'a>(&self, tape: &mut Tape<'a>, input: ConvInput<'a>) -> Result<Var> {
+        self.begin(tape, input)?.finish(tape)
+    }
+
+    fn begin<'a>(&self, tape: &mut Tape<'a>, input: ConvInput<'a>) -> Result<Computation<'a, Var>> {
         let score = |tape: &mut Tape<'a>, graph, ends| {
             let attention = self.score.attention(tape, graph, ends, self.config.attn_drop)?;
-            Ok(((), attention))
+            attention.then(tape, |_, attention| Ok(((), attention)))
         };
-        Ok(self.run(tape, input, score)?.0)
+        self.run(tape, input, score)?.then(tape, |_, (nodes, ())| Ok(nodes))
     }
 }
 

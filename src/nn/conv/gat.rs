@@ -2,7 +2,9 @@
 
 use super::heads::{self, AttentionConfig, Heads};
 use super::layer::{Conv, ConvInput, ends_coincide};
-use crate::engine::tape::{Attend, Init, Parameter, ParameterBuilder, Scoring, Tape, Var, Weight};
+use crate::engine::tape::{
+    Attend, Computation, Init, Parameter, ParameterBuilder, Scoring, Tape, Var, Weight,
+};
 use crate::error::Result;
 use crate::nn::describe::{Describe, Facts, Place, StackLayer};
 use crate::nn::model_spec::ModelSpec;
@@ -68,8 +70,12 @@ impl GatConv {
 
 impl Conv for GatConv {
     fn forward<'a>(&self, tape: &mut Tape<'a>, input: ConvInput<'a>) -> Result<Var> {
+        self.begin(tape, input)?.finish(tape)
+    }
+
+    fn begin<'a>(&self, tape: &mut Tape<'a>, input: ConvInput<'a>) -> Result<Computation<'a, Var>> {
         let ConvInput { graph, src, dst, .. } = input;
-        let config = &self.config;
+        let config = self.config;
         let coincide = ends_coincide(graph, &src, &dst);
         let (src, dst) = config.drop_features(tape, graph, src, dst)?;
         let messages = tape.linear(&src, &self.fc, None, None)?;
@@ -91,15 +97,16 @@ impl Conv for GatConv {
             negative_slope: config.negative_slope,
             dropout: config.attn_drop,
         };
-        let y = tape.attend(graph, messages, attend)?;
-        match (&self.residual, dst) {
-            (Some(residual), Some(dst)) => {
-                let bias = Some(self.bias);
-                let residual = tape.linear(&dst, residual, bias, None)?;
-                config.finish(tape, y, None, Some(&residual))
+        let (residual, bias) = (self.residual.clone(), Some(self.bias));
+        tape.begin_attend(graph, messages, attend)?.then(tape, move |tape, y| {
+            match (&residual, dst) {
+                (Some(residual), Some(dst)) => {
+                    let residual = tape.linear(&dst, residual, bias, None)?;
+                    config.finish(tape, y, None, Some(&residual))
+                }
+                (_, dst) => config.finish(tape, y, bias, dst.as_ref()),
             }
-            (_, dst) => config.finish(tape, y, Some(self.bias), dst.as_ref()),
-        }
+        })
     }
 }
 

@@ -3,7 +3,9 @@
 use super::edge_attention::{EdgeScore, ScoredEnds};
 use super::heads::{self, AttentionConfig, Heads, Residual};
 use super::layer::{Conv, ConvInput};
-use crate::engine::tape::{Attend, Init, Parameter, ParameterBuilder, Scoring, Tape, Var, Weight};
+use crate::engine::tape::{
+    Attend, Computation, Init, Parameter, ParameterBuilder, Scoring, Tape, Var, Weight,
+};
 use crate::error::Result;
 use crate::nn::describe::{Describe, Facts, Place, StackLayer};
 use crate::nn::model_spec::{EdgeFeatureUse, ModelSpec};
@@ -81,8 +83,12 @@ impl Gatv2Conv {
 
 impl Conv for Gatv2Conv {
     fn forward<'a>(&self, tape: &mut Tape<'a>, input: ConvInput<'a>) -> Result<Var> {
+        self.begin(tape, input)?.finish(tape)
+    }
+
+    fn begin<'a>(&self, tape: &mut Tape<'a>, input: ConvInput<'a>) -> Result<Computation<'a, Var>> {
         let ConvInput { graph, src, dst, .. } = input;
-        let config = &self.config;
+        let (config, residual) = (self.config, self.residual.clone());
         let (src, dst) = config.drop_features(tape, graph, src, dst)?;
         let messages = tape.linear(&src, &self.src.0, Some(self.src.1), None)?;
         drop(src);
@@ -91,9 +97,10 @@ impl Conv for Gatv2Conv {
         if let Some(score) = &self.edge_score {
             let ends = ScoredEnds { src: messages.clone(), dst: own };
             let attention = score.attention(tape, graph, ends, config.attn_drop)?;
-            let y = tape.weighted_sum(graph, messages, &attention)?;
-            drop(attention);
-            return self.residual.finish(config, tape, y, dst);
+            let sum = attention.and_then(tape, move |tape, attention| {
+                tape.begin_weighted_sum(graph, messages, attention)
+            });
+            return sum?.then(tape, move |tape, y| residual.finish(&config, tape, y, dst));
         }
         let attend = Attend {
             heads: config.heads,
@@ -101,8 +108,8 @@ impl Conv for Gatv2Conv {
             negative_slope: config.negative_slope,
             dropout: config.attn_drop,
         };
-        let y = tape.attend(graph, messages, attend)?;
-        self.residual.finish(config, tape, y, dst)
+        tape.begin_attend(graph, messages, attend)?
+            .then(tape, move |tape, y| residual.finish(&config, tape, y, dst))
     }
 }
 

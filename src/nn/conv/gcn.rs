@@ -6,7 +6,7 @@ use tch::{Kind, Tensor};
 use super::layer::{Conv, ConvInput, aggregates_first, check_in_edges};
 use crate::engine::spill::PointerTensor;
 use crate::engine::tape::{
-    Aggregation, Graph, Init, Parameter, ParameterBuilder, Reduce, Tape, Var, Weight,
+    Aggregation, Computation, Graph, Init, Parameter, ParameterBuilder, Reduce, Tape, Var, Weight,
 };
 use crate::error::Result;
 use crate::nn::describe::{Describe, Facts, Place, StackLayer};
@@ -103,6 +103,10 @@ impl GcnConv {
 impl Conv for GcnConv {
     /// The destinations' own features are not used.
     fn forward<'a>(&self, tape: &mut Tape<'a>, input: ConvInput<'a>) -> Result<Var> {
+        self.begin(tape, input)?.finish(tape)
+    }
+
+    fn begin<'a>(&self, tape: &mut Tape<'a>, input: ConvInput<'a>) -> Result<Computation<'a, Var>> {
         let ConvInput { graph, src: mut x, dst, .. } = input;
         drop(dst);
         if !self.config.allow_zero_in_degree {
@@ -119,10 +123,11 @@ impl Conv for GcnConv {
         let sum = Aggregation::new(Reduce::Sum).weighted(self.config.edge_weights);
         let sum = sum.scaled(destination);
         if first {
-            let neighbours = tape.aggregate(graph, x, sum)?;
-            tape.linear(&neighbours, &self.weight, Some(self.bias), None)
+            let (weight, bias) = (self.weight.clone(), Some(self.bias));
+            tape.begin_aggregate(graph, x, sum)?
+                .then(tape, move |tape, neighbours| tape.linear(&neighbours, &weight, bias, None))
         } else {
-            tape.aggregate(graph, x, sum.bias(Some(self.bias)))
+            tape.begin_aggregate(graph, x, sum.bias(Some(self.bias)))
         }
     }
 }

@@ -1,9 +1,13 @@
 //! Graph isomorphism network: Xu, Hu, Leskovec and Jegelka, "How powerful are graph neural networks?", ICLR 2019.
 
+use std::rc::Rc;
+
 use serde::{Deserialize, Serialize};
 
 use super::layer::{Conv, ConvInput};
-use crate::engine::tape::{Aggregation, Init, Parameter, ParameterBuilder, Reduce, Tape, Var};
+use crate::engine::tape::{
+    Aggregation, Computation, Init, Parameter, ParameterBuilder, Reduce, Tape, Var,
+};
 use crate::error::Result;
 use crate::nn::describe::{Describe, Facts, Place, StackLayer};
 use crate::nn::linear::{Linear, Network};
@@ -40,7 +44,7 @@ pub struct GinConvConfig {
 /// # Ok::<(), sar::Error>(())
 /// ```
 pub struct GinConv {
-    apply: Box<dyn Network>,
+    apply: Rc<dyn Network>,
     eps: Option<Parameter>,
     config: GinConvConfig,
 }
@@ -53,13 +57,17 @@ impl GinConv {
         config: GinConvConfig,
     ) -> Self {
         let eps = config.learn_eps.then(|| parameters.add("eps", &[1], Init::Zeros));
-        let apply = Box::new(parameters.scope("apply_func", apply));
+        let apply = Rc::new(parameters.scope("apply_func", apply));
         GinConv { apply, eps, config }
     }
 }
 
 impl Conv for GinConv {
     fn forward<'a>(&self, tape: &mut Tape<'a>, input: ConvInput<'a>) -> Result<Var> {
+        self.begin(tape, input)?.finish(tape)
+    }
+
+    fn begin<'a>(&self, tape: &mut Tape<'a>, input: ConvInput<'a>) -> Result<Computation<'a, Var>> {
         let ConvInput { graph, src, dst, .. } = input;
         let own = match self.eps {
             Some(eps) => tape.segment("own", &[&dst], &[eps], |x, eps| {
@@ -70,13 +78,16 @@ impl Conv for GinConv {
         let GinConvConfig { reduce, edge_weights, .. } = self.config;
         let reduction = Aggregation::new(reduce).weighted(edge_weights);
         let sum = match reduce {
-            Reduce::Sum | Reduce::Mean => tape.aggregate(graph, src, reduction.onto(own))?,
-            Reduce::Max | Reduce::Min => {
-                let neighbours = tape.aggregate(graph, src, reduction)?;
-                tape.segment("sum", &[&own, &neighbours], &[], |x, _| Ok(x[0].f_add(&x[1])?))?
-            }
+            Reduce::Sum | Reduce::Mean => tape.begin_aggregate(graph, src, reduction.onto(own))?,
+            Reduce::Max | Reduce::Min => tape.begin_aggregate(graph, src, reduction)?.then(
+                tape,
+                move |tape, neighbours| {
+                    tape.segment("sum", &[&own, &neighbours], &[], |x, _| Ok(x[0].f_add(&x[1])?))
+                },
+            )?,
         };
-        self.apply.forward(tape, sum)
+        let apply = self.apply.clone();
+        sum.then(tape, move |tape, sum| apply.forward(tape, sum))
     }
 }
 

@@ -111,6 +111,7 @@ impl AttentionConfig {
 }
 
 /// The residual of a layer whose maps have biases: the destination's input, through a linear map where the widths differ.
+#[derive(Clone)]
 pub(in crate::nn) struct Residual(Option<(Weight, Parameter)>);
 
 impl Residual {

@@ -116,7 +116,8 @@ impl HeteroGraphConv {
         self.forward_into(tape, graph, inputs, &vec![true; graph.ntypes().len()])
     }
 
-    /// [`forward`](HeteroGraphConv::forward) for the `wanted` node types only; the others have no result.
+    /// [`forward`](HeteroGraphConv::forward) for the `wanted` node types only; the others have no result. All relations
+    /// [share their pauses](Tape::join).
     pub(in crate::nn) fn forward_into<'a, G: Graph>(
         &self,
         tape: &mut Tape<'a>,
@@ -124,12 +125,12 @@ impl HeteroGraphConv {
         inputs: &[Option<Var>],
         wanted: &[bool],
     ) -> Result<Vec<Option<Var>>> {
-        let mut results: Vec<Vec<Var>> = graph.ntypes().iter().map(|_| Vec::new()).collect();
         let own = |(ntype, x): (usize, &Option<Var>)| match x {
             Some(x) if wanted[ntype] => graph.destinations(tape, ntype, x).map(Some),
             _ => Ok(None),
         };
         let own = inputs.iter().enumerate().map(own).collect::<Result<Vec<_>>>()?;
+        let (mut begun, mut types) = (Vec::new(), Vec::new());
         for (i, (conv, relation)) in self.convs.iter().zip(graph.relations()).enumerate() {
             let (Some(conv), Some(src)) = (conv, &inputs[relation.src_type]) else { continue };
             if !wanted[relation.dst_type] {
@@ -142,10 +143,15 @@ impl HeteroGraphConv {
             })?;
             tape.enter_relation(Some(i));
             let input = ConvInput::new(&relation.graph, src.clone(), dst);
-            let result = conv.forward(tape, input)?;
-            results[relation.dst_type].push(result);
+            begun.push(conv.begin(tape, input)?);
+            types.push(relation.dst_type);
         }
         tape.enter_relation(None);
+        drop(own);
+        let mut results: Vec<Vec<Var>> = graph.ntypes().iter().map(|_| Vec::new()).collect();
+        for (ntype, result) in types.into_iter().zip(tape.join(begun)?) {
+            results[ntype].push(result);
+        }
         results.into_iter().map(|results| self.merge.apply(tape, &results)).collect()
     }
 }

@@ -2,7 +2,7 @@
 
 use tch::Kind;
 
-use crate::engine::tape::{Graph, Tape, Var};
+use crate::engine::tape::{Computation, Graph, Tape, Var};
 use crate::error::{Error, Result};
 
 /// A graph layer.
@@ -12,6 +12,15 @@ pub trait Conv {
     /// # Errors
     /// If the graph does not have what the layer looks at, or what it computes cannot be kept.
     fn forward<'a>(&self, tape: &mut Tape<'a>, input: ConvInput<'a>) -> Result<Var>;
+
+    /// [`forward`](Conv::forward) up to the first pause, for layers that [share their pauses](Tape::join): those of the
+    /// relations of a graph. By default it is the whole layer, whose pauses are its own.
+    ///
+    /// # Errors
+    /// As for [`forward`](Conv::forward).
+    fn begin<'a>(&self, tape: &mut Tape<'a>, input: ConvInput<'a>) -> Result<Computation<'a, Var>> {
+        self.forward(tape, input).map(Computation::Complete)
+    }
 }
 
 /// What a layer runs on.

@@ -7,7 +7,9 @@ use serde::{Deserialize, Serialize};
 use tch::Tensor;
 
 use super::layer::{Conv, ConvInput};
-use crate::engine::tape::{DerivedWeight, Init, Parameter, ParameterBuilder, Tape, Var, Weight};
+use crate::engine::tape::{
+    Computation, DerivedWeight, Init, Parameter, ParameterBuilder, Tape, Var, Weight,
+};
 use crate::error::{Error, Result};
 use crate::nn::describe::{Describe, Place, StackLayer};
 use crate::nn::model_spec::{ModelOption, ModelSpec, OptionValues};
@@ -134,10 +136,18 @@ fn relation_weights(
 
 impl Conv for RgcnConv {
     fn forward<'a>(&self, tape: &mut Tape<'a>, input: ConvInput<'a>) -> Result<Var> {
+        self.begin(tape, input)?.finish(tape)
+    }
+
+    fn begin<'a>(&self, tape: &mut Tape<'a>, input: ConvInput<'a>) -> Result<Computation<'a, Var>> {
         let ConvInput { graph, src, dst, .. } = input;
-        let neighbours = tape.aggregate_typed(graph, src, self.num_rels)?;
-        let own = tape.linear(&dst, &self.own, Some(self.bias), None)?;
-        tape.linear(&neighbours, &self.relations, None, Some(own))
+        let (weight, own_weight) = (self.relations.clone(), self.own.clone());
+        let bias = Some(self.bias);
+        let sums = tape.begin_aggregate_typed(graph, src, self.num_rels)?;
+        sums.then(tape, move |tape, neighbours| {
+            let own = tape.linear(&dst, &own_weight, bias, None)?;
+            tape.linear(&neighbours, &weight, None, Some(own))
+        })
     }
 }
 

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::layer::{Conv, ConvInput, aggregates_first, ends_coincide};
 use crate::engine::tape::{
-    Aggregation, Init, Parameter, ParameterBuilder, Reduce, Tape, Var, Weight,
+    Aggregation, Computation, Init, Parameter, ParameterBuilder, Reduce, Tape, Var, Weight,
 };
 use crate::error::Result;
 use crate::nn::describe::{Describe, Facts, Place, StackLayer};
@@ -59,6 +59,7 @@ pub struct SageConvConfig {
 /// assert_near(&rows, &[1.0, 12.0, 18.0, 34.0]);
 /// # Ok::<(), sar::Error>(())
 /// ```
+#[derive(Clone)]
 pub struct SageConv {
     config: SageConvConfig,
     neigh: Weight,
@@ -68,6 +69,7 @@ pub struct SageConv {
 }
 
 /// What sources go through before the maximum of the pool aggregator.
+#[derive(Clone)]
 struct Pool {
     weight: Weight,
     bias: Parameter,
@@ -107,22 +109,24 @@ impl SageConv {
         }
     }
 
-    fn mean<'a>(&self, tape: &mut Tape<'a>, input: ConvInput<'a>) -> Result<Var> {
+    fn mean<'a>(&self, tape: &mut Tape<'a>, input: ConvInput<'a>) -> Result<Computation<'a, Var>> {
         let ConvInput { graph, src, dst, .. } = input;
         let mean = Aggregation::new(Reduce::Mean).weighted(self.config.edge_weights);
         if aggregates_first(graph, &src, self.config.in_feats, self.config.out_feats) {
-            let neighbours = tape.aggregate(graph, src, mean)?;
-            let own = self.own_term(tape, &dst, None)?;
-            drop(dst);
-            return tape.linear(&neighbours, &self.neigh, None, Some(own));
+            let layer = self.clone();
+            return tape.begin_aggregate(graph, src, mean)?.then(tape, move |tape, neighbours| {
+                let own = layer.own_term(tape, &dst, None)?;
+                drop(dst);
+                tape.linear(&neighbours, &layer.neigh, None, Some(own))
+            });
         }
         let messages = tape.linear(&src, &self.neigh, None, None)?;
         let own = self.own_term(tape, &dst, None)?;
         drop((src, dst));
-        tape.aggregate(graph, messages, mean.onto(own))
+        tape.begin_aggregate(graph, messages, mean.onto(own))
     }
 
-    fn gcn<'a>(&self, tape: &mut Tape<'a>, input: ConvInput<'a>) -> Result<Var> {
+    fn gcn<'a>(&self, tape: &mut Tape<'a>, input: ConvInput<'a>) -> Result<Computation<'a, Var>> {
         let ConvInput { graph, src, dst, .. } = input;
         let share = |degrees: &tch::Tensor| Ok(degrees.f_add_scalar(1)?.f_reciprocal()?);
         let scale = tape.degree_scale(graph.in_degrees(), src.kind(), share);
@@ -144,27 +148,39 @@ impl SageConv {
         let sum = Aggregation::new(Reduce::Sum).weighted(self.config.edge_weights);
         let sum = sum.scaled(Some(scale)).onto(own);
         if first {
-            let mean = tape.aggregate(graph, src, sum)?;
-            tape.linear(&mean, &self.neigh, Some(self.bias), None)
+            let (weight, bias) = (self.neigh.clone(), Some(self.bias));
+            tape.begin_aggregate(graph, src, sum)?
+                .then(tape, move |tape, mean| tape.linear(&mean, &weight, bias, None))
         } else {
-            tape.aggregate(graph, src, sum.bias(Some(self.bias)))
+            tape.begin_aggregate(graph, src, sum.bias(Some(self.bias)))
         }
     }
 
-    fn pool<'a>(&self, pool: &Pool, tape: &mut Tape<'a>, input: ConvInput<'a>) -> Result<Var> {
+    fn pool<'a>(
+        &self,
+        pool: &Pool,
+        tape: &mut Tape<'a>,
+        input: ConvInput<'a>,
+    ) -> Result<Computation<'a, Var>> {
         let ConvInput { graph, src, dst, .. } = input;
         let messages = tape.linear(&src, &pool.weight, Some(pool.bias), None)?;
         drop(src);
         let messages = tape.relu(messages)?;
         let max = Aggregation::new(Reduce::Max).weighted(self.config.edge_weights);
-        let neighbours = tape.aggregate(graph, messages, max)?;
-        let own = self.own_term(tape, &dst, None)?;
-        tape.linear(&neighbours, &self.neigh, None, Some(own))
+        let layer = self.clone();
+        tape.begin_aggregate(graph, messages, max)?.then(tape, move |tape, neighbours| {
+            let own = layer.own_term(tape, &dst, None)?;
+            tape.linear(&neighbours, &layer.neigh, None, Some(own))
+        })
     }
 }
 
 impl Conv for SageConv {
     fn forward<'a>(&self, tape: &mut Tape<'a>, input: ConvInput<'a>) -> Result<Var> {
+        self.begin(tape, input)?.finish(tape)
+    }
+
+    fn begin<'a>(&self, tape: &mut Tape<'a>, input: ConvInput<'a>) -> Result<Computation<'a, Var>> {
         match (self.config.aggregator, &self.pool) {
             (SageAggregator::Gcn, _) => self.gcn(tape, input),
             (_, Some(pool)) => self.pool(pool, tape, input),

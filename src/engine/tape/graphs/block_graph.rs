@@ -167,8 +167,8 @@ impl Graph for BlockGraph {
         Ok(Transfer::Nothing)
     }
 
-    fn complete(&self, _: Transfer) -> Result<Option<Collective>> {
-        Ok(None)
+    fn complete_all(&self, transfers: Vec<Transfer>) -> Result<Vec<Option<Collective>>> {
+        Ok(transfers.iter().map(|_| None).collect())
     }
 
     fn pulled(

@@ -23,14 +23,14 @@ impl GraphShardManager {
         let transfer = self.push(None, &mut |shard, _| Ok(vec![source_sums(shard)?]))?;
         let own = source_sums(self.local_shard())?;
         let own = self.manager.track("weight-sums", own);
-        let collective = self.complete(transfer)?;
+        let collective = self.complete_all(vec![transfer])?.pop().flatten();
         let mut sources = own.take()?;
         self.pushed(collective.as_ref(), &[(1, KIND)], &mut |rows, parts| {
             add_rows(&parts[0], rows, &mut sources)
         })?;
         let transfer = self.pull(&[&sources], false)?;
         let sources = self.manager.track("weight-sums", sources);
-        let collective = self.complete(transfer)?;
+        let collective = self.complete_all(vec![transfer])?.pop().flatten();
         let mut destinations = vec![0.0; self.num_destinations()];
         for shard in self.shards() {
             let edges = shard.by_dst()?;

@@ -122,8 +122,8 @@ impl Graph for FullPartitionGraph<'_> {
         self.graph.all_reduce(values)
     }
 
-    fn complete(&self, transfer: Transfer) -> Result<Option<Collective>> {
-        self.graph.complete(transfer)
+    fn complete_all(&self, transfers: Vec<Transfer>) -> Result<Vec<Option<Collective>>> {
+        self.graph.complete_all(transfers)
     }
 
     fn pulled(

@@ -170,11 +170,11 @@ pub trait Graph {
         Ok(values)
     }
 
-    /// Pauses until all ranks have posted.
+    /// Pauses once until all ranks have posted all of these, which may belong to several graphs of the same ranks.
     ///
     /// # Errors
     /// If a value cannot be spilled (`Io`, `OutOfDisk`), or the run is being stopped (`Aborted`, `Interrupted`).
-    fn complete(&self, transfer: Transfer) -> Result<Option<Collective>>;
+    fn complete_all(&self, transfers: Vec<Transfer>) -> Result<Vec<Option<Collective>>>;
 
     /// After a pull: passes every remote shard with its source rows (parts of `[shard.num_sources(), width]`) to `visit`.
     ///

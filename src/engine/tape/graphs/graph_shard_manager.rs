@@ -10,7 +10,8 @@ use super::graph::{
 };
 use super::requests::{Requests, exchange_requests};
 use crate::engine::comm::{
-    Collective, Hooks, Operation, Outbox, ProcessGroup, Recipient, ReduceOp, all_reduce, complete,
+    Collective, Hooks, Operation, Outbox, ProcessGroup, Recipient, ReduceOp, all_reduce,
+    complete_all,
 };
 use crate::engine::spill::{
     PartitionDataManager, Pointer, PointerTensor, ShardPointer, write_narrow,
@@ -306,11 +307,16 @@ impl Graph for GraphShardManager {
         }
     }
 
-    fn complete(&self, transfer: Transfer) -> Result<Option<Collective>> {
-        match transfer {
-            Transfer::Nothing => Ok(None),
-            Transfer::Posted(posted) => complete(&*self.group, posted, self).map(Some),
+    fn complete_all(&self, transfers: Vec<Transfer>) -> Result<Vec<Option<Collective>>> {
+        if self.group.world_size() == 1 {
+            return Ok(transfers.iter().map(|_| None).collect());
         }
+        let posted = transfers.into_iter().filter_map(|transfer| match transfer {
+            Transfer::Nothing => None,
+            Transfer::Posted(posted) => Some(posted),
+        });
+        let collectives = complete_all(&*self.group, posted.collect(), self)?;
+        Ok(collectives.into_iter().map(Some).collect())
     }
 
     fn pulled(

@@ -7,9 +7,10 @@ use tch::{Kind, Tensor};
 use super::dense::column_sums;
 use crate::engine::comm::Collective;
 use crate::engine::spill::{PointerTensor, ShardPointer};
+use crate::engine::tape::computation::Computation;
 use crate::engine::tape::graphs::graph::Graph;
 use crate::engine::tape::parameters::Parameter;
-use crate::engine::tape::record::{Adjoint, Tape};
+use crate::engine::tape::record::{PausingAdjoint, Tape};
 use crate::engine::tape::var::{Target, Var};
 use crate::engine::tensor;
 use crate::engine::tensor::with_element;
@@ -82,6 +83,19 @@ impl<'a> Tape<'a> {
     /// If weights, a scale, `onto` or a bias are combined with a maximum or minimum, or weights are used on a graph that has
     /// none.
     pub fn aggregate(&mut self, graph: &'a dyn Graph, x: Var, how: Aggregation) -> Result<Var> {
+        self.begin_aggregate(graph, x, how)?.finish(self)
+    }
+
+    /// [`aggregate`](Tape::aggregate) up to its pause.
+    ///
+    /// # Errors
+    /// As for [`aggregate`](Tape::aggregate).
+    pub fn begin_aggregate(
+        &mut self,
+        graph: &'a dyn Graph,
+        x: Var,
+        how: Aggregation,
+    ) -> Result<Computation<'a, Var>> {
         let onto_constant = how.onto.as_ref().is_none_or(Var::is_constant);
         if x.is_constant() && onto_constant && how.bias.is_none() {
             return self.once(|tape| tape.reduce(graph, x, how));
@@ -89,9 +103,15 @@ impl<'a> Tape<'a> {
         self.reduce(graph, x, how)
     }
 
-    fn reduce(&mut self, graph: &'a dyn Graph, x: Var, how: Aggregation) -> Result<Var> {
-        let _span = self.span("aggregate");
-        match how.reduce {
+    fn reduce(
+        &mut self,
+        graph: &'a dyn Graph,
+        x: Var,
+        how: Aggregation,
+    ) -> Result<Computation<'a, Var>> {
+        let spans = self.spans("aggregate");
+        let _span = spans();
+        let computation = match how.reduce {
             Reduce::Sum => self.aggregate_sum(graph, x, how),
             Reduce::Mean => {
                 let mean = |degrees: &Tensor| Ok(degrees.f_clamp_min(1)?.f_reciprocal()?);
@@ -99,7 +119,8 @@ impl<'a> Tape<'a> {
                 self.aggregate_sum(graph, x, how.scaled(Some(scale)))
             }
             Reduce::Max | Reduce::Min => self.aggregate_select(graph, x, &how),
-        }
+        };
+        Ok(computation?.within(spans))
     }
 
     /// A factor per node computed from its degree, `[num_nodes]` of `kind`, for [`Aggregation::scaled`] and the like. `formula`
@@ -116,7 +137,12 @@ impl<'a> Tape<'a> {
         self.manager().track_recipe("degree-scale", &shape, kind, None, recipe)
     }
 
-    fn aggregate_sum(&mut self, graph: &'a dyn Graph, x: Var, how: Aggregation) -> Result<Var> {
+    fn aggregate_sum(
+        &mut self,
+        graph: &'a dyn Graph,
+        x: Var,
+        how: Aggregation,
+    ) -> Result<Computation<'a, Var>> {
         let Aggregation { weighted, scale, onto, bias, .. } = how;
         let (width, kind) = (x.width(), x.kind());
         let adjoint = SumAdjoint {
@@ -128,7 +154,7 @@ impl<'a> Tape<'a> {
             bias,
         };
         let needs_grad = adjoint.x.is_some() || adjoint.onto.is_some() || bias.is_some();
-        let product = |shard: &ShardPointer, x: &Tensor, y: &mut Tensor| {
+        let product = move |shard: &ShardPointer, x: &Tensor, y: &mut Tensor| {
             let scale = scale.as_ref().map(PointerTensor::pin).transpose()?;
             let edges = shard.by_dst()?;
             let factors = Factors {
@@ -154,15 +180,16 @@ impl<'a> Tape<'a> {
         let held = x.held_kind();
         drop(x);
         let partial = self.manager().track_rows("partial-sum", sum)?;
-        let collective = graph.complete(transfer)?;
-        let mut sum = partial.take()?;
-        graph.pulled(collective.as_ref(), &[(width as usize, held)], &mut |shard, parts| {
-            product(shard, &parts[0], &mut sum)
-        })?;
-        let value = self.manager().track_rows("aggregate", sum)?;
-        let y = self.var(value, needs_grad);
-        self.record(&y, adjoint);
-        Ok(y)
+        Computation::after(self, graph, transfer, move |tape, collective| {
+            let mut sum = partial.take()?;
+            graph.pulled(collective.as_ref(), &[(width as usize, held)], &mut |shard, parts| {
+                product(shard, &parts[0], &mut sum)
+            })?;
+            let value = tape.manager().track_rows("aggregate", sum)?;
+            let y = tape.var(value, needs_grad);
+            tape.record(&y, adjoint);
+            Ok(y)
+        })
     }
 }
 
@@ -176,16 +203,22 @@ struct SumAdjoint<'a> {
 }
 
 /// gx = Aᵀ (scale ∘ gy): each rank computes what its edges contribute to the sources of every rank and pushes it to the owners.
-impl Adjoint for SumAdjoint<'_> {
-    fn adjoint(self: Box<Self>, tape: &mut Tape<'_>, gradient: PointerTensor) -> Result<()> {
+impl<'a> PausingAdjoint<'a> for SumAdjoint<'a> {
+    fn begin(
+        self: Box<Self>,
+        tape: &mut Tape<'a>,
+        gradient: PointerTensor,
+    ) -> Result<Computation<'a, ()>> {
         let SumAdjoint { graph, weighted, x, scale, onto, bias } = *self;
         if let Some(bias) = bias {
             let total = column_sums(&*gradient.pin_held()?)?;
             tape.add_parameter_grad(bias, total)?;
         }
-        let Some(x) = x else { return tape.add_grad(onto.as_ref(), gradient) };
+        let Some(x) = x else {
+            return tape.add_grad(onto.as_ref(), gradient).map(Computation::Complete);
+        };
         let (width, kind, held) = (gradient.size()[1], gradient.kind(), gradient.held_kind());
-        let product = |shard: &ShardPointer, kind: Kind| -> Result<Tensor> {
+        let product = move |shard: &ShardPointer, gradient: &PointerTensor, kind: Kind| {
             let gy = gradient.pin_held()?;
             let scale = scale.as_ref().map(PointerTensor::pin).transpose()?;
             let mut gx = tensor::zeros(&[shard.num_sources() as i64, width], kind)?;
@@ -196,17 +229,19 @@ impl Adjoint for SumAdjoint<'_> {
                 columns: scale.as_deref(),
             };
             spmm(&edges.ends, &factors, &gy, &mut gx)?;
-            Ok(gx)
+            Ok::<Tensor, Error>(gx)
         };
-        let transfer = graph.push(None, &mut |shard, _| Ok(vec![product(shard, held)?]))?;
-        let collective = graph.complete(transfer)?;
-        // The own part comes after the pause, so that it need not outlive it. If the result is added to `onto`, the gradient
-        // outlives the pause anyway and takes no more room.
-        let mut gx = product(graph.local_shard(), kind)?;
-        tape.add_grad(onto.as_ref(), gradient)?;
-        add_pushed(graph, collective.as_ref(), held, &mut gx)?;
-        let gx = tape.manager().track_rows("gradient", gx)?;
-        tape.add_grad(Some(&x), gx)
+        let transfer =
+            graph.push(None, &mut |shard, _| Ok(vec![product(shard, &gradient, held)?]))?;
+        Computation::after(tape, graph, transfer, move |tape, collective| {
+            // The own part comes after the pause, so that it need not outlive it. If the result is added to `onto`, the gradient
+            // outlives the pause anyway and takes no more room.
+            let mut gx = product(graph.local_shard(), &gradient, kind)?;
+            tape.add_grad(onto.as_ref(), gradient)?;
+            add_pushed(graph, collective.as_ref(), held, &mut gx)?;
+            let gx = tape.manager().track_rows("gradient", gx)?;
+            tape.add_grad(Some(&x), gx)
+        })
     }
 }
 

@@ -7,9 +7,10 @@ use super::attention_edges::{Edges, Outputs, Running, ShardGradients, Sources};
 use super::dense::column_sums;
 use crate::engine::comm::Collective;
 use crate::engine::spill::{PointerTensor, ShardPointer};
+use crate::engine::tape::computation::Computation;
 use crate::engine::tape::graphs::graph::{Graph, Pulled, RowLayout};
 use crate::engine::tape::parameters::Parameter;
-use crate::engine::tape::record::{Adjoint, Tape};
+use crate::engine::tape::record::{PausingAdjoint, Tape};
 use crate::engine::tape::var::Var;
 use crate::engine::tensor;
 use crate::engine::tensor::{Shared, map_row_blocks};
@@ -56,7 +57,21 @@ impl<'a> Tape<'a> {
     /// # Errors
     /// If the width of the messages is not a multiple of the number of heads, or the dropout is not in [0, 1).
     pub fn attend(&mut self, graph: &'a dyn Graph, messages: Var, how: Attend) -> Result<Var> {
-        let _span = self.span("attend");
+        self.begin_attend(graph, messages, how)?.finish(self)
+    }
+
+    /// [`attend`](Tape::attend) up to its pause.
+    ///
+    /// # Errors
+    /// As for [`attend`](Tape::attend).
+    pub fn begin_attend(
+        &mut self,
+        graph: &'a dyn Graph,
+        messages: Var,
+        how: Attend,
+    ) -> Result<Computation<'a, Var>> {
+        let spans = self.spans("attend");
+        let _span = spans();
         let Attend { heads, scoring, negative_slope, dropout } = how;
         let (columns, kind) = (messages.width(), messages.kind());
         if heads == 0 || columns % heads as i64 != 0 {
@@ -89,26 +104,28 @@ impl<'a> Tape<'a> {
         let sources = record.then_some(sources);
         let [largest, sum, weighted] = [state.largest, state.sum, state.weighted]
             .map(|part| self.manager().track("attention-state", part));
-        let collective = graph.complete(transfer)?;
-        let (largest, sum, weighted) = (largest.take()?, sum.take()?, weighted.take()?);
-        let mut state = Running { largest, sum, weighted };
-        {
-            let pinned = edges.pin(self.parameters(), graph)?;
-            graph.pulled(collective.as_ref(), &layout, &mut |shard, parts| {
-                pinned.forward(shard, &parts.iter().collect::<Vec<_>>(), &mut state)
-            })?;
-        }
-        let (y, log_sum) = state.finish(heads as i64)?;
-        let y = self.manager().track_rows("attention", y)?;
-        let y = self.var(y, record);
-        if let Some(sources) = sources {
-            let log_sum = self.manager().track("log-sum", log_sum);
-            let output = y.value();
-            let adjoint =
-                AttendAdjoint { graph, sources, edges, layout, log_sum, output, collective };
-            self.record(&y, adjoint);
-        }
-        Ok(y)
+        let computation = Computation::after(self, graph, transfer, move |tape, collective| {
+            let (largest, sum, weighted) = (largest.take()?, sum.take()?, weighted.take()?);
+            let mut state = Running { largest, sum, weighted };
+            {
+                let pinned = edges.pin(tape.parameters(), graph)?;
+                graph.pulled(collective.as_ref(), &layout, &mut |shard, parts| {
+                    pinned.forward(shard, &parts.iter().collect::<Vec<_>>(), &mut state)
+                })?;
+            }
+            let (y, log_sum) = state.finish(heads as i64)?;
+            let y = tape.manager().track_rows("attention", y)?;
+            let y = tape.var(y, record);
+            if let Some(sources) = sources {
+                let log_sum = tape.manager().track("log-sum", log_sum);
+                let output = y.value();
+                let adjoint =
+                    AttendAdjoint { graph, sources, edges, layout, log_sum, output, collective };
+                tape.record(&y, adjoint);
+            }
+            Ok(y)
+        })?;
+        Ok(computation.within(spans))
     }
 }
 
@@ -152,8 +169,12 @@ struct AttendAdjoint<'a> {
 
 /// With a the attention and d = `<gy, y>`: the gradient of a score is a `(<gy[v], messages[u]> - d[v])`, that of a message is
 /// the sum of `a gy[v]` over its out-edges (FlashAttention's backward pass: Dao et al., NeurIPS 2022).
-impl Adjoint for AttendAdjoint<'_> {
-    fn adjoint(self: Box<Self>, tape: &mut Tape<'_>, gradient: PointerTensor) -> Result<()> {
+impl<'a> PausingAdjoint<'a> for AttendAdjoint<'a> {
+    fn begin(
+        self: Box<Self>,
+        tape: &mut Tape<'a>,
+        gradient: PointerTensor,
+    ) -> Result<Computation<'a, ()>> {
         let AttendAdjoint { graph, sources, edges, layout, log_sum, output, collective } = *self;
         let kind = gradient.kind();
         let (score_width, dst_width) = edges.gradient_widths();
@@ -201,19 +222,21 @@ impl Adjoint for AttendAdjoint<'_> {
             .into_iter()
             .map(|part| tape.manager().track_rows("partial-gradient", part))
             .collect::<Result<_>>()?;
-        let collective = graph.complete(transfer)?;
-        let mut local = local.into_iter().map(PointerTensor::take).collect::<Result<Vec<_>>>()?;
-        let layout: Vec<_> = local.iter().map(|part| (part.size()[1] as usize, kind)).collect();
-        graph.pushed(collective.as_ref(), &layout, &mut |rows, parts| {
-            local.iter_mut().zip(parts).try_for_each(|(sum, part)| add_rows(part, rows, sum))
-        })?;
-        for (target, gradient) in [targets.0, targets.1].iter().zip(local) {
-            if target.is_some() {
-                let gradient = tape.manager().track_rows("gradient", gradient)?;
-                tape.add_grad(target.as_ref(), gradient)?;
+        Computation::after(tape, graph, transfer, move |tape, collective| {
+            let local = local.into_iter().map(PointerTensor::take);
+            let mut local = local.collect::<Result<Vec<_>>>()?;
+            let layout: Vec<_> = local.iter().map(|part| (part.size()[1] as usize, kind)).collect();
+            graph.pushed(collective.as_ref(), &layout, &mut |rows, parts| {
+                local.iter_mut().zip(parts).try_for_each(|(sum, part)| add_rows(part, rows, sum))
+            })?;
+            for (target, gradient) in [targets.0, targets.1].iter().zip(local) {
+                if target.is_some() {
+                    let gradient = tape.manager().track_rows("gradient", gradient)?;
+                    tape.add_grad(target.as_ref(), gradient)?;
+                }
             }
-        }
-        Ok(())
+            Ok(())
+        })
     }
 }
 

@@ -11,9 +11,10 @@ use super::segment::Code;
 use super::segment_grad::SegmentGrad;
 use crate::engine::comm::Collective;
 use crate::engine::spill::PointerTensor;
+use crate::engine::tape::computation::Computation;
 use crate::engine::tape::graphs::graph::{Graph, Pulled};
 use crate::engine::tape::parameters::Parameter;
-use crate::engine::tape::record::{Adjoint, Tape};
+use crate::engine::tape::record::{PausingAdjoint, Tape};
 use crate::engine::tape::var::Var;
 use crate::engine::tensor;
 use crate::engine::tensor::Shared;
@@ -83,7 +84,7 @@ impl<'a> Tape<'a> {
         reduce: Reduce,
         message: impl Fn(&EdgeBatch<'_>) -> Result<Tensor> + Send + Sync + 'static,
     ) -> Result<Var> {
-        self.collect(graph, inputs, Collect::Reduce(reduce), message)
+        self.collect(graph, inputs, Collect::Reduce(reduce), message)?.finish(self)
     }
 
     /// The messages themselves, as edge values: `[num_edges, width of a message]`, in the order of [`Graph::shards`]. One
@@ -97,6 +98,19 @@ impl<'a> Tape<'a> {
         inputs: Propagation<'_>,
         message: impl Fn(&EdgeBatch<'_>) -> Result<Tensor> + Send + Sync + 'static,
     ) -> Result<Var> {
+        self.begin_apply_edges(graph, inputs, message)?.finish(self)
+    }
+
+    /// [`apply_edges`](Tape::apply_edges) up to its pause.
+    ///
+    /// # Errors
+    /// As for [`propagate`](Tape::propagate).
+    pub fn begin_apply_edges(
+        &mut self,
+        graph: &'a dyn Graph,
+        inputs: Propagation<'_>,
+        message: impl Fn(&EdgeBatch<'_>) -> Result<Tensor> + Send + Sync + 'static,
+    ) -> Result<Computation<'a, Var>> {
         self.collect(graph, inputs, Collect::Each, message)
     }
 
@@ -106,8 +120,9 @@ impl<'a> Tape<'a> {
         inputs: Propagation<'_>,
         how: Collect,
         message: impl Fn(&EdgeBatch<'_>) -> Result<Tensor> + Send + Sync + 'static,
-    ) -> Result<Var> {
-        let _span = self.span("propagate");
+    ) -> Result<Computation<'a, Var>> {
+        let spans = self.spans("propagate");
+        let _span = spans();
         let Propagation { src, dst, edge, parameters } = inputs;
         if let Some(edge) = &edge {
             check_edge_values("edge values", edge, graph.num_edges()?)?;
@@ -136,30 +151,32 @@ impl<'a> Tape<'a> {
         drop(values);
         let src = record.then_some(src);
         let paused = rows.pause(self.manager())?;
-        let collective = graph.complete(transfer)?;
-        let mut rows = paused.resume()?;
-        {
-            let (values, dst) = (messages.values(self)?, dst.pin()?);
-            let edge = edge.as_ref().map(Var::pin).transpose()?;
-            graph.pulled(collective.as_ref(), &layout, &mut |shard, parts| {
-                let ends = Inputs { src: &parts[0], dst: &dst, edge: edge.as_deref() };
-                messages.collect(&*shard.by_dst()?, ends, &values, &mut rows)
-            })?;
-        }
-        let (mut value, winner) = rows.finish();
-        if how == Collect::Reduce(Reduce::Mean) {
-            value = over_degrees(graph, value)?;
-        }
-        let y = self.manager().track_rows("propagated", value)?;
-        let y = self.var(y, record);
-        if let Some(src) = src {
-            let winner = winner.map(|winner| self.manager().track("winning-edges", winner));
-            let ends = (src, dst, edge);
-            let adjoint =
-                PropagateAdjoint { graph, ends, messages, how, winner, layout, collective };
-            self.record(&y, adjoint);
-        }
-        Ok(y)
+        let computation = Computation::after(self, graph, transfer, move |tape, collective| {
+            let mut rows = paused.resume()?;
+            {
+                let (values, dst) = (messages.values(tape)?, dst.pin()?);
+                let edge = edge.as_ref().map(Var::pin).transpose()?;
+                graph.pulled(collective.as_ref(), &layout, &mut |shard, parts| {
+                    let ends = Inputs { src: &parts[0], dst: &dst, edge: edge.as_deref() };
+                    messages.collect(&*shard.by_dst()?, ends, &values, &mut rows)
+                })?;
+            }
+            let (mut value, winner) = rows.finish();
+            if how == Collect::Reduce(Reduce::Mean) {
+                value = over_degrees(graph, value)?;
+            }
+            let y = tape.manager().track_rows("propagated", value)?;
+            let y = tape.var(y, record);
+            if let Some(src) = src {
+                let winner = winner.map(|winner| tape.manager().track("winning-edges", winner));
+                let ends = (src, dst, edge);
+                let adjoint =
+                    PropagateAdjoint { graph, ends, messages, how, winner, layout, collective };
+                tape.record(&y, adjoint);
+            }
+            Ok(y)
+        })?;
+        Ok(computation.within(spans))
     }
 }
 
@@ -325,8 +342,12 @@ struct PropagateAdjoint<'a> {
 }
 
 /// Messages are computed again, with gradients on, on the rank that computed them first; sources' gradients go to their owners.
-impl Adjoint for PropagateAdjoint<'_> {
-    fn adjoint(self: Box<Self>, tape: &mut Tape<'_>, gradient: PointerTensor) -> Result<()> {
+impl<'a> PausingAdjoint<'a> for PropagateAdjoint<'a> {
+    fn begin(
+        self: Box<Self>,
+        tape: &mut Tape<'a>,
+        gradient: PointerTensor,
+    ) -> Result<Computation<'a, ()>> {
         let PropagateAdjoint { graph, ends, messages, how, winner, layout, collective } = *self;
         let (src, dst, edge) = ends;
         let kind = gradient.kind();
@@ -382,15 +403,16 @@ impl Adjoint for PropagateAdjoint<'_> {
             }
         }
         let local = tape.manager().track_rows("partial-gradient", local)?;
-        let collective = graph.complete(transfer)?;
-        let mut local = local.take()?;
-        graph.pushed(collective.as_ref(), &layout, &mut |rows, parts| {
-            add_rows(&parts[0], rows, &mut local)
-        })?;
-        if targets[0].is_some() {
-            let gradient = tape.manager().track_rows("gradient", local)?;
-            tape.add_grad(targets[0].as_ref(), gradient)?;
-        }
-        Ok(())
+        Computation::after(tape, graph, transfer, move |tape, collective| {
+            let mut local = local.take()?;
+            graph.pushed(collective.as_ref(), &layout, &mut |rows, parts| {
+                add_rows(&parts[0], rows, &mut local)
+            })?;
+            if targets[0].is_some() {
+                let gradient = tape.manager().track_rows("gradient", local)?;
+                tape.add_grad(targets[0].as_ref(), gradient)?;
+            }
+            Ok(())
+        })
     }
 }

@@ -4,8 +4,9 @@ use tch::{Kind, Tensor};
 
 use super::aggregate::{Aggregation, Reduce, add_pushed};
 use crate::engine::spill::{PointerTensor, ShardPointer};
+use crate::engine::tape::computation::Computation;
 use crate::engine::tape::graphs::graph::Graph;
-use crate::engine::tape::record::{Adjoint, Tape};
+use crate::engine::tape::record::{PausingAdjoint, Tape};
 use crate::engine::tape::var::{Target, Var};
 use crate::engine::tensor;
 use crate::engine::tensor::with_real;
@@ -20,7 +21,7 @@ impl<'a> Tape<'a> {
         graph: &'a dyn Graph,
         x: Var,
         how: &Aggregation,
-    ) -> Result<Var> {
+    ) -> Result<Computation<'a, Var>> {
         if how.weighted || how.scale.is_some() || how.onto.is_some() || how.bias.is_some() {
             let problem = "edge weights, scales and sums do not combine with a maximum or minimum";
             return Err(Error::config("aggregator", problem));
@@ -42,18 +43,20 @@ impl<'a> Tape<'a> {
         let Selected { value, source, base, .. } = state;
         let value = self.manager().track_rows("partial-maximum", value)?;
         let source = self.manager().track("partial-source", source);
-        let collective = graph.complete(transfer)?;
-        let mut state = Selected { selection, value: value.take()?, source: source.take()?, base };
-        graph.pulled(collective.as_ref(), &[(width, kind)], &mut |shard, parts| {
-            state.take_from(shard, &parts[0])
-        })?;
-        let value = self.manager().track_rows("maximum", state.value)?;
-        let y = self.var(value, target.is_some());
-        if let Some(x) = target {
-            let source = self.manager().track("source", state.source);
-            self.record(&y, SelectAdjoint { graph, x, source });
-        }
-        Ok(y)
+        Computation::after(self, graph, transfer, move |tape, collective| {
+            let (value, source) = (value.take()?, source.take()?);
+            let mut state = Selected { selection, value, source, base };
+            graph.pulled(collective.as_ref(), &[(width, kind)], &mut |shard, parts| {
+                state.take_from(shard, &parts[0])
+            })?;
+            let value = tape.manager().track_rows("maximum", state.value)?;
+            let y = tape.var(value, target.is_some());
+            if let Some(x) = target {
+                let source = tape.manager().track("source", state.source);
+                tape.record(&y, SelectAdjoint { graph, x, source });
+            }
+            Ok(y)
+        })
     }
 }
 
@@ -103,8 +106,12 @@ struct SelectAdjoint<'a> {
     source: PointerTensor,
 }
 
-impl Adjoint for SelectAdjoint<'_> {
-    fn adjoint(self: Box<Self>, tape: &mut Tape<'_>, gradient: PointerTensor) -> Result<()> {
+impl<'a> PausingAdjoint<'a> for SelectAdjoint<'a> {
+    fn begin(
+        self: Box<Self>,
+        tape: &mut Tape<'a>,
+        gradient: PointerTensor,
+    ) -> Result<Computation<'a, ()>> {
         let SelectAdjoint { graph, x, source } = *self;
         let (width, kind) = (gradient.size()[1], gradient.kind());
         let (transfer, partial) = {
@@ -130,10 +137,11 @@ impl Adjoint for SelectAdjoint<'_> {
         };
         drop((gradient, source));
         let partial = tape.manager().track_rows("partial-gradient", partial)?;
-        let collective = graph.complete(transfer)?;
-        let mut gx = partial.take()?;
-        add_pushed(graph, collective.as_ref(), gx.kind(), &mut gx)?;
-        let gx = tape.manager().track_rows("gradient", gx)?;
-        tape.add_grad(Some(&x), gx)
+        Computation::after(tape, graph, transfer, move |tape, collective| {
+            let mut gx = partial.take()?;
+            add_pushed(graph, collective.as_ref(), gx.kind(), &mut gx)?;
+            let gx = tape.manager().track_rows("gradient", gx)?;
+            tape.add_grad(Some(&x), gx)
+        })
     }
 }

@@ -4,8 +4,9 @@ use tch::Tensor;
 
 use super::aggregate::add_pushed;
 use crate::engine::spill::{PointerTensor, ShardPointer};
+use crate::engine::tape::computation::Computation;
 use crate::engine::tape::graphs::graph::Graph;
-use crate::engine::tape::record::{Adjoint, Tape};
+use crate::engine::tape::record::{PausingAdjoint, Tape};
 use crate::engine::tape::var::{Target, Var};
 use crate::engine::tensor;
 use crate::engine::tensor::with_real;
@@ -25,11 +26,25 @@ impl<'a> Tape<'a> {
         x: Var,
         num_types: usize,
     ) -> Result<Var> {
-        let _span = self.span("aggregate");
+        self.begin_aggregate_typed(graph, x, num_types)?.finish(self)
+    }
+
+    /// [`aggregate_typed`](Tape::aggregate_typed) up to its pause.
+    ///
+    /// # Errors
+    /// As for [`aggregate_typed`](Tape::aggregate_typed).
+    pub fn begin_aggregate_typed(
+        &mut self,
+        graph: &'a dyn Graph,
+        x: Var,
+        num_types: usize,
+    ) -> Result<Computation<'a, Var>> {
+        let spans = self.spans("aggregate");
+        let _span = spans();
         let (target, kind, width) = (x.target(), x.kind(), x.width() as usize);
         let shape = [graph.num_destinations() as i64, (num_types * width) as i64];
         let mut sums = tensor::zeros(&shape, kind)?;
-        let add = |shard: &ShardPointer, x: &Tensor, y: &mut Tensor| -> Result<()> {
+        let add = move |shard: &ShardPointer, x: &Tensor, y: &mut Tensor| -> Result<()> {
             let edges = shard.by_dst()?;
             let Some(types) = edge_types(&edges)? else { return Ok(()) };
             with_real!(kind, T => {
@@ -45,17 +60,19 @@ impl<'a> Tape<'a> {
         };
         drop(x);
         let partial = self.manager().track_rows("partial-sum", sums)?;
-        let collective = graph.complete(transfer)?;
-        let mut sums = partial.take()?;
-        graph.pulled(collective.as_ref(), &[(width, kind)], &mut |shard, parts| {
-            add(shard, &parts[0], &mut sums)
+        let computation = Computation::after(self, graph, transfer, move |tape, collective| {
+            let mut sums = partial.take()?;
+            graph.pulled(collective.as_ref(), &[(width, kind)], &mut |shard, parts| {
+                add(shard, &parts[0], &mut sums)
+            })?;
+            let value = tape.manager().track_rows("aggregate", sums)?;
+            let y = tape.var(value, target.is_some());
+            if let Some(x) = target {
+                tape.record(&y, TypedAdjoint { graph, x, num_types });
+            }
+            Ok(y)
         })?;
-        let value = self.manager().track_rows("aggregate", sums)?;
-        let y = self.var(value, target.is_some());
-        if let Some(x) = target {
-            self.record(&y, TypedAdjoint { graph, x, num_types });
-        }
-        Ok(y)
+        Ok(computation.within(spans))
     }
 }
 
@@ -65,8 +82,12 @@ struct TypedAdjoint<'a> {
     num_types: usize,
 }
 
-impl Adjoint for TypedAdjoint<'_> {
-    fn adjoint(self: Box<Self>, tape: &mut Tape<'_>, gradient: PointerTensor) -> Result<()> {
+impl<'a> PausingAdjoint<'a> for TypedAdjoint<'a> {
+    fn begin(
+        self: Box<Self>,
+        tape: &mut Tape<'a>,
+        gradient: PointerTensor,
+    ) -> Result<Computation<'a, ()>> {
         let TypedAdjoint { graph, x, num_types } = *self;
         let (width, kind) = (x.size[1], gradient.kind());
         let (transfer, partial) = {
@@ -87,11 +108,12 @@ impl Adjoint for TypedAdjoint<'_> {
         };
         drop(gradient);
         let partial = tape.manager().track_rows("partial-gradient", partial)?;
-        let collective = graph.complete(transfer)?;
-        let mut gx = partial.take()?;
-        add_pushed(graph, collective.as_ref(), gx.kind(), &mut gx)?;
-        let gx = tape.manager().track_rows("gradient", gx)?;
-        tape.add_grad(Some(&x), gx)
+        Computation::after(tape, graph, transfer, move |tape, collective| {
+            let mut gx = partial.take()?;
+            add_pushed(graph, collective.as_ref(), gx.kind(), &mut gx)?;
+            let gx = tape.manager().track_rows("gradient", gx)?;
+            tape.add_grad(Some(&x), gx)
+        })
     }
 }
 

@@ -6,8 +6,9 @@ use super::aggregate::add_pushed;
 use super::edge_softmax::check_edge_values;
 use crate::engine::comm::Collective;
 use crate::engine::spill::{PointerTensor, ShardPointer};
+use crate::engine::tape::computation::Computation;
 use crate::engine::tape::graphs::graph::{Graph, Pulled};
-use crate::engine::tape::record::{Adjoint, Tape};
+use crate::engine::tape::record::{PausingAdjoint, Tape};
 use crate::engine::tape::var::Var;
 use crate::engine::tensor;
 use crate::engine::tensor::with_real;
@@ -24,8 +25,22 @@ impl<'a> Tape<'a> {
     /// # Errors
     /// If factors do not have one row per edge, or the width of `x` is not a multiple of the number of heads.
     pub fn weighted_sum(&mut self, graph: &'a dyn Graph, x: Var, factors: &Var) -> Result<Var> {
-        let _span = self.span("weighted sum");
-        check_edge_values("factors", factors, graph.num_edges()?)?;
+        self.begin_weighted_sum(graph, x, factors.clone())?.finish(self)
+    }
+
+    /// [`weighted_sum`](Tape::weighted_sum) up to its pause.
+    ///
+    /// # Errors
+    /// As for [`weighted_sum`](Tape::weighted_sum).
+    pub fn begin_weighted_sum(
+        &mut self,
+        graph: &'a dyn Graph,
+        x: Var,
+        factors: Var,
+    ) -> Result<Computation<'a, Var>> {
+        let spans = self.spans("weighted sum");
+        let _span = spans();
+        check_edge_values("factors", &factors, graph.num_edges()?)?;
         let (heads, columns, kind) = (factors.width() as usize, x.width(), x.kind());
         if heads == 0 || columns % heads as i64 != 0 {
             let problem = format!("{columns} columns cannot be divided among {heads} heads");
@@ -42,21 +57,22 @@ impl<'a> Tape<'a> {
         };
         let x = record.then_some(x);
         let partial = self.manager().track_rows("partial-sum", y)?;
-        let collective = graph.complete(transfer)?;
-        let mut y = partial.take()?;
-        {
-            let factors = factors.pin()?;
-            graph.pulled(collective.as_ref(), &[layout], &mut |shard, parts| {
-                edges.add(shard, &factors, &parts[0], &mut y)
-            })?;
-        }
-        let y = self.manager().track_rows("weighted-sum", y)?;
-        let y = self.var(y, record);
-        if let Some(x) = x {
-            let factors = factors.clone();
-            self.record(&y, WeightedSumAdjoint { graph, x, factors, layout, collective });
-        }
-        Ok(y)
+        let computation = Computation::after(self, graph, transfer, move |tape, collective| {
+            let mut y = partial.take()?;
+            {
+                let factors = factors.pin()?;
+                graph.pulled(collective.as_ref(), &[layout], &mut |shard, parts| {
+                    edges.add(shard, &factors, &parts[0], &mut y)
+                })?;
+            }
+            let y = tape.manager().track_rows("weighted-sum", y)?;
+            let y = tape.var(y, record);
+            if let Some(x) = x {
+                tape.record(&y, WeightedSumAdjoint { graph, x, factors, layout, collective });
+            }
+            Ok(y)
+        })?;
+        Ok(computation.within(spans))
     }
 }
 
@@ -139,8 +155,12 @@ struct WeightedSumAdjoint<'a> {
 
 /// The gradient of a row is the sum of `factors[e] gy[v]` over its out-edges, that of a factor `<x[u], gy[v]>`. The sources'
 /// rows are read again where they were received.
-impl Adjoint for WeightedSumAdjoint<'_> {
-    fn adjoint(self: Box<Self>, tape: &mut Tape<'_>, gradient: PointerTensor) -> Result<()> {
+impl<'a> PausingAdjoint<'a> for WeightedSumAdjoint<'a> {
+    fn begin(
+        self: Box<Self>,
+        tape: &mut Tape<'a>,
+        gradient: PointerTensor,
+    ) -> Result<Computation<'a, ()>> {
         let WeightedSumAdjoint { graph, x, factors, layout, collective } = *self;
         let kind = gradient.kind();
         let (x_target, factors_target) = (x.target(), factors.target());
@@ -164,13 +184,14 @@ impl Adjoint for WeightedSumAdjoint<'_> {
             tape.add_grad(factors_target.as_ref(), gradient)?;
         }
         let local = tape.manager().track_rows("partial-gradient", local)?;
-        let collective = graph.complete(transfer)?;
-        let mut local = local.take()?;
-        add_pushed(graph, collective.as_ref(), kind, &mut local)?;
-        if x_target.is_some() {
-            let gradient = tape.manager().track_rows("gradient", local)?;
-            tape.add_grad(x_target.as_ref(), gradient)?;
-        }
-        Ok(())
+        Computation::after(tape, graph, transfer, move |tape, collective| {
+            let mut local = local.take()?;
+            add_pushed(graph, collective.as_ref(), kind, &mut local)?;
+            if x_target.is_some() {
+                let gradient = tape.manager().track_rows("gradient", local)?;
+                tape.add_grad(x_target.as_ref(), gradient)?;
+            }
+            Ok(())
+        })
     }
 }

@@ -1,0 +1,146 @@
+//! Computations that pause for rows of other ranks, and how several of them share their pauses.
+
+use super::graphs::graph::{Graph, Transfer};
+use super::record::Tape;
+use crate::engine::comm::Collective;
+use crate::error::{Error, Result};
+use crate::event::Span;
+
+/// A computation on the tape that is complete, or has posted its rows and waits for those of other ranks.
+#[must_use]
+pub enum Computation<'a, T> {
+    /// The computation is complete.
+    Complete(T),
+    /// The computation goes on after a pause.
+    Waiting(Waiting<'a, T>),
+}
+
+/// A computation before a pause. Of its values, only `PointerTensor`s survive the pause.
+pub struct Waiting<'a, T> {
+    graph: &'a dyn Graph,
+    transfer: Transfer,
+    /// The relation to which it belongs, as in [`Tape::enter_relation`].
+    relation: u32,
+    resume: Box<Resume<'a, T>>,
+}
+
+/// The computation after the pause, up to its end or the next pause.
+type Resume<'a, T> =
+    dyn FnOnce(&mut Tape<'a>, Option<Collective>) -> Result<Computation<'a, T>> + 'a;
+
+impl<'a, T: 'a> Computation<'a, T> {
+    /// A computation that has posted `transfer` and ends with `resume`, which reads what the other ranks have posted. Where
+    /// there is nothing to wait for, it is complete at once.
+    pub(super) fn after(
+        tape: &mut Tape<'a>,
+        graph: &'a dyn Graph,
+        transfer: Transfer,
+        resume: impl FnOnce(&mut Tape<'a>, Option<Collective>) -> Result<T> + 'a,
+    ) -> Result<Self> {
+        if matches!(transfer, Transfer::Nothing) {
+            return resume(tape, None).map(Computation::Complete);
+        }
+        let resume = Box::new(move |tape: &mut Tape<'a>, collective| {
+            resume(tape, collective).map(Computation::Complete)
+        });
+        Ok(Computation::Waiting(Waiting { graph, transfer, relation: tape.relation, resume }))
+    }
+
+    /// Continues with `next` when this computation is complete.
+    ///
+    /// # Errors
+    /// If the computation is complete, and `next` fails.
+    pub fn then<U: 'a>(
+        self,
+        tape: &mut Tape<'a>,
+        next: impl FnOnce(&mut Tape<'a>, T) -> Result<U> + 'a,
+    ) -> Result<Computation<'a, U>> {
+        self.and_then(tape, |tape, value| next(tape, value).map(Computation::Complete))
+    }
+
+    /// Continues with `next`, which may pause itself, when this computation is complete.
+    ///
+    /// # Errors
+    /// If the computation is complete, and `next` fails.
+    pub fn and_then<U: 'a>(
+        self,
+        tape: &mut Tape<'a>,
+        next: impl FnOnce(&mut Tape<'a>, T) -> Result<Computation<'a, U>> + 'a,
+    ) -> Result<Computation<'a, U>> {
+        match self {
+            Computation::Complete(value) => next(tape, value),
+            Computation::Waiting(Waiting { graph, transfer, relation, resume }) => {
+                let resume = Box::new(move |tape: &mut Tape<'a>, collective| {
+                    resume(tape, collective)?.and_then(tape, next)
+                });
+                Ok(Computation::Waiting(Waiting { graph, transfer, relation, resume }))
+            }
+        }
+    }
+
+    /// The same computation with a span around each part that is left.
+    pub(super) fn within(self, begin: impl Fn() -> Span + 'a) -> Self {
+        match self {
+            Computation::Complete(value) => Computation::Complete(value),
+            Computation::Waiting(Waiting { graph, transfer, relation, resume }) => {
+                let resume = Box::new(move |tape: &mut Tape<'a>, collective| {
+                    let _span = begin();
+                    Ok(resume(tape, collective)?.within(begin))
+                });
+                Computation::Waiting(Waiting { graph, transfer, relation, resume })
+            }
+        }
+    }
+
+    /// Pauses as often as this computation needs, and returns its result.
+    ///
+    /// # Errors
+    /// If the computation fails, or the run is being stopped (`Aborted`, `Interrupted`).
+    pub fn finish(self, tape: &mut Tape<'a>) -> Result<T> {
+        let missing = || Error::internal("a computation without a result".to_owned());
+        tape.join(vec![self])?.pop().ok_or_else(missing)
+    }
+
+    /// Takes the transfer of a computation that waits, and its graph.
+    fn take_transfer(&mut self) -> Option<(&'a dyn Graph, Transfer)> {
+        match self {
+            Computation::Complete(_) => None,
+            Computation::Waiting(Waiting { graph, transfer, .. }) => {
+                Some((*graph, std::mem::replace(transfer, Transfer::Nothing)))
+            }
+        }
+    }
+}
+
+impl<'a> Tape<'a> {
+    /// Completes several computations, none of which may depend on the result of another. In each round, all that still wait
+    /// share one pause; then they go on one after the other. Their backward passes share pauses likewise.
+    ///
+    /// # Errors
+    /// If a computation fails, or the run is being stopped (`Aborted`, `Interrupted`).
+    pub fn join<T: 'a>(&mut self, mut computations: Vec<Computation<'a, T>>) -> Result<Vec<T>> {
+        let (relation, round) = (self.relation, self.round);
+        loop {
+            let posted = computations.iter_mut().filter_map(Computation::take_transfer);
+            let (graphs, transfers): (Vec<_>, Vec<_>) = posted.unzip();
+            let Some(graph) = graphs.first() else { break };
+            let mut collectives = graph.complete_all(transfers)?.into_iter();
+            self.rounds += 1;
+            self.round = self.rounds;
+            let resumed = computations.into_iter().map(|computation| match computation {
+                Computation::Complete(value) => Ok(Computation::Complete(value)),
+                Computation::Waiting(Waiting { relation, resume, .. }) => {
+                    self.relation = relation;
+                    resume(self, collectives.next().flatten())
+                }
+            });
+            computations = resumed.collect::<Result<_>>()?;
+        }
+        (self.relation, self.round) = (relation, round);
+        let results = computations.into_iter().map(|computation| match computation {
+            Computation::Complete(value) => Ok(value),
+            Computation::Waiting(_) => Err(Error::internal("a computation still waits".to_owned())),
+        });
+        results.collect()
+    }
+}

@@ -1,0 +1,27 @@
+//! The gradients of a step.
+
+use std::collections::HashMap;
+
+use super::parameters::Parameter;
+use super::var::Var;
+use crate::engine::spill::PointerTensor;
+
+/// The gradients of a step, by parameter. Parameters that the loss does not depend on have none.
+pub struct Gradients {
+    pub(super) by_parameter: HashMap<Parameter, PointerTensor>,
+    /// Gradients of inputs, which no operation computed.
+    pub(super) by_input: HashMap<usize, PointerTensor>,
+}
+
+impl Gradients {
+    /// The gradient of one parameter, in its shape.
+    pub fn get(&self, parameter: Parameter) -> Option<&PointerTensor> {
+        self.by_parameter.get(&parameter)
+    }
+
+    /// The gradient of a [trainable](Tape::trainable_input) or [learned](Tape::learned_input) input of the tape, in its shape.
+    /// `None` if the loss does not depend on it.
+    pub fn input(&self, input: &Var) -> Option<&PointerTensor> {
+        self.by_input.get(&input.target()?.id)
+    }
+}
