@@ -48,6 +48,8 @@ def _serve(request: Dict[str, Any], answer: BinaryIO) -> None:
     from ._rank import Rank
 
     torch.set_num_threads(1)
+    # The first optimizer imports torch's compiler: 700 modules and 60 MB, which each worker would otherwise have for itself.
+    torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
     worker, args = pickle.loads(request.pop("payload"))
     if "dgl" in sys.modules:
         from ._dgl import patch_dgl

@@ -72,6 +72,17 @@ def test_the_bits_do_not_depend_on_the_budget_and_waiting_workers_own_little(kar
         assert waiting <= 25 << 20, f"a waiting worker owns {waiting >> 20} MiB"
 
 
+def test_workers_share_the_modules_that_an_optimizer_imports(karate, spill):
+    def worker(rank):
+        import sys
+
+        before = set(sys.modules)
+        torch.optim.Adam([torch.zeros(2, requires_grad=True)])
+        return sorted(set(sys.modules) - before)
+
+    assert sar.run(worker, karate, memory_budget="min", spill_dir=spill) == [[]] * 2
+
+
 def test_large_tensors_use_freed_memory_again_until_the_next_pause(karate, spill):
     def worker(rank):
         import resource
