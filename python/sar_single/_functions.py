@@ -171,7 +171,7 @@ class _Attend(torch.autograd.Function):
         y = messages.new_zeros((nodes, messages.shape[1]))
         size = messages.element_size()
         engine.attend(size, _attention(options, *given, vector), ctx.kept, place(largest), place(total), place(y))
-        y.view(nodes, heads, -1).div_(total.masked_fill(total == 0, 1).unsqueeze(-1))
+        y.view(nodes, heads, y.shape[1] // heads).div_(total.masked_fill(total == 0, 1).unsqueeze(-1))
         ctx.engine, ctx.options = engine, options
         ctx.save_for_backward(*given, vector, y, total.log_().add_(largest))
         return y
@@ -182,7 +182,8 @@ class _Attend(torch.autograd.Function):
         messages, scores, destinations, vector, y, log_sum = ctx.saved_tensors
         nodes, columns = y.shape
         gy = gy.contiguous()
-        delta = (gy * y).view(nodes, ctx.options[0], -1).sum(-1)
+        heads = ctx.options[0]
+        delta = (gy * y).view(nodes, heads, columns // heads).sum(-1)
         wide = destinations.shape[1] if vector is None else 2 * columns
         gmessages, gscores = torch.zeros_like(messages), torch.zeros_like(scores)
         gdestinations = messages.new_zeros((nodes, wide))

@@ -59,6 +59,38 @@ def test_batches_with_all_in_edges_give_the_logits_of_the_whole_graph(karate, sp
         assert len({rank[kind][1] for rank in ranks}) == 1, kind
 
 
+def test_a_rank_without_seeds_gets_empty_batches(karate, spill):
+    """Every layer of ``sar.nn`` takes a block without nodes, forward and backward."""
+
+    def worker(rank):
+        x = rank.ndata["features"].float()
+        width, seeds = x.shape[1], torch.full((len(x),), rank.index == 0)
+        layers = [
+            sar.nn.SAGEConv(width, 4, "pool"),
+            sar.nn.GraphConv(width, 4, norm="none", allow_zero_in_degree=True),
+            sar.nn.GATConv(width, 4, 2, residual=True, allow_zero_in_degree=True),
+            sar.nn.GATv2Conv(width, 4, 2, residual=True, allow_zero_in_degree=True),
+            sar.nn.GINConv(torch.nn.Linear(width, 4), "max"),
+        ]
+        gradients = []
+        for layer in layers:
+            rank.sync_params(layer)
+            sizes = []
+            for input_nodes, output_nodes, (block,) in rank.loader(fanouts=[3], batch_size=8, seeds=seeds):
+                result = layer(block, rank.rows("features", input_nodes).float())
+                assert len(result) == len(output_nodes)
+                result.square().sum().backward()
+                sizes.append(len(output_nodes))
+            rank.gather_grads(layer)
+            gradients.append([p.grad for p in layer.parameters()])
+        return sizes, gradients
+
+    (some, ours), (none, theirs) = sar.run(worker, karate, memory_budget="min", spill_dir=spill)
+    assert min(some) > 0 and none == [0] * len(some)
+    for layer, other in zip(ours, theirs):
+        assert all(torch.equal(a, b) and a.isfinite().all() for a, b in zip(layer, other))
+
+
 def test_draws_are_distinct_in_edges_and_differ_between_epochs(karate, spill):
     def worker(rank):
         loader = rank.loader(fanouts=[3], batch_size=64, seeds=torch.arange(rank.graph.num_nodes()))

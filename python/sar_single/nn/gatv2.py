@@ -63,5 +63,5 @@ class GATv2Conv(nn.Module):
         slope = self.leaky_relu.negative_slope
         result = graph.attend(rows, None, destinations, vector=self.attn[0], slope=slope, dropout=dropout)
         if self.res_fc is not None:
-            result = result + self.res_fc(own).view(len(result), -1, self._out_feats)
+            result = result + self.res_fc(own).view(-1, self._heads, self._out_feats)
         return result if self.activation is None else self.activation(result)
