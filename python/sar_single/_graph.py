@@ -292,11 +292,12 @@ class Block(Graph):
 
     is_block = True
 
-    def __init__(self, sources: Tensor, num_dst_nodes: int, source: Tensor, destination: Tensor) -> None:
+    def __init__(self, sources: Tensor, num_dst_nodes: int, source: Tensor, destination: Tensor, edges: Tensor) -> None:
         super().__init__(Engine.of_block(len(sources), num_dst_nodes, place(source), place(destination)))
         self.srcdata = _Frame(len(sources), "sources")
         self.dstdata = _Frame(num_dst_nodes, "destinations")
         self.srcdata["_ID"], self.dstdata["_ID"] = sources, sources[:num_dst_nodes]
+        self.edata["_ID"] = edges[self.edge_arrays()[3]]
 
 
 class Reversed:

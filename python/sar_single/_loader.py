@@ -14,6 +14,7 @@ from ._graph import Block
 from ._tensors import place
 
 if TYPE_CHECKING:
+    from ._engine import InEdges
     from ._rank import Rank
 
 
@@ -91,15 +92,19 @@ class Loader:
         blocks: List[Block] = []
         nodes = seeds
         for layer, fanout in reversed(list(enumerate(self._fanouts))):
-            sources, source, destination = self._draw(nodes, None if fanout < 0 else fanout, key + layer)
-            blocks.insert(0, Block(sources, len(nodes), source, destination))
-            nodes = sources
+            block = self._draw(nodes, None if fanout < 0 else fanout, key + layer)
+            blocks.insert(0, block)
+            nodes = block.srcdata["_ID"]
         return Batch(nodes, seeds, Blocks(blocks))
 
-    def _draw(self, nodes: Tensor, fanout: Optional[int], key: int) -> "tuple[Tensor, Tensor, Tensor]":
-        """The sources of a block, of which ``nodes`` come first, and the ends of its edges among them."""
-        parts = [(first, _place(begins), _place(ends)) for first, begins, ends in self._in_edges]
-        counts, drawn = (torch.from_numpy(np.frombuffer(a, dtype=np.int64).copy()) for a in sample(place(nodes), parts, fanout, key))
+    def _draw(self, nodes: Tensor, fanout: Optional[int], key: int) -> Block:
+        """A block with edges to ``nodes``, which come first among its sources."""
+        parts: List[InEdges] = [
+            {"first": part["first"], "begins": _place(part["begins"]), "sources": _place(part["sources"]), "ids": _place(part["ids"])}
+            for part in self._in_edges
+        ]
+        drawn_arrays = sample(place(nodes), parts, fanout, key)
+        counts, drawn, edges = (torch.from_numpy(np.frombuffer(a, dtype=np.int64).copy()) for a in drawn_arrays)
         everyone = torch.cat([nodes, drawn]).numpy()
         unique, first, inverse = np.unique(everyone, return_index=True, return_inverse=True)
         order = np.argsort(first, kind="stable")
@@ -109,7 +114,7 @@ class Loader:
         if int((first < len(nodes)).sum()) < len(nodes):
             raise ValueError("seeds contain a node twice")
         destination = torch.arange(len(nodes)).repeat_interleave(counts)
-        return torch.from_numpy(unique[order]), local[len(nodes) :].contiguous(), destination
+        return Block(torch.from_numpy(unique[order]), len(nodes), local[len(nodes) :].contiguous(), destination, edges)
 
 
 def _place(array: "np.ndarray[Any, Any]") -> "tuple[int, int]":

@@ -65,7 +65,7 @@ class Rank:
         self.world_size: int = engine.world_size
         self.num_total_nodes: int = engine.num_total_nodes
         self.graph = Graph(engine.edges())
-        self._index: "Optional[List[Tuple[int, Array, Array]]]" = None
+        self._index: "Optional[List[Dict[str, Any]]]" = None
         self.ndata = _Table(self, "node")
         self.edata = _Table(self, "edge")
 
@@ -87,19 +87,38 @@ class Rank:
 
     def rows(self, key: str, nodes: Tensor) -> Tensor:
         """Rows of a node feature for nodes of any partition, by their ids in the partitioned graph: ``[len(nodes), *]``. No collective."""
-        found = self._engine.lookup("node", key)
-        if len(found) != 1 or found[0] is None:
-            raise NotImplementedError("rows of a graph with several node types")
-        name, _, dtype, shape = self._engine.arrays("node")[found[0]]
-        order = torch.argsort(nodes)
-        ascending = nodes[order]
-        values, (address, size) = empty(dtype, (len(nodes), *shape[1:]))
-        width = size // max(1, len(nodes))
-        ends = torch.searchsorted(ascending, torch.tensor(self._engine.first_nodes)).tolist()
-        for part, (begin, end) in enumerate(zip(ends, ends[1:])):
-            if begin < end:
-                inside = (ascending[begin:end] - self._engine.first_nodes[part]).contiguous()
-                self._engine.read_rows(part, name, place(inside), (address + begin * width, (end - begin) * width))
+        return self._rows("node", key, nodes)
+
+    def edge_rows(self, key: str, edges: Tensor) -> Tensor:
+        """Rows of an edge feature for edges of any partition, by their ids in the partitioned graph (a block's ``edata["_ID"]``):
+        ``[len(edges), *]``. No collective. ``"_TYPE"`` gives the edges' types, int64 ``[len(edges)]``.
+        """
+        return self._rows("edge", key, edges)
+
+    def _rows(self, table: str, key: str, ids: Tensor) -> Tensor:
+        ranges, end = self._engine.ranges(table)
+        if len(ids) and not (0 <= int(ids.min()) and int(ids.max()) < end):
+            raise IndexError(f"ids of {table}s are from 0 to {end - 1}, but here are {int(ids.min())} to {int(ids.max())}")
+        firsts = torch.tensor([first for first, _, _ in ranges], dtype=torch.int64)
+        if key == "_TYPE":
+            types = torch.tensor([ty for _, _, ty in ranges])
+            return types[torch.searchsorted(firsts, ids, right=True) - 1]
+        arrays = self._engine.arrays(table)
+        columns = [None if index is None else arrays[index] for index in self._engine.lookup(table, key)]
+        if len({(column[2], *column[3][1:]) if column else None for column in columns}) > 1:
+            raise KeyError(f"{key!r}: not all types have it, in one shape and dtype")
+        _, _, dtype, shape = next(column for column in columns if column)
+        order = torch.argsort(ids)
+        ascending = ids[order]
+        values, (address, size) = empty(dtype, (len(ids), *shape[1:]))
+        width = size // max(1, len(ids))
+        ends = [*torch.searchsorted(ascending, firsts).tolist(), len(ids)]
+        for (first, part, ty), begin, end in zip(ranges, ends, ends[1:]):
+            column = columns[ty]
+            if begin < end and column:
+                inside = (ascending[begin:end] - first).contiguous()
+                where = address + begin * width, (end - begin) * width
+                self._engine.read_rows(table, part, column[0], place(inside), where)
         typed = as_torch(dtype, values)
         return torch.empty_like(typed).index_copy_(0, order, typed)
 
@@ -110,25 +129,29 @@ class Rank:
 
         ``fanouts`` has the number of in-edges that are drawn per node and layer, the input layer's first; -1 takes all. ``seeds`` are own
         nodes: their numbers or a mask ``[nodes]``. ``rank.rows`` gives features of ``input_nodes``. All ranks make a loader together: the first
-        one writes the in-edges of each partition to the spill folder. One collective, or three the first time.
+        one writes the in-edges of each partition to the spill folder. One collective, or three the first time. ``edata["_ID"]`` of a block are its
+        edges' ids, for ``rank.edge_rows``.
         """
         from ._loader import Loader
 
         return Loader(self, fanouts, batch_size, seeds, shuffle, seed)
 
-    def _in_edges(self) -> "List[Tuple[int, Array, Array]]":
-        """Of each partition: its first node, where the in-edges of each node begin, and their sources."""
+    def _in_edges(self) -> "List[Dict[str, Any]]":
+        """Of each partition: its ``first`` node, where the in-edges of each node begin (``begins``), their ``sources`` and their ``ids``."""
         if self._index is None:
             engine, folder = self._engine, Path(self._engine.folder)
             edges = self.graph._engine
-            ids = torch.empty(edges.num_halo_rows, dtype=torch.int64)
-            edges.halo_ids(place(ids))
-            source, destination, _, _ = self.graph.edge_arrays()
+            halo = torch.empty(edges.num_halo_rows, dtype=torch.int64)
+            edges.halo_ids(place(halo))
+            source, destination, _, row = self.graph.edge_arrays()
             order = torch.argsort(destination, stable=True)
             begins = torch.zeros(edges.num_nodes + 1, dtype=torch.int64)
             begins[1:] = self.graph.in_degrees().cumsum(0)
-            np.save(folder / f"begins-{self.index}.npy", begins.numpy())
-            np.save(folder / f"sources-{self.index}.npy", ids[source[order]].numpy())
+            ranges, _ = engine.ranges("edge")
+            first_edge = next((first for first, part, _ in ranges if part == self.index), 0)
+            columns = {"begins": begins, "sources": halo[source[order]], "ids": row[order] + first_edge}
+            for name, values in columns.items():
+                np.save(folder / f"{name}-{self.index}.npy", values.numpy())
             self.barrier()
 
             def stored(name: str, part: int) -> Array:
@@ -137,7 +160,7 @@ class Rank:
                 return array
 
             firsts = enumerate(engine.first_nodes[:-1])
-            self._index = [(first, stored("begins", part), stored("sources", part)) for part, first in firsts]
+            self._index = [{"first": first, **{name: stored(name, part) for name in columns}} for part, first in firsts]
         return self._index
 
     def _types(self, table: str) -> Tensor:

@@ -11,7 +11,9 @@ use pyo3::types::PyByteArray;
 use sar::engine::comm::{FileGroup, Hooks, Operation, Recipient};
 use sar::engine::turns::{Control, Phase, TurnLock};
 use sar::event::{Event, EventSender};
-use sar::formats::dgl::{ArrayRef, FeatureSet, Partition, PartitionConfig, open_node_features};
+use sar::formats::dgl::{
+    ArrayRef, FeatureSet, Partition, PartitionConfig, open_edge_features, open_node_features,
+};
 use sar::io::{DiskStorage, IoCounters, IoMode, Storage};
 
 use crate::edges::Edges;
@@ -39,7 +41,9 @@ pub(crate) struct Rank {
     partition: Partition,
     partitions: PartitionConfig,
     /// Features of the nodes of all partitions, once they are asked for.
-    features: RefCell<Vec<FeatureSet>>,
+    node_features: RefCell<Vec<FeatureSet>>,
+    /// Features of the edges of all partitions.
+    edge_features: RefCell<Vec<FeatureSet>>,
     /// Until `edges` hands it over.
     graph: Option<LocalGraph>,
     world: Rc<World>,
@@ -94,9 +98,18 @@ impl Rank {
         let world = Rc::new(World { group: Box::new(group), hooks: turns.clone() });
         let graph = Some(LocalGraph::load(&partition, &world)?);
         let folder = folder.to_owned();
-        let (partitions, features) = (partitions.clone(), RefCell::default());
-        let index = rank;
-        Ok(Rank { index, folder, partition, partitions, features, graph, world, turns, events })
+        Ok(Rank {
+            index: rank,
+            folder,
+            partition,
+            partitions: partitions.clone(),
+            node_features: RefCell::default(),
+            edge_features: RefCell::default(),
+            graph,
+            world,
+            turns,
+            events,
+        })
     }
 
     /// Ends the rank's last turn.
@@ -204,11 +217,45 @@ impl Rank {
             .collect()
     }
 
-    /// Reads rows of a node feature of any partition, by its key there; `rows` are ascending numbers inside the partition (int64).
-    fn read_rows(&self, part: usize, key: &str, rows: Place, out: Place) -> PyResult<()> {
-        let mut all = self.features.borrow_mut();
+    /// The ids of the nodes (edges) that a partition has of a type: the first one, the partition and the type, for all of them by
+    /// their ids, and the end behind the last one.
+    fn ranges(&self, table: &str) -> (Vec<(u64, usize, usize)>, u64) {
+        let book = self.partition.book();
+        let (types, end) = match table {
+            "node" => (book.ntypes().len(), book.num_nodes()),
+            _ => (book.etypes().len(), book.num_edges()),
+        };
+        let range = |part, ty| match table {
+            "node" => book.node_type_range(part, ty),
+            _ => book.edge_type_range(part, ty),
+        };
+        let all = (0..book.num_parts()).flat_map(|part| (0..types).map(move |ty| (part, ty)));
+        let ranges = all.map(|(part, ty)| (range(part, ty), part, ty));
+        let some = ranges.filter(|(range, ..)| !range.is_empty());
+        let mut firsts: Vec<_> = some.map(|(range, part, ty)| (range.start, part, ty)).collect();
+        firsts.sort_unstable();
+        (firsts, end)
+    }
+
+    /// Reads rows of a feature of any partition, by its key there; `rows` are ascending numbers of rows (int64).
+    fn read_rows(
+        &self,
+        table: &str,
+        part: usize,
+        key: &str,
+        rows: Place,
+        out: Place,
+    ) -> PyResult<()> {
+        let mut all = match table {
+            "node" => self.node_features.borrow_mut(),
+            _ => self.edge_features.borrow_mut(),
+        };
         for part in all.len()..self.partitions.book().num_parts() {
-            all.push(open_node_features(&self.partitions, part).map_err(exception)?);
+            let opened = match table {
+                "node" => open_node_features(&self.partitions, part),
+                _ => open_edge_features(&self.partitions, part),
+            };
+            all.push(opened.map_err(exception)?);
         }
         let feature = all[part].features().iter().find(|feature| feature.key() == key);
         let array = feature

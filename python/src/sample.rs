@@ -6,12 +6,21 @@ use pyo3::types::PyByteArray;
 
 use crate::memory::{Place, memory};
 
-/// The in-edges of a partition's nodes: the id of the first node, where each node's edges begin (int64), and their sources (int64).
+/// The in-edges of a partition's nodes: the id of the first node, where each node's edges begin, their sources and their ids (int64).
 #[derive(FromPyObject)]
-pub(crate) struct InEdges(i64, Place, Place);
+pub(crate) struct InEdges {
+    #[pyo3(item)]
+    first: i64,
+    #[pyo3(item)]
+    begins: Place,
+    #[pyo3(item)]
+    sources: Place,
+    #[pyo3(item)]
+    ids: Place,
+}
 
-/// Draws up to `fanout` in-edges (all, if not given) of each of some nodes, without replacement; the same ones for the same `seed`. Gives two
-/// int64 arrays: how many edges each node got, and their sources.
+/// Draws up to `fanout` in-edges (all, if not given) of each of some nodes, without replacement; the same ones for the same `seed`. Gives three
+/// int64 arrays: how many edges each node got, their sources and their ids.
 #[pyfunction]
 #[pyo3(signature = (nodes, partitions, fanout, seed))]
 pub(crate) fn sample(
@@ -20,29 +29,35 @@ pub(crate) fn sample(
     partitions: Vec<InEdges>,
     fanout: Option<usize>,
     seed: u64,
-) -> PyResult<(Bound<'_, PyByteArray>, Bound<'_, PyByteArray>)> {
-    let (mut counts, mut sources, mut chosen) = (Vec::new(), Vec::new(), Vec::new());
+) -> PyResult<[Bound<'_, PyByteArray>; 3]> {
+    let (mut counts, mut sources, mut ids) = (Vec::new(), Vec::new(), Vec::new());
+    let mut chosen = Vec::new();
     for &node in memory(nodes).slice::<i64>() {
         let unknown = || PyIndexError::new_err(format!("there is no node {node}"));
-        let part = partitions.partition_point(|InEdges(first, ..)| *first <= node);
-        let InEdges(first, begins, ends) = &partitions[part.checked_sub(1).ok_or_else(unknown)?];
-        let begins = memory(*begins).slice::<i64>();
-        let at = (node - first) as usize;
+        let part = partitions.partition_point(|part| part.first <= node);
+        let part = &partitions[part.checked_sub(1).ok_or_else(unknown)?];
+        let begins = memory(part.begins).slice::<i64>();
+        let at = (node - part.first) as usize;
         let (Some(&begin), Some(&end)) = (begins.get(at), begins.get(at + 1)) else {
             return Err(unknown());
         };
-        let edges = &memory(*ends).slice::<i64>()[begin as usize..end as usize];
-        match fanout.filter(|fanout| *fanout < edges.len()) {
-            None => sources.extend_from_slice(edges),
+        let edges = begin as usize..end as usize;
+        let from = &memory(part.sources).slice::<i64>()[edges.clone()];
+        let numbers = &memory(part.ids).slice::<i64>()[edges];
+        match fanout.filter(|fanout| *fanout < from.len()) {
+            None => {
+                sources.extend_from_slice(from);
+                ids.extend_from_slice(numbers);
+            }
             Some(fanout) => {
-                choose(&mut Draws(mix(seed ^ mix(node as u64))), fanout, edges.len(), &mut chosen);
-                sources.extend(chosen.iter().map(|&i| edges[i]));
+                choose(&mut Draws(mix(seed ^ mix(node as u64))), fanout, from.len(), &mut chosen);
+                sources.extend(chosen.iter().map(|&i| from[i]));
+                ids.extend(chosen.iter().map(|&i| numbers[i]));
             }
         }
-        counts.push(fanout.map_or(edges.len(), |fanout| fanout.min(edges.len())) as i64);
+        counts.push(fanout.map_or(from.len(), |fanout| fanout.min(from.len())) as i64);
     }
-    let bytes = |values: &[i64]| PyByteArray::new(py, bytemuck::cast_slice(values));
-    Ok((bytes(&counts), bytes(&sources)))
+    Ok([&counts, &sources, &ids].map(|values| PyByteArray::new(py, bytemuck::cast_slice(values))))
 }
 
 /// Chooses `count` of `len` places (Floyd, "A sample of brilliance", 1987), ascending.

@@ -59,6 +59,25 @@ def test_batches_with_all_in_edges_give_the_logits_of_the_whole_graph(karate, sp
         assert len({rank[kind][1] for rank in ranks}) == 1, kind
 
 
+def test_edges_of_blocks_have_their_features(karate, spill):
+    def worker(rank):
+        x, weight = rank.ndata["features"].double(), rank.edata["weight"].double()
+        torch.manual_seed(1)
+        conv = sar.nn.GraphConv(x.shape[1], 4, norm="none", allow_zero_in_degree=True).double()
+        whole = conv(rank.graph, x, edge_weight=weight)
+        for input_nodes, output_nodes, (block,) in rank.loader(fanouts=[-1], batch_size=5, seeds=torch.arange(len(x))):
+            edges = block.edata["_ID"]
+            values = rank.edge_rows("weight", edges)
+            assert not rank.edge_rows("_TYPE", edges).any() and values.dtype == rank.edata["weight"].dtype
+            rows = conv(block, rank.rows("features", input_nodes).double(), edge_weight=values.double())
+            assert (rows - whole[output_nodes - rank.first_node]).abs().max() < 1e-12
+        with pytest.raises(IndexError, match="ids of edges are from 0 to 189, but here are 3 to 190"):
+            rank.edge_rows("weight", torch.tensor([3, 190]))
+        return weight.unique().numel()
+
+    assert min(sar.run(worker, karate, memory_budget="min", spill_dir=spill)) > 1
+
+
 def test_a_rank_without_seeds_gets_empty_batches(karate, spill):
     """Every layer of ``sar.nn`` takes a block without nodes, forward and backward."""
 
