@@ -4,12 +4,16 @@
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use sar::graph::Csr;
-use sar::kernels::{AdditiveScore, Attention, Destinations, Matrix, matmul, matmul_over_rows};
+use sar::kernels::{
+    AdditiveScore, Attention, AttentionDropout, Destinations, DropoutKey, Matrix, matmul,
+    matmul_over_rows,
+};
 
 const ROWS: usize = 120;
 const COLS: usize = 90;
 const HEADS: usize = 3;
-const WIDTH: usize = 7;
+/// More than the inner product adds at a time, and no multiple of it.
+const WIDTH: usize = 19;
 const SLOPE: f64 = 0.2;
 
 struct Problem {
@@ -43,6 +47,24 @@ impl Problem {
     fn score(&self, (row, col): (u32, u32), head: usize) -> f64 {
         let sum = self.src[col as usize * HEADS + head] + self.dst[row as usize * HEADS + head];
         if sum > 0.0 { sum } else { SLOPE * sum }
+    }
+
+    /// Attention that drops a quarter of the edges.
+    fn dropping<'a>(
+        &'a self,
+        ids: &'a [i64],
+        epoch: u32,
+        messages: &'a [f64],
+    ) -> Attention<'a, f64, AdditiveScore<'a, f64>> {
+        let key = DropoutKey { seed: 3, epoch, layer: 1 };
+        let (src_ids, dst_ids) = (&ids[..COLS], &ids[..ROWS]);
+        Attention {
+            score: AdditiveScore { src: &self.src, dst: &self.dst, heads: HEADS, slope: SLOPE },
+            messages,
+            heads: HEADS,
+            width: WIDTH,
+            dropout: Some(AttentionDropout { key, probability: 0.25, src_ids, dst_ids }),
+        }
     }
 
     /// The attention of each edge and head: maximum first, then exponentials.
@@ -145,6 +167,48 @@ fn one_pass_over_shards_is_softmax_in_two_passes_with_any_scores() {
         assert_close("sources", &gsrc, &expected_src);
         assert_close("destinations", &gdst, &expected_dst);
     }
+}
+
+/// Dropout has the expectation 1, is the same forwards and backwards, and differs between epochs.
+#[test]
+fn dropped_edges_are_the_same_in_the_adjoint() {
+    let p = problem(1.0);
+    let shard = graph(&p.edges);
+    let ids: Vec<i64> = (0..ROWS.max(COLS) as i64).collect();
+    let forward = |epoch, messages: &[f64]| {
+        let mut largest = vec![f64::NEG_INFINITY; ROWS * HEADS];
+        let (mut sum, mut y) = (vec![0.0; ROWS * HEADS], vec![0.0; ROWS * HEADS * WIDTH]);
+        p.dropping(&ids, epoch, messages).accumulate(&shard, &mut largest, &mut sum, &mut y);
+        for (y, sum) in y.chunks_exact_mut(WIDTH).zip(&sum) {
+            y.iter_mut().for_each(|y| *y /= if *sum > 0.0 { *sum } else { 1.0 });
+        }
+        let log_sum: Vec<f64> = sum.iter().zip(&largest).map(|(s, m)| s.ln() + m).collect();
+        (y, log_sum)
+    };
+
+    // Of rows of ones remains what the factors of the edges sum to.
+    let ones = vec![1.0; p.messages.len()];
+    let kept: Vec<f64> = forward(0, &ones).0.into_iter().step_by(WIDTH).collect();
+    let with_edges = &kept[..(ROWS - 10) * HEADS];
+    let mean = with_edges.iter().sum::<f64>() / with_edges.len() as f64;
+    assert!((mean - 1.0).abs() < 0.1, "{mean}");
+    assert!(with_edges.iter().any(|kept| (kept - 1.0).abs() > 0.05));
+    assert!(kept != forward(1, &ones).0.into_iter().step_by(WIDTH).collect::<Vec<_>>());
+
+    let (y, log_sum) = forward(0, &p.messages);
+    let gy: Vec<f64> = (0..y.len()).map(|i| ((i * 7) as f64).sin()).collect();
+    let product = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+    let pairs = y.chunks_exact(WIDTH).zip(gy.chunks_exact(WIDTH));
+    let delta: Vec<f64> = pairs.map(|(y, g)| product(y, g)).collect();
+    let of = Destinations { log_sum: &log_sum, delta: &delta, gy: &gy };
+    let (mut gz, mut gsrc) = (vec![0.0; p.messages.len()], vec![0.0; p.src.len()]);
+    p.dropping(&ids, 0, &p.messages).source_adjoint(&shard.transpose().0, of, &mut gz, &mut gsrc);
+    // The result is linear in the messages.
+    assert_close("messages", &[product(&gz, &p.messages)], &[product(&gy, &y)]);
+    let mut gdst = vec![0.0; p.dst.len()];
+    p.dropping(&ids, 0, &p.messages).destination_adjoint(&shard, of, &mut gdst);
+    // A score is a function of the sum of both ends' terms.
+    assert_close("scores", &[gdst.iter().sum()], &[gsrc.iter().sum()]);
 }
 
 #[test]

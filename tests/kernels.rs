@@ -6,9 +6,9 @@ use half::bf16;
 use proptest::prelude::*;
 use sar::graph::{GraphShard, ShardBuilder};
 use sar::kernels::{
-    DropoutKey, EdgeSum, Element, Matrix, NO_SOURCE, Selection, Spmm, dropout, gather_rows, matmul,
-    matmul_bf16, matmul_bf16_in_place, matmul_in_place, relu, relu_adjoint, scatter_add_rows,
-    select, select_adjoint,
+    DropoutKey, EdgeSoftmax, EdgeSum, Element, Matrix, NO_SOURCE, Selection, Spmm, dropout,
+    gather_rows, matmul, matmul_bf16, matmul_bf16_in_place, matmul_in_place, relu, relu_adjoint,
+    scatter_add_rows, select, select_adjoint, typed_sum, typed_sum_adjoint,
 };
 
 #[derive(Debug, Clone)]
@@ -136,6 +136,93 @@ proptest! {
         let mut gx = vec![0.0; naive.len()];
         select_adjoint(&shard.by_src.ends, &argument, &p.gy, p.width, base, &mut gx);
         assert_close(&gx, &naive);
+    }
+
+    #[test]
+    fn a_sum_by_edge_type_is_the_loop_over_edges_and_the_transpose_is_its_adjoint(
+        p in problems(), types in 1..4_usize,
+    ) {
+        let edge_types: Vec<u16> = (0..p.edges.len()).map(|i| (i * 5 % types) as u16).collect();
+        let mut builder = ShardBuilder::default();
+        let columns = types * p.width;
+        let mut expected = vec![1.0; p.rows * columns];
+        for (&(src, dst, _), &etype) in p.edges.iter().zip(&edge_types) {
+            builder.push(src, dst);
+            builder.push_type(etype);
+            for j in 0..p.width {
+                let place = dst as usize * columns + etype as usize * p.width + j;
+                expected[place] += p.x[src as usize * p.width + j];
+            }
+        }
+        let shard = builder.build(p.rows, p.cols, true).0;
+        let [by_dst, by_src] = [&shard.by_dst, &shard.by_src]
+            .map(|edges| (&edges.ends, edges.types.as_deref().unwrap_or_default()));
+        let mut y = vec![1.0; expected.len()];
+        typed_sum(by_dst.0, by_dst.1, types, p.width, &p.x, &mut y);
+        assert_close(&y, &expected);
+
+        let gy = factors(y.len());
+        let mut gx = vec![0.0; p.x.len()];
+        typed_sum_adjoint(by_src.0, by_src.1, types, p.width, &gy, &mut gx);
+        let ones = vec![1.0; y.len()];
+        assert_close(&[dot(&gx, &p.x)], &[dot(&gy, &y) - dot(&gy, &ones)]);
+    }
+
+    /// The edges come in two shards, as from two ranks.
+    #[test]
+    fn softmax_over_in_edges_is_the_loop_over_edges_and_so_is_its_adjoint(p in problems()) {
+        let (heads, half) = (p.width, p.edges.len() / 2);
+        let shards = [&p.edges[..half], &p.edges[half..]].map(|edges| {
+            Problem { edges: edges.to_vec(), ..p.clone() }.shard().by_dst.ends
+        });
+        let softmax = || shards.iter().map(|by_dst| EdgeSoftmax { by_dst, heads });
+        // In the order of the shards: the destination of each edge.
+        let destinations: Vec<Vec<usize>> = shards.iter().map(|by_dst| {
+            let rows = by_dst.rows().iter().enumerate();
+            rows.flat_map(|(i, &row)| by_dst.columns(i).iter().map(move |_| row as usize)).collect()
+        }).collect();
+        let values = |shard: usize, step: f64| -> Vec<f64> {
+            let len = destinations[shard].len() * heads;
+            (0..len).map(|i| 3.0 * ((i + 50 * shard) as f64 * step).sin()).collect()
+        };
+        let scores = [values(0, 0.7), values(1, 0.7)];
+        let gy = [values(0, 1.3), values(1, 1.3)];
+        // Of each edge and value: its place in an array, and in one with a row for each destination.
+        let places = |shard: usize| {
+            let edges = destinations[shard].iter().enumerate();
+            edges.flat_map(move |(edge, dst)| (0..heads).map(move |h| (edge * heads + h, dst * heads + h)))
+        };
+
+        let mut total = vec![0.0; p.rows * heads];
+        for shard in 0..2 {
+            places(shard).for_each(|(edge, dst)| total[dst] += scores[shard][edge].exp());
+        }
+        let mut largest = vec![f64::NEG_INFINITY; p.rows * heads];
+        let mut sum = vec![0.0; p.rows * heads];
+        softmax().zip(&scores).for_each(|(s, scores)| s.accumulate(scores, &mut largest, &mut sum));
+        let mut y = [vec![0.0; scores[0].len()], vec![0.0; scores[1].len()]];
+        for (shard, softmax) in softmax().enumerate() {
+            softmax.normalise(&scores[shard], &largest, &sum, &mut y[shard]);
+            let expected: Vec<f64> =
+                places(shard).map(|(edge, dst)| scores[shard][edge].exp() / total[dst]).collect();
+            assert_close(&y[shard], &expected);
+        }
+
+        let mut expected_delta = vec![0.0; p.rows * heads];
+        let mut delta = expected_delta.clone();
+        for (shard, softmax) in softmax().enumerate() {
+            softmax.inner_products(&y[shard], &gy[shard], &mut delta);
+            places(shard).for_each(|(edge, dst)| expected_delta[dst] += y[shard][edge] * gy[shard][edge]);
+        }
+        assert_close(&delta, &expected_delta);
+        for (shard, softmax) in softmax().enumerate() {
+            let mut gscores = vec![0.0; scores[shard].len()];
+            softmax.adjoint(&y[shard], &gy[shard], &delta, &mut gscores);
+            let expected: Vec<f64> = places(shard)
+                .map(|(edge, dst)| y[shard][edge] * (gy[shard][edge] - delta[dst]))
+                .collect();
+            assert_close(&gscores, &expected);
+        }
     }
 
     #[test]
