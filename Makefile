@@ -51,6 +51,7 @@ soak: soak-parsers
 	SAR_CALLS=1 cargo test --release --locked --test simulator
 	SAR_SEEDS=$(SEEDS) cargo test --release --locked --test simulator
 	SAR_SOAK_EPOCHS=10000 cargo test --release --locked --test soak -- --nocapture
+	SAR_BUDGET_CASES=60 cargo test --release --locked --test headline -- --nocapture
 
 # Generates a small community graph and trains on it.
 demo: build

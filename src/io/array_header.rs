@@ -97,7 +97,16 @@ mod tests {
         assert_eq!(header.len(), 128);
         let text = String::from_utf8(header[10..].to_vec()).unwrap();
         assert_eq!(text.trim_end(), "{'descr': '<f4', 'fortran_order': False, 'shape': (3, 2), }");
-        assert!(npy_header(Dtype::I64, &[5]).unwrap().len().is_multiple_of(64));
+    }
+
+    #[test]
+    fn a_npy_header_of_any_length_ends_at_a_multiple_of_64() {
+        for sides in 1..40 {
+            let header = npy_header(Dtype::I64, &vec![5; sides]).unwrap();
+            assert!(header.len().is_multiple_of(64) && header.ends_with(b"\n"));
+            assert_eq!(usize::from(header[9]) << 8 | usize::from(header[8]), header.len() - 10);
+            assert!(header.len() - header.trim_ascii_end().len() <= 64);
+        }
     }
 
     #[test]

@@ -210,5 +210,9 @@ mod tests {
         let mut out = [0i64; 3];
         assert_eq!(Dtype::Bool.to_i64(&[0, 1, 255], &mut out), Ok(()));
         assert_eq!(out, [0, 1, 1]);
+        let (mut single, mut double) = ([0.0_f32; 3], [0.0_f64; 3]);
+        Dtype::Bool.to_f32(&[0, 1, 255], &mut single);
+        Dtype::Bool.to_f64(&[0, 1, 255], &mut double);
+        assert_eq!((single, double), ([0.0, 1.0, 1.0], [0.0, 1.0, 1.0]));
     }
 }
