@@ -1,8 +1,6 @@
 //! The `sar-single` program.
 #![allow(unsafe_code)] // the section that a function pointer is in
 
-use std::process::ExitCode;
-
 /// Holds signals back while libtorch's constructors run, a third of a second before `main`, until they can be handled.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 #[used]
@@ -11,6 +9,6 @@ use std::process::ExitCode;
 #[unsafe(link_section = ".preinit_array")]
 static HOLD_BACK: extern "C" fn() = sar::platform::signals::hold_back;
 
-fn main() -> ExitCode {
-    ExitCode::from(sar::cli::run())
+fn main() {
+    sar::platform::leave(sar::cli::run())
 }

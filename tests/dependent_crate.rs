@@ -15,6 +15,16 @@ fn block(guide: &str, file: &str) -> String {
     block.split_once('\n').unwrap().1.to_owned()
 }
 
+/// The profiles of this package, so that dependencies that are compiled for one serve the other. Only this package is compiled
+/// again, so it is not optimised.
+fn profiles() -> String {
+    let manifest = fs::read_to_string(repository("Cargo.toml")).unwrap();
+    let from = manifest.find("[profile.release]").unwrap();
+    let to = manifest.find("[lints]").unwrap();
+    let profiles = &manifest[from..to];
+    format!("{profiles}[profile.release.package.sar-single]\nopt-level = 0\ndebug = false\n")
+}
+
 #[test]
 fn a_crate_with_the_lines_of_the_guide_builds_and_runs() {
     let guide = fs::read_to_string(repository("docs/src/guides/own-model.md")).unwrap();
@@ -25,9 +35,7 @@ fn a_crate_with_the_lines_of_the_guide_builds_and_runs() {
     let dependency =
         block(&guide, "Cargo.toml").replace("/path/to/sar-single", here.to_str().unwrap());
     let package = "[package]\nname = \"mine\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n";
-    // As in this package, so that what is compiled for one serves the other.
-    let profile = "\n[profile.release]\ndebug = \"line-tables-only\"\n";
-    fs::write(path("Cargo.toml"), format!("{package}{dependency}{profile}")).unwrap();
+    fs::write(path("Cargo.toml"), format!("{package}{dependency}\n{}", profiles())).unwrap();
     fs::write(path("build.rs"), block(&guide, "build.rs")).unwrap();
     fs::write(path("src/main.rs"), block(&guide, "src/main.rs")).unwrap();
     fs::copy(repository("Cargo.lock"), path("Cargo.lock")).unwrap();

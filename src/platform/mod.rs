@@ -1,6 +1,7 @@
 //! What only the operating system has: fork, the allocator, `/proc`.
 
 mod clock;
+mod end;
 pub(crate) mod fork;
 pub(crate) mod free_memory;
 pub(crate) mod free_space;
@@ -12,6 +13,7 @@ mod processor_time;
 pub mod signals;
 
 pub use clock::nanoseconds;
+pub use end::leave;
 pub use fork::{fork, has_one_thread};
 pub use free_memory::{MemoryGroups, free_memory, machine_memory};
 pub use free_space::free_space;

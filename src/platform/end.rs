@@ -1,0 +1,12 @@
+//! The end of the program.
+#![allow(unsafe_code)] // two calls of the C library: fflush, _exit
+
+/// Ends the process with an exit code, without destructors of libraries: libtorch frees everything that it has registered, piece
+/// by piece, which takes a third of the processor time of a short command. Results are flushed where they are printed.
+pub fn leave(code: u8) -> ! {
+    // SAFETY: a null pointer means all streams of the C library; _exit ends this process at once.
+    unsafe {
+        libc::fflush(std::ptr::null_mut());
+        libc::_exit(i32::from(code))
+    }
+}
