@@ -26,7 +26,7 @@ use sar::sampling::loaders::{
 };
 use sar::sampling::stores::{DistGraph, Fanout, IndexConfig};
 use sar::testing::{RankContext, on_ranks};
-use sar::train::{FEATURES, GradientReduce, LinkTrainer, block_graphs};
+use sar::train::{FEATURES, GradientReduce, GraphBatches, LinkTrainer, block_graphs};
 use tch::{Kind, Tensor};
 
 use karate::{assert_close, case, check_curve, check_step};
@@ -174,16 +174,16 @@ fn check_links(
         config,
         ranks,
     )?;
+    let model = GraphBatches { model: &*linked.model, edge_types: false };
     let trainer = LinkTrainer {
         manager: &context.manager,
         group: &*context.group,
-        model: &*linked.model,
+        model: &model,
         score: &linked.score,
         parameters: &parameters,
         seed: 0,
         policy: Policy::default(),
         reduce: GradientReduce::Mean,
-        edge_types: false,
         log: None,
     };
     let batch_of = |epoch| loader.epoch(epoch).next().unwrap();

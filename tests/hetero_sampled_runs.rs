@@ -153,7 +153,7 @@ fn what_makes_no_sense_is_named_with_its_remedy() {
             "it holds: author:writes:paper/weight",
         ),
         ("--dump-step x.safetensors", "--overwrite has no effect with --dump-step", "leave it out"),
-        ("--task link --edge-prob weight --hetero sum", "--hetero", "leave it out"),
+        ("--task link --edge-prob weight --hetero sum", "--edge-prob", "leave it out"),
         ("--model rgcn", "--model", "use --model sage"),
     ] {
         let flags = format!("--mode sample {flags}");

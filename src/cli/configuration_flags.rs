@@ -261,10 +261,12 @@ fn of_evaluation(flags: &mut Flags, evaluation: &EvaluationConfig) {
 }
 
 fn of_link(flags: &mut Flags, link: &LinkConfig) {
-    let LinkConfig { score, negatives, split } = link;
+    let LinkConfig { score, negatives, target_etype, reverse_etype, split } = link;
     flags.set("task", "link");
     flags.name("score", *score);
     flags.set("negatives", negatives);
+    flags.some("target-etype", target_etype.as_ref());
+    flags.some("reverse-etype", reverse_etype.as_ref());
     match split {
         EdgeSplit::Fractions { val, test } => {
             flags.set("val-fraction", val);

@@ -36,7 +36,14 @@ const OF_TRAINING: [Rule; 8] = [
     Rule { flags: &["lr_min"], on: On::Values("schedule", &["cosine", "plateau"]) },
     Rule { flags: &["lr_factor", "lr_patience"], on: On::Values("schedule", &["plateau"]) },
     Rule {
-        flags: &["score", "negatives", "val_fraction", "test_fraction"],
+        flags: &[
+            "score",
+            "negatives",
+            "target_etype",
+            "reverse_etype",
+            "val_fraction",
+            "test_fraction",
+        ],
         on: On::Values("task", &["link"]),
     },
     Rule {
@@ -81,7 +88,8 @@ const AFTER_THE_FIRST_STEP: [&str; 21] = [
 ];
 
 /// More rules of a training run, and rules of other commands.
-const MORE: [Rule; 12] = [
+const MORE: [Rule; 13] = [
+    Rule { flags: &["reverse_etype"], on: On::Given("target_etype") },
     Rule { flags: &["val_fraction", "test_fraction"], on: On::NotGiven("train_mask_key") },
     Rule { flags: &["optimized_batches"], on: On::OtherValues("task", &["link"]) },
     Rule { flags: &AFTER_THE_FIRST_STEP, on: On::NotGiven("dump_step") },

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use crate::fields::render;
 
 /// Fields whose flags have other names.
-const OTHER_NAMES: [(&str, &str); 27] = [
+const OTHER_NAMES: [(&str, &str); 28] = [
     ("evaluation.every", "eval-every"),
     ("evaluation.fanouts", "eval-fanouts"),
     ("keys.edge_features", "edge-features-key"),
@@ -26,6 +26,7 @@ const OTHER_NAMES: [(&str, &str); 27] = [
     ("policy", "no-remat"),
     ("prediction", "output"),
     ("relations", "hetero"),
+    ("relations.target", "target-type"),
     ("sampling", "mode sample"),
     ("sampling.edge_probability", "edge-prob"),
     ("schedule.factor", "lr-factor"),

@@ -28,6 +28,13 @@ pub(super) struct LinkArgs {
     /// How two nodes are compared, with --task link [default: dot]
     #[arg(long, value_parser = choice::<PairScore>(), help_heading = "Training")]
     score: Option<PairScore>,
+    /// Edge type whose edges are predicted, with --task link: a name, or SRC:NAME:DST; pairs are drawn of its node types [default:
+    /// all edge types]
+    #[arg(long, value_name = "TYPE", help_heading = "Training")]
+    target_etype: Option<String>,
+    /// Edge type with the reverses of the predicted edges, which are kept back with them [default: the one called rev_NAME]
+    #[arg(long, value_name = "TYPE", help_heading = "Training")]
+    reverse_etype: Option<String>,
     /// Random pairs drawn for each edge, with --task link: its source with any node [default: 5]
     #[arg(long, value_name = "K", help_heading = "Training")]
     negatives: Option<usize>,
@@ -60,7 +67,9 @@ impl LinkArgs {
                 let split = self.split(masks)?;
                 let (score, negatives) = (self.score, self.negatives);
                 let (score, negatives) = (score.unwrap_or_default(), negatives.unwrap_or(5));
-                (nn::Task::default(), Some(LinkConfig { score, negatives, split }))
+                let (target_etype, reverse_etype) = (self.target_etype, self.reverse_etype);
+                let link = LinkConfig { score, negatives, target_etype, reverse_etype, split };
+                (nn::Task::default(), Some(link))
             }
         })
     }

@@ -219,9 +219,10 @@ pub(super) fn config(args: TrainArgs, run_args: RunArgs) -> Result<RunConfig> {
 
 /// The configuration that flags describe; nothing is read of the graph.
 pub(super) fn described(args: TrainArgs, run_args: RunArgs, out: PathBuf) -> Result<RunConfig> {
-    let masks =
-        [args.train_mask_key.clone(), args.val_mask_key.clone(), args.test_mask_key.clone()];
-    let (task, link) = args.link.config(args.task, masks)?;
+    let masks = [args.train_mask_key, args.val_mask_key, args.test_mask_key];
+    let (task, link) = args.link.config(args.task, masks.clone())?;
+    // The masks of edges are not those of nodes.
+    let [train_mask, val_mask, test_mask] = if link.is_some() { Default::default() } else { masks };
     let edge_weights = args.edge_weight_key.is_some();
     let model = args.model.config(edge_weights)?;
     let (lr, weight_decay) = (args.lr, args.weight_decay);
@@ -238,9 +239,9 @@ pub(super) fn described(args: TrainArgs, run_args: RunArgs, out: PathBuf) -> Res
         keys: DataKeys {
             features: args.features_key,
             labels: args.label_key,
-            train_mask: args.train_mask_key,
-            val_mask: args.val_mask_key,
-            test_mask: args.test_mask_key,
+            train_mask,
+            val_mask,
+            test_mask,
             edge_weight: args.edge_weight_key,
             edge_features: args.edge_features_key,
         },

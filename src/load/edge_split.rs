@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::shards::edge_columns;
+use super::shards::edge_columns_of;
+use super::target_edges::TargetEdges;
 use crate::error::{Error, Result};
 use crate::formats::dgl::{EdgeBlock, Partition};
 use crate::kernels::philox4x32;
@@ -36,8 +37,10 @@ pub enum EdgeSplit {
 /// The use of an edge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EdgeUse {
-    /// Trained on; messages pass along these edges only.
+    /// Trained on; messages pass along it.
     Train,
+    /// Neither trained on nor predicted; messages pass along it.
+    Message,
     /// Predicted after each epoch.
     Val,
     /// Predicted at the end.
@@ -64,18 +67,28 @@ impl EdgeSplit {
         }
     }
 
-    /// The use of each edge of a partition, by its index there; a pure function of the graph, the split and the seed.
+    /// The use of each edge of a partition, by its index there; a pure function of the graph, the split and the seed. With a
+    /// `target`, edges of that type are trained on and predicted; along those of its reverse messages pass where they pass along
+    /// the edge itself, and along all others always.
     ///
     /// # Errors
     /// If a mask is missing, an edge is in several masks, or the edges cannot be read.
-    pub fn uses(&self, partition: &Partition, seed: u64) -> Result<Vec<EdgeUse>> {
+    pub fn uses(
+        &self,
+        partition: &Partition,
+        target: Option<TargetEdges>,
+        seed: u64,
+    ) -> Result<Vec<EdgeUse>> {
         let own = partition.book().edge_range(partition.part());
         let first_node = partition.book().node_range(partition.part()).start;
         let masks = match self {
             EdgeSplit::Fractions { .. } => [None, None, None],
             EdgeSplit::Masks { train, val, test } => {
-                let column =
-                    |key: Option<&String>| key.map(|key| edge_columns(partition, key)).transpose();
+                let kept_back =
+                    |etype| target.is_none_or(|target| target.etypes().any(|t| t == etype));
+                let column = |key: Option<&String>| {
+                    key.map(|key| edge_columns_of(partition, key, &kept_back)).transpose()
+                };
                 [column(Some(train))?, column(val.as_ref())?, column(test.as_ref())?]
             }
         };
@@ -87,13 +100,19 @@ impl EdgeSplit {
         let mut block = EdgeBlock::default();
         while edges.next_block(&mut block)? {
             for i in 0..block.len() {
+                let etype = block.etype[i] as usize;
+                let place = (block.id[i] - own.start) as usize;
+                if target.is_some_and(|target| target.etypes().all(|t| t != etype)) {
+                    uses[place] = EdgeUse::Message;
+                    continue;
+                }
                 let found = match self {
                     EdgeSplit::Fractions { val, test } => {
                         let ends = [block.src[i], first_node + block.dst[i]];
                         by_lot(ends, *val, *test, seed)
                     }
                     EdgeSplit::Masks { .. } => {
-                        let (etype, row) = (block.etype[i] as usize, block.row[i] as usize);
+                        let row = block.row[i] as usize;
                         match [0, 1, 2].map(|mask| in_mask(mask, etype, row)) {
                             [false, false, false] => EdgeUse::Nothing,
                             [true, false, false] => EdgeUse::Train,
@@ -103,7 +122,11 @@ impl EdgeSplit {
                         }
                     }
                 };
-                uses[(block.id[i] - own.start) as usize] = found;
+                uses[place] = match (found, target) {
+                    (EdgeUse::Train, Some(target)) if target.etype != etype => EdgeUse::Message,
+                    (_, Some(target)) if target.etype != etype => EdgeUse::Nothing,
+                    _ => found,
+                };
             }
         }
         Ok(uses)

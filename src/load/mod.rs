@@ -25,6 +25,7 @@ mod row_cache;
 #[cfg(feature = "torch")]
 mod row_reads;
 mod shards;
+mod target_edges;
 #[cfg(feature = "torch")]
 mod targets;
 
@@ -49,5 +50,6 @@ pub use row_bytes::RowBytes;
 #[cfg(feature = "torch")]
 pub(crate) use shards::edge_columns;
 pub use shards::{EdgeData, Shards};
+pub use target_edges::TargetEdges;
 #[cfg(feature = "torch")]
 pub use targets::{Targets, load_targets};

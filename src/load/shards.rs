@@ -83,10 +83,22 @@ impl Shards {
 
 /// One column of weights per edge type, in the order of feature rows.
 pub(crate) fn edge_columns(partition: &Partition, key: &str) -> Result<Vec<Vec<f32>>> {
+    edge_columns_of(partition, key, &|_| true)
+}
+
+/// [`edge_columns`] of the edge types for which `wanted` is true; those of the others are empty.
+pub(super) fn edge_columns_of(
+    partition: &Partition,
+    key: &str,
+    wanted: &dyn Fn(usize) -> bool,
+) -> Result<Vec<Vec<f32>>> {
     let set = partition.edge_features();
     let book = partition.book();
     let found = EDGE_WEIGHT.require(set, Some(key))?;
     let columns = found.into_iter().enumerate().map(|(etype, feature)| {
+        if !wanted(etype) {
+            return Ok(Vec::new());
+        }
         let rows = length(&book.edge_type_range(partition.part(), etype));
         let Some(feature) = feature else {
             let problem = format!("edge type {} has no such feature", book.etypes()[etype]);

@@ -30,7 +30,7 @@ pub use model_spec::{
 };
 pub use models::appnp::{Appnp, AppnpConfig};
 pub use models::correct_and_smooth::{CorrectAndSmooth, KnownLabels, LabelPropagation};
-pub use models::hetero_stack::{HeteroConfig, HeteroStack};
+pub use models::hetero_stack::{HeteroConfig, HeteroOutput, HeteroStack};
 pub use models::jumping_knowledge::{JumpMode, JumpingKnowledge};
 pub use models::model_config::ModelConfig;
 pub use models::sgc::{Sgc, SgcOptions};

@@ -86,11 +86,7 @@ fn run(config: &RunConfig, start: Start, observe: &mut dyn FnMut(&Event)) -> Res
     for note in partitions.notes() {
         observe(&Event::Note(note.clone()));
     }
-    let relations = relations::of_run(config, &partitions)?;
-    if let Some(relations) = &relations {
-        observe(&Event::Note(relations::note(config, &partitions, relations)?));
-    }
-    let config = &RunConfig { relations, ..config.clone() };
+    let config = &with_relations(config, &partitions, observe)?;
     check(config)?;
     config.trace.as_deref().map_or(Ok(()), TraceFile::check)?;
     check_fanouts(config, &partitions)?;
@@ -183,6 +179,24 @@ fn run(config: &RunConfig, start: Start, observe: &mut dyn FnMut(&Event)) -> Res
         Err(_) => remove_unfinished(config, folder.is_some())?,
     }
     result
+}
+
+/// The configuration with the choice of a layer per edge type; notes say what is chosen and what is predicted.
+fn with_relations(
+    config: &RunConfig,
+    partitions: &PartitionConfig,
+    observe: &mut dyn FnMut(&Event),
+) -> Result<RunConfig> {
+    let relations = relations::of_run(config, partitions)?;
+    if let Some(relations) = &relations {
+        observe(&Event::Note(relations::note(config, partitions, relations)?));
+    }
+    if let Some(link) = &config.link
+        && let Some(note) = link.note(partitions.book())?
+    {
+        observe(&Event::Note(note));
+    }
+    Ok(RunConfig { relations, ..config.clone() })
 }
 
 /// Removes what a failed run has begun to write: files of its results folder if it has one, and the output of a step.

@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use super::sampled::{FEATURES, block_graphs};
+use super::stored_rows::StoredRows;
 use crate::engine::comm::ProcessGroup;
 use crate::engine::spill::{PartitionDataManager, PointerTensor};
 use crate::engine::tape::{BlockGraph, Gradients, Graph, ParameterSet, Tape, Var};
@@ -32,6 +33,11 @@ pub trait BatchModel {
     /// If rows cannot be read or written, or the collective fails.
     fn update_rows(&self, _lr: f64, _group: &dyn ProcessGroup) -> Result<()> {
         Ok(())
+    }
+
+    /// Learned rows on disk, which [`update_rows`](BatchModel::update_rows) updates.
+    fn stored(&self) -> Vec<&StoredRows> {
+        Vec::new()
     }
 }
 

@@ -88,8 +88,12 @@ impl NodeInput {
     }
 }
 
-impl<G: Graph> Forward for HeteroModel<'_, G> {
-    fn forward<'t>(&'t self, tape: &mut Tape<'t>) -> Result<(Var, Vec<Var>)> {
+impl<G: Graph> HeteroModel<'_, G> {
+    /// Computes the outputs of all types that have some, and returns the learned rows that were used.
+    ///
+    /// # Errors
+    /// If an operation fails.
+    pub fn outputs<'t>(&'t self, tape: &mut Tape<'t>) -> Result<(Vec<Var>, Vec<Var>)> {
         let mut learned = Vec::new();
         let inputs = self.inputs.iter().enumerate().map(|(ntype, input)| {
             let sources = self.sources.map(|sources| &sources[ntype]);
@@ -111,7 +115,14 @@ impl<G: Graph> Forward for HeteroModel<'_, G> {
             }
         });
         let inputs = inputs.collect::<Result<_>>()?;
-        Ok((self.model.forward(tape, &self.graphs, inputs)?, learned))
+        Ok((self.model.forward_all(tape, &self.graphs, inputs)?, learned))
+    }
+}
+
+impl<G: Graph> Forward for HeteroModel<'_, G> {
+    fn forward<'t>(&'t self, tape: &mut Tape<'t>) -> Result<(Var, Vec<Var>)> {
+        let (mut outputs, learned) = self.outputs(tape)?;
+        Ok((outputs.swap_remove(0), learned))
     }
 
     fn learned(&self) -> Vec<&NodeEmbedding> {

@@ -9,12 +9,13 @@ use super::batch_model::{BatchForward, BatchModel};
 use super::forward::NodeInput;
 use super::relation_degrees::RelationDegrees;
 use super::sampled::FEATURES;
+use super::stored_rows::StoredRows;
 use crate::engine::comm::{NoHooks, ProcessGroup, Ranks};
 use crate::engine::spill::{PartitionDataManager, PointerTensor};
 use crate::engine::tape::{Gradients, HeteroBlockGraph, ParameterSet, Tape, Var};
 use crate::engine::tensor;
 use crate::error::{Error, Result};
-use crate::graph::HeteroBlock;
+use crate::graph::{HeteroBlock, PartitionBook};
 use crate::nn::HeteroStack;
 use crate::sampling::loaders::MiniBatch;
 use crate::sampling::stores::{GraphSource, SparseAdam};
@@ -51,6 +52,8 @@ struct HeteroBatch<'b> {
     batches: &'b HeteroBatches<'b>,
     graphs: Vec<HeteroBlockGraph>,
     inputs: Vec<BatchInput>,
+    /// The row of each seed among the outputs of all node types, if several types have outputs.
+    seeds: Option<Tensor>,
 }
 
 /// The rows of a batch for the nodes of a type.
@@ -99,7 +102,10 @@ impl BatchModel for HeteroBatches<'_> {
                 })
             });
         let inputs = inputs.collect::<Result<_>>()?;
-        Ok(Box::new(HeteroBatch { batches: self, graphs, inputs }))
+        let targets = self.model.targets();
+        let several = targets.len() > 1;
+        let seeds = several.then(|| rows_of_seeds(targets, batch.seeds(), book)).transpose()?;
+        Ok(Box::new(HeteroBatch { batches: self, graphs, inputs, seeds }))
     }
 
     fn update_rows(&self, lr: f64, group: &dyn ProcessGroup) -> Result<()> {
@@ -109,6 +115,10 @@ impl BatchModel for HeteroBatches<'_> {
         let stored = self.inputs.iter().filter_map(NodeInput::stored);
         stored.zip(updated).for_each(|(stored, rows)| stored.count_updates(rows));
         Ok(())
+    }
+
+    fn stored(&self) -> Vec<&StoredRows> {
+        self.inputs.iter().filter_map(NodeInput::stored).collect()
     }
 }
 
@@ -125,7 +135,16 @@ impl BatchForward for HeteroBatch<'_> {
         });
         let inputs = inputs.collect();
         let graphs: Vec<&HeteroBlockGraph> = self.graphs.iter().collect();
-        Ok((self.batches.model.forward(tape, &graphs, inputs)?, learned))
+        let mut outputs = self.batches.model.forward_all(tape, &graphs, inputs)?;
+        let output = match &self.seeds {
+            None => outputs.swap_remove(0),
+            Some(rows) => {
+                let all = tape.stack_rows(&outputs)?;
+                drop(outputs);
+                tape.pick_rows(&all, rows)?
+            }
+        };
+        Ok((output, learned))
     }
 
     fn keep_gradients(&self, learned: &[Var], gradients: &Gradients) -> Result<()> {
@@ -142,4 +161,22 @@ impl BatchForward for HeteroBatch<'_> {
         }
         Ok(())
     }
+}
+
+/// The row of each seed among the outputs of these node types, one type after the other.
+fn rows_of_seeds(ntypes: &[usize], seeds: &[u64], book: &PartitionBook) -> Result<Tensor> {
+    let types = seeds.iter().map(|seed| {
+        let ntype = book.node_type(*seed);
+        let place = ntype.and_then(|ntype| ntypes.iter().position(|target| *target == ntype));
+        place.ok_or_else(|| Error::internal(format!("node {seed} has no output")))
+    });
+    let types: Vec<usize> = types.collect::<Result<_>>()?;
+    let mut next: Vec<i64> = (0..ntypes.len())
+        .map(|place| types.iter().filter(|other| **other < place).count() as i64)
+        .collect();
+    let rows = types.into_iter().map(|place| {
+        next[place] += 1;
+        next[place] - 1
+    });
+    Ok(Tensor::f_from_slice(&rows.collect::<Vec<i64>>())?)
 }

@@ -4,19 +4,19 @@ use std::rc::Rc;
 
 use tch::{Kind, Tensor};
 
+use super::batch_model::{BatchForward, BatchModel};
 use super::batch_turn::with_next_batch;
-use super::sampled::{FEATURES, block_graphs};
 use super::step_log::{LoggedSteps, StepLog};
 use super::update::{GradientReduce, update};
 use crate::engine::comm::{NoHooks, ProcessGroup, all_gather};
 use crate::engine::spill::PartitionDataManager;
-use crate::engine::tape::{Graph, ParameterSet, Policy, Tape, Var};
+use crate::engine::tape::{ParameterSet, Policy, Tape, Var};
 use crate::engine::tensor;
 use crate::engine::turns::Phase;
 use crate::error::Result;
 use crate::event::{Metric, SampleReport, Scores};
 use crate::io::IoTotals;
-use crate::nn::{LinkScore, Model, Optimizer, auc, link_loss, mean_reciprocal_rank};
+use crate::nn::{LinkScore, Optimizer, auc, link_loss, mean_reciprocal_rank};
 use crate::platform::system_seconds;
 use crate::sampling::loaders::{DistEdgeDataLoader, EdgeMiniBatch};
 
@@ -27,8 +27,8 @@ pub struct LinkTrainer<'a> {
     pub manager: &'a Rc<PartitionDataManager>,
     /// The process group of all ranks.
     pub group: &'a dyn ProcessGroup,
-    /// The model, from input features to the rows that are compared.
-    pub model: &'a dyn Model,
+    /// The model, whose outputs are the rows that are compared.
+    pub model: &'a dyn BatchModel,
     /// The score of two rows.
     pub score: &'a LinkScore,
     /// Parameters of model and score.
@@ -39,8 +39,6 @@ pub struct LinkTrainer<'a> {
     pub policy: Policy,
     /// How the gradients of the ranks are combined.
     pub reduce: GradientReduce,
-    /// Whether the model uses edge types.
-    pub edge_types: bool,
     /// Where steps are reported, if they are.
     pub log: Option<StepLog<'a>>,
 }
@@ -81,7 +79,7 @@ struct RankStep {
 
 impl LinkTrainer<'_> {
     /// One pass over the loader's edges (epochs count from 1): for each batch a forward and a backward pass, one collective,
-    /// and the optimizer's update, the same on every rank. Turns are taken as in
+    /// and the optimizer's update, the same on every rank; learned rows and turns are as in
     /// [`SampledTrainer::pass`](super::SampledTrainer::pass).
     ///
     /// # Errors
@@ -107,6 +105,7 @@ impl LinkTrainer<'_> {
             let step = with_next_batch(manager, &mut all, work)?;
             let Some(RankStep { gradient, loss, batches }) = step else { break };
             manager.set_phase(Phase::GatherGrads);
+            self.model.update_rows(optimizer.lr(), *group)?;
             let now = (manager.store().counters().totals(), loader.sampler().row_bytes());
             let rows = now.1 - before.1;
             let [written, read, cached] = (now.0 - before.0).to_f64();
@@ -147,31 +146,29 @@ impl LinkTrainer<'_> {
             let gradient = tensor::zeros(flat.size(), flat.kind())?;
             return Ok(RankStep { gradient, loss: 0.0, batches: 0.0 });
         }
-        let graphs = block_graphs(manager, loader.graph(), &batch.neighbourhood, self.edge_types)?;
-        let graphs: Vec<&dyn Graph> = graphs.iter().map(|graph| graph as &dyn Graph).collect();
+        let neighbourhood = &batch.neighbourhood;
+        let forward = self.model.take_up(manager, parameters, loader.graph(), neighbourhood)?;
         // Two steps of an epoch drop different elements of a node.
         let seed = seed ^ (step as u64) << 32;
         let mut tape = Tape::training(manager, parameters, *policy, seed, epoch);
-        let scores = self.scores(&mut tape, &graphs, batch)?;
+        let (scores, learned) = self.scores(&mut tape, &*forward, batch)?;
         let (loss, gradient) = link_loss(&*scores.pin()?, batch.edges.len() as i64)?;
         let gradients = tape.backward(scores, gradient)?;
+        forward.keep_gradients(&learned, &gradients)?;
         Ok(RankStep { gradient: parameters.flat_gradients(&gradients)?, loss, batches: 1.0 })
     }
 
-    /// The scores of a batch's pairs, `[pairs, 1]`, with those of edges first.
+    /// The scores of a batch's pairs, `[pairs, 1]`, with those of edges first, and the learned rows that were used.
     fn scores<'t>(
         &self,
         tape: &mut Tape<'t>,
-        graphs: &[&'t dyn Graph],
+        forward: &'t dyn BatchForward,
         batch: &EdgeMiniBatch,
-    ) -> Result<Var> {
-        let features = batch.neighbourhood.input(FEATURES)?;
-        let features = features.f_to_kind(self.parameters.kind())?;
-        let features = tape.input(&self.manager.track("features", features));
-        let rows = self.model.forward(tape, graphs, features)?;
+    ) -> Result<(Var, Vec<Var>)> {
+        let (rows, learned) = forward.forward(tape)?;
         let [edges, others] = [batch.positive.tensors()?, batch.negative.tensors()?];
         let both = |end: usize| Tensor::f_cat(&[&edges[end], &others[end]], 0);
-        self.score.forward(tape, &rows, [&both(0)?, &both(1)?])
+        Ok((self.score.forward(tape, &rows, [&both(0)?, &both(1)?])?, learned))
     }
 
     /// Scores the loader's edges, each once, and the pairs drawn for them, the same pairs each time; in one turn, if batches
@@ -191,10 +188,9 @@ impl LinkTrainer<'_> {
         for batch in batches.take(loader.own_len()) {
             let batch = batch?;
             let neighbourhood = &batch.neighbourhood;
-            let graphs = block_graphs(manager, loader.graph(), neighbourhood, self.edge_types)?;
-            let graphs: Vec<&dyn Graph> = graphs.iter().map(|graph| graph as &dyn Graph).collect();
+            let forward = self.model.take_up(manager, parameters, loader.graph(), neighbourhood)?;
             let mut tape = Tape::evaluation(manager, parameters);
-            let scores = self.scores(&mut tape, &graphs, &batch)?;
+            let scores = self.scores(&mut tape, &*forward, &batch)?.0;
             let scores = scores.pin()?.f_to_kind(Kind::Float)?.f_contiguous()?;
             let scores = tensor::slice::<f32>(&scores);
             let (of_edges, of_others) = scores.split_at(batch.edges.len());

@@ -34,20 +34,35 @@ pub(super) fn trained_sets<'a>(
     parameters: &'a ParameterSet,
     forward: &'a dyn Forward,
 ) -> Vec<TrainedSet<'a>> {
-    let prefix = |rows: &dyn LearnedRows| rows.key().trim_end_matches("weight").to_owned();
     let learned = forward.learned().into_iter();
     let learned =
         learned.map(|rows| TrainedSet { prefix: prefix(rows), values: Values::Rows(rows) });
-    let stored = forward.stored().into_iter();
-    let stored =
-        stored.map(|rows| TrainedSet { prefix: prefix(rows), values: Values::Stored(rows) });
+    let stored = forward.stored().into_iter().map(TrainedSet::stored);
     std::iter::once(TrainedSet::model(parameters)).chain(learned).chain(stored).collect()
+}
+
+/// The model's parameters, then learned rows on disk.
+pub(super) fn sets_with_stored<'a>(
+    parameters: &'a ParameterSet,
+    stored: Vec<&'a StoredRows>,
+) -> Vec<TrainedSet<'a>> {
+    let stored = stored.into_iter().map(TrainedSet::stored);
+    std::iter::once(TrainedSet::model(parameters)).chain(stored).collect()
+}
+
+/// Prefix of the names of learned rows in a checkpoint.
+fn prefix(rows: &dyn LearnedRows) -> String {
+    rows.key().trim_end_matches("weight").to_owned()
 }
 
 impl<'a> TrainedSet<'a> {
     /// The set of a model's parameters.
     pub(super) fn model(parameters: &'a ParameterSet) -> Self {
         TrainedSet { prefix: String::new(), values: Values::Model(parameters) }
+    }
+
+    fn stored(rows: &'a StoredRows) -> Self {
+        TrainedSet { prefix: prefix(rows), values: Values::Stored(rows) }
     }
 
     /// The values that an [`Optimizer`] updates; `None` if the set has its own optimizer.

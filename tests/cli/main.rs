@@ -17,6 +17,8 @@ mod evaluation;
 #[cfg(feature = "torch")]
 mod link;
 #[cfg(feature = "torch")]
+mod link_types;
+#[cfg(feature = "torch")]
 mod log;
 #[cfg(feature = "torch")]
 mod misuse;

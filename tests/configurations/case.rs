@@ -32,6 +32,7 @@ pub(crate) enum Mode {
     MfgRelations,
     OneShotRelations,
     SampledRelations,
+    LinkRelations,
 }
 
 /// A configuration, and its graph and mode.
@@ -126,7 +127,8 @@ fn modes() -> impl Iterator<Item = Mode> {
         Mode::Relations => Some(Mode::MfgRelations),
         Mode::MfgRelations => Some(Mode::OneShotRelations),
         Mode::OneShotRelations => Some(Mode::SampledRelations),
-        Mode::SampledRelations => None,
+        Mode::SampledRelations => Some(Mode::LinkRelations),
+        Mode::LinkRelations => None,
     };
     successors(Some(Mode::Full), following)
 }
@@ -135,7 +137,11 @@ fn modes() -> impl Iterator<Item = Mode> {
 fn start(kind: ModelKind, mode: Mode) -> RunConfig {
     let by_relation = matches!(
         mode,
-        Mode::Relations | Mode::MfgRelations | Mode::OneShotRelations | Mode::SampledRelations
+        Mode::Relations
+            | Mode::MfgRelations
+            | Mode::OneShotRelations
+            | Mode::SampledRelations
+            | Mode::LinkRelations
     );
     let graph =
         if by_relation { "tests/fixtures/hetero_uneven/g.json" } else { "data/karate/karate.json" };
@@ -150,7 +156,8 @@ fn start(kind: ModelKind, mode: Mode) -> RunConfig {
         config.policy = Policy::Retain;
     }
     config.relations = by_relation.then_some(Relations { merge: RelationMerge::Sum, target: None });
-    if matches!(mode, Mode::Sampled | Mode::Link | Mode::SampledRelations) {
+    let link = matches!(mode, Mode::Link | Mode::LinkRelations);
+    if link || matches!(mode, Mode::Sampled | Mode::SampledRelations) {
         config.sampling = Some(SamplingConfig {
             fanouts: fanouts(2, &[]).remove(0),
             replace: false,
@@ -162,9 +169,12 @@ fn start(kind: ModelKind, mode: Mode) -> RunConfig {
             log_every: None,
         });
     }
-    config.link = (mode == Mode::Link).then(|| LinkConfig {
+    config.link = link.then(|| LinkConfig {
         score: PairScore::Dot,
         negatives: 2,
+        // No edge ends at fields.
+        target_etype: by_relation.then(|| "writes".to_owned()),
+        reverse_etype: None,
         split: splits().remove(0),
     });
     config
@@ -231,7 +241,7 @@ fn choose(config: &mut RunConfig, turn: usize, seen: &mut Values) {
             },
             link: match &config.link {
                 None => vec![None],
-                Some(link) => links(link).into_iter().map(Some).collect(),
+                Some(link) => links(link, hetero).into_iter().map(Some).collect(),
             },
             seed: [0, 7],
             init_params: [None],
@@ -329,8 +339,23 @@ fn evaluations(config: &RunConfig, hetero: bool) -> Vec<EvaluationConfig> {
     values
 }
 
-fn links(base: &LinkConfig) -> Vec<LinkConfig> {
-    vary!(base, LinkConfig { score: all::<PairScore>(), negatives: [3], split: splits() })
+fn links(base: &LinkConfig, hetero: bool) -> Vec<LinkConfig> {
+    let target = if hetero { "paper:links:author" } else { "_E" };
+    let mut reverse = vec![None];
+    if hetero {
+        reverse.push(Some("paper:links:author".to_owned()));
+    }
+    vary!(
+        base,
+        LinkConfig {
+            // Models of nodes with features have all scores and numbers.
+            score: all::<PairScore>().into_iter().filter(|_| !hetero),
+            negatives: [3].into_iter().filter(|_| !hetero),
+            target_etype: [Some(target.to_owned())],
+            reverse_etype: reverse,
+            split: splits(),
+        }
+    )
 }
 
 /// Whether a run can have this configuration.
@@ -346,7 +371,8 @@ fn runs(config: &RunConfig) -> bool {
             norm != NormKind::Batch
                 && !kind.propagates_once()
                 && !kind.normalises_edge_weights()
-                && (config.link.is_none() || sampling.edge_probability.is_none())
+                && (config.link.is_none()
+                    || (sampling.edge_probability.is_none() && !sampling.optimized_batches))
         }
     };
     let masks_of_nodes = config.keys.train_mask.is_some()

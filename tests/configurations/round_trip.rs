@@ -40,7 +40,13 @@ fn variations(base: &RunConfig) -> Vec<RunConfig> {
         optimized_batches: false,
         log_every: None,
     };
-    let link = LinkConfig { score: PairScore::Dot, negatives: 1, split: splits().remove(0) };
+    let link = LinkConfig {
+        score: PairScore::Dot,
+        negatives: 1,
+        target_etype: None,
+        reverse_etype: None,
+        split: splits().remove(0),
+    };
     let model = &base.model;
     let relations = Relations { merge: RelationMerge::Sum, target: None };
     vary!(
@@ -116,7 +122,13 @@ fn variations(base: &RunConfig) -> Vec<RunConfig> {
             .map(Some),
             link: vary!(
                 link,
-                LinkConfig { score: all::<PairScore>(), negatives: [9], split: splits() }
+                LinkConfig {
+                    score: all::<PairScore>(),
+                    negatives: [9],
+                    target_etype: texts(),
+                    reverse_etype: texts(),
+                    split: splits(),
+                }
             )
             .into_iter()
             .map(Some),

@@ -1,9 +1,12 @@
 //! Guards against: a model that sees the edges it is to predict, and negative pairs that are edges.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use sar::engine::comm::{NoHooks, Ranks};
+use sar::formats::dgl::config::PartitionConfig;
+use sar::formats::dgl::{EdgeBlock, Partition};
+use sar::load::{EdgeSplit, EdgeUse, TargetEdges};
 use sar::sampling::loaders::{
     DataLoaderConfig, DistEdgeDataLoader, DistNeighborSampler, EdgeMiniBatch, Exclude,
     NegativeSampler, Pairs,
@@ -51,6 +54,7 @@ fn ends(batch: &EdgeMiniBatch, pairs: &Pairs) -> Vec<(u64, u64)> {
     pairs.map(|(source, destination)| (node(source), node(destination))).collect()
 }
 
+const UNEVEN: &str = "tests/fixtures/hetero_uneven/g.json";
 const UNIFORM: NegativeSampler = NegativeSampler::PerSourceUniform(3);
 
 #[test]
@@ -95,6 +99,74 @@ fn excluded_edges_are_in_no_block() {
         let hidden = |edge: &u64| !there.contains(edge) && !there.contains(&reverse(*edge));
         assert!(batch.edges.iter().all(hidden));
     }
+}
+
+#[test]
+fn of_some_edge_types_all_edges_between_the_ends_are_left_out_and_of_others_none() {
+    let opened = opened(UNEVEN);
+    let book = opened.graph.book().clone();
+    let [writes, links] = ["writes", "paper:links:author"].map(|e| book.get_etype_id(e).unwrap());
+    let last = |batch: &EdgeMiniBatch| batch.neighbourhood.blocks[1].edges().to_vec();
+    let all = batches(&opened, (Exclude::Nothing, None), 1);
+    let some = batches(&opened, (Exclude::BetweenEndsOf(vec![writes, links]), None), 1);
+    let (mut kept, mut left_out) = (0, 0);
+    for (all, some) in all.iter().zip(&some) {
+        let between = |(a, b): (u64, u64)| (a.min(b), a.max(b));
+        let asked: HashSet<_> = ends(all, &all.positive).into_iter().map(between).collect();
+        let candidates = last(all);
+        let (sources, destinations) = opened.graph.find_edges(&candidates).unwrap();
+        let ends = sources.into_iter().zip(destinations).map(between);
+        let expected = candidates.iter().zip(ends).filter(|(edge, ends)| {
+            let etype = book.edge_type(**edge).unwrap();
+            let inside = asked.contains(ends);
+            kept += usize::from(inside && ![writes, links].contains(&etype));
+            left_out += usize::from(inside && [writes, links].contains(&etype));
+            !(inside && [writes, links].contains(&etype))
+        });
+        assert_eq!(last(some), expected.map(|(edge, _)| *edge).collect::<Vec<_>>());
+    }
+    assert!(kept > 0 && left_out > 0);
+}
+
+#[test]
+fn edges_of_the_predicted_type_are_kept_back_with_their_reverses_and_others_carry_messages() {
+    let config = PartitionConfig::open(&common::repository(UNEVEN)).unwrap();
+    let book = config.book();
+    let target = TargetEdges::find(book, "writes", Some("paper:links:author")).unwrap();
+    let split = EdgeSplit::Fractions { val: 0.25, test: 0.25 };
+    let mut by_pair: HashMap<(u64, u64), HashSet<&str>> = HashMap::new();
+    let mut counts = [0; 4];
+    for part in 0..book.num_parts() {
+        let partition = Partition::open(&config, part).unwrap();
+        let uses = split.uses(&partition, Some(target), 3).unwrap();
+        let without = split.uses(&partition, None, 3).unwrap();
+        let (first, first_node) = (book.edge_range(part).start, book.node_range(part).start);
+        let (mut edges, mut block) = (partition.edges(100).unwrap(), EdgeBlock::default());
+        while edges.next_block(&mut block).unwrap() {
+            for i in 0..block.len() {
+                let place = (block.id[i] - first) as usize;
+                let (src, dst) = (block.src[i], first_node + block.dst[i]);
+                let (etype, found) = (block.etype[i] as usize, uses[place]);
+                if etype == target.etype {
+                    assert_eq!(found, without[place]);
+                    counts[found as usize] += 1;
+                } else if Some(etype) != target.reverse {
+                    assert_eq!(found, EdgeUse::Message);
+                    continue;
+                }
+                let carries = matches!(found, EdgeUse::Train | EdgeUse::Message);
+                let side = if carries { "messages" } else { "none" };
+                let ends = (src.min(dst), src.max(dst));
+                by_pair.entry(ends).or_default().insert(side);
+            }
+        }
+    }
+    assert!(by_pair.values().all(|sides| sides.len() == 1), "{by_pair:?}");
+    let [train, message, val, test] = counts;
+    assert!(train > 5 && val > 0 && test > 0 && message == 0, "{counts:?}");
+    let masks = EdgeSplit::Masks { train: "weight".to_owned(), val: None, test: None };
+    let uses = masks.uses(&Partition::open(&config, 0).unwrap(), Some(target), 3).unwrap();
+    assert!(uses.contains(&EdgeUse::Train) && uses.contains(&EdgeUse::Message));
 }
 
 #[test]

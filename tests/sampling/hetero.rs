@@ -14,8 +14,9 @@ use sar::graph::HeteroBlock;
 use sar::io::IoCounters;
 use sar::load::{NodeColumn, NodeFeatures, Normalize, Shards, load_relations};
 use sar::nn::{
-    GcnOptions, Heads, HeteroConfig, HeteroStack, JumpMode, LearnedRows, Loss, ModelConfig,
-    ModelKind, NodeEmbedding, Norm, NormKind, RelationMerge, SageAggregator, SageOptions, Task,
+    GcnOptions, Heads, HeteroConfig, HeteroOutput, HeteroStack, JumpMode, LearnedRows, Loss,
+    ModelConfig, ModelKind, NodeEmbedding, Norm, NormKind, RelationMerge, SageAggregator,
+    SageOptions, Task,
 };
 use sar::sampling::loaders::{DistNeighborSampler, MiniBatch};
 use sar::sampling::stores::{DistGraph, Fanout, IndexConfig};
@@ -50,7 +51,12 @@ struct Made {
     features: Vec<NodeInput>,
 }
 
-fn make(context: &RankContext, whole: &DistGraph, config: &HeteroConfig) -> Result<Made> {
+fn make(
+    context: &RankContext,
+    whole: &DistGraph,
+    config: &HeteroConfig,
+    targets: &[usize],
+) -> Result<Made> {
     let (manager, group) = (&context.manager, &context.group);
     let partition = Partition::open(whole.config(), context.rank)?;
     let shards = load_relations(&partition, Some("weight"))?.into_iter();
@@ -59,7 +65,9 @@ fn make(context: &RankContext, whole: &DistGraph, config: &HeteroConfig) -> Resu
     let features = NodeFeatures::by_type(&partition, None, Normalize::None)?;
     let widths: Vec<_> = features.iter().map(|f| f.as_ref().map(NodeFeatures::width)).collect();
     let mut builder = ParameterBuilder::new(3);
-    let model = HeteroStack::new(&mut builder, &graph, config, &widths, PAPER, 3)?;
+    let outputs = targets.iter().map(|ntype| HeteroOutput { ntype: *ntype, out_feats: 3 });
+    let outputs: Vec<_> = outputs.collect();
+    let model = HeteroStack::with_outputs(&mut builder, &graph, config, &widths, &outputs)?;
     let parameters = Rc::new(builder.finish(manager, Kind::Double)?);
     let mut inputs = Vec::new();
     for rows in features.into_iter().flatten() {
@@ -144,11 +152,11 @@ fn difference(
     context: &RankContext,
     (whole, folder): (&Arc<DistGraph>, &Path),
     config: &HeteroConfig,
+    targets: &[usize],
 ) -> Result<f64> {
     let (manager, group, book) = (&context.manager, &context.group, whole.book());
-    let mut made = make(context, whole, config)?;
+    let mut made = make(context, whole, config, targets)?;
     let optimizer = stored(context, &mut made, whole, folder)?;
-    let own = book.type_nodes(context.rank, PAPER);
     let cotangent = |logits: &Tensor| Ok((logits * 3.0).sin());
 
     // On the full graph the rows are in memory.
@@ -170,13 +178,22 @@ fn difference(
         inputs: &in_memory,
         sources: None,
     };
-    let mut tape = Tape::training(manager, &made.parameters, Policy::Rematerialise, 1, 1);
-    let (output, learned) = full.forward(&mut tape)?;
-    let expected = output.pin()?.copy();
-    let gradients = tape.backward(output, cotangent(&expected)?)?;
-    let expected_rows = full.learned()[0].flat_gradient(&learned[0], &gradients)?;
-    let flat = made.parameters.flat_gradients(&gradients)?;
-    drop(gradients);
+    // The gradients of several outputs are the sums of those of each alone.
+    let (mut expected, mut expected_rows, mut flat) = (Vec::new(), Vec::new(), Vec::new());
+    for target in 0..targets.len() {
+        let mut tape = Tape::training(manager, &made.parameters, Policy::Rematerialise, 1, 1);
+        let (mut outputs, learned) = full.outputs(&mut tape)?;
+        let output = outputs.swap_remove(target);
+        drop(outputs);
+        let values = output.pin()?.copy();
+        let gradients = tape.backward(output, cotangent(&values)?)?;
+        expected.push(values);
+        expected_rows.push(full.learned()[0].flat_gradient(&learned[0], &gradients)?);
+        flat.push(made.parameters.flat_gradients(&gradients)?);
+    }
+    let expected = Tensor::cat(&expected, 0);
+    let sum = |parts: Vec<Tensor>| parts.into_iter().reduce(|a, b| a + b).unwrap();
+    let (expected_rows, flat) = (sum(expected_rows), sum(flat));
     let expected_gradient = gather_grads(&**group, vec![flat], &**manager)?.remove(0);
 
     let degrees = match config.model.kind {
@@ -187,9 +204,10 @@ fn difference(
         _ => None,
     };
     let batches = HeteroBatches::new(&made.model, &made.features, optimizer, degrees);
-    let first = book.node_type_range(context.rank, PAPER).start;
     // Another order than that of the full graph.
-    let seeds: Vec<u64> = (0..own.own as u64).rev().map(|row| first + row).collect();
+    let seeds = targets.iter().flat_map(|ntype| book.node_type_range(context.rank, *ntype));
+    let mut seeds: Vec<u64> = seeds.collect();
+    seeds.reverse();
     let batch = sampler(whole, config.model.layers)?.sample(&**whole, &seeds, key(0))?;
     let step = step(context, &made, &batches, (whole, &batch), cotangent)?;
     drop(batches);
@@ -226,7 +244,8 @@ fn layers_per_relation_give_on_blocks_of_all_neighbours_what_they_give_on_the_fu
         let model = ModelConfig { kind, layers: 3, hidden, dropout: 0.3, ..around() };
         let config = HeteroConfig { model, merge };
         let folder = tempfile::tempdir().unwrap();
-        let work = |context| difference(&context, (&opened.graph, folder.path()), &config);
+        let targets: &[usize] = if i % 2 == 0 { &[PAPER] } else { &[AUTHOR, PAPER] };
+        let work = |context| difference(&context, (&opened.graph, folder.path()), &config, targets);
         let differences = on_ranks(2, 1, work).unwrap();
         assert!(differences.iter().all(|d| *d < 1e-9), "{config:?}: {differences:?}");
     }
@@ -293,7 +312,7 @@ fn check_rank(
     (name, config): (&str, &HeteroConfig),
 ) -> Result<()> {
     let (expected, book) = (fixture(name), whole.book());
-    let mut made = make(context, whole, config)?;
+    let mut made = make(context, whole, config, &[PAPER])?;
     let flat = made.parameters.flat().pin()?.copy();
     for parameter in made.parameters.iter() {
         let (shape, values) = &expected[&format!("param.{}", made.parameters.name(parameter))];

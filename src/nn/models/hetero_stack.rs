@@ -28,7 +28,7 @@ pub struct HeteroConfig {
 }
 
 /// A linear map per node type to one width, then layers of [`HeteroGraphConv`] with ReLU (with attention, ELU) and dropout
-/// between them; the last layer returns the outputs of one node type, the target.
+/// between them; the last layer returns the outputs of one node type, the target, or [of several](HeteroStack::with_outputs).
 ///
 /// A type into which no relation leads keeps its rows from layer to layer. Between layers, a residual (a type's input is added to
 /// the merged results where the widths are equal), a normalisation per node type, activation and dropout follow one another.
@@ -69,14 +69,25 @@ pub struct HeteroConfig {
 pub struct HeteroStack {
     linears: Vec<Option<Linear>>,
     layers: Vec<RelationLayer>,
-    jump: Option<JumpingKnowledge>,
+    /// Jumping knowledge of each target, if there is any.
+    jumps: Option<Vec<JumpingKnowledge>>,
     /// Whether the outputs depend on a type's rows after that many layers, by layer and node type.
     wanted: Vec<Vec<bool>>,
     kind: ModelKind,
     width: i64,
     dropout: f64,
     residual: bool,
-    target: usize,
+    /// The node types that have outputs.
+    targets: Vec<usize>,
+}
+
+/// A node type for which a [`HeteroStack`] has outputs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HeteroOutput {
+    /// Id of the node type.
+    pub ntype: usize,
+    /// Width of its outputs.
+    pub out_feats: i64,
 }
 
 /// A layer, and what follows it for each node type.
@@ -124,6 +135,23 @@ impl HeteroStack {
         target: usize,
         out_feats: i64,
     ) -> Result<Self> {
+        let output = HeteroOutput { ntype: target, out_feats };
+        HeteroStack::with_outputs(parameters, graph, config, widths, &[output])
+    }
+
+    /// Like [`new`](HeteroStack::new), with outputs of several node types. In the last layer, relations into another type have
+    /// the width of the first output. With jumping knowledge and more than one output, the keys `lin.*` of a type are below
+    /// `jumps.<node type>`.
+    ///
+    /// # Errors
+    /// As for [`new`](HeteroStack::new), or if there are no outputs.
+    pub fn with_outputs(
+        parameters: &mut ParameterBuilder,
+        graph: &HeteroGraphShardManager,
+        config: &HeteroConfig,
+        widths: &[Option<i64>],
+        outputs: &[HeteroOutput],
+    ) -> Result<Self> {
         let HeteroConfig { model, merge } = config;
         let ModelConfig { kind, layers, hidden, dropout, jumping_knowledge, .. } = *model;
         if layers == 0 || hidden < 1 {
@@ -139,9 +167,14 @@ impl HeteroStack {
             return Err(Error::config("layer", problem)
                 .with_hint(format!("use {kinds}, and another merge than stack")));
         }
-        if !graph.relations().iter().any(|relation| relation.dst_type == target) {
-            return Err(no_relation(graph, target));
+        let targets: Vec<usize> = outputs.iter().map(|output| output.ntype).collect();
+        let led_to = |target: &usize| graph.relations().iter().any(|r| r.dst_type == *target);
+        if let Some(target) = targets.iter().find(|target| !led_to(target)) {
+            return Err(no_relation(graph, *target));
         }
+        let Some(HeteroOutput { out_feats: usual, .. }) = outputs.first() else {
+            return Err(Error::config("target", "the model has no outputs"));
+        };
         let width = config.width();
         let linears = graph.ntypes().iter().zip(widths).map(|(name, features)| {
             let features = (*features)?;
@@ -151,9 +184,13 @@ impl HeteroStack {
         let jumps = jumping_knowledge != JumpMode::None;
         let stack = (0..layers).map(|i| {
             let last = i + 1 == layers && !jumps;
-            let place = Place {
+            let out_feats = |ntype: usize| {
+                let output = outputs.iter().find(|output| output.ntype == ntype);
+                output.map_or(*usual, |output| output.out_feats)
+            };
+            let place = |ntype: usize| Place {
                 in_feats: width,
-                out_feats: if last { out_feats } else { hidden },
+                out_feats: if last { out_feats(ntype) } else { hidden },
                 number: i + 1,
                 last,
                 num_rels: 1,
@@ -162,8 +199,8 @@ impl HeteroStack {
                 residual: false,
             };
             let conv = parameters.scope(&format!("convs.{i}"), |parameters| {
-                HeteroGraphConv::new(parameters, graph, *merge, |parameters, _| {
-                    kind.conv(parameters, place).map(Some)
+                HeteroGraphConv::new(parameters, graph, *merge, |parameters, relation| {
+                    kind.conv(parameters, place(relation.dst_type)).map(Some)
                 })
             })?;
             let norms = graph.ntypes().iter().enumerate().map(|(ntype, name)| {
@@ -174,19 +211,28 @@ impl HeteroStack {
             Ok(RelationLayer { conv, norms: norms.collect() })
         });
         let stack = stack.collect::<Result<_>>()?;
-        let jump = JumpingKnowledge::new(parameters, jumping_knowledge, layers, width, out_feats);
-        let wanted = wanted_types(graph, layers, target);
+        let jumps = outputs.iter().map(|HeteroOutput { ntype, out_feats }| {
+            let jump = |p: &mut ParameterBuilder| {
+                JumpingKnowledge::new(p, jumping_knowledge, layers, width, *out_feats)
+            };
+            match outputs {
+                [_] => jump(parameters),
+                _ => parameters.scope(&format!("jumps.{}", graph.ntypes()[*ntype]), jump),
+            }
+        });
+        let jumps = jumps.collect();
+        let wanted = wanted_types(graph, layers, &targets);
         let residual = model.residual;
         Ok(HeteroStack {
             linears,
             layers: stack,
-            jump,
+            jumps,
             wanted,
             kind,
             width,
             dropout,
             residual,
-            target,
+            targets,
         })
     }
 
@@ -195,13 +241,18 @@ impl HeteroStack {
         self.width
     }
 
+    /// The node types that have outputs, in the order of the outputs.
+    pub fn targets(&self) -> &[usize] {
+        &self.targets
+    }
+
     /// Number of layers.
     pub fn num_layers(&self) -> usize {
         self.layers.len()
     }
 
-    /// Maps one input per node type, `[sources of the type, features]` or learned rows, to the target's outputs, `[destinations
-    /// of the target, out]`. `graphs` holds one graph per layer; for full-graph training all are the same, and sources and
+    /// Maps one input per node type, `[sources of the type, features]` or learned rows, to the outputs of the (first) target,
+    /// `[destinations of the target, out]`. `graphs` holds one graph per layer; for full-graph training all are the same, and sources and
     /// destinations are a rank's own nodes.
     ///
     /// # Errors
@@ -212,6 +263,19 @@ impl HeteroStack {
         graphs: &[&'a HeteroGraph<G>],
         inputs: Vec<Var>,
     ) -> Result<Var> {
+        Ok(self.forward_all(tape, graphs, inputs)?.swap_remove(0))
+    }
+
+    /// Like [`forward`](HeteroStack::forward), to the outputs of all targets.
+    ///
+    /// # Errors
+    /// As for [`forward`](HeteroStack::forward).
+    pub fn forward_all<'a, G: Graph>(
+        &self,
+        tape: &mut Tape<'a>,
+        graphs: &[&'a HeteroGraph<G>],
+        inputs: Vec<Var>,
+    ) -> Result<Vec<Var>> {
         if graphs.len() != self.layers.len() {
             let problem = format!("{} graphs for {} layers", graphs.len(), self.layers.len());
             return Err(Error::config("graphs", problem));
@@ -228,12 +292,12 @@ impl HeteroStack {
             None => Ok(Some(x)),
         });
         let mut rows: Vec<Option<Var>> = inputs.collect::<Result<_>>()?;
-        let mut outputs: Vec<Var> = Vec::new();
+        let mut outputs: Vec<Vec<Var>> = vec![Vec::new(); self.targets.len()];
         let layers = self.layers.iter().zip(graphs).zip(&self.wanted[1..]);
         for (i, ((layer, graph), wanted)) in layers.enumerate() {
             tape.enter_layer(i);
             let results = layer.conv.forward_into(tape, graph, &rows, wanted)?;
-            let last = i + 1 == self.layers.len() && self.jump.is_none();
+            let last = i + 1 == self.layers.len() && self.jumps.is_none();
             tape.enter_layer(i + 1);
             for (ntype, result) in results.into_iter().enumerate() {
                 rows[ntype] = match (result, rows[ntype].take()) {
@@ -255,30 +319,36 @@ impl HeteroStack {
             if last || tape.ends_after(i + 1) {
                 break;
             }
-            if self.jump.is_some() {
+            if self.jumps.is_none() {
+                continue;
+            }
+            for (target, outputs) in self.targets.iter().zip(&mut outputs) {
                 // Of the earlier outputs, too, only the rows of these nodes are needed.
-                for output in &mut outputs {
-                    *output = graph.destinations(tape, self.target, output)?;
+                for output in outputs.iter_mut() {
+                    *output = graph.destinations(tape, *target, output)?;
                 }
-                outputs.extend(rows[self.target].clone());
+                outputs.extend(rows[*target].clone());
                 if i + 1 == self.layers.len() {
-                    rows[self.target] = None;
+                    rows[*target] = None;
                 }
             }
         }
-        if let (Some(jump), None) = (&self.jump, &rows[self.target]) {
-            return jump.forward(tape, &outputs);
+        let jumped = self.targets.iter().all(|target| rows[*target].is_none());
+        if let (Some(jumps), true) = (&self.jumps, jumped) {
+            let jumps = jumps.iter().zip(outputs);
+            return jumps.map(|(jump, outputs)| jump.forward(tape, &outputs)).collect();
         }
         let missing = || {
             let problem = "the outputs do not depend on the predicted nodes' own rows after it";
             Error::config("layer", problem).with_hint("name another layer")
         };
-        rows.swap_remove(self.target).ok_or_else(missing)
+        let rows = self.targets.iter().map(|target| rows[*target].take().ok_or_else(missing));
+        rows.collect()
     }
 
     /// Number of hidden layers: those after which a forward pass [can end](Tape::ending_after).
     pub fn hidden_layers(&self) -> usize {
-        self.layers.len() - usize::from(self.jump.is_none())
+        self.layers.len() - usize::from(self.jumps.is_none())
     }
 
     /// Adds the own rows of a type's destinations to the results for them, where the widths are equal.
@@ -321,10 +391,16 @@ impl HeteroStack {
     }
 }
 
-/// For each number of layers, from 0 to all, the node types on whose rows the target's outputs depend after that many layers.
-fn wanted_types(graph: &HeteroGraphShardManager, layers: usize, target: usize) -> Vec<Vec<bool>> {
+/// For each number of layers, from 0 to all, the node types on whose rows the targets' outputs depend after that many layers.
+fn wanted_types(
+    graph: &HeteroGraphShardManager,
+    layers: usize,
+    targets: &[usize],
+) -> Vec<Vec<bool>> {
     let mut wanted = vec![vec![false; graph.ntypes().len()]];
-    wanted[0][target] = true;
+    for target in targets {
+        wanted[0][*target] = true;
+    }
     for _ in 0..layers {
         let mut before = wanted[wanted.len() - 1].clone();
         let into = graph.relations().iter().filter(|r| wanted[wanted.len() - 1][r.dst_type]);

@@ -16,7 +16,7 @@ pub(in crate::run) fn check(config: &RunConfig) -> Result<()> {
             sampling.check(config.model.num_graphs())?;
             config.evaluation.check(config.model.num_graphs())?;
         }
-        Mode::Links(link, sampling) => {
+        Mode::Links(link, sampling, _) => {
             link.split.check()?;
             sampling.check(config.model.num_graphs())?;
         }

@@ -4,7 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::choice::{Choice, Named};
 use crate::engine::tape::ParameterBuilder;
-use crate::load::EdgeSplit;
+use crate::error::Result;
+use crate::graph::PartitionBook;
+use crate::load::{EdgeSplit, TargetEdges};
 use crate::nn::LinkScore;
 
 /// How the rows of two nodes are compared.
@@ -32,11 +34,55 @@ pub struct LinkConfig {
     pub score: PairScore,
     /// Number of negative pairs that are drawn for each edge: its source with random nodes of the destination's type.
     pub negatives: usize,
+    /// The edge type whose edges are predicted, `rel` or `src:rel:dst`; `None` means all types.
+    #[serde(default)]
+    pub target_etype: Option<String>,
+    /// The edge type with the reverses of the predicted edges; `None` means the one called `rev_rel`, if it exists.
+    #[serde(default)]
+    pub reverse_etype: Option<String>,
     /// The split of edges into those that are trained on and those that are predicted.
     pub split: EdgeSplit,
 }
 
 impl LinkConfig {
+    /// The edge type whose edges are predicted; `None` means all.
+    ///
+    /// # Errors
+    /// If the graph does not have the edge types that are named.
+    pub fn target(&self, book: &PartitionBook) -> Result<Option<TargetEdges>> {
+        let reverse = self.reverse_etype.as_deref();
+        let target = self.target_etype.as_deref();
+        target.map(|target| TargetEdges::find(book, target, reverse)).transpose()
+    }
+
+    /// The node types whose rows are compared, ascending.
+    ///
+    /// # Errors
+    /// As for [`target`](LinkConfig::target).
+    pub(in crate::run) fn node_types(&self, book: &PartitionBook) -> Result<Vec<usize>> {
+        let target = self.target(book)?.map(|target| target.etype);
+        let predicted = |etype: &usize| target.is_none_or(|target| target == *etype);
+        let etypes = (0..book.etypes().len()).filter(predicted).map(|etype| &book.etypes()[etype]);
+        let ends: Vec<&String> = etypes.flat_map(|etype| [&etype.src, &etype.dst]).collect();
+        let names = book.ntypes().iter().enumerate().filter(|(_, name)| ends.contains(name));
+        Ok(names.map(|(ntype, _)| ntype).collect())
+    }
+
+    /// A note for the user on what is predicted, if it is one edge type.
+    ///
+    /// # Errors
+    /// As for [`target`](LinkConfig::target).
+    pub(in crate::run) fn note(&self, book: &PartitionBook) -> Result<Option<String>> {
+        let Some(TargetEdges { etype, reverse }) = self.target(book)? else { return Ok(None) };
+        let predicted = format!("edges of type {} are predicted", book.etypes()[etype]);
+        Ok(Some(match reverse {
+            Some(reverse) => {
+                format!("{predicted}; {} holds their reverses", book.etypes()[reverse])
+            }
+            None => format!("{predicted}; no other edge type holds their reverses"),
+        }))
+    }
+
     /// The score of rows of width `width`; its parameters follow the model's.
     pub(in crate::run) fn score(&self, builder: &mut ParameterBuilder, width: i64) -> LinkScore {
         match self.score {

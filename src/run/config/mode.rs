@@ -14,7 +14,7 @@ pub enum Mode<'c> {
     /// Steps on sampled neighbourhoods, which learn something of nodes. Evaluations are on the full graph.
     Sampled(&'c SamplingConfig, Layers<'c>),
     /// Steps on sampled neighbourhoods of pairs of nodes, which learn to predict edges.
-    Links(&'c LinkConfig, &'c SamplingConfig),
+    Links(&'c LinkConfig, &'c SamplingConfig, Layers<'c>),
 }
 
 /// How a model treats edge types.
@@ -52,9 +52,9 @@ impl<'c> Mode<'c> {
                     Error::config("link", "is trained on sampled neighbourhoods")
                         .with_hint("add ‹sampling›")
                 })?;
-                check_links(config, sampling)?;
+                check_links(config, link, sampling)?;
                 check_samples(config)?;
-                Ok(Mode::Links(link, sampling))
+                Ok(Mode::Links(link, sampling, layers))
             }
             (None, Some(sampling)) => {
                 check_samples(config)?;
@@ -180,11 +180,24 @@ fn pass(config: &RunConfig) -> Result<Pass> {
     }
 }
 
-fn check_links(config: &RunConfig, sampling: &SamplingConfig) -> Result<()> {
+fn check_links(config: &RunConfig, link: &LinkConfig, sampling: &SamplingConfig) -> Result<()> {
+    if config.relations.as_ref().is_some_and(|relations| relations.target.is_some()) {
+        return refused(
+            "relations.target",
+            "names nodes, but edges are predicted",
+            "leave it out with ‹link›, or name an edge type with ‹link.target_etype=TYPE›",
+        );
+    }
+    if link.reverse_etype.is_some() && link.target_etype.is_none() {
+        return refused(
+            "link.reverse_etype",
+            "all edge types are predicted, and no edges between two ends of a batch are used",
+            "leave it out, or add ‹link.target_etype=TYPE›",
+        );
+    }
     let given = [
         ("class_weights", config.class_weights.is_some(), "edges have no classes"),
         ("keys.labels", config.keys.labels.is_some(), "edges have no labels"),
-        ("relations", config.relations.is_some(), "is for models of nodes"),
         ("mfg", config.mfg, "is for training on the full graph"),
         ("one_shot", config.one_shot, "is for training on the full graph"),
         ("dump_step", config.dump_step.is_some(), "is for models of nodes"),
@@ -260,7 +273,13 @@ mod tests {
 
     fn link() -> LinkConfig {
         let split = EdgeSplit::Fractions { val: 0.05, test: 0.1 };
-        LinkConfig { score: PairScore::Dot, negatives: 1, split }
+        LinkConfig {
+            score: PairScore::Dot,
+            negatives: 1,
+            target_etype: None,
+            reverse_etype: None,
+            split,
+        }
     }
 
     #[test]
@@ -278,7 +297,8 @@ mod tests {
             config.sampling = Some(sampling());
             config.link = Some(link());
         });
-        assert_eq!(Mode::of(&config).unwrap(), Mode::Links(&link(), &sampling()));
+        let shared = Layers::Shared(Pass::Sequential);
+        assert_eq!(Mode::of(&config).unwrap(), Mode::Links(&link(), &sampling(), shared));
     }
 
     #[test]

@@ -7,8 +7,8 @@ use crate::formats::dgl::config::PartitionConfig;
 use crate::load::{NodeFeatures, Normalize, labelled_type};
 use crate::nn::RelationMerge;
 
-/// Decides whether each edge type has a layer of its own, and which node type is predicted then. It has one if the run asks for
-/// it, if features differ in width from node type to node type, or if some types have none.
+/// Decides whether each edge type has a layer of its own, and which node type is predicted then, unless edges are. It has one if
+/// the run asks for it, if features differ in width from node type to node type, or if some types have none.
 ///
 /// # Errors
 /// If no node type has features or the labels' type is ambiguous.
@@ -16,12 +16,11 @@ pub(in crate::run) fn of_run(
     config: &RunConfig,
     partitions: &PartitionConfig,
 ) -> Result<Option<Relations>> {
-    if config.link.is_some() {
-        return Ok(config.relations.clone());
-    }
     let keys = &config.keys;
     let merge = match &config.relations {
-        Some(Relations { target: Some(_), .. }) => return Ok(config.relations.clone()),
+        Some(Relations { target, .. }) if target.is_some() || config.link.is_some() => {
+            return Ok(config.relations.clone());
+        }
         Some(Relations { merge, .. }) => *merge,
         None if partitions.book().ntypes().len() == 1 => return Ok(None),
         None => RelationMerge::Sum,
@@ -38,6 +37,9 @@ pub(in crate::run) fn of_run(
                         node with ‹relations=sum›";
             return Err(error.with_hint(hint));
         }
+    }
+    if config.link.is_some() {
+        return Ok(Some(Relations { merge, target: None }));
     }
     let target = labelled_type(&partition, keys.labels.as_deref(), keys.train_mask.as_deref())?;
     let target = Some(partitions.book().ntypes()[target].clone());
@@ -56,9 +58,11 @@ pub(in crate::run) fn note(
     let types = partitions.book().ntypes().iter().zip(&features);
     let learned: Vec<&str> =
         types.filter(|(_, features)| features.is_none()).map(|(name, _)| name.as_str()).collect();
-    let target = relations.target.as_deref().unwrap_or_default();
-    let note =
-        format!("each edge type has a layer of its own; nodes of type {target} are predicted");
+    let note = "each edge type has a layer of its own";
+    let note = match &relations.target {
+        Some(target) => format!("{note}; nodes of type {target} are predicted"),
+        None => note.to_owned(),
+    };
     Ok(match learned.len() {
         0 => note,
         _ => format!("{note}; without features, and given learned rows: {}", learned.join(", ")),

@@ -12,6 +12,7 @@ use crate::engine::spill::{ComputeDtype, SpillDtype};
 use crate::engine::spill_dir::default_spill_dir;
 use crate::engine::tape::Policy;
 use crate::error::{Error, Result};
+use crate::graph::PartitionBook;
 use crate::io::IoMode;
 use crate::load::{DataKeys, Normalize};
 use crate::nn::{ClassWeights, ModelConfig, OptimizerConfig, RelationMerge, Schedule, Task};
@@ -24,6 +25,20 @@ pub struct Relations {
     pub merge: RelationMerge,
     /// The node type that is predicted; `None` means the one with labels.
     pub target: Option<String>,
+}
+
+impl Relations {
+    /// The node type that is predicted.
+    ///
+    /// # Errors
+    /// If the graph does not have it.
+    pub(in crate::run) fn target_type(&self, book: &PartitionBook) -> Result<usize> {
+        let name = self.target.as_deref().unwrap_or_default();
+        book.ntype_id(name).ok_or_else(|| {
+            Error::config("target", format!("the graph has no node type {name:?}"))
+                .with_hint("name a graph with the node types on which the model was trained")
+        })
+    }
 }
 
 /// Configuration of a training run. Two runs with the same configuration (except `resident`, `threads` and folders) give the

@@ -21,8 +21,8 @@ pub(super) struct PairTable<'a> {
     /// The scores that the ranks have written.
     pub(super) rows: &'a Path,
     pub(super) pairs: &'a NodePairs,
-    /// Whether nodes have names.
-    pub(super) named: bool,
+    /// Whether the nodes at each end have names.
+    pub(super) named: [bool; 2],
 }
 
 impl PairTable<'_> {
@@ -47,7 +47,7 @@ fn table(
     output: &Path,
     format: PredictionFormat,
     headings: LinkHeadings,
-    named: bool,
+    named: [bool; 2],
 ) -> Result<Box<dyn LinkTable>> {
     Ok(match format {
         PredictionFormat::Parquet => Box::new(LinkParquet::new(output, headings, named)?),
@@ -65,8 +65,8 @@ pub(super) struct PartnerTable<'a> {
     pub(super) count: usize,
     /// Places of the nodes, in the order of rows; `None` means all nodes.
     pub(super) places: Option<Vec<u64>>,
-    /// Names of nodes, if they have names.
-    pub(super) names: Option<NameIndex>,
+    /// Names of the nodes at each end, if they have names.
+    pub(super) names: [Option<NameIndex>; 2],
 }
 
 impl PartnerTable<'_> {
@@ -81,12 +81,13 @@ impl PartnerTable<'_> {
 
     fn write_table(&self, output: &Path, format: PredictionFormat) -> Result<()> {
         let headings = LinkHeadings { node: "node", rank: Some("rank"), other: "partner" };
-        let mut table = table(output, format, headings, self.names.is_some())?;
+        let mut table =
+            table(output, format, headings, self.names.each_ref().map(Option::is_some))?;
         self.visit(|place, rank, partner| {
             if partner.place == u64::MAX {
                 return Ok(());
             }
-            let (node, other) = (self.label(place)?, self.label(partner.place)?);
+            let (node, other) = (self.label(0, place)?, self.label(1, partner.place)?);
             table.row(LinkRow { node, rank: Some(rank), other, score: partner.score })
         })?;
         table.finish()
@@ -136,9 +137,9 @@ impl PartnerTable<'_> {
         Ok(())
     }
 
-    /// The name or the id of a node.
-    fn label(&self, place: u64) -> Result<Vec<u8>> {
-        match &self.names {
+    /// The name or the id of a node at one end.
+    fn label(&self, end: usize, place: u64) -> Result<Vec<u8>> {
+        match &self.names[end] {
             Some(names) => names.name(place),
             None => Ok(place.to_string().into_bytes()),
         }

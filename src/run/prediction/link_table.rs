@@ -82,17 +82,18 @@ impl LinkTable for LinkCsv {
 /// A Parquet file.
 pub(super) struct LinkParquet {
     groups: Groups,
-    named: bool,
+    named: [bool; 2],
     rows: Vec<LinkRow>,
 }
 
 impl LinkParquet {
-    /// `named` says whether nodes have names; else they have ids.
-    pub(super) fn new(path: &Path, headings: LinkHeadings, named: bool) -> Result<Self> {
-        let nodes = |name| if named { text_column(name) } else { number_column(name, Dtype::I64) };
-        let mut fields = vec![nodes(headings.node)];
+    /// `named` says whether the nodes of each column have names; else they have ids.
+    pub(super) fn new(path: &Path, headings: LinkHeadings, named: [bool; 2]) -> Result<Self> {
+        let nodes =
+            |name, named| if named { text_column(name) } else { number_column(name, Dtype::I64) };
+        let mut fields = vec![nodes(headings.node, named[0])];
         fields.extend(headings.rank.map(|rank| number_column(rank, Dtype::I32)));
-        fields.extend([nodes(headings.other), number_column("score", Dtype::F32)]);
+        fields.extend([nodes(headings.other, named[1]), number_column("score", Dtype::F32)]);
         let groups = Groups::new(AtomicFile::create(path)?, path, "links", fields)?;
         Ok(LinkParquet { groups, named, rows: Vec::new() })
     }
@@ -100,7 +101,7 @@ impl LinkParquet {
     fn write(&mut self) -> Result<()> {
         let (rows, named) = (std::mem::take(&mut self.rows), self.named);
         self.groups.group(|group| {
-            write_nodes(next(group)?, rows.iter().map(|row| &row.node[..]), named)?;
+            write_nodes(next(group)?, rows.iter().map(|row| &row.node[..]), named[0])?;
             let ranks: Vec<i32> =
                 rows.iter().filter_map(|row| row.rank).map(|n| n as i32).collect();
             if !ranks.is_empty() {
@@ -108,7 +109,7 @@ impl LinkParquet {
                 column.typed::<Int32Type>().write_batch(&ranks, None, None)?;
                 column.close()?;
             }
-            write_nodes(next(group)?, rows.iter().map(|row| &row.other[..]), named)?;
+            write_nodes(next(group)?, rows.iter().map(|row| &row.other[..]), named[1])?;
             let scores: Vec<f32> = rows.iter().map(|row| row.score).collect();
             let mut column = next(group)?;
             column.typed::<FloatType>().write_batch(&scores, None, None)?;

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::error::{Error, Result};
 use crate::formats::dgl::Partition;
 use crate::formats::dgl::config::PartitionConfig;
+use crate::graph::PartitionBook;
 use crate::io::open_input;
 use crate::load::{original_places, read_mask};
 use crate::platform::signals;
@@ -17,11 +18,14 @@ use crate::run::config::RunConfig;
 use crate::run::rank::{NodeOrder, SplitName};
 
 /// The nodes that can be predicted, in the order of a prediction. A node's place is its index.
+#[derive(Clone)]
 pub(super) struct NodeSpace<'a> {
     partitions: &'a PartitionConfig,
     order: NodeOrder,
-    /// Ids of their node types, which follow one another.
+    /// Ids of their node types, ascending.
     ntypes: Vec<usize>,
+    /// Whether types follow one another; if not, nodes are in the order of homogeneous ids.
+    by_type: bool,
     /// Files with the names of the nodes of each type, if all nodes have names.
     names: Vec<PathBuf>,
 }
@@ -32,6 +36,32 @@ pub(super) struct NodePairs {
     pub(super) places: Vec<[u64; 2]>,
     /// The words of the file for these nodes.
     pub(super) words: Vec<[Vec<u8>; 2]>,
+}
+
+/// The words of a file of pairs, and the number of each line.
+struct PairWords {
+    words: Vec<[Vec<u8>; 2]>,
+    numbers: Vec<u64>,
+}
+
+impl PairWords {
+    fn read(path: &Path) -> Result<Self> {
+        let mut records = Records::open(path)?;
+        let (mut words, mut numbers) = (Vec::new(), Vec::new());
+        while records.advance()? {
+            let fields: Vec<Vec<u8>> = records.fields().map(|field| field.to_vec()).collect();
+            let count = fields.len();
+            let pair = <[Vec<u8>; 2]>::try_from(fields);
+            words
+                .push(pair.map_err(|_| records.fail(format!("has {count} fields; a pair has 2")))?);
+            numbers.push(records.number());
+        }
+        if words.is_empty() {
+            return Err(Error::input(path, "", "lists no pairs")
+                .with_hint("write the ids or names of two nodes on each line"));
+        }
+        Ok(PairWords { words, numbers })
+    }
 }
 
 /// The nodes of a list, in its order.
@@ -96,21 +126,49 @@ impl<'a> NodeSpace<'a> {
         order: NodeOrder,
     ) -> Result<Self> {
         let book = partitions.book();
-        let target = run.relations.as_ref().and_then(|relations| relations.target.as_deref());
-        let ntypes = match target {
-            Some(name) => vec![book.ntype_id(name).ok_or_else(|| {
-                Error::config("target", format!("the graph has no node type {name:?}"))
-                    .with_hint("name a graph with the node types on which the model was trained")
-            })?],
-            None => (0..book.ntypes().len()).collect(),
+        let ntypes = match (&run.relations, &run.link) {
+            (None, _) => (0..book.ntypes().len()).collect(),
+            (Some(_), Some(link)) => link.node_types(book)?,
+            (Some(relations), None) => vec![relations.target_type(book)?],
         };
+        let by_type = run.relations.is_some() || order == NodeOrder::Original;
+        Ok(Self::of_types(partitions, ntypes, by_type, order))
+    }
+
+    /// The nodes of one type, in the same order.
+    pub(super) fn of_type(&self, ntype: usize) -> Self {
+        Self::of_types(self.partitions, vec![ntype], true, self.order)
+    }
+
+    fn of_types(
+        partitions: &'a PartitionConfig,
+        ntypes: Vec<usize>,
+        by_type: bool,
+        order: NodeOrder,
+    ) -> Self {
+        let book = partitions.book();
         let folder = partitions.path().parent().unwrap_or(Path::new("."));
         let files = ntypes.iter().map(|ntype| names_file(folder, &book.ntypes()[*ntype]));
         let names: Vec<PathBuf> = files.filter(|file| file.exists()).collect();
         // Names are in the original order.
         let all_named = names.len() == ntypes.len() && order == NodeOrder::Original;
         let names = if all_named { names } else { Vec::new() };
-        Ok(NodeSpace { partitions, order, ntypes, names })
+        NodeSpace { partitions, order, ntypes, by_type, names }
+    }
+
+    /// The partitions of the graph.
+    pub(super) fn book(&self) -> &PartitionBook {
+        self.partitions.book()
+    }
+
+    /// The place of the node that has a place among those of its type.
+    fn place(&self, ntype: usize, place: u64) -> Option<u64> {
+        let book = self.book();
+        if !self.by_type {
+            return book.to_homogeneous(ntype, place);
+        }
+        let before = self.ntypes.iter().filter(|other| **other < ntype);
+        Some(before.map(|other| book.num_nodes_of_type(*other)).sum::<u64>() + place)
     }
 
     /// Number of nodes.
@@ -135,6 +193,21 @@ impl<'a> NodeSpace<'a> {
         }
     }
 
+    /// The pairs of a node of one type and a node of another that a file lists, each by its id or name among those of its type.
+    pub(super) fn typed_pairs(&self, path: &Path, ntypes: [usize; 2]) -> Result<NodePairs> {
+        let PairWords { words, numbers } = PairWords::read(path)?;
+        let end = |at: usize| -> Result<Vec<u64>> {
+            let words: Vec<Vec<u8>> = words.iter().map(|pair| pair[at].clone()).collect();
+            let places = self.of_type(ntypes[at]).places_of(path, &words, &numbers)?;
+            let missing = || Error::internal("a node has no place".to_owned());
+            let places = places.into_iter().map(|place| self.place(ntypes[at], place));
+            places.map(|place| place.ok_or_else(missing)).collect()
+        };
+        let (left, right) = (end(0)?, end(1)?);
+        let places = left.into_iter().zip(right).map(|(left, right)| [left, right]).collect();
+        Ok(NodePairs { places, words })
+    }
+
     /// The nodes that a file lists, an id or a name on each line.
     pub(super) fn listed(&self, path: &Path) -> Result<NodeList> {
         let mut lines = Lines::open(path)?;
@@ -153,25 +226,11 @@ impl<'a> NodeSpace<'a> {
 
     /// The pairs of nodes that a file lists, two ids or names on each line.
     pub(super) fn pairs(&self, path: &Path) -> Result<NodePairs> {
-        let mut records = Records::open(path)?;
-        let (mut words, mut numbers) = (Vec::new(), Vec::new());
-        while records.advance()? {
-            let fields: Vec<Vec<u8>> = records.fields().map(|field| field.to_vec()).collect();
-            if fields.len() != 2 {
-                return Err(records.fail(format!("has {} fields; a pair has 2", fields.len())));
-            }
-            words.extend(fields);
-            numbers.extend([records.number(); 2]);
-        }
-        if words.is_empty() {
-            return Err(Error::input(path, "", "lists no pairs")
-                .with_hint("write the ids or names of two nodes on each line"));
-        }
-        let places = self.places_of(path, &words, &numbers)?;
+        let PairWords { words, numbers } = PairWords::read(path)?;
+        let numbers: Vec<u64> = numbers.into_iter().flat_map(|number| [number; 2]).collect();
+        let places = self.places_of(path, words.as_flattened(), &numbers)?;
         let places = places.chunks_exact(2).map(|pair| [pair[0], pair[1]]).collect();
-        let mut words = words.into_iter();
-        let pairs = std::iter::from_fn(|| Some([words.next()?, words.next()?]));
-        Ok(NodePairs { places, words: pairs.collect() })
+        Ok(NodePairs { places, words })
     }
 
     /// The places of nodes that the lines of a file name.
@@ -233,22 +292,20 @@ impl<'a> NodeSpace<'a> {
                 NodeOrder::Partition => Vec::new(),
             };
             let first_node = book.node_range(part).start;
-            // Types that are not predicted may come before those that are.
-            let skipped = self
-                .ntypes
-                .first()
-                .map_or(0, |first| (0..*first).map(|ntype| book.num_nodes_of_type(ntype)).sum());
             for ntype in &self.ntypes {
                 let ids = book.node_type_range(part, *ntype);
-                let first = if self.ntypes.len() == 1 {
-                    book.type_nodes(part, *ntype).first
-                } else {
-                    ids.start
-                };
+                let missing = || Error::internal("a node has no place".to_owned());
+                // Types that are not predicted may come before those that are.
+                let before = (0..*ntype).filter(|other| !self.ntypes.contains(other));
+                let skipped: u64 = before.map(|other| book.num_nodes_of_type(other)).sum();
+                let first = book.type_nodes(part, *ntype).first;
                 for (place, id) in (first..).zip(ids) {
                     let row = (id - first_node) as usize;
                     if mask[row] {
-                        places.push(original.get(row).map_or(place, |place| place - skipped));
+                        places.push(match original.get(row) {
+                            Some(place) => place - skipped,
+                            None => self.place(*ntype, place).ok_or_else(missing)?,
+                        });
                     }
                 }
             }

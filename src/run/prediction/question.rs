@@ -6,48 +6,60 @@ use super::link_answers::{PairTable, PartnerTable};
 use super::name_index::NameIndex;
 use super::node_space::{NodePairs, NodeSpace};
 use crate::error::{Error, Result};
+use crate::graph::CanonicalEtype;
 use crate::io::RowFile;
+use crate::load::TargetEdges;
 use crate::run::rank::{
     ChosenNodes, LinkQuery, LinkQuestion, NodeSelection, PredictConfig, Prediction,
     PredictionFormat,
 };
 
 /// A question with what its answer is written with.
-pub(super) struct Question {
+pub(super) struct Question<'a> {
     /// The nodes whose rows are needed, ascending; `None` means all.
     pub(super) needed: Option<Vec<u64>>,
     asked: Asked,
+    /// The nodes at the two ends of pairs: those of the predicted edge type, or all.
+    ends: [NodeSpace<'a>; 2],
 }
 
 enum Asked {
     /// Pairs by places.
     Pairs(NodePairs),
-    /// So many partners of nodes at these places; `None` means all nodes.
+    /// So many partners of nodes at these places among those at the first end; `None` means all.
     Partners { count: usize, places: Option<Vec<u64>> },
 }
 
-impl Question {
+impl<'a> Question<'a> {
     /// The question of a configuration, if it asks one.
     ///
     /// # Errors
     /// If the run cannot answer it, or a file does not list nodes of the graph.
-    pub(super) fn new(config: &PredictConfig, space: &NodeSpace<'_>) -> Result<Option<Self>> {
+    pub(super) fn new(config: &PredictConfig, space: &NodeSpace<'a>) -> Result<Option<Self>> {
         let Some(query) = &config.links else { return Ok(None) };
+        let ntypes = end_types(config, space)?;
+        let ends = match ntypes {
+            Some(ntypes) => ntypes.map(|ntype| space.of_type(ntype)),
+            None => [space.clone(), space.clone()],
+        };
         let (needed, asked) = match query {
             LinkQuery::Pairs(path) => {
-                let pairs = space.pairs(path)?;
+                let pairs = match ntypes {
+                    Some(ntypes) => space.typed_pairs(path, ntypes)?,
+                    None => space.pairs(path)?,
+                };
                 let mut needed: Vec<u64> = pairs.places.iter().flatten().copied().collect();
                 needed.sort_unstable();
                 needed.dedup();
                 (Some(needed), Asked::Pairs(pairs))
             }
             LinkQuery::Partners { count, of } => {
-                let places = of.as_ref().map(|path| space.listed(path)).transpose()?;
+                let places = of.as_ref().map(|path| ends[0].listed(path)).transpose()?;
                 let places = places.map(|list| list.places);
                 (None, Asked::Partners { count: *count, places })
             }
         };
-        Ok(Some(Question { needed, asked }))
+        Ok(Some(Question { needed, asked, ends }))
     }
 
     /// Checks that a question can be asked, before files are read.
@@ -67,6 +79,14 @@ impl Question {
         if config.nodes != NodeSelection::All || config.prediction != Prediction::Logits {
             return Err(Error::config(field, "the answer has a form of its own")
                 .with_hint("leave out ‹nodes›, ‹split› and ‹prediction›"));
+        }
+        let all_etypes = config.run.link.as_ref().is_some_and(|l| l.target_etype.is_none());
+        let partners = matches!(query, LinkQuery::Partners { .. });
+        if partners && all_etypes && config.run.relations.is_some() {
+            let problem = "the run predicts all edge types, each with a layer of its own";
+            return Err(Error::config(field, problem).with_hint(
+                "train with ‹link.target_etype=TYPE›, or score pairs with ‹pairs=FILE›",
+            ));
         }
         match query {
             LinkQuery::Partners { count: 0, .. } => Err(Error::config(field, "must be 1 or more")),
@@ -100,23 +120,36 @@ impl Question {
         rows: &Path,
         config: &PredictConfig,
         format: PredictionFormat,
-        space: &NodeSpace<'_>,
         folder: &Path,
     ) -> Result<()> {
+        let named = [0, 1].map(|end: usize| self.ends[end].has_names());
         match self.asked {
             Asked::Pairs(pairs) if format.is_table() => {
-                let table = PairTable { rows, pairs: &pairs, named: space.has_names() };
+                let table = PairTable { rows, pairs: &pairs, named };
                 table.write(&config.output, format)
             }
             Asked::Pairs(_) => RowFile::keep(&config.output),
             Asked::Partners { count, places } => {
-                let names = if format.is_table() { NameIndex::new(space, folder)? } else { None };
-                let num_rows = places.as_ref().map_or_else(|| space.len(), |p| p.len() as u64);
+                let [asked, found] = &self.ends;
+                let names = |space| {
+                    if format.is_table() { NameIndex::new(space, folder) } else { Ok(None) }
+                };
+                let names = [names(asked)?, names(found)?];
+                let num_rows = places.as_ref().map_or_else(|| asked.len(), |p| p.len() as u64);
                 let table = PartnerTable { rows, num_rows, count, places, names };
                 table.write(&config.output, format)
             }
         }
     }
+}
+
+/// The node types of a source and a destination, if the run predicts one edge type.
+fn end_types(config: &PredictConfig, space: &NodeSpace<'_>) -> Result<Option<[usize; 2]>> {
+    let book = space.book();
+    let target = config.run.link.as_ref().map(|link| link.target(book)).transpose()?.flatten();
+    let Some(TargetEdges { etype, .. }) = target else { return Ok(None) };
+    let CanonicalEtype { src, dst, .. } = &book.etypes()[etype];
+    Ok(book.ntype_id(src).zip(book.ntype_id(dst)).map(|(src, dst)| [src, dst]))
 }
 
 /// Largest number of partners of a node.

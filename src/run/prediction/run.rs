@@ -85,7 +85,7 @@ pub fn predict(config: &PredictConfig, observe: &mut dyn FnMut(&Event)) -> Resul
     let result = run_workers(&launch, &work, &mut on_event, |spilled| {
         let rows = table_rows(spilled);
         if let Some(question) = question {
-            return question.write(&rows, config, format, &space, spilled);
+            return question.write(&rows, config, format, spilled);
         }
         if !format.is_table() {
             return RowFile::keep(&config.output);

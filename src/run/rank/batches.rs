@@ -66,22 +66,47 @@ pub(super) fn of_relations(
     let book = setup.partition.book();
     let keys = index(config, sampling);
     let graph = open_index(setup, &hetero.out_degrees(setup)?, here, &keys, None)?;
+    let features = features_by_type(setup, hetero, assignment)?;
+    let sampler = |sampling: &SamplingConfig| {
+        let sampler = sampling.sampler(config.model.layers, book, true)?.out_degrees(false);
+        Ok(with_features(sampler, &features))
+    };
+    let first = book.node_type_range(here.rank, hetero.target()).start;
+    finish_loaders(setup, assignment, sampling, graph, &sampler, first)
+}
+
+/// Features of a node type, with their name in a batch.
+pub(super) struct TypeFeatures {
+    name: String,
+    column: NodeColumn,
+}
+
+/// The features of the node types that have some.
+pub(super) fn features_by_type(
+    setup: &RankSetup,
+    hetero: &RankHeteroGraph,
+    Assignment { here, config, .. }: Assignment<'_>,
+) -> Result<Vec<TypeFeatures>> {
     let counters = setup.manager.store().counters();
     let (key, normalize) = (config.keys.features.as_deref(), config.normalize_features);
     let features = hetero.types_with_features().map(|ntype| {
-        let features =
-            NodeColumn::features_of_type(here.partitions, ntype, key, normalize, counters.clone())?;
-        Ok((features_of(&book.ntypes()[ntype]), features))
+        let name = features_of(&setup.partition.book().ntypes()[ntype]);
+        let counters = counters.clone();
+        let column =
+            NodeColumn::features_of_type(here.partitions, ntype, key, normalize, counters)?;
+        Ok(TypeFeatures { name, column })
     });
-    let features = features.collect::<Result<Vec<_>>>()?;
-    let sampler = |sampling: &SamplingConfig| {
-        let sampler = sampling.sampler(config.model.layers, book, true)?.out_degrees(false);
-        Ok(features.iter().fold(sampler, |sampler, (name, features)| {
-            sampler.input_node_feature(name, features.clone())
-        }))
-    };
-    let first = book.node_type_range(here.rank, hetero.target).start;
-    finish_loaders(setup, assignment, sampling, graph, &sampler, first)
+    features.collect()
+}
+
+/// A sampler that reads these features.
+pub(super) fn with_features(
+    sampler: DistNeighborSampler,
+    features: &[TypeFeatures],
+) -> DistNeighborSampler {
+    features.iter().fold(sampler, |sampler, TypeFeatures { name, column }| {
+        sampler.input_node_feature(name, column.clone())
+    })
 }
 
 /// The edge features of the whole graph, if the run uses some.
@@ -172,7 +197,7 @@ pub(super) fn open_graph(
 }
 
 /// [`open_graph`] for own nodes with these out-degrees.
-fn open_index(
+pub(super) fn open_index(
     setup: &RankSetup,
     out_degrees: &[u32],
     here: Surroundings<'_>,

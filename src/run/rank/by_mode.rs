@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::assignment::Assignment;
 use super::setup::Surroundings;
-use super::{full_graph, links, relations, sampled, sampled_relations};
+use super::{full_graph, linked_relations, links, relations, sampled, sampled_relations};
 use crate::error::Result;
 use crate::run::config::{Layers, Mode, RunConfig};
 
@@ -23,6 +23,9 @@ pub fn train(here: Surroundings<'_>, config: &RunConfig, resumed: Option<&Path>)
         Mode::Sampled(sampling, Layers::PerRelation(relations, pass)) => {
             sampled_relations::train(assignment, sampling, relations, pass)
         }
-        Mode::Links(link, sampling) => links::train(assignment, link, sampling),
+        Mode::Links(link, sampling, Layers::Shared(_)) => links::train(assignment, link, sampling),
+        Mode::Links(link, sampling, Layers::PerRelation(relations, _)) => {
+            linked_relations::train(assignment, link, sampling, relations)
+        }
     }
 }

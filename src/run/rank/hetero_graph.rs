@@ -13,7 +13,8 @@ use crate::engine::tensor;
 use crate::error::{Error, Result};
 use crate::load::{NodeFeatures, Shards, load_relations};
 use crate::nn::{
-    HeteroConfig, HeteroStack, LearnedRows, NodeEmbedding, load_state_dict, state_dict_text,
+    HeteroConfig, HeteroOutput, HeteroStack, LearnedRows, NodeEmbedding, load_state_dict,
+    state_dict_text,
 };
 use crate::run::config::run_config::{Relations, RunConfig};
 use crate::sampling::stores::SparseAdam;
@@ -30,8 +31,8 @@ pub(super) struct RankHeteroGraph {
     features: Vec<Option<PointerTensor>>,
     /// The same features in the partition's files.
     stored: Vec<Option<NodeFeatures>>,
-    /// The node type that is predicted.
-    pub(super) target: usize,
+    /// The node types for which the model has outputs.
+    pub(super) targets: Vec<usize>,
     /// Configuration of the model.
     config: HeteroConfig,
 }
@@ -54,13 +55,17 @@ impl RankHeteroGraph {
             shards.into_iter().map(|Shards { shards, sources }| (shards, sources)).collect();
         let graph = HeteroGraphShardManager::new(manager, group, partition.book(), shards)?;
         setup.check_widths(&widths)?;
-        let name = relations.target.as_deref().unwrap_or_default();
-        let target = partition.book().ntype_id(name).ok_or_else(|| {
-            Error::config("target", format!("the graph has no node type {name:?}"))
-                .with_hint("name a graph with the node types on which the model was trained")
-        })?;
+        let targets = match &run.link {
+            Some(link) => link.node_types(partition.book())?,
+            None => vec![relations.target_type(partition.book())?],
+        };
         let config = HeteroConfig { model: run.model.clone(), merge: relations.merge };
-        Ok(RankHeteroGraph { graph, features, stored, target, config })
+        Ok(RankHeteroGraph { graph, features, stored, targets, config })
+    }
+
+    /// The node type that is predicted.
+    pub(super) fn target(&self) -> usize {
+        self.targets[0]
     }
 
     /// Creates the model.
@@ -71,12 +76,14 @@ impl RankHeteroGraph {
     ) -> Result<HeteroStack> {
         let widths = self.features.iter().map(|f| f.as_ref().map(|features| features.size()[1]));
         let widths: Vec<_> = widths.collect();
-        HeteroStack::new(parameters, &self.graph, &self.config, &widths, self.target, out_feats)
+        let outputs = self.targets.iter().map(|ntype| HeteroOutput { ntype: *ntype, out_feats });
+        let outputs: Vec<_> = outputs.collect();
+        HeteroStack::with_outputs(parameters, &self.graph, &self.config, &widths, &outputs)
     }
 
     /// The number of outputs in a weights file.
     pub(super) fn stored_out_feats(&self, path: &Path) -> Result<i64> {
-        self.config.stored_out_feats(path, &self.graph, self.target)
+        self.config.stored_out_feats(path, &self.graph, self.target())
     }
 
     /// The input of each node type: features, or learned rows, whose initial values depend on `seed`.
@@ -199,18 +206,14 @@ impl RankHeteroGraph {
 
     /// The nodes that have labels.
     pub(super) fn labelled(&self, setup: &RankSetup) -> Result<Labelled> {
-        let (book, part) = (setup.partition.book(), setup.partition.part());
-        let nodes = book.type_nodes(part, self.target);
-        let ids = book.node_type_range(part, self.target);
+        let labelled = Labelled::of_type(setup, self.target());
+        let nodes = labelled.nodes;
         let mut in_edges = tensor::zeros(&[nodes.own as i64], Kind::Int64)?;
-        for relation in self.graph.relations().iter().filter(|r| r.dst_type == self.target) {
+        for relation in self.graph.relations().iter().filter(|r| r.dst_type == self.target()) {
             in_edges = in_edges.f_add(&*relation.graph.in_degrees().pin()?)?;
         }
-        Ok(Labelled {
-            first_row: (ids.start - book.node_range(part).start) as i64,
-            nodes,
-            without_in_edges: in_edges.f_eq(0)?.f_sum(Kind::Int64)?.f_int64_value(&[])?,
-        })
+        let without_in_edges = in_edges.f_eq(0)?.f_sum(Kind::Int64)?.f_int64_value(&[])?;
+        Ok(Labelled { without_in_edges, ..labelled })
     }
 }
 

@@ -40,6 +40,14 @@ pub(super) struct Labelled {
 }
 
 impl Labelled {
+    /// The nodes of a type; their in-edges are not counted.
+    pub(super) fn of_type(setup: &RankSetup, ntype: usize) -> Self {
+        let (book, part) = (setup.partition.book(), setup.partition.part());
+        let first = book.node_type_range(part, ntype).start - book.node_range(part).start;
+        let nodes = book.type_nodes(part, ntype);
+        Labelled { first_row: first as i64, nodes, without_in_edges: 0 }
+    }
+
     /// All nodes of a graph.
     pub(super) fn all(setup: &RankSetup, graph: &dyn Graph) -> Result<Self> {
         let book = setup.partition.book();

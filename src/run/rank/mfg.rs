@@ -124,7 +124,7 @@ impl LabelledRelations {
     ) -> Result<Self> {
         let nodes = LabelledNodes::new(setup, facts)?;
         let mut seeds = vec![Vec::new(); hetero.graph.ntypes().len()];
-        seeds[hetero.target] = {
+        seeds[hetero.target()] = {
             let rows = nodes.rows.pin()?;
             tensor::slice::<i64>(&rows).iter().map(|row| *row as u32).collect()
         };

@@ -9,6 +9,8 @@ mod files;
 mod full_graph;
 mod hetero_graph;
 mod labels;
+mod link_training;
+mod linked_relations;
 mod links;
 mod mfg;
 mod node_training;

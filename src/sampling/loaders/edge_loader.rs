@@ -30,6 +30,9 @@ pub enum Exclude {
     WithReverse(Arc<ReverseEdge>),
     /// All edges between the two ends of an edge of the batch, in either direction, including reverses and parallel edges.
     BetweenEnds,
+    /// All edges of these types, by id, between the two ends of an edge of the batch, in either direction. With the type of
+    /// the batch's edges and that of their reverses, these are the edges of DGL's `reverse_types`, and parallel ones.
+    BetweenEndsOf(Vec<usize>),
 }
 
 /// A loader of batches of edges: DGL's `DistEdgeDataLoader`.
@@ -123,13 +126,24 @@ impl LoaderTask for EdgeTask {
                 by_id(edges.iter().flat_map(|edge| [*edge, reverse(*edge)]).collect())?
             }
             Exclude::BetweenEnds => {
-                let ends = sources.iter().copied().zip(destinations.iter().copied());
-                let ends: HashSet<(u64, u64)> = ends.map(|(a, b)| (a.min(b), a.max(b))).collect();
+                let ends = ends(&sources, &destinations);
                 sample(Some(&|a, b, _| ends.contains(&(a.min(b), a.max(b)))))?
+            }
+            Exclude::BetweenEndsOf(etypes) => {
+                let ends = ends(&sources, &destinations);
+                let book = graph.book();
+                let of_type =
+                    |edge| book.edge_type(edge).is_some_and(|etype| etypes.contains(&etype));
+                sample(Some(&|a, b, edge| ends.contains(&(a.min(b), a.max(b))) && of_type(edge)))?
             }
         };
         Ok(EdgeMiniBatch { edges: edges.to_vec(), positive, negative, neighbourhood })
     }
+}
+
+/// The ends of edges, the smaller id first.
+fn ends(sources: &[u64], destinations: &[u64]) -> HashSet<(u64, u64)> {
+    sources.iter().zip(destinations).map(|(a, b)| (*a.min(b), *a.max(b))).collect()
 }
 
 /// Nodes in the order in which they are first named.

@@ -29,6 +29,8 @@ pub(super) fn configurations() -> Vec<String> {
     sampled.link = Some(LinkConfig {
         score: PairScore::Bilinear,
         negatives: 3,
+        target_etype: Some("writes".to_owned()),
+        reverse_etype: Some("rev_writes".to_owned()),
         split: sar::load::EdgeSplit::Fractions { val: 0.05, test: 0.1 },
     });
     let mut full = usual();

@@ -18,5 +18,6 @@ mod rows;
 mod segment;
 mod segment_grad;
 mod select;
+mod stack_rows;
 mod typed;
 mod weighted_sum;

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use tch::{Kind, Tensor};
 
-use super::own_prediction::OwnPrediction;
+use super::own_prediction::{OwnPart, OwnPrediction};
 use super::rows;
 use crate::engine::comm::barrier;
 use crate::engine::spill::PointerTensor;
@@ -22,16 +22,22 @@ pub(super) struct LinkedRows {
 }
 
 impl LinkedRows {
-    /// Writes the rows of this rank's predicted nodes, and opens the file once all ranks have: two collectives.
-    pub(super) fn share(own: &OwnPrediction<'_>, output: &PointerTensor) -> Result<Self> {
-        let width = output.size()[1] as usize;
+    /// Writes the rows of this rank's nodes to their places among `num_rows`, and opens the file once all ranks have: two
+    /// collectives. Each part has an output.
+    pub(super) fn share(
+        own: &OwnPrediction<'_>,
+        parts: &[OwnPart],
+        outputs: &[PointerTensor],
+        num_rows: u64,
+    ) -> Result<Self> {
+        let width = outputs.first().map_or(0, |output| output.size()[1]) as usize;
         let path = own.here.folder.join("linked-rows");
         let file = RowFile::open(&path, Vec::new(), width * size_of::<f32>())?;
-        {
+        for (part, output) in parts.iter().zip(outputs) {
             let values = output.pin()?.f_to_kind(Kind::Float)?.f_contiguous()?;
-            own.own.write(own.setup, own.labelled, &file, &values)?;
+            part.write(own.setup, &file, &values)?;
         }
-        rows::finish(own.setup, file, own.num_rows())?;
+        rows::finish(own.setup, file, num_rows)?;
         // Rank 0 has named the file.
         barrier(&*own.setup.group, &*own.setup.manager)?;
         let file = File::open(&path).map_err(|e| Error::io("open", &path, e))?;

@@ -2,33 +2,142 @@
 
 use std::rc::Rc;
 
-use super::linked::LinkQuestion;
-use super::own_prediction::OwnPrediction;
-use super::pairs::score_pairs;
-use super::partners::PartnerSearch;
-use crate::engine::spill::PointerTensor;
-use crate::engine::tape::{GraphShardManager, ParameterSet, Weight};
-use crate::error::{Error, Result};
-use crate::nn::LinkScore;
+use tch::Tensor;
 
-/// Answers a question from the rows of the predicted nodes.
-pub(super) fn answer(
-    own: &OwnPrediction<'_>,
-    question: &LinkQuestion,
-    graph: &GraphShardManager,
-    score: Option<&LinkScore>,
-    parameters: &Rc<ParameterSet>,
-    output: &PointerTensor,
-) -> Result<()> {
-    let weight = match score {
-        Some(LinkScore::Bilinear(Weight::InOut(weight))) => Some(parameters.value(*weight)?),
-        Some(LinkScore::Dot) => None,
-        _ => return Err(Error::internal("a score of another form".to_owned())),
-    };
-    match question {
-        LinkQuestion::Pairs(pairs) => score_pairs(own, pairs, weight, output),
-        LinkQuestion::Partners { count, nodes } => {
-            PartnerSearch { count: *count, nodes: nodes.as_ref(), weight }.run(own, graph, output)
+use super::linked::LinkQuestion;
+use super::own_nodes::ChosenNodes;
+use super::own_prediction::{OwnPart, OwnPrediction};
+use super::pairs::score_pairs;
+use super::partners::{PairEnd, PartnerSearch};
+use crate::engine::spill::PointerTensor;
+use crate::engine::tape::{
+    GraphShardManager, HeteroGraphShardManager, ParameterSet, Relation, Weight,
+};
+use crate::error::{Error, Result};
+use crate::load::{Shards, TargetEdges, load_relations};
+use crate::nn::LinkScore;
+use crate::run::rank::hetero_graph::RankHeteroGraph;
+use crate::run::rank::setup::RankSetup;
+
+/// The rows of the predicted nodes, from which questions are answered.
+pub(super) struct Linked<'a> {
+    pub(super) own: &'a OwnPrediction<'a>,
+    pub(super) score: Option<&'a LinkScore>,
+    pub(super) parameters: &'a Rc<ParameterSet>,
+    /// The model's output for each part of the nodes.
+    pub(super) outputs: &'a [PointerTensor],
+}
+
+impl Linked<'_> {
+    /// Answers a question to a model that treats the graph as homogeneous.
+    pub(super) fn answer_whole(
+        &self,
+        question: &LinkQuestion,
+        graph: &GraphShardManager,
+    ) -> Result<()> {
+        let OwnPrediction { setup, .. } = *self.own;
+        let (count, nodes) = match question {
+            LinkQuestion::Pairs(pairs) => return self.score(pairs),
+            LinkQuestion::Partners { count, nodes } => (*count, nodes.as_ref()),
+        };
+        let Some(TargetEdges { etype, .. }) = self.target()? else {
+            let end = PairEnd { ntype: None, part: &self.own.parts[0], output: &self.outputs[0] };
+            return self.search(count, nodes, [end, end], graph);
+        };
+        let relations = relations(setup)?;
+        let relation = &relations.relations()[etype];
+        let part = |ntype| {
+            let labelled = OwnPart::of_types(setup, &[ntype], self.own.work.order, None)?;
+            let part = labelled.into_iter().next();
+            part.ok_or_else(|| Error::internal("a node type has no nodes".to_owned()))
+        };
+        let parts = [part(relation.src_type)?, part(relation.dst_type)?];
+        let rows = |part: &OwnPart| {
+            let (first, own) = (part.labelled.first_row, part.labelled.nodes.own as i64);
+            let rows = self.outputs[0].pin()?.f_narrow(0, first, own)?.f_contiguous()?;
+            Ok::<_, Error>(setup.manager.track("linked", crate::engine::tensor::copy(&rows)?))
+        };
+        let outputs = [rows(&parts[0])?, rows(&parts[1])?];
+        let ends = ends(relation, [&parts[0], &parts[1]], [&outputs[0], &outputs[1]]);
+        self.search(count, nodes, ends, &relation.graph)
+    }
+
+    /// Answers a question to a model with a layer per edge type.
+    pub(super) fn answer_relations(
+        &self,
+        question: &LinkQuestion,
+        hetero: &RankHeteroGraph,
+    ) -> Result<()> {
+        let OwnPrediction { setup, work, .. } = *self.own;
+        let (count, nodes) = match question {
+            LinkQuestion::Pairs(pairs) => return self.score(pairs),
+            LinkQuestion::Partners { count, nodes } => (*count, nodes.as_ref()),
+        };
+        let target = self.target()?;
+        let target =
+            target.ok_or_else(|| Error::internal("no edge type is predicted".to_owned()))?;
+        let relation = &hetero.graph.relations()[target.etype];
+        let part = |ntype: usize| {
+            let parts = OwnPart::of_types(setup, &[ntype], work.order, None)?;
+            let part = parts.into_iter().next();
+            let at = hetero.targets.iter().position(|target| *target == ntype);
+            let part = part.zip(at.map(|at| &self.outputs[at]));
+            part.ok_or_else(|| Error::internal("a node type has no rows".to_owned()))
+        };
+        let (sources, destinations) = (part(relation.src_type)?, part(relation.dst_type)?);
+        let ends = ends(relation, [&sources.0, &destinations.0], [sources.1, destinations.1]);
+        self.search(count, nodes, ends, &relation.graph)
+    }
+
+    fn target(&self) -> Result<Option<TargetEdges>> {
+        let link = self.own.work.config.run.link.as_ref();
+        let target = link.map(|link| link.target(self.own.setup.partition.book()));
+        Ok(target.transpose()?.flatten())
+    }
+
+    fn score(&self, pairs: &[[u64; 2]]) -> Result<()> {
+        score_pairs(self.own, pairs, self.weight()?, self.outputs)
+    }
+
+    fn search(
+        &self,
+        count: usize,
+        nodes: Option<&ChosenNodes>,
+        [asked, found]: [PairEnd<'_>; 2],
+        graph: &GraphShardManager,
+    ) -> Result<()> {
+        PartnerSearch { count, nodes, weight: self.weight()?, asked, found }.run(self.own, graph)
+    }
+
+    /// The matrix between the two rows of a pair, if the score has one.
+    fn weight(&self) -> Result<Option<Tensor>> {
+        match self.score {
+            Some(LinkScore::Bilinear(Weight::InOut(weight))) => {
+                Ok(Some(self.parameters.value(*weight)?))
+            }
+            Some(LinkScore::Dot) => Ok(None),
+            _ => Err(Error::internal("a score of another form".to_owned())),
         }
     }
+}
+
+/// The ends of a relation's edges.
+fn ends<'p>(
+    relation: &Relation,
+    [sources, destinations]: [&'p OwnPart; 2],
+    [source_rows, destination_rows]: [&'p PointerTensor; 2],
+) -> [PairEnd<'p>; 2] {
+    let (src, dst) = (Some(relation.src_type), Some(relation.dst_type));
+    [
+        PairEnd { ntype: src, part: sources, output: source_rows },
+        PairEnd { ntype: dst, part: destinations, output: destination_rows },
+    ]
+}
+
+/// The edges of each type.
+fn relations(setup: &RankSetup) -> Result<HeteroGraphShardManager> {
+    let RankSetup { manager, group, partition } = setup;
+    let shards = load_relations(partition, None)?;
+    let shards = shards.into_iter().map(|Shards { shards, sources }| (shards, sources)).collect();
+    HeteroGraphShardManager::new(manager, group, partition.book(), shards)
 }

@@ -25,9 +25,9 @@ pub(super) fn score_pairs(
     own: &OwnPrediction<'_>,
     pairs: &[[u64; 2]],
     weight: Option<Tensor>,
-    output: &PointerTensor,
+    outputs: &[PointerTensor],
 ) -> Result<()> {
-    let rows = LinkedRows::share(own, output)?;
+    let rows = LinkedRows::share(own, &own.parts, outputs, own.num_rows())?;
     let file = rows::open(own.here, own.work, &pair_form(), pairs.len() as u64)?;
     let ranks = own.setup.group.world_size();
     let bound = |rank: usize| pairs.len() * rank / ranks;

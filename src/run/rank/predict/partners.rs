@@ -11,7 +11,7 @@ use tch::Tensor;
 use super::form::NodeOrder;
 use super::linked_rows::LinkedRows;
 use super::own_nodes::ChosenNodes;
-use super::own_prediction::OwnPrediction;
+use super::own_prediction::{OwnPart, OwnPrediction};
 use super::rows::table_rows;
 use crate::engine::comm::barrier;
 use crate::engine::spill::PointerTensor;
@@ -19,6 +19,7 @@ use crate::engine::tape::{GraphShardManager, OutEdges};
 use crate::engine::tensor;
 use crate::error::{Error, Result};
 use crate::formats::dgl::Partition;
+use crate::graph::TypeNodes;
 use crate::io::RowFile;
 use crate::load::original_places;
 
@@ -84,6 +85,42 @@ impl Best {
     }
 }
 
+/// The nodes at one end of pairs.
+#[derive(Clone, Copy)]
+pub(super) struct PairEnd<'a> {
+    /// Type of the nodes; `None` means all nodes.
+    pub(super) ntype: Option<usize>,
+    /// The own ones, at their places among the nodes of the type.
+    pub(super) part: &'a OwnPart,
+    /// A row for each own one.
+    pub(super) output: &'a PointerTensor,
+}
+
+impl PairEnd<'_> {
+    /// The place of each of these nodes of a rank.
+    fn places(&self, own: &OwnPrediction<'_>, rank: usize) -> Result<Vec<u64>> {
+        let partitions = own.here.partitions;
+        let book = partitions.book();
+        let Some(ntype) = self.ntype else {
+            return match own.work.order {
+                NodeOrder::Partition => Ok(book.node_range(rank).collect()),
+                NodeOrder::Original => original_places(&Partition::open(partitions, rank)?),
+            };
+        };
+        let TypeNodes { first, own: count, .. } = book.type_nodes(rank, ntype);
+        match own.work.order {
+            NodeOrder::Partition => Ok((first..).take(count).collect()),
+            NodeOrder::Original => {
+                let all = original_places(&Partition::open(partitions, rank)?)?;
+                let first = book.node_type_range(rank, ntype).start - book.node_range(rank).start;
+                let before: u64 = (0..ntype).map(|other| book.num_nodes_of_type(other)).sum();
+                let of_type = &all[first as usize..][..count];
+                Ok(of_type.iter().map(|place| place - before).collect())
+            }
+        }
+    }
+}
+
 /// The search for partners.
 pub(super) struct PartnerSearch<'a> {
     /// Number of partners of each node.
@@ -92,26 +129,29 @@ pub(super) struct PartnerSearch<'a> {
     pub(super) nodes: Option<&'a ChosenNodes>,
     /// The matrix between the two rows of a pair, if the score has one.
     pub(super) weight: Option<Tensor>,
+    /// The nodes that get partners.
+    pub(super) asked: PairEnd<'a>,
+    /// The nodes that can be partners.
+    pub(super) found: PairEnd<'a>,
 }
 
 impl PartnerSearch<'_> {
-    /// Searches among this rank's nodes, then merges what all ranks have found for its part of the nodes.
-    pub(super) fn run(
-        &self,
-        own: &OwnPrediction<'_>,
-        graph: &GraphShardManager,
-        output: &PointerTensor,
-    ) -> Result<()> {
-        let rows = LinkedRows::share(own, output)?;
+    /// Searches among this rank's nodes, then merges what all ranks have found for its part of the nodes. Partners have no edge
+    /// of `graph` from the node yet.
+    pub(super) fn run(&self, own: &OwnPrediction<'_>, graph: &GraphShardManager) -> Result<()> {
+        let PairEnd { part, output, .. } = self.asked;
+        let all = part.labelled.nodes.total;
+        let rows = std::slice::from_ref(output);
+        let rows = LinkedRows::share(own, std::slice::from_ref(part), rows, all)?;
         let world_size = own.setup.group.world_size();
-        let total = self.nodes.map_or(own.labelled.nodes.total, ChosenNodes::num_rows);
+        let total = self.nodes.map_or(all, ChosenNodes::num_rows);
         {
             let file = create(&path_of(own, own.here.rank))?;
-            let output = output.pin()?;
-            let places = places(own, own.here.rank)?;
+            let output = self.found.output.pin()?;
+            let places = self.found.places(own, own.here.rank)?;
             for rank in 0..world_size {
                 let edges = graph.out_edges(rank)?;
-                let of_rank = self::places(own, rank)?;
+                let of_rank = self.asked.places(own, rank)?;
                 let asked: Vec<(u32, u64)> = (0_u32..).zip(of_rank).collect();
                 let asked: Vec<(u32, u64)> = asked
                     .into_iter()
@@ -168,6 +208,7 @@ impl PartnerSearch<'_> {
         for rows in &mut neighbours {
             rows.sort_unstable();
         }
+        let one_kind = self.asked.ntype == self.found.ntype;
         let all = own_rows.size()[0];
         for start in (0..all).step_by(CANDIDATES as usize) {
             let len = CANDIDATES.min(all - start);
@@ -182,7 +223,8 @@ impl PartnerSearch<'_> {
                         let full = best.0.len() >= count;
                         let worse =
                             full && best.0.last().is_some_and(|last| !partner.precedes(*last));
-                        if !worse && partner.place != *self_ && known.binary_search(&row).is_err() {
+                        let itself = one_kind && partner.place == *self_;
+                        if !worse && !itself && known.binary_search(&row).is_err() {
                             best.offer(partner, count);
                         }
                     }
@@ -223,15 +265,6 @@ impl PartnerSearch<'_> {
 /// The file of what a rank has found.
 fn path_of(own: &OwnPrediction<'_>, rank: usize) -> PathBuf {
     own.here.folder.join(format!("partners-{rank}"))
-}
-
-/// The place of each node of a rank.
-fn places(own: &OwnPrediction<'_>, rank: usize) -> Result<Vec<u64>> {
-    let partitions = own.here.partitions;
-    match own.work.order {
-        NodeOrder::Partition => Ok(partitions.book().node_range(rank).collect()),
-        NodeOrder::Original => original_places(&Partition::open(partitions, rank)?),
-    }
 }
 
 fn create(path: &std::path::Path) -> Result<File> {

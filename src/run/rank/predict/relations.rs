@@ -2,18 +2,19 @@
 
 use std::rc::Rc;
 
+use super::links::Linked;
 use super::needed::{EdgeCounts, NeededRelations};
-use super::own_nodes::OwnNodes;
-use super::own_prediction::OwnPrediction;
+use super::own_prediction::{OwnPart, OwnPrediction};
 use super::work::PredictionWork;
-use crate::engine::tape::{ParameterBuilder, Tape};
+use crate::engine::spill::PointerTensor;
+use crate::engine::tape::{ParameterBuilder, Tape, Var};
 use crate::error::Result;
 use crate::run::config::Relations;
 use crate::run::rank::hetero_graph::RankHeteroGraph;
 use crate::run::rank::setup::{KIND, RankSetup, Surroundings};
 use crate::train::{Forward, HeteroModel};
 
-/// Predicts nodes of the type that the model was trained to predict.
+/// Predicts nodes of the types that the model was trained to predict, or to compare.
 pub(super) fn predict_relations(
     setup: &RankSetup,
     here: Surroundings<'_>,
@@ -22,9 +23,14 @@ pub(super) fn predict_relations(
 ) -> Result<()> {
     let run = &work.config.run;
     let hetero = RankHeteroGraph::new(setup, run, relations)?;
-    let outputs = hetero.stored_out_feats(&work.config.weights)?;
+    let outputs = match run.link {
+        Some(_) => run.model.hidden,
+        None => hetero.stored_out_feats(&work.config.weights)?,
+    };
     let mut builder = ParameterBuilder::new(run.seed);
     let model = hetero.model(&mut builder, outputs)?;
+    // The weights belong to the model and the score.
+    let score = run.link.as_ref().map(|link| link.score(&mut builder, outputs));
     let parameters = Rc::new(builder.finish(&setup.manager, KIND)?);
     let inputs = hetero.inputs(setup, run.seed)?;
     let forward = HeteroModel {
@@ -35,16 +41,14 @@ pub(super) fn predict_relations(
     };
     hetero.load(setup, &work.config.weights, &parameters, &forward.all_rows())?;
     let layer = work.hidden_layer(model.hidden_layers())?;
-    let labelled = &hetero.labelled(setup)?;
-    let book = setup.partition.book();
-    let before = (0..hetero.target).map(|ntype| book.num_nodes_of_type(ntype)).sum();
-    let own = OwnNodes::new(setup, labelled, work.order, work.chosen.as_ref(), before)?;
-    let needed = own.chosen().map(|rows| {
+    let parts = OwnPart::of_types(setup, &hetero.targets, work.order, work.chosen.as_ref())?;
+    let rows: Option<Vec<_>> = parts.iter().map(|part| part.own.chosen()).collect();
+    let needed = rows.map(|rows| {
         let layers = layer.unwrap_or_else(|| model.num_layers());
-        NeededRelations::of(setup, &hetero, &inputs, rows, layers)
+        NeededRelations::of(setup, &hetero, &inputs, &rows, layers)
     });
     let needed = needed.transpose()?;
-    let own = OwnPrediction { setup, here, work, labelled, own };
+    let own = OwnPrediction { setup, here, work, parts };
     {
         let mut tape = Tape::evaluation(&setup.manager, &parameters).ending_after(layer);
         let values = match &needed {
@@ -53,15 +57,22 @@ pub(super) fn predict_relations(
                 let last = mfgs.graphs.len() - 1;
                 let graphs = (0..model.num_layers()).map(|i| &mfgs.graphs[i.min(last)]);
                 let inputs = inputs.iter().map(|input| tape.input(input)).collect();
-                model.forward(&mut tape, &graphs.collect::<Vec<_>>(), inputs)?
+                model.forward_all(&mut tape, &graphs.collect::<Vec<_>>(), inputs)?
             }
-            None => forward.forward(&mut tape)?.0,
+            None => forward.outputs(&mut tape)?.0,
         };
-        let truth = own.truth(outputs, layer)?;
-        let output = values.value();
-        drop(values);
-        own.tell_scores(truth.as_ref(), &output, false)?;
-        own.write(&output)?;
+        let truth = own.truth(&own.parts[0], outputs, layer)?;
+        let values: Vec<PointerTensor> =
+            values.into_iter().map(|value: Var| value.value()).collect();
+        own.tell_scores(truth.as_ref(), &values[0], false)?;
+        match &work.links {
+            None => own.write(&values)?,
+            Some(links) => {
+                let (score, parameters) = (score.as_ref(), &parameters);
+                let linked = Linked { own: &own, score, parameters, outputs: &values };
+                linked.answer_relations(links, &hetero)?;
+            }
+        }
     }
     own.tell_work(&needed.map_or_else(EdgeCounts::default, |needed| needed.edges))
 }

@@ -4,10 +4,9 @@ use std::rc::Rc;
 
 use tch::Kind;
 
-use super::links::answer;
+use super::links::Linked;
 use super::needed::Needed;
-use super::own_nodes::OwnNodes;
-use super::own_prediction::OwnPrediction;
+use super::own_prediction::{OwnPart, OwnPrediction};
 use super::work::PredictionWork;
 use crate::engine::tape::{ParameterBuilder, Tape};
 use crate::engine::tensor;
@@ -15,7 +14,6 @@ use crate::error::{Error, Result};
 use crate::load::{load_labels, load_mask};
 use crate::nn::{KnownLabels, load_state_dict, stored_out_feats};
 use crate::run::config::RunConfig;
-use crate::run::rank::labels::Labelled;
 use crate::run::rank::setup::{KIND, RankSetup, Surroundings};
 use crate::run::rank::whole_graph::WholeGraph;
 
@@ -36,34 +34,38 @@ pub(super) fn predict_whole(
     let parameters = Rc::new(builder.finish(&setup.manager, KIND)?);
     load_state_dict(&config.weights, &parameters, &[])?;
     let layer = work.hidden_layer(model.hidden_layers())?;
-    let labelled = &Labelled::all(setup, &whole.graph)?;
-    let own = OwnNodes::new(setup, labelled, work.order, work.chosen.as_ref(), 0)?;
+    let part = OwnPart::all(setup, &whole.graph, work.order, work.chosen.as_ref())?;
     // Correct and smooth propagates so far that everything is needed.
-    let chosen = own.chosen().filter(|_| config.correct_and_smooth.is_none());
+    let chosen = part.own.chosen().filter(|_| config.correct_and_smooth.is_none());
     let needed = match chosen {
         Some(rows) => Needed::of(setup, &whole, &*model, run, &parameters, rows, layer)?,
         None => Needed::everything(setup, &whole, &*model, &parameters)?,
     };
     let has_all_rows = chosen.is_none();
-    let own = OwnPrediction { setup, here, work, labelled, own };
+    let own = OwnPrediction { setup, here, work, parts: vec![part] };
+    let part = &own.parts[0];
     {
         let graphs = needed.graphs(&whole, run.model.num_graphs());
         let mut tape = Tape::evaluation(&setup.manager, &parameters).ending_after(layer);
         let features = tape.input(&needed.features);
         let mut values = model.forward(&mut tape, &graphs, features)?;
-        let truth = own.truth(outputs, layer)?;
+        let truth = own.truth(part, outputs, layer)?;
         if let Some(correct_and_smooth) = config.correct_and_smooth {
-            own.tell_scores(truth.as_ref(), &own.pick(values.value())?, false)?;
+            own.tell_scores(truth.as_ref(), &part.pick(setup, values.value())?, false)?;
             let known = known_labels(setup, run, outputs)?;
             values = correct_and_smooth.forward(&mut tape, &whole.graph, values, &known)?;
         }
         let corrected = config.correct_and_smooth.is_some();
-        let output = if has_all_rows { own.pick(values.value())? } else { values.value() };
+        let output = if has_all_rows { part.pick(setup, values.value())? } else { values.value() };
         drop(values);
         own.tell_scores(truth.as_ref(), &output, corrected)?;
         match &work.links {
-            None => own.write(&output)?,
-            Some(links) => answer(&own, links, &whole.graph, score.as_ref(), &parameters, &output)?,
+            None => own.write(&[output])?,
+            Some(links) => {
+                let (score, parameters) = (score.as_ref(), &parameters);
+                let linked = Linked { own: &own, score, parameters, outputs: &[output] };
+                linked.answer_whole(links, &whole.graph)?;
+            }
         }
     }
     own.tell_work(&needed.edges)

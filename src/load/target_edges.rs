@@ -1,0 +1,92 @@
+//! The edge type whose edges are predicted.
+
+use crate::error::{Error, Result};
+use crate::graph::{CanonicalEtype, PartitionBook};
+
+/// Prefix of the names of reverse relations, as DGL's `AddReverse` names them.
+const REVERSE: &str = "rev_";
+
+/// The edge type whose edges are predicted, and the one that holds their reverses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TargetEdges {
+    /// Id of the edge type that is predicted.
+    pub etype: usize,
+    /// Id of the edge type with the reverses of its edges, if there is one.
+    pub reverse: Option<usize>,
+}
+
+impl TargetEdges {
+    /// The edge type with a name, `rel` or `src:rel:dst`. Its reverse is the named one, or else the one that is called `rev_rel`
+    /// (that of `rev_rel` is `rel`).
+    ///
+    /// # Errors
+    /// If a name is unknown or ambiguous, or the reverse does not join the same node types.
+    pub fn find(book: &PartitionBook, target: &str, reverse: Option<&str>) -> Result<Self> {
+        let etype = named(book, target, "link.target_etype")?;
+        let CanonicalEtype { src, rel, dst } = &book.etypes()[etype];
+        let Some(reverse) = reverse else {
+            let name = rel.strip_prefix(REVERSE);
+            let name = name.map_or_else(|| format!("{REVERSE}{rel}"), ToOwned::to_owned);
+            let reverse = book.etype_id(&CanonicalEtype::new(dst, &name, src));
+            return Ok(TargetEdges { etype, reverse });
+        };
+        let field = "link.reverse_etype";
+        let reverse = named(book, reverse, field)?;
+        let found = &book.etypes()[reverse];
+        if reverse == etype || (&found.src, &found.dst) != (dst, src) {
+            let problem = format!("{found} does not hold the reverses of {}", book.etypes()[etype]);
+            return Err(Error::config(field, problem).with_hint(format!(
+                "name another edge type from {dst} to {src}, or leave it out"
+            )));
+        }
+        Ok(TargetEdges { etype, reverse: Some(reverse) })
+    }
+
+    /// The edge types that are kept back: the predicted one and its reverse.
+    pub fn etypes(self) -> impl Iterator<Item = usize> {
+        std::iter::once(self.etype).chain(self.reverse)
+    }
+}
+
+fn named(book: &PartitionBook, name: &str, field: &str) -> Result<usize> {
+    book.get_etype_id(name).map_err(|error| {
+        let known: Vec<String> = book.etypes().iter().map(ToString::to_string).collect();
+        error.with_hint(format!("‹{field}› names one of: {}", known.join(", ")))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reverses_are_found_by_their_name_or_named() {
+        let etype = CanonicalEtype::new;
+        let etypes = vec![
+            etype("item", "rev_buys", "user"),
+            etype("user", "buys", "item"),
+            etype("user", "knows", "user"),
+            etype("user", "knows", "item"),
+        ];
+        let names = vec!["item".to_owned(), "user".to_owned()];
+        let book = PartitionBook::new(names, etypes, &[vec![1, 1]], &[vec![0; 4]]).unwrap();
+        let find = |target: &str, reverse| TargetEdges::find(&book, target, reverse);
+        let (buys, back) = (1, Some(0));
+        assert_eq!(find("buys", None).unwrap(), TargetEdges { etype: buys, reverse: back });
+        assert_eq!(find("rev_buys", None).unwrap(), TargetEdges { etype: 0, reverse: Some(1) });
+        let alone = find("user:knows:user", None).unwrap();
+        assert_eq!(alone, TargetEdges { etype: 2, reverse: None });
+        let named = find("user:knows:item", Some("rev_buys")).unwrap();
+        assert_eq!(named, TargetEdges { etype: 3, reverse: Some(0) });
+        for (target, reverse, problem) in [
+            ("sells", None, "sells is unknown"),
+            ("knows", None, "knows is ambiguous"),
+            ("buys", Some("user:knows:item"), "does not hold the reverses of user:buys:item"),
+            ("user:knows:user", Some("user:knows:user"), "does not hold the reverses"),
+        ] {
+            let error = find(target, reverse).unwrap_err();
+            assert!(error.to_string().contains(problem), "{error}");
+            assert!(error.hint().is_some());
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! A training that predicts edges: its epochs, and its results.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use super::assignment::Assignment;
+use super::epochs::run_epochs;
+use super::files::pending_weights;
+use super::setup::RankSetup;
+use crate::engine::tape::ParameterSet;
+use crate::error::Result;
+use crate::event::Event;
+use crate::load::EdgeUse;
+use crate::nn::{LearnedRows, LinkScore, save_state_dict};
+use crate::run::config::LinkConfig;
+use crate::sampling::loaders::{DistEdgeDataLoader, DistNeighborSampler, Exclude, NegativeSampler};
+use crate::sampling::stores::{DistGraph, IndexConfig};
+use crate::train::{BatchModel, LinkLoaders, LinkTrainer, SamplingConfig, StoredRows, Training};
+
+/// How a rank trains a model whose rows are compared in pairs.
+#[derive(Clone, Copy)]
+pub(super) struct LinkTraining<'a> {
+    pub(super) setup: &'a RankSetup,
+    pub(super) assignment: Assignment<'a>,
+    pub(super) link: &'a LinkConfig,
+    pub(super) sampling: &'a SamplingConfig,
+}
+
+/// The model of a training that predicts edges.
+pub(super) struct LinkModel<'a> {
+    pub(super) model: &'a dyn BatchModel,
+    /// The score of two rows.
+    pub(super) score: &'a LinkScore,
+    /// Parameters of model and score.
+    pub(super) parameters: &'a Rc<ParameterSet>,
+    /// Texts that are kept with the weights.
+    pub(super) texts: BTreeMap<String, String>,
+}
+
+impl LinkTraining<'_> {
+    /// All epochs, and the weights. The rank has the turn when this is called, and when it returns.
+    pub(super) fn run(self, of: LinkModel<'_>, loaders: &LinkLoaders) -> Result<()> {
+        let LinkTraining { setup, assignment, sampling, .. } = self;
+        let Assignment { here, config, .. } = assignment;
+        let LinkModel { model, score, parameters, mut texts } = of;
+        // From here on ranks take turns for their batches, or none at all.
+        setup.manager.precall_func()?;
+        let report = |report| here.events.send(Event::Batch(report));
+        let trainer = LinkTrainer {
+            manager: &setup.manager,
+            group: &*setup.group,
+            model,
+            score,
+            parameters,
+            seed: config.seed,
+            policy: config.policy,
+            reduce: sampling.reduce,
+            log: assignment.step_log(&report),
+        };
+        let training = Training::of_links(&trainer, loaders, config.regime())?;
+        let finite = run_epochs(training, assignment, &setup.manager)?;
+        setup.manager.callback_func()?;
+        if finite {
+            texts.extend([config.text_of_weights()?]);
+            let learned = model.stored();
+            let learned: Vec<_> =
+                learned.iter().map(|rows: &&StoredRows| *rows as &dyn LearnedRows).collect();
+            let path = pending_weights(&config.out);
+            save_state_dict(&path, parameters, &learned, &texts, setup.ranks())?;
+        }
+        Ok(())
+    }
+
+    /// The loaders of the rank's edges, by their use. Messages pass along training edges and edges that are not predicted, and in
+    /// training not along those between the ends of the batch's edges, or of their edge types. `open` opens the graph from whose
+    /// index edges with value 0 are left out; `sampler` draws neighbours. A collective for each loader, and those of `open`.
+    pub(super) fn loaders(
+        self,
+        open: &dyn Fn(&IndexConfig, &[f32]) -> Result<DistGraph>,
+        sampler: &dyn Fn() -> Result<DistNeighborSampler>,
+    ) -> Result<LinkLoaders> {
+        let LinkTraining { setup, assignment, link, sampling } = self;
+        let Assignment { here, config, .. } = assignment;
+        let partition = &setup.partition;
+        let target = link.target(partition.book())?;
+        let uses = link.split.uses(partition, target, config.seed)?;
+        let carries = |edge: &EdgeUse| matches!(edge, EdgeUse::Train | EdgeUse::Message);
+        let drawn: Vec<f32> = uses.iter().map(|edge| f32::from(u8::from(carries(edge)))).collect();
+        let weight = config.keys.edge_weight.clone();
+        let keys = IndexConfig { weight, drawn: true, ends: true, probability: None };
+        let graph = Arc::new(open(&keys, &drawn)?);
+        let first = partition.book().edge_range(here.rank).start;
+        let between = match target {
+            Some(target) => Exclude::BetweenEndsOf(target.etypes().collect()),
+            None => Exclude::BetweenEnds,
+        };
+        let loader = |of: EdgeUse, exclude: Exclude| {
+            let edges = uses.iter().zip(first..).filter(|(edge, _)| **edge == of);
+            let edges: Vec<u64> = edges.map(|(_, id)| id).collect();
+            let sampler = sampler()?.weighted(true);
+            let mut order = sampling.loader(config.seed);
+            order.shuffle = of == EdgeUse::Train;
+            let negatives = Some(NegativeSampler::PerSourceUniform(link.negatives));
+            let ranks = setup.ranks();
+            DistEdgeDataLoader::new(graph.clone(), edges, sampler, exclude, negatives, order, ranks)
+        };
+        Ok(LinkLoaders {
+            train: loader(EdgeUse::Train, between)?,
+            val: loader(EdgeUse::Val, Exclude::Nothing)?,
+            test: loader(EdgeUse::Test, Exclude::Nothing)?,
+        })
+    }
+}

@@ -1,0 +1,68 @@
+//! Training that predicts edges, with a layer per edge type.
+
+use std::rc::Rc;
+
+use super::assignment::Assignment;
+use super::batches::{features_by_type, open_index, with_features};
+use super::hetero_graph::RankHeteroGraph;
+use super::link_training::{LinkModel, LinkTraining};
+use super::setup::{KIND, Passes, RankSetup};
+use crate::engine::tape::ParameterBuilder;
+use crate::error::Result;
+use crate::nn::LearnedRows;
+use crate::run::config::{LinkConfig, Relations};
+use crate::train::{BatchModel, HeteroBatches, LinkLoaders, RelationDegrees, SamplingConfig};
+
+/// Trains a model whose rows, as wide as its hidden layers, are compared in pairs. Learned rows stay on disk.
+pub(super) fn train(
+    assignment: Assignment<'_>,
+    link: &LinkConfig,
+    sampling: &SamplingConfig,
+    relations: &Relations,
+) -> Result<()> {
+    let setup = RankSetup::new(assignment.here, Passes::Batches)?;
+    train_on(LinkTraining { setup: &setup, assignment, link, sampling }, relations)?;
+    setup.end()
+}
+
+fn train_on(training: LinkTraining<'_>, relations: &Relations) -> Result<()> {
+    let LinkTraining { setup, assignment, link, .. } = training;
+    let Assignment { here, config, .. } = assignment;
+    let hetero = RankHeteroGraph::new(setup, config, relations)?;
+    let mut builder = ParameterBuilder::new(config.seed);
+    let width = config.model.hidden;
+    let model = hetero.model(&mut builder, width)?;
+    let score = link.score(&mut builder, width);
+    let parameters = Rc::new(builder.finish(&setup.manager, KIND)?);
+    let (inputs, optimizer) = hetero.stored_inputs(setup, here.folder, config.seed)?;
+    let degrees = config.model.kind.uses_out_degrees().then(|| {
+        let book = setup.partition.book();
+        RelationDegrees::new(&hetero.graph, book, here.folder, setup.ranks())
+    });
+    let batches = HeteroBatches::new(&model, &inputs, optimizer, degrees.transpose()?);
+    if let Some(path) = &config.init_params {
+        let learned = batches.stored();
+        let learned: Vec<_> = learned.into_iter().map(|rows| rows as &dyn LearnedRows).collect();
+        hetero.load(setup, path, &parameters, &learned)?;
+    }
+    let loaders = loaders(training, &hetero)?;
+    setup.sync(&parameters)?;
+    let texts = hetero.texts(setup);
+    let of = LinkModel { model: &batches, score: &score, parameters: &parameters, texts };
+    training.run(of, &loaders)
+}
+
+fn loaders(training: LinkTraining<'_>, hetero: &RankHeteroGraph) -> Result<LinkLoaders> {
+    let LinkTraining { setup, assignment, sampling, .. } = training;
+    let Assignment { here, config, .. } = assignment;
+    let features = features_by_type(setup, hetero, assignment)?;
+    let out_degrees = hetero.out_degrees(setup)?;
+    training.loaders(
+        &|keys, drawn| open_index(setup, &out_degrees, here, keys, Some(drawn)),
+        &|| {
+            let book = setup.partition.book();
+            let sampler = sampling.sampler(config.model.layers, book, true)?.out_degrees(false);
+            Ok(with_features(sampler, &features))
+        },
+    )
+}
