@@ -133,12 +133,20 @@ fn the_likeliest_mistakes_get_a_hint() {
     let folder = tempfile::tempdir().unwrap();
     write(folder.path(), "named.csv", "u122,u7\nu7,u9\n");
     write(folder.path(), "mixed.csv", "0,1\n1,u9\n");
+    write(folder.path(), "decimal.csv", "0,1.0\n1,17.0\n");
+    write(folder.path(), "decimals.csv", "id,x\n0.0,1\n1.0,2\n2.0,4\n3.0,9\n");
     write(folder.path(), "header.csv", "from,to,weight\nann,bob,1\n");
     write(folder.path(), "e.csv", "0,1\n1,2\n2,3\n");
     write(folder.path(), "train.txt", "0\n3\n");
     write(folder.path(), "who.txt", "ann\nbob\n");
     for (flags, problem, hint) in [
         ("--edges mixed.csv", "\"u9\" is not a node id", "pass --node-ids string"),
+        ("--edges decimal.csv", "line 1: \"1.0\" is not a node id", "without decimals"),
+        (
+            "--edges e.csv --node-table decimals.csv --id id",
+            "line 1: \"0\" is not the name of a node",
+            "decimals.csv lists \"0.0\"; write ids without decimals",
+        ),
         (
             "--edges header.csv --node-ids string --edge-columns weight",
             "line 1: column weight: \"weight\" is not a number",

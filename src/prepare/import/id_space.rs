@@ -17,6 +17,9 @@ const FEWEST_EDGES: u64 = 100;
 pub(super) const LIST: &str =
     "a mask has a row of 0 or 1 for every node; pass a list of nodes as ‹split=train=FILE›";
 
+/// What to do with ids such as `17.0`, which are what a column of whole numbers becomes where a value is missing.
+const DECIMALS: &str = "write ids without decimals (in pandas: `astype(\"Int64\")`)";
+
 /// Whether node data with such a description is a mask.
 fn is_mask(origin: &str) -> bool {
     origin.starts_with("node_data=") && origin.ends_with("mask")
@@ -125,20 +128,30 @@ impl IdSpace {
                 let problem = "holds a line break, but a file of names has one name per line";
                 return Ok(Err(Refusal::new(format!("the name {} {problem}", shown(field)))));
             }
-            let id = names.id(field)?;
-            return Ok(id.ok_or_else(|| {
-                let refusal = Refusal::new(format!("{} is not the name of a node", shown(field)));
-                match &self.listed_in {
-                    Some(path) => refusal.with_hint(&format!("{} lists all nodes", path.display())),
-                    None => refusal,
+            if let Some(id) = names.id(field)? {
+                return Ok(Ok(id));
+            }
+            let refusal = Refusal::new(format!("{} is not the name of a node", shown(field)));
+            let twin = with_or_without_decimals(field);
+            let is_listed = names.id(&twin)?.is_some();
+            return Ok(Err(match &self.listed_in {
+                Some(path) if is_listed => {
+                    let listed = format!("{} lists {}", path.display(), shown(&twin));
+                    refusal.with_hint(&format!("{listed}; {DECIMALS}"))
                 }
+                Some(path) => refusal.with_hint(&format!("{} lists all nodes", path.display())),
+                None => refusal,
             }));
         }
         let Some(id) = parse_id(field) else {
             let refusal = Refusal::new(format!("{} is not a node id", shown(field)));
             return Ok(Err(refusal.with_hint(
-                "nodes are numbered from 0; if they have names or other numbers, pass \
-                 ‹node_ids=string›",
+                if parse_id(&with_or_without_decimals(field)).is_some() {
+                    DECIMALS
+                } else {
+                    "nodes are numbered from 0; if they have names or other numbers, pass \
+                 ‹node_ids=string›"
+                },
             )));
         };
         Ok(self.admit(id))
@@ -243,4 +256,9 @@ impl IdSpace {
     pub(super) fn into_names(self) -> Option<NodeNames> {
         self.names
     }
+}
+
+/// The same number as other programs write it: `17.0` for `17`, and `17` for `17.0`.
+fn with_or_without_decimals(field: &[u8]) -> Vec<u8> {
+    field.strip_suffix(b".0").map_or_else(|| [field, b".0"].concat(), <[u8]>::to_vec)
 }
