@@ -219,6 +219,23 @@ mod tests {
     }
 
     #[test]
+    fn several_types_of_nodes_or_of_edges_make_a_graph_heterogeneous() {
+        let book = |ntypes: &[&str], relations: &[&str]| {
+            let etypes = relations.iter().map(|name| CanonicalEtype::new("a", name, "a")).collect();
+            let (nodes, edges) = ([vec![1; ntypes.len()]], [vec![1; relations.len()]]);
+            PartitionBook::new(names(ntypes), etypes, &nodes, &edges).unwrap()
+        };
+        assert!(!book(&["a"], &["r"]).is_heterogeneous());
+        assert!(book(&["a", "b"], &["r"]).is_heterogeneous());
+        let relations = book(&["a"], &["r", "s"]);
+        assert!(relations.is_heterogeneous());
+        assert_eq!(relations.get_etype_id("s").unwrap(), 1);
+        assert_eq!(relations.get_etype_id("a:r:a").unwrap(), 0);
+        let unknown = relations.get_etype_id("t").unwrap_err().to_string();
+        assert!(unknown.contains("t is unknown"), "{unknown}");
+    }
+
+    #[test]
     fn tables_of_the_wrong_shape_are_refused() {
         let etype = || vec![CanonicalEtype::new("a", "r", "a")];
         let (one, two) = ([vec![1]], [vec![1], vec![1]]);

@@ -78,3 +78,44 @@ fn digits(header: &[u8]) -> Option<usize> {
     let behind = header.get(place + NO_CHECKSUM.len())?;
     (*behind == b'"').then_some(place)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Several blocks and a part of one.
+    const BODY: usize = 2 * BLOCK + 1000;
+
+    #[test]
+    fn any_changed_byte_of_a_file_is_found() {
+        let body: Vec<u8> = (0..BODY).map(|i| (i % 251) as u8).collect();
+        let half = BODY / 2;
+        let part = |begin: usize, end: usize| FilePart {
+            begin: begin as u64,
+            len: (end - begin) as u64,
+            crc: crc32fast::hash(&body[begin..end]),
+        };
+        let mut header = format!("{{\"{CHECKSUM}\":\"{NO_CHECKSUM}\"}}").into_bytes();
+        add_checksum(&mut header, vec![part(half, BODY), part(0, half)], BODY as u64).unwrap();
+        let place = digits(&header).unwrap();
+        let stored = String::from_utf8(header[place..][..NO_CHECKSUM.len()].to_vec()).unwrap();
+
+        let intact = |body: &[u8]| {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("file");
+            std::fs::write(&path, [&header, body].concat()).unwrap();
+            is_intact(&File::open(path).unwrap(), header.clone(), &stored).unwrap()
+        };
+        assert!(intact(&body));
+        for place in [0, BLOCK - 1, BLOCK, 2 * BLOCK, BODY - 1] {
+            let mut changed = body.clone();
+            changed[place] ^= 4;
+            assert!(!intact(&changed), "byte {place}");
+        }
+        assert!(!intact(&body[..BODY - 1]));
+
+        let gap = vec![part(0, half), part(half + 1, BODY)];
+        assert!(add_checksum(&mut header.clone(), gap, BODY as u64).is_err());
+        assert!(add_checksum(&mut header.clone(), vec![part(0, half)], BODY as u64).is_err());
+    }
+}

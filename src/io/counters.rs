@@ -82,3 +82,24 @@ impl IoCounters {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_summed_over_ranks_and_taken_apart_by_epochs() {
+        let counters = IoCounters::default();
+        counters.wrote(5);
+        counters.read(7);
+        counters.cached(3);
+        let before = counters.totals();
+        assert_eq!(before, IoTotals { written: 5, read: 7, cached: 3 });
+        counters.wrote(10);
+        counters.read(20);
+        counters.cached(30);
+        let epoch = counters.totals() - before;
+        assert_eq!(epoch, IoTotals { written: 10, read: 20, cached: 30 });
+        assert_eq!(IoTotals::from_f64(epoch.to_f64()), epoch);
+    }
+}

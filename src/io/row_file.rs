@@ -135,6 +135,24 @@ mod tests {
     use super::*;
 
     #[test]
+    fn rows_come_to_their_places_in_any_order() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("rows");
+        let file = RowFile::open(&path, b"head".to_vec(), 2).unwrap();
+        let places = [7, 0, 2, 1, 9, 8, 4];
+        let rows: Vec<u8> = places.iter().flat_map(|place| [*place, 100 + place]).collect();
+        file.write_rows_at(&places.map(u64::from), &rows).unwrap();
+        file.finish(10, b"end").unwrap();
+        let rows = (0..10).flat_map(|row: u8| {
+            let row = places.contains(&row).then_some([row, 100 + row]);
+            row.unwrap_or_default()
+        });
+        let expected: Vec<u8> = b"head".iter().copied().chain(rows).chain(*b"end").collect();
+        assert_eq!(std::fs::read(path).unwrap(), expected);
+        RowFile::remove_partial(&folder.path().join("never written")).unwrap();
+    }
+
+    #[test]
     fn a_link_at_the_temporary_name_is_not_followed() {
         let folder = tempfile::tempdir().unwrap();
         let precious = folder.path().join("precious");
