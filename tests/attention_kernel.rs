@@ -180,7 +180,9 @@ fn dropped_edges_are_the_same_in_the_adjoint() {
         let (mut sum, mut y) = (vec![0.0; ROWS * HEADS], vec![0.0; ROWS * HEADS * WIDTH]);
         p.dropping(&ids, epoch, messages).accumulate(&shard, &mut largest, &mut sum, &mut y);
         for (y, sum) in y.chunks_exact_mut(WIDTH).zip(&sum) {
-            y.iter_mut().for_each(|y| *y /= if *sum > 0.0 { *sum } else { 1.0 });
+            for y in y {
+                *y /= if *sum > 0.0 { *sum } else { 1.0 };
+            }
         }
         let log_sum: Vec<f64> = sum.iter().zip(&largest).map(|(s, m)| s.ln() + m).collect();
         (y, log_sum)

@@ -194,8 +194,8 @@ proptest! {
         };
 
         let mut total = vec![0.0; p.rows * heads];
-        for shard in 0..2 {
-            places(shard).for_each(|(edge, dst)| total[dst] += scores[shard][edge].exp());
+        for (shard, scores) in scores.iter().enumerate() {
+            places(shard).for_each(|(edge, dst)| total[dst] += scores[edge].exp());
         }
         let mut largest = vec![f64::NEG_INFINITY; p.rows * heads];
         let mut sum = vec![0.0; p.rows * heads];
