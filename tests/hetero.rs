@@ -20,8 +20,8 @@ use sar::load::{NodeFeatures, Normalize, Shards, load_relations};
 use sar::nn::{
     AttentionConfig, Conv, GatConv, GcnConv, GcnConvConfig, GcnOptions, GinOptions, HeadMerge,
     Heads, HeteroConfig, HeteroGraphConv, HeteroStack, JumpMode, LearnedRows, ModelConfig,
-    ModelKind, NodeEmbedding, Norm, NormKind, Optimizer, OptimizerConfig, RelationMerge,
-    SageAggregator, SageConv, SageConvConfig, SageOptions,
+    ModelKind, NodeEmbedding, Norm, NormKind, Optimizer, OptimizerConfig, Regularizer,
+    RelationMerge, RgcnOptions, SageAggregator, SageConv, SageConvConfig, SageOptions,
 };
 use sar::testing::{RankContext, on_ranks};
 use tch::{Kind, Tensor};
@@ -339,12 +339,14 @@ fn config(kind: ModelKind, merge: RelationMerge) -> HeteroConfig {
     HeteroConfig { model, merge }
 }
 
-fn kinds() -> [ModelKind; 4] {
+fn kinds() -> [ModelKind; 6] {
     [
         ModelKind::Sage(SageOptions { aggregator: SageAggregator::Mean, edge_weights: false }),
         ModelKind::Gcn(GcnOptions { norm: Norm::Both, edge_weights: false }),
         ModelKind::Gat(Heads { heads: 2, attention_dropout: 0.0 }),
         ModelKind::Gin(GinOptions { learn_eps: true, edge_weights: false }),
+        ModelKind::Rgcn(RgcnOptions { regularizer: Regularizer::Basis(2) }),
+        ModelKind::Rgcn(RgcnOptions { regularizer: Regularizer::Bdd(2) }),
     ]
 }
 

@@ -53,6 +53,8 @@ fn layers_per_edge_type_give_dgls_step() {
         "gat",
         "gatv2",
         "gin",
+        "rgcn",
+        "rgcn_bases",
     ] {
         check_step(STEPS, name);
     }
@@ -65,7 +67,7 @@ fn what_lies_around_layers_per_edge_type_gives_pytorchs_step() {
         check_step(STEPS, name);
         check_step_with(STEPS, name, &["--one-shot"]);
     }
-    for name in ["layer_norm", "jk_max", "gat", "gcn_both", "sage_pool"] {
+    for name in ["layer_norm", "jk_max", "gat", "gcn_both", "sage_pool", "rgcn"] {
         check_step_with(STEPS, name, &["--mfg"]);
     }
 }
@@ -252,7 +254,7 @@ fn some_nodes_have_the_bits_of_all() {
 fn what_layers_per_edge_type_cannot_do_is_named() {
     let folder = tempfile::tempdir().unwrap();
     for (flags, flag) in [
-        ("--model rgcn", "--model"),
+        ("--model tag", "--model"),
         ("--model appnp", "--model"),
         ("--mfg --norm batch", "--mfg"),
         ("--mode sample --norm batch", "--norm"),

@@ -34,6 +34,7 @@ fn a_batch_of_everything_gives_the_full_graphs_curve() {
         ),
         ("gat --heads 2 --hetero mean", "30,-1"),
         ("gin --learn-eps", "-1,-1"),
+        ("rgcn --bases 2", "-1,-1"),
     ] {
         let flags = format!("--epochs 4 --lr 0.02 --dropout 0 --model {model}");
         train(&graph, folder.path(), &flags).assert().success();
@@ -154,7 +155,7 @@ fn what_makes_no_sense_is_named_with_its_remedy() {
         ),
         ("--dump-step x.safetensors", "--overwrite has no effect with --dump-step", "leave it out"),
         ("--task link --edge-prob weight --hetero sum", "--edge-prob", "leave it out"),
-        ("--model rgcn", "--model", "use --model sage"),
+        ("--model tag", "--model", "use --model sage"),
     ] {
         let flags = format!("--mode sample {flags}");
         let error = train(&uneven(), folder.path(), &flags).assert().code(1);

@@ -66,7 +66,7 @@ pub struct GcnConvConfig {
 pub struct GcnConv {
     config: GcnConvConfig,
     weight: Weight,
-    bias: Parameter,
+    bias: Option<Parameter>,
 }
 
 impl GcnConv {
@@ -75,7 +75,12 @@ impl GcnConv {
         let shape = [config.in_feats, config.out_feats];
         let weight = parameters.add("weight", &shape, Init::XavierUniform { gain: 1.0 });
         let bias = parameters.add("bias", &[config.out_feats], Init::Zeros);
-        GcnConv { config, weight: Weight::InOut(weight), bias }
+        GcnConv { config, weight: Weight::InOut(weight), bias: Some(bias) }
+    }
+
+    /// Creates the layer with a weight that others use, too, and without a bias.
+    pub(super) fn with_weight(weight: Weight, config: GcnConvConfig) -> Self {
+        GcnConv { config, weight, bias: None }
     }
 
     /// The factors of sources and of destinations.
@@ -123,11 +128,11 @@ impl Conv for GcnConv {
         let sum = Aggregation::new(Reduce::Sum).weighted(self.config.edge_weights);
         let sum = sum.scaled(destination);
         if first {
-            let (weight, bias) = (self.weight.clone(), Some(self.bias));
+            let (weight, bias) = (self.weight.clone(), self.bias);
             tape.begin_aggregate(graph, x, sum)?
                 .then(tape, move |tape, neighbours| tape.linear(&neighbours, &weight, bias, None))
         } else {
-            tape.begin_aggregate(graph, x, sum.bias(Some(self.bias)))
+            tape.begin_aggregate(graph, x, sum.bias(self.bias))
         }
     }
 }

@@ -3,10 +3,13 @@
 use serde::{Deserialize, Serialize};
 use tch::Tensor;
 
+use super::gcn::{GcnConv, GcnConvConfig, Norm};
 use super::layer::{Conv, ConvInput};
+use super::rgcn::{RELU_XAVIER, RelationWeights, RgcnConvConfig, WeightNames, own_weight};
 use crate::choice::{Choice, Named};
 use crate::engine::tape::{
-    Graph, HeteroGraph, HeteroGraphShardManager, ParameterBuilder, Relation, Tape, Var,
+    Graph, HeteroGraph, HeteroGraphShardManager, Init, Parameter, ParameterBuilder, Relation, Tape,
+    Var, Weight,
 };
 use crate::error::{Error, Result};
 use crate::graph::CanonicalEtype;
@@ -80,6 +83,13 @@ impl Choice for RelationMerge {
 pub struct HeteroGraphConv {
     convs: Vec<Option<Box<dyn Conv>>>,
     merge: RelationMerge,
+    own: Option<OwnTerm>,
+}
+
+/// The term of the nodes' own rows, which follows the merge.
+struct OwnTerm {
+    weight: Weight,
+    bias: Parameter,
 }
 
 impl HeteroGraphConv {
@@ -98,7 +108,50 @@ impl HeteroGraphConv {
             let key = format!("mods.{}", module_name(graph, relation));
             parameters.scope(&key, |parameters| make(parameters, relation))
         });
-        Ok(HeteroGraphConv { convs: convs.collect::<Result<_>>()?, merge })
+        Ok(HeteroGraphConv { convs: convs.collect::<Result<_>>()?, merge, own: None })
+    }
+
+    /// Creates a relational graph convolution, the `RelGraphConvLayer` of DGL's example `rgcn-hetero`: a [`GcnConv`] per relation
+    /// with [`Norm::Right`] and without a bias, whose weights may have bases or blocks in common, and for the merged results
+    /// `+ W_loop x_v + b`.
+    ///
+    /// State-dict keys: `weight` `[rels, in, out]` (bases: `basis.weight` `[bases, in, out]` and `basis.w_comp` `[rels, bases]`;
+    /// blocks: `weight` as in [`RgcnConv`](super::rgcn::RgcnConv)), `h_bias` `[out]`, `loop_weight` `[in, out]`.
+    ///
+    /// # Errors
+    /// If the number of relations is not that of the graph, or a width is not a multiple of the number of blocks.
+    pub fn relational(
+        parameters: &mut ParameterBuilder,
+        graph: &HeteroGraphShardManager,
+        merge: RelationMerge,
+        config: RgcnConvConfig,
+    ) -> Result<Self> {
+        let RgcnConvConfig { in_feats, out_feats, num_rels, .. } = config;
+        if num_rels != graph.relations().len() {
+            let problem = format!("{num_rels} weights for {} relations", graph.relations().len());
+            return Err(Error::config("relations", problem));
+        }
+        let names = WeightNames {
+            weight: "weight",
+            bases: "basis.weight",
+            coefficients: "basis.w_comp",
+            init: &|_| RELU_XAVIER,
+        };
+        let weights = RelationWeights::new(parameters, config, names)?;
+        let mean = GcnConvConfig {
+            in_feats,
+            out_feats,
+            norm: Norm::Right,
+            edge_weights: false,
+            allow_zero_in_degree: true,
+        };
+        let convs = (0..num_rels).map(|relation| {
+            let conv = GcnConv::with_weight(weights.of_relation(relation), mean);
+            Some(Box::new(conv) as Box<dyn Conv>)
+        });
+        let bias = parameters.add("h_bias", &[out_feats], Init::Zeros);
+        let own = Some(OwnTerm { weight: own_weight(parameters, config), bias });
+        Ok(HeteroGraphConv { convs: convs.collect(), merge, own })
     }
 
     /// Maps one value per node type (`[sources of the type, width of the type]`) to another, `[destinations of the type, out]`;
@@ -147,12 +200,26 @@ impl HeteroGraphConv {
             types.push(relation.dst_type);
         }
         tape.enter_relation(None);
-        drop(own);
+        let own = if self.own.is_some() { own } else { Vec::new() };
         let mut results: Vec<Vec<Var>> = graph.ntypes().iter().map(|_| Vec::new()).collect();
         for (ntype, result) in types.into_iter().zip(tape.join(begun)?) {
             results[ntype].push(result);
         }
-        results.into_iter().map(|results| self.merge.apply(tape, &results)).collect()
+        let mut merged = Vec::new();
+        for results in results {
+            merged.push(self.merge.apply(tape, &results)?);
+        }
+        if let Some(OwnTerm { weight, bias }) = &self.own {
+            for (result, own) in merged.iter_mut().zip(own) {
+                *result = match (result.take(), own) {
+                    (Some(sum), Some(own)) => {
+                        Some(tape.linear(&own, weight, Some(*bias), Some(sum))?)
+                    }
+                    (result, _) => result,
+                };
+            }
+        }
+        Ok(merged)
     }
 }
 

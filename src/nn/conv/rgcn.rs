@@ -1,6 +1,7 @@
 //! Relational graph convolution: Schlichtkrull et al., "Modeling relational data with graph convolutional networks",
 //! ESWC 2018.
 
+use std::ops::Range;
 use std::rc::Rc;
 
 use serde::{Deserialize, Serialize};
@@ -13,6 +14,9 @@ use crate::engine::tape::{
 use crate::error::{Error, Result};
 use crate::nn::describe::{Describe, Place, StackLayer};
 use crate::nn::model_spec::{ModelOption, ModelSpec, OptionValues};
+
+/// DGL's initial values of weights before a ReLU.
+pub(super) const RELU_XAVIER: Init = Init::XavierUniform { gain: std::f64::consts::SQRT_2 };
 
 /// How the weights of the relations are kept small, under DGL's names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -74,53 +78,115 @@ impl RgcnConv {
     /// # Errors
     /// If a width is not a multiple of the number of blocks.
     pub fn new(parameters: &mut ParameterBuilder, config: RgcnConvConfig) -> Result<Self> {
-        let RgcnConvConfig { in_feats, out_feats, num_rels, regularizer } = config;
+        let RgcnConvConfig { out_feats, num_rels, .. } = config;
         let bias = parameters.add("h_bias", &[out_feats], Init::Zeros);
-        let xavier = Init::XavierUniform { gain: 2f64.sqrt() };
-        let own = Weight::InOut(parameters.add("loop_weight", &[in_feats, out_feats], xavier));
-        let relations = relation_weights(parameters, config, regularizer, num_rels as i64)?;
-        Ok(RgcnConv { relations: Weight::Derived(Rc::new(relations)), num_rels, bias, own })
+        let own = own_weight(parameters, config);
+        let uniform = |fan_in: i64| Init::Uniform { bound: 1.0 / (fan_in.max(1) as f64).sqrt() };
+        let weights = RelationWeights::new(
+            parameters,
+            config,
+            WeightNames {
+                weight: "linear_r.W",
+                bases: "linear_r.W",
+                coefficients: "linear_r.coeff",
+                init: &uniform,
+            },
+        )?;
+        Ok(RgcnConv { relations: weights.stacked(), num_rels, bias, own })
     }
 }
 
-/// The relations' weights, one below the other, `[rels * in, out]`.
-fn relation_weights(
-    parameters: &mut ParameterBuilder,
-    RgcnConvConfig { in_feats, out_feats, .. }: RgcnConvConfig,
-    regularizer: Regularizer,
-    rels: i64,
-) -> Result<DerivedWeight> {
-    let uniform = |fan_in: i64| Init::Uniform { bound: 1.0 / (fan_in.max(1) as f64).sqrt() };
-    Ok(match regularizer {
-        Regularizer::None => {
-            let weight = [rels, in_feats, out_feats];
-            let weight = parameters.add("linear_r.W", &weight, uniform(in_feats));
-            DerivedWeight::new(vec![weight], move |w| {
-                Ok(w[0].f_reshape([rels * in_feats, out_feats])?)
-            })
-        }
-        Regularizer::Basis(bases) => {
-            let weight = [bases, in_feats, out_feats];
-            let weight = parameters.add("linear_r.W", &weight, uniform(in_feats));
-            let xavier = Init::XavierUniform { gain: 2f64.sqrt() };
-            let coeff = parameters.add("linear_r.coeff", &[rels, bases], xavier);
-            DerivedWeight::new(vec![weight, coeff], move |w| {
-                let bases = w[0].f_reshape([bases, in_feats * out_feats])?;
-                Ok(w[1].f_mm(&bases)?.f_reshape([rels * in_feats, out_feats])?)
-            })
-        }
-        Regularizer::Bdd(blocks) => {
-            if blocks < 1 || in_feats % blocks != 0 || out_feats % blocks != 0 {
-                let problem = format!(
-                    "{blocks} blocks do not divide a weight of {in_feats} by {out_feats} evenly"
-                );
-                return Err(Error::config("model.blocks", problem));
+/// Adds the weight of the nodes' own rows.
+pub(super) fn own_weight(parameters: &mut ParameterBuilder, config: RgcnConvConfig) -> Weight {
+    let shape = [config.in_feats, config.out_feats];
+    Weight::InOut(parameters.add("loop_weight", &shape, RELU_XAVIER))
+}
+
+/// The weights of all relations, which are functions of the same parameters.
+pub(super) struct RelationWeights {
+    config: RgcnConvConfig,
+    parameters: Vec<Parameter>,
+}
+
+/// Names of the parameters of [`RelationWeights`], and their initial values.
+pub(super) struct WeightNames<'n> {
+    /// Name of the weights, if they are not made of bases.
+    pub(super) weight: &'n str,
+    /// Name of the bases.
+    pub(super) bases: &'n str,
+    /// Name of the relations' coefficients of the bases.
+    pub(super) coefficients: &'n str,
+    /// Initial values for a width of the input.
+    pub(super) init: &'n dyn Fn(i64) -> Init,
+}
+
+impl RelationWeights {
+    /// Adds the parameters.
+    ///
+    /// # Errors
+    /// If a width is not a multiple of the number of blocks.
+    pub(super) fn new(
+        parameters: &mut ParameterBuilder,
+        config: RgcnConvConfig,
+        WeightNames { weight, bases, coefficients, init }: WeightNames<'_>,
+    ) -> Result<Self> {
+        let RgcnConvConfig { in_feats, out_feats, num_rels, regularizer } = config;
+        let rels = num_rels as i64;
+        let parameters = match regularizer {
+            Regularizer::None => {
+                vec![parameters.add(weight, &[rels, in_feats, out_feats], init(in_feats))]
             }
-            let (height, width) = (in_feats / blocks, out_feats / blocks);
-            let shape = [rels, blocks * height * width];
-            let weight = parameters.add("linear_r.W", &shape, uniform(height));
-            DerivedWeight::new(vec![weight], move |w| {
-                let parts = w[0].f_reshape([rels, blocks, height, width])?;
+            Regularizer::Basis(count) => vec![
+                parameters.add(bases, &[count, in_feats, out_feats], init(in_feats)),
+                parameters.add(coefficients, &[rels, count], RELU_XAVIER),
+            ],
+            Regularizer::Bdd(blocks) => {
+                if blocks < 1 || in_feats % blocks != 0 || out_feats % blocks != 0 {
+                    let problem = format!(
+                        "{blocks} blocks do not divide a weight of {in_feats} by {out_feats} evenly"
+                    );
+                    return Err(Error::config("model.blocks", problem));
+                }
+                let (height, width) = (in_feats / blocks, out_feats / blocks);
+                vec![parameters.add(weight, &[rels, blocks * height * width], init(height))]
+            }
+        };
+        Ok(RelationWeights { config, parameters })
+    }
+
+    /// The weights of all relations, one below the other, `[rels * in, out]`.
+    fn stacked(&self) -> Weight {
+        self.of(0..self.config.num_rels as i64)
+    }
+
+    /// The weight of one relation, `[in, out]`.
+    pub(super) fn of_relation(&self, relation: usize) -> Weight {
+        self.of(relation as i64..relation as i64 + 1)
+    }
+
+    fn of(&self, relations: Range<i64>) -> Weight {
+        let config = self.config;
+        let code = move |values: &[Tensor]| config.weights(values, relations.clone());
+        Weight::Derived(Rc::new(DerivedWeight::new(self.parameters.clone(), code)))
+    }
+}
+
+impl RgcnConvConfig {
+    /// The weights of some relations, one below the other, from the values of the parameters.
+    fn weights(self, values: &[Tensor], relations: Range<i64>) -> Result<Tensor> {
+        let RgcnConvConfig { in_feats, out_feats, regularizer, .. } = self;
+        let rels = relations.end - relations.start;
+        let some = |of: &Tensor| of.f_narrow(0, relations.start, rels);
+        let shape = [rels * in_feats, out_feats];
+        match regularizer {
+            Regularizer::None => Ok(some(&values[0])?.f_reshape(shape)?),
+            Regularizer::Basis(bases) => {
+                let bases = values[0].f_reshape([bases, in_feats * out_feats])?;
+                Ok(some(&values[1])?.f_mm(&bases)?.f_reshape(shape)?)
+            }
+            Regularizer::Bdd(blocks) => {
+                let (height, width) = (in_feats / blocks, out_feats / blocks);
+                let parts = some(&values[0])?.f_reshape([rels, blocks, height, width])?;
                 let mut rows = Vec::new();
                 for block in 0..blocks {
                     // [rels, height, out]: zeros on both sides of the block.
@@ -128,10 +194,10 @@ fn relation_weights(
                     let sides = [block * width, (blocks - 1 - block) * width];
                     rows.push(part.f_constant_pad_nd(sides)?);
                 }
-                Ok(Tensor::f_cat(&rows, 1)?.f_reshape([rels * in_feats, out_feats])?)
-            })
+                Ok(Tensor::f_cat(&rows, 1)?.f_reshape(shape)?)
+            }
         }
-    })
+    }
 }
 
 impl Conv for RgcnConv {
@@ -158,6 +224,14 @@ pub struct RgcnOptions {
     pub regularizer: Regularizer,
 }
 
+impl RgcnOptions {
+    /// The configuration of a layer.
+    pub(in crate::nn) fn config(self, place: Place) -> RgcnConvConfig {
+        let Place { in_feats, out_feats, num_rels, .. } = place;
+        RgcnConvConfig { in_feats, out_feats, num_rels, regularizer: self.regularizer }
+    }
+}
+
 impl Describe for RgcnConv {
     type Options = RgcnOptions;
 
@@ -180,7 +254,6 @@ impl Describe for RgcnConv {
         ],
         output_key: "convs.{last}.h_bias",
         edge_types: true,
-        relations: false,
         ..ModelSpec::stack("rgcn", "Relational graph convolution (RelGraphConv)")
     };
 }
@@ -191,8 +264,6 @@ impl StackLayer for RgcnConv {
         parameters: &mut ParameterBuilder,
         place: Place,
     ) -> Result<Self> {
-        let Place { in_feats, out_feats, num_rels, .. } = place;
-        let regularizer = options.regularizer;
-        RgcnConv::new(parameters, RgcnConvConfig { in_feats, out_feats, num_rels, regularizer })
+        RgcnConv::new(parameters, options.config(place))
     }
 }

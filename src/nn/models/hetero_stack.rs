@@ -34,7 +34,8 @@ pub struct HeteroConfig {
 /// the merged results where the widths are equal), a normalisation per node type, activation and dropout follow one another.
 /// Jumping knowledge joins the target's rows after all layers. State-dict keys: `linears.<node type>.weight`
 /// `[width, features]` and `linears.<node type>.bias` (DGL's `HeteroLinear`), those of the i-th layer below `convs.i`, of its
-/// normalisations below `norms.i.<node type>`, and `lin.*` of [`JumpingKnowledge`].
+/// normalisations below `norms.i.<node type>`, and `lin.*` of [`JumpingKnowledge`]. With [`ModelKind::Rgcn`] a layer is
+/// [`HeteroGraphConv::relational`].
 /// Every layer has all relations, as in DGL's examples; relations on which the outputs do not depend are not computed.
 ///
 /// ```
@@ -115,6 +116,9 @@ impl HeteroConfig {
         let into = graph.relations().iter().find(|relation| relation.dst_type == target);
         let into = into.ok_or_else(|| no_relation(graph, target))?;
         let OutputSide { key, side } = self.model.output_side();
+        if self.model.kind.uses_edge_types() {
+            return stored_width(path, &key, side);
+        }
         let layer = format!("convs.{}.", self.model.layers.saturating_sub(1));
         let within = format!("{layer}mods.{}.", module_name(graph, into));
         stored_width(path, &key.replacen(&layer, &within, 1), side)
@@ -175,6 +179,12 @@ impl HeteroStack {
         let Some(HeteroOutput { out_feats: usual, .. }) = outputs.first() else {
             return Err(Error::config("target", "the model has no outputs"));
         };
+        let one_width = outputs.iter().all(|output| output.out_feats == *usual);
+        if kind.uses_edge_types() && jumping_knowledge == JumpMode::None && !one_width {
+            let problem = "the weights of all edge types have one shape, but node types have outputs of several widths";
+            return Err(Error::config("model.kind", problem)
+                .with_hint("use another model, or ‹model.jumping_knowledge=cat›"));
+        }
         let width = config.width();
         let linears = graph.ntypes().iter().zip(widths).map(|(name, features)| {
             let features = (*features)?;
@@ -193,15 +203,19 @@ impl HeteroStack {
                 out_feats: if last { out_feats(ntype) } else { hidden },
                 number: i + 1,
                 last,
-                num_rels: 1,
+                num_rels: graph.relations().len(),
                 edge_feats: 0,
                 dropout,
                 residual: false,
             };
-            let conv = parameters.scope(&format!("convs.{i}"), |parameters| {
-                HeteroGraphConv::new(parameters, graph, *merge, |parameters, relation| {
+            let conv = parameters.scope(&format!("convs.{i}"), |parameters| match kind {
+                ModelKind::Rgcn(options) => {
+                    let config = options.config(place(targets[0]));
+                    HeteroGraphConv::relational(parameters, graph, *merge, config)
+                }
+                _ => HeteroGraphConv::new(parameters, graph, *merge, |parameters, relation| {
                     kind.conv(parameters, place(relation.dst_type)).map(Some)
-                })
+                }),
             })?;
             let norms = graph.ntypes().iter().enumerate().map(|(ntype, name)| {
                 let follows = !last && graph.relations().iter().any(|r| r.dst_type == ntype);
