@@ -26,7 +26,7 @@ pub fn features_of(ntype: &str) -> String {
 }
 
 /// A model with a layer per relation, on batches that hold the [features](features_of) of each node type with features. The
-/// rows of other types are [`StoredRows`](super::StoredRows).
+/// rows of other types are [`StoredRows`].
 pub struct HeteroBatches<'a> {
     model: &'a HeteroStack,
     inputs: &'a [NodeInput],

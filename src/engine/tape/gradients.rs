@@ -19,8 +19,8 @@ impl Gradients {
         self.by_parameter.get(&parameter)
     }
 
-    /// The gradient of a [trainable](Tape::trainable_input) or [learned](Tape::learned_input) input of the tape, in its shape.
-    /// `None` if the loss does not depend on it.
+    /// The gradient of a [trainable](super::Tape::trainable_input) or [learned](super::Tape::learned_input) input of the tape, in its
+    /// shape; `None` if the loss does not depend on it.
     pub fn input(&self, input: &Var) -> Option<&PointerTensor> {
         self.by_input.get(&input.target()?.id)
     }
