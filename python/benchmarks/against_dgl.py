@@ -1,6 +1,7 @@
 """Times models in PyTorch on `sar.run` and on DGL in memory, in turns, on one generated graph. Prints medians and ratios.
 
     make build && python python/benchmarks/against_dgl.py [--parts 4,16] [--budgets 6GiB,1GiB] [--models sage,gat] [--rounds 2]
+        [--layers sar_single.nn,dgl.nn]
 
 Needs a Python with this package, dgl and torch. The graph is kept in --folder for the next time.
 """
@@ -53,6 +54,8 @@ def worker(rank, name, layers, epochs):
 
     x, y, train = rank.ndata["feat"].float(), rank.ndata["label"].long(), rank.ndata["train_mask"].bool()
     classes = int(rank.all_reduce(int(y.max()), op="max")) + 1
+    if layers.startswith("dgl"):
+        sar.patch_dgl()
     model = Model(name, importlib.import_module(layers), x.shape[1], classes)
     rank.sync_params(model)
     optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
