@@ -148,7 +148,7 @@ impl HeteroStack {
     /// `jumps.<node type>`.
     ///
     /// # Errors
-    /// As for [`new`](HeteroStack::new), or if there are no outputs.
+    /// As for [`new`](HeteroStack::new), or if `outputs` is empty.
     pub fn with_outputs(
         parameters: &mut ParameterBuilder,
         graph: &HeteroGraphShardManager,

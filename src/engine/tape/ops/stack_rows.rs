@@ -14,14 +14,14 @@ impl Tape<'_> {
     /// The rows of all `parts`, which have one width, one part after the other.
     ///
     /// # Errors
-    /// If there are no parts, their widths differ (`Tensor`), or a value cannot be read back (`Io`, `Corrupt`).
+    /// If `parts` is empty, the widths differ (`Tensor`), or a value cannot be read back (`Io`, `Corrupt`).
     pub fn stack_rows(&mut self, parts: &[Var]) -> Result<Var> {
         let _span = self.span("rows");
         let values: Vec<PointerTensor> = parts.iter().map(Var::value).collect();
         let rows = values.iter().map(|value| value.size()[0]).sum();
         let layout = parts.first().map(|part| ([rows, part.width()], part.kind()));
         let Some((size, kind)) = layout else {
-            return Err(Error::internal("there are no rows to stack".to_owned()));
+            return Err(Error::internal("rows are stacked from an empty list of parts".to_owned()));
         };
         let recipe = Rc::new(move || {
             let pinned = values.iter().map(PointerTensor::pin).collect::<Result<Vec<_>>>()?;
