@@ -15,8 +15,8 @@ use sar::io::IoCounters;
 use sar::load::{NodeColumn, NodeFeatures, Normalize, Shards, load_relations};
 use sar::nn::{
     GcnOptions, Heads, HeteroConfig, HeteroOutput, HeteroStack, JumpMode, LearnedRows, Loss,
-    ModelConfig, ModelKind, NodeEmbedding, Norm, NormKind, RelationMerge, SageAggregator,
-    SageOptions, Task,
+    ModelConfig, ModelKind, NodeEmbedding, Norm, NormKind, RelationMerge, RgcnOptions,
+    SageAggregator, SageOptions, Task,
 };
 use sar::sampling::loaders::{DistNeighborSampler, MiniBatch};
 use sar::sampling::stores::{DistGraph, Fanout, IndexConfig};
@@ -55,7 +55,7 @@ fn make(
     context: &RankContext,
     whole: &DistGraph,
     config: &HeteroConfig,
-    targets: &[usize],
+    outputs: &[HeteroOutput],
 ) -> Result<Made> {
     let (manager, group) = (&context.manager, &context.group);
     let partition = Partition::open(whole.config(), context.rank)?;
@@ -65,9 +65,7 @@ fn make(
     let features = NodeFeatures::by_type(&partition, None, Normalize::None)?;
     let widths: Vec<_> = features.iter().map(|f| f.as_ref().map(NodeFeatures::width)).collect();
     let mut builder = ParameterBuilder::new(3);
-    let outputs = targets.iter().map(|ntype| HeteroOutput { ntype: *ntype, out_feats: 3 });
-    let outputs: Vec<_> = outputs.collect();
-    let model = HeteroStack::with_outputs(&mut builder, &graph, config, &widths, &outputs)?;
+    let model = HeteroStack::with_outputs(&mut builder, &graph, config, &widths, outputs)?;
     let parameters = Rc::new(builder.finish(manager, Kind::Double)?);
     let mut inputs = Vec::new();
     for rows in features.into_iter().flatten() {
@@ -75,6 +73,11 @@ fn make(
         inputs.push(NodeInput::Features(manager.track("features", rows)));
     }
     Ok(Made { graph, model, parameters, features: inputs })
+}
+
+/// Outputs of one width for some node types.
+fn three_wide(targets: &[usize]) -> Vec<HeteroOutput> {
+    targets.iter().map(|ntype| HeteroOutput { ntype: *ntype, out_feats: 3 }).collect()
 }
 
 /// The sampler of all neighbours, in `layers` layers.
@@ -155,7 +158,7 @@ fn difference(
     targets: &[usize],
 ) -> Result<f64> {
     let (manager, group, book) = (&context.manager, &context.group, whole.book());
-    let mut made = make(context, whole, config, targets)?;
+    let mut made = make(context, whole, config, &three_wide(targets))?;
     let optimizer = stored(context, &mut made, whole, folder)?;
     let cotangent = |logits: &Tensor| Ok((logits * 3.0).sin());
 
@@ -251,6 +254,25 @@ fn layers_per_relation_give_on_blocks_of_all_neighbours_what_they_give_on_the_fu
     }
 }
 
+/// R-GCN has one tensor for the weights of all edge types; jumping knowledge maps to the outputs by itself.
+#[test]
+fn outputs_of_several_widths_need_layers_with_separate_weights() {
+    let opened = open(&common::repository(GRAPH), &IndexConfig::default());
+    let outputs = [(AUTHOR, 2), (PAPER, 3)];
+    let outputs = outputs.map(|(ntype, out_feats)| HeteroOutput { ntype, out_feats });
+    let made = |kind, jumping_knowledge| {
+        let model = ModelConfig { kind, jumping_knowledge, layers: 2, ..ModelConfig::default() };
+        let config = HeteroConfig { model, merge: RelationMerge::Sum };
+        let work = |context| make(&context, &opened.graph, &config, &outputs).map(drop);
+        on_ranks(2, 1, work).map(drop).map_err(|e| e.to_string())
+    };
+    let (rgcn, sage) = (ModelKind::Rgcn(RgcnOptions::default()), ModelConfig::default().kind);
+    let refused = made(rgcn, JumpMode::None).unwrap_err();
+    assert!(refused.contains("node types have outputs of several widths"), "{refused}");
+    assert_eq!(made(rgcn, JumpMode::Cat), Ok(()));
+    assert_eq!(made(sage, JumpMode::None), Ok(()));
+}
+
 type Tensors = HashMap<String, (Vec<i64>, Vec<f64>)>;
 
 fn fixture(name: &str) -> Tensors {
@@ -312,7 +334,7 @@ fn check_rank(
     (name, config): (&str, &HeteroConfig),
 ) -> Result<()> {
     let (expected, book) = (fixture(name), whole.book());
-    let mut made = make(context, whole, config, &[PAPER])?;
+    let mut made = make(context, whole, config, &three_wide(&[PAPER]))?;
     let flat = made.parameters.flat().pin()?.copy();
     for parameter in made.parameters.iter() {
         let (shape, values) = &expected[&format!("param.{}", made.parameters.name(parameter))];
