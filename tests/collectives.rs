@@ -1,9 +1,13 @@
-//! One suite for both backends: what each collective delivers, and that it pauses exactly once.
+//! One suite for all backends: what each collective delivers, and that it pauses exactly once.
 #![allow(clippy::unwrap_used)]
+
+#[path = "collectives/machines.rs"]
+mod machines;
 
 use std::cell::Cell;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use sar::engine::array::{Array, ArrayLayout};
 use sar::engine::comm::{
@@ -14,6 +18,8 @@ use sar::engine::comm::{
 use sar::engine::turns::Control;
 use sar::io::{DiskStorage, Dtype, IoCounters};
 use sar::{ErrorKind, Result};
+
+use machines::on_machines;
 
 const WORLD_SIZES: [usize; 5] = [1, 2, 4, 8, 16];
 
@@ -37,7 +43,7 @@ impl Hooks for CountingHooks {
     }
 }
 
-/// Runs `work` on every rank of both backends and all world sizes; each call must pause `pauses` times.
+/// Runs `work` on every rank of all backends and world sizes; each call must pause `pauses` times.
 fn on_every_backend(pauses: usize, work: impl Fn(&dyn ProcessGroup, &CountingHooks) + Sync) {
     for world in WORLD_SIZES {
         let control = Arc::new(Control::in_memory(world, world).unwrap());
@@ -51,6 +57,21 @@ fn on_every_backend(pauses: usize, work: impl Fn(&dyn ProcessGroup, &CountingHoo
             FileGroup::new(control.clone(), rank, folder.path(), storage, IoCounters::default())
         };
         run_ranks((0..world).map(group).collect(), pauses, &work);
+    }
+    // An even split, and one with a rank alone; the ranks of a machine need not follow each other.
+    let late = Duration::from_micros(300);
+    for (machines, delay) in [
+        (vec![vec![0], vec![1]], late),
+        (vec![vec![0, 1], vec![2, 3]], Duration::ZERO),
+        (vec![vec![1, 4, 5], vec![0], vec![2, 3]], late),
+    ] {
+        let ends = on_machines(&machines, delay, |group| {
+            let hooks = CountingHooks::default();
+            work(group, &hooks);
+            assert_eq!(hooks.pauses.get(), pauses, "pauses of one call");
+            Ok(())
+        });
+        ends.into_iter().for_each(|end| end.result.unwrap());
     }
 }
 

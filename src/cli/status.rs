@@ -63,7 +63,7 @@ fn memory_of(pid: u32) -> u64 {
 
 /// The epoch that the furthest rank is in.
 fn epoch(run: &LivingRun) -> u32 {
-    let ranks = (0..run.control.world_size()).map(|rank| run.control.rank(rank).epoch());
+    let ranks = (0..run.control.num_ranks()).map(|rank| run.control.rank(rank).epoch());
     ranks.max().unwrap_or(0)
 }
 
@@ -94,7 +94,7 @@ fn show(run: &LivingRun) -> String {
         size(run.disk_bytes())
     );
     let mut table = TextTable::new(&[">rank", "", "phase", ">turns", ">memory", ">moved"]);
-    for rank in 0..run.control.world_size() {
+    for rank in 0..run.control.num_ranks() {
         let status = run.control.rank(rank);
         table.row([
             rank.to_string(),
@@ -110,7 +110,7 @@ fn show(run: &LivingRun) -> String {
 
 fn event(run: &LivingRun) -> Value {
     let of_run = run.control.run();
-    let ranks = (0..run.control.world_size()).map(|rank| {
+    let ranks = (0..run.control.num_ranks()).map(|rank| {
         let status = run.control.rank(rank);
         json!({
             "rank": rank,

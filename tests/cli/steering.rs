@@ -94,7 +94,7 @@ fn a_run_that_is_paused_again_and_again_computes_the_same_bits() {
         let (mut run, living) = paused(&graph, folder.path(), &flags);
         let mut pauses = 1;
         loop {
-            let ranks = || (0..living.control.world_size()).map(|rank| living.control.rank(rank));
+            let ranks = || (0..living.control.num_ranks()).map(|rank| living.control.rank(rank));
             let turns: Vec<u32> = ranks().map(RankStatus::turns).collect();
             std::thread::sleep(Duration::from_millis(30));
             assert!(ranks().map(RankStatus::turns).eq(turns), "{flags}: ranks take turns");

@@ -37,7 +37,7 @@ fn private_memory(pid: Pid) -> u64 {
 
 /// The activities of all ranks, if no turn began or ended during the reading.
 fn snapshot(control: &Control) -> Option<Vec<Activity>> {
-    let ranks = 0..control.world_size();
+    let ranks = 0..control.num_ranks();
     let look = || {
         let status = ranks.clone().map(|rank| control.rank(rank));
         status.map(|s| (s.turns(), s.activity())).collect::<Vec<_>>()

@@ -1,10 +1,8 @@
 //! The process group of worker processes: messages are files, and an arrival is a change of a word in the control file.
 //!
-//! There is one file per collective and sender, which the sender removes when a later collective is complete (if the file is
-//! kept, one after its last reading). Layout, in native byte order (files never leave the machine): the messages back to back,
-//! then the index (one entry per recipient: offset u64, length u64, crc32 u64), the tag (number of the collective, code of the
-//! operation), the number of bytes at the file's front that lie in the page cache, and how many of them count towards the sender's share of it (u64 each), then the crc32 of these
-//! (u64). The index comes last because lengths are known last; its place follows from the file's length.
+//! There is one file per collective and sender (`outbox_file.rs`), which the sender removes when a later collective is complete (if the
+//! file is kept, one after its last reading). Of a run on several machines, each has a group of files: the carrier writes those of ranks
+//! on other machines, and the ranks of this machine remove them when they remove their own.
 
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
@@ -15,22 +13,20 @@ use tracing::debug;
 use super::group::{
     Arrival, Collective, Inbox, Outbox, Posted, ProcessGroup, ReadOutboxes, Recipient,
 };
+use super::outbox_file::{Entry, OutboxIndex, outbox_path};
+use super::placement::Placement;
 use super::tag::{Operation, Tag};
 use crate::engine::turns::Control;
 use crate::error::{Error, Result};
 use crate::event::{Span, SpanKind, span};
 use crate::io::{FileWriter, IoCounters, Storage, StorageFile, overlap, read_split};
 
-/// The place of a message in its file: offset, length, crc32.
-type Entry = [u64; 3];
-
-/// Number of words behind the entries: tag, both fronts, checksum.
-const TRAILER: usize = 5;
-
 /// One rank's view of the group of worker processes.
 pub struct FileGroup {
     control: Arc<Control>,
+    placement: Arc<Placement>,
     rank: usize,
+    slot: usize,
     folder: PathBuf,
     storage: Arc<dyn Storage>,
     counters: IoCounters,
@@ -39,7 +35,7 @@ pub struct FileGroup {
 }
 
 impl FileGroup {
-    /// Creates the group of the run that `control` belongs to; all ranks share `folder`.
+    /// The group of a run on this machine alone, which `control` belongs to; all ranks share `folder`.
     pub fn new(
         control: Arc<Control>,
         rank: usize,
@@ -47,13 +43,38 @@ impl FileGroup {
         storage: Arc<dyn Storage>,
         counters: IoCounters,
     ) -> Self {
-        let folder = folder.to_owned();
+        let placement = Arc::new(Placement::one_machine(control.num_ranks()));
+        Self::placed(control, placement, rank, folder, storage, counters)
+    }
+
+    /// The group of a run whose ranks on this machine share `control` and `folder`; a slot of this machine says which rank it is.
+    pub fn placed(
+        control: Arc<Control>,
+        placement: Arc<Placement>,
+        slot: usize,
+        folder: &Path,
+        storage: Arc<dyn Storage>,
+        counters: IoCounters,
+    ) -> Self {
+        let (rank, folder) = (placement.local()[slot], folder.to_owned());
         let (next, read) = (Cell::new(0), ReadOutboxes::default());
-        FileGroup { control, rank, folder, storage, counters, next, read }
+        FileGroup { control, placement, rank, slot, folder, storage, counters, next, read }
     }
 
     fn path(&self, sequence: u64, sender: usize) -> PathBuf {
-        self.folder.join(format!("outbox-{sequence}-{sender}"))
+        outbox_path(&self.folder, sequence, sender)
+    }
+
+    /// Removes this rank's messages of a collective, and this rank's part of those from other machines: no rank of this machine
+    /// reads them any more.
+    fn remove(&self, sequence: u64) -> Result<()> {
+        let ranks = self.placement.local().len();
+        let remote = self.placement.remote().filter(|sender| sender % ranks == self.slot);
+        for sender in std::iter::once(self.rank).chain(remote) {
+            let path = self.path(sequence, sender);
+            self.storage.remove(&path).map_err(|e| Error::io("remove", &path, e))?;
+        }
+        Ok(())
     }
 }
 
@@ -63,7 +84,7 @@ impl ProcessGroup for FileGroup {
     }
 
     fn world_size(&self) -> usize {
-        self.control.world_size()
+        self.placement.world_size()
     }
 
     fn outbox(&self, operation: Operation) -> Result<Box<dyn Outbox + '_>> {
@@ -87,39 +108,24 @@ impl ProcessGroup for FileGroup {
     }
 
     fn arrive(&self) -> Arrival {
+        self.control.rank(self.slot).set_posted(self.next.get());
         Arrival { generation: self.control.arrive() }
     }
 
     fn wait(&self, arrival: Arrival, posted: Vec<Posted>) -> Result<Vec<Collective>> {
         self.control.wait(arrival.generation)?;
         let (collectives, read) = self.read.complete(&posted);
-        for sequence in read {
-            let path = self.path(sequence, self.rank);
-            self.storage.remove(&path).map_err(|e| Error::io("remove", &path, e))?;
-        }
+        read.into_iter().try_for_each(|sequence| self.remove(sequence))?;
         Ok(collectives)
     }
 
     fn inbox(&self, collective: &Collective, from: usize) -> Result<Box<dyn Inbox>> {
         let path = self.path(collective.tag.sequence, from);
-        let failed = |e| Error::io("read", &path, e);
-        let file = self.storage.open(&path).map_err(failed)?;
-        let index_len =
-            (self.world_size() * size_of::<Entry>() + TRAILER * size_of::<u64>()) as u64;
-        let index_at = file.byte_len().map_err(failed)?.checked_sub(index_len);
-        let index_at = index_at.ok_or_else(|| Error::corrupt(&path, "too short for its index"))?;
-        let mut index = vec![0_u64; index_len as usize / 8];
-        file.read_exact_at(bytemuck::cast_slice_mut(&mut index), index_at).map_err(failed)?;
-        let (index, checksum) = index.split_at(index.len() - 1);
-        if u64::from(crc32fast::hash(bytemuck::cast_slice(index))) != checksum[0] {
-            return Err(Error::corrupt(&path, "the checksum of the index does not match"));
-        }
-        let (entries, trailer) = index.split_at(self.world_size() * size_of::<Entry>() / 8);
-        let sent = Tag::from_words([trailer[0], trailer[1]]);
-        let sent = sent.ok_or_else(|| Error::corrupt(&path, "its operation is unknown"))?;
+        let file = self.storage.open(&path).map_err(|e| Error::io("read", &path, e))?;
+        let index = OutboxIndex::read(&*file, &path, self.world_size())?;
+        let OutboxIndex { tag: sent, cached, shared, .. } = index;
         collective.tag.check(self.rank, sent, from)?;
-        let [offset, len, checksum] = bytemuck::cast_slice::<u64, Entry>(entries)[self.rank];
-        let (cached, shared) = (trailer[2], trailer[3]);
+        let [offset, len, checksum] = index.entries[self.rank];
         debug!(collective = sent.sequence, from, bytes = len, "message opened");
         let counters = self.counters.clone();
         let hasher = crc32fast::Hasher::new();
@@ -198,13 +204,11 @@ impl Outbox for FileOutbox<'_> {
 
     fn post(mut self: Box<Self>) -> Result<Posted> {
         self.end_message();
-        let mut index: Vec<u64> = bytemuck::cast_slice(&self.entries).to_vec();
         let shared = self.file.shared();
-        index.extend(self.tag.words());
-        index.extend([self.file.cached(), shared]);
         self.group.counters.cached(shared);
-        index.push(u64::from(crc32fast::hash(bytemuck::cast_slice(&index))));
-        self.append(bytemuck::cast_slice(&index))?;
+        let entries = std::mem::take(&mut self.entries);
+        let index = OutboxIndex { entries, tag: self.tag, cached: self.file.cached(), shared };
+        self.append(bytemuck::cast_slice(&index.words()))?;
         let written = self.file.finish();
         written.map_err(|e| Error::io("write", &self.path, e))?;
         debug!(collective = self.tag.sequence, bytes = self.len, "messages written");

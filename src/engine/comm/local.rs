@@ -46,7 +46,7 @@ impl LocalGroup {
             next: Cell::new(0),
             read: ReadOutboxes::default(),
         };
-        (0..control.world_size()).map(group).collect()
+        (0..control.num_ranks()).map(group).collect()
     }
 }
 
@@ -56,7 +56,7 @@ impl ProcessGroup for LocalGroup {
     }
 
     fn world_size(&self) -> usize {
-        self.control.world_size()
+        self.control.num_ranks()
     }
 
     fn outbox(&self, operation: Operation) -> Result<Box<dyn Outbox + '_>> {

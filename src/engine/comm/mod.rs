@@ -11,7 +11,10 @@ mod file;
 mod group;
 mod hooks;
 mod local;
+pub mod machines;
 mod message;
+mod outbox_file;
+mod placement;
 mod ranks;
 mod tag;
 #[cfg(feature = "torch")]
@@ -28,5 +31,6 @@ pub use group::{
 };
 pub use hooks::{Hooks, NoHooks};
 pub use local::LocalGroup;
+pub use placement::Placement;
 pub use ranks::Ranks;
 pub use tag::Operation;

@@ -81,7 +81,7 @@ impl LivingRun {
 
     /// Whether all ranks are paused, or have ended.
     pub fn is_paused(&self) -> bool {
-        let ranks = (0..self.control.world_size()).map(|rank| self.control.rank(rank).activity());
+        let ranks = (0..self.control.num_ranks()).map(|rank| self.control.rank(rank).activity());
         // Ranks that are to go on to another place may not have noticed yet.
         self.control.pauses_here()
             && ranks.into_iter().all(|a| matches!(a, Activity::Paused | Activity::Finished))

@@ -20,45 +20,46 @@ use crate::error::{Error, Result};
 use crate::io::{new_private_file, uninterrupted};
 
 const MAGIC: u32 = u32::from_le_bytes(*b"SARC");
-const VERSION: u32 = 5;
+const VERSION: u32 = 6;
 /// Largest number of workers on one machine; more are a mistake in a flag.
-const MAX_WORLD_SIZE: u32 = 4096;
+const MAX_RANKS: u32 = 4096;
 
 /// The first part of the block; one [`RankStatus`] per rank follows. `README.md` has the byte table.
 #[repr(C, align(64))]
 struct Header {
     magic: AtomicU32,
     version: AtomicU32,
-    world_size: AtomicU32,
+    ranks: AtomicU32,
     parked_kib: AtomicU32,
+    carriers: AtomicU32,
     protocol: Protocol<FutexWord>,
     pool: Pool<FutexWord>,
     run: RunStatus,
 }
 
-/// The shared state of a run: the protocol's words and the status of each rank.
+/// The shared state of a run on this machine: the protocol's words and the status of each rank that runs here.
 #[derive(Debug)]
 pub struct Control {
     map: MmapRaw,
-    world_size: u32,
+    ranks: u32,
 }
 
 impl Control {
-    /// Creates the control file of a run of `world_size` ranks of which at most `slots` may be resident at a time.
+    /// Creates the control file of a run with `ranks` ranks on this machine, of which at most `slots` may be resident at a time.
     ///
     /// # Errors
     /// If the numbers are out of range (`Config`), or the file exists or cannot be written (`Io`, `OutOfDisk`).
-    pub fn create(path: &Path, world_size: usize, slots: usize) -> Result<Self> {
-        let (world_size, slots) = checked(world_size, slots)?;
+    pub fn create(path: &Path, ranks: usize, slots: usize) -> Result<Self> {
+        let (ranks, slots) = checked(ranks, slots)?;
         let refused = |e| Error::io("create", path, e);
         let mut file = new_private_file().open(path).map_err(refused)?;
         // At once: from here on this folder is known to be ours, and is removed if this process is killed.
         file.write_all(bytemuck::bytes_of(&MAGIC)).map_err(refused)?;
         // The file is written, not only extended: on a full disk the first use of a page without a block would be a SIGBUS.
-        let rest = size_for(world_size) - size_of_val(&MAGIC);
+        let rest = size_for(ranks) - size_of_val(&MAGIC);
         file.write_all(&vec![0; rest]).map_err(refused)?;
         let map = MmapRaw::map_raw(&file).map_err(refused)?;
-        Ok(Self::initialise(map, world_size, slots))
+        Ok(Self::initialise(map, ranks, slots))
     }
 
     /// Whether a file is a control file, of this or another version.
@@ -83,11 +84,11 @@ impl Control {
     ///
     /// # Errors
     /// If the numbers are out of range (`Config`), or memory runs out (`Internal`).
-    pub fn in_memory(world_size: usize, slots: usize) -> Result<Self> {
-        let (world_size, slots) = checked(world_size, slots)?;
-        let map = MmapMut::map_anon(size_for(world_size))
+    pub fn in_memory(ranks: usize, slots: usize) -> Result<Self> {
+        let (ranks, slots) = checked(ranks, slots)?;
+        let map = MmapMut::map_anon(size_for(ranks))
             .map_err(|e| Error::internal(format!("no memory for the control block: {e}")))?;
-        Ok(Self::initialise(map.into(), world_size, slots))
+        Ok(Self::initialise(map.into(), ranks, slots))
     }
 
     /// Maps the control file of a running run.
@@ -102,33 +103,50 @@ impl Control {
         if map.len() < size_for(0) {
             return Err(not_ours());
         }
-        let mut control = Control { map, world_size: 0 };
+        let mut control = Control { map, ranks: 0 };
         let header = control.header();
         let magic = header.magic.load(Ordering::SeqCst);
         let version = header.version.load(Ordering::SeqCst);
-        let world_size = header.world_size.load(Ordering::SeqCst);
-        let fits = world_size <= MAX_WORLD_SIZE && control.map.len() >= size_for(world_size);
+        let ranks = header.ranks.load(Ordering::SeqCst);
+        let fits = ranks <= MAX_RANKS && control.map.len() >= size_for(ranks);
         if magic != MAGIC || version != VERSION || !fits {
             return Err(not_ours());
         }
-        control.world_size = world_size;
+        control.ranks = ranks;
         Ok(control)
     }
 
-    fn initialise(map: MmapRaw, world_size: u32, slots: u32) -> Self {
-        let control = Control { map, world_size };
+    fn initialise(map: MmapRaw, ranks: u32, slots: u32) -> Self {
+        let control = Control { map, ranks };
         let header = control.header();
         header.version.store(VERSION, Ordering::SeqCst);
-        header.world_size.store(world_size, Ordering::SeqCst);
+        header.ranks.store(ranks, Ordering::SeqCst);
         header.protocol.set_slots(slots);
+        (0..ranks).for_each(|slot| control.rank(slot as usize).set_number(slot));
         // A block in memory has none yet. Nobody maps the file of a run before its folder has its final name.
         header.magic.store(MAGIC, Ordering::SeqCst);
         control
     }
 
-    /// Number of ranks of the run.
-    pub fn world_size(&self) -> usize {
-        self.world_size as usize
+    /// Number of ranks that run on this machine.
+    pub fn num_ranks(&self) -> usize {
+        self.ranks as usize
+    }
+
+    /// Lets one more party take part in every collective: the carrier of a run on several machines,
+    /// which arrives last. To be called before the first rank starts.
+    pub fn add_carrier(&self) {
+        self.header().carriers.store(1, Ordering::SeqCst);
+    }
+
+    /// Whether other machines take part in the run.
+    pub fn has_carrier(&self) -> bool {
+        self.header().carriers.load(Ordering::SeqCst) != 0
+    }
+
+    /// Whether all ranks of this machine have arrived at the current collective, which a carrier has not.
+    pub fn ranks_have_arrived(&self) -> bool {
+        self.has_carrier() && self.header().protocol.arrived() == self.ranks
     }
 
     /// Number of ranks that may be resident at a time.
@@ -139,7 +157,7 @@ impl Control {
     /// Sets the number of ranks that may be resident at a time, at least 1.
     pub fn set_slots(&self, slots: usize) {
         debug!(slots, "ranks may be resident");
-        self.header().protocol.set_slots(slots.min(self.world_size()) as u32);
+        self.header().protocol.set_slots(slots.min(self.num_ranks()) as u32);
     }
 
     /// Bytes that each rank may keep in memory while it waits; initially 0.
@@ -172,9 +190,9 @@ impl Control {
         self.header().protocol.release();
     }
 
-    /// Counts this rank as arrived at the current collective.
+    /// Counts this rank, or the carrier, as arrived at the current collective.
     pub fn arrive(&self) -> u32 {
-        self.header().protocol.arrive(self.world_size)
+        self.header().protocol.arrive(self.ranks + self.header().carriers.load(Ordering::SeqCst))
     }
 
     /// Waits until all ranks have arrived at the collective that [`arrive`](Control::arrive) returned.
@@ -224,11 +242,11 @@ impl Control {
         self.run().pauses(self.header().protocol.generation())
     }
 
-    /// The status slot of `rank`.
-    pub fn rank(&self, rank: usize) -> &RankStatus {
-        assert!(rank < self.world_size(), "rank {rank} of {}", self.world_size);
-        let offset = size_for(rank as u32);
-        // SAFETY: the map holds `size_for(world_size)` bytes, page-aligned, and lives as long as `self`. A RankStatus consists
+    /// The status of a rank that runs on this machine, by its slot; on one machine, slots are ranks.
+    pub fn rank(&self, slot: usize) -> &RankStatus {
+        assert!(slot < self.num_ranks(), "slot {slot} of {}", self.ranks);
+        let offset = size_for(slot as u32);
+        // SAFETY: the map holds `size_for(ranks)` bytes, page-aligned, and lives as long as `self`. A RankStatus consists
         // of atomics, for which every bit pattern is valid and shared change is allowed.
         unsafe { &*self.map.as_ptr().add(offset).cast::<RankStatus>() }
     }
@@ -239,23 +257,20 @@ impl Control {
     }
 }
 
-fn size_for(world_size: u32) -> usize {
-    size_of::<Header>() + world_size as usize * size_of::<RankStatus>()
+fn size_for(ranks: u32) -> usize {
+    size_of::<Header>() + ranks as usize * size_of::<RankStatus>()
 }
 
-fn checked(world_size: usize, slots: usize) -> Result<(u32, u32)> {
-    let world = u32::try_from(world_size).ok().filter(|n| (1..=MAX_WORLD_SIZE).contains(n));
-    let world = world.ok_or_else(|| {
-        Error::config(
-            "world size",
-            format!("must be between 1 and {MAX_WORLD_SIZE}, not {world_size}"),
-        )
+fn checked(ranks: usize, slots: usize) -> Result<(u32, u32)> {
+    let number = u32::try_from(ranks).ok().filter(|n| (1..=MAX_RANKS).contains(n));
+    let number = number.ok_or_else(|| {
+        Error::config("world size", format!("must be between 1 and {MAX_RANKS}, not {ranks}"))
     })?;
     if slots == 0 {
         return Err(Error::config("resident", "at least one worker must be allowed in memory"));
     }
     // With more slots than ranks, nobody ever waits.
-    Ok((world, slots.min(world_size) as u32))
+    Ok((number, slots.min(ranks) as u32))
 }
 
 impl From<Stop> for Error {
@@ -277,6 +292,7 @@ mod tests {
         assert_eq!(size_for(0), 448);
         assert_eq!(size_of::<RankStatus>(), 64);
         assert_eq!(std::mem::offset_of!(Header, parked_kib), 12);
+        assert_eq!(std::mem::offset_of!(Header, carriers), 16);
         assert_eq!(std::mem::offset_of!(Header, protocol.released), 64);
         assert_eq!(std::mem::offset_of!(Header, protocol.arrived), 128);
         assert_eq!(std::mem::offset_of!(Header, protocol.generation), 192);
@@ -298,9 +314,22 @@ mod tests {
         theirs.set_slots(3);
         assert_eq!(ours.slots(), 3);
         ours.stop(Stop::Interrupted);
-        assert_eq!((theirs.world_size(), theirs.slots(), theirs.rank(2).epoch()), (3, 3, 7));
+        assert_eq!((theirs.num_ranks(), theirs.slots(), theirs.rank(2).epoch()), (3, 3, 7));
         assert_eq!(theirs.stopped(), Some(Stop::Interrupted));
         assert_eq!(theirs.acquire(0).unwrap_err().kind(), ErrorKind::Interrupted);
+    }
+
+    #[test]
+    fn a_carrier_completes_the_collective_of_its_machine() {
+        let control = Control::in_memory(2, 2).unwrap();
+        control.add_carrier();
+        let generation = control.arrive();
+        assert!(!control.ranks_have_arrived());
+        control.arrive();
+        assert!(control.ranks_have_arrived());
+        control.arrive();
+        assert!(!control.ranks_have_arrived());
+        control.wait(generation).unwrap();
     }
 
     #[test]

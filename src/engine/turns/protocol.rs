@@ -77,18 +77,23 @@ impl<W: Word> Protocol<W> {
         self.released.wake(1 << (admitted % 32));
     }
 
-    /// Counts this rank as arrived at the current collective; [`wait`](Protocol::wait) takes the result. Does not wait.
-    pub fn arrive(&self, world_size: u32) -> u32 {
+    /// Counts one of `parties` as arrived at the current collective; [`wait`](Protocol::wait) takes the result. Does not wait.
+    pub fn arrive(&self, parties: u32) -> u32 {
         // The generation is stable until this rank has arrived: the collective cannot complete without it.
         let generation = self.generation.load() & COUNT;
         let (_, arrived) = self.arrived.update(|count| count + 1);
-        if arrived == world_size {
+        if arrived == parties {
             // No rank arrives at the next collective before the new generation shows.
             self.arrived.update(|_| 0);
             self.generation.update(next);
             self.generation.wake(EVERYBODY);
         }
         generation
+    }
+
+    /// Number of parties that have arrived at the current collective.
+    pub(super) fn arrived(&self) -> u32 {
+        self.arrived.load()
     }
 
     /// Number of collectives completed since the start, modulo 2^31.

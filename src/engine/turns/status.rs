@@ -70,6 +70,8 @@ pub struct RankStatus {
     steps: AtomicU32,
     process: AtomicU32,
     moved: AtomicU64,
+    posted: AtomicU64,
+    number: AtomicU32,
 }
 
 impl RankStatus {
@@ -97,6 +99,26 @@ impl RankStatus {
     /// Process id of the rank; 0 if it is not known yet.
     pub fn process(&self) -> u32 {
         self.process.load(Ordering::SeqCst)
+    }
+
+    /// Sets the number of the rank among those of all machines.
+    pub fn set_number(&self, rank: u32) {
+        self.number.store(rank, Ordering::SeqCst);
+    }
+
+    /// Number of the rank among those of all machines.
+    pub fn number(&self) -> usize {
+        self.number.load(Ordering::SeqCst) as usize
+    }
+
+    /// Sets the number of collectives whose messages the rank has written.
+    pub fn set_posted(&self, collectives: u64) {
+        self.posted.store(collectives, Ordering::SeqCst);
+    }
+
+    /// Number of collectives whose messages the rank has written.
+    pub fn posted(&self) -> u64 {
+        self.posted.load(Ordering::SeqCst)
     }
 
     /// Sets the bytes that the rank has written and read so far.

@@ -21,7 +21,7 @@ const LOOK: Duration = Duration::from_millis(20);
 #[derive(Debug)]
 pub struct TurnLock {
     control: Arc<Control>,
-    rank: usize,
+    slot: usize,
     turns: Cell<u64>,
     record: RefCell<TurnRecord>,
     counters: IoCounters,
@@ -41,14 +41,14 @@ struct TurnRecord {
 }
 
 impl TurnLock {
-    /// The lock of `rank`; every rank takes and gives back the same number of turns.
-    pub fn new(control: Arc<Control>, rank: usize) -> Self {
-        Self::counting(control, rank, IoCounters::default())
+    /// The lock of the rank in a slot of the control block; every rank takes and gives back the same number of turns.
+    pub fn new(control: Arc<Control>, slot: usize) -> Self {
+        Self::counting(control, slot, IoCounters::default())
     }
 
-    /// The lock of `rank`, whose bytes these counters count.
-    pub fn counting(control: Arc<Control>, rank: usize, counters: IoCounters) -> Self {
-        TurnLock { control, rank, turns: Cell::new(0), record: RefCell::default(), counters }
+    /// The lock of the rank in a slot, whose bytes these counters count.
+    pub fn counting(control: Arc<Control>, slot: usize, counters: IoCounters) -> Self {
+        TurnLock { control, slot, turns: Cell::new(0), record: RefCell::default(), counters }
     }
 
     /// Waits for this rank's next turn.
@@ -56,13 +56,13 @@ impl TurnLock {
     /// # Errors
     /// If the run is being stopped (`Aborted`, `Interrupted`).
     pub fn acquire(&self) -> Result<()> {
-        let world = self.control.world_size() as u64;
+        let ranks = self.control.num_ranks() as u64;
         let turn = self.turns.get();
-        let rank = self.rank as u64;
-        let position = if turn.is_multiple_of(2) { rank } else { world - 1 - rank };
+        let slot = self.slot as u64;
+        let position = if turn.is_multiple_of(2) { slot } else { ranks - 1 - slot };
         let begin = nanoseconds();
         let waits = span(SpanKind::Wait, "wait for a turn");
-        self.control.acquire((turn * world + position) as u32)?;
+        self.control.acquire((turn * ranks + position) as u32)?;
         drop(waits);
         let now = nanoseconds();
         debug!(turn, waited_ms = (now - begin) / 1_000_000, "turn begins");
@@ -137,9 +137,9 @@ impl TurnLock {
         self.status().set_activity(Activity::Finished);
     }
 
-    /// Whether this is the only rank, so that no operation on the graph waits.
+    /// Whether this is the only rank of the run, so that no operation on the graph waits.
     pub fn is_alone(&self) -> bool {
-        self.control.world_size() == 1
+        self.control.num_ranks() == 1 && !self.control.has_carrier()
     }
 
     /// An equal part of what all ranks together may keep between turns, in bytes.
@@ -149,7 +149,7 @@ impl TurnLock {
 
     /// Bytes that this rank could claim now; see [`claim_room`](Self::claim_room).
     pub fn room_to_wait(&self, wants: &[u64]) -> u64 {
-        let ranks = (0..self.control.world_size()).map(|rank| self.control.rank(rank));
+        let ranks = (0..self.control.num_ranks()).map(|rank| self.control.rank(rank));
         let taken: u64 = ranks.map(|status| status.cached() + status.kept()).sum();
         self.room_of(self.pool_bytes().saturating_sub(taken - self.status().kept()), wants)
     }
@@ -184,14 +184,14 @@ impl TurnLock {
 
     /// Bytes that all ranks together may keep between turns.
     fn pool_bytes(&self) -> u64 {
-        self.parked_share() * self.control.world_size() as u64
+        self.parked_share() * self.control.num_ranks() as u64
     }
 
     /// The part of `left` bytes that this rank may keep: ranks behind it in this round get what they want beyond their present
     /// claims.
     fn room_of(&self, left: u64, wants: &[u64]) -> u64 {
         let upwards = !self.turns.get().is_multiple_of(2);
-        let behind = if upwards { self.rank + 1..self.control.world_size() } else { 0..self.rank };
+        let behind = if upwards { self.slot + 1..self.control.num_ranks() } else { 0..self.slot };
         let later = behind.len() as u64;
         let kept: u64 = behind.map(|rank| self.control.rank(rank).kept()).sum();
         let room = |want: &u64| left.saturating_sub((later * want).saturating_sub(kept)).min(*want);
@@ -205,7 +205,7 @@ impl TurnLock {
 
     /// This rank's slot in the control block.
     pub fn status(&self) -> &RankStatus {
-        self.control.rank(self.rank)
+        self.control.rank(self.slot)
     }
 }
 

@@ -110,7 +110,7 @@ impl Governor {
 
     fn raise(&self, peak: u64) {
         let left = (self.limits.budget as f64 * FULL) as u64;
-        let workers = self.control.world_size() as u64;
+        let workers = self.control.num_ranks() as u64;
         let share = self.control.parked_share() + left.saturating_sub(peak) / 2 / workers;
         if !self.exceeded {
             // No more than an equal part of the budget is ever used.
@@ -120,7 +120,7 @@ impl Governor {
 
     fn share_out(&mut self, peak: u64) {
         self.shared_out = true;
-        let (workers, slots) = (self.control.world_size(), self.control.slots());
+        let (workers, slots) = (self.control.num_ranks(), self.control.slots());
         let (resident, share) = self.limits.room(workers, slots, peak, self.worker);
         self.control.set_slots(resident);
         // What has been lent was part of the peak.
@@ -131,7 +131,7 @@ impl Governor {
     fn lend(&mut self, sum: u64) {
         let start = *self.start.get_or_insert(sum);
         let Limits { budget, resident, .. } = self.limits;
-        let workers = self.control.world_size();
+        let workers = self.control.num_ranks();
         let free = |residents: usize| {
             budget.saturating_sub(start + GROWTH * residents as u64 * self.worker) / 2
         };
@@ -160,7 +160,7 @@ impl Governor {
             return Ok(());
         }
         let turns: Vec<u32> =
-            (0..self.control.world_size()).map(|rank| self.control.rank(rank).turns()).collect();
+            (0..self.control.num_ranks()).map(|rank| self.control.rank(rank).turns()).collect();
         if turns.iter().zip(&self.turns).any(|(now, then)| now == then) {
             return Ok(());
         }

@@ -62,7 +62,7 @@ impl ProgressMeter {
             epoch: number,
             phase: furthest.map(|status| status.phase().to_string()).unwrap_or_default(),
             ranks_done: self.ranks_done(),
-            ranks: self.control.world_size(),
+            ranks: self.control.num_ranks(),
             share,
             bytes: bytes - self.epoch.bytes.min(bytes),
             memory_bytes: memory,
@@ -74,7 +74,7 @@ impl ProgressMeter {
     }
 
     fn ranks(&self) -> impl Iterator<Item = &RankStatus> {
-        (0..self.control.world_size()).map(|rank| self.control.rank(rank))
+        (0..self.control.num_ranks()).map(|rank| self.control.rank(rank))
     }
 
     /// Number of ranks that have ended as many turns as any rank has begun; where ranks take no turns, those that wait.
@@ -92,7 +92,7 @@ impl ProgressMeter {
         let expected = match self.previous {
             Some((_, turns)) => turns,
             None => {
-                u64::from(self.control.run().expected_turns()) * self.control.world_size() as u64
+                u64::from(self.control.run().expected_turns()) * self.control.num_ranks() as u64
             }
         };
         if expected == 0 { 0.0 } else { (turns as f64 / expected as f64).min(0.99) }

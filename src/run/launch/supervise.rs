@@ -75,7 +75,7 @@ pub fn supervise(
     }
     let (sender, receiver) = event_pipe()?;
     let mut supervisor = Supervisor::new(control.clone(), limits, saves);
-    for rank in 0..control.world_size() {
+    for rank in 0..control.num_ranks() {
         match fork("a worker", &mut || run_worker(rank, control, &sender, work)) {
             Ok(pid) => {
                 control.rank(rank).set_process(pid.as_raw_nonzero().get().unsigned_abs());

@@ -106,7 +106,7 @@ impl RankSetup {
         let storage: Arc<dyn Storage> = match (here.stand_in, here.reserve) {
             (Some(_), _) => metered(disk, here)?,
             (None, Some(path)) => {
-                let reserve = Reserve::open(path, control.world_size());
+                let reserve = Reserve::open(path, control.num_ranks());
                 let reserve = reserve.map_err(|e| Error::io("open", path, e))?;
                 Arc::new(ReservedStorage::new(disk, reserve))
             }

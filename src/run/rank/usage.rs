@@ -15,7 +15,7 @@ pub(super) fn metered(
     here: Surroundings<'_>,
 ) -> Result<Arc<dyn Storage>> {
     let Surroundings { rank, control, folder, .. } = here;
-    let metered = MeteredStorage::new(storage, folder, rank, control.world_size());
+    let metered = MeteredStorage::new(storage, folder, rank, control.num_ranks());
     Ok(Arc::new(metered.map_err(|e| Error::io("measure", folder, e))?))
 }
 

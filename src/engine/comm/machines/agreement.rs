@@ -1,0 +1,179 @@
+//! The check at the start: what all machines have must fit together.
+
+use serde::{Deserialize, Serialize};
+
+use super::ending::Trouble;
+use super::pace::Pace;
+use super::transport::{Piece, PieceKind, Transport};
+use crate::error::{Error, Result};
+use crate::io;
+
+/// What a machine has.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Facts {
+    /// Version of the program.
+    pub version: String,
+    /// Checksum of the partition directory's JSON file.
+    pub graph: u32,
+    /// Checksum of what the run depends on.
+    pub configuration: u32,
+    /// Number of partitions of the graph.
+    pub partitions: usize,
+    /// Partitions that the machine works on, ascending.
+    pub own: Vec<usize>,
+}
+
+/// Exchanges the facts, and returns the partitions of each machine. A machine that cannot take part brings its trouble, with which all
+/// machines fail.
+///
+/// # Errors
+/// If a machine is in trouble, the machines differ in what must be the same, or a partition has not exactly one machine; every machine gets the same error.
+pub fn agree(
+    transport: &mut dyn Transport,
+    mine: std::result::Result<Facts, Trouble>,
+) -> Result<Vec<Vec<usize>>> {
+    let all = exchange(transport, mine)?;
+    let mut machines = Vec::new();
+    for (machine, facts) in all.into_iter().enumerate() {
+        machines.push(facts.map_err(|trouble| trouble.on(machine))?);
+    }
+    check(&machines)?;
+    Ok(machines.into_iter().map(|facts| facts.own).collect())
+}
+
+type Brought = std::result::Result<Facts, Trouble>;
+
+/// What every machine brings, by machine.
+fn exchange(transport: &mut dyn Transport, mine: Brought) -> Result<Vec<Brought>> {
+    let (machine, machines) = (transport.machine(), transport.num_machines());
+    let bytes = io::encode(&mine)?;
+    let mut unsent: Vec<usize> = (0..machines).filter(|other| *other != machine).collect();
+    let mut all: Vec<Option<Brought>> = vec![None; machines];
+    all[machine] = Some(mine);
+    let mut pace = Pace::new();
+    loop {
+        let before = unsent.len();
+        let mut left = Vec::new();
+        for to in unsent {
+            let piece = Piece { kind: PieceKind::Facts, bytes: bytes.clone() };
+            if transport.try_send(to, piece)?.is_some() {
+                left.push(to);
+            }
+        }
+        unsent = left;
+        let mut some = unsent.len() < before;
+        for from in 0..machines {
+            // A machine that has everything already sends other pieces next.
+            if all[from].is_some() {
+                continue;
+            }
+            let Some(piece) = transport.try_receive(from)? else { continue };
+            if piece.kind != PieceKind::Facts {
+                return Err(Error::internal(format!("machine {from} did not say what it has")));
+            }
+            all[from] = Some(io::decode(&piece.bytes)?);
+            some = true;
+        }
+        if unsent.is_empty() && all.iter().all(Option::is_some) && transport.has_sent_all()? {
+            return Ok(all.into_iter().flatten().collect());
+        }
+        pace.rest(some);
+    }
+}
+
+fn check(machines: &[Facts]) -> Result<()> {
+    let first = &machines[0];
+    for (machine, facts) in machines.iter().enumerate().skip(1) {
+        let differs = |what: &str, hint: &str| {
+            let problem = format!("differ in {what}");
+            let field = format!("machines 0 and {machine}");
+            Err(Error::config(&field, problem).with_hint(hint))
+        };
+        if facts.version != first.version {
+            let what = format!("version: {} and {}", first.version, facts.version);
+            return differs(&what, "install one version everywhere");
+        }
+        if facts.graph != first.graph || facts.partitions != first.partitions {
+            let hint = "copy the JSON file of one partitioning to every machine";
+            return differs("the partition directory's JSON file", hint);
+        }
+        if facts.configuration != first.configuration {
+            return differs("configuration", "start all machines with the same flags");
+        }
+    }
+    let mut owners = vec![Vec::new(); first.partitions];
+    for (machine, facts) in machines.iter().enumerate() {
+        if facts.own.is_empty() {
+            let problem = "has no partition to work on";
+            return Err(Error::config(&format!("machine {machine}"), problem)
+                .with_hint("start fewer processes, or copy partitions there"));
+        }
+        for part in &facts.own {
+            owners.get_mut(*part).map(|owners: &mut Vec<usize>| owners.push(machine));
+        }
+    }
+    for (part, owners) in owners.iter().enumerate() {
+        let problem = match owners[..] {
+            [_] => continue,
+            [] => "is on none of the machines".to_owned(),
+            [one, other, ..] => format!("is on machine {one} and on machine {other}"),
+        };
+        return Err(Error::config(&format!("partition {part}"), problem)
+            .with_hint("give each partition to one machine, or all partitions to every machine"));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::super::in_process::InProcess;
+    use super::*;
+
+    fn facts(own: &[usize]) -> Facts {
+        let version = "1".to_owned();
+        Facts { version, graph: 7, configuration: 8, partitions: 4, own: own.to_vec() }
+    }
+
+    /// Every machine gets the same answer; returns it.
+    fn agreed(brought: Vec<Brought>) -> std::result::Result<Vec<Vec<usize>>, String> {
+        let ends = InProcess::all(brought.len(), Duration::ZERO);
+        let answers: Vec<_> = std::thread::scope(|scope| {
+            let threads = ends.into_iter().zip(brought);
+            let threads = threads.map(|(mut end, mine)| {
+                scope.spawn(move || (agree(&mut end, mine).map_err(|e| e.to_string()), end))
+            });
+            let threads: Vec<_> = threads.collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        let answers: Vec<_> = answers.into_iter().map(|(answer, _)| answer).collect();
+        assert!(answers.iter().all(|answer| *answer == answers[0]), "{answers:?}");
+        answers[0].clone()
+    }
+
+    #[test]
+    fn machines_that_fit_together_learn_who_has_what() {
+        let own: [&[usize]; 3] = [&[0, 3], &[1], &[2]];
+        let all = agreed(own.map(|own| Ok(facts(own))).into());
+        assert_eq!(all.unwrap(), own.map(<[usize]>::to_vec));
+    }
+
+    #[test]
+    fn what_does_not_fit_is_named() {
+        let refused = |second: Facts| agreed(vec![Ok(facts(&[0, 1])), Ok(second)]).unwrap_err();
+        let error = refused(facts(&[3]));
+        assert_eq!(error, "partition 2: is on none of the machines");
+        let error = refused(facts(&[1, 2, 3]));
+        assert_eq!(error, "partition 1: is on machine 0 and on machine 1");
+        assert_eq!(refused(facts(&[])), "machine 1: has no partition to work on");
+        let error = refused(Facts { version: "2".to_owned(), ..facts(&[2, 3]) });
+        assert_eq!(error, "machines 0 and 1: differ in version: 1 and 2");
+        let error = refused(Facts { graph: 1, ..facts(&[2, 3]) });
+        assert_eq!(error, "machines 0 and 1: differ in the partition directory's JSON file");
+        let error = refused(Facts { configuration: 1, ..facts(&[2, 3]) });
+        assert_eq!(error, "machines 0 and 1: differ in configuration");
+        let trouble = Trouble::of(&Error::interrupted());
+        assert_eq!(agreed(vec![Ok(facts(&[0])), Err(trouble)]).unwrap_err(), "interrupted");
+    }
+}

@@ -1,0 +1,332 @@
+//! The thread of a launcher that carries messages between machines.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crossbeam::channel::{Receiver, TryRecvError};
+use tracing::debug;
+
+use super::ending::{MachineEnd, Trouble};
+use super::incoming::Incoming;
+use super::outgoing::{LocalFiles, Outgoing};
+use super::pace::Pace;
+use super::transport::{MAX_PIECE, Piece, PieceKind, Transport};
+use crate::engine::turns::{Control, Stop};
+use crate::error::{Error, Result};
+use crate::io::{self, Storage};
+
+/// Bytes of all parts that are on their way or wait for it, at most.
+const BUFFERS: usize = 64 << 20;
+/// Parts that a machine may have on their way to another one, and one that waits.
+const PARTS: usize = 3;
+/// Smallest and largest size of a part.
+const SMALLEST: usize = 64 << 10;
+const LARGEST: usize = if MAX_PIECE < 4 << 20 { MAX_PIECE } else { 4 << 20 };
+/// Number of pieces that are taken from a machine before the next one has its turn.
+const PIECES_AT_ONCE: usize = 8;
+/// Time that machines have to report their end once the run has failed.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// What a carrier has of its machine.
+pub struct Site<'a> {
+    /// The control block of the machine's ranks; it [has a carrier](Control::add_carrier).
+    pub control: &'a Arc<Control>,
+    /// The folder of the machine's ranks.
+    pub folder: &'a Path,
+    /// The storage of their files.
+    pub storage: Arc<dyn Storage>,
+}
+
+/// A machine's part in the exchange of messages.
+pub struct Carrier {
+    control: Arc<Control>,
+    transport: Box<dyn Transport>,
+    files: LocalFiles,
+    /// Ranks of this machine, ascending.
+    ranks: Vec<usize>,
+    /// Number of collectives of each rank whose messages are on their way.
+    posted: Vec<u64>,
+    /// The ways to and from each machine; those of this one are not used.
+    outgoing: Vec<Outgoing>,
+    incoming: Vec<Incoming>,
+    /// Number of complete pauses.
+    pauses: u64,
+    /// Whether the end of the present pause is on its way.
+    end_is_sent: bool,
+    /// Whether the others know that the ranks have to stop, or made them stop.
+    others_know: bool,
+    /// Whether another machine made them stop.
+    stopped_by_others: bool,
+    /// The carrier's own error.
+    trouble: Option<Trouble>,
+    /// How machines have ended; that of this one, once its ranks have.
+    ends: Vec<Option<MachineEnd>>,
+    /// When machines that have not reported their end are given up.
+    lost_at: Option<Instant>,
+}
+
+impl Carrier {
+    /// The carrier of a machine; `machines` lists the ranks of each.
+    pub fn new(transport: Box<dyn Transport>, machines: Vec<Vec<usize>>, site: &Site<'_>) -> Self {
+        let world_size = machines.iter().map(Vec::len).sum();
+        let ranks = machines[transport.machine()].clone();
+        let files = LocalFiles {
+            folder: site.folder.to_owned(),
+            storage: site.storage.clone(),
+            world_size,
+        };
+        let part = (BUFFERS / PARTS / machines.len()).clamp(SMALLEST, LARGEST);
+        let outgoing = machines.iter().map(|ranks| Outgoing::new(ranks.clone(), part)).collect();
+        let incoming = machines.iter().map(|ranks| Incoming::new(ranks.clone())).collect();
+        Carrier {
+            control: site.control.clone(),
+            transport,
+            files,
+            posted: vec![0; ranks.len()],
+            ranks,
+            outgoing,
+            incoming,
+            pauses: 0,
+            end_is_sent: false,
+            others_know: false,
+            stopped_by_others: false,
+            trouble: None,
+            ends: vec![None; machines.len()],
+            lost_at: None,
+        }
+    }
+
+    /// Carries messages until the ranks of all machines have ended; `ended` gets the result of this machine's. Returns how the machines
+    /// have ended, by number.
+    ///
+    /// # Errors
+    /// The failure that ended the run, on whichever machine it was.
+    pub fn run(mut self, ended: &Receiver<Result<()>>) -> Result<()> {
+        let mut pace = Pace::new();
+        loop {
+            let some = self.step().unwrap_or_else(|error| {
+                self.fail(&error);
+                false
+            });
+            self.look_for_end(ended);
+            if self.is_over() {
+                let lost = |end: Option<MachineEnd>| end.unwrap_or(MachineEnd::Lost);
+                let ends: Vec<_> = self.ends.into_iter().map(lost).collect();
+                return MachineEnd::result(&ends);
+            }
+            pace.rest(some);
+        }
+    }
+
+    /// Does what can be done without waiting; returns whether that was anything.
+    fn step(&mut self) -> Result<bool> {
+        self.pass_stop_on();
+        let mut some = false;
+        for machine in self.others() {
+            some |= self.receive_from(machine)?;
+        }
+        self.collect();
+        for machine in self.others() {
+            some |= self.send_to(machine)?;
+        }
+        Ok(self.complete() || some)
+    }
+
+    fn receive_from(&mut self, machine: usize) -> Result<bool> {
+        let mut some = false;
+        for _ in 0..PIECES_AT_ONCE {
+            if self.ends[machine].is_some() {
+                break;
+            }
+            match self.transport.try_receive(machine) {
+                Ok(Some(piece)) => self.take(machine, &piece)?,
+                Ok(None) => break,
+                Err(error) => self.lose(machine, &error),
+            }
+            some = true;
+        }
+        Ok(some)
+    }
+
+    fn send_to(&mut self, machine: usize) -> Result<bool> {
+        let mut some = false;
+        while let Some(piece) = self.outgoing[machine].next(&self.files)? {
+            match self.transport.try_send(machine, piece) {
+                Ok(None) => some = true,
+                Ok(Some(piece)) => {
+                    self.outgoing[machine].put_back(piece);
+                    break;
+                }
+                Err(error) => self.lose(machine, &error),
+            }
+        }
+        Ok(some)
+    }
+
+    fn others(&self) -> impl Iterator<Item = usize> + use<> {
+        let own = self.transport.machine();
+        (0..self.transport.num_machines()).filter(move |machine| *machine != own)
+    }
+
+    /// Takes a piece that has arrived.
+    fn take(&mut self, from: usize, piece: &Piece) -> Result<()> {
+        let incoming = &mut self.incoming[from];
+        let bytes = &piece.bytes;
+        match piece.kind {
+            PieceKind::Messages | PieceKind::Part | PieceKind::EndOfPause if self.others_know => {
+                // Nobody reads it any more.
+            }
+            PieceKind::Messages => incoming.begin(bytes, &self.ranks, &self.files)?,
+            PieceKind::Part => incoming.add(bytes, &self.ranks, &self.files)?,
+            PieceKind::EndOfPause => incoming.end_pause()?,
+            PieceKind::Stop => {
+                let interrupted: bool = io::decode(bytes)?;
+                self.stop_for_others(if interrupted { Stop::Interrupted } else { Stop::Aborted });
+            }
+            PieceKind::End => {
+                let end: MachineEnd = io::decode(bytes)?;
+                if end != MachineEnd::Done {
+                    self.stop_for_others(Stop::Aborted);
+                }
+                self.ends[from] = Some(end);
+            }
+            PieceKind::Facts => {
+                return Err(Error::internal(format!("machine {from} starts again")));
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends the messages of ranks that have arrived, and the end of the pause when all have.
+    fn collect(&mut self) {
+        if self.others_know {
+            return;
+        }
+        // Before the look at what they have posted, which each does before it arrives.
+        let all_have = self.control.ranks_have_arrived();
+        for slot in 0..self.ranks.len() {
+            let posted = self.control.rank(slot).posted();
+            for sequence in self.posted[slot]..posted {
+                for machine in self.others() {
+                    self.outgoing[machine].add_messages(sequence, self.ranks[slot]);
+                }
+            }
+            self.posted[slot] = posted;
+        }
+        if all_have && !self.end_is_sent {
+            self.end_is_sent = true;
+            self.send_all(PieceKind::EndOfPause, &[]);
+        }
+    }
+
+    /// Completes the pause if everything is where it is read; returns whether it did.
+    fn complete(&mut self) -> bool {
+        let arrived = |machine: usize| self.incoming[machine].pauses > self.pauses;
+        let sent = |machine: usize| self.outgoing[machine].is_done();
+        let is_complete = self.end_is_sent
+            && !self.others_know
+            && self.others().all(|machine| sent(machine) && arrived(machine));
+        if is_complete {
+            debug!(pause = self.pauses, "carried");
+            self.pauses += 1;
+            self.end_is_sent = false;
+            self.control.arrive();
+        }
+        is_complete
+    }
+
+    fn send_all(&mut self, kind: PieceKind, bytes: &[u8]) {
+        for machine in self.others() {
+            self.outgoing[machine].add(Piece { kind, bytes: bytes.to_vec() });
+        }
+    }
+
+    /// Lets the others know that the ranks of this machine have to stop.
+    fn pass_stop_on(&mut self) {
+        let Some(stop) = self.control.stopped().filter(|_| !self.others_know) else { return };
+        self.know();
+        let interrupted = u8::from(stop == Stop::Interrupted);
+        self.send_all(PieceKind::Stop, &[interrupted]);
+    }
+
+    fn stop_for_others(&mut self, stop: Stop) {
+        if !self.others_know {
+            self.stopped_by_others = true;
+            self.know();
+        }
+        self.control.stop(stop);
+    }
+
+    /// Forgets all messages, which nobody will read.
+    fn know(&mut self) {
+        self.others_know = true;
+        self.outgoing.iter_mut().for_each(Outgoing::give_up);
+    }
+
+    /// Notes an error of the carrier's own; all ranks have to stop.
+    fn fail(&mut self, error: &Error) {
+        if !self.others_know && self.trouble.is_none() {
+            self.trouble = Some(Trouble::of(error));
+        }
+        self.control.stop(Stop::Aborted);
+    }
+
+    /// Gives a machine up that cannot be reached; all ranks have to stop.
+    fn lose(&mut self, machine: usize, error: &Error) {
+        debug!(machine, %error, "lost");
+        self.outgoing[machine].close();
+        if self.ends[machine].is_some() {
+            return;
+        }
+        self.ends[machine] = Some(MachineEnd::Lost);
+        if !self.others_know && self.trouble.is_none() {
+            self.stopped_by_others = true;
+        }
+        self.control.stop(Stop::Aborted);
+    }
+
+    /// Tells the others how the ranks of this machine have ended, once they have.
+    fn look_for_end(&mut self, ended: &Receiver<Result<()>>) {
+        let own = self.transport.machine();
+        if self.control.stopped().is_some() && self.ends[own].is_some() {
+            self.lost_at.get_or_insert(Instant::now() + PATIENCE);
+        }
+        if self.ends[own].is_some() {
+            return;
+        }
+        let result = match ended.try_recv() {
+            Ok(result) => result,
+            Err(TryRecvError::Empty) => return,
+            Err(TryRecvError::Disconnected) => {
+                Err(Error::internal("the launcher has gone".to_owned()))
+            }
+        };
+        let end = match (self.trouble.take(), result) {
+            (Some(trouble), _) => MachineEnd::Failed(trouble),
+            (None, Ok(())) => MachineEnd::Done,
+            (None, Err(_)) if self.stopped_by_others => MachineEnd::Stopped,
+            (None, Err(error)) => MachineEnd::Failed(Trouble::of(&error)),
+        };
+        if end != MachineEnd::Done {
+            self.know();
+            self.control.stop(Stop::Aborted);
+        }
+        // A record of a few words and a message.
+        let bytes = io::encode(&end).unwrap_or_default();
+        self.send_all(PieceKind::End, &bytes);
+        self.ends[own] = Some(end);
+    }
+
+    /// Whether the carrier has nothing left to do.
+    fn is_over(&mut self) -> bool {
+        if self.ends[self.transport.machine()].is_none() {
+            return false;
+        }
+        let sent = self.others().all(|machine| self.outgoing[machine].is_done());
+        let all = sent && self.ends.iter().all(Option::is_some);
+        // A connection that is broken has sent all that it will send.
+        let left = all && self.transport.has_sent_all().unwrap_or(true);
+        left || self.lost_at.is_some_and(|at| Instant::now() >= at)
+    }
+}

@@ -1,0 +1,79 @@
+//! The end of a run on a machine.
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, ErrorKind, Result};
+
+/// An error on its way to other machines.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Trouble {
+    kind: ErrorKind,
+    /// The error's message, in which fields of configurations are marked.
+    problem: String,
+    hint: Option<String>,
+}
+
+impl Trouble {
+    /// Takes over what an error says.
+    pub fn of(error: &Error) -> Self {
+        let hint = error.marked_hint().map(str::to_owned);
+        Trouble { kind: error.kind(), problem: error.marked(), hint }
+    }
+
+    /// The error, which names the machine.
+    pub fn on(&self, machine: usize) -> Error {
+        if self.kind == ErrorKind::Interrupted {
+            return Error::interrupted();
+        }
+        let error = Error::new(self.kind, format!("machine {machine}: {}", self.problem));
+        self.hint.iter().fold(error, |error, hint| error.with_hint(hint.as_str()))
+    }
+}
+
+/// How the ranks of a machine have ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum MachineEnd {
+    /// Their work is complete.
+    Done,
+    /// They were stopped because of another machine.
+    Stopped,
+    /// They failed, or were interrupted.
+    Failed(Trouble),
+    /// The machine did not say.
+    Lost,
+}
+
+impl MachineEnd {
+    /// The result of a run: the failure of the machine with the lowest number, if any has failed.
+    pub(super) fn result(ends: &[MachineEnd]) -> Result<()> {
+        let failed = ends.iter().enumerate().find_map(|(machine, end)| match end {
+            MachineEnd::Failed(trouble) => Some(trouble.on(machine)),
+            _ => None,
+        });
+        let lost = || {
+            let machine = ends.iter().position(|end| *end == MachineEnd::Lost)?;
+            let problem = format!("machine {machine} no longer answers");
+            Some(Error::new(ErrorKind::Worker, problem))
+        };
+        let stopped = || ends.contains(&MachineEnd::Stopped).then(Error::aborted);
+        failed.or_else(lost).or_else(stopped).map_or(Ok(()), Err)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_cause_of_the_end_is_reported_wherever_it_was() {
+        let failed = |text: &str| MachineEnd::Failed(Trouble::of(&Error::internal(text)));
+        let text = |ends: &[MachineEnd]| MachineEnd::result(ends).unwrap_err().to_string();
+        assert!(MachineEnd::result(&[MachineEnd::Done, MachineEnd::Done]).is_ok());
+        let ends = [MachineEnd::Stopped, MachineEnd::Lost, failed("x"), failed("y")];
+        assert_eq!(text(&ends), "internal error: machine 2: internal error: x");
+        assert_eq!(text(&ends[..2]), "machine 1 no longer answers");
+        assert_eq!(MachineEnd::result(&ends[..1]).unwrap_err().kind(), ErrorKind::Aborted);
+        let interrupted = MachineEnd::Failed(Trouble::of(&Error::interrupted()));
+        assert_eq!(text(&[MachineEnd::Stopped, interrupted]), "interrupted");
+    }
+}

@@ -1,0 +1,97 @@
+//! What arrives from another machine.
+
+use std::path::{Path, PathBuf};
+
+use super::outgoing::{LocalFiles, MessagesHeader};
+use crate::engine::comm::outbox_file::{OutboxIndex, outbox_path};
+use crate::engine::comm::tag::Tag;
+use crate::error::{Error, Result};
+use crate::io::{self, FileWriter};
+
+/// The way from another machine to this one.
+pub(super) struct Incoming {
+    /// Ranks of the other machine, ascending.
+    senders: Vec<usize>,
+    /// The file that is being written.
+    file: Option<IncomingFile>,
+    /// Number of pauses of which everything has arrived.
+    pub(super) pauses: u64,
+}
+
+/// A remote sender's messages, as they arrive.
+struct IncomingFile {
+    path: PathBuf,
+    writer: Box<dyn FileWriter>,
+    header: MessagesHeader,
+    tag: Tag,
+    /// Number of bytes to come.
+    left: u64,
+}
+
+impl Incoming {
+    pub(super) fn new(senders: Vec<usize>) -> Self {
+        Incoming { senders, file: None, pauses: 0 }
+    }
+
+    /// Begins the file of a sender's messages for `ranks`, those of this machine.
+    pub(super) fn begin(
+        &mut self,
+        bytes: &[u8],
+        ranks: &[usize],
+        files: &LocalFiles,
+    ) -> Result<()> {
+        let header: MessagesHeader = io::decode(bytes)?;
+        let tag = Tag::from_words(header.tag);
+        let known = self.senders.contains(&header.sender) && header.entries.len() == ranks.len();
+        let (Some(tag), true, true) = (tag, known, self.file.is_none()) else {
+            return Err(unexpected("the beginning of messages"));
+        };
+        let path = outbox_path(&files.folder, tag.sequence, header.sender);
+        let created = files.storage.create(&path);
+        let writer = created.map_err(|e| Error::io("create", &path, e))?;
+        let left = header.len;
+        self.file = Some(IncomingFile { path, writer, header, tag, left });
+        self.end_file(ranks, files)
+    }
+
+    /// Writes bytes of the messages that have begun.
+    pub(super) fn add(&mut self, bytes: &[u8], ranks: &[usize], files: &LocalFiles) -> Result<()> {
+        let file = self.file.as_mut().ok_or_else(|| unexpected("part of messages"))?;
+        let left = file.left.checked_sub(bytes.len() as u64);
+        file.left = left.ok_or_else(|| unexpected("more of messages"))?;
+        file.writer.write(bytes).map_err(|e| failed_write(&file.path, e))?;
+        self.end_file(ranks, files)
+    }
+
+    /// Writes the index behind messages that are complete.
+    fn end_file(&mut self, ranks: &[usize], files: &LocalFiles) -> Result<()> {
+        let Some(file) = self.file.take_if(|file| file.left == 0) else { return Ok(()) };
+        let IncomingFile { path, mut writer, header, tag, .. } = file;
+        let mut entries = vec![[0; 3]; files.world_size];
+        for (rank, entry) in ranks.iter().zip(header.entries) {
+            entries[*rank] = entry;
+        }
+        let (cached, shared) = (writer.cached(), writer.shared());
+        let index = OutboxIndex { entries, tag, cached, shared };
+        let written = writer.write(bytemuck::cast_slice(&index.words()));
+        written.and_then(|()| writer.finish()).map_err(|e| failed_write(&path, e))?;
+        Ok(())
+    }
+
+    /// Notes that everything of the next pause has arrived.
+    pub(super) fn end_pause(&mut self) -> Result<()> {
+        if self.file.is_some() {
+            return Err(unexpected("the end of a pause"));
+        }
+        self.pauses += 1;
+        Ok(())
+    }
+}
+
+fn failed_write(path: &Path, error: std::io::Error) -> Error {
+    Error::io("write", path, error)
+}
+
+fn unexpected(what: &str) -> Error {
+    Error::internal(format!("{what} arrived where it was not expected"))
+}

@@ -1,0 +1,64 @@
+//! The file with a rank's messages of one collective.
+//!
+//! Layout, in native byte order: the messages back to back, then the index (one entry per recipient: offset u64, length u64, crc32
+//! u64), the tag (number of the collective, code of the operation), the number of bytes at the file's front that lie in the page
+//! cache, and how many of them count towards the sender's share of it (u64 each), then the crc32 of these (u64). The index comes last
+//! because lengths are known last; its place follows from the file's length.
+
+use std::path::{Path, PathBuf};
+
+use super::tag::Tag;
+use crate::error::{Error, Result};
+use crate::io::StorageFile;
+
+/// The place of a message in its file: offset, length, crc32.
+pub(super) type Entry = [u64; 3];
+
+/// Number of words behind the entries: tag, both fronts, checksum.
+const TRAILER: usize = 5;
+
+/// The path of a sender's messages of a collective.
+pub(super) fn outbox_path(folder: &Path, sequence: u64, sender: usize) -> PathBuf {
+    folder.join(format!("outbox-{sequence}-{sender}"))
+}
+
+/// The end of the file: what it holds, and for whom.
+pub(super) struct OutboxIndex {
+    /// The message of each rank.
+    pub(super) entries: Vec<Entry>,
+    pub(super) tag: Tag,
+    /// Number of bytes at the file's front that lie in the page cache.
+    pub(super) cached: u64,
+    /// Number of these bytes that count towards the writer's share of it.
+    pub(super) shared: u64,
+}
+
+impl OutboxIndex {
+    /// The words at the end of the file.
+    pub(super) fn words(&self) -> Vec<u64> {
+        let mut words: Vec<u64> = bytemuck::cast_slice(&self.entries).to_vec();
+        words.extend(self.tag.words());
+        words.extend([self.cached, self.shared]);
+        words.push(u64::from(crc32fast::hash(bytemuck::cast_slice(&words))));
+        words
+    }
+
+    /// Reads and verifies the end of a file with messages for `world_size` ranks.
+    pub(super) fn read(file: &dyn StorageFile, path: &Path, world_size: usize) -> Result<Self> {
+        let failed = |e| Error::io("read", path, e);
+        let len = (world_size * size_of::<Entry>() + TRAILER * size_of::<u64>()) as u64;
+        let at = file.byte_len().map_err(failed)?.checked_sub(len);
+        let at = at.ok_or_else(|| Error::corrupt(path, "too short for its index"))?;
+        let mut words = vec![0_u64; len as usize / 8];
+        file.read_exact_at(bytemuck::cast_slice_mut(&mut words), at).map_err(failed)?;
+        let (words, checksum) = words.split_at(words.len() - 1);
+        if u64::from(crc32fast::hash(bytemuck::cast_slice(words))) != checksum[0] {
+            return Err(Error::corrupt(path, "the checksum of the index does not match"));
+        }
+        let (entries, trailer) = words.split_at(world_size * size_of::<Entry>() / 8);
+        let tag = Tag::from_words([trailer[0], trailer[1]]);
+        let tag = tag.ok_or_else(|| Error::corrupt(path, "its operation is unknown"))?;
+        let entries = bytemuck::cast_slice(entries).to_vec();
+        Ok(OutboxIndex { entries, tag, cached: trailer[2], shared: trailer[3] })
+    }
+}
