@@ -94,10 +94,10 @@ fn show(run: &LivingRun) -> String {
         size(run.disk_bytes())
     );
     let mut table = TextTable::new(&[">rank", "", "phase", ">turns", ">memory", ">moved"]);
-    for rank in 0..run.control.num_ranks() {
-        let status = run.control.rank(rank);
+    for slot in 0..run.control.num_ranks() {
+        let status = run.control.rank(slot);
         table.row([
-            rank.to_string(),
+            status.number().to_string(),
             doing(status.activity()).to_owned(),
             status.phase().to_string(),
             status.turns().to_string(),
@@ -110,10 +110,10 @@ fn show(run: &LivingRun) -> String {
 
 fn event(run: &LivingRun) -> Value {
     let of_run = run.control.run();
-    let ranks = (0..run.control.num_ranks()).map(|rank| {
-        let status = run.control.rank(rank);
+    let ranks = (0..run.control.num_ranks()).map(|slot| {
+        let status = run.control.rank(slot);
         json!({
-            "rank": rank,
+            "rank": status.number(),
             "process": status.process(),
             "activity": doing(status.activity()),
             "epoch": status.epoch(),

@@ -13,7 +13,7 @@ use tracing::debug;
 use super::group::{
     Arrival, Collective, Inbox, Outbox, Posted, ProcessGroup, ReadOutboxes, Recipient,
 };
-use super::outbox_file::{Entry, OutboxIndex, outbox_path};
+use super::outbox_file::{MessageEntry, OutboxIndex, outbox_path};
 use super::placement::Placement;
 use super::tag::{Operation, Tag};
 use crate::engine::turns::Control;
@@ -151,7 +151,7 @@ struct FileOutbox<'a> {
     path: PathBuf,
     file: Box<dyn FileWriter>,
     len: u64,
-    entries: Vec<Entry>,
+    entries: Vec<MessageEntry>,
     message: Message,
     /// The time from the first message to the end of the last one, with what computes their rows.
     writes: Span,

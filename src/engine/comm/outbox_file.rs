@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::io::StorageFile;
 
 /// The place of a message in its file: offset, length, crc32.
-pub(super) type Entry = [u64; 3];
+pub(super) type MessageEntry = [u64; 3];
 
 /// Number of words behind the entries: tag, both fronts, checksum.
 const TRAILER: usize = 5;
@@ -25,7 +25,7 @@ pub(super) fn outbox_path(folder: &Path, sequence: u64, sender: usize) -> PathBu
 /// The end of the file: what it holds, and for whom.
 pub(super) struct OutboxIndex {
     /// The message of each rank.
-    pub(super) entries: Vec<Entry>,
+    pub(super) entries: Vec<MessageEntry>,
     pub(super) tag: Tag,
     /// Number of bytes at the file's front that lie in the page cache.
     pub(super) cached: u64,
@@ -46,7 +46,7 @@ impl OutboxIndex {
     /// Reads and verifies the end of a file with messages for `world_size` ranks.
     pub(super) fn read(file: &dyn StorageFile, path: &Path, world_size: usize) -> Result<Self> {
         let failed = |e| Error::io("read", path, e);
-        let len = (world_size * size_of::<Entry>() + TRAILER * size_of::<u64>()) as u64;
+        let len = (world_size * size_of::<MessageEntry>() + TRAILER * size_of::<u64>()) as u64;
         let at = file.byte_len().map_err(failed)?.checked_sub(len);
         let at = at.ok_or_else(|| Error::corrupt(path, "too short for its index"))?;
         let mut words = vec![0_u64; len as usize / 8];
@@ -55,7 +55,7 @@ impl OutboxIndex {
         if u64::from(crc32fast::hash(bytemuck::cast_slice(words))) != checksum[0] {
             return Err(Error::corrupt(path, "the checksum of the index does not match"));
         }
-        let (entries, trailer) = words.split_at(world_size * size_of::<Entry>() / 8);
+        let (entries, trailer) = words.split_at(world_size * size_of::<MessageEntry>() / 8);
         let tag = Tag::from_words([trailer[0], trailer[1]]);
         let tag = tag.ok_or_else(|| Error::corrupt(path, "its operation is unknown"))?;
         let entries = bytemuck::cast_slice(entries).to_vec();

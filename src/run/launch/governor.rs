@@ -176,14 +176,16 @@ impl Governor {
             self.control.set_slots(resident.unwrap_or(1));
             return Ok(());
         }
-        let WorkerUsage { rank, bytes } = usage.largest;
+        let WorkerUsage { slot, bytes } = usage.largest;
+        let status = self.control.rank(slot);
+        let rank = status.number();
         let problem = format!(
             "the run takes {} with nothing kept by waiting workers, but the memory budget is {}; rank {rank} takes the most, \
              {}, in {}",
             size(usage.sum),
             size(budget),
             size(bytes),
-            self.control.rank(rank).phase()
+            status.phase()
         );
         let hint = "raise ‹memory_budget›, lower ‹resident›, ‹model.hidden› or ‹sampling.batch_size›, or cut the graph into more partitions";
         Err(Error::new(ErrorKind::OutOfMemory, problem).with_hint(hint))
@@ -210,7 +212,7 @@ mod tests {
     }
 
     fn usage(sum: u64) -> MemoryUsage {
-        MemoryUsage { sum, largest: WorkerUsage { rank: 2, bytes: GIB } }
+        MemoryUsage { sum, largest: WorkerUsage { slot: 2, bytes: GIB } }
     }
 
     /// Makes every rank begin another turn.
@@ -262,7 +264,7 @@ mod tests {
             Governor::new(control.clone(), Limits { lends: true, ..limits(8 * GIB, None) });
         let mut look = |bytes| {
             let sum = GIB + bytes;
-            governor.watch(MemoryUsage { sum, largest: WorkerUsage { rank: 0, bytes } }).unwrap();
+            governor.watch(MemoryUsage { sum, largest: WorkerUsage { slot: 0, bytes } }).unwrap();
             (control.slots(), control.parked_share())
         };
         assert_eq!(look(0), (2, 7 * GIB / 8));

@@ -18,8 +18,8 @@ const CALIBRATION: usize = 200;
 /// Memory that a worker takes.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct WorkerUsage {
-    /// The worker's rank.
-    pub(super) rank: usize,
+    /// The worker's slot in the control block.
+    pub(super) slot: usize,
     /// Memory in bytes.
     pub(super) bytes: u64,
 }
@@ -91,10 +91,10 @@ impl MemorySampler {
             let now = anonymous_bytes(process).unwrap_or(0);
             let bytes = (proportional + now).saturating_sub(anonymous);
             usage.sum += bytes;
-            if let Some(rank) = i.checked_sub(1) {
-                usage.sum += control.rank(rank).cached();
+            if let Some(slot) = i.checked_sub(1) {
+                usage.sum += control.rank(slot).cached();
                 if bytes > usage.largest.bytes {
-                    usage.largest = WorkerUsage { rank, bytes };
+                    usage.largest = WorkerUsage { slot, bytes };
                 }
             }
         }

@@ -130,7 +130,7 @@ fn observe(worker: &Worker, control: &Control) -> Option<Observation> {
     let (state, ticks) = state(&fs::read_to_string(format!("{process}/stat")).ok()?)?;
     let io = fs::read_to_string(format!("{process}/io")).unwrap_or_default();
     let bytes = io.lines().filter_map(|line| line.split_once(": ")?.1.parse::<u64>().ok()).sum();
-    let status = control.rank(worker.rank());
+    let status = control.rank(worker.slot());
     let parked = matches!(status.activity(), Activity::Parked | Activity::Finished);
     let work = [ticks, bytes, u64::from(status.epoch()), u64::from(status.turns())];
     Some(Observation { state, parked, work })

@@ -37,7 +37,7 @@ pub type Fork<'a> = &'a dyn Fn(&str, &mut dyn FnMut() -> u8) -> Result<Pid>;
 /// The workers of a run.
 #[derive(Clone, Copy)]
 pub struct Supervision<'a> {
-    /// The control block of the run; it says how many ranks there are.
+    /// The control block of the run; it says which ranks there are on this machine.
     pub control: &'a Arc<Control>,
     /// The memory that all processes may take together.
     pub limits: Limits,
@@ -55,7 +55,7 @@ pub fn fork_plainly(what: &str, work: &mut dyn FnMut() -> u8) -> Result<Pid> {
     platform::fork(what, work)
 }
 
-/// Forks one worker per rank, each running `work`, and waits for all of them. `on_event` is called with their events and the
+/// Forks one worker per rank of this machine, each running `work` with its slot in the control block, and waits for all of them. `on_event` is called with their events and the
 /// largest memory of the process tree so far.
 ///
 /// # Errors
@@ -75,11 +75,11 @@ pub fn supervise(
     }
     let (sender, receiver) = event_pipe()?;
     let mut supervisor = Supervisor::new(control.clone(), limits, saves);
-    for rank in 0..control.num_ranks() {
-        match fork("a worker", &mut || run_worker(rank, control, &sender, work)) {
+    for slot in 0..control.num_ranks() {
+        match fork("a worker", &mut || run_worker(slot, control, &sender, work)) {
             Ok(pid) => {
-                control.rank(rank).set_process(pid.as_raw_nonzero().get().unsigned_abs());
-                supervisor.workers.push(Worker::new(rank, pid));
+                control.rank(slot).set_process(pid.as_raw_nonzero().get().unsigned_abs());
+                supervisor.workers.push(Worker::new(slot, control.rank(slot).number(), pid));
             }
             Err(error) => {
                 supervisor.kill_all();
@@ -104,21 +104,22 @@ pub fn supervise(
 
 /// The life of a worker process; returns its exit code.
 fn run_worker(
-    rank: usize,
+    slot: usize,
     control: &Control,
     events: &EventSender,
     work: &dyn Fn(usize, &EventSender) -> Result<()>,
 ) -> u8 {
     static PANIC: Mutex<Option<String>> = Mutex::new(None);
+    let rank = control.rank(slot).number();
     log_as_rank(rank);
     // The launcher reports the error, once; a worker's own trace would only mix into its output.
     std::panic::set_hook(Box::new(|info| *PANIC.lock() = Some(info.to_string())));
-    let result = catch_unwind(AssertUnwindSafe(|| work(rank, events))).unwrap_or_else(|_| {
+    let result = catch_unwind(AssertUnwindSafe(|| work(slot, events))).unwrap_or_else(|_| {
         let text = PANIC.lock().take().unwrap_or_else(|| "panicked".to_owned());
         Err(Error::internal(text.replace('\n', " ")))
     });
     let Err(error) = result else {
-        control.rank(rank).set_activity(Activity::Finished);
+        control.rank(slot).set_activity(Activity::Finished);
         return exit::DONE;
     };
     if !matches!(error.kind(), ErrorKind::Aborted | ErrorKind::Interrupted) {
@@ -270,6 +271,13 @@ impl Supervisor {
                 }
             }
             self.reap()?;
+            if self.control.has_carrier()
+                && self.interrupts == 0
+                && self.control.stopped().is_some()
+            {
+                // Another machine ends the run, or this one's carrier does.
+                self.stop_others();
+            }
             if self.kill_at.is_some_and(|at| Instant::now() >= at) {
                 let saves = self.saves && self.interrupts == 1 && self.failure.is_none();
                 self.kill_from(usize::from(saves));
@@ -284,7 +292,7 @@ impl Supervisor {
 
     fn take(&mut self, event: Event, on_event: &mut dyn FnMut(Event, u64) -> Result<()>) {
         if let Event::Failed(failure) = event {
-            let worker = self.workers.get(failure.rank);
+            let worker = self.workers.iter().find(|worker| worker.rank() == failure.rank);
             let error = worker.map(|worker| worker.failed(&self.control, failure));
             let unknown = || Error::internal("an unknown rank failed".to_owned());
             self.fail(error.unwrap_or_else(unknown));
@@ -303,9 +311,9 @@ impl Supervisor {
         }
     }
 
-    /// Reports of workers that do nothing, which is what paused ones are asked to do.
+    /// Reports of workers that do nothing, which is what paused ones are asked to do, and those that wait for other machines.
     fn stalled(&mut self) -> Vec<String> {
-        if self.control.run().pause_asked() {
+        if self.control.run().pause_asked() || self.control.ranks_have_arrived() {
             self.stalls = StallWatch::new();
             return Vec::new();
         }

@@ -9,14 +9,20 @@ use crate::event::Failure;
 
 /// One forked worker.
 pub(super) struct Worker {
+    slot: usize,
     rank: usize,
     pid: Pid,
     alive: bool,
 }
 
 impl Worker {
-    pub(super) fn new(rank: usize, pid: Pid) -> Self {
-        Worker { rank, pid, alive: true }
+    pub(super) fn new(slot: usize, rank: usize, pid: Pid) -> Self {
+        Worker { slot, rank, pid, alive: true }
+    }
+
+    /// Place of the rank in the control block.
+    pub(super) fn slot(&self) -> usize {
+        self.slot
     }
 
     pub(super) fn rank(&self) -> usize {
@@ -57,7 +63,9 @@ impl Worker {
             return Some(Error::new(ErrorKind::OutOfMemory, problem).with_hint(hint));
         }
         let how = match (status.exit_status(), status.terminating_signal()) {
-            (Some(0), _) if control.rank(rank).activity() == Activity::Finished => return None,
+            (Some(0), _) if control.rank(self.slot).activity() == Activity::Finished => {
+                return None;
+            }
             (Some(0), _) => "ended with exit code 0 before its work was complete".to_owned(),
             (Some(code), _) => format!("ended with exit code {code}"),
             (_, Some(signal)) => format!("was killed by {}", signal_name(signal)),
@@ -71,7 +79,7 @@ impl Worker {
 
     /// Formats a place as "in epoch 3, backward of layer 1".
     pub(super) fn place(&self, control: &Control) -> String {
-        let status = control.rank(self.rank);
+        let status = control.rank(self.slot);
         match status.epoch() {
             0 => format!("while {}", status.phase()),
             epoch => format!("in epoch {epoch}, {}", status.phase()),

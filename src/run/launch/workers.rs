@@ -8,6 +8,7 @@ use super::reservation::reserve;
 use super::run_link::RunLink;
 use super::supervise::{Supervision, fork_plainly, supervise};
 use super::threads::capped;
+use crate::engine::comm::Placement;
 use crate::engine::spill_dir::{RunFolder, sweep};
 use crate::error::Result;
 use crate::event::{Event, EventSender, Recording, TraceFile, size};
@@ -86,8 +87,9 @@ pub(in crate::run) fn run_workers<T>(
     limits::check_workers(resources)?;
     // A rank allocates memory for the nodes of all partitions, so the sizes of all must agree with the JSON file before that.
     let world_size = partitions.book().num_parts();
-    for part in 0..world_size {
-        PartitionSummary::open(partitions, part)?;
+    let placement = Arc::new(Placement::one_machine(world_size));
+    for part in placement.local() {
+        PartitionSummary::open(partitions, *part)?;
     }
     signals::check()?;
     let threads = capped(resources.threads);
@@ -128,10 +130,13 @@ pub(in crate::run) fn run_workers<T>(
         None => None,
     };
     let trace = launch.trace.map(|path| TraceFile::create(path, world_size)).transpose()?;
-    let work = |rank, events: &EventSender| {
+    let work = |slot: usize, events: &EventSender| {
+        let rank = placement.local()[slot];
         let recording = trace.as_ref().map(|trace| trace.record(rank)).transpose()?;
         work(Surroundings {
             rank,
+            slot,
+            placement: &placement,
             control: &control,
             folder,
             events,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tch::{Kind, Tensor};
 
 use super::usage::metered;
-use crate::engine::comm::{FileGroup, ProcessGroup, Ranks, all_gather, sync_params};
+use crate::engine::comm::{FileGroup, Placement, ProcessGroup, Ranks, all_gather, sync_params};
 use crate::engine::spill::{PartitionDataManager, PointerTensor, SpillStore};
 use crate::engine::tape::ParameterSet;
 use crate::engine::tensor;
@@ -29,7 +29,11 @@ pub(super) const KIND: Kind = Kind::Float;
 pub struct Surroundings<'a> {
     /// The rank.
     pub rank: usize,
-    /// The control block of the run.
+    /// The rank's place in the control block.
+    pub slot: usize,
+    /// The machine of each rank.
+    pub placement: &'a Arc<Placement>,
+    /// The control block of the run's ranks on this machine.
     pub control: &'a Arc<Control>,
     /// The run's folder.
     pub folder: &'a Path,
@@ -95,7 +99,7 @@ impl RankSetup {
             Passes::WholeGraph => prepare_allocator(here.stand_in.unwrap_or(1.0)),
         }
         set_threads(here.threads, passes == Passes::WholeGraph)?;
-        let Surroundings { rank, control, folder, .. } = here;
+        let Surroundings { rank, slot, placement, control, folder, .. } = here;
         let counters = IoCounters::default();
         let disk = Arc::new(match (here.stand_in, control.parked_share()) {
             // Requests around the page cache have buffers of one size. If some files of a stand-in filled them and others did
@@ -115,15 +119,16 @@ impl RankSetup {
         let spill = folder.join(format!("rank-{rank}"));
         std::fs::create_dir(&spill).map_err(|e| Error::io("create", &spill, e))?;
         let store = SpillStore::new(&spill, storage.clone(), counters.clone());
-        let lock = TurnLock::counting(control.clone(), rank, counters.clone());
+        let lock = TurnLock::counting(control.clone(), slot, counters.clone());
         let manager = PartitionDataManager::new(lock, store);
         if let Some(scale) = here.stand_in {
             manager.stand_in(scale);
         }
         manager.spill_dtype.set(here.resources.spill_dtype);
         manager.compute_dtype.set(here.resources.compute_dtype);
+        let (control, placement) = (control.clone(), placement.clone());
         let group: Rc<dyn ProcessGroup> =
-            Rc::new(FileGroup::new(control.clone(), rank, folder, storage, counters));
+            Rc::new(FileGroup::placed(control, placement, slot, folder, storage, counters));
 
         manager.callback_func()?;
         let partition = Partition::open(here.partitions, rank)?;

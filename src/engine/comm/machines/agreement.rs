@@ -10,7 +10,7 @@ use crate::io;
 
 /// What a machine has.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Facts {
+pub struct MachineFacts {
     /// Version of the program.
     pub version: String,
     /// Checksum of the partition directory's JSON file.
@@ -30,7 +30,7 @@ pub struct Facts {
 /// If a machine is in trouble, the machines differ in what must be the same, or a partition has not exactly one machine; every machine gets the same error.
 pub fn agree(
     transport: &mut dyn Transport,
-    mine: std::result::Result<Facts, Trouble>,
+    mine: std::result::Result<MachineFacts, Trouble>,
 ) -> Result<Vec<Vec<usize>>> {
     let all = exchange(transport, mine)?;
     let mut machines = Vec::new();
@@ -41,7 +41,7 @@ pub fn agree(
     Ok(machines.into_iter().map(|facts| facts.own).collect())
 }
 
-type Brought = std::result::Result<Facts, Trouble>;
+type Brought = std::result::Result<MachineFacts, Trouble>;
 
 /// What every machine brings, by machine.
 fn exchange(transport: &mut dyn Transport, mine: Brought) -> Result<Vec<Brought>> {
@@ -81,7 +81,7 @@ fn exchange(transport: &mut dyn Transport, mine: Brought) -> Result<Vec<Brought>
     }
 }
 
-fn check(machines: &[Facts]) -> Result<()> {
+fn check(machines: &[MachineFacts]) -> Result<()> {
     let first = &machines[0];
     for (machine, facts) in machines.iter().enumerate().skip(1) {
         let differs = |what: &str, hint: &str| {
@@ -131,9 +131,9 @@ mod tests {
     use super::super::in_process::InProcess;
     use super::*;
 
-    fn facts(own: &[usize]) -> Facts {
+    fn facts(own: &[usize]) -> MachineFacts {
         let version = "1".to_owned();
-        Facts { version, graph: 7, configuration: 8, partitions: 4, own: own.to_vec() }
+        MachineFacts { version, graph: 7, configuration: 8, partitions: 4, own: own.to_vec() }
     }
 
     /// Every machine gets the same answer; returns it.
@@ -161,17 +161,17 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_is_named() {
-        let refused = |second: Facts| agreed(vec![Ok(facts(&[0, 1])), Ok(second)]).unwrap_err();
+        let refused = |second: MachineFacts| agreed(vec![Ok(facts(&[0, 1])), Ok(second)]).unwrap_err();
         let error = refused(facts(&[3]));
         assert_eq!(error, "partition 2: is on none of the machines");
         let error = refused(facts(&[1, 2, 3]));
         assert_eq!(error, "partition 1: is on machine 0 and on machine 1");
         assert_eq!(refused(facts(&[])), "machine 1: has no partition to work on");
-        let error = refused(Facts { version: "2".to_owned(), ..facts(&[2, 3]) });
+        let error = refused(MachineFacts { version: "2".to_owned(), ..facts(&[2, 3]) });
         assert_eq!(error, "machines 0 and 1: differ in version: 1 and 2");
-        let error = refused(Facts { graph: 1, ..facts(&[2, 3]) });
+        let error = refused(MachineFacts { graph: 1, ..facts(&[2, 3]) });
         assert_eq!(error, "machines 0 and 1: differ in the partition directory's JSON file");
-        let error = refused(Facts { configuration: 1, ..facts(&[2, 3]) });
+        let error = refused(MachineFacts { configuration: 1, ..facts(&[2, 3]) });
         assert_eq!(error, "machines 0 and 1: differ in configuration");
         let trouble = Trouble::of(&Error::interrupted());
         assert_eq!(agreed(vec![Ok(facts(&[0])), Err(trouble)]).unwrap_err(), "interrupted");

@@ -13,7 +13,7 @@ mod outgoing;
 mod pace;
 mod transport;
 
-pub use agreement::{Facts, agree};
+pub use agreement::{MachineFacts, agree};
 pub use carrier::{Carrier, Site};
 pub use ending::{MachineEnd, Trouble};
 pub use in_process::InProcess;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::transport::{Piece, PieceKind};
-use crate::engine::comm::outbox_file::{Entry, OutboxIndex, outbox_path};
+use crate::engine::comm::outbox_file::{MessageEntry, OutboxIndex, outbox_path};
 use crate::error::{Error, Result};
 use crate::io::{self, Storage, StorageFile, read_split};
 
@@ -18,7 +18,7 @@ pub(super) struct MessagesHeader {
     pub(super) tag: [u64; 2],
     pub(super) sender: usize,
     /// Message of each of the machine's ranks, ascending; offsets are those in the parts that follow.
-    pub(super) entries: Vec<Entry>,
+    pub(super) entries: Vec<MessageEntry>,
     /// Number of bytes that follow.
     pub(super) len: u64,
 }
@@ -139,7 +139,7 @@ impl Messages {
         let index = OutboxIndex::read(&*file, &path, files.world_size)?;
         let mut ranges: VecDeque<Range> = VecDeque::new();
         let mut total = 0;
-        let mut place = |[offset, len, checksum]: Entry| {
+        let mut place = |[offset, len, checksum]: MessageEntry| {
             // A message to everyone goes to each machine once.
             let again = ranges.back().is_some_and(|r| r.offset == offset && r.len == len);
             if !again {
