@@ -16,7 +16,7 @@ use sar::formats::dgl::Partition;
 use sar::formats::dgl::config::PartitionConfig;
 use sar::graph::{CanonicalEtype, GraphShard, PartitionBook, ShardBuilder};
 use sar::io::IoCounters;
-use sar::load::{NodeFeatures, Normalize, Shards, load_relations};
+use sar::load::{EdgeData, NodeFeatures, Normalize, Shards, load_relations};
 use sar::nn::{
     AttentionConfig, Conv, GatConv, GcnConv, GcnConvConfig, GcnOptions, GinOptions, HeadMerge,
     Heads, HeteroConfig, HeteroGraphConv, HeteroStack, JumpMode, LearnedRows, ModelConfig,
@@ -98,7 +98,7 @@ fn dgl_rank(
     let config = PartitionConfig::open(&common::repository("tests/fixtures/hetero/g.json"))?;
     let partition = Partition::open(&config, context.rank)?;
     let manager = &context.manager;
-    let shards = load_relations(&partition, None)?.into_iter();
+    let shards = load_relations(&partition, EdgeData::default())?.into_iter();
     let shards = shards.map(|Shards { shards, sources }| (shards, sources)).collect();
     let graph = HeteroGraphShardManager::new(manager, &context.group, partition.book(), shards)?;
     let mut builder = ParameterBuilder::new(1);

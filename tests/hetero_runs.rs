@@ -60,6 +60,32 @@ fn layers_per_edge_type_give_dgls_step() {
     }
 }
 
+/// Edge types with features of several widths, and, for GATv2, an edge type without.
+#[test]
+fn layers_per_edge_type_take_features_of_edges_as_in_dgl_and_pyg() {
+    for name in ["egat", "gatv2", "gatv2_some"] {
+        check_step("hetero_edge_steps", name);
+        check_step_with("hetero_edge_steps", name, &["--one-shot"]);
+        check_step_with("hetero_edge_steps", name, &["--mfg"]);
+    }
+}
+
+#[test]
+fn an_edge_type_without_the_feature_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let graph = repository("tests/fixtures/hetero_edges/g.json");
+    for mode in ["", "--mode sample"] {
+        let flags = format!("--model egat --edge-features-key some {mode}");
+        let error = train(&graph, folder.path(), &flags).assert().code(1);
+        error
+            .stderr(contains("some: edge type field:of:paper has no such feature"))
+            .stderr(contains("--model gatv2"));
+        let flags = format!("--model gatv2 --edge-features-key some --epochs 1 {mode}");
+        let note = train(&graph, folder.path(), &flags).assert().success();
+        note.stderr(contains("without edge features: field:of:paper"));
+    }
+}
+
 /// On the full graph, on message flow graphs (which have no batch statistics) and with one-shot aggregation.
 #[test]
 fn what_lies_around_layers_per_edge_type_gives_pytorchs_step() {
@@ -83,9 +109,12 @@ fn training_gives_dgls_curve_learned_rows_included() {
 fn dropout_gives_the_same_step_on_any_number_of_partitions() {
     let folder = tempfile::tempdir().unwrap();
     let graphs = [1, 2, 3, 5, 8].map(|parts| repartitioned(folder.path(), parts, "range"));
-    for model in
-        ["sage --aggregator pool", "gat --heads 2 --attention-dropout 0.3", "gin --hetero max"]
-    {
+    for model in [
+        "sage --aggregator pool",
+        "gat --heads 2 --attention-dropout 0.3",
+        "egat --heads 2 --attention-dropout 0.3 --edge-features-key weight",
+        "gin --hetero max",
+    ] {
         let steps = graphs.each_ref().map(|graph| {
             let written = folder.path().join("step.safetensors");
             let flags = format!("--dropout 0.4 --seed 3 --model {model}");
@@ -117,7 +146,10 @@ fn turns_do_not_depend_on_the_number_of_relations() {
         lines.iter().filter_map(|line| line["lock_turns"].as_u64()).collect::<Vec<_>>()
     };
     let homogeneous = repository("data/karate/karate.json");
-    for (flags, expected) in [("--model sage", 5), ("--model gat", 5), ("--model gat --mfg", 5)] {
+    let on_edges = "--model egat --edge-features-key weight";
+    for (flags, expected) in
+        [("--model sage", 5), ("--model gat", 5), ("--model gat --mfg", 5), (on_edges, 9)]
+    {
         assert_eq!(turns(&homogeneous, flags), [expected; 2], "{flags}");
         assert_eq!(turns(&uneven(), flags), [expected; 2], "{flags}");
     }
@@ -234,7 +266,9 @@ fn some_nodes_have_the_bits_of_all() {
     let graph = repartitioned(path, 3, "random");
     std::fs::write(path.join("list.txt"), "11\n0\n11\n4\n").unwrap();
     let list = path.join("list.txt").display().to_string();
-    for model in ["--model sage", "--model gat --heads 2"] {
+    for model in
+        ["--model sage", "--model gat --heads 2", "--model gatv2 --edge-features-key weight"]
+    {
         train(&graph, path, &format!("{model} --epochs 2")).assert().success();
         for order in ["partition", "original"] {
             for output in ["logits", "embeddings"] {
@@ -258,7 +292,9 @@ fn what_layers_per_edge_type_cannot_do_is_named() {
         ("--model appnp", "--model"),
         ("--mfg --norm batch", "--mfg"),
         ("--mode sample --norm batch", "--norm"),
-        ("--model gatv2 --edge-features-key weight", "--edge-features-key"),
+        ("--model sage --edge-features-key weight", "--edge-features-key"),
+        ("--model egat", "--model"),
+        ("--model egat --edge-features-key nothing", "nothing"),
         ("--features-key nothing", "nothing"),
         ("--label-key feat", "feat"),
     ] {

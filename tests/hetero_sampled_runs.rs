@@ -33,6 +33,8 @@ fn a_batch_of_everything_gives_the_full_graphs_curve() {
             "writes=-1,-1;of=-1,-1;paper:links:author=-1,-1;paper:links:paper=50,-1",
         ),
         ("gat --heads 2 --hetero mean", "30,-1"),
+        ("gatv2 --heads 2 --edge-features-key weight", "-1,-1"),
+        ("egat --edge-features-key weight", "-1,-1"),
         ("gin --learn-eps", "-1,-1"),
         ("rgcn --bases 2", "-1,-1"),
     ] {

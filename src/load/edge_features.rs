@@ -1,5 +1,6 @@
 //! Features of edges, from the files of partitions.
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -10,7 +11,8 @@ use super::reachable::Reachable;
 use super::row_reads::read_rows;
 use crate::engine::tensor;
 use crate::error::{Error, Result};
-use crate::formats::dgl::{ArrayRef, open_edge_features};
+use crate::formats::dgl::config::PartitionConfig;
+use crate::formats::dgl::{ArrayRef, Feature, open_edge_features};
 use crate::graph::PartitionBook;
 use crate::io::{Dtype, IoCounters};
 
@@ -19,15 +21,77 @@ const AT_ONCE: usize = 1 << 19;
 
 const FEATURES: Role<'_> = Role { what: "edge features", field: "keys.edge_features", usual: &[] };
 
-/// A feature of all edges, read row by row from the partitions' own files: one table per partition and edge type, all with the
-/// same width.
+/// A feature of all edges, or of those of one type, read row by row from the partitions' own files: one table per partition and edge
+/// type, all with the same width.
 #[derive(Debug, Clone)]
 pub struct EdgeFeatures {
-    book: Arc<PartitionBook>,
+    pub(super) book: Arc<PartitionBook>,
     /// Tables by partition and edge type; empty for partitions whose files are not reachable.
-    tables: Vec<Vec<Option<ArrayRef>>>,
-    width: u64,
-    counters: IoCounters,
+    pub(super) tables: Vec<Vec<Option<ArrayRef>>>,
+    pub(super) width: u64,
+    /// The only edge type of the feature, if it does not belong to all types.
+    pub(super) only: Option<usize>,
+    pub(super) counters: IoCounters,
+}
+
+/// The arrays that a key selects.
+struct Found<'c> {
+    config: &'c PartitionConfig,
+    key: &'c str,
+    /// Arrays by partition and edge type; `None` for partitions whose files are not reachable.
+    features: Vec<Option<Vec<Option<Feature>>>>,
+}
+
+impl<'c> Found<'c> {
+    fn open(Reachable { config, parts }: Reachable<'c>, key: &'c str) -> Result<Self> {
+        let mut features = vec![None; config.parts().len()];
+        for part in parts {
+            let set = open_edge_features(config, part)?;
+            let found = FEATURES.require(&set, Some(key))?;
+            features[part] = Some(found.into_iter().map(Option::<&Feature>::cloned).collect());
+        }
+        Ok(Found { config, key, features })
+    }
+
+    fn num_types(&self) -> usize {
+        self.config.book().etypes().len()
+    }
+
+    /// The arrays of some edge types, all of which must have one.
+    fn of_types(&self, etypes: Range<usize>, counters: IoCounters) -> Result<EdgeFeatures> {
+        let book = self.config.book();
+        let mut tables = vec![Vec::new(); self.features.len()];
+        let mut width = None;
+        for (part, found) in self.features.iter().enumerate() {
+            let Some(found) = found else { continue };
+            let path = &self.config.parts()[part].edge_feats;
+            for (etype, feature) in found.iter().enumerate() {
+                if !etypes.contains(&etype) {
+                    tables[part].push(None);
+                    continue;
+                }
+                if feature.is_none() && !book.edge_type_range(part, etype).is_empty() {
+                    let problem = format!("edge type {} has no such feature", book.etypes()[etype]);
+                    return Err(Error::input(path, self.key, problem)
+                        .with_hint("all edge types need it, with one width"));
+                }
+                if let Some(feature) = feature {
+                    let this = feature.array().row_len();
+                    let first = *width.get_or_insert(this);
+                    if first != this {
+                        let problem =
+                            format!("has {this} columns, but others of the graph have {first}");
+                        return Err(Error::input(path, feature.key(), problem)
+                            .with_hint("all partitions and edge types need one width"));
+                    }
+                }
+                tables[part].push(feature.as_ref().map(|feature| feature.array().clone()));
+            }
+        }
+        let only = (etypes.len() < self.num_types()).then_some(etypes.start);
+        let (book, width) = (book.clone(), width.unwrap_or(0));
+        Ok(EdgeFeatures { book, tables, width, only, counters })
+    }
 }
 
 impl EdgeFeatures {
@@ -41,9 +105,8 @@ impl EdgeFeatures {
         key: &str,
         counters: IoCounters,
     ) -> Result<Self> {
-        let partitions = partitions.into();
-        let etypes = 0..partitions.config.book().etypes().len();
-        Self::of_types(partitions, etypes, key, counters)
+        let found = Found::open(partitions.into(), key)?;
+        found.of_types(0..found.num_types(), counters)
     }
 
     /// Finds the features that `key` selects for one edge type, in every reachable partition.
@@ -56,44 +119,35 @@ impl EdgeFeatures {
         key: &str,
         counters: IoCounters,
     ) -> Result<Self> {
-        Self::of_types(partitions.into(), etype..etype + 1, key, counters)
+        Found::open(partitions.into(), key)?.of_types(etype..etype + 1, counters)
     }
 
-    fn of_types(
-        Reachable { config, parts }: Reachable<'_>,
-        etypes: Range<usize>,
+    /// Finds the features that `key` selects for each edge type, which may differ in width; `None` for types without such
+    /// features.
+    ///
+    /// # Errors
+    /// If no type has them, several match for one type, or partitions differ.
+    pub fn by_type<'c>(
+        partitions: impl Into<Reachable<'c>>,
         key: &str,
-        counters: IoCounters,
-    ) -> Result<Self> {
-        let book = config.book();
-        let mut tables = vec![Vec::new(); config.parts().len()];
-        let mut width = None;
-        for part in parts {
-            let set = open_edge_features(config, part)?;
-            for (etype, feature) in FEATURES.require(&set, Some(key))?.into_iter().enumerate() {
-                if !etypes.contains(&etype) {
-                    tables[part].push(None);
-                    continue;
-                }
-                if feature.is_none() && !book.edge_type_range(part, etype).is_empty() {
-                    let problem = format!("edge type {} has no such feature", book.etypes()[etype]);
-                    return Err(Error::input(set.path(), key, problem)
-                        .with_hint("all edge types need it, with one width"));
-                }
-                if let Some(feature) = feature {
-                    let this = feature.array().row_len();
-                    let first = *width.get_or_insert(this);
-                    if first != this {
-                        let problem =
-                            format!("has {this} columns, but others of the graph have {first}");
-                        return Err(Error::input(set.path(), feature.key(), problem)
-                            .with_hint("all partitions and edge types need one width"));
-                    }
-                }
-                tables[part].push(feature.map(|feature| feature.array().clone()));
+        counters: &IoCounters,
+    ) -> Result<Vec<Option<Self>>> {
+        let found = Found::open(partitions.into(), key)?;
+        let of_type = |etype: usize| {
+            let some = found.features.iter().flatten().any(|of_types| of_types[etype].is_some());
+            some.then(|| found.of_types(etype..etype + 1, counters.clone())).transpose()
+        };
+        (0..found.num_types()).map(of_type).collect()
+    }
+
+    /// The members of `edges` (global ids) to which the feature belongs.
+    pub fn covered<'e>(&self, edges: &'e [u64]) -> Cow<'e, [u64]> {
+        match self.only {
+            None => Cow::Borrowed(edges),
+            only => {
+                edges.iter().copied().filter(|edge| self.book.edge_type(*edge) == only).collect()
             }
         }
-        Ok(EdgeFeatures { book: book.clone(), tables, width: width.unwrap_or(0), counters })
     }
 
     /// Number of columns.
@@ -123,6 +177,20 @@ impl EdgeFeatures {
             self.gather(edges, &mut tensor::slice_mut(&mut values), &read)?;
         }
         Ok(values)
+    }
+
+    /// Like [`read`](Self::read), for edges of one type by their ids within it.
+    ///
+    /// # Errors
+    /// As for [`read`](Self::read).
+    pub fn read_of_type(&self, etype: usize, edges: &[u64], kind: Kind) -> Result<Tensor> {
+        let global = edges.iter().map(|edge| {
+            self.book.edge_to_homogeneous(etype, *edge).ok_or_else(|| {
+                let problem = format!("there is no edge {edge} of edge type {etype}");
+                Error::config("ids", problem)
+            })
+        });
+        self.read(&global.collect::<Result<Vec<_>>>()?, kind)
     }
 
     fn gather<T: Copy + Default>(

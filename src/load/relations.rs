@@ -1,16 +1,17 @@
 //! A partition's edges as shards, one relation after the other.
 
-use super::shards::{BLOCK, Shards, edge_columns, length};
+use super::shards::{BLOCK, EdgeData, Shards, edge_columns, length};
 use crate::error::{Error, Result};
 use crate::formats::dgl::{EdgeBlock, Partition};
 use crate::graph::ShardBuilder;
 
-/// Reads the inner edges of a partition, by edge type, with one weight each if a key is given. Sources and destinations are counted within their node type, in each
-/// partition from 0.
+/// Reads the inner edges of a partition, by edge type. Sources and destinations are counted within their node type, in each
+/// partition from 0; ids, if they are kept, are those within the edge type. The type of an edge is never kept, as all edges of a
+/// relation have the same.
 ///
 /// # Errors
 /// If the edges or weights cannot be read, or a partition has more than 2^32 nodes or edges of one source rank.
-pub fn load_relations(partition: &Partition, weight_key: Option<&str>) -> Result<Vec<Shards>> {
+pub fn load_relations(partition: &Partition, columns: EdgeData<'_>) -> Result<Vec<Shards>> {
     let (book, own) = (partition.book(), partition.part());
     let parts = book.num_parts();
     let ends = book.etypes().iter().map(|etype| {
@@ -21,7 +22,10 @@ pub fn load_relations(partition: &Partition, weight_key: Option<&str>) -> Result
         Ok((known(&etype.src)?, known(&etype.dst)?))
     });
     let ends = ends.collect::<Result<Vec<_>>>()?;
-    let weights = weight_key.map(|key| edge_columns(partition, key)).transpose()?;
+    let weights = columns.weight.map(|key| edge_columns(partition, key)).transpose()?;
+    let before =
+        |etype| (0..own).map(|part| length(&book.edge_type_range(part, etype)) as u64).sum();
+    let first_ids: Vec<u64> = (0..ends.len()).map(before).collect();
     let mut builders: Vec<Vec<ShardBuilder>> =
         ends.iter().map(|_| (0..parts).map(|_| ShardBuilder::default()).collect()).collect();
     let first = book.node_range(own).start;
@@ -46,6 +50,9 @@ pub fn load_relations(partition: &Partition, weight_key: Option<&str>) -> Result
             builders[etype][owner].push(src, dst);
             if let Some(weights) = &weights {
                 builders[etype][owner].push_weight(weights[etype][block.row[i] as usize]);
+            }
+            if columns.ids {
+                builders[etype][owner].push_edge_id(first_ids[etype] + block.row[i]);
             }
         }
     }

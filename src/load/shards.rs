@@ -26,7 +26,8 @@ pub struct EdgeData<'k> {
     pub weight: Option<&'k str>,
     /// Whether the type of each edge is kept.
     pub types: bool,
-    /// Whether the global id of each edge is kept, by which [`EdgeFeatures`](super::EdgeFeatures) are read.
+    /// Whether the id of each edge is kept, by which [`EdgeFeatures`](super::EdgeFeatures) are read: its global id, or, in the
+    /// graph of one relation, its id within the edge type.
     pub ids: bool,
 }
 

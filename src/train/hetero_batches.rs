@@ -8,14 +8,14 @@ use tch::{Kind, Tensor};
 use super::batch_model::{BatchForward, BatchModel};
 use super::forward::NodeInput;
 use super::relation_degrees::RelationDegrees;
-use super::sampled::FEATURES;
+use super::sampled::{EDGE_FEATURES, FEATURES};
 use super::stored_rows::StoredRows;
 use crate::engine::comm::{NoHooks, ProcessGroup, Ranks};
 use crate::engine::spill::{PartitionDataManager, PointerTensor};
-use crate::engine::tape::{Gradients, HeteroBlockGraph, ParameterSet, Tape, Var};
+use crate::engine::tape::{Gradients, HeteroBlockGraph, ParameterSet, RelationData, Tape, Var};
 use crate::engine::tensor;
 use crate::error::{Error, Result};
-use crate::graph::{HeteroBlock, PartitionBook};
+use crate::graph::{CanonicalEtype, HeteroBlock, PartitionBook};
 use crate::nn::HeteroStack;
 use crate::sampling::loaders::MiniBatch;
 use crate::sampling::stores::{GraphSource, SparseAdam};
@@ -25,8 +25,13 @@ pub fn features_of(ntype: &str) -> String {
     format!("{ntype}/{FEATURES}")
 }
 
-/// A model with a layer per relation, on batches that hold the [features](features_of) of each node type with features. The
-/// rows of other types are [`StoredRows`].
+/// Name of an edge type's features in a batch.
+pub fn edge_features_of(etype: &CanonicalEtype) -> String {
+    format!("{etype}/{EDGE_FEATURES}")
+}
+
+/// A model with a layer per relation, on batches that hold the [features](features_of) of each node type with features, and those of
+/// [edge types](edge_features_of) if layers take them. The rows of other node types are [`StoredRows`].
 pub struct HeteroBatches<'a> {
     model: &'a HeteroStack,
     inputs: &'a [NodeInput],
@@ -74,9 +79,14 @@ impl BatchModel for HeteroBatches<'_> {
         let book = graph.book();
         let blocks = batch.blocks.iter().map(|block| HeteroBlock::new(block, book));
         let blocks = blocks.collect::<Result<Vec<_>>>()?;
-        let graphs = blocks.iter().map(|block| {
-            let degrees = self.out_degrees.as_ref().map(|degrees| degrees.of(block)).transpose()?;
-            HeteroBlockGraph::of_block(manager, block, book, degrees.as_deref())
+        let graphs = blocks.iter().zip(&batch.edata).map(|(block, edata)| {
+            let degrees = self.out_degrees.as_ref().map(|degrees| degrees.of(block));
+            let features = book.etypes().iter().map(|etype| edata.get(&edge_features_of(etype)));
+            let data = RelationData {
+                out_degrees: degrees.transpose()?,
+                edge_features: features.map(|rows| rows.map(Tensor::shallow_clone)).collect(),
+            };
+            HeteroBlockGraph::of_block(manager, block, book, &data)
         });
         let graphs = graphs.collect::<Result<_>>()?;
         let ends = blocks.first().map_or(&[][..], HeteroBlock::ends);

@@ -41,7 +41,7 @@ pub use evaluation_config::{EvaluationConfig, ExtraMetric, Keep};
 pub use evaluation_loaders::EvaluationLoaders;
 pub use fanouts::Fanouts;
 pub use forward::{Forward, GraphModel, HeteroModel, NodeInput, SourceNodes};
-pub use hetero_batches::{HeteroBatches, features_of};
+pub use hetero_batches::{HeteroBatches, edge_features_of, features_of};
 pub use link_loaders::LinkLoaders;
 pub use link_trainer::{LinkEvaluation, LinkPass, LinkTrainer};
 pub use prediction_scores::PredictionSums;

@@ -269,7 +269,7 @@ fn keys(config: &RunConfig) -> Vec<DataKeys> {
     let edge_weight = config.model.kind.edge_weights().then(|| "weight".to_owned());
     let edge_features = |optional: bool| match config.model.kind.spec().edge_features {
         EdgeFeatureUse::Required => some("weight"),
-        EdgeFeatureUse::Optional if optional && config.relations.is_none() => some("weight"),
+        EdgeFeatureUse::Optional if optional => some("weight"),
         EdgeFeatureUse::Optional | EdgeFeatureUse::Refused => None,
     };
     let features = if config.relations.is_some() { "feat" } else { "features" };

@@ -12,7 +12,7 @@ use sar::engine::tape::{HeteroGraphShardManager, ParameterBuilder, ParameterSet,
 use sar::formats::dgl::Partition;
 use sar::graph::HeteroBlock;
 use sar::io::IoCounters;
-use sar::load::{NodeColumn, NodeFeatures, Normalize, Shards, load_relations};
+use sar::load::{EdgeData, NodeColumn, NodeFeatures, Normalize, Shards, load_relations};
 use sar::nn::{
     GcnOptions, Heads, HeteroConfig, HeteroOutput, HeteroStack, JumpMode, LearnedRows, Loss,
     ModelConfig, ModelKind, NodeEmbedding, Norm, NormKind, RelationMerge, RgcnOptions,
@@ -59,7 +59,8 @@ fn make(
 ) -> Result<Made> {
     let (manager, group) = (&context.manager, &context.group);
     let partition = Partition::open(whole.config(), context.rank)?;
-    let shards = load_relations(&partition, Some("weight"))?.into_iter();
+    let columns = EdgeData { weight: Some("weight"), ..EdgeData::default() };
+    let shards = load_relations(&partition, columns)?.into_iter();
     let shards = shards.map(|Shards { shards, sources }| (shards, sources)).collect();
     let graph = HeteroGraphShardManager::new(manager, group, partition.book(), shards)?;
     let features = NodeFeatures::by_type(&partition, None, Normalize::None)?;

@@ -29,7 +29,7 @@ pub use graphs::graph::{
 };
 pub use graphs::graph_shard_manager::GraphShardManager;
 pub use graphs::hetero::{HeteroGraph, HeteroGraphShardManager, Relation};
-pub use graphs::hetero_block_graph::HeteroBlockGraph;
+pub use graphs::hetero_block_graph::{HeteroBlockGraph, RelationData};
 pub use graphs::hetero_mfg::{HeteroMfgs, construct_hetero_mfgs};
 pub use graphs::mfg::{Mfgs, Region, construct_mfgs, construct_region};
 pub use graphs::out_edges::OutEdges;

@@ -163,7 +163,6 @@ impl Describe for EgatConv {
     const SPEC: ModelSpec = ModelSpec {
         output_key: "convs.{last}.attn",
         edge_features: EdgeFeatureUse::Required,
-        relations: false,
         ..heads::spec("egat", "Graph attention with edge features (EGATConv)")
     };
 

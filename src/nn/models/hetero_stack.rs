@@ -36,6 +36,8 @@ pub struct HeteroConfig {
 /// `[width, features]` and `linears.<node type>.bias` (DGL's `HeteroLinear`), those of the i-th layer below `convs.i`, of its
 /// normalisations below `norms.i.<node type>`, and `lin.*` of [`JumpingKnowledge`]. With [`ModelKind::Rgcn`] a layer is
 /// [`HeteroGraphConv::relational`].
+/// Layers that take features of edges take those that [the graph has](HeteroGraphShardManager::set_edge_source), which may differ in
+/// width from relation to relation.
 /// Every layer has all relations, as in DGL's examples; relations on which the outputs do not depend are not computed.
 ///
 /// ```
@@ -198,23 +200,25 @@ impl HeteroStack {
                 let output = outputs.iter().find(|output| output.ntype == ntype);
                 output.map_or(*usual, |output| output.out_feats)
             };
-            let place = |ntype: usize| Place {
+            let place = |ntype: usize, edge_feats: i64| Place {
                 in_feats: width,
                 out_feats: if last { out_feats(ntype) } else { hidden },
                 number: i + 1,
                 last,
                 num_rels: graph.relations().len(),
-                edge_feats: 0,
+                edge_feats,
                 dropout,
                 residual: false,
             };
             let conv = parameters.scope(&format!("convs.{i}"), |parameters| match kind {
                 ModelKind::Rgcn(options) => {
-                    let config = options.config(place(targets[0]));
+                    let config = options.config(place(targets[0], 0));
                     HeteroGraphConv::relational(parameters, graph, *merge, config)
                 }
                 _ => HeteroGraphConv::new(parameters, graph, *merge, |parameters, relation| {
-                    kind.conv(parameters, place(relation.dst_type)).map(Some)
+                    let features = relation.graph.edge_inputs().map(|inputs| &inputs.features);
+                    let edge_feats = features.map_or(0, |features| features.size()[1]);
+                    kind.conv(parameters, place(relation.dst_type, edge_feats)).map(Some)
                 }),
             })?;
             let norms = graph.ntypes().iter().enumerate().map(|(ntype, name)| {

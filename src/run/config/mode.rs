@@ -144,23 +144,13 @@ fn check_evaluation(config: &RunConfig) -> Result<()> {
 
 fn layers(config: &RunConfig) -> Result<Layers<'_>> {
     let Some(relations) = &config.relations else { return Ok(Layers::Shared(pass(config)?)) };
-    let model = &config.model;
-    let given = [
-        (!model.kind.spec().relations, "model.kind"),
-        (config.keys.edge_features.is_some(), "keys.edge_features"),
-    ];
-    let Some((_, field)) = given.iter().find(|(given, _)| *given) else {
+    if config.model.kind.spec().relations {
         return Ok(Layers::PerRelation(relations, pass(config)?));
-    };
+    }
     let problem = "is for features of one width on every node type; here each edge type has a layer of \
                    its own";
-    let hint = match *field {
-        "model.kind" => {
-            format!("use ‹model.kind={}›", ModelKind::names("or", |kind| kind.spec().relations))
-        }
-        _ => "leave it out".to_owned(),
-    };
-    Err(Error::config(field, problem).with_hint(hint))
+    let kinds = ModelKind::names("or", |kind| kind.spec().relations);
+    Err(Error::config("model.kind", problem).with_hint(format!("use ‹model.kind={kinds}›")))
 }
 
 fn pass(config: &RunConfig) -> Result<Pass> {

@@ -4,7 +4,8 @@ use super::run_config::{Relations, RunConfig};
 use crate::error::Result;
 use crate::formats::dgl::Partition;
 use crate::formats::dgl::config::PartitionConfig;
-use crate::load::{NodeFeatures, Normalize, labelled_type};
+use crate::io::IoCounters;
+use crate::load::{EdgeFeatures, NodeFeatures, Normalize, labelled_type};
 use crate::nn::RelationMerge;
 
 /// Decides whether each edge type has a layer of its own, and which node type is predicted then, unless edges are. It has one if
@@ -63,8 +64,26 @@ pub(in crate::run) fn note(
         Some(target) => format!("{note}; nodes of type {target} are predicted"),
         None => note.to_owned(),
     };
-    Ok(match learned.len() {
+    let note = match learned.len() {
         0 => note,
         _ => format!("{note}; without features, and given learned rows: {}", learned.join(", ")),
+    };
+    let without = match &config.keys.edge_features {
+        Some(key) => types_without(&partition, key)?,
+        None => Vec::new(),
+    };
+    Ok(match without.len() {
+        0 => note,
+        _ => format!("{note}; without edge features: {}", without.join(", ")),
     })
+}
+
+/// The types of a partition's edges that lack the feature `key`.
+fn types_without(partition: &Partition, key: &str) -> Result<Vec<String>> {
+    let book = partition.book();
+    let features = EdgeFeatures::by_type(partition, key, &IoCounters::default())?;
+    let lacking = features.iter().zip(book.etypes()).enumerate().filter(|(etype, (found, _))| {
+        found.is_none() && !book.edge_type_range(partition.part(), *etype).is_empty()
+    });
+    Ok(lacking.map(|(_, (_, name))| name.to_string()).collect())
 }

@@ -21,7 +21,7 @@ use crate::load::{
     load_labels, load_mask, load_relations, load_targets,
 };
 use crate::nn::Optimizer;
-use crate::run::rank::{Passes, RankSetup, Surroundings, pending_checkpoint};
+use crate::run::rank::{Passes, RankSetup, Surroundings, pending_checkpoint, set_edge_sources};
 
 /// One rank of a [`launch`](super::launch())ed job, in a process of its own and in its turn: its partition, its data, and the
 /// collectives with the other ranks.
@@ -97,8 +97,27 @@ impl<'a> Rank<'a> {
     /// # Errors
     /// If the partition's files are damaged, or an edge type lacks the weights.
     pub fn hetero_graph(&self, weight: Option<&str>) -> Result<HeteroGraphShardManager> {
+        self.relations(EdgeData { weight, ..EdgeData::default() })
+    }
+
+    /// Like [`hetero_graph`](Rank::hetero_graph), with the features `key` of the edge types that have them, for layers that take
+    /// features of edges: [`Graph::edge_inputs`] of a relation holds them. One collective more.
+    ///
+    /// # Errors
+    /// As for [`hetero_graph`](Rank::hetero_graph), or if no edge type has such a feature.
+    pub fn hetero_graph_with_edge_features(
+        &self,
+        weight: Option<&str>,
+        key: &str,
+    ) -> Result<HeteroGraphShardManager> {
+        let mut graph = self.relations(EdgeData { weight, types: false, ids: true })?;
+        set_edge_sources(&self.setup, &mut graph, key)?;
+        Ok(graph)
+    }
+
+    fn relations(&self, columns: EdgeData<'_>) -> Result<HeteroGraphShardManager> {
         let RankSetup { manager, group, partition } = &self.setup;
-        let shards = load_relations(partition, weight)?.into_iter();
+        let shards = load_relations(partition, columns)?.into_iter();
         let shards = shards.map(|Shards { shards, sources }| (shards, sources)).collect();
         HeteroGraphShardManager::new(manager, group, partition.book(), shards)
     }
@@ -152,7 +171,7 @@ impl<'a> Rank<'a> {
     }
 
     /// Features of the edges of `graph`, `float32 [num_edges, width]`, in the order of [`Graph::shards`]: the values of edges that
-    /// [`Tape::propagate`](crate::engine::tape::Tape::propagate) takes. The graph must have been made with
+    /// [`Tape::propagate`](crate::engine::tape::Tape::propagate) takes. The graph is that of [`graph`](Rank::graph) with
     /// [`EdgeData::ids`].
     ///
     /// # Errors

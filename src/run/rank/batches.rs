@@ -17,7 +17,8 @@ use crate::run::config::run_config::RunConfig;
 use crate::sampling::loaders::{DataLoader, DataLoaderConfig, DistNeighborSampler};
 use crate::sampling::stores::{DistGraph, IndexConfig, write_index};
 use crate::train::{
-    EDGE_FEATURES, EvaluationLoaders, FEATURES, LABELS, SamplingConfig, features_of,
+    EDGE_FEATURES, EvaluationLoaders, FEATURES, LABELS, SamplingConfig, edge_features_of,
+    features_of,
 };
 
 /// The loaders of a rank's nodes.
@@ -67,9 +68,10 @@ pub(super) fn of_relations(
     let keys = index(config, sampling);
     let graph = open_index(setup, &hetero.out_degrees(setup)?, here, &keys, None)?;
     let features = features_by_type(setup, hetero, assignment)?;
+    let edge_features = edge_features_by_type(setup, assignment)?;
     let sampler = |sampling: &SamplingConfig| {
         let sampler = sampling.sampler(config.model.layers, book, true)?.out_degrees(false);
-        Ok(with_features(sampler, &features))
+        Ok(with_edge_types(with_features(sampler, &features), &edge_features))
     };
     let first = book.node_type_range(here.rank, hetero.target()).start;
     finish_loaders(setup, assignment, sampling, graph, &sampler, first)
@@ -97,6 +99,37 @@ pub(super) fn features_by_type(
         Ok(TypeFeatures { name, column })
     });
     features.collect()
+}
+
+/// Features of an edge type, with their name in a batch.
+pub(super) struct EdgeTypeFeatures {
+    name: String,
+    features: EdgeFeatures,
+}
+
+/// The features of the edge types that have some, if the run uses any.
+pub(super) fn edge_features_by_type(
+    setup: &RankSetup,
+    Assignment { here, config, .. }: Assignment<'_>,
+) -> Result<Vec<EdgeTypeFeatures>> {
+    let Some(key) = &config.keys.edge_features else { return Ok(Vec::new()) };
+    let counters = setup.manager.store().counters();
+    let found = EdgeFeatures::by_type(here.partitions, key, counters)?.into_iter();
+    let types = found.zip(setup.partition.book().etypes());
+    let named = types.filter_map(|(features, etype)| {
+        Some(EdgeTypeFeatures { name: edge_features_of(etype), features: features? })
+    });
+    Ok(named.collect())
+}
+
+/// A sampler that reads these features of edge types.
+pub(super) fn with_edge_types(
+    sampler: DistNeighborSampler,
+    features: &[EdgeTypeFeatures],
+) -> DistNeighborSampler {
+    features.iter().fold(sampler, |sampler, EdgeTypeFeatures { name, features }| {
+        sampler.edge_feature(name, features.clone())
+    })
 }
 
 /// A sampler that reads these features.

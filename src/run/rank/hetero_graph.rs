@@ -5,13 +5,14 @@ use std::path::Path;
 
 use tch::Kind;
 
+use super::edge_sources::{check_needed, set_edge_sources};
 use super::labels::Labelled;
 use super::setup::{KIND, RankSetup};
 use crate::engine::spill::PointerTensor;
 use crate::engine::tape::{Graph, HeteroGraphShardManager, ParameterBuilder, ParameterSet};
 use crate::engine::tensor;
 use crate::error::{Error, Result};
-use crate::load::{NodeFeatures, Shards, load_relations};
+use crate::load::{EdgeData, NodeFeatures, Shards, load_relations};
 use crate::nn::{
     HeteroConfig, HeteroOutput, HeteroStack, LearnedRows, NodeEmbedding, load_state_dict,
     state_dict_text,
@@ -38,7 +39,7 @@ pub(super) struct RankHeteroGraph {
 }
 
 impl RankHeteroGraph {
-    /// Reads the partition and builds the graph: a collective per edge type, and one more.
+    /// Reads the partition and builds the graph: a collective per edge type, and one more; with edge features, two more.
     pub(super) fn new(setup: &RankSetup, run: &RunConfig, relations: &Relations) -> Result<Self> {
         let RankSetup { manager, group, partition } = setup;
         let key = run.keys.features.as_deref();
@@ -50,11 +51,21 @@ impl RankHeteroGraph {
             .into_iter()
             .map(|f| Some(setup.track_features(f?.leaving_cache(run.sampling.is_none()))))
             .collect();
-        let shards = load_relations(partition, run.keys.edge_weight.as_deref())?;
+        let edge_features = run.keys.edge_features.as_deref();
+        let columns = EdgeData {
+            weight: run.keys.edge_weight.as_deref(),
+            types: false,
+            ids: edge_features.is_some(),
+        };
+        let shards = load_relations(partition, columns)?;
         let shards =
             shards.into_iter().map(|Shards { shards, sources }| (shards, sources)).collect();
-        let graph = HeteroGraphShardManager::new(manager, group, partition.book(), shards)?;
+        let mut graph = HeteroGraphShardManager::new(manager, group, partition.book(), shards)?;
         setup.check_widths(&widths)?;
+        if let Some(key) = edge_features {
+            let without = set_edge_sources(setup, &mut graph, key)?;
+            check_needed(setup, run.model.kind, key, &without)?;
+        }
         let targets = match &run.link {
             Some(link) => link.node_types(partition.book())?,
             None => vec![relations.target_type(partition.book())?],

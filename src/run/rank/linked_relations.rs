@@ -3,7 +3,9 @@
 use std::rc::Rc;
 
 use super::assignment::Assignment;
-use super::batches::{features_by_type, open_index, with_features};
+use super::batches::{
+    edge_features_by_type, features_by_type, open_index, with_edge_types, with_features,
+};
 use super::hetero_graph::RankHeteroGraph;
 use super::link_training::{LinkModel, LinkTraining};
 use super::setup::{KIND, Passes, RankSetup};
@@ -56,13 +58,14 @@ fn loaders(training: LinkTraining<'_>, hetero: &RankHeteroGraph) -> Result<LinkL
     let LinkTraining { setup, assignment, sampling, .. } = training;
     let Assignment { here, config, .. } = assignment;
     let features = features_by_type(setup, hetero, assignment)?;
+    let edge_features = edge_features_by_type(setup, assignment)?;
     let out_degrees = hetero.out_degrees(setup)?;
     training.loaders(
         &|keys, drawn| open_index(setup, &out_degrees, here, keys, Some(drawn)),
         &|| {
             let book = setup.partition.book();
             let sampler = sampling.sampler(config.model.layers, book, true)?.out_degrees(false);
-            Ok(with_features(sampler, &features))
+            Ok(with_edge_types(with_features(sampler, &features), &edge_features))
         },
     )
 }

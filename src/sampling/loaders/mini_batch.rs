@@ -17,7 +17,7 @@ pub struct MiniBatch {
     /// Rows of features of the seeds, by name.
     pub dstdata: BTreeMap<String, Tensor>,
     /// Rows of features of each block's edges, `[num_edges, width]`, by name, in the order of [`Block::edges`]: DGL's
-    /// `blocks[i].edata`.
+    /// `blocks[i].edata`. A feature of one edge type has the rows of its edges only: DGL's `blocks[i].edges[etype].data`.
     pub edata: Vec<BTreeMap<String, Tensor>>,
     /// In-degrees over the whole graph of the first block's sources, if the sampler reads them. Those of a later block come
     /// first among them.

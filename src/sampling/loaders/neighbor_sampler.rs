@@ -147,7 +147,8 @@ impl DistNeighborSampler {
         self
     }
 
-    /// Adds a feature that is read for the edges of every block: DGL's `prefetch_edge_feats`.
+    /// Adds a feature that is read for the edges of every block, or for those of its edge type if it belongs to one: DGL's
+    /// `prefetch_edge_feats`.
     #[must_use]
     pub fn edge_feature(mut self, name: &str, features: EdgeFeatures) -> Self {
         self.edge_features.push((name.to_owned(), features));
@@ -232,7 +233,7 @@ impl DistNeighborSampler {
         };
         let of_edges = |block: &Block| {
             let rows = self.edge_features.iter().map(|(name, features)| {
-                Ok((name.clone(), graph.edge_rows(features, block.edges())?))
+                Ok((name.clone(), graph.edge_rows(features, &features.covered(block.edges()))?))
             });
             rows.collect::<Result<_>>()
         };

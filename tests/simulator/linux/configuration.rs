@@ -159,12 +159,9 @@ fn task(flags: &mut Flags, random: &mut Random, mode: Mode) {
 
 fn model(flags: &mut Flags, random: &mut Random, (mode, layers): (Mode, u64)) {
     let full = !mode.samples();
-    let mut names = vec!["sage", "sage", "gcn", "gat", "gatv2", "gin"];
+    let mut names = vec!["sage", "sage", "gcn", "gat", "gatv2", "gin", "egat"];
     if full && !mode.has_relations() {
         names.extend(["appnp", "sgc", "sign", "rgcn"]);
-    }
-    if !mode.has_relations() {
-        names.push("egat");
     }
     let name = random.pick(&names);
     let stack = !matches!(name, "appnp" | "sgc" | "sign");
@@ -203,7 +200,7 @@ fn model(flags: &mut Flags, random: &mut Random, (mode, layers): (Mode, u64)) {
     if stack && random.chance(15) {
         flags.push(&["--residual"]);
     }
-    let on_edges = name == "gatv2" && !mode.has_relations() && random.chance(50);
+    let on_edges = name == "gatv2" && random.chance(50);
     if name == "egat" || on_edges {
         flags.push(&["--edge-features-key", "weight"]);
     }

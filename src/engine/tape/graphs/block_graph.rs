@@ -109,7 +109,17 @@ impl BlockGraph {
         block: &Block,
         features: Tensor,
     ) -> Result<Self> {
-        let ids = track(manager, "edge-ids", block.edges())?;
+        self.with_rows_of_edges(manager, block.edges(), features)
+    }
+
+    /// Adds features of edges with these ids, `[num_edges, width]`.
+    pub(in crate::engine::tape) fn with_rows_of_edges(
+        self,
+        manager: &PartitionDataManager,
+        edges: &[u64],
+        features: Tensor,
+    ) -> Result<Self> {
+        let ids = track(manager, "edge-ids", edges)?;
         let features = manager.track("edge-features", features);
         Ok(BlockGraph { edge_inputs: Some(EdgeInputs { ids, features }), ..self })
     }

@@ -8,7 +8,7 @@ use crate::engine::spill::{PartitionDataManager, PointerTensor, ShardPointer};
 use crate::engine::tensor;
 use crate::error::{Error, Result};
 
-/// A function that returns the features of edges with these global ids, `[edges.len(), width]`.
+/// A function that returns the features of edges with these ids, `[edges.len(), width]`.
 type ReadEdges = dyn Fn(&[u64]) -> Result<Tensor>;
 
 /// The source of edge features, for a graph and all that are made from it.
@@ -18,14 +18,15 @@ pub struct EdgeSource {
     pub width: i64,
     /// Element type: float or double.
     pub kind: Kind,
-    /// Reads the features of edges with these global ids, `[edges.len(), width]`.
+    /// Reads the features of edges with these ids, `[edges.len(), width]`: global ids, or, for the graph of one relation, ids
+    /// within the edge type.
     pub read: Rc<ReadEdges>,
 }
 
 /// Ids and features of a graph's edges, in the order of [`Graph::shards`](super::graph::Graph::shards).
 #[derive(Clone)]
 pub struct EdgeInputs {
-    /// Global id of each edge, `int64 [num_edges]`.
+    /// Id of each edge as in [`Graph::edge_ids`](super::graph::Graph::edge_ids), `int64 [num_edges]`.
     pub ids: PointerTensor,
     /// Features of each edge, `[num_edges, width]`.
     pub features: PointerTensor,

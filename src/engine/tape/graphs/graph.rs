@@ -133,7 +133,8 @@ pub trait Graph {
         Ok(self.in_degrees().pin()?.f_sum(Kind::Int64)?.f_int64_value(&[])?)
     }
 
-    /// Global id of each edge, in the order of [`shards`](Graph::shards): DGL's `edata[dgl.EID]`.
+    /// Id of each edge, in the order of [`shards`](Graph::shards): DGL's `edata[dgl.EID]`. Ids are global, or, on the graph of one
+    /// relation, those within the edge type.
     ///
     /// # Errors
     /// If the shards have been loaded without ids.

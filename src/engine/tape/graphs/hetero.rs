@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use super::edge_inputs::EdgeSource;
 use super::full_partition::FullPartitionGraph;
 use super::graph::Graph;
 use super::graph_shard_manager::{GraphShardManager, node_ids};
@@ -85,6 +86,20 @@ impl HeteroGraph<GraphShardManager> {
 }
 
 impl HeteroGraphShardManager {
+    /// Gives one relation, and the graphs that are made from it later, features of its edges. The shards must have been loaded
+    /// with ids.
+    ///
+    /// # Errors
+    /// If the relation does not exist.
+    pub fn set_edge_source(&mut self, etype: usize, source: EdgeSource) -> Result<()> {
+        let count = self.relations.len();
+        let relation = self.relations.get_mut(etype).ok_or_else(|| {
+            Error::internal(format!("there is no relation {etype}; the graph has {count}"))
+        })?;
+        relation.graph.set_edge_source(source);
+        Ok(())
+    }
+
     /// Builds the graph of each relation in one piece; see
     /// [`get_full_partition_graph`](GraphShardManager::get_full_partition_graph). No collective.
     ///

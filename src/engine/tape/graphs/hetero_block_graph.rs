@@ -2,6 +2,8 @@
 
 use std::rc::Rc;
 
+use tch::Tensor;
+
 use super::block_graph::{BlockEnds, BlockGraph, SourceDegrees, ids};
 use super::hetero::{HeteroGraph, Relation};
 use crate::engine::spill::{PartitionDataManager, PointerTensor};
@@ -12,17 +14,26 @@ use crate::graph::{HeteroBlock, PartitionBook};
 /// graph.
 pub type HeteroBlockGraph = HeteroGraph<BlockGraph>;
 
+/// What layers per relation use of a block besides its edges.
+#[derive(Debug, Default)]
+pub struct RelationData {
+    /// By edge type: out-degrees of its sources over the whole graph, for models that use them.
+    pub out_degrees: Option<Vec<Vec<u64>>>,
+    /// By edge type: features of its edges, `[num_edges, width]`, in the order of
+    /// [`BlockRelation::edges`](crate::graph::BlockRelation::edges); empty if no type has some.
+    pub edge_features: Vec<Option<Tensor>>,
+}
+
 impl HeteroGraph<BlockGraph> {
-    /// Builds the graph of a block. `out_degrees` holds for each edge type the out-degrees of its sources over the whole graph,
-    /// for models that use them.
+    /// Builds the graph of a block, with what layers use besides the edges.
     ///
     /// # Errors
-    /// If the numbers of out-degrees and sources differ.
+    /// If the numbers of out-degrees and sources differ, or memory runs out (`Tensor`).
     pub fn of_block(
         manager: &Rc<PartitionDataManager>,
         block: &HeteroBlock,
         book: &PartitionBook,
-        out_degrees: Option<&[Vec<u64>]>,
+        data: &RelationData,
     ) -> Result<Self> {
         // Types follow one another, as in the ids of the full graph: dropout depends on them.
         let mut before = 0;
@@ -42,7 +53,7 @@ impl HeteroGraph<BlockGraph> {
         let mut relations = Vec::new();
         for (i, (etype, edges)) in book.etypes().iter().zip(block.relations()).enumerate() {
             let (src_type, dst_type) = (known(&etype.src)?, known(&etype.dst)?);
-            let outgoing = out_degrees.map(|degrees| &degrees[i][..]);
+            let outgoing = data.out_degrees.as_ref().map(|degrees| &degrees[i][..]);
             let ends = BlockEnds {
                 sources: source_ids[src_type].clone(),
                 destinations: node_ids[dst_type].clone(),
@@ -50,6 +61,12 @@ impl HeteroGraph<BlockGraph> {
                 degrees: SourceDegrees { incoming: None, outgoing },
             };
             let graph = BlockGraph::over(manager, edges.to_shard(), ends)?;
+            let graph = match data.edge_features.get(i).and_then(Option::as_ref) {
+                Some(features) => {
+                    graph.with_rows_of_edges(manager, &edges.edges, features.shallow_clone())?
+                }
+                None => graph,
+            };
             relations.push(Relation { etype: etype.clone(), src_type, dst_type, graph });
         }
         let rows = block.ends().iter().map(|nodes| {

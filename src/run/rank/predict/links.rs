@@ -14,7 +14,7 @@ use crate::engine::tape::{
     GraphShardManager, HeteroGraphShardManager, ParameterSet, Relation, Weight,
 };
 use crate::error::{Error, Result};
-use crate::load::{Shards, TargetEdges, load_relations};
+use crate::load::{EdgeData, Shards, TargetEdges, load_relations};
 use crate::nn::LinkScore;
 use crate::run::rank::hetero_graph::RankHeteroGraph;
 use crate::run::rank::setup::RankSetup;
@@ -137,7 +137,7 @@ fn ends<'p>(
 /// The edges of each type.
 fn relations(setup: &RankSetup) -> Result<HeteroGraphShardManager> {
     let RankSetup { manager, group, partition } = setup;
-    let shards = load_relations(partition, None)?;
+    let shards = load_relations(partition, EdgeData::default())?;
     let shards = shards.into_iter().map(|Shards { shards, sources }| (shards, sources)).collect();
     HeteroGraphShardManager::new(manager, group, partition.book(), shards)
 }
