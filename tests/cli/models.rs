@@ -37,7 +37,7 @@ fn combinations_that_make_no_sense_are_named() {
         ("--model sage --edge-features-key weight", "take no edge features"),
         ("--model egat", "--model: egat needs edge features"),
         ("--model egat --edge-features-key wait", "weight"),
-        ("--model gatv2 --edge-features-key weight --hetero sum", "layer of its own"),
+        ("--model tag --hetero sum", "layer of its own"),
     ] {
         train(folder.path(), flags).assert().code(1).stderr(contains(problem));
     }
