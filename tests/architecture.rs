@@ -88,8 +88,6 @@ const BRIDGES: [&str; 8] = [
 
 /// Files with unsafe code. The top of each says why.
 const UNSAFE: [&str; 15] = [
-    "python/src/blocks/allocator.rs",
-    "python/src/blocks/patch.rs",
     "python/src/memory.rs",
     "python/src/serve.rs",
     "python/src/sleep/backing.rs",
@@ -99,6 +97,8 @@ const UNSAFE: [&str; 15] = [
     "src/kernels/matmul.rs",
     "src/kernels/simd.rs",
     "src/main.rs",
+    "src/platform/blocks/allocator.rs",
+    "src/platform/blocks/patch.rs",
     "src/platform/end.rs",
     "src/platform/fork.rs",
     "src/platform/heap.rs",

@@ -3,7 +3,6 @@
 //! Nothing here links libtorch. Python hands over addresses of contiguous tensors, and keeps the tensors alive for the call.
 #![deny(unsafe_code)]
 
-mod blocks;
 mod edge_values;
 mod edges;
 mod elements;
@@ -12,6 +11,7 @@ mod graph;
 mod memory;
 mod rank;
 mod sample;
+mod scratch;
 mod serve;
 mod sleep;
 

@@ -11,6 +11,7 @@ use sar::engine::spill_dir::{RunFolder, default_spill_dir, sweep};
 use sar::error::ErrorKind;
 use sar::event::{Event, EventSender, parse_size};
 use sar::formats::dgl::{PartitionConfig, PartitionSummary};
+use sar::platform::blocks::keep_blocks;
 use sar::platform::{
     fork, free_memory, prepare_allocator, proportional_bytes, raise_open_files, share_one_heap,
     signals,
@@ -18,7 +19,6 @@ use sar::platform::{
 use sar::run::launch::{Limits, Supervision, supervise};
 use sar::{Error, Result};
 
-use crate::blocks::keep_blocks;
 use crate::errors::exception;
 use crate::rank::{Rank, Surroundings};
 

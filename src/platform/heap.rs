@@ -2,6 +2,8 @@
 //! the pages of the tensors it has spilled.
 #![allow(unsafe_code)] // two calls of the C library
 
+use super::blocks;
+
 /// Makes all threads share one heap from here on: glibc never returns the free end of the heaps that it makes for other
 /// threads.
 ///
@@ -45,8 +47,9 @@ pub fn prepare_allocator_for_batches() {
     }
 }
 
-/// Returns the free pages of the heap to the system.
+/// Returns blocks that wait for their next use, and the free pages of the heap, to the system.
 pub fn give_memory_back() {
+    blocks::release();
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     // SAFETY: malloc_trim has no precondition.
     unsafe {

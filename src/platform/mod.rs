@@ -1,5 +1,6 @@
 //! What only the operating system has: fork, the allocator, `/proc`.
 
+pub mod blocks;
 mod clock;
 mod end;
 pub(crate) mod fork;

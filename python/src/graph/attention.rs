@@ -11,7 +11,7 @@ use sar::kernels::{
 use super::local::LocalGraph;
 use super::messages::{Kept, add_parts_of_own_rows, read_values};
 use super::world::World;
-use crate::blocks::Scratch;
+use crate::scratch::Scratch;
 use crate::memory::{Place, memory};
 
 /// How edges are scored and dropped, and the own rows.

@@ -8,7 +8,7 @@ use sar::kernels::{Element, Real, gather_rows, scatter_add_rows};
 
 use super::local::LocalGraph;
 use super::world::World;
-use crate::blocks::Scratch;
+use crate::scratch::Scratch;
 
 /// Bytes gathered at a time.
 const PIECE: usize = 1 << 20;

@@ -7,7 +7,7 @@ use sar::kernels::{Element, NO_SOURCE, Real, Selection, select, select_adjoint};
 use super::local::LocalGraph;
 use super::messages::read_values;
 use super::world::World;
-use crate::blocks::Scratch;
+use crate::scratch::Scratch;
 
 /// Selects among the rows that have arrived from a `share_rows` of `x`. A node without in-edges gets 0.
 pub(crate) fn select_neighbours<T: Real + Element<Real = T>>(

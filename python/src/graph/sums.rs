@@ -8,7 +8,7 @@ use sar::kernels::{EdgeSum, Element, Real, Spmm};
 use super::local::LocalGraph;
 use super::messages::{read_values, write_rows};
 use super::world::World;
-use crate::blocks::Scratch;
+use crate::scratch::Scratch;
 
 /// Factors of edges, `[num_edges, heads]`, in the numbering of the graph.
 #[derive(Debug, Clone, Copy)]

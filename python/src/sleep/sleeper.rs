@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use sar::platform::blocks::{forget, release, reusable};
 use sar::platform::{give_memory_back, resident_bytes};
 use sar::{Error, Result};
 
 use super::backing::Backing;
 use super::mapping::{Kind, Mapping, cut, mappings, split};
 use super::pages::{Held, PageMap};
-use crate::blocks::{forget, release, reusable};
 
 /// Memory of the process before it was forked is looked at page by page: runs of its own pages from this size on go to disk.
 const RUN: u64 = 128 << 10;
@@ -108,7 +108,6 @@ impl Sleeper {
             return Ok(estimate);
         }
         // Freed memory would be written, too.
-        release();
         give_memory_back();
         let estimate = self.estimate();
         if estimate <= keep {

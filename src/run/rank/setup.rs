@@ -18,6 +18,7 @@ use crate::formats::dgl::Partition;
 use crate::formats::dgl::config::PartitionConfig;
 use crate::io::{DiskStorage, IoCounters, IoMode, Reserve, ReservedStorage, Storage};
 use crate::load::NodeFeatures;
+use crate::platform::blocks::keep_blocks;
 use crate::platform::{prepare_allocator, prepare_allocator_for_batches};
 use crate::run::config::{Resources, RunConfig};
 
@@ -96,7 +97,10 @@ impl RankSetup {
     pub fn new(here: Surroundings<'_>, passes: Passes) -> Result<Self> {
         match passes {
             Passes::Batches => prepare_allocator_for_batches(),
-            Passes::WholeGraph => prepare_allocator(here.stand_in.unwrap_or(1.0)),
+            Passes::WholeGraph => {
+                prepare_allocator(here.stand_in.unwrap_or(1.0));
+                keep_blocks()?;
+            }
         }
         set_threads(here.threads, passes == Passes::WholeGraph)?;
         let Surroundings { rank, slot, placement, control, folder, .. } = here;

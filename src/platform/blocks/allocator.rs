@@ -6,26 +6,25 @@ use std::ptr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rustix::mm::{Advice, madvise};
-use sar::{Error, Result};
-
 use super::cache::{Block, Cache};
 use super::patch::replace_function;
+use crate::error::{Error, Result};
 
-/// Blocks are large from this size on. The C library maps them one by one (`prepare_allocator`).
-pub(super) const LARGE: usize = 4 << 20;
+/// Blocks are large from this size on, in bytes. The C library maps them one by one (`prepare_allocator`).
+pub const LARGE: usize = 4 << 20;
 
 /// Bytes of a huge page.
 const HUGE: usize = 2 << 20;
 
 static CACHE: Mutex<Cache> = Mutex::new(Cache::new());
 
-/// Makes torch use freed blocks again from here on, in this process. Where its library is not found, it goes on as it is.
+/// Makes libtorch use freed blocks again from here on, in this process. Where its library is not found, it goes on as it is.
 ///
 /// # Errors
 /// If the system does not let the library be changed.
-pub(crate) fn keep_blocks() -> Result<()> {
+pub fn keep_blocks() -> Result<()> {
     let unchanged = |e: rustix::io::Errno| {
-        Error::internal(format!("torch's allocator cannot be replaced: {e}"))
+        Error::internal(format!("libtorch's allocator cannot be replaced: {e}"))
     };
     if replace_function("libc10.so", c"posix_memalign", hooked_memalign as *const ())
         .map_err(unchanged)?
@@ -36,23 +35,23 @@ pub(crate) fn keep_blocks() -> Result<()> {
 }
 
 /// Bytes of blocks that wait for their next use.
-pub(crate) fn reusable() -> u64 {
+pub fn reusable() -> u64 {
     cache().waiting_bytes() as u64
 }
 
 /// Frees the blocks that wait for their next use.
-pub(crate) fn release() {
+pub fn release() {
     let waiting = cache().take_waiting();
     waiting.iter().for_each(free);
 }
 
 /// Says that blocks in use may lie in files from now on: they are not used again.
-pub(crate) fn forget() {
+pub fn forget() {
     cache().forget();
 }
 
 /// A large block; all its bytes have been written to before.
-pub(super) fn large_block(len: usize) -> Block {
+pub fn large_block(len: usize) -> Block {
     if let Some(block) = cache().take(len) {
         return block;
     }
@@ -63,7 +62,7 @@ pub(super) fn large_block(len: usize) -> Block {
 }
 
 /// Gives a block of [`large_block`] back.
-pub(super) fn give_back(block: &Block) {
+pub fn give_back(block: &Block) {
     if !cache().give_back(block.address) {
         free(block);
     }
@@ -104,7 +103,7 @@ fn cache() -> MutexGuard<'static, Cache> {
     CACHE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// `posix_memalign` for torch.
+/// `posix_memalign` for libtorch.
 unsafe extern "C" fn hooked_memalign(out: *mut *mut c_void, alignment: usize, len: usize) -> c_int {
     if len < LARGE || alignment > HUGE {
         // SAFETY: what the caller says of its arguments holds for the function that it meant.
@@ -120,7 +119,7 @@ unsafe extern "C" fn hooked_memalign(out: *mut *mut c_void, alignment: usize, le
     0
 }
 
-/// `free` for torch.
+/// `free` for libtorch.
 unsafe extern "C" fn hooked_free(memory: *mut c_void) {
     if memory.is_null() || cache().give_back(memory.expose_provenance()) {
         return;

@@ -2,11 +2,16 @@
 
 use std::collections::BTreeMap;
 
-/// A block: where it begins, and its bytes.
+/// A block that is used again may be longer than asked for by this part of the length.
+const SLACK: usize = 16;
+
+/// A block: where it begins, and its length in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Block {
-    pub(super) address: usize,
-    pub(super) len: usize,
+pub struct Block {
+    /// Where it begins.
+    pub address: usize,
+    /// Its length in bytes.
+    pub len: usize,
 }
 
 /// The large blocks of a process: those in use, and those that wait for their next use.
@@ -29,7 +34,7 @@ impl Cache {
 
     /// Takes the waiting block that fits `len` bytes best.
     pub(super) fn take(&mut self, len: usize) -> Option<Block> {
-        let fits = |block: &Block| block.len >= len && block.len - len <= len / 8;
+        let fits = |block: &Block| block.len >= len && block.len - len <= len / SLACK;
         let waiting = self.waiting.iter().enumerate().rev().filter(|(_, block)| fits(block));
         let (place, _) = waiting.min_by_key(|(_, block)| block.len)?;
         let block = self.waiting.remove(place);

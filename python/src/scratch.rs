@@ -3,9 +3,8 @@
 use std::ops::{Deref, DerefMut};
 
 use bytemuck::Pod;
+use sar::platform::blocks::{Block, LARGE, give_back, large_block};
 
-use super::allocator::{LARGE, give_back, large_block};
-use super::cache::Block;
 use crate::memory::Memory;
 
 /// Values that are gone after an operation; if they are many, in a block that is used again.

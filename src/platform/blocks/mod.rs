@@ -1,0 +1,12 @@
+//! Large blocks of memory that are used again.
+//!
+//! The system clears each page that it hands out. A layer's tensors take many megabytes and live for a moment, so clearing took an
+//! eighth to a fifth of an epoch. libtorch's large blocks therefore stay with the process until a pause in which the rank may not
+//! keep them. Fresh ones consist of huge pages.
+
+mod allocator;
+mod cache;
+mod patch;
+
+pub use allocator::{LARGE, forget, give_back, keep_blocks, large_block, release, reusable};
+pub use cache::Block;
