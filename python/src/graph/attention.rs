@@ -11,8 +11,8 @@ use sar::kernels::{
 use super::local::LocalGraph;
 use super::messages::{Kept, add_parts_of_own_rows, read_values};
 use super::world::World;
-use crate::scratch::Scratch;
 use crate::memory::{Place, memory};
+use crate::scratch::Scratch;
 
 /// How edges are scored and dropped, and the own rows.
 #[pyclass(frozen, module = "sar_single._engine")]

@@ -17,8 +17,8 @@ use crate::engine::turns::{Phase, TurnLock};
 use crate::error::{Error, Result};
 use crate::event::{SpanKind, span_of};
 use crate::graph::GraphShard;
-use crate::platform::anonymous_bytes;
 use crate::platform::heap::give_memory_back;
+use crate::platform::{anonymous_bytes, blocks};
 
 /// Size in bytes below which values stay in memory until the pause, and then share a file when they are written: there are many
 /// of them, and each file has a cost.
@@ -199,7 +199,10 @@ impl PartitionDataManager {
         self.pause_if_asked()?;
         self.resumed.set(Some(Instant::now()));
         self.turn_began.set(self.store.tick());
-        self.lock.acquire()
+        self.lock.acquire()?;
+        // Freed blocks add to a peak of the memory outside of them. A rank that may keep nothing has no room for that.
+        blocks::set_room(self.lock.parked_share());
+        Ok(())
     }
 
     /// Waits, with all values on disk, while the user wants the run to pause. The rank has no turn.

@@ -5,10 +5,10 @@ use std::ffi::{c_int, c_void};
 use std::ptr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use rustix::mm::{Advice, madvise};
 use super::cache::{Block, Cache};
 use super::patch::replace_function;
 use crate::error::{Error, Result};
+use rustix::mm::{Advice, madvise};
 
 /// Blocks are large from this size on, in bytes. The C library maps them one by one (`prepare_allocator`).
 pub const LARGE: usize = 4 << 20;
@@ -32,6 +32,12 @@ pub fn keep_blocks() -> Result<()> {
         replace_function("libc10.so", c"free", hooked_free as *const ()).map_err(unchanged)?;
     }
     Ok(())
+}
+
+/// Sets how many bytes of blocks may wait for their next use; any number may at first.
+pub fn set_room(bytes: u64) {
+    let excess = cache().set_room(usize::try_from(bytes).unwrap_or(usize::MAX));
+    excess.iter().for_each(free);
 }
 
 /// Bytes of blocks that wait for their next use.
@@ -63,9 +69,16 @@ pub fn large_block(len: usize) -> Block {
 
 /// Gives a block of [`large_block`] back.
 pub fn give_back(block: &Block) {
-    if !cache().give_back(block.address) {
+    if !let_wait(block.address) {
         free(block);
     }
+}
+
+/// Lets the block at an address wait if it is one of the cache's; says whether it is.
+fn let_wait(address: usize) -> bool {
+    let excess = cache().give_back(address);
+    excess.iter().flatten().for_each(free);
+    excess.is_some()
 }
 
 fn out_of_memory(len: usize) -> ! {
@@ -121,7 +134,7 @@ unsafe extern "C" fn hooked_memalign(out: *mut *mut c_void, alignment: usize, le
 
 /// `free` for libtorch.
 unsafe extern "C" fn hooked_free(memory: *mut c_void) {
-    if memory.is_null() || cache().give_back(memory.expose_provenance()) {
+    if memory.is_null() || let_wait(memory.expose_provenance()) {
         return;
     }
     // SAFETY: the caller got the memory from the C library, and the cache does not have it.

@@ -17,7 +17,7 @@ pub struct Block {
 /// The large blocks of a process: those in use, and those that wait for their next use.
 ///
 /// Both together never exceed the most that was in use at a time, so that waiting blocks do not raise the peak.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Cache {
     /// Bytes by address.
     used: BTreeMap<usize, usize>,
@@ -25,11 +25,25 @@ pub(super) struct Cache {
     waiting: Vec<Block>,
     used_bytes: usize,
     most_used: usize,
+    /// The most bytes that may wait.
+    room: usize,
 }
 
 impl Cache {
     pub(super) const fn new() -> Self {
-        Cache { used: BTreeMap::new(), waiting: Vec::new(), used_bytes: 0, most_used: 0 }
+        Cache {
+            used: BTreeMap::new(),
+            waiting: Vec::new(),
+            used_bytes: 0,
+            most_used: 0,
+            room: usize::MAX,
+        }
+    }
+
+    /// Sets how many bytes may wait; returns the blocks that exceed it, those freed first.
+    pub(super) fn set_room(&mut self, room: usize) -> Vec<Block> {
+        self.room = room;
+        self.take_oldest(self.waiting_bytes().saturating_sub(room))
     }
 
     /// Takes the waiting block that fits `len` bytes best.
@@ -44,14 +58,15 @@ impl Cache {
 
     /// Takes out the waiting blocks that have to be freed before a new one of `len` bytes is made, those freed first.
     pub(super) fn make_room(&mut self, len: usize) -> Vec<Block> {
-        let mut excess =
-            (self.used_bytes + self.waiting_bytes() + len).saturating_sub(self.most_used);
-        let mut count = 0;
-        for block in &self.waiting {
-            if excess == 0 {
-                break;
-            }
-            excess = excess.saturating_sub(block.len);
+        let all = self.used_bytes + self.waiting_bytes() + len;
+        self.take_oldest(all.saturating_sub(self.most_used))
+    }
+
+    /// Takes out waiting blocks of so many bytes or more, those freed first.
+    fn take_oldest(&mut self, bytes: usize) -> Vec<Block> {
+        let (mut taken, mut count) = (0, 0);
+        while taken < bytes && count < self.waiting.len() {
+            taken += self.waiting[count].len;
             count += 1;
         }
         self.waiting.drain(..count).collect()
@@ -64,12 +79,13 @@ impl Cache {
         self.most_used = self.most_used.max(self.used_bytes);
     }
 
-    /// Lets a block wait that has been in use; says whether it is one.
-    pub(super) fn give_back(&mut self, address: usize) -> bool {
-        let Some(len) = self.used.remove(&address) else { return false };
+    /// Lets a block wait that has been in use, and returns the blocks that leave for it, which may be the same one; `None` if
+    /// the block is not one of these.
+    pub(super) fn give_back(&mut self, address: usize) -> Option<Vec<Block>> {
+        let len = self.used.remove(&address)?;
         self.used_bytes -= len;
         self.waiting.push(Block { address, len });
-        true
+        Some(self.take_oldest(self.waiting_bytes().saturating_sub(self.room)))
     }
 
     /// Forgets the blocks in use: they are freed without waiting.
@@ -86,5 +102,63 @@ impl Cache {
 
     pub(super) fn waiting_bytes(&self) -> usize {
         self.waiting.iter().map(|block| block.len).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIB: usize = 1 << 20;
+
+    /// A cache with blocks in use of so many MiB; the address of each is its length.
+    fn cache(sizes: &[usize]) -> Cache {
+        let mut cache = Cache::new();
+        for size in sizes {
+            cache.insert(Block { address: size * MIB, len: size * MIB });
+        }
+        cache
+    }
+
+    fn sizes(blocks: &[Block]) -> Vec<usize> {
+        blocks.iter().map(|block| block.len / MIB).collect()
+    }
+
+    #[test]
+    fn a_block_is_used_again_for_about_its_length() {
+        let mut cache = cache(&[64, 66, 100]);
+        assert_eq!(cache.give_back(1), None);
+        for size in [100, 66, 64] {
+            assert_eq!(cache.give_back(size * MIB), Some(vec![]));
+        }
+        assert_eq!(cache.take(101 * MIB), None);
+        assert_eq!(cache.take(50 * MIB), None);
+        // The shortest one that is long enough.
+        for (len, found) in [(63, 64), (63, 66), (95, 100)] {
+            assert_eq!(cache.take(len * MIB).unwrap().len, found * MIB);
+        }
+        assert_eq!(cache.waiting_bytes(), 0);
+    }
+
+    #[test]
+    fn waiting_blocks_leave_before_more_is_taken_than_was_ever_in_use() {
+        let mut cache = cache(&[10, 20, 30]);
+        cache.give_back(20 * MIB);
+        cache.give_back(30 * MIB);
+        assert_eq!(cache.make_room(0), vec![]);
+        assert_eq!(sizes(&cache.make_room(15 * MIB)), [20]);
+        cache.insert(Block { address: 1, len: 15 * MIB });
+        assert_eq!(sizes(&cache.make_room(6 * MIB)), [30]);
+    }
+
+    #[test]
+    fn no_more_waits_than_there_is_room_for() {
+        let mut cache = cache(&[10, 20, 30]);
+        assert_eq!(cache.set_room(35 * MIB), vec![]);
+        assert_eq!(cache.give_back(10 * MIB), Some(vec![]));
+        assert_eq!(sizes(&cache.give_back(30 * MIB).unwrap()), [10]);
+        assert_eq!(sizes(&cache.set_room(29 * MIB)), [30]);
+        assert_eq!(sizes(&cache.give_back(20 * MIB).unwrap()), Vec::<usize>::new());
+        assert_eq!(sizes(&cache.take_waiting()), [20]);
     }
 }

@@ -8,5 +8,7 @@ mod allocator;
 mod cache;
 mod patch;
 
-pub use allocator::{LARGE, forget, give_back, keep_blocks, large_block, release, reusable};
+pub use allocator::{
+    LARGE, forget, give_back, keep_blocks, large_block, release, reusable, set_room,
+};
 pub use cache::Block;
