@@ -32,6 +32,15 @@ impl PointerTensor {
     pub fn held_kind(&self) -> Kind {
         self.layout().held
     }
+
+    /// A tensor of its own with the value, in the type in which it is used.
+    ///
+    /// # Errors
+    /// If the value cannot be read back (`Io`, `Corrupt`) or computed again.
+    pub(crate) fn copied(&self) -> Result<Tensor> {
+        let held = self.pin_held()?;
+        held.widened(self.layout())?.map_or_else(|| tensor::copy(&held), Ok)
+    }
 }
 
 /// Layout of a tensor in memory and in its file.

@@ -130,7 +130,11 @@ impl Var {
 
     /// The value for a change in place, in the type in which it is used.
     pub(super) fn into_tensor(self) -> Result<Tensor> {
-        if self.held_kind() == self.kind() { self.into_held() } else { tensor::copy(&*self.pin()?) }
+        match Rc::try_unwrap(self.0) {
+            Ok(node) if node.value.is_unique() => node.value.take(),
+            Ok(node) => node.value.copied(),
+            Err(shared) => shared.value.copied(),
+        }
     }
 
     /// The value for a change in place, in the type it is held in: the tensor itself if this is the only handle on it,
