@@ -12,7 +12,7 @@ DGL_PYTHON ?= python3
 PREFIX ?= /usr/local
 INSTALL = $(DESTDIR)$(PREFIX)
 
-.PHONY: build wheel install dist test soak demo bench bench-python book soak-parsers fuzz-parsers libtorch clean
+.PHONY: build wheel install dist test soak demo bench bench-python bench-papers book soak-parsers fuzz-parsers libtorch clean
 
 build: libtorch
 	cargo build --release --locked
@@ -68,6 +68,11 @@ bench: build
 # Models in PyTorch on the Python package, and DGL in memory, in turns. Needs the package in DGL_PYTHON.
 bench-python: build
 	$(DGL_PYTHON) python/benchmarks/against_dgl.py
+
+# A fraction of papers100M, from raw files to predictions, in FOLDER, which needs about 400 GiB divided by FRACTION. Needs numpy.
+FRACTION = 8
+bench-papers: build
+	python3 benches/papers.py --folder $(FOLDER) --fraction $(FRACTION)
 
 # The book as a website in target/book.
 book: $(TOOLS)/bin/mdbook

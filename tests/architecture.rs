@@ -98,7 +98,7 @@ const UNSAFE: [&str; 15] = [
     "src/kernels/simd.rs",
     "src/main.rs",
     "src/platform/blocks/allocator.rs",
-    "src/platform/blocks/patch.rs",
+    "src/platform/blocks/hook.rs",
     "src/platform/end.rs",
     "src/platform/fork.rs",
     "src/platform/heap.rs",

@@ -3,7 +3,7 @@
 use std::ops::{Deref, DerefMut};
 
 use bytemuck::Pod;
-use sar::platform::blocks::{Block, LARGE, give_back, large_block};
+use sar::platform::blocks::{LARGE, MemoryBlock, give_back, large_block};
 
 use crate::memory::Memory;
 
@@ -12,7 +12,7 @@ pub(crate) struct Scratch<T>(Place<T>);
 
 enum Place<T> {
     Small(Vec<T>),
-    Large { block: Block, bytes: usize },
+    Large { block: MemoryBlock, bytes: usize },
 }
 
 impl<T: Pod> Scratch<T> {

@@ -5,8 +5,8 @@ use std::ffi::{c_int, c_void};
 use std::ptr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::cache::{Block, Cache};
-use super::patch::replace_function;
+use super::cache::{Cache, MemoryBlock};
+use super::hook::replace_function;
 use crate::error::{Error, Result};
 use rustix::mm::{Advice, madvise};
 
@@ -57,7 +57,7 @@ pub fn forget() {
 }
 
 /// A large block; all its bytes have been written to before.
-pub fn large_block(len: usize) -> Block {
+pub fn large_block(len: usize) -> MemoryBlock {
     if let Some(block) = cache().take(len) {
         return block;
     }
@@ -68,7 +68,7 @@ pub fn large_block(len: usize) -> Block {
 }
 
 /// Gives a block of [`large_block`] back.
-pub fn give_back(block: &Block) {
+pub fn give_back(block: &MemoryBlock) {
     if !let_wait(block.address) {
         free(block);
     }
@@ -89,7 +89,7 @@ fn out_of_memory(len: usize) -> ! {
 }
 
 /// A new block of huge pages, or the error of `posix_memalign`. As many waiting ones are freed as it takes in memory.
-fn fresh(alignment: usize, len: usize) -> std::result::Result<Block, c_int> {
+fn fresh(alignment: usize, len: usize) -> std::result::Result<MemoryBlock, c_int> {
     let excess = cache().make_room(len);
     excess.iter().for_each(free);
     let mut memory = ptr::null_mut();
@@ -102,12 +102,12 @@ fn fresh(alignment: usize, len: usize) -> std::result::Result<Block, c_int> {
     // SAFETY: the range lies in the block that has just been made; the advice does not change what it holds.
     // A system without huge pages refuses the advice, and has others.
     let _ = unsafe { madvise(memory, len / HUGE * HUGE, Advice::LinuxHugepage) };
-    let block = Block { address: memory.expose_provenance(), len };
+    let block = MemoryBlock { address: memory.expose_provenance(), len };
     cache().insert(block);
     Ok(block)
 }
 
-fn free(block: &Block) {
+fn free(block: &MemoryBlock) {
     // SAFETY: blocks come from `posix_memalign`, and nobody uses one that has been taken out of the cache.
     unsafe { libc::free(ptr::with_exposed_provenance_mut(block.address)) }
 }

@@ -7,7 +7,7 @@ const SLACK: usize = 16;
 
 /// A block: where it begins, and its length in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Block {
+pub struct MemoryBlock {
     /// Where it begins.
     pub address: usize,
     /// Its length in bytes.
@@ -22,7 +22,7 @@ pub(super) struct Cache {
     /// Bytes by address.
     used: BTreeMap<usize, usize>,
     /// The block freed last comes last.
-    waiting: Vec<Block>,
+    waiting: Vec<MemoryBlock>,
     used_bytes: usize,
     most_used: usize,
     /// The most bytes that may wait.
@@ -41,14 +41,14 @@ impl Cache {
     }
 
     /// Sets how many bytes may wait; returns the blocks that exceed it, those freed first.
-    pub(super) fn set_room(&mut self, room: usize) -> Vec<Block> {
+    pub(super) fn set_room(&mut self, room: usize) -> Vec<MemoryBlock> {
         self.room = room;
         self.take_oldest(self.waiting_bytes().saturating_sub(room))
     }
 
     /// Takes the waiting block that fits `len` bytes best.
-    pub(super) fn take(&mut self, len: usize) -> Option<Block> {
-        let fits = |block: &Block| block.len >= len && block.len - len <= len / SLACK;
+    pub(super) fn take(&mut self, len: usize) -> Option<MemoryBlock> {
+        let fits = |block: &MemoryBlock| block.len >= len && block.len - len <= len / SLACK;
         let waiting = self.waiting.iter().enumerate().rev().filter(|(_, block)| fits(block));
         let (place, _) = waiting.min_by_key(|(_, block)| block.len)?;
         let block = self.waiting.remove(place);
@@ -57,13 +57,13 @@ impl Cache {
     }
 
     /// Takes out the waiting blocks that have to be freed before a new one of `len` bytes is made, those freed first.
-    pub(super) fn make_room(&mut self, len: usize) -> Vec<Block> {
+    pub(super) fn make_room(&mut self, len: usize) -> Vec<MemoryBlock> {
         let all = self.used_bytes + self.waiting_bytes() + len;
         self.take_oldest(all.saturating_sub(self.most_used))
     }
 
     /// Takes out waiting blocks of so many bytes or more, those freed first.
-    fn take_oldest(&mut self, bytes: usize) -> Vec<Block> {
+    fn take_oldest(&mut self, bytes: usize) -> Vec<MemoryBlock> {
         let (mut taken, mut count) = (0, 0);
         while taken < bytes && count < self.waiting.len() {
             taken += self.waiting[count].len;
@@ -73,7 +73,7 @@ impl Cache {
     }
 
     /// Notes a block in use.
-    pub(super) fn insert(&mut self, block: Block) {
+    pub(super) fn insert(&mut self, block: MemoryBlock) {
         self.used.insert(block.address, block.len);
         self.used_bytes += block.len;
         self.most_used = self.most_used.max(self.used_bytes);
@@ -81,10 +81,10 @@ impl Cache {
 
     /// Lets a block wait that has been in use, and returns the blocks that leave for it, which may be the same one; `None` if
     /// the block is not one of these.
-    pub(super) fn give_back(&mut self, address: usize) -> Option<Vec<Block>> {
+    pub(super) fn give_back(&mut self, address: usize) -> Option<Vec<MemoryBlock>> {
         let len = self.used.remove(&address)?;
         self.used_bytes -= len;
-        self.waiting.push(Block { address, len });
+        self.waiting.push(MemoryBlock { address, len });
         Some(self.take_oldest(self.waiting_bytes().saturating_sub(self.room)))
     }
 
@@ -96,7 +96,7 @@ impl Cache {
     }
 
     /// Takes out all waiting blocks.
-    pub(super) fn take_waiting(&mut self) -> Vec<Block> {
+    pub(super) fn take_waiting(&mut self) -> Vec<MemoryBlock> {
         std::mem::take(&mut self.waiting)
     }
 
@@ -115,12 +115,12 @@ mod tests {
     fn cache(sizes: &[usize]) -> Cache {
         let mut cache = Cache::new();
         for size in sizes {
-            cache.insert(Block { address: size * MIB, len: size * MIB });
+            cache.insert(MemoryBlock { address: size * MIB, len: size * MIB });
         }
         cache
     }
 
-    fn sizes(blocks: &[Block]) -> Vec<usize> {
+    fn sizes(blocks: &[MemoryBlock]) -> Vec<usize> {
         blocks.iter().map(|block| block.len / MIB).collect()
     }
 
@@ -147,7 +147,7 @@ mod tests {
         cache.give_back(30 * MIB);
         assert_eq!(cache.make_room(0), vec![]);
         assert_eq!(sizes(&cache.make_room(15 * MIB)), [20]);
-        cache.insert(Block { address: 1, len: 15 * MIB });
+        cache.insert(MemoryBlock { address: 1, len: 15 * MIB });
         assert_eq!(sizes(&cache.make_room(6 * MIB)), [30]);
     }
 

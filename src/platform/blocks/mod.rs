@@ -6,9 +6,9 @@
 
 mod allocator;
 mod cache;
-mod patch;
+mod hook;
 
 pub use allocator::{
     LARGE, forget, give_back, keep_blocks, large_block, release, reusable, set_room,
 };
-pub use cache::Block;
+pub use cache::MemoryBlock;

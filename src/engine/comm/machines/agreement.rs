@@ -161,7 +161,8 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_is_named() {
-        let refused = |second: MachineFacts| agreed(vec![Ok(facts(&[0, 1])), Ok(second)]).unwrap_err();
+        let refused =
+            |second: MachineFacts| agreed(vec![Ok(facts(&[0, 1])), Ok(second)]).unwrap_err();
         let error = refused(facts(&[3]));
         assert_eq!(error, "partition 2: is on none of the machines");
         let error = refused(facts(&[1, 2, 3]));
