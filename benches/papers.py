@@ -132,7 +132,8 @@ def train(name, flags):
     epochs = [line for line in lines if line["event"] == "epoch"]
     moved = [f"{line['epoch_s']:.0f} s, {line['bytes_written'] / 2**30:.1f} + {line['bytes_read'] / 2**30:.1f} GiB" for line in epochs]
     peak = lines[-1]["peak_memory_bytes"] / 2**30
-    return f"{'; '.join(moved)}; peak {peak:.2f} GiB; test {lines[-1].get('test_acc', 0):.3f}"
+    accuracy = next(line["test_acc"] for line in reversed(lines) if "test_acc" in line)
+    return f"{'; '.join(moved)}; peak {peak:.2f} GiB; test {accuracy:.3f}"
 
 
 def predict():
