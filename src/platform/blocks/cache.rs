@@ -8,9 +8,9 @@ const SLACK: usize = 16;
 /// A block: where it begins, and its length in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MemoryBlock {
-    /// Where it begins.
+    /// Address of the first byte.
     pub address: usize,
-    /// Its length in bytes.
+    /// Length in bytes.
     pub len: usize,
 }
 

@@ -33,11 +33,11 @@ impl Trouble {
 /// How the ranks of a machine have ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum MachineEnd {
-    /// Their work is complete.
+    /// The work of all local ranks is complete.
     Done,
-    /// They were stopped because of another machine.
+    /// Local ranks were stopped because of another machine.
     Stopped,
-    /// They failed, or were interrupted.
+    /// Local ranks failed, or were interrupted.
     Failed(Trouble),
     /// The machine did not say.
     Lost,
