@@ -146,10 +146,15 @@ fn turns_do_not_depend_on_the_number_of_relations() {
         lines.iter().filter_map(|line| line["lock_turns"].as_u64()).collect::<Vec<_>>()
     };
     let homogeneous = repository("data/karate/karate.json");
+    let norm = "--model sage --norm batch";
     let on_edges = "--model egat --edge-features-key weight";
-    for (flags, expected) in
-        [("--model sage", 5), ("--model gat", 5), ("--model gat --mfg", 5), (on_edges, 9)]
-    {
+    for (flags, expected) in [
+        ("--model sage", 5),
+        ("--model gat", 5),
+        ("--model gat --mfg", 5),
+        (norm, 7),
+        (on_edges, 9),
+    ] {
         assert_eq!(turns(&homogeneous, flags), [expected; 2], "{flags}");
         assert_eq!(turns(&uneven(), flags), [expected; 2], "{flags}");
     }

@@ -4,7 +4,9 @@ use serde::{Deserialize, Serialize};
 use tch::Tensor;
 
 use crate::choice::{Choice, Named};
-use crate::engine::tape::{BatchStatistics, Graph, Init, Parameter, ParameterBuilder, Tape, Var};
+use crate::engine::tape::{
+    BatchStatistics, Computation, Graph, Init, Parameter, ParameterBuilder, Tape, Var,
+};
 use crate::error::Result;
 
 const EPS: f64 = 1e-5;
@@ -56,6 +58,20 @@ pub trait Normalization {
     /// # Errors
     /// If an operation fails.
     fn forward<'a>(&self, tape: &mut Tape<'a>, graph: &'a dyn Graph, x: Var) -> Result<Var>;
+
+    /// [`forward`](Normalization::forward) up to its pause, for normalisations that [share it](Tape::join): those of the node types
+    /// of a graph. By default it is the whole normalisation.
+    ///
+    /// # Errors
+    /// As for [`forward`](Normalization::forward).
+    fn begin<'a>(
+        &self,
+        tape: &mut Tape<'a>,
+        graph: &'a dyn Graph,
+        x: Var,
+    ) -> Result<Computation<'a, Var>> {
+        self.forward(tape, graph, x).map(Computation::Complete)
+    }
 }
 
 /// SAR's `DistributedBN1D`: `torch.nn.BatchNorm1d` over the nodes of all partitions (Ioffe and Szegedy 2015), eps 1e-5,
@@ -96,6 +112,15 @@ impl BatchNorm {
 impl Normalization for BatchNorm {
     fn forward<'a>(&self, tape: &mut Tape<'a>, graph: &'a dyn Graph, x: Var) -> Result<Var> {
         tape.batch_norm(graph, x, self.0)
+    }
+
+    fn begin<'a>(
+        &self,
+        tape: &mut Tape<'a>,
+        graph: &'a dyn Graph,
+        x: Var,
+    ) -> Result<Computation<'a, Var>> {
+        tape.begin_batch_norm(graph, x, self.0)
     }
 }
 

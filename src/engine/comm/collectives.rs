@@ -118,17 +118,38 @@ pub fn all_reduce<T: Elements>(
     hooks: &dyn Hooks,
 ) -> Result<Vec<T>> {
     let layouts = tensors.iter().map(Elements::array_layout).collect::<Result<Vec<_>>>()?;
-    let mut outbox = group.outbox(Operation::AllReduce)?;
-    outbox.begin(Recipient::Everyone);
-    for tensor in &tensors {
-        write_array(&mut *outbox, tensor)?;
-    }
-    let posted = outbox.post()?;
+    let posted = post_reduce(group, &tensors)?;
     drop(tensors);
     let collective = complete(group, posted, hooks)?;
+    reduced(group, &collective, &layouts, op)
+}
+
+/// The first half of [`all_reduce`]: posts this rank's tensors.
+///
+/// # Errors
+/// If a message cannot be written (`Io`, `OutOfDisk`).
+pub fn post_reduce<T: Elements>(group: &dyn ProcessGroup, tensors: &[T]) -> Result<Posted> {
+    let mut outbox = group.outbox(Operation::AllReduce)?;
+    outbox.begin(Recipient::Everyone);
+    for tensor in tensors {
+        write_array(&mut *outbox, tensor)?;
+    }
+    outbox.post()
+}
+
+/// The second half of [`all_reduce`]: combines what all ranks have posted. `layouts` are those of this rank's tensors.
+///
+/// # Errors
+/// If ranks have posted different numbers, shapes or types of tensors, or a message cannot be read (`Io`, `Corrupt`).
+pub fn reduced<T: Elements>(
+    group: &dyn ProcessGroup,
+    collective: &Collective,
+    layouts: &[ArrayLayout],
+    op: ReduceOp,
+) -> Result<Vec<T>> {
     let mut totals: Vec<Total> = Vec::new();
     for from in 0..group.world_size() {
-        let mut inbox = group.inbox(&collective, from)?;
+        let mut inbox = group.inbox(collective, from)?;
         for (i, layout) in layouts.iter().enumerate() {
             if inbox.remaining() == 0 {
                 return Err(uneven(from, i, group.rank(), layouts.len()));
@@ -148,7 +169,7 @@ pub fn all_reduce<T: Elements>(
             return Err(uneven(from, layouts.len() + more, group.rank(), layouts.len()));
         }
     }
-    let results = totals.iter().zip(&layouts).map(|(total, layout)| {
+    let results = totals.iter().zip(layouts).map(|(total, layout)| {
         T::from_elements(layout, |bytes| {
             total.write(layout.dtype, bytes);
             Ok(())

@@ -23,7 +23,7 @@ mod total;
 
 pub use collectives::{
     ReduceOp, all_gather, all_reduce, all_to_all, barrier, broadcast, exchange_single_tensor,
-    exchange_tensors, gather_grads, sync_params,
+    exchange_tensors, gather_grads, post_reduce, reduced, sync_params,
 };
 pub use file::FileGroup;
 pub use group::{

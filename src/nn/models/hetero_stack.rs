@@ -3,19 +3,16 @@
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use tch::Tensor;
 
 use super::jumping_knowledge::{JumpMode, JumpingKnowledge};
 use super::model_config::{ModelConfig, OutputSide};
-use crate::engine::tape::{
-    Graph, HeteroGraph, HeteroGraphShardManager, ParameterBuilder, Tape, Var,
-};
+use crate::engine::tape::{Graph, HeteroGraphShardManager, ParameterBuilder};
 use crate::error::{Error, Result};
 use crate::nn::conv::ModelKind;
 use crate::nn::conv::hetero_graph_conv::{HeteroGraphConv, RelationMerge, module_name};
 use crate::nn::describe::Place;
-use crate::nn::linear::{Linear, Network};
-use crate::nn::normalization::{Normalization, add};
+use crate::nn::linear::Linear;
+use crate::nn::normalization::Normalization;
 use crate::nn::weights::state_dict::stored_width;
 
 /// Configuration of a [`HeteroStack`].
@@ -70,18 +67,18 @@ pub struct HeteroConfig {
 /// # Ok::<(), sar::Error>(())
 /// ```
 pub struct HeteroStack {
-    linears: Vec<Option<Linear>>,
-    layers: Vec<RelationLayer>,
+    pub(super) linears: Vec<Option<Linear>>,
+    pub(super) layers: Vec<RelationLayer>,
     /// Jumping knowledge of each target, if there is any.
-    jumps: Option<Vec<JumpingKnowledge>>,
+    pub(super) jumps: Option<Vec<JumpingKnowledge>>,
     /// Whether the outputs depend on a type's rows after that many layers, by layer and node type.
-    wanted: Vec<Vec<bool>>,
-    kind: ModelKind,
+    pub(super) wanted: Vec<Vec<bool>>,
+    pub(super) kind: ModelKind,
     width: i64,
-    dropout: f64,
-    residual: bool,
+    pub(super) dropout: f64,
+    pub(super) residual: bool,
     /// The node types that have outputs.
-    targets: Vec<usize>,
+    pub(super) targets: Vec<usize>,
 }
 
 /// A node type for which a [`HeteroStack`] has outputs.
@@ -94,9 +91,9 @@ pub struct HeteroOutput {
 }
 
 /// A layer, and what follows it for each node type.
-struct RelationLayer {
-    conv: HeteroGraphConv,
-    norms: Vec<Option<Box<dyn Normalization>>>,
+pub(super) struct RelationLayer {
+    pub(super) conv: HeteroGraphConv,
+    pub(super) norms: Vec<Option<Box<dyn Normalization>>>,
 }
 
 impl HeteroConfig {
@@ -267,145 +264,6 @@ impl HeteroStack {
     /// Number of layers.
     pub fn num_layers(&self) -> usize {
         self.layers.len()
-    }
-
-    /// Maps one input per node type, `[sources of the type, features]` or learned rows, to the outputs of the (first) target,
-    /// `[destinations of the target, out]`. `graphs` holds one graph per layer; for full-graph training all are the same, and sources and
-    /// destinations are a rank's own nodes.
-    ///
-    /// # Errors
-    /// If the number of inputs is not that of node types, or the number of graphs is not that of layers.
-    pub fn forward<'a, G: Graph>(
-        &self,
-        tape: &mut Tape<'a>,
-        graphs: &[&'a HeteroGraph<G>],
-        inputs: Vec<Var>,
-    ) -> Result<Var> {
-        Ok(self.forward_all(tape, graphs, inputs)?.swap_remove(0))
-    }
-
-    /// Like [`forward`](HeteroStack::forward), to the outputs of all targets.
-    ///
-    /// # Errors
-    /// As for [`forward`](HeteroStack::forward).
-    pub fn forward_all<'a, G: Graph>(
-        &self,
-        tape: &mut Tape<'a>,
-        graphs: &[&'a HeteroGraph<G>],
-        inputs: Vec<Var>,
-    ) -> Result<Vec<Var>> {
-        if graphs.len() != self.layers.len() {
-            let problem = format!("{} graphs for {} layers", graphs.len(), self.layers.len());
-            return Err(Error::config("graphs", problem));
-        }
-        if inputs.len() != self.linears.len() {
-            let problem = format!("{} inputs for {} node types", inputs.len(), self.linears.len());
-            return Err(Error::config("inputs", problem));
-        }
-        tape.enter_layer(0);
-        let inputs = self.linears.iter().zip(inputs).zip(&self.wanted[0]);
-        let inputs = inputs.map(|((linear, x), wanted)| match linear {
-            _ if !wanted => Ok(None),
-            Some(linear) => linear.forward(tape, x).map(Some),
-            None => Ok(Some(x)),
-        });
-        let mut rows: Vec<Option<Var>> = inputs.collect::<Result<_>>()?;
-        let mut outputs: Vec<Vec<Var>> = vec![Vec::new(); self.targets.len()];
-        let layers = self.layers.iter().zip(graphs).zip(&self.wanted[1..]);
-        for (i, ((layer, graph), wanted)) in layers.enumerate() {
-            tape.enter_layer(i);
-            let results = layer.conv.forward_into(tape, graph, &rows, wanted)?;
-            let last = i + 1 == self.layers.len() && self.jumps.is_none();
-            tape.enter_layer(i + 1);
-            for (ntype, result) in results.into_iter().enumerate() {
-                rows[ntype] = match (result, rows[ntype].take()) {
-                    (Some(result), own) => {
-                        let result = self.with_residual(tape, graph, ntype, result, own)?;
-                        let norm = layer.norms[ntype].as_deref();
-                        Some(if last {
-                            result
-                        } else {
-                            self.between(tape, graph, ntype, result, norm)?
-                        })
-                    }
-                    (None, Some(own)) if wanted[ntype] && !last => {
-                        Some(graph.destinations(tape, ntype, &own)?)
-                    }
-                    _ => None,
-                };
-            }
-            if last || tape.ends_after(i + 1) {
-                break;
-            }
-            if self.jumps.is_none() {
-                continue;
-            }
-            for (target, outputs) in self.targets.iter().zip(&mut outputs) {
-                // Of the earlier outputs, too, only the rows of these nodes are needed.
-                for output in outputs.iter_mut() {
-                    *output = graph.destinations(tape, *target, output)?;
-                }
-                outputs.extend(rows[*target].clone());
-                if i + 1 == self.layers.len() {
-                    rows[*target] = None;
-                }
-            }
-        }
-        let jumped = self.targets.iter().all(|target| rows[*target].is_none());
-        if let (Some(jumps), true) = (&self.jumps, jumped) {
-            let jumps = jumps.iter().zip(outputs);
-            return jumps.map(|(jump, outputs)| jump.forward(tape, &outputs)).collect();
-        }
-        let missing = || {
-            let problem = "the outputs do not depend on the predicted nodes' own rows after it";
-            Error::config("layer", problem).with_hint("name another layer")
-        };
-        let rows = self.targets.iter().map(|target| rows[*target].take().ok_or_else(missing));
-        rows.collect()
-    }
-
-    /// Number of hidden layers: those after which a forward pass [can end](Tape::ending_after).
-    pub fn hidden_layers(&self) -> usize {
-        self.layers.len() - usize::from(self.jumps.is_none())
-    }
-
-    /// Adds the own rows of a type's destinations to the results for them, where the widths are equal.
-    fn with_residual<G: Graph>(
-        &self,
-        tape: &mut Tape<'_>,
-        graph: &HeteroGraph<G>,
-        ntype: usize,
-        result: Var,
-        own: Option<Var>,
-    ) -> Result<Var> {
-        match own {
-            Some(own) if self.residual && own.width() == result.width() => {
-                let own = graph.destinations(tape, ntype, &own)?;
-                add(tape, &result, &own)
-            }
-            _ => Ok(result),
-        }
-    }
-
-    fn between<'a, G: Graph>(
-        &self,
-        tape: &mut Tape<'a>,
-        graph: &'a HeteroGraph<G>,
-        ntype: usize,
-        x: Var,
-        norm: Option<&dyn Normalization>,
-    ) -> Result<Var> {
-        let mut into = graph.relations().iter().filter(|relation| relation.dst_type == ntype);
-        let x = match (norm, into.next()) {
-            // Every graph whose destinations are the type's nodes can add up statistics of them.
-            (Some(norm), Some(relation)) => norm.forward(tape, &relation.graph, x)?,
-            _ => x,
-        };
-        if self.kind.is_attention() {
-            // Attention layers drop their input themselves.
-            return tape.segment("elu", &[&x], &[], |x: &[Tensor], _| Ok(x[0].f_elu()?));
-        }
-        tape.relu_dropout(graph.node_ids(ntype), x, self.dropout)
     }
 }
 

@@ -3,6 +3,7 @@
 pub(super) mod appnp;
 mod build;
 pub(super) mod correct_and_smooth;
+mod hetero_forward;
 pub(super) mod hetero_stack;
 pub(super) mod jumping_knowledge;
 pub(super) mod model_config;

@@ -7,6 +7,7 @@ use tch::Tensor;
 use super::edge_inputs::EdgeInputs;
 use super::graph::{Ends, Graph, MakeRows, Pulled, RowLayout, Transfer, VisitRows, VisitShard};
 use super::graph_shard_manager::GraphShardManager;
+use crate::engine::array::ArrayLayout;
 use crate::engine::comm::{Collective, Operation};
 use crate::engine::spill::ShardPointer;
 use crate::engine::tensor;
@@ -120,6 +121,14 @@ impl Graph for FullPartitionGraph<'_> {
 
     fn all_reduce(&self, values: Vec<Tensor>) -> Result<Vec<Tensor>> {
         self.graph.all_reduce(values)
+    }
+
+    fn post_sums(&self, values: &[Tensor]) -> Result<Transfer> {
+        self.graph.post_sums(values)
+    }
+
+    fn sums(&self, collective: &Collective, layouts: &[ArrayLayout]) -> Result<Vec<Tensor>> {
+        self.graph.sums(collective, layouts)
     }
 
     fn complete_all(&self, transfers: Vec<Transfer>) -> Result<Vec<Option<Collective>>> {

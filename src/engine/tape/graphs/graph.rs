@@ -5,6 +5,7 @@ use std::rc::Rc;
 use tch::{Kind, Tensor};
 
 use super::edge_inputs::{EdgeInputs, edge_ids};
+use crate::engine::array::ArrayLayout;
 use crate::engine::comm::{Collective, Posted};
 use crate::engine::spill::{PartitionDataManager, Pointer, PointerTensor, ShardPointer};
 use crate::error::{Error, Result};
@@ -169,6 +170,22 @@ pub trait Graph {
     /// `Interrupted`).
     fn all_reduce(&self, values: Vec<Tensor>) -> Result<Vec<Tensor>> {
         Ok(values)
+    }
+
+    /// Posts values whose sums over all ranks [`sums`](Graph::sums) reads after a pause.
+    ///
+    /// # Errors
+    /// If a message cannot be written (`Io`, `OutOfDisk`).
+    fn post_sums(&self, _: &[Tensor]) -> Result<Transfer> {
+        Ok(Transfer::Nothing)
+    }
+
+    /// Sums of the values that all ranks have [posted](Graph::post_sums), in these layouts.
+    ///
+    /// # Errors
+    /// If a message cannot be read (`Io`, `Corrupt`), or ranks have posted values of other shapes.
+    fn sums(&self, _: &Collective, _: &[ArrayLayout]) -> Result<Vec<Tensor>> {
+        Err(Error::internal("a graph that is complete here has posted nothing".to_owned()))
     }
 
     /// Pauses once until all ranks have posted all of these, which may belong to several graphs of the same ranks.

@@ -9,9 +9,10 @@ use super::graph::{
     Ends, Graph, MakeRows, Pulled, RowLayout, Transfer, VisitRows, VisitShard, unknown_degrees,
 };
 use super::requests::{Requests, exchange_requests};
+use crate::engine::array::ArrayLayout;
 use crate::engine::comm::{
     Collective, Hooks, Operation, Outbox, ProcessGroup, Recipient, ReduceOp, all_reduce,
-    complete_all,
+    complete_all, post_reduce, reduced,
 };
 use crate::engine::spill::{
     PartitionDataManager, Pointer, PointerTensor, ShardPointer, write_narrow,
@@ -305,6 +306,17 @@ impl Graph for GraphShardManager {
             1 => Ok(values),
             _ => all_reduce(&*self.group, values, ReduceOp::Sum, self),
         }
+    }
+
+    fn post_sums(&self, values: &[Tensor]) -> Result<Transfer> {
+        match self.group.world_size() {
+            1 => Ok(Transfer::Nothing),
+            _ => Ok(Transfer::Posted(post_reduce(&*self.group, values)?)),
+        }
+    }
+
+    fn sums(&self, collective: &Collective, layouts: &[ArrayLayout]) -> Result<Vec<Tensor>> {
+        reduced(&*self.group, collective, layouts, ReduceOp::Sum)
     }
 
     fn complete_all(&self, transfers: Vec<Transfer>) -> Result<Vec<Option<Collective>>> {

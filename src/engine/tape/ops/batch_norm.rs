@@ -5,10 +5,12 @@ use std::rc::Rc;
 use tch::{Kind, Tensor};
 
 use super::dense::total;
+use crate::engine::array::Elements;
 use crate::engine::spill::PointerTensor;
-use crate::engine::tape::graphs::graph::Graph;
+use crate::engine::tape::computation::Computation;
+use crate::engine::tape::graphs::graph::{Graph, Transfer};
 use crate::engine::tape::parameters::{Buffer, Parameter, ParameterSet};
-use crate::engine::tape::record::{Adjoint, Tape};
+use crate::engine::tape::record::{PausingAdjoint, Tape};
 use crate::engine::tape::var::{Saved, Var};
 use crate::engine::tensor;
 use crate::engine::tensor::{Shared, map_row_blocks};
@@ -47,35 +49,67 @@ impl<'a> Tape<'a> {
         x: Var,
         how: BatchStatistics,
     ) -> Result<Var> {
-        let _span = self.span("batch norm");
+        self.begin_batch_norm(graph, x, how)?.finish(self)
+    }
+
+    /// [`batch_norm`](Tape::batch_norm) up to its pause, for normalisations that [share it](Tape::join).
+    ///
+    /// # Errors
+    /// As for [`batch_norm`](Tape::batch_norm).
+    pub fn begin_batch_norm(
+        &mut self,
+        graph: &'a dyn Graph,
+        x: Var,
+        how: BatchStatistics,
+    ) -> Result<Computation<'a, Var>> {
+        let spans = self.spans("batch norm");
+        let _span = spans();
         let kind = x.kind();
         let parameters = self.parameters();
         if !self.records() {
             let mean = parameters.buffer(how.running_mean)?;
             let variance = parameters.buffer(how.running_var)?.f_to_kind(Kind::Double)?;
             let columns = self.columns(mean, &variance, how.eps, kind)?;
-            return self.normalized(&x, &columns, how);
+            return self.normalized(&x, &columns, how).map(Computation::Complete);
         }
         let sums = column_sums_and_squares(&*x.pin()?)?;
         let rows = Tensor::f_from_slice(&[x.size()[0] as f64])?;
-        let reduced = graph.all_reduce(vec![sums, rows])?;
-        let rows = reduced[1].f_double_value(&[0])?;
-        if rows < 2.0 {
-            let problem = "batch normalisation needs more than one node in training";
-            return Err(Error::config("model.norm", problem));
+        let reduced = self.begin_sums(graph, vec![sums, rows])?;
+        let normalised = reduced.then(self, move |tape, reduced| {
+            let rows = reduced[1].f_double_value(&[0])?;
+            if rows < 2.0 {
+                let problem = "batch normalisation needs more than one node in training";
+                return Err(Error::config("model.norm", problem));
+            }
+            let moments = reduced[0].f_div_scalar(rows)?;
+            let mean = moments.f_select(0, 0)?;
+            let variance = moments.f_select(0, 1)?.f_sub(&mean.f_square()?)?.f_clamp_min(0.0)?;
+            how.remember(parameters, &mean, &variance.f_mul_scalar(rows / (rows - 1.0))?)?;
+            let columns = tape.columns(mean, &variance, how.eps, kind)?;
+            let y = tape.normalized(&x, &columns, how)?;
+            let (x, BatchStatistics { weight, bias, .. }) = (x.saved(), how);
+            tape.record(&y, BatchNormAdjoint { graph, x, columns, rows, weight, bias });
+            Ok(y)
+        });
+        Ok(normalised?.within(spans))
+    }
+
+    /// Sums of the values of all ranks; one collective.
+    fn begin_sums(
+        &mut self,
+        graph: &'a dyn Graph,
+        values: Vec<Tensor>,
+    ) -> Result<Computation<'a, Vec<Tensor>>> {
+        let layouts = values.iter().map(Elements::array_layout).collect::<Result<Vec<_>>>()?;
+        let transfer = graph.post_sums(&values)?;
+        if matches!(transfer, Transfer::Nothing) {
+            return Ok(Computation::Complete(values));
         }
-        let moments = reduced[0].f_div_scalar(rows)?;
-        let mean = moments.f_select(0, 0)?;
-        let variance = moments.f_select(0, 1)?.f_sub(&mean.f_square()?)?.f_clamp_min(0.0)?;
-        how.remember(parameters, &mean, &variance.f_mul_scalar(rows / (rows - 1.0))?)?;
-        let columns = self.columns(mean, &variance, how.eps, kind)?;
-        let y = self.normalized(&x, &columns, how)?;
-        let x = x.saved();
-        self.record(
-            &y,
-            BatchNormAdjoint { graph, x, columns, rows, weight: how.weight, bias: how.bias },
-        );
-        Ok(y)
+        drop(values);
+        Computation::after(self, graph, transfer, move |_, collective| {
+            let lost = || Error::internal("sums without a collective".to_owned());
+            graph.sums(&collective.ok_or_else(lost)?, &layouts)
+        })
     }
 
     /// Mean and 1 / √(variance + eps) of each column, `[2, width]` of `kind`.
@@ -140,8 +174,12 @@ struct BatchNormAdjoint<'a> {
 
 /// With z the normalised input and s = 1 / √(variance + eps): db = Σ gy, dw = Σ gy z, and over all ranks' rows gx = w s (gy -
 /// mean(gy) - z mean(gy z)).
-impl Adjoint for BatchNormAdjoint<'_> {
-    fn adjoint(self: Box<Self>, tape: &mut Tape<'_>, gradient: PointerTensor) -> Result<()> {
+impl<'a> PausingAdjoint<'a> for BatchNormAdjoint<'a> {
+    fn begin(
+        self: Box<Self>,
+        tape: &mut Tape<'a>,
+        gradient: PointerTensor,
+    ) -> Result<Computation<'a, ()>> {
         let BatchNormAdjoint { graph, x: Saved { value: x, target }, columns, rows, weight, bias } =
             *self;
         let kind = gradient.kind();
@@ -151,16 +189,18 @@ impl Adjoint for BatchNormAdjoint<'_> {
         };
         tape.add_parameter_grad(bias, sum(0)?)?;
         tape.add_parameter_grad(weight, sum(1)?)?;
-        let Some(target) = target else { return Ok(()) };
-        let means = graph.all_reduce(vec![sums])?.remove(0);
-        let means = means.f_div_scalar(rows)?.f_to_kind(kind)?;
-        let gx = {
-            let scale = columns.pin()?.f_select(0, 1)?.f_mul(&tape.parameters().value(weight)?)?;
-            input_gradient(&*gradient.pin()?, &*x.pin()?, &*columns.pin()?, &means, &scale)?
-        };
-        drop((gradient, x));
-        let gx = tape.manager().track_rows("gradient", gx)?;
-        tape.add_grad(Some(&target), gx)
+        let Some(target) = target else { return Ok(Computation::Complete(())) };
+        tape.begin_sums(graph, vec![sums])?.then(tape, move |tape, mut sums| {
+            let means = sums.remove(0).f_div_scalar(rows)?.f_to_kind(kind)?;
+            let gx = {
+                let weight = tape.parameters().value(weight)?;
+                let scale = columns.pin()?.f_select(0, 1)?.f_mul(&weight)?;
+                input_gradient(&*gradient.pin()?, &*x.pin()?, &*columns.pin()?, &means, &scale)?
+            };
+            drop((gradient, x));
+            let gx = tape.manager().track_rows("gradient", gx)?;
+            tape.add_grad(Some(&target), gx)
+        })
     }
 }
 
