@@ -19,7 +19,7 @@ use sar::nn::{
     SageAggregator, SageOptions, Task,
 };
 use sar::sampling::loaders::{DistNeighborSampler, MiniBatch};
-use sar::sampling::stores::{DistGraph, Fanout, IndexConfig};
+use sar::sampling::stores::{DistGraph, Fanout, IndexConfig, SparseAdam};
 use sar::testing::{RankContext, on_ranks};
 use sar::train::{
     BatchModel, Forward, HeteroBatches, HeteroModel, NodeInput, RelationDegrees, StoredRows,
@@ -38,17 +38,17 @@ const AROUND: [fn() -> ModelConfig; 3] = [
     || ModelConfig { jumping_knowledge: JumpMode::Cat, residual: true, ..ModelConfig::default() },
 ];
 
-const GRAPH: &str = "tests/fixtures/hetero_uneven/g.json";
-const AUTHOR: usize = 0;
+pub(crate) const GRAPH: &str = "tests/fixtures/hetero_uneven/g.json";
+pub(crate) const AUTHOR: usize = 0;
 const FIELD: usize = 1;
-const PAPER: usize = 2;
+pub(crate) const PAPER: usize = 2;
 
 /// A model with its inputs on one rank.
-struct Made {
+pub(crate) struct Made {
     graph: HeteroGraphShardManager,
-    model: HeteroStack,
-    parameters: Rc<ParameterSet>,
-    features: Vec<NodeInput>,
+    pub(crate) model: HeteroStack,
+    pub(crate) parameters: Rc<ParameterSet>,
+    pub(crate) features: Vec<NodeInput>,
 }
 
 fn make(
@@ -57,6 +57,17 @@ fn make(
     config: &HeteroConfig,
     outputs: &[HeteroOutput],
 ) -> Result<Made> {
+    Ok(make_with(context, whole, config, outputs, |_| ())?.0)
+}
+
+/// A model, and what has parameters besides it.
+pub(crate) fn make_with<T>(
+    context: &RankContext,
+    whole: &DistGraph,
+    config: &HeteroConfig,
+    outputs: &[HeteroOutput],
+    besides: impl FnOnce(&mut ParameterBuilder) -> T,
+) -> Result<(Made, T)> {
     let (manager, group) = (&context.manager, &context.group);
     let partition = Partition::open(whole.config(), context.rank)?;
     let columns = EdgeData { weight: Some("weight"), ..EdgeData::default() };
@@ -67,13 +78,14 @@ fn make(
     let widths: Vec<_> = features.iter().map(|f| f.as_ref().map(NodeFeatures::width)).collect();
     let mut builder = ParameterBuilder::new(3);
     let model = HeteroStack::with_outputs(&mut builder, &graph, config, &widths, outputs)?;
+    let besides = besides(&mut builder);
     let parameters = Rc::new(builder.finish(manager, Kind::Double)?);
     let mut inputs = Vec::new();
     for rows in features.into_iter().flatten() {
         let rows = rows.read(Kind::Double, &IoCounters::default())?;
         inputs.push(NodeInput::Features(manager.track("features", rows)));
     }
-    Ok(Made { graph, model, parameters, features: inputs })
+    Ok((Made { graph, model, parameters, features: inputs }, besides))
 }
 
 /// Outputs of one width for some node types.
@@ -82,7 +94,7 @@ fn three_wide(targets: &[usize]) -> Vec<HeteroOutput> {
 }
 
 /// The sampler of all neighbours, in `layers` layers.
-fn sampler(whole: &DistGraph, layers: usize) -> Result<DistNeighborSampler> {
+pub(crate) fn sampler(whole: &DistGraph, layers: usize) -> Result<DistNeighborSampler> {
     let etypes = whole.book().etypes().len();
     let all = vec![Fanout::PerEtype(vec![-1; etypes]); layers];
     let mut sampler = DistNeighborSampler::new(all)?.out_degrees(false);
@@ -129,7 +141,7 @@ fn stored(
     made: &mut Made,
     whole: &DistGraph,
     folder: &Path,
-) -> Result<sar::sampling::stores::SparseAdam> {
+) -> Result<SparseAdam> {
     let (manager, group) = (&context.manager, &*context.group);
     let (book, width) = (whole.book(), made.model.width() as usize);
     let (mut rows, optimizer) = stored_rows(manager, group, book, &[(AUTHOR, 5)], folder, width)?;
@@ -274,10 +286,10 @@ fn outputs_of_several_widths_need_layers_with_separate_weights() {
     assert_eq!(made(sage, JumpMode::None), Ok(()));
 }
 
-type Tensors = HashMap<String, (Vec<i64>, Vec<f64>)>;
+pub(crate) type Tensors = HashMap<String, (Vec<i64>, Vec<f64>)>;
 
-fn fixture(name: &str) -> Tensors {
-    let path = common::repository("tests/fixtures/hetero_blocks").join(name);
+pub(crate) fn fixture(folder: &str, name: &str) -> Tensors {
+    let path = common::repository("tests/fixtures").join(folder).join(name);
     let bytes = std::fs::read(path.with_extension("safetensors")).unwrap();
     let file = safetensors::SafeTensors::deserialize(&bytes).unwrap();
     let tensors = file.iter().map(|(key, view)| {
@@ -296,7 +308,7 @@ fn fixture(name: &str) -> Tensors {
     tensors.collect()
 }
 
-fn ids(tensors: &Tensors, key: &str) -> Vec<u64> {
+pub(crate) fn ids(tensors: &Tensors, key: &str) -> Vec<u64> {
     tensors[key].1.iter().map(|id| *id as u64).collect()
 }
 
@@ -321,7 +333,7 @@ fn check_blocks(batch: &MiniBatch, whole: &DistGraph, expected: &Tensors) {
     }
 }
 
-fn assert_close(what: &str, ours: &Tensor, expected: &[f64]) {
+pub(crate) fn assert_close(what: &str, ours: &Tensor, expected: &[f64]) {
     let ours = Vec::<f64>::try_from(ours.contiguous().flatten(0, -1)).unwrap();
     assert_eq!(ours.len(), expected.len(), "{what}");
     for (a, b) in ours.iter().zip(expected) {
@@ -329,13 +341,13 @@ fn assert_close(what: &str, ours: &Tensor, expected: &[f64]) {
     }
 }
 
-fn check_rank(
+/// Gives a model the start values of a fixture. Author rows are on disk.
+pub(crate) fn start_from(
     context: &RankContext,
+    made: &mut Made,
     (whole, folder): (&Arc<DistGraph>, &Path),
-    (name, config): (&str, &HeteroConfig),
-) -> Result<()> {
-    let (expected, book) = (fixture(name), whole.book());
-    let mut made = make(context, whole, config, &three_wide(&[PAPER]))?;
+    expected: &Tensors,
+) -> Result<SparseAdam> {
     let flat = made.parameters.flat().pin()?.copy();
     for parameter in made.parameters.iter() {
         let (shape, values) = &expected[&format!("param.{}", made.parameters.name(parameter))];
@@ -343,14 +355,24 @@ fn check_rank(
         made.parameters.view(&flat, parameter)?.copy_(&value);
     }
     made.parameters.set_flat(flat)?;
-    let optimizer = stored(context, &mut made, whole, folder)?;
+    let optimizer = stored(context, made, whole, folder)?;
     let (shape, values) = &expected["param.embeds.author.weight"];
     let start = Tensor::from_slice(values).view(&shape[..]);
-    let own = book.type_nodes(context.rank, AUTHOR);
+    let own = whole.book().type_nodes(context.rank, AUTHOR);
     let rows = author_rows(&made.features);
     rows.set_rows(&start.narrow(0, own.first as i64, own.own as i64))?;
     sar::engine::comm::barrier(&*context.group, &*context.manager)?;
+    Ok(optimizer)
+}
 
+fn check_rank(
+    context: &RankContext,
+    (whole, folder): (&Arc<DistGraph>, &Path),
+    (name, config): (&str, &HeteroConfig),
+) -> Result<()> {
+    let (expected, book) = (fixture("hetero_blocks", name), whole.book());
+    let mut made = make(context, whole, config, &three_wide(&[PAPER]))?;
+    let optimizer = start_from(context, &mut made, (whole, folder), &expected)?;
     let seeds = ids(&expected, "seeds");
     let homogeneous = seeds.iter().map(|id| book.to_homogeneous(PAPER, *id).unwrap());
     let homogeneous: Vec<u64> = homogeneous.collect();
@@ -370,7 +392,8 @@ fn check_rank(
         assert_close(&name, &ours, &expected[&name].1);
     }
     let ids: Vec<i64> = step.authors.iter().map(|id| *id as i64).collect();
-    let rows = start.zeros_like().to_kind(Kind::Double);
+    let shape = &expected["grad.embeds.author.weight"].0;
+    let rows = Tensor::zeros(&shape[..], (Kind::Double, tch::Device::Cpu));
     let rows = rows.index_add(0, &Tensor::from_slice(&ids), &step.rows);
     assert_close("rows", &rows, &expected["grad.embeds.author.weight"].1);
     Ok(())

@@ -9,6 +9,7 @@ mod edges;
 mod frequencies;
 mod full_neighbours;
 mod hetero;
+mod hetero_links;
 mod inputs;
 mod loader;
 mod logits;
