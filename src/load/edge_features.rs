@@ -21,8 +21,8 @@ const AT_ONCE: usize = 1 << 19;
 
 const FEATURES: Role<'_> = Role { what: "edge features", field: "keys.edge_features", usual: &[] };
 
-/// A feature of all edges, or of those of one type, read row by row from the partitions' own files: one table per partition and edge
-/// type, all with the same width.
+/// A feature of all edges, or of those of one type, read row by row from the partitions' own files, or from a tensor of the program:
+/// one table per partition and edge type, all with the same width.
 #[derive(Debug, Clone)]
 pub struct EdgeFeatures {
     pub(super) book: Arc<PartitionBook>,

@@ -5,6 +5,7 @@
 mod common;
 
 mod dgl_tensors;
+mod edge_data;
 mod embeddings;
 mod graph;
 mod node_data;

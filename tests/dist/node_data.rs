@@ -17,7 +17,7 @@ use tempfile::TempDir;
 
 use crate::common;
 
-fn open(json: &str) -> (Arc<DistGraph>, TempDir) {
+pub(crate) fn open(json: &str) -> (Arc<DistGraph>, TempDir) {
     let folder = tempfile::tempdir().unwrap();
     let config = PartitionConfig::open(&common::repository(json)).unwrap();
     let graph = DistGraph::create(&config, &IndexConfig::default(), folder.path()).unwrap();
@@ -29,7 +29,7 @@ fn value(ntype: usize, id: u64, j: i64) -> f32 {
     (ntype * 1000) as f32 + id as f32 * 10.0 + j as f32
 }
 
-fn rows(ntype: usize, ids: impl Iterator<Item = u64>, width: i64) -> Vec<f32> {
+pub(crate) fn rows(ntype: usize, ids: impl Iterator<Item = u64>, width: i64) -> Vec<f32> {
     ids.flat_map(|id| (0..width).map(move |j| value(ntype, id, j))).collect()
 }
 

@@ -1,14 +1,13 @@
 //! The whole graph, through reads of its partitions' files.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use parking_lot::RwLock;
-
+use super::assigned_data::AssignedData;
 use super::dist_tensor::{DistElement, DistTensor};
 use super::index_writer::{IndexConfig, out_degrees, write_index};
 use super::neighbor_index::NeighborIndex;
+use super::partition_policy::PartitionPolicy;
 use super::sample::{SampleKey, Sampling};
 use super::sorted::Sorted;
 use crate::error::Result;
@@ -24,8 +23,7 @@ pub struct DistGraph {
     config: PartitionConfig,
     indexes: Vec<NeighborIndex>,
     counters: IoCounters,
-    /// Node data that the program has assigned, by name.
-    assigned: RwLock<BTreeMap<String, NodeColumn>>,
+    assigned: AssignedData,
 }
 
 impl DistGraph {
@@ -63,7 +61,12 @@ impl DistGraph {
             NeighborIndex::open(config.book(), part, keys, folder, storage, counters.clone())
         };
         let indexes = (0..config.parts().len()).map(open).collect::<Result<_>>()?;
-        Ok(DistGraph { config: config.clone(), indexes, counters, assigned: RwLock::default() })
+        Ok(DistGraph {
+            config: config.clone(),
+            indexes,
+            counters,
+            assigned: AssignedData::default(),
+        })
     }
 
     /// The owners of nodes and edges: DGL's `get_partition_book`.
@@ -133,18 +136,18 @@ impl DistGraph {
     /// # Errors
     /// If there is no such feature, or its file cannot be read (`Input`).
     pub fn ndata(&self, key: &str) -> Result<NodeColumn> {
-        if let Some(column) = self.assigned.read().get(key) {
-            return Ok(column.clone());
-        }
-        NodeColumn::named(&self.config, key, self.counters.clone())
+        let assigned = self.assigned.nodes(key);
+        assigned.map_or_else(|| NodeColumn::named(&self.config, key, self.counters.clone()), Ok)
     }
 
-    /// A feature of all edge types: DGL's `edata[key]`.
+    /// A feature of all edge types: DGL's `edata[key]`. What the program has [assigned](Self::set_edata) comes before what the
+    /// partitions' files hold.
     ///
     /// # Errors
     /// If there is no such feature, edge types differ in its width or lack it, or its file cannot be read (`Input`).
     pub fn edata(&self, key: &str) -> Result<EdgeFeatures> {
-        EdgeFeatures::find(&self.config, key, self.counters.clone())
+        let found = || EdgeFeatures::find(&self.config, key, self.counters.clone());
+        self.assigned.edges(key)?.map_or_else(found, Ok)
     }
 
     /// A feature of the edges of one type, `rel` or `src:rel:dst`: DGL's `edges[etype].data[key]`.
@@ -153,7 +156,8 @@ impl DistGraph {
     /// If the type does not exist, has no such feature, or its file cannot be read (`Input`).
     pub fn edata_of_type(&self, etype: &str, key: &str) -> Result<EdgeFeatures> {
         let etype = self.book().get_etype_id(etype)?;
-        EdgeFeatures::of_type(&self.config, etype, key, self.counters.clone())
+        let found = || EdgeFeatures::of_type(&self.config, etype, key, self.counters.clone());
+        self.assigned.edges_of_type(etype, key).map_or_else(found, Ok)
     }
 
     /// Makes a tensor of nodes the node data `key` of its type: `g.ndata[key] = tensor` and `g.nodes[ntype].data[key] = tensor`
@@ -164,18 +168,31 @@ impl DistGraph {
     /// If the tensor belongs to edges, or `key` is assigned for other types of nodes with another width.
     pub fn set_ndata<T: DistElement>(&self, key: &str, tensor: &DistTensor<T>) -> Result<()> {
         let column = tensor.node_column(self.counters.clone())?;
-        let mut assigned = self.assigned.write();
-        let joined = match assigned.get(key) {
-            Some(others) if self.ntypes().len() > 1 => others.with_type(&column)?,
-            _ => column,
-        };
-        assigned.insert(key.to_owned(), joined);
-        Ok(())
+        self.assigned.set_nodes(key, column, self.ntypes().len() > 1)
     }
 
     /// Removes node data that the program has assigned, of all types: `del g.ndata[key]` in DGL. Returns whether there was some.
     pub fn remove_ndata(&self, key: &str) -> bool {
-        self.assigned.write().remove(key).is_some()
+        self.assigned.remove_nodes(key)
+    }
+
+    /// Makes a tensor of edges the edge data `key` of its type: `g.edata[key] = tensor` and `g.edges[etype].data[key] = tensor` in
+    /// DGL. Edge types may differ in width; [`edata`](Self::edata) needs one width. Handles on earlier data of that name stay as they
+    /// are. The graph does not keep the tensor's file, which goes with the tensor's last handle.
+    ///
+    /// # Errors
+    /// If the tensor belongs to nodes, or its file cannot be opened.
+    pub fn set_edata<T: DistElement>(&self, key: &str, tensor: &DistTensor<T>) -> Result<()> {
+        let features = tensor.edge_features(self.counters.clone())?;
+        if let PartitionPolicy::Edges(etype) = tensor.policy() {
+            self.assigned.set_edges(key, etype, features);
+        }
+        Ok(())
+    }
+
+    /// Removes edge data that the program has assigned, of all types: `del g.edata[key]` in DGL. Returns whether there was some.
+    pub fn remove_edata(&self, key: &str) -> bool {
+        self.assigned.remove_edges(key)
     }
 
     /// In-degrees of nodes (homogeneous ids).

@@ -18,7 +18,7 @@ use crate::error::{Error, Result};
 use crate::formats::dgl::npy::open_npy;
 use crate::graph::PartitionBook;
 use crate::io::{Dtype, IoCounters, new_private_file, npy_header, read_ranges};
-use crate::load::NodeColumn;
+use crate::load::{EdgeFeatures, NodeColumn};
 
 /// Number of bytes filled or counted at a time.
 const CHUNK: usize = 1 << 20;
@@ -244,6 +244,20 @@ impl<T: DistElement> DistTensor<T> {
         };
         let rows = open_npy(&self.file.path)?;
         NodeColumn::of_type(&self.book, ntype, &rows, counters)
+    }
+
+    /// The rows as features of the graph's edges, which loaders read: `g.edata["x"] = DistTensor` in DGL. Rows that are written later
+    /// are seen. Rows of several dimensions are read flat, and numbers of all types as floating-point numbers.
+    ///
+    /// # Errors
+    /// If the rows belong to nodes, or the file cannot be opened.
+    pub fn edge_features(&self, counters: IoCounters) -> Result<EdgeFeatures> {
+        let PartitionPolicy::Edges(etype) = self.policy else {
+            let problem = format!("{} belongs to nodes", self.name());
+            return Err(Error::config("edge data", problem));
+        };
+        let rows = open_npy(&self.file.path)?;
+        EdgeFeatures::of_rows(&self.book, etype, &rows, counters)
     }
 
     /// Number of elements per row.

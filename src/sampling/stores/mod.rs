@@ -4,11 +4,13 @@
 //! in-edges by destination, [`NodeColumn`](crate::load::NodeColumn) reads rows of node features. Where each rank has its own
 //! disk, [`CollectiveGraph`] asks the others.
 
+mod assigned_data;
 mod collective_graph;
 mod dist_embedding;
 mod dist_graph;
 mod dist_tensor;
 mod draws;
+mod edge_data;
 mod edge_subgraph;
 mod fanout;
 mod frequent_sources;
@@ -19,6 +21,7 @@ mod mt19937;
 mod neighbor_index;
 mod node_data;
 mod out_edges;
+mod own_rows;
 mod partition_policy;
 mod sample;
 mod sorted;
@@ -33,6 +36,7 @@ pub use dist_embedding::DistEmbedding;
 pub use dist_graph::DistGraph;
 pub use dist_tensor::{DistElement, DistTensor, DistTensorConfig};
 pub(crate) use draws::{Draws, NEGATIVES, permutation};
+pub use edge_data::edge_data;
 pub use edge_subgraph::EdgeSubgraph;
 pub use fanout::Fanout;
 pub use graph_source::GraphSource;

@@ -5,11 +5,10 @@ use std::sync::Arc;
 
 use tch::{Kind, Tensor};
 
-use super::dist_tensor::{DistElement, DistTensor, DistTensorConfig};
+use super::own_rows::share;
 use super::partition_policy::PartitionPolicy;
-use crate::engine::comm::{Ranks, barrier};
-use crate::engine::tensor::{self, TensorElement};
-use crate::error::{Error, Result};
+use crate::engine::comm::Ranks;
+use crate::error::Result;
 use crate::graph::PartitionBook;
 use crate::io::IoCounters;
 use crate::load::NodeColumn;
@@ -27,38 +26,12 @@ pub fn node_data(
     folder: &Path,
     ranks: Ranks<'_>,
 ) -> Result<NodeColumn> {
+    let (policy, counters) = (PartitionPolicy::Nodes(ntype), IoCounters::default());
     if matches!(rows.kind(), Kind::Half | Kind::BFloat16 | Kind::Float | Kind::Double) {
-        share::<f32>(book, ntype, &rows.f_to_kind(Kind::Float)?, folder, ranks)
+        let rows = rows.f_to_kind(Kind::Float)?;
+        share::<f32, _>(book, policy, &rows, folder, ranks, |all| all.node_column(counters))
     } else {
-        share::<i64>(book, ntype, &rows.f_to_kind(Kind::Int64)?, folder, ranks)
+        let rows = rows.f_to_kind(Kind::Int64)?;
+        share::<i64, _>(book, policy, &rows, folder, ranks, |all| all.node_column(counters))
     }
-}
-
-fn share<T: DistElement + TensorElement>(
-    book: &Arc<PartitionBook>,
-    ntype: usize,
-    rows: &Tensor,
-    folder: &Path,
-    ranks: Ranks<'_>,
-) -> Result<NodeColumn> {
-    let size = rows.size();
-    let policy = PartitionPolicy::Nodes(ntype);
-    let own = policy.rows_of(book, ranks.group.rank());
-    let nodes = own.end - own.start;
-    let Some((count, row_shape)) = size.split_first().filter(|(count, _)| **count as u64 == nodes)
-    else {
-        let problem = format!("a tensor {size:?} does not have a row for each of {nodes} nodes");
-        return Err(Error::config("node data", problem));
-    };
-    let row_shape: Vec<usize> = row_shape.iter().map(|size| *size as usize).collect();
-    let config =
-        DistTensorConfig { folder, name: None, row_shape: &row_shape, policy, persistent: false };
-    let all = DistTensor::<T>::on_all_ranks(book, &config, |_, _| {}, ranks)?;
-    if *count > 0 {
-        all.write_from(own.start, &tensor::slice::<T>(&rows.f_contiguous()?))?;
-    }
-    let column = all.node_column(IoCounters::default())?;
-    // The column has the file open; its name may go with the handle of rank 0 when all ranks have written.
-    barrier(ranks.group, ranks.hooks)?;
-    Ok(column)
 }

@@ -1,0 +1,61 @@
+//! Data of nodes and edges that a program has assigned to a graph.
+
+use std::collections::BTreeMap;
+
+use parking_lot::RwLock;
+
+use crate::error::Result;
+use crate::load::{EdgeFeatures, NodeColumn};
+
+/// Node data by name, and edge data by name and edge type.
+#[derive(Default)]
+pub(super) struct AssignedData {
+    nodes: RwLock<BTreeMap<String, NodeColumn>>,
+    edges: RwLock<BTreeMap<String, BTreeMap<usize, EdgeFeatures>>>,
+}
+
+impl AssignedData {
+    /// Node data of a name, of all types that have some.
+    pub(super) fn nodes(&self, key: &str) -> Option<NodeColumn> {
+        self.nodes.read().get(key).cloned()
+    }
+
+    /// Adds node data; on a graph with several node types, to those of other types.
+    pub(super) fn set_nodes(&self, key: &str, column: NodeColumn, several: bool) -> Result<()> {
+        let mut nodes = self.nodes.write();
+        let joined = match nodes.get(key) {
+            Some(others) if several => others.with_type(&column)?,
+            _ => column,
+        };
+        nodes.insert(key.to_owned(), joined);
+        Ok(())
+    }
+
+    /// Removes node data of all types. Returns whether there was some.
+    pub(super) fn remove_nodes(&self, key: &str) -> bool {
+        self.nodes.write().remove(key).is_some()
+    }
+
+    /// Edge data of a name, of all edge types that have some, which must have one width.
+    pub(super) fn edges(&self, key: &str) -> Result<Option<EdgeFeatures>> {
+        let edges = self.edges.read();
+        let Some(mut of_types) = edges.get(key).map(BTreeMap::values) else { return Ok(None) };
+        let Some(first) = of_types.next() else { return Ok(None) };
+        of_types.try_fold(first.clone(), |all, other| all.with_types(other)).map(Some)
+    }
+
+    /// Edge data of a name and type.
+    pub(super) fn edges_of_type(&self, etype: usize, key: &str) -> Option<EdgeFeatures> {
+        self.edges.read().get(key)?.get(&etype).cloned()
+    }
+
+    /// Sets edge data of a type.
+    pub(super) fn set_edges(&self, key: &str, etype: usize, features: EdgeFeatures) {
+        self.edges.write().entry(key.to_owned()).or_default().insert(etype, features);
+    }
+
+    /// Removes edge data of all types. Returns whether there was some.
+    pub(super) fn remove_edges(&self, key: &str) -> bool {
+        self.edges.write().remove(key).is_some()
+    }
+}

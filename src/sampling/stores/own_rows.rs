@@ -1,0 +1,47 @@
+//! Tensors of the whole graph from the rows that each rank has for its own nodes or edges.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use tch::Tensor;
+
+use super::dist_tensor::{DistElement, DistTensor, DistTensorConfig};
+use super::partition_policy::PartitionPolicy;
+use crate::engine::comm::{Ranks, barrier};
+use crate::engine::tensor::{self, TensorElement};
+use crate::error::{Error, Result};
+use crate::graph::PartitionBook;
+
+/// What `open` makes of a tensor with the rows of all ranks. The tensor's file goes with what was opened. Three collectives.
+pub(super) fn share<T: DistElement + TensorElement, C>(
+    book: &Arc<PartitionBook>,
+    policy: PartitionPolicy,
+    rows: &Tensor,
+    folder: &Path,
+    ranks: Ranks<'_>,
+    open: impl FnOnce(&DistTensor<T>) -> Result<C>,
+) -> Result<C> {
+    let size = rows.size();
+    let own = policy.rows_of(book, ranks.group.rank());
+    let wanted = own.end - own.start;
+    let Some((count, row_shape)) = size.split_first().filter(|(count, _)| **count as u64 == wanted)
+    else {
+        let (field, what) = match policy {
+            PartitionPolicy::Nodes(_) => ("node data", "nodes"),
+            PartitionPolicy::Edges(_) => ("edge data", "edges"),
+        };
+        let problem = format!("a tensor {size:?} does not have a row for each of {wanted} {what}");
+        return Err(Error::config(field, problem));
+    };
+    let row_shape: Vec<usize> = row_shape.iter().map(|size| *size as usize).collect();
+    let config =
+        DistTensorConfig { folder, name: None, row_shape: &row_shape, policy, persistent: false };
+    let all = DistTensor::<T>::on_all_ranks(book, &config, |_, _| {}, ranks)?;
+    if *count > 0 {
+        all.write_from(own.start, &tensor::slice::<T>(&rows.f_contiguous()?))?;
+    }
+    let opened = open(&all)?;
+    // The file is open now; its name may go with the handle of rank 0 when all ranks have written.
+    barrier(ranks.group, ranks.hooks)?;
+    Ok(opened)
+}
