@@ -59,9 +59,12 @@ fn check_rank(
     let config = HeteroConfig { model, merge: RelationMerge::Sum };
     let outputs = [AUTHOR, PAPER].map(|ntype| HeteroOutput { ntype, out_feats: WIDTH });
     let bilinear = expected.contains_key("param.score.weight");
-    let score = |builder: &mut ParameterBuilder| match bilinear {
-        true => builder.scope("score", |builder| LinkScore::bilinear(builder, WIDTH)),
-        false => LinkScore::Dot,
+    let score = |builder: &mut ParameterBuilder| {
+        if bilinear {
+            builder.scope("score", |builder| LinkScore::bilinear(builder, WIDTH))
+        } else {
+            LinkScore::Dot
+        }
     };
     let (mut made, score) = make_with(context, whole, &config, &outputs, score)?;
     let optimizer = start_from(context, &mut made, (whole, folder), expected)?;
