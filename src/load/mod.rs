@@ -2,6 +2,7 @@
 
 #[cfg(feature = "torch")]
 mod assigned_column;
+#[cfg(feature = "torch")]
 mod assigned_edges;
 #[cfg(feature = "torch")]
 mod edge_features;
