@@ -10,6 +10,8 @@ mod config_file;
 mod configuration_flags;
 #[cfg(feature = "torch")]
 mod correct_and_smooth;
+#[cfg(feature = "torch")]
+mod disk_endurance;
 mod effect;
 #[cfg(feature = "torch")]
 mod evaluation;

@@ -3,6 +3,7 @@
 use crate::run;
 use clap::Args;
 
+use super::disk_endurance::DiskEndurance;
 use super::fields::with_flags;
 use super::output::print;
 use super::resume::{RunArgs, absolute, apply};
@@ -24,6 +25,8 @@ pub(super) struct PlanArgs {
     pub(super) train: Option<TrainArgs>,
     #[command(flatten)]
     pub(super) run: RunArgs,
+    #[command(flatten)]
+    disk_endurance: DiskEndurance,
     /// Print the plan as a JSON object, in bytes and seconds
     #[arg(long)]
     json: bool,
@@ -41,7 +44,7 @@ pub(super) fn plan(args: PlanArgs) -> Result<()> {
             .map_err(|e| Error::internal(format!("cannot encode the plan: {e}")))?;
         return print(&format!("{text}\n"));
     }
-    print(&show(&plan))
+    print(&show(&plan, args.disk_endurance))
 }
 
 /// The configuration of the run that flags describe. Without flags of a new run there is --resume: the parser sees to it.
@@ -57,7 +60,7 @@ fn resumed(args: RunArgs) -> Result<RunConfig> {
     apply(args, run::resumable(&folder)?)
 }
 
-fn show(plan: &Plan) -> String {
+fn show(plan: &Plan, disk_endurance: DiskEndurance) -> String {
     let Plan { partitions, nodes, edges, halo_rows, sampled, memory, disk, epoch, advice } = plan;
     let mut table = TextTable::new(&["", ">", ""]);
     let about = if *sampled { ", by a sample" } else { "" };
@@ -113,8 +116,12 @@ fn show(plan: &Plan) -> String {
         epoch.compute_s, epoch.disk_s
     );
     table.row(["time per epoch", &format!("{:.2} s", epoch.seconds()), &seconds]);
-    let written = size(epoch.written_in_100);
-    table.row(["written in 100 epochs", &written, "to the disk"]);
+    let epochs = if disk.epochs == 1 { "epoch" } else { "epochs" };
+    let wear = disk_endurance
+        .share_of(disk.written)
+        .map_or_else(String::new, |share| format!(": {share}"));
+    let all = format!("to the disk at most, in {} {epochs}{wear}", disk.epochs);
+    table.row(["written in the run", &size(disk.written), &all]);
     for (i, text) in advice.iter().enumerate() {
         table.row([if i == 0 { "advice" } else { "" }, "", text]);
     }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::disk_endurance::DiskEndurance;
 use super::output::print_path;
 use crate::error::{Error, Result};
 use crate::io::{AtomicFile, MadeFolders};
@@ -23,6 +24,8 @@ pub(super) struct ReportArgs {
     /// HTML file to write
     #[arg(long, value_name = "FILE", default_value = "report.html")]
     out: PathBuf,
+    #[command(flatten)]
+    disk_endurance: DiskEndurance,
 }
 
 /// Writes the page, and prints its path.
@@ -31,7 +34,8 @@ pub(super) fn report(args: ReportArgs) -> Result<()> {
     let runs = args.runs.iter().map(|folder| RunData::read(folder, files));
     let runs = runs.collect::<Result<_>>()?;
     let made_by = format!("sar-single {}", env!("CARGO_PKG_VERSION"));
-    let html = page(Page { runs, made_by });
+    let wear = |written| args.disk_endurance.share_of(written);
+    let html = page(Page { runs, made_by }, &wear);
     let made = MadeFolders::create_for(&args.out, "out")?;
     let file = AtomicFile::create(&args.out)?;
     let written = file.file().write_all(html.as_bytes());

@@ -22,8 +22,9 @@ pub struct Page {
     pub made_by: String,
 }
 
-/// The page as HTML. Nothing is loaded from elsewhere, and there are no scripts.
-pub fn page(mut page: Page) -> String {
+/// The page as HTML. Nothing is loaded from elsewhere, and there are no scripts. `wear` says what so many written bytes mean for the
+/// drive.
+pub fn page(mut page: Page, wear: &dyn Fn(u64) -> Option<String>) -> String {
     tell_apart(&mut page.runs);
     let runs = &page.runs;
     let names: Vec<String> = runs.iter().map(|run| escaped(&run.name)).collect();
@@ -35,7 +36,7 @@ pub fn page(mut page: Page) -> String {
         let _ =
             writeln!(html, "<p class=\"path\">{}</p>", escaped(&run.folder.display().to_string()));
     }
-    html.push_str(&summary(runs));
+    html.push_str(&summary(runs, wear));
     html.push_str(&differences(runs));
     if runs.iter().all(|run| run.epochs.is_empty()) {
         html.push_str("<p>No epoch is complete yet.</p>\n");

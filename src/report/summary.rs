@@ -7,11 +7,19 @@ use super::escape::escaped;
 use super::run_data::RunData;
 use crate::event::size;
 
-/// A table with a row per run.
-pub(super) fn summary(runs: &[RunData]) -> String {
+/// A table with a row per run. `wear` says what so many written bytes mean for the drive.
+pub(super) fn summary(runs: &[RunData], wear: &dyn Fn(u64) -> Option<String>) -> String {
     let mut html = "<div class=\"scroll\"><table><tr>".to_owned();
-    let headings =
-        ["run", "epochs", "loss", "test", "seconds per epoch", "peak memory", "bytes per epoch"];
+    let headings = [
+        "run",
+        "epochs",
+        "loss",
+        "test",
+        "seconds per epoch",
+        "peak memory",
+        "bytes per epoch",
+        "written in all epochs",
+    ];
     for heading in headings {
         let _ = write!(html, "<th scope=\"col\">{heading}</th>");
     }
@@ -24,6 +32,9 @@ pub(super) fn summary(runs: &[RunData]) -> String {
             median(run.values("epoch_s")).map_or_else(none, |s| Unit::Seconds.show(s)),
             memory(run).unwrap_or_else(none),
             moved(run).map_or_else(none, |bytes| size(bytes as u64)),
+            written(run).map_or_else(none, |bytes| {
+                size(bytes) + &wear(bytes).map_or_else(String::new, |share| format!(", {share}"))
+            }),
         ];
         let _ = write!(html, "<tr><th scope=\"row\">{}</th>", escaped(&run.name));
         for cell in cells {
@@ -74,4 +85,10 @@ fn memory(run: &RunData) -> Option<String> {
 /// Bytes written and read in a typical epoch.
 fn moved(run: &RunData) -> Option<f64> {
     Some(median(run.values("bytes_written"))? + median(run.values("bytes_read"))?)
+}
+
+/// Bytes written in all epochs of a run.
+fn written(run: &RunData) -> Option<u64> {
+    let epochs = run.values("bytes_written");
+    (!epochs.is_empty()).then(|| epochs.iter().map(|point| point.1 as u64).sum())
 }

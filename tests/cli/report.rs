@@ -59,6 +59,8 @@ fn a_page_shows_all_that_a_run_has_recorded_and_needs_nothing_else() {
     ] {
         assert!(html.contains(title), "{title} is missing");
     }
+    assert!(html.contains("written in all epochs") && !html.contains("endurance"));
+    assert!(page(folder, "run --disk-endurance 1GB").contains(" % of the drive"));
     assert!(html.contains("of 1.00 GiB") && html.contains("class=\"matrix\""));
     for elsewhere in ["<script", "http:", "https:", "<link rel=\"style", "@import", "url("] {
         assert!(!html.contains(elsewhere), "the page loads {elsewhere}");

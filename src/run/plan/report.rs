@@ -51,10 +51,14 @@ pub struct MemoryPlan {
 /// Files of the run in `--spill-dir`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct DiskPlan {
-    /// Peak size of the files, reached in the first epoch.
+    /// Peak size of the files, reached in the first epoch, in bytes.
     pub peak: u64,
-    /// Free space there, if the system reports it.
+    /// Free space there in bytes, if the system reports it.
     pub free: Option<u64>,
+    /// Number of epochs of the run.
+    pub epochs: u32,
+    /// Bytes that all epochs write at most: the system may write out all of the page cache, and the first epoch keeps nothing.
+    pub written: u64,
 }
 
 /// An epoch, from the third on.
@@ -70,8 +74,6 @@ pub struct EpochPlan {
     pub moved_at_least_memory: u64,
     /// Lower bound on what any schedule writes and reads with as much kept.
     pub bound: u64,
-    /// Bytes written in 100 epochs, if the system writes out all of the page cache.
-    pub written_in_100: u64,
     /// Seconds of computing, and of copying from and to the page cache.
     pub compute_s: f64,
     /// Seconds of waiting for the disk, at its rate, for what is not cached.
@@ -154,7 +156,13 @@ fn compose(
     resident: usize,
 ) -> Plan {
     let EpochForecast { written, read, cached, seconds: compute_s, .. } = *epoch;
-    let disk = forecast.epoch.disk;
+    let later = written * f64::from(config.epochs.saturating_sub(1));
+    let disk = DiskPlan {
+        peak: forecast.epoch.disk as u64,
+        free: free_space(&config.spill_dir),
+        epochs: config.epochs,
+        written: (forecast.epoch.written + later) as u64,
+    };
     let bound = bound(config, sizes, memory.kept as f64) as u64;
     let around = (1.0 - cached / (written + read).max(1.0)).max(0.0);
     let disk_s = rate(&config.spill_dir, config.io)
@@ -166,14 +174,13 @@ fn compose(
         halo_rows: sizes.halo_rows(),
         sampled: sizes.sampled,
         memory,
-        disk: DiskPlan { peak: disk as u64, free: free_space(&config.spill_dir) },
+        disk,
         epoch: EpochPlan {
             written: written as u64,
             read: read as u64,
             cached: cached as u64,
             moved_at_least_memory: (forecast.epoch.written + forecast.epoch.read) as u64,
             bound,
-            written_in_100: (written * 100.0) as u64,
             compute_s,
             disk_s,
             resident,
