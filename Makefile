@@ -12,10 +12,15 @@ DGL_PYTHON ?= python3
 PREFIX ?= /usr/local
 INSTALL = $(DESTDIR)$(PREFIX)
 
-.PHONY: build wheel install dist test soak demo bench bench-python bench-papers book soak-parsers fuzz-parsers libtorch clean
+.PHONY: build build-mpi wheel install dist test soak demo bench bench-python bench-papers book soak-parsers fuzz-parsers libtorch clean
 
 build: libtorch
 	cargo build --release --locked
+
+# The program for several machines, target/mpi/release/sar-single, with the MPI that is found (PATH, MPICC, LIBCLANG_PATH).
+build-mpi: libtorch
+	@python3 .cargo/mpi.py
+	CARGO_TARGET_DIR=$(CURDIR)/target/mpi cargo build --release --locked --features mpi
 
 # The Python package as a wheel in target/wheels, with the program twice: as it is, and without what needs libtorch. The package
 # itself does not link libtorch.

@@ -1,5 +1,5 @@
 //! Finds libtorch, says in one line what is wrong with it, and lets the binaries find it at run time (rpath).
-//! Without the feature `torch` there is nothing to find. Nothing is fetched here: `make libtorch` does that.
+//! Without the feature `torch` there is nothing to find; with the feature `mpi`, MPI is found in the same way. Nothing is fetched here: `make libtorch` does that.
 
 use std::env;
 use std::path::PathBuf;
@@ -7,6 +7,9 @@ use std::process::Command;
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
+    if env::var_os("CARGO_FEATURE_MPI").is_some() {
+        find_mpi();
+    }
     if env::var_os("CARGO_FEATURE_TORCH").is_none() {
         return;
     }
@@ -37,6 +40,17 @@ fn main() {
             );
             std::process::exit(1);
         }
+    }
+}
+
+/// Lets the binaries find the MPI that they are linked with, wherever its compiler wrapper says that it is.
+fn find_mpi() {
+    println!("cargo:rerun-if-env-changed=MPICC");
+    let wrapper = env::var_os("MPICC").unwrap_or_else(|| "mpicc".into());
+    let output = Command::new(wrapper).arg("-show").output();
+    let line = output.map(|o| String::from_utf8_lossy(&o.stdout).into_owned()).unwrap_or_default();
+    for folder in line.split_whitespace().filter_map(|word| word.strip_prefix("-L")) {
+        println!("cargo:rustc-link-arg=-Wl,-rpath,{folder}");
     }
 }
 

@@ -24,6 +24,8 @@ struct Parts {
     problem: String,
     hint: Option<String>,
     source: Option<io::Error>,
+    /// Whether another process shows it.
+    reported_elsewhere: bool,
 }
 
 /// The kind of an [`Error`].
@@ -65,7 +67,9 @@ impl Error {
     /// An error of a kind, with its message.
     pub fn new(kind: ErrorKind, problem: impl Into<String>) -> Self {
         let problem = problem.into();
-        Error(Box::new(Parts { kind, path: None, field: None, problem, hint: None, source: None }))
+        let (path, field, hint, source) = (None, None, None, None);
+        let reported_elsewhere = false;
+        Error(Box::new(Parts { kind, path, field, problem, hint, source, reported_elsewhere }))
     }
 
     /// An error in the input file `path`, at `field` (empty: the file as a whole).
@@ -154,6 +158,17 @@ impl Error {
     /// The kind of failure.
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
+    }
+
+    /// The same error, which another process of the run shows.
+    pub(crate) fn reported_elsewhere(mut self) -> Self {
+        self.0.reported_elsewhere = true;
+        self
+    }
+
+    /// Whether another process of the run shows the error.
+    pub(crate) fn is_reported_elsewhere(&self) -> bool {
+        self.0.reported_elsewhere
     }
 
     /// The file or folder that is wrong, if the error concerns one.

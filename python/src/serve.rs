@@ -116,6 +116,7 @@ fn run(
         limits: Limits { budget, resident: job.resident, all_fits: false, lends: true },
         saves: false,
         fork: &fork_interpreter,
+        forked: &|| Ok(()),
     };
     let in_worker = |rank, events: &EventSender| {
         prepare_allocator(1.0);

@@ -229,6 +229,10 @@ fn execute(arguments: Arguments, mut definition: clap::Command) -> Result<()> {
 }
 
 fn report(error: &Error) -> u8 {
+    // The exit code of a run on several machines is that of its first process.
+    if error.is_reported_elsewhere() {
+        return exit::DONE;
+    }
     show(error);
     error.exit_code()
 }

@@ -60,8 +60,10 @@ pub(super) fn changed(command: &Command, given: &ArgMatches) -> Option<String> {
 
 /// Continues the run that the flags name.
 pub(super) fn resume(args: RunArgs) -> Result<()> {
-    let config = run::resumable(&absolute(args.resume.clone().unwrap_or_default())?)?;
-    run(&apply(args, config)?, run::resume)
+    let folder = absolute(args.resume.clone().unwrap_or_default());
+    let config = folder.and_then(|folder| run::resumable(&folder));
+    let config = config.and_then(|config| apply(args, config));
+    config.and_then(|config| run(&config, run::resume)).map_err(run::end_everywhere)
 }
 
 /// A run's configuration with the changes of the flags.

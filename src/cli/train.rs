@@ -170,7 +170,8 @@ pub(super) struct TrainArgs {
 /// Trains a model.
 pub(super) fn train(args: TrainArgs, run_args: RunArgs) -> Result<()> {
     let train = if args.results.overwrite { run::train_over } else { run::train };
-    run(&config(args, run_args)?, train)
+    let config = config(args, run_args);
+    config.and_then(|config| run(&config, train)).map_err(run::end_everywhere)
 }
 
 /// A function that starts training.
@@ -201,7 +202,7 @@ pub(super) fn run(config: &RunConfig, train: Start) -> Result<()> {
         | Event::Step => {}
     })?;
     let written = config.dump_step.as_ref().unwrap_or(&config.out);
-    print_path(written)
+    if run::reports() { print_path(written) } else { Ok(()) }
 }
 
 pub(super) fn config(args: TrainArgs, run_args: RunArgs) -> Result<RunConfig> {

@@ -32,7 +32,7 @@ pub enum Event {
     Failed(Failure),
     /// Values that a program of the user's reports, as a JSON object.
     Logged(String),
-    /// A step of a program of the user's is complete on all ranks (from rank 0).
+    /// A step of a program of the user's, or an epoch, is complete on all ranks (from rank 0, or the first rank of another machine).
     Step,
     /// The progress of the run, every half second (from the launcher).
     Progress(RunProgress),

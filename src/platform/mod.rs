@@ -14,7 +14,7 @@ mod processor_time;
 pub mod signals;
 
 pub use clock::nanoseconds;
-pub use end::leave;
+pub use end::{leave, run_exit_handlers};
 pub use fork::{fork, has_one_thread};
 pub use free_memory::{MemoryGroups, free_memory, machine_memory};
 pub use free_space::free_space;

@@ -6,6 +6,8 @@ pub mod config;
 pub mod job;
 pub mod launch;
 #[cfg(feature = "torch")]
+mod other_machine;
+#[cfg(feature = "torch")]
 pub mod plan;
 #[cfg(feature = "torch")]
 mod prediction;
@@ -20,6 +22,8 @@ mod turns_file;
 
 #[cfg(feature = "torch")]
 pub use job::{Job, Rank, launch};
+#[cfg(feature = "torch")]
+pub use launch::connection::{end_everywhere, reports};
 #[cfg(feature = "torch")]
 pub use launch::results_folder::{CONFIG, METRICS, PLAN, TURNS};
 #[cfg(feature = "torch")]

@@ -7,7 +7,9 @@ use super::config::{check, relations};
 use super::launch::bounds;
 use super::launch::last_checkpoint::{LastCheckpoint, keep_checkpoint};
 use super::launch::results_folder::{CONFIG, METRICS, PLAN, ResultsFolder, TURNS};
+use super::launch::this_machine::{ThisMachine, not_yet};
 use super::launch::workers::{Launch, run_workers};
+use super::other_machine::take_part;
 use super::plan;
 use super::plan::PlannedRun;
 use super::tensorboard::RunEvents;
@@ -90,6 +92,15 @@ fn run(config: &RunConfig, start: Start, observe: &mut dyn FnMut(&Event)) -> Res
     check(config)?;
     config.trace.as_deref().map_or(Ok(()), TraceFile::check)?;
     check_fanouts(config, &partitions)?;
+    let machine = ThisMachine::of_run(config, &partitions)?;
+    if let Some(machine) = &machine {
+        if matches!(start, Start::Resumed(..)) {
+            return Err(not_yet("resume"));
+        }
+        if machine.here.machine > 0 {
+            return take_part(config, &partitions, machine, observe);
+        }
+    }
     // An existing folder is checked before the run is planned; a new one is created only if the run fits. If the output of a
     // step goes elsewhere, the folder is left alone.
     let new = |overwrite| match config.dump_step {
@@ -100,7 +111,11 @@ fn run(config: &RunConfig, start: Start, observe: &mut dyn FnMut(&Event)) -> Res
         Start::New { overwrite } if config.out.exists() => Start::Taken(new(overwrite)?),
         start => start,
     };
-    let planned = plan::check(config, &partitions, observe)?;
+    // A plan takes all partitions, which need not be on this machine.
+    let planned = match &machine {
+        None => plan::check(config, &partitions, observe)?,
+        Some(_) => None,
+    };
     let mut made = Vec::new();
     if config.dump_step.is_none() {
         made.push(MadeFolders::create(&config.out, "out")?);
@@ -135,6 +150,7 @@ fn run(config: &RunConfig, start: Start, observe: &mut dyn FnMut(&Event)) -> Res
         epochs: config.epochs,
         // All passes over the graph, and the gradients.
         turns: 2 * config.model.num_graphs() as u32,
+        machine: machine.as_ref(),
         ..Launch::new(&resources, &partitions)
     };
     let mut on_event = |event: Event, peak| {

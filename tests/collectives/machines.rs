@@ -81,7 +81,8 @@ fn machine(
     let (ended, result) = unbounded();
     let result = std::thread::scope(|scope| {
         let site = &site;
-        let carrying = scope.spawn(move || Carrier::new(end, machines.to_vec(), site).run(&result));
+        let carrying =
+            scope.spawn(move || Carrier::new(end, machines.to_vec(), site).run(&result).result);
         let run = |slot| {
             let (group, control) = (group(slot), &control);
             scope.spawn(move || work(&group).inspect_err(|_| control.stop(Stop::Aborted)))

@@ -2,6 +2,10 @@
 
 #[cfg(feature = "torch")]
 pub(super) mod bounds;
+#[cfg(feature = "torch")]
+mod carriage;
+#[cfg(feature = "torch")]
+pub(super) mod connection;
 pub(super) mod governor;
 #[cfg(feature = "torch")]
 pub(super) mod last_checkpoint;
@@ -16,6 +20,8 @@ pub(super) mod results_folder;
 mod run_link;
 mod stall;
 mod supervise;
+#[cfg(feature = "torch")]
+pub(super) mod this_machine;
 #[cfg(feature = "torch")]
 mod threads;
 mod worker;

@@ -45,6 +45,8 @@ pub struct Supervision<'a> {
     pub saves: bool,
     /// How a worker is forked: [`fork_plainly`], or what an interpreter does around it.
     pub fork: Fork<'a>,
+    /// Called once when workers have been forked: from then on this process may have other threads.
+    pub forked: &'a dyn Fn() -> Result<()>,
 }
 
 /// A plain fork, for programs without an interpreter.
@@ -66,7 +68,7 @@ pub fn supervise(
     work: &dyn Fn(usize, &EventSender) -> Result<()>,
     on_event: &mut dyn FnMut(Event, u64) -> Result<()>,
 ) -> Result<()> {
-    let Supervision { control, limits, saves, fork } = supervision;
+    let Supervision { control, limits, saves, fork, forked } = supervision;
     if !has_one_thread() {
         let problem = "workers can only be forked while the program has one thread";
         return Err(Error::config("launcher", problem).with_hint(
@@ -89,7 +91,7 @@ pub fn supervise(
         }
     }
     drop(sender);
-    let listeners = match Listeners::start(receiver) {
+    let listeners = match forked().and_then(|()| Listeners::start(receiver)) {
         Ok(listeners) => listeners,
         Err(error) => return supervisor.give_up(error),
     };
@@ -335,6 +337,10 @@ impl Supervisor {
         self.interrupts += 1;
         self.control.stop(Stop::Interrupted);
         if self.interrupts == 1 {
+            // On several machines, the first one speaks.
+            if self.workers.first().is_some_and(|worker| worker.rank() > 0) {
+                return;
+            }
             show_status("stopping at the next phase (once more to stop at once)");
         } else {
             self.kill_all();

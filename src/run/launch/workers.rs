@@ -1,14 +1,18 @@
 //! Worker processes, one per partition, with the folder and the control file that they share.
 
+use std::cell::RefCell;
 use std::path::Path;
 use std::sync::Arc;
 
+use super::carriage::{Carriage, CarriageSite};
 use super::governor::Limits;
 use super::reservation::reserve;
 use super::run_link::RunLink;
 use super::supervise::{Supervision, fork_plainly, supervise};
+use super::this_machine::{ThisMachine, not_yet};
 use super::threads::capped;
 use crate::engine::comm::Placement;
+use crate::engine::comm::machines::Launched;
 use crate::engine::spill_dir::{RunFolder, sweep};
 use crate::error::Result;
 use crate::event::{Event, EventSender, Recording, TraceFile, size};
@@ -52,6 +56,8 @@ pub(in crate::run) struct Launch<'a> {
     pub(in crate::run) trace: Option<&'a Path>,
     /// Number of epochs, if the run has some.
     pub(in crate::run) epochs: u32,
+    /// This machine, if the run has several.
+    pub(in crate::run) machine: Option<&'a ThisMachine>,
     /// Number of turns that a rank is expected to take in an epoch; 0 if nobody knows.
     pub(in crate::run) turns: u32,
 }
@@ -70,6 +76,7 @@ impl<'a> Launch<'a> {
             results: None,
             trace: None,
             epochs: 0,
+            machine: None,
             turns: 0,
         }
     }
@@ -83,11 +90,18 @@ pub(in crate::run) fn run_workers<T>(
     on_event: &mut dyn FnMut(Event, u64) -> Result<()>,
     finish: impl FnOnce(&Path) -> Result<T>,
 ) -> Result<T> {
-    let Launch { resources, partitions, stand_in, io, .. } = *launch;
+    let Launch { resources, partitions, stand_in, io, machine, .. } = *launch;
+    if Launched::here().is_some() && machine.is_none() && stand_in.is_none() {
+        return Err(not_yet("this command"));
+    }
     limits::check_workers(resources)?;
     // A rank allocates memory for the nodes of all partitions, so the sizes of all must agree with the JSON file before that.
     let world_size = partitions.book().num_parts();
-    let placement = Arc::new(Placement::one_machine(world_size));
+    let placement = Arc::new(match machine {
+        None => Placement::one_machine(world_size),
+        Some(machine) => Placement::new(world_size, machine.facts.own.clone())?,
+    });
+    let num_ranks = placement.local().len();
     for part in placement.local() {
         PartitionSummary::open(partitions, *part)?;
     }
@@ -115,8 +129,14 @@ pub(in crate::run) fn run_workers<T>(
         on_event(Event::Note(format!("left by a killed run: {error}")), 0)?;
     }
     let (run_folder, control) =
-        RunFolder::create(&resources.spill_dir, world_size, resources.resident.unwrap_or(1))?;
+        RunFolder::create(&resources.spill_dir, num_ranks, resources.resident.unwrap_or(1))?;
     let control = Arc::new(control);
+    for (slot, rank) in placement.local().iter().enumerate() {
+        control.rank(slot).set_number(*rank as u32);
+    }
+    if machine.is_some() {
+        control.add_carrier();
+    }
     control.run().begin(std::process::id(), launch.epochs, budget);
     control.run().set_expected_turns(launch.turns);
     let link = launch.results.map(|out| RunLink::create(out, &run_folder.control_path()));
@@ -154,8 +174,22 @@ pub(in crate::run) fn run_workers<T>(
     };
     let limits =
         Limits { budget, resident: resources.resident, all_fits: launch.all_fits, lends: false };
-    let supervision =
-        Supervision { control: &control, limits, saves: launch.saves, fork: &fork_plainly };
+    let carriage = RefCell::new(None);
+    let forked = || {
+        if let Some(machine) = machine {
+            let (control, folder, reserve) = (control.clone(), folder.to_owned(), reserve.clone());
+            let site = CarriageSite { control, folder, io, reserve };
+            *carriage.borrow_mut() = Some(Carriage::start(machine, site)?);
+        }
+        Ok(())
+    };
+    let supervision = Supervision {
+        control: &control,
+        limits,
+        saves: launch.saves,
+        fork: &fork_plainly,
+        forked: &forked,
+    };
     let mut traced = |event: Event, peak| {
         if let (Some(trace), Event::Progress(progress)) = (&trace, &event) {
             trace.memory(progress);
@@ -163,9 +197,18 @@ pub(in crate::run) fn run_workers<T>(
         on_event(event, peak)
     };
     let result = supervise(supervision, &work, &mut traced);
+    let carriage = carriage.take();
+    let result = match &carriage {
+        Some(carriage) => carriage.end(result),
+        None => result,
+    };
     if let Some(Err(error)) = trace.as_ref().map(TraceFile::close) {
         on_event(Event::Note(format!("the trace is not complete: {error}")), 0)?;
     }
-    result?;
-    finish(folder)
+    let result = result.and_then(|()| finish(folder));
+    if let Some(carriage) = carriage {
+        drop(run_folder);
+        carriage.leave();
+    }
+    result
 }

@@ -57,6 +57,10 @@ pub(super) fn run_epochs(
         stop = training.stop();
         let EpochReport { epoch, loss, .. } = report;
         tell(Event::Epoch(report))?;
+        if here.rank != 0 && here.slot == 0 {
+            // Another machine's launcher shares its memory out by epochs, too.
+            here.events.send(Event::Step)?;
+        }
         // In the first one, the graph is made ready. A run that is stopped later has this one.
         if epoch == 2 {
             tell_turns(epoch, turns.clone())?;

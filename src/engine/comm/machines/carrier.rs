@@ -38,6 +38,14 @@ pub struct Site<'a> {
     pub storage: Arc<dyn Storage>,
 }
 
+/// The end of a carrier's work.
+pub struct Carried {
+    /// The result of the run; its error is the failure that ended it, on whichever machine it was.
+    pub result: Result<()>,
+    /// The connection, to be closed when nothing is left of the run on this machine; `None` if a machine is lost.
+    pub transport: Option<Box<dyn Transport>>,
+}
+
 /// A machine's part in the exchange of messages.
 pub struct Carrier {
     control: Arc<Control>,
@@ -97,12 +105,8 @@ impl Carrier {
         }
     }
 
-    /// Carries messages until the ranks of all machines have ended; `ended` gets the result of this machine's. Returns how the machines
-    /// have ended, by number.
-    ///
-    /// # Errors
-    /// The failure that ended the run, on whichever machine it was.
-    pub fn run(mut self, ended: &Receiver<Result<()>>) -> Result<()> {
+    /// Carries messages until the ranks of all machines have ended; `ended` gets the result of this machine's.
+    pub fn run(mut self, ended: &Receiver<Result<()>>) -> Carried {
         let mut pace = Pace::new();
         loop {
             let some = self.step().unwrap_or_else(|error| {
@@ -113,7 +117,8 @@ impl Carrier {
             if self.is_over() {
                 let lost = |end: Option<MachineEnd>| end.unwrap_or(MachineEnd::Lost);
                 let ends: Vec<_> = self.ends.into_iter().map(lost).collect();
-                return MachineEnd::result(&ends);
+                let transport = (!ends.contains(&MachineEnd::Lost)).then_some(self.transport);
+                return Carried { result: MachineEnd::result(&ends), transport };
             }
             pace.rest(some);
         }

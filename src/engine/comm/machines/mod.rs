@@ -9,12 +9,22 @@ mod carrier;
 mod ending;
 mod in_process;
 mod incoming;
+mod launched;
+#[cfg(feature = "mpi")]
+mod mpi;
+#[cfg(not(feature = "mpi"))]
+mod no_mpi;
 mod outgoing;
 mod pace;
 mod transport;
 
 pub use agreement::{MachineFacts, agree};
-pub use carrier::{Carrier, Site};
+pub use carrier::{Carried, Carrier, Site};
 pub use ending::{MachineEnd, Trouble};
 pub use in_process::InProcess;
+pub use launched::Launched;
+#[cfg(feature = "mpi")]
+pub use mpi::connect;
+#[cfg(not(feature = "mpi"))]
+pub use no_mpi::connect;
 pub use transport::{MAX_PIECE, Piece, PieceKind, Transport};

@@ -79,10 +79,10 @@ impl Outgoing {
         self.queue.push_back(Errand::Piece(piece));
     }
 
-    /// Forgets all messages that have not been sent.
+    /// Forgets all that the transport does not have yet, ends of pauses included: the other machine would find messages cut short.
     pub(super) fn give_up(&mut self) {
         self.messages = None;
-        self.queue.retain(|errand| matches!(errand, Errand::Piece(_)));
+        self.queue.clear();
     }
 
     /// Whether the transport has everything.
@@ -98,7 +98,6 @@ impl Outgoing {
     /// Forgets everything, because the other machine is gone.
     pub(super) fn close(&mut self) {
         self.give_up();
-        self.queue.clear();
         self.unsent = None;
     }
 
@@ -174,4 +173,25 @@ impl Messages {
 
 fn failed_read(path: &Path, error: std::io::Error) -> Error {
     Error::io("read", path, error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::io::DiskStorage;
+
+    #[test]
+    fn no_end_of_a_pause_follows_messages_that_are_given_up() {
+        let storage = Arc::new(DiskStorage::default());
+        let files = LocalFiles { folder: PathBuf::from("none"), storage, world_size: 2 };
+        let piece = |kind| Piece { kind, bytes: Vec::new() };
+        let mut outgoing = Outgoing::new(vec![1], 1);
+        outgoing.add_messages(0, 0);
+        outgoing.add(piece(PieceKind::EndOfPause));
+        outgoing.give_up();
+        assert!(outgoing.is_done());
+        outgoing.add(piece(PieceKind::Stop));
+        assert_eq!(outgoing.next(&files).unwrap().unwrap().kind, PieceKind::Stop);
+        assert!(outgoing.next(&files).unwrap().is_none());
+    }
 }

@@ -69,4 +69,7 @@ pub trait Transport {
     /// # Errors
     /// If the connection is broken.
     fn has_sent_all(&mut self) -> Result<bool>;
+
+    /// Ends the connection, as all other machines do. One that is only dropped leaves them alone.
+    fn close(self: Box<Self>) {}
 }

@@ -1,0 +1,57 @@
+//! What an MPI launcher has told this process before MPI can be asked: workers are forked first.
+
+/// Variables with the number of a process and the number of processes: of Open MPI, of MPICH and its relatives, and of Slurm's steps.
+const VARIABLES: [[&str; 2]; 3] = [
+    ["OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"],
+    ["PMI_RANK", "PMI_SIZE"],
+    ["SLURM_PROCID", "SLURM_STEP_NUM_TASKS"],
+];
+
+/// The place of this process among those that a launcher has started, one per machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Launched {
+    /// Number of this machine, from 0.
+    pub machine: usize,
+    /// Number of machines, at least 2.
+    pub machines: usize,
+}
+
+impl Launched {
+    /// The place of this process; `None` for a process that was started alone, and in a program that is built without MPI.
+    pub fn here() -> Option<Self> {
+        let of_environment = || Self::of(|name| std::env::var(name).ok());
+        cfg!(feature = "mpi").then(of_environment).flatten()
+    }
+
+    fn of(variable: impl Fn(&str) -> Option<String>) -> Option<Self> {
+        let number = |name| variable(name)?.parse().ok();
+        VARIABLES.iter().find_map(|[rank, size]| {
+            let place = Launched { machine: number(rank)?, machines: number(size)? };
+            (place.machines > 1 && place.machine < place.machines).then_some(place)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_of_several_knows_its_number() {
+        let of = |given: &[(&str, &str)]| {
+            Launched::of(|name| {
+                let found = given.iter().find(|(given, _)| *given == name);
+                found.map(|(_, value)| (*value).to_owned())
+            })
+        };
+        let second = Some(Launched { machine: 1, machines: 4 });
+        assert_eq!(of(&[("PMI_RANK", "1"), ("PMI_SIZE", "4")]), second);
+        let open = [("OMPI_COMM_WORLD_RANK", "1"), ("OMPI_COMM_WORLD_SIZE", "4")];
+        assert_eq!(of(&open), second);
+        assert_eq!(of(&[("SLURM_PROCID", "1"), ("SLURM_STEP_NUM_TASKS", "4")]), second);
+        // A process that is alone, and one in a batch script, which is not a step.
+        assert_eq!(of(&[("PMI_RANK", "0"), ("PMI_SIZE", "1")]), None);
+        assert_eq!(of(&[("SLURM_PROCID", "0"), ("SLURM_NTASKS", "4")]), None);
+        assert_eq!(of(&[("PMI_RANK", "4"), ("PMI_SIZE", "4")]), None);
+    }
+}

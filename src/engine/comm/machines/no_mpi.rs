@@ -1,0 +1,13 @@
+//! The place of MPI in a program that is built without it.
+
+use super::launched::Launched;
+use super::transport::Transport;
+use crate::error::{Error, Result};
+
+/// Never called: without MPI, no process is one of several.
+///
+/// # Errors
+/// Always.
+pub fn connect(_here: Launched) -> Result<Option<Box<dyn Transport>>> {
+    Err(Error::internal("this program is built without MPI".to_owned()))
+}

@@ -1,0 +1,106 @@
+//! The thread that carries messages to other machines and back.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crossbeam::channel::{Receiver, RecvTimeoutError, Sender, bounded};
+
+use super::connection::Connection;
+use super::this_machine::ThisMachine;
+use crate::engine::comm::machines::{
+    Carried, Carrier, Launched, MachineFacts, Site, agree, connect,
+};
+use crate::engine::turns::{Control, Stop};
+use crate::error::{Error, Result};
+use crate::io::{DiskStorage, IoMode, Reserve, ReservedStorage, Storage};
+use crate::platform::signals;
+
+/// Interval at which the launcher looks for signals while the carrier ends.
+const TICK: Duration = Duration::from_millis(5);
+
+/// A carrier at work.
+pub(super) struct Carriage {
+    control: Arc<Control>,
+    ended: Sender<Result<()>>,
+    carried: Receiver<Result<()>>,
+    connection: Connection,
+}
+
+/// What a carrier needs of its machine.
+pub(super) struct CarriageSite {
+    pub(super) control: Arc<Control>,
+    pub(super) folder: PathBuf,
+    /// How files without room in the page cache are written and read.
+    pub(super) io: IoMode,
+    /// The file that holds the disk space reserved for the run.
+    pub(super) reserve: Option<PathBuf>,
+}
+
+impl Carriage {
+    /// Connects to the other machines, in a thread. To be called when workers have been forked.
+    pub(super) fn start(machine: &ThisMachine, site: CarriageSite) -> Result<Self> {
+        let (ended, result) = bounded(1);
+        let control = site.control.clone();
+        let ThisMachine { here, facts } = machine.clone();
+        let (connection, carried) = Connection::open(move || {
+            let control = site.control.clone();
+            let failed = |error| Carried { result: Err(error), transport: None };
+            let carried = carry(here, facts, site, &result).unwrap_or_else(failed);
+            if carried.result.is_err() {
+                control.stop(Stop::Aborted);
+            }
+            carried
+        })?;
+        Ok(Carriage { control, ended, carried, connection })
+    }
+
+    /// Waits until the ranks of all machines have ended, those of this machine with `result`. Returns the result of the run.
+    pub(super) fn end(&self, result: Result<()>) -> Result<()> {
+        // A thread that has failed does not ask any more.
+        let _ = self.ended.send(result);
+        loop {
+            match self.carried.recv_timeout(TICK) {
+                Ok(result) => return result,
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err(Error::internal("the carrier panicked".to_owned()));
+                }
+                Err(RecvTimeoutError::Timeout) if signals::received() => {
+                    self.control.stop(Stop::Interrupted);
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+        }
+    }
+
+    /// Leaves the other machines: nothing is left of the run here.
+    pub(super) fn leave(self) {
+        self.connection.leave();
+    }
+}
+
+fn carry(
+    here: Launched,
+    facts: MachineFacts,
+    site: CarriageSite,
+    ended: &Receiver<Result<()>>,
+) -> Result<Carried> {
+    let CarriageSite { control, folder, io, reserve } = site;
+    let again = || Error::internal("a process is part of one run only".to_owned());
+    let mut transport = connect(here)?.ok_or_else(again)?;
+    let machines = match agree(&mut *transport, Ok(facts)) {
+        Ok(machines) => machines,
+        Err(error) => return Ok(Carried { result: Err(error), transport: Some(transport) }),
+    };
+    let disk: Arc<dyn Storage> = Arc::new(DiskStorage::with_share(io));
+    let storage = match reserve {
+        None => disk,
+        Some(path) => {
+            let reserve = Reserve::open(&path, control.num_ranks());
+            let reserve = reserve.map_err(|e| Error::io("open", &path, e))?;
+            Arc::new(ReservedStorage::new(disk, reserve))
+        }
+    };
+    let site = Site { control: &control, folder: &folder, storage };
+    Ok(Carrier::new(transport, machines, &site).run(ended))
+}

@@ -1,0 +1,251 @@
+//! Runs on several machines, which are processes of one machine here, started by a real mpirun. Built only with the feature `mpi`.
+#![allow(clippy::unwrap_used)]
+
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use sar::engine::turns::Control;
+
+/// Time limit of anything that the tests wait for.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_sar-single");
+
+/// The mpirun beside the MPI's compiler, or in PATH.
+fn mpirun() -> PathBuf {
+    let compiler = std::env::var_os("MPICC").map(PathBuf::from);
+    let beside = compiler.and_then(|compiler| Some(compiler.parent()?.join("mpirun")));
+    beside.filter(|path| path.exists()).unwrap_or_else(|| PathBuf::from("mpirun"))
+}
+
+/// A graph in four partitions.
+fn graph(folder: &Path) -> PathBuf {
+    let out = folder.join("graph");
+    let mut command = Command::new(PROGRAM);
+    command.args(["generate", "--nodes", "900", "--edges", "9000", "--features", "8"]);
+    command.args(["--classes", "4", "--num-parts", "4", "--out"]).arg(&out);
+    assert!(command.stdout(Stdio::null()).status().unwrap().success());
+    out.join("g.json")
+}
+
+/// A run on several machines, with a spill folder each.
+struct Machines {
+    child: Child,
+    spill: Vec<PathBuf>,
+}
+
+/// The end of a run.
+struct MachinesAfter {
+    code: Option<i32>,
+    stdout: String,
+    stderr: String,
+}
+
+impl Machines {
+    /// Starts a process per list of flags, with flags for all.
+    fn start(folder: &Path, each: &[Vec<&str>], all: &[&str]) -> Self {
+        // A shell's background jobs, which tests may be, ignore SIGINT.
+        let mut command = Command::new("env");
+        command.arg("--default-signal=INT,TERM,HUP").arg(mpirun());
+        let mut spill = Vec::new();
+        for (machine, own) in each.iter().enumerate() {
+            if machine > 0 {
+                command.arg(":");
+            }
+            let spill_dir = folder.join(format!("spill-{machine}"));
+            command.args(["-n", "1", PROGRAM]).args(own).args(all);
+            command.arg("--spill-dir").arg(&spill_dir);
+            spill.push(spill_dir);
+        }
+        for name in ["OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"] {
+            command.env(name, "1");
+        }
+        command.env("PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe");
+        let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        Machines { child, spill }
+    }
+
+    /// The control file of a machine, once it exists.
+    fn control(&self, machine: usize) -> Control {
+        wait_for("a control file", || {
+            let entries = fs::read_dir(&self.spill[machine]).ok()?.flatten();
+            let mut runs = entries
+                .filter(|entry| entry.file_name().to_string_lossy().starts_with("sar-single-"));
+            Control::open(&runs.next()?.path().join("control")).ok()
+        })
+    }
+
+    /// Waits for the end of mpirun; nothing stays behind.
+    fn end(mut self) -> MachinesAfter {
+        let status = wait_for("the end of the run", || self.child.try_wait().unwrap());
+        let (mut stdout, mut stderr) = (String::new(), String::new());
+        self.child.stdout.take().unwrap().read_to_string(&mut stdout).unwrap();
+        self.child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
+        for spill in &self.spill {
+            let left: Vec<_> = fs::read_dir(spill).into_iter().flatten().flatten().collect();
+            assert!(left.is_empty(), "left behind: {left:?}\n{stderr}");
+        }
+        MachinesAfter { code: status.code(), stdout, stderr }
+    }
+}
+
+impl MachinesAfter {
+    /// The one error message of all machines.
+    fn error(&self) -> &str {
+        let errors = self.stderr.lines().filter(|line| line.starts_with("error:"));
+        assert_eq!(errors.clone().count(), 1, "one error message:\n{}", self.stderr);
+        errors.last().unwrap()
+    }
+}
+
+fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+    let begin = Instant::now();
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(begin.elapsed() < PATIENCE, "{what} did not come");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+#[test]
+fn any_number_of_machines_gives_the_same_bits() {
+    let folder = tempfile::tempdir().unwrap();
+    let json = graph(folder.path());
+    for layer in ["sage", "gat"] {
+        let out = |machines: usize| folder.path().join(format!("{layer}-{machines}"));
+        let train = |machines: usize| {
+            let out = out(machines);
+            let flags = ["--part-json", text(&json), "--model", layer, "--hidden", "16"];
+            let more = ["--epochs", "3", "--checkpoint-every", "2", "--out", text(&out)];
+            let flags = [&flags[..], &more].concat();
+            let after = Machines::start(folder.path(), &vec![vec![]; machines], &flags).end();
+            assert_eq!(after.code, Some(0), "{}", after.stderr);
+            // Only the first machine reports.
+            assert_eq!(after.stdout.lines().filter(|line| *line == text(&out)).count(), 1);
+            ["model.safetensors", "checkpoint.safetensors"].map(|name| fs::read(out.join(name)))
+        };
+        let [weights, _] = train(1);
+        for machines in [2, 4] {
+            let [of_several, checkpoint] = train(machines);
+            assert!(of_several.unwrap() == *weights.as_ref().unwrap(), "{layer} on {machines}");
+            checkpoint.unwrap();
+        }
+    }
+}
+
+/// A copy of a partition directory with some of its partitions.
+fn copy_of(json: &Path, to: &Path, parts: &[usize]) -> PathBuf {
+    let from = json.parent().unwrap();
+    fs::create_dir(to).unwrap();
+    for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
+        let name = entry.file_name().into_string().unwrap();
+        let part = name.strip_prefix("part").and_then(|part| part.parse().ok());
+        if part.is_none_or(|part: usize| parts.contains(&part)) {
+            let copied = Command::new("cp").arg("-r").arg(entry.path()).arg(to).status();
+            assert!(copied.unwrap().success());
+        }
+    }
+    to.join(json.file_name().unwrap())
+}
+
+#[test]
+fn a_machine_needs_its_own_partitions_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let json = graph(folder.path());
+    let [one, two] = [[0, 3], [1, 2]]
+        .map(|parts| copy_of(&json, &folder.path().join(format!("copy-{}", parts[0])), &parts));
+    let out = |name: &str| folder.path().join(name);
+    let flags = |out: &Path| {
+        let flags = ["--hidden", "16", "--epochs", "2", "--out", text(out)];
+        flags.map(str::to_owned).to_vec()
+    };
+    let train = |each: &[Vec<&str>], out: &Path| {
+        let all = flags(out);
+        let all: Vec<_> = all.iter().map(String::as_str).collect();
+        Machines::start(folder.path(), each, &all).end()
+    };
+    let after = train(&[vec!["--part-json", text(&json)]], &out("alone"));
+    assert_eq!(after.code, Some(0), "{}", after.stderr);
+    let each = [vec!["--part-json", text(&one)], vec!["--part-json", text(&two)]];
+    let after = train(&each, &out("apart"));
+    assert_eq!(after.code, Some(0), "{}", after.stderr);
+    let weights = ["alone", "apart"].map(|name| fs::read(out(name).join("model.safetensors")));
+    let [alone, apart] = weights.map(Result::unwrap);
+    assert!(alone == apart);
+    // Nobody has partitions 1 and 2.
+    let each = [vec!["--part-json", text(&one)], vec!["--part-json", text(&one)]];
+    let after = train(&each, &out("twice"));
+    assert!(after.error().contains("partition 0: is on machine 0 and on machine 1"));
+    assert_eq!(after.code, Some(1), "{}", after.stderr);
+    assert!(!out("twice").exists());
+}
+
+#[test]
+fn what_does_not_fit_or_does_not_work_yet_is_one_message() {
+    let folder = tempfile::tempdir().unwrap();
+    let json = graph(folder.path());
+    let out = folder.path().join("out");
+    let all = ["--part-json", text(&json), "--out", text(&out), "--epochs", "1"];
+    let refused = |each: &[Vec<&str>]| Machines::start(folder.path(), each, &all).end();
+    let after = refused(&[vec!["--hidden", "16"], vec!["--hidden", "8"]]);
+    assert_eq!(after.error(), "error: machines 0 and 1: differ in configuration");
+    let after = refused(&[vec!["--mfg", "--trace", "t"], vec!["--mfg", "--trace", "t"]]);
+    assert!(after.error().contains("does not work on several machines yet"), "{}", after.stderr);
+    let after = refused(&vec![vec![]; 5]);
+    assert!(after.error().contains("has no partition to work on"), "{}", after.stderr);
+    // What goes wrong on one machine before it meets the others ends them, too.
+    fs::create_dir(&out).unwrap();
+    fs::write(out.join("mine"), "").unwrap();
+    let after = refused(&[vec![], vec![]]);
+    assert!(after.error().contains("is not empty"), "{}", after.stderr);
+    assert_eq!(after.code, Some(1), "{}", after.stderr);
+}
+
+/// An endless run on two machines in its third epoch.
+fn endless(folder: &Path) -> Machines {
+    let json = graph(folder);
+    let out = folder.join("out");
+    let all = ["--part-json", text(&json), "--out", text(&out), "--epochs", "1000000"];
+    let machines = Machines::start(folder, &[vec![], vec![]], &all);
+    for machine in [0, 1] {
+        let control = machines.control(machine);
+        wait_for("epoch 3", || (control.rank(0).epoch() > 2).then_some(()));
+    }
+    machines
+}
+
+#[test]
+fn a_worker_that_is_killed_ends_all_machines_with_its_number() {
+    let folder = tempfile::tempdir().unwrap();
+    let machines = endless(folder.path());
+    let control = machines.control(1);
+    assert_eq!((control.num_ranks(), control.rank(1).number()), (2, 3));
+    let worker = Pid::from_raw(control.rank(1).process() as i32).unwrap();
+    kill_process(worker, Signal::KILL).unwrap();
+    let after = machines.end();
+    let error = after.error();
+    assert!(error.starts_with("error: machine 1: rank 3 (process "), "{error}");
+    assert!(error.contains("was killed by SIGKILL in epoch"), "{error}");
+    assert_eq!(after.code, Some(3), "{}", after.stderr);
+}
+
+#[test]
+fn an_interrupt_of_one_launcher_ends_all() {
+    let folder = tempfile::tempdir().unwrap();
+    let machines = endless(folder.path());
+    let launcher = Pid::from_raw(machines.control(1).run().launcher() as i32).unwrap();
+    kill_process(launcher, Signal::INT).unwrap();
+    let after = machines.end();
+    assert_eq!(after.error(), "error: interrupted");
+    assert_eq!(after.code, Some(130), "{}", after.stderr);
+}
