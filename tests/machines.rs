@@ -15,7 +15,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_sar-single");
 
-/// The mpirun beside the MPI's compiler, or in PATH.
+/// The mpirun in the folder of the MPI's compiler, or in PATH.
 fn mpirun() -> PathBuf {
     let compiler = std::env::var_os("MPICC").map(PathBuf::from);
     let beside = compiler.and_then(|compiler| Some(compiler.parent()?.join("mpirun")));

@@ -92,14 +92,9 @@ fn run(config: &RunConfig, start: Start, observe: &mut dyn FnMut(&Event)) -> Res
     check(config)?;
     config.trace.as_deref().map_or(Ok(()), TraceFile::check)?;
     check_fanouts(config, &partitions)?;
-    let machine = ThisMachine::of_run(config, &partitions)?;
-    if let Some(machine) = &machine {
-        if matches!(start, Start::Resumed(..)) {
-            return Err(not_yet("resume"));
-        }
-        if machine.here.machine > 0 {
-            return take_part(config, &partitions, machine, observe);
-        }
+    let machine = machine_of(config, &partitions, &start)?;
+    if let Some(machine) = machine.as_ref().filter(|machine| machine.here.machine > 0) {
+        return take_part(config, &partitions, machine, observe);
     }
     // An existing folder is checked before the run is planned; a new one is created only if the run fits. If the output of a
     // step goes elsewhere, the folder is left alone.
@@ -111,11 +106,7 @@ fn run(config: &RunConfig, start: Start, observe: &mut dyn FnMut(&Event)) -> Res
         Start::New { overwrite } if config.out.exists() => Start::Taken(new(overwrite)?),
         start => start,
     };
-    // A plan takes all partitions, which need not be on this machine.
-    let planned = match &machine {
-        None => plan::check(config, &partitions, observe)?,
-        Some(_) => None,
-    };
+    let planned = if machine.is_none() { plan::check(config, &partitions, observe)? } else { None };
     let mut made = Vec::new();
     if config.dump_step.is_none() {
         made.push(MadeFolders::create(&config.out, "out")?);
@@ -195,6 +186,18 @@ fn run(config: &RunConfig, start: Start, observe: &mut dyn FnMut(&Event)) -> Res
         Err(_) => remove_unfinished(config, folder.is_some())?,
     }
     result
+}
+
+/// This machine, if the run has several. Such runs are not planned: a plan takes all partitions, which need not be here.
+fn machine_of(
+    config: &RunConfig,
+    partitions: &PartitionConfig,
+    start: &Start,
+) -> Result<Option<ThisMachine>> {
+    match ThisMachine::of_run(config, partitions)? {
+        Some(_) if matches!(start, Start::Resumed(..)) => Err(not_yet("resume")),
+        machine => Ok(machine),
+    }
 }
 
 /// The configuration with the choice of a layer per edge type; notes say what is chosen and what is predicted.

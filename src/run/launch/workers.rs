@@ -14,6 +14,7 @@ use super::threads::capped;
 use crate::engine::comm::Placement;
 use crate::engine::comm::machines::Launched;
 use crate::engine::spill_dir::{RunFolder, sweep};
+use crate::engine::turns::Control;
 use crate::error::Result;
 use crate::event::{Event, EventSender, Recording, TraceFile, size};
 use crate::formats::dgl::PartitionSummary;
@@ -82,31 +83,12 @@ impl<'a> Launch<'a> {
     }
 }
 
-/// Runs `work` in one process per partition and waits for all of them; `finish` gets the run's folder before it is removed, if all
-/// ended well. See [`supervise`] for the errors.
-pub(in crate::run) fn run_workers<T>(
-    launch: &Launch<'_>,
-    work: &dyn Fn(Surroundings<'_>) -> Result<()>,
+/// Notes where less of the machine is taken, or is there, than was requested.
+fn note_limits(
+    resources: &Resources,
+    threads: usize,
     on_event: &mut dyn FnMut(Event, u64) -> Result<()>,
-    finish: impl FnOnce(&Path) -> Result<T>,
-) -> Result<T> {
-    let Launch { resources, partitions, stand_in, io, machine, .. } = *launch;
-    if Launched::here().is_some() && machine.is_none() && stand_in.is_none() {
-        return Err(not_yet("this command"));
-    }
-    limits::check_workers(resources)?;
-    // A rank allocates memory for the nodes of all partitions, so the sizes of all must agree with the JSON file before that.
-    let world_size = partitions.book().num_parts();
-    let placement = Arc::new(match machine {
-        None => Placement::one_machine(world_size),
-        Some(machine) => Placement::new(world_size, machine.facts.own.clone())?,
-    });
-    let num_ranks = placement.local().len();
-    for part in placement.local() {
-        PartitionSummary::open(partitions, *part)?;
-    }
-    signals::check()?;
-    let threads = capped(resources.threads);
+) -> Result<()> {
     if threads < resources.threads {
         let asked = resources.threads;
         on_event(
@@ -124,6 +106,51 @@ pub(in crate::run) fn run_workers<T>(
         );
         on_event(Event::Note(note), 0)?;
     }
+    Ok(())
+}
+
+/// The ranks of this machine.
+fn placement_of(machine: Option<&ThisMachine>, world_size: usize) -> Result<Placement> {
+    match machine {
+        None => Ok(Placement::one_machine(world_size)),
+        Some(machine) => Placement::new(world_size, machine.facts.own.clone()),
+    }
+}
+
+/// Names the ranks in a control block, which gets a carrier if some ranks are on other machines.
+fn number_slots(control: &Control, placement: &Placement) {
+    for (slot, rank) in placement.local().iter().enumerate() {
+        control.rank(slot).set_number(*rank as u32);
+    }
+    if placement.remote().next().is_some() {
+        control.add_carrier();
+    }
+}
+
+/// Runs `work` in one process per partition and waits for all of them; `finish` gets the run's folder before it is removed, if all
+/// ended well. See [`supervise`] for the errors.
+pub(in crate::run) fn run_workers<T>(
+    launch: &Launch<'_>,
+    work: &dyn Fn(Surroundings<'_>) -> Result<()>,
+    on_event: &mut dyn FnMut(Event, u64) -> Result<()>,
+    finish: impl FnOnce(&Path) -> Result<T>,
+) -> Result<T> {
+    let Launch { resources, partitions, stand_in, io, machine, .. } = *launch;
+    if Launched::here().is_some() && machine.is_none() && stand_in.is_none() {
+        return Err(not_yet("this command"));
+    }
+    limits::check_workers(resources)?;
+    // A rank allocates memory for the nodes of all partitions, so the sizes of all must agree with the JSON file before that.
+    let world_size = partitions.book().num_parts();
+    let placement = Arc::new(placement_of(machine, world_size)?);
+    let num_ranks = placement.local().len();
+    for part in placement.local() {
+        PartitionSummary::open(partitions, *part)?;
+    }
+    signals::check()?;
+    let threads = capped(resources.threads);
+    let budget = resources.memory_budget.bytes();
+    note_limits(resources, threads, on_event)?;
     share_one_heap();
     for error in sweep(&resources.spill_dir).failed {
         on_event(Event::Note(format!("left by a killed run: {error}")), 0)?;
@@ -131,12 +158,7 @@ pub(in crate::run) fn run_workers<T>(
     let (run_folder, control) =
         RunFolder::create(&resources.spill_dir, num_ranks, resources.resident.unwrap_or(1))?;
     let control = Arc::new(control);
-    for (slot, rank) in placement.local().iter().enumerate() {
-        control.rank(slot).set_number(*rank as u32);
-    }
-    if machine.is_some() {
-        control.add_carrier();
-    }
+    number_slots(&control, &placement);
     control.run().begin(std::process::id(), launch.epochs, budget);
     control.run().set_expected_turns(launch.turns);
     let link = launch.results.map(|out| RunLink::create(out, &run_folder.control_path()));

@@ -62,16 +62,16 @@ fn exchange(transport: &mut dyn Transport, mine: Brought) -> Result<Vec<Brought>
         }
         unsent = left;
         let mut some = unsent.len() < before;
-        for from in 0..machines {
+        for (from, brought) in all.iter_mut().enumerate() {
             // A machine that has everything already sends other pieces next.
-            if all[from].is_some() {
+            if brought.is_some() {
                 continue;
             }
             let Some(piece) = transport.try_receive(from)? else { continue };
             if piece.kind != PieceKind::Facts {
                 return Err(Error::internal(format!("machine {from} did not say what it has")));
             }
-            all[from] = Some(io::decode(&piece.bytes)?);
+            *brought = Some(io::decode(&piece.bytes)?);
             some = true;
         }
         if unsent.is_empty() && all.iter().all(Option::is_some) && transport.has_sent_all()? {
@@ -101,7 +101,7 @@ fn check(machines: &[MachineFacts]) -> Result<()> {
             return differs("configuration", "start all machines with the same flags");
         }
     }
-    let mut owners = vec![Vec::new(); first.partitions];
+    let mut owners: Vec<Vec<usize>> = vec![Vec::new(); first.partitions];
     for (machine, facts) in machines.iter().enumerate() {
         if facts.own.is_empty() {
             let problem = "has no partition to work on";
@@ -109,7 +109,9 @@ fn check(machines: &[MachineFacts]) -> Result<()> {
                 .with_hint("start fewer processes, or copy partitions there"));
         }
         for part in &facts.own {
-            owners.get_mut(*part).map(|owners: &mut Vec<usize>| owners.push(machine));
+            if let Some(owners) = owners.get_mut(*part) {
+                owners.push(machine);
+            }
         }
     }
     for (part, owners) in owners.iter().enumerate() {

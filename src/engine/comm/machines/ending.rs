@@ -33,11 +33,11 @@ impl Trouble {
 /// How the ranks of a machine have ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum MachineEnd {
-    /// The work of all local ranks is complete.
+    /// All work is complete.
     Done,
-    /// Local ranks were stopped because of another machine.
+    /// Another machine made the ranks stop.
     Stopped,
-    /// Local ranks failed, or were interrupted.
+    /// A rank failed, or the user asked to stop.
     Failed(Trouble),
     /// The machine did not say.
     Lost,

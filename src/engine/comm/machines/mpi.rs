@@ -41,7 +41,7 @@ pub fn connect(here: Launched) -> Result<Option<Box<dyn Transport>>> {
         "is process {machine} of {machines} for the program that started it, but {rank} of {size} for MPI"
     );
     Err(Error::config("this process", problem)
-        .with_hint("use the mpirun of the MPI that sar-single was built with, or srun --mpi=pmix"))
+        .with_hint("use the mpirun of the MPI that sar-single was built with; srun needs its option `mpi=pmix`"))
 }
 
 struct MpiTransport {
