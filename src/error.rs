@@ -161,6 +161,7 @@ impl Error {
     }
 
     /// The same error, which another process of the run shows.
+    #[cfg(feature = "torch")]
     pub(crate) fn reported_elsewhere(mut self) -> Self {
         self.0.reported_elsewhere = true;
         self

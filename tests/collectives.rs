@@ -71,7 +71,9 @@ fn on_every_backend(pauses: usize, work: impl Fn(&dyn ProcessGroup, &CountingHoo
             assert_eq!(hooks.pauses.get(), pauses, "pauses of one call");
             Ok(())
         });
-        ends.into_iter().for_each(|end| end.result.unwrap());
+        for end in ends {
+            end.result.unwrap();
+        }
     }
 }
 

@@ -62,15 +62,13 @@ impl Sending {
     /// Frees the bytes if MPI has sent them; otherwise gives the piece back.
     fn test(self) -> Option<Self> {
         let Sending { request, bytes } = self;
-        match ManuallyDrop::into_inner(request).test() {
-            Err(request) => Some(Sending { request: ManuallyDrop::new(request), bytes }),
-            Ok(_) => {
-                // SAFETY: the pointer comes from `Box::into_raw` in `try_send`. The request, which had the only reference to the
-                // bytes, is complete and gone.
-                drop(unsafe { Box::from_raw(bytes) });
-                None
-            }
+        if let Err(request) = ManuallyDrop::into_inner(request).test() {
+            return Some(Sending { request: ManuallyDrop::new(request), bytes });
         }
+        // SAFETY: the pointer comes from `Box::into_raw` in `try_send`. The request, which had the only reference to the bytes, is
+        // complete and gone.
+        drop(unsafe { Box::from_raw(bytes) });
+        None
     }
 }
 
