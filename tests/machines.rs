@@ -96,9 +96,9 @@ impl Machines {
 impl MachinesAfter {
     /// The one error message of all machines.
     fn error(&self) -> &str {
-        let errors = self.stderr.lines().filter(|line| line.starts_with("error:"));
+        let mut errors = self.stderr.lines().filter(|line| line.starts_with("error:"));
         assert_eq!(errors.clone().count(), 1, "one error message:\n{}", self.stderr);
-        errors.last().unwrap()
+        errors.next_back().unwrap()
     }
 }
 
