@@ -6,8 +6,7 @@ mod common;
 #[path = "common/karate.rs"]
 mod karate;
 
-use assert_cmd::Command;
-use karate::{assert_close, case, check_curve, check_step, run, tensors};
+use karate::{assert_close, case, check_correct_and_smooth, check_curve, check_step, run, tensors};
 
 const MODELS: &str = "karate_models";
 
@@ -75,24 +74,5 @@ fn training_ends_in_the_same_state_running_statistics_included() {
 
 #[test]
 fn correct_and_smooth_gives_the_scores_of_dgls_example() {
-    let scaled = "--correction-steps 7 --correction-alpha 0.9 --scale 1.5 --smoothing-steps 5 --smoothing-alpha 0.6";
-    for (name, flags) in [("correct_and_smooth", ""), ("correct_and_smooth_scaled", scaled)] {
-        let case = case(MODELS, name);
-        let folder = tempfile::tempdir().unwrap();
-        run(&case, folder.path(), &[]);
-        let output = folder.path().join("scores.safetensors");
-        Command::cargo_bin("sar-single")
-            .unwrap()
-            .args(["correct-and-smooth", "--output", "logits", "--run"])
-            .arg(folder.path().join("run"))
-            .arg("--out")
-            .arg(&output)
-            .args(flags.split_whitespace())
-            .assert()
-            .success();
-        let ours = tensors(&std::fs::read(output).unwrap());
-        let (shape, expected) = &case.tensors["scores"];
-        assert_eq!(&ours["scores"].0, shape, "{name}");
-        assert_close(name, &ours["scores"].1, expected);
-    }
+    check_correct_and_smooth(MODELS);
 }

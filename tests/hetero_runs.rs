@@ -9,11 +9,13 @@ mod karate;
 mod uneven;
 
 use std::collections::HashMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use assert_cmd::Command;
 use common::repository;
-use karate::{assert_close, check_curve, check_step, check_step_with, tensors};
+use karate::{
+    assert_close, check_correct_and_smooth, check_curve, check_step, check_step_with, tensors,
+};
 use predicates::str::contains;
 use sar::formats::dgl::Partition;
 use sar::formats::dgl::config::PartitionConfig;
@@ -26,13 +28,19 @@ fn file(path: &Path) -> Vec<u8> {
     std::fs::read(path).unwrap()
 }
 
+/// A command that makes a file of the trained model's predictions.
+fn sar(command: &str, folder: &Path, name: &str) -> Command {
+    let mut sar = Command::cargo_bin("sar-single").unwrap();
+    sar.arg(command).arg("--run").arg(folder.join("run")).arg("--out").arg(folder.join(name));
+    sar
+}
+
 fn predict(folder: &Path, name: &str, flags: &[&str]) -> Vec<u8> {
-    let mut command = Command::cargo_bin("sar-single").unwrap();
-    command.arg("predict").args(flags);
+    let mut command = sar("predict", folder, name);
+    command.args(flags);
     if !flags.contains(&"--output") {
         command.args(["--output", "logits"]);
     }
-    command.arg("--run").arg(folder.join("run")).arg("--out").arg(folder.join(name));
     command.assert().success();
     file(&folder.join(name))
 }
@@ -307,10 +315,58 @@ fn what_layers_per_edge_type_cannot_do_is_named() {
         error.stderr(contains(format!("{flag}: "))).stderr(contains("hint: "));
         assert!(!folder.path().join("run/config.toml").exists(), "{flags}");
     }
-    train(&uneven(), folder.path(), "--epochs 1").assert().success();
+}
+
+/// Two edge types join papers; edges that both have count twice.
+#[test]
+fn correct_and_smooth_propagates_along_all_edges_between_predicted_nodes() {
+    check_correct_and_smooth("hetero_smooth");
+}
+
+#[test]
+fn correct_and_smooth_gives_some_nodes_the_bits_of_all() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    train(&repartitioned(path, 3, "random"), path, "--epochs 2").assert().success();
+    std::fs::write(path.join("list.txt"), "11\n0\n11\n4\n").unwrap();
+    let scores = |name: &str, flags: &[&str]| {
+        let mut command = sar("correct-and-smooth", path, name);
+        command.args(["--output", "logits", "--order", "original"]).args(flags);
+        command.assert().success();
+        file(&path.join(name))
+    };
+    let all = scores("all.npy", &[]);
+    let some = scores("some.npy", &["--nodes", path.join("list.txt").to_str().unwrap()]);
+    let row = (all.len() - 128) / 14;
+    let rows = [11, 0, 11, 4].map(|node| all[128 + node * row..][..row].to_vec());
+    assert!(some[128..] == rows.concat());
+}
+
+#[test]
+fn correct_and_smooth_needs_edges_between_predicted_nodes() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let graph = without_features(path);
+    train(&graph, path, "--epochs 1 --hetero sum").assert().success();
+    let error = sar("correct-and-smooth", path, "x.npy").assert().code(1);
+    error
+        .stderr(contains("between nodes of the predicted type b, but the edge types"))
+        .stderr(contains("a:r:b, b:s:a"))
+        .stderr(contains("hint: use predict"));
+    assert!(!path.join("x.npy").exists());
+}
+
+/// A graph of two node types, one of which has labels, that no edge type joins with itself.
+fn without_features(folder: &Path) -> PathBuf {
+    let out = folder.join("featureless");
     let mut command = Command::cargo_bin("sar-single").unwrap();
-    command.arg("correct-and-smooth").arg("--run").arg(folder.path().join("run"));
-    command.arg("--out").arg(folder.path().join("x.npy")).assert().code(1);
+    std::fs::write(folder.join("ab"), "0 1\n1 2\n2 0\n").unwrap();
+    std::fs::write(folder.join("label"), "0\n1\n1\n").unwrap();
+    command.current_dir(folder).args(["partition", "--num-parts", "2", "--out"]);
+    command.arg(&out).args(["--edges", "a:r:b=ab", "--edges", "b:s:a=ab"]);
+    let columns = ["--node-data", "b/label=label", "--node-data", "b/train_mask=label"];
+    command.args(columns).assert().success();
+    out.join("g.json")
 }
 
 #[test]
@@ -330,15 +386,7 @@ fn a_graph_with_features_of_one_width_is_homogeneous_unless_asked_otherwise() {
     let error = train(&graph, folder.path(), "--hetero sum --label-key feat").assert().code(1);
     error.stderr(contains("several node types have labels (author, paper)"));
     // Without any features there are only learned rows.
-    let learned = folder.path().join("featureless");
-    let mut command = Command::cargo_bin("sar-single").unwrap();
-    std::fs::write(folder.path().join("ab"), "0 1\n1 2\n2 0\n").unwrap();
-    std::fs::write(folder.path().join("label"), "0\n1\n1\n").unwrap();
-    command.current_dir(folder.path()).args(["partition", "--num-parts", "2", "--out"]);
-    command.arg(&learned).args(["--edges", "a:r:b=ab", "--edges", "b:s:a=ab"]);
-    let columns = ["--node-data", "b/label=label", "--node-data", "b/train_mask=label"];
-    command.args(columns).assert().success();
-    let graph = learned.join("g.json");
+    let graph = without_features(folder.path());
     let error = train(&graph, folder.path(), "--epochs 1").assert().code(1);
     error.stderr(contains("--hetero sum"));
     train(&graph, folder.path(), "--epochs 1 --hetero sum").assert().success();

@@ -7,6 +7,7 @@ mod assigned_edges;
 #[cfg(feature = "torch")]
 mod edge_features;
 mod edge_split;
+mod edges_within;
 #[cfg(feature = "torch")]
 mod features;
 #[cfg(feature = "torch")]
@@ -34,6 +35,7 @@ mod targets;
 #[cfg(feature = "torch")]
 pub use edge_features::EdgeFeatures;
 pub use edge_split::{EdgeSplit, EdgeUse};
+pub use edges_within::{etypes_within, load_edges_within};
 #[cfg(feature = "torch")]
 pub use features::{NodeFeatures, Normalize};
 #[cfg(feature = "torch")]

@@ -125,3 +125,28 @@ pub(crate) fn check_step_with(folder: &str, name: &str, flags: &[&str]) {
         }
     }
 }
+
+/// The scores of Correct & Smooth with the start weights.
+#[allow(dead_code)]
+pub(crate) fn check_correct_and_smooth(folder: &str) {
+    let scaled = "--correction-steps 7 --correction-alpha 0.9 --scale 1.5 --smoothing-steps 5 --smoothing-alpha 0.6";
+    for (name, flags) in [("correct_and_smooth", ""), ("correct_and_smooth_scaled", scaled)] {
+        let case = case(folder, name);
+        let folder = tempfile::tempdir().unwrap();
+        run(&case, folder.path(), &[]);
+        let output = folder.path().join("scores.safetensors");
+        Command::cargo_bin("sar-single")
+            .unwrap()
+            .args(["correct-and-smooth", "--output", "logits", "--run"])
+            .arg(folder.path().join("run"))
+            .arg("--out")
+            .arg(&output)
+            .args(flags.split_whitespace())
+            .assert()
+            .success();
+        let ours = tensors(&std::fs::read(output).unwrap());
+        let (shape, expected) = &case.tensors["scores"];
+        assert_eq!(&ours["scores"].0, shape, "{name}");
+        assert_close(name, &ours["scores"].1, expected);
+    }
+}

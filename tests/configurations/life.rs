@@ -104,7 +104,8 @@ fn live(case: &Case) {
     let predictions = path("predictions.npy");
     succeed("predicting", case, &args(&["predict"], &[("run", &out), ("out", &predictions)]));
     let RunConfig { task, relations, link, .. } = &case.config;
-    if *task == Task::Classification && relations.is_none() && link.is_none() {
+    let propagates = relations.is_none() || case.mode == Mode::Relations;
+    if *task == Task::Classification && propagates && link.is_none() {
         let smooth = args(&["correct-and-smooth"], &[("run", &out), ("out", &predictions)]);
         succeed("correcting and smoothing", case, &smooth);
     }

@@ -11,8 +11,9 @@ use crate::error::{Error, Result};
 use crate::event::{Event, TraceFile};
 use crate::formats::dgl::Partition;
 use crate::formats::dgl::config::PartitionConfig;
+use crate::graph::PartitionBook;
 use crate::io::{MadeFolders, RowFile};
-use crate::load::check_original_order;
+use crate::load::{check_original_order, etypes_within};
 use crate::nn::{Task, verify_state_dict};
 use crate::run::launch::bounds;
 use crate::run::launch::workers::{Launch, run_workers};
@@ -40,6 +41,7 @@ pub fn predict(config: &PredictConfig, observe: &mut dyn FnMut(&Event)) -> Resul
     for note in partitions.notes() {
         observe(&Event::Note(note.clone()));
     }
+    check_propagation(config, partitions.book())?;
     let order = order(config, format, &partitions)?;
     if order == NodeOrder::Original {
         check_original_order(&partitions)?;
@@ -152,17 +154,31 @@ fn check(config: &PredictConfig) -> Result<()> {
         return Err(Error::config("run", "correct and smooth needs one class per node")
             .with_hint("name a run that was trained with ‹task=classification›"));
     }
-    if run.relations.is_some() {
-        let problem = "correct and smooth needs a model that treats the graph as homogeneous";
-        return Err(Error::config("run", problem)
-            .with_hint("use predict: the run's model has a layer per edge type"));
-    }
     if matches!(prediction, Prediction::Probabilities | Prediction::Embeddings) {
         let problem = format!("correct and smooth makes scores from 0 to 1, but no {name}");
         return Err(Error::config("prediction", problem)
             .with_hint("pass ‹prediction=logits› for the scores"));
     }
     Ok(())
+}
+
+/// Checks that edges join nodes of the predicted type where predictions are propagated along them.
+fn check_propagation(config: &PredictConfig, book: &PartitionBook) -> Result<()> {
+    let (Some(_), Some(relations)) = (config.correct_and_smooth, &config.run.relations) else {
+        return Ok(());
+    };
+    let ntype = relations.target_type(book)?;
+    if !etypes_within(book, ntype).is_empty() {
+        return Ok(());
+    }
+    let etypes: Vec<String> = book.etypes().iter().map(ToString::to_string).collect();
+    let problem = format!(
+        "correct and smooth propagates along edges between nodes of the predicted type {}, but the edge types of the graph are {}",
+        book.ntypes()[ntype],
+        etypes.join(", ")
+    );
+    Err(Error::config("run", problem)
+        .with_hint("use predict, or add an edge type that joins these nodes"))
 }
 
 /// Checks that weights are intact and, if they belong to the run, that they were trained with its configuration.

@@ -1,6 +1,7 @@
 //! A rank's part of a prediction.
 
 mod config;
+mod correction;
 mod form;
 mod linked;
 mod linked_rows;

@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use super::correction::{graph_within, known_labels};
 use super::links::Linked;
 use super::needed::{EdgeCounts, NeededRelations};
 use super::own_prediction::{OwnPart, OwnPrediction};
@@ -42,16 +43,22 @@ pub(super) fn predict_relations(
     hetero.load(setup, &work.config.weights, &parameters, &forward.all_rows())?;
     let layer = work.hidden_layer(model.hidden_layers())?;
     let parts = OwnPart::of_types(setup, &hetero.targets, work.order, work.chosen.as_ref())?;
-    let rows: Option<Vec<_>> = parts.iter().map(|part| part.own.chosen()).collect();
+    // Correct and smooth propagates so far that everything is needed.
+    let corrected = work.config.correct_and_smooth;
+    let rows: Option<Vec<_>> = match corrected {
+        Some(_) => None,
+        None => parts.iter().map(|part| part.own.chosen()).collect(),
+    };
     let needed = rows.map(|rows| {
         let layers = layer.unwrap_or_else(|| model.num_layers());
         NeededRelations::of(setup, &hetero, &inputs, &rows, layers)
     });
     let needed = needed.transpose()?;
+    let within = corrected.map(|_| graph_within(setup, hetero.target())).transpose()?;
     let own = OwnPrediction { setup, here, work, parts };
     {
         let mut tape = Tape::evaluation(&setup.manager, &parameters).ending_after(layer);
-        let values = match &needed {
+        let mut values = match &needed {
             Some(NeededRelations { mfgs, inputs, .. }) => {
                 // A pass that ends after a hidden layer does not reach the last graphs.
                 let last = mfgs.graphs.len() - 1;
@@ -61,10 +68,21 @@ pub(super) fn predict_relations(
             }
             None => forward.outputs(&mut tape)?.0,
         };
-        let truth = own.truth(&own.parts[0], outputs, layer)?;
+        let part = &own.parts[0];
+        let truth = own.truth(part, outputs, layer)?;
+        if let (Some(how), Some(graph)) = (corrected, &within) {
+            let logits = values.remove(0);
+            own.tell_scores(truth.as_ref(), &part.pick(setup, logits.value())?, false)?;
+            let known = known_labels(setup, run, &part.labelled, outputs)?;
+            values = vec![how.forward(&mut tape, graph, logits, &known)?];
+        }
+        let has_all_rows = needed.is_none();
+        let pick = |(part, value): (&OwnPart, Var)| {
+            if has_all_rows { part.pick(setup, value.value()) } else { Ok(value.value()) }
+        };
         let values: Vec<PointerTensor> =
-            values.into_iter().map(|value: Var| value.value()).collect();
-        own.tell_scores(truth.as_ref(), &values[0], false)?;
+            own.parts.iter().zip(values).map(pick).collect::<Result<_>>()?;
+        own.tell_scores(truth.as_ref(), &values[0], corrected.is_some())?;
         match &work.links {
             None => own.write(&values)?,
             Some(links) => {

@@ -2,18 +2,14 @@
 
 use std::rc::Rc;
 
-use tch::Kind;
-
+use super::correction::known_labels;
 use super::links::Linked;
 use super::needed::Needed;
 use super::own_prediction::{OwnPart, OwnPrediction};
 use super::work::PredictionWork;
 use crate::engine::tape::{ParameterBuilder, Tape};
-use crate::engine::tensor;
-use crate::error::{Error, Result};
-use crate::load::{load_labels, load_mask};
-use crate::nn::{KnownLabels, load_state_dict, stored_out_feats};
-use crate::run::config::RunConfig;
+use crate::error::Result;
+use crate::nn::{load_state_dict, stored_out_feats};
 use crate::run::rank::setup::{KIND, RankSetup, Surroundings};
 use crate::run::rank::whole_graph::WholeGraph;
 
@@ -52,7 +48,7 @@ pub(super) fn predict_whole(
         let truth = own.truth(part, outputs, layer)?;
         if let Some(correct_and_smooth) = config.correct_and_smooth {
             own.tell_scores(truth.as_ref(), &part.pick(setup, values.value())?, false)?;
-            let known = known_labels(setup, run, outputs)?;
+            let known = known_labels(setup, run, &part.labelled, outputs)?;
             values = correct_and_smooth.forward(&mut tape, &whole.graph, values, &known)?;
         }
         let corrected = config.correct_and_smooth.is_some();
@@ -69,22 +65,4 @@ pub(super) fn predict_whole(
         }
     }
     own.tell_work(&needed.edges)
-}
-
-/// The classes of the run's training nodes.
-fn known_labels(setup: &RankSetup, run: &RunConfig, classes: i64) -> Result<KnownLabels> {
-    let (partition, key) = (&setup.partition, run.keys.labels.as_deref());
-    let labels = load_labels(partition, key)?;
-    let mask = load_mask(partition, run.keys.train_mask.as_deref(), "train_mask")?;
-    let mask = mask.map_or_else(|| tensor::zeros(&labels.size(), Kind::Bool), Ok)?;
-    let wrong = labels.f_lt(0)?.f_logical_or(&labels.f_ge(classes)?)?.f_logical_and(&mask)?;
-    let wrong = wrong.f_sum(Kind::Int64)?.f_int64_value(&[])?;
-    if wrong > 0 {
-        let problem = format!("{wrong} training nodes have a class outside the model's {classes}");
-        let path = partition.node_features().path();
-        return Err(Error::input(path, key.unwrap_or("label"), problem)
-            .with_hint("use the graph and the labels on which the model was trained"));
-    }
-    let manager = &setup.manager;
-    Ok(KnownLabels { labels: manager.track("labels", labels), mask: manager.track("mask", mask) })
 }

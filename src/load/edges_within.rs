@@ -1,0 +1,55 @@
+//! The edges between nodes of one type, as shards.
+
+use super::shards::{BLOCK, Shards, length};
+use crate::error::{Error, Result};
+use crate::formats::dgl::{EdgeBlock, Partition};
+use crate::graph::{PartitionBook, ShardBuilder};
+
+/// The edge types whose both ends are of a node type.
+pub fn etypes_within(book: &PartitionBook, ntype: usize) -> Vec<usize> {
+    let name = &book.ntypes()[ntype];
+    let etypes = book.etypes().iter().enumerate();
+    etypes.filter(|(_, etype)| etype.src == *name && etype.dst == *name).map(|(i, _)| i).collect()
+}
+
+/// Reads the edges into a partition's nodes of a type that come from nodes of the same type, whatever their edge type: the edges of
+/// DGL's `to_homogeneous` of the sub-graph of that node type. Nodes are counted within the type, in each partition from 0.
+///
+/// # Errors
+/// If the edges cannot be read, end at nodes of another type, or a partition has more than 2^32 of the nodes.
+pub fn load_edges_within(partition: &Partition, ntype: usize) -> Result<Shards> {
+    let (book, own) = (partition.book(), partition.part());
+    let etypes = etypes_within(book, ntype);
+    let row = |node: u64, part: usize| {
+        let nodes = book.node_type_range(part, ntype);
+        let row = nodes.contains(&node).then(|| node - nodes.start);
+        row.and_then(|row| u32::try_from(row).ok()).ok_or_else(|| {
+            let problem = format!(
+                "partition {own} has an edge between nodes of type {} that ends at node {node} of partition {part}, \
+                 which is of another type or beyond 2^32 nodes",
+                book.ntypes()[ntype]
+            );
+            Error::config("partition", problem).with_hint("partition the graph again")
+        })
+    };
+    let mut builders: Vec<_> = (0..book.num_parts()).map(|_| ShardBuilder::default()).collect();
+    let first = book.node_range(own).start;
+    let mut edges = partition.edges(BLOCK)?;
+    let mut block = EdgeBlock::default();
+    while edges.next_block(&mut block)? {
+        for i in (0..block.len()).filter(|i| etypes.contains(&(block.etype[*i] as usize))) {
+            let (src, dst) = (block.src[i], first + block.dst[i]);
+            let owner = book.part_of_node(src);
+            let owner = owner
+                .ok_or_else(|| Error::internal(format!("node {src} belongs to no partition")))?;
+            builders[owner].push(row(src, owner)?, row(dst, own)?);
+        }
+    }
+    let num_nodes = |part| length(&book.node_type_range(part, ntype));
+    let built = builders
+        .into_iter()
+        .enumerate()
+        .map(|(source, builder)| builder.build(num_nodes(own), num_nodes(source), source == own));
+    let (shards, sources) = built.unzip();
+    Ok(Shards { shards, sources })
+}
