@@ -28,23 +28,32 @@ enum Mode {
     Link,
     Relations,
     SampledRelations,
+    LinkRelations,
 }
 
 impl Mode {
     fn samples(self) -> bool {
-        matches!(self, Mode::Sampled | Mode::Link | Mode::SampledRelations)
+        self.predicts_edges() || matches!(self, Mode::Sampled | Mode::SampledRelations)
+    }
+
+    fn predicts_edges(self) -> bool {
+        matches!(self, Mode::Link | Mode::LinkRelations)
     }
 
     fn has_relations(self) -> bool {
-        matches!(self, Mode::Relations | Mode::SampledRelations)
+        matches!(self, Mode::Relations | Mode::SampledRelations | Mode::LinkRelations)
     }
 }
 
 impl Configuration {
     /// The run of a seed, on a graph of the pool in `folder`.
     pub(crate) fn of_seed(seed: u64, folder: &Path) -> Configuration {
-        use Mode::{Full, Link, Mfg, NoRemat, OneShot, Relations, Sampled, SampledRelations};
+        use Mode::{
+            Full, Link, LinkRelations, Mfg, NoRemat, OneShot, Relations, Sampled, SampledRelations,
+        };
         let mut random = Random::new(seed, "configuration");
+        // Numbers of their own: the configurations of seeds that draw none of these stay as they were.
+        let mut later = Random::new(seed, "later configuration");
         let mode = random.pick(&[
             Full,
             Full,
@@ -58,6 +67,7 @@ impl Configuration {
             Relations,
             SampledRelations,
         ]);
+        let mode = if mode == Link && later.chance(60) { LinkRelations } else { mode };
         let graph = Graph::of_pool(folder, random.below(POOL), mode.has_relations());
         let mut flags = Flags::default();
         let layers = random.between(1, 3);
@@ -65,18 +75,19 @@ impl Configuration {
             Mfg => flags.push(&["--mfg"]),
             OneShot => flags.push(&["--one-shot"]),
             NoRemat => flags.push(&["--no-remat"]),
-            Relations | SampledRelations => {
+            Relations | SampledRelations | LinkRelations => {
                 flags.push(&["--hetero", random.pick(&["sum", "mean", "max"])]);
             }
             Full | Sampled | Link => {}
         }
         if mode.samples() {
-            sampling(&mut flags, &mut random, layers);
+            sampling(&mut flags, &mut random, mode, layers);
         }
         task(&mut flags, &mut random, mode);
-        model(&mut flags, &mut random, (mode, layers));
+        model(&mut flags, &mut random, &mut later, mode, layers);
         training(&mut flags, &mut random, mode);
         evaluations(&mut flags, &mut Random::new(seed, "evaluations"), mode, layers);
+        steps(&mut flags, &mut later, mode);
         Configuration { graph, flags: flags.0, free: free(&mut random), on_disk: random.chance(10) }
     }
 
@@ -115,7 +126,7 @@ impl Flags {
     }
 }
 
-fn sampling(flags: &mut Flags, random: &mut Random, layers: u64) {
+fn sampling(flags: &mut Flags, random: &mut Random, mode: Mode, layers: u64) {
     let fanouts: Vec<String> =
         (0..layers).map(|_| random.pick(&["-1", "2", "4"]).to_owned()).collect();
     flags.push(&["--mode", "sample", "--fanouts", &fanouts.join(",")]);
@@ -123,7 +134,7 @@ fn sampling(flags: &mut Flags, random: &mut Random, layers: u64) {
     if random.chance(20) {
         flags.push(&["--replace"]);
     }
-    if random.chance(15) {
+    if random.chance(15) && !mode.predicts_edges() {
         flags.push(&["--edge-prob", "weight"]);
     }
     flags.push(&["--sampler-threads", random.pick(&["0", "0", "1", "2"])]);
@@ -135,7 +146,7 @@ fn evaluations(flags: &mut Flags, random: &mut Random, mode: Mode, layers: u64) 
         return;
     }
     flags.push(&["--eval-every", random.pick(&["1", "2"])]);
-    if mode != Mode::Link && random.chance(50) {
+    if !mode.predicts_edges() && random.chance(50) {
         flags.push(&["--keep", random.pick(&["best", "last"])]);
     }
     if matches!(mode, Mode::Sampled | Mode::SampledRelations) && random.chance(50) {
@@ -144,9 +155,26 @@ fn evaluations(flags: &mut Flags, random: &mut Random, mode: Mode, layers: u64) 
     }
 }
 
+/// Edges of one type to predict, batches of training nodes with common neighbours, and reports of steps.
+fn steps(flags: &mut Flags, random: &mut Random, mode: Mode) {
+    if mode == Mode::LinkRelations && random.chance(60) {
+        let target = random.pick(&["r1", "b:r2:a", "r3"]);
+        flags.push(&["--target-etype", target]);
+        if target == "r1" && random.chance(30) {
+            flags.push(&["--reverse-etype", "r2"]);
+        }
+    }
+    if matches!(mode, Mode::Sampled | Mode::SampledRelations) && random.chance(30) {
+        flags.push(&["--optimized-batches"]);
+    }
+    if mode.samples() && random.chance(25) {
+        flags.push(&["--log-every", random.pick(&["1", "2"])]);
+    }
+}
+
 fn task(flags: &mut Flags, random: &mut Random, mode: Mode) {
     match (mode, random.below(6)) {
-        (Mode::Link, _) => {
+        (Mode::Link | Mode::LinkRelations, _) => {
             flags.push(&["--task", "link", "--score", random.pick(&["dot", "bilinear"])]);
             flags.push(&["--negatives", random.pick(&["1", "3"])]);
         }
@@ -157,13 +185,14 @@ fn task(flags: &mut Flags, random: &mut Random, mode: Mode) {
     }
 }
 
-fn model(flags: &mut Flags, random: &mut Random, (mode, layers): (Mode, u64)) {
+fn model(flags: &mut Flags, random: &mut Random, later: &mut Random, mode: Mode, layers: u64) {
     let full = !mode.samples();
     let mut names = vec!["sage", "sage", "gcn", "gat", "gatv2", "gin", "egat"];
     if full && !mode.has_relations() {
         names.extend(["appnp", "sgc", "sign", "rgcn"]);
     }
-    let name = random.pick(&names);
+    let drawn = random.pick(&names);
+    let name = if mode.has_relations() && later.chance(25) { "rgcn" } else { drawn };
     let stack = !matches!(name, "appnp" | "sgc" | "sign");
     // Rows of a wide layer make files that go around the page cache. With a layer per edge type, its weights fill a machine.
     let wide = full && name == "sage" && random.chance(6) && !mode.has_relations();
@@ -219,7 +248,7 @@ fn training(flags: &mut Flags, random: &mut Random, mode: Mode) {
     match random.below(6) {
         0 => flags.push(&["--schedule", "step", "--lr-step-size", "2"]),
         1 => flags.push(&["--schedule", "cosine"]),
-        2 if mode != Mode::Link => flags.push(&["--schedule", "plateau", "--lr-patience", "1"]),
+        2 if !mode.predicts_edges() => flags.push(&["--schedule", "plateau", "--lr-patience", "1"]),
         _ => {}
     }
     if random.chance(15) {
