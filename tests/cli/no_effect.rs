@@ -56,7 +56,14 @@ fn flags(command: &Command) -> Vec<Arg> {
         name.is_some_and(|name| {
             !matches!(
                 name,
-                "help" | "version" | "part-json" | "resume" | "json" | "quiet" | "verbose"
+                "help"
+                    | "version"
+                    | "part-json"
+                    | "resume"
+                    | "json"
+                    | "quiet"
+                    | "verbose"
+                    | "disk-endurance"
             )
         })
     });

@@ -123,6 +123,10 @@ fn numbers_of_other_commands_that_make_no_sense_are_refused_by_flag() {
                         let run = folder.path().join("out");
                         format!("--run {} --out {}.npy", run.display(), out.display())
                     }
+                    "report" => {
+                        let run = folder.path().join("out");
+                        format!("{} --out {}.html", run.display(), out.display())
+                    }
                     // It has the flags of training, and checks them in the same place.
                     "plan" => continue,
                     other => panic!("how is {other} run?"),

@@ -200,7 +200,7 @@ impl PartitionDataManager {
         self.resumed.set(Some(Instant::now()));
         self.turn_began.set(self.store.tick());
         self.lock.acquire()?;
-        // Freed blocks add to a peak of the memory outside of them. A rank that may keep nothing has no room for that.
+        // Freed blocks wait for their next use where the rank may keep as much as it ever uses.
         blocks::set_room(self.lock.parked_share());
         Ok(())
     }

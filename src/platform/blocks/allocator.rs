@@ -34,7 +34,8 @@ pub fn keep_blocks() -> Result<()> {
     Ok(())
 }
 
-/// Sets how many bytes of blocks may wait for their next use; any number may at first.
+/// Sets what this process may keep, in bytes; at first it may keep anything. Blocks wait for their next use only if that is as much as
+/// was ever in use at a time.
 pub fn set_room(bytes: u64) {
     let excess = cache().set_room(usize::try_from(bytes).unwrap_or(usize::MAX));
     excess.iter().for_each(free);

@@ -25,7 +25,8 @@ pub(super) struct Cache {
     waiting: Vec<MemoryBlock>,
     used_bytes: usize,
     most_used: usize,
-    /// The most bytes that may wait.
+    /// What the process may keep in bytes. Blocks wait only if that is as much as was ever in use at a time: they add to peaks of
+    /// the memory outside of them.
     room: usize,
 }
 
@@ -40,10 +41,15 @@ impl Cache {
         }
     }
 
-    /// Sets how many bytes may wait; returns the blocks that exceed it, those freed first.
+    /// Sets what the process may keep, in bytes; returns the blocks that may not wait any longer.
     pub(super) fn set_room(&mut self, room: usize) -> Vec<MemoryBlock> {
         self.room = room;
-        self.take_oldest(self.waiting_bytes().saturating_sub(room))
+        self.excess()
+    }
+
+    /// Takes out the waiting blocks if there is no room for them.
+    fn excess(&mut self) -> Vec<MemoryBlock> {
+        if self.room < self.most_used { self.take_waiting() } else { Vec::new() }
     }
 
     /// Takes the waiting block that fits `len` bytes best.
@@ -85,7 +91,7 @@ impl Cache {
         let len = self.used.remove(&address)?;
         self.used_bytes -= len;
         self.waiting.push(MemoryBlock { address, len });
-        Some(self.take_oldest(self.waiting_bytes().saturating_sub(self.room)))
+        Some(self.excess())
     }
 
     /// Forgets the blocks in use: they are freed without waiting.
@@ -152,13 +158,14 @@ mod tests {
     }
 
     #[test]
-    fn no_more_waits_than_there_is_room_for() {
+    fn blocks_wait_only_where_the_most_that_was_ever_in_use_may_be_kept() {
         let mut cache = cache(&[10, 20, 30]);
-        assert_eq!(cache.set_room(35 * MIB), vec![]);
+        assert_eq!(cache.set_room(60 * MIB), vec![]);
         assert_eq!(cache.give_back(10 * MIB), Some(vec![]));
-        assert_eq!(sizes(&cache.give_back(30 * MIB).unwrap()), [10]);
-        assert_eq!(sizes(&cache.set_room(29 * MIB)), [30]);
-        assert_eq!(sizes(&cache.give_back(20 * MIB).unwrap()), Vec::<usize>::new());
+        assert_eq!(sizes(&cache.set_room(59 * MIB)), [10]);
+        assert_eq!(sizes(&cache.give_back(30 * MIB).unwrap()), [30]);
+        assert_eq!(cache.set_room(60 * MIB), vec![]);
+        assert_eq!(cache.give_back(20 * MIB), Some(vec![]));
         assert_eq!(sizes(&cache.take_waiting()), [20]);
     }
 }
