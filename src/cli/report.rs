@@ -17,6 +17,7 @@ use crate::run::{CONFIG, METRICS, PLAN, TURNS};
 /// The page has charts of loss, metrics, learning rate, time, memory and bytes, the turns of an epoch, confusion matrices and
 /// the configuration. Several runs are laid over each other.
 #[derive(Debug, Args)]
+#[command(allow_negative_numbers = true)]
 pub(super) struct ReportArgs {
     /// Folders of training runs, complete or not
     #[arg(value_name = "RUN", required = true)]
