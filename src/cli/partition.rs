@@ -1,7 +1,7 @@
 //! `partition`: from a user's files to a partition directory.
 
-use std::cell::Cell;
-use std::path::PathBuf;
+use std::cell::RefCell;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clap::Args;
@@ -20,9 +20,12 @@ use crate::event::{StepBar, parse_size, printable, show_status, size};
 use crate::platform::signals;
 use crate::prepare::import::{DataFile, GraphFiles, ImportSource, NodeIds, RawGraph};
 use crate::prepare::partition::{
-    EdgeRules, Method, PartitionRequest, PartitionStep, SelfLoops, default_memory,
+    EdgeRules, Method, PartitionRequest, PartitionSpace, PartitionStep, SelfLoops, default_memory,
     partition_graph_into, peak_memory,
 };
+
+/// Disk space in bytes from which on `partition` says what it takes.
+const MUCH_SPACE: u64 = 1 << 30;
 
 /// Cut a graph from your own files into a partition directory
 ///
@@ -194,17 +197,17 @@ fn cut(args: PartitionArgs, choose: &mut Choose) -> Result<()> {
     };
     let start = Instant::now();
     let mut bar = StepBar::new();
-    let why = Cell::new(None);
+    // Shown before the work begins, beside its bar.
+    let remarks = RefCell::new(Vec::new());
     let mut choose = |graph: &RawGraph, edges| {
         let chosen = choose(&Uncut::Read(graph, edges))?;
-        why.set(chosen.why);
+        let space = PartitionSpace::of(graph, edges, chosen.parts)?;
+        remarks.borrow_mut().extend(chosen.why.into_iter().chain(remark(space, &args.out)));
         Ok(chosen.parts)
     };
     let done = partition_graph_into(&source, &request, &mut choose, &args.out, &mut |progress| {
         signals::check()?;
-        if let Some(why) = why.take() {
-            bar.note(&why);
-        }
+        remarks.take().iter().for_each(|remark| bar.note(remark));
         let step = match progress.step {
             PartitionStep::Reading => "reading",
             PartitionStep::Neighbours => "sorting neighbours",
@@ -225,6 +228,19 @@ fn cut(args: PartitionArgs, choose: &mut Choose) -> Result<()> {
     let peak = peak_memory().map_or(String::new(), |peak| format!(", {} of memory", size(peak)));
     show_status(&format!("took {:.1} s{peak}", start.elapsed().as_secs_f64()));
     print_path(&done.json)
+}
+
+/// A line on disk space, for graphs that take much of it.
+fn remark(space: PartitionSpace, out: &Path) -> Option<String> {
+    let PartitionSpace { temporary, partitions } = space;
+    (temporary + partitions >= MUCH_SPACE).then(|| {
+        format!(
+            "temporary files take up to {} in {}, partitions {} and a copy of the edges between them",
+            size(temporary),
+            out.display(),
+            size(partitions),
+        )
+    })
 }
 
 fn source(args: &PartitionArgs) -> Result<ImportSource> {

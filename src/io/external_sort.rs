@@ -8,6 +8,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
+use rustix::fs::{FallocateFlags, fallocate};
 
 use crate::error::{Error, Result};
 
@@ -17,8 +18,13 @@ const KEY: usize = size_of::<u128>();
 /// Smallest and largest number of bytes that are read of a run at a time.
 const BUFFER: (usize, usize) = (4 << 10, 4 << 20);
 
+/// Bytes of which disks are given back at least.
+const PAGE: u64 = 4 << 10;
+/// Smallest number of bytes that are given back at a time.
+const GIVEN_BACK: u64 = 1 << 20;
+
 /// An external merge sort: takes keys in any order. Sorted runs lie in one unnamed file, which disappears with the process,
-/// however that ends; keys that fit in memory never go there.
+/// however that ends; keys that fit in memory never go there. What the merge has read gives its disk space back.
 ///
 /// Each key is stored in as many bytes as its bits need.
 #[derive(Debug)]
@@ -81,9 +87,10 @@ impl ExternalSort {
             runs: Vec::new(),
             heads: BinaryHeap::new(),
         };
-        let mut start = 0;
+        let mut start = 0_u64;
         for end in self.ends {
-            merge.runs.push(Run { place: start, end, buffer: Vec::new(), at: 0 });
+            let kept = start.next_multiple_of(PAGE);
+            merge.runs.push(Run { place: start, end, kept, buffer: Vec::new(), at: 0 });
             start = end;
         }
         for run in 0..merge.runs.len() {
@@ -156,8 +163,24 @@ pub(crate) struct Merge {
 struct Run {
     place: u64,
     end: u64,
+    /// Offset up to which the run has given back its disk space.
+    kept: u64,
     buffer: Vec<u8>,
     at: usize,
+}
+
+impl Run {
+    /// Gives back the disk space of the pages that have been read.
+    fn give_back(&mut self, file: &File) {
+        let read = self.place / PAGE * PAGE;
+        let Some(len) = read.checked_sub(self.kept).filter(|len| *len >= GIVEN_BACK) else {
+            return;
+        };
+        let hole = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+        // Only space is at stake: a file system without holes keeps it until the end.
+        let _ = fallocate(file, hole, self.kept, len);
+        self.kept = read;
+    }
 }
 
 impl Merge {
@@ -174,7 +197,10 @@ impl Merge {
     }
 
     fn read(&mut self, run: usize) -> Result<Option<u128>> {
-        let Run { place, end, buffer, at } = &mut self.runs[run];
+        if self.runs[run].at == self.runs[run].buffer.len() {
+            self.runs[run].give_back(&self.file);
+        }
+        let Run { place, end, buffer, at, .. } = &mut self.runs[run];
         if *at == buffer.len() {
             let count = (*end - *place).min(self.room as u64);
             if count == 0 {
@@ -197,6 +223,8 @@ impl Merge {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::MetadataExt;
+
     use super::*;
     use proptest::prelude::*;
 
@@ -221,6 +249,23 @@ mod tests {
         expected.sort_unstable();
         assert_eq!(sorted(&keys, 15, 0), expected);
         assert_eq!(sorted(&keys, 15, 1 << 30), expected);
+    }
+
+    #[test]
+    fn the_merge_gives_disk_space_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut sort = ExternalSort::new(folder.path(), 128, 4 << 20);
+        let keys = 4 << 20 >> 1;
+        for key in 0..keys {
+            sort.push(key * 7919 % keys).unwrap();
+        }
+        let SortedKeys::Runs(mut merge) = sort.finish().unwrap() else { panic!("one run") };
+        let blocks = |merge: &Merge| merge.file.metadata().unwrap().blocks();
+        let all = blocks(&merge);
+        for key in 0..keys {
+            assert_eq!(merge.next().unwrap(), Some(key));
+        }
+        assert!(blocks(&merge) < all / 4, "{} of {all} blocks are left", blocks(&merge));
     }
 
     proptest! {

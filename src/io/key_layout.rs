@@ -38,6 +38,14 @@ impl<const N: usize> KeyLayout<N> {
         pairs.fold(0, |key, (&bits, number)| key << bits | u128::from(number))
     }
 
+    /// The numbers of a key that was stored as the first [`bytes`](Self::bytes) of its little-endian form.
+    #[inline]
+    pub(crate) fn unpack_bytes(&self, stored: &[u8]) -> [u64; N] {
+        let mut key = [0; size_of::<u128>()];
+        key[..stored.len()].copy_from_slice(stored);
+        self.unpack(u128::from_le_bytes(key))
+    }
+
     #[inline]
     pub(crate) fn unpack(&self, mut key: u128) -> [u64; N] {
         let mut numbers = [0; N];

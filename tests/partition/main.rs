@@ -12,6 +12,7 @@ mod balance;
 mod class_names;
 mod columns;
 mod dgl;
+mod disk_space;
 mod formats;
 mod hostile_input;
 mod node_tables;

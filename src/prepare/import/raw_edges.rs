@@ -36,6 +36,17 @@ struct TypeEdges {
 }
 
 impl RawEdges {
+    /// Size of an edge in the file.
+    pub(crate) const BYTES: u64 = 2 * ID as u64;
+
+    /// Gives back the disk space: the edges cannot be read any more.
+    ///
+    /// # Errors
+    /// If the file cannot be cut.
+    pub(crate) fn give_back(&self) -> Result<()> {
+        self.file.set_len(0).map_err(|e| Error::io("cut a temporary file in", &self.folder, e))
+    }
+
     /// Number of edges of a type.
     pub fn num_edges(&self, etype: usize) -> u64 {
         self.types[etype].count

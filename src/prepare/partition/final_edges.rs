@@ -20,9 +20,6 @@ const BLOCK: u64 = 1 << 15;
 /// Size of the buffers of edges that are also stored with their sources, in bytes.
 const HALO_BUFFERS: usize = 16 << 20;
 
-/// Size in bytes of source, destination and id.
-const HALO_EDGE: usize = 24;
-
 /// Edges by partition, type, destination and source, in an unnamed file. Each belongs to the partition of its destination; an
 /// edge from another partition is stored a second time for that one.
 pub(super) struct FinalEdges {
@@ -31,7 +28,13 @@ pub(super) struct FinalEdges {
     layout: KeyLayout<3>,
     /// Number of edges, `counts[partition][type]`.
     pub(super) counts: Vec<Vec<u64>>,
-    halo: BucketSpool,
+    halo: HaloEdges,
+}
+
+/// Edges that a second partition holds, too, by that partition, in an unnamed file: source, destination and number of the edge.
+struct HaloEdges {
+    layout: KeyLayout<3>,
+    spool: BucketSpool,
 }
 
 /// The row of the input's tables from which each edge takes its data, by type: keys of (row, type-wise new id).
@@ -48,7 +51,7 @@ pub(super) struct NewIds<'a> {
 }
 
 impl FinalEdges {
-    /// Sorts all edges. For types with tables, the rows of their edges are also returned.
+    /// Sorts all edges, which the graph then has no more. For types with tables, the rows of their edges are also returned.
     pub(super) fn sort(
         graph: &RawGraph,
         edges: &RuledEdges<'_>,
@@ -83,9 +86,12 @@ impl FinalEdges {
             Ok(Some(EdgeRows { layout, sort: ExternalSort::new(folder, layout.bits(), share) }))
         });
         let rows = rows.collect::<Result<Vec<_>>>()?;
+        let most = (0..types).map(|etype| edges.most(etype)).sum();
         let layout = KeyLayout::new([num_nodes, num_nodes, id_end])?;
-        let mut writer = Writer::create(folder, layout, ids.ranges, rows)?;
+        let halo = HaloEdges::create(folder, num_parts, [num_nodes, num_nodes, most])?;
+        let mut writer = Writer::create(folder, layout, ids.ranges, halo, rows)?;
         let mut sorted = sort.finish()?;
+        graph.edges.give_back()?;
         let mut last = None;
         while let Some(edge) = next(&mut sorted, &key)? {
             meter.tick()?;
@@ -133,11 +139,7 @@ impl FinalEdges {
             let read = self.file.read_exact_at(&mut bytes, start * width as u64);
             read.map_err(|e| Error::io("read a temporary file in", &self.folder, e))?;
             edges.clear();
-            edges.extend(bytes.chunks_exact(width).map(|bytes| {
-                let mut key = [0; size_of::<u128>()];
-                key[..width].copy_from_slice(bytes);
-                self.layout.unpack(u128::from_le_bytes(key))
-            }));
+            edges.extend(bytes.chunks_exact(width).map(|bytes| self.layout.unpack_bytes(bytes)));
             take(&edges)?;
         }
         Ok(())
@@ -156,11 +158,35 @@ impl PartitionEdges for FinalEdges {
     }
 
     fn num_halo(&self, part: usize) -> u64 {
-        self.halo.num_records(part)
+        self.halo.spool.num_records(part)
     }
 
     fn halo(&self, part: usize, take: &mut dyn FnMut(&[[u64; 3]]) -> Result<()>) -> Result<()> {
-        self.halo.read_numbers(part, take)
+        self.halo.read(part, take)
+    }
+}
+
+impl HaloEdges {
+    /// No edges yet; sources, destinations and numbers lie below these ends.
+    fn create(folder: &Path, num_parts: usize, ends: [u64; 3]) -> Result<Self> {
+        let layout = KeyLayout::new(ends)?;
+        let spool = BucketSpool::create(folder, num_parts, layout.bytes(), HALO_BUFFERS)?;
+        Ok(HaloEdges { layout, spool })
+    }
+
+    fn push(&mut self, part: usize, edge: [u64; 3]) -> Result<()> {
+        let key = self.layout.pack(edge).to_le_bytes();
+        self.spool.push(part, [&key[..self.layout.bytes()], &[]])
+    }
+
+    fn read(&self, part: usize, take: &mut dyn FnMut(&[[u64; 3]]) -> Result<()>) -> Result<()> {
+        let mut edges = Vec::new();
+        self.spool.read(part, |bytes| {
+            edges.clear();
+            let keys = bytes.chunks_exact(self.layout.bytes());
+            edges.extend(keys.map(|key| self.layout.unpack_bytes(key)));
+            take(&edges)
+        })
     }
 }
 
@@ -180,7 +206,7 @@ struct Writer<'a> {
     /// Number of edges of each type so far.
     of_type: Vec<u64>,
     edges: u64,
-    halo: BucketSpool,
+    halo: HaloEdges,
     rows: Vec<Option<EdgeRows>>,
 }
 
@@ -189,6 +215,7 @@ impl<'a> Writer<'a> {
         folder: &Path,
         layout: KeyLayout<3>,
         ranges: &'a IdRanges,
+        halo: HaloEdges,
         rows: Vec<Option<EdgeRows>>,
     ) -> Result<Self> {
         let file = tempfile::tempfile_in(folder).map_err(|e| Error::io("create", folder, e))?;
@@ -201,7 +228,7 @@ impl<'a> Writer<'a> {
             counts: vec![vec![0; types]; parts],
             of_type: vec![0; types],
             edges: 0,
-            halo: BucketSpool::create(folder, parts, HALO_EDGE, HALO_BUFFERS)?,
+            halo,
             rows,
         })
     }
@@ -215,7 +242,7 @@ impl<'a> Writer<'a> {
             let owner = self.ranges.part_of(src);
             let owner =
                 owner.ok_or_else(|| Error::internal(format!("node {src} has no partition")))?;
-            self.halo.push_numbers(owner, [src, dst, self.edges])?;
+            self.halo.push(owner, [src, dst, self.edges])?;
         }
         if let Some(rows) = &mut self.rows[etype] {
             rows.sort.push(rows.layout.pack([row, self.of_type[etype]]))?;
@@ -227,7 +254,7 @@ impl<'a> Writer<'a> {
     }
 
     fn finish(mut self) -> Result<(FinalEdges, Vec<Option<EdgeRows>>)> {
-        self.halo.finish()?;
+        self.halo.spool.finish()?;
         let file = self.file.into_inner().map_err(std::io::IntoInnerError::into_error);
         let file = file.map_err(|e| Error::io("write a temporary file in", &self.folder, e))?;
         let edges = FinalEdges {

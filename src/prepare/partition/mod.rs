@@ -33,3 +33,4 @@ pub use partition_graph::{Partitioned, partition_graph, partition_graph_into};
 pub use progress::{Observer, PartitionProgress, PartitionStep};
 pub use report::{PartitionReport, PartitionSize};
 pub use request::{EdgeRules, Method, PartitionRequest, SelfLoops};
+pub use space::PartitionSpace;

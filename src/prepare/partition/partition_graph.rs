@@ -95,7 +95,7 @@ pub fn partition_graph_into(
     let classes = u64::from(request.balance_ntypes.is_some());
     let per_node = 2 + NodeMap::bytes_per_node(num_nodes) + classes;
     let memory = left_of(request.memory, num_nodes * per_node + num_nodes / 2)?;
-    check_room(&graph, &edges, out)?;
+    check_room(&graph, &edges, num_parts, out)?;
     let train = train_nodes(&graph)?;
     let balance = Balance::new(&graph, request.balance_ntypes.as_deref(), train.as_ref())?;
     let task = PartitionTask {
