@@ -8,6 +8,9 @@ pub(super) const TOLERANCE: f64 = 1.05;
 pub(super) struct Loads {
     /// One list per partition, back to back.
     values: Vec<u64>,
+    means: Vec<f64>,
+    /// The heaviest single node, which fits in any case.
+    heaviest: Vec<u64>,
     limits: Vec<u64>,
     /// Number of quantities at the front that count nodes.
     num_classes: usize,
@@ -21,12 +24,23 @@ impl Loads {
         heaviest: &[u64],
         num_classes: usize,
     ) -> Self {
-        let limits = totals.iter().zip(heaviest).map(|(total, heaviest)| {
-            let mean = *total as f64 / num_parts as f64;
-            ((mean * TOLERANCE).ceil() as u64).max(*heaviest)
-        });
-        let limits: Vec<u64> = limits.collect();
-        Loads { values: vec![0; num_parts * limits.len()], limits, num_classes }
+        let mut loads = Loads {
+            values: vec![0; num_parts * totals.len()],
+            means: totals.iter().map(|total| *total as f64 / num_parts as f64).collect(),
+            heaviest: heaviest.to_vec(),
+            limits: vec![0; totals.len()],
+            num_classes,
+        };
+        loads.tolerate(TOLERANCE);
+        loads
+    }
+
+    /// Sets the largest load of a partition, in multiples of the mean.
+    pub(super) fn tolerate(&mut self, tolerance: f64) {
+        for ((limit, mean), heaviest) in self.limits.iter_mut().zip(&self.means).zip(&self.heaviest)
+        {
+            *limit = ((mean * tolerance).ceil() as u64).max(*heaviest);
+        }
     }
 
     #[inline]
@@ -59,10 +73,11 @@ impl Loads {
         loads.all(|((load, weight), limit)| *weight == 0 || load + weight <= *limit)
     }
 
-    /// Whether a partition has more than it may.
+    /// Whether a partition has more than it may of something that a node weighs in.
     #[inline]
-    pub(super) fn is_over(&self, part: usize) -> bool {
-        self.of(part).iter().zip(&self.limits).any(|(load, limit)| load > limit)
+    pub(super) fn is_over(&self, part: usize, weights: &[u64]) -> bool {
+        let mut loads = self.of(part).iter().zip(weights).zip(&self.limits);
+        loads.any(|((load, weight), limit)| *weight > 0 && load > limit)
     }
 
     /// The partition with the fewest nodes among those into which a node fits.

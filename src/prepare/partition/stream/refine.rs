@@ -4,17 +4,23 @@ use super::counts::LabelCounts;
 use crate::error::Result;
 use crate::prepare::partition::adjacency::Adjacency;
 use crate::prepare::partition::balance::Balance;
-use crate::prepare::partition::loads::Loads;
+use crate::prepare::partition::loads::{Loads, TOLERANCE};
 use crate::prepare::partition::progress::Meter;
 
 /// Largest number of passes over the edges.
 pub(super) const PASSES: u64 = 12;
 
+/// Number of passes at the beginning in which partitions may be larger than they may be in the end, and by how much in the first
+/// of them, in multiples of the mean; in the others, less and less.
+const LOOSE_PASSES: u64 = 6;
+const LOOSENESS: f64 = 0.2;
+
 /// A pass that moves a smaller fraction of the nodes than 1 in this many is the last one.
 const SETTLED: u64 = 2000;
 
 /// Moves each node to the partition that holds most of its neighbours and has room, pass after pass: restreaming (Nishimura and
-/// Ugander 2013) from an assignment that is good already. Nodes also leave partitions that are too large.
+/// Ugander 2013) from an assignment that is good already. Nodes also leave partitions that are too large, but not at once: where
+/// communities have yet to find a partition, strict limits would keep them apart.
 pub(super) fn refine(
     adjacency: &Adjacency,
     balance: &Balance<'_>,
@@ -25,7 +31,9 @@ pub(super) fn refine(
     let mut loads = starting_loads(adjacency, parts, num_parts, balance)?;
     let mut weights = vec![0; balance.count()];
     let mut counts = LabelCounts::new(num_parts);
-    for _ in 0..PASSES {
+    for pass in 0..PASSES {
+        let loose = LOOSE_PASSES.saturating_sub(pass);
+        loads.tolerate(TOLERANCE + LOOSENESS * loose as f64 / LOOSE_PASSES as f64);
         let mut reader = adjacency.read();
         let mut moved = 0;
         for node in 0..parts.len() {
@@ -36,7 +44,7 @@ pub(super) fn refine(
             }
             let own = parts[node];
             balance.weigh(node as u64, edges, &mut weights);
-            let over = loads.is_over(usize::from(own));
+            let over = loads.is_over(usize::from(own), &weights);
             let fits = |part: u16| part != own && loads.fits(usize::from(part), &weights);
             let best = counts.best(fits).filter(|&best| over || counts.get(best) > counts.get(own));
             let target = match best {
@@ -51,7 +59,7 @@ pub(super) fn refine(
                 moved += 1;
             }
         }
-        if moved < adjacency.num_nodes.div_ceil(SETTLED) {
+        if loose == 0 && moved < adjacency.num_nodes.div_ceil(SETTLED) {
             break;
         }
     }
