@@ -5,12 +5,14 @@
 papers100M has 111 million nodes, 1.6 billion edges, 128 features and 172 classes. The script writes raw `.npy` files of a power-law graph
 of that shape divided by FRACTION, in pieces and from a seed; cuts them into partitions in 2 GiB; trains GraphSAGE of three layers, 128 wide, in
 4 GiB for three epochs, with the plan before it; predicts the classes of all nodes; and trains one epoch on samples. Raw files go as soon as the partitions
-exist, and a run's folder as soon as its figures are taken. Sizes on disk are those of the folder.
+exist, and a run's folder as soon as its figures are taken. Sizes on disk include files without names that processes have open.
 """
 import argparse
 import json
+import os
 import pathlib
 import shutil
+import stat
 import subprocess
 import threading
 import time
@@ -31,7 +33,7 @@ arguments.add_argument("--feature-dtype", default="float16", choices=["float16",
 arguments.add_argument("--spill-dtype", default="f32", choices=["f32", "bf16"])
 arguments.add_argument("--seed", type=int, default=0)
 arguments = arguments.parse_args()
-folder = arguments.folder
+folder = arguments.folder.absolute()
 nodes, edges = NODES // arguments.fraction, EDGES // arguments.fraction
 
 
@@ -46,7 +48,7 @@ def array(name, dtype, shape):
 
 
 def write_raw():
-    """Citations in time: a node cites nodes of its field, popular ones more often, and some nodes of any field."""
+    """Four in five citations of a node go to its own field, the others to any; popular nodes are cited more often."""
     (folder / "raw").mkdir(parents=True)
     label = array("label", np.int64, (nodes,))
     feat = array("feat", arguments.feature_dtype, (nodes, FEATURES))
@@ -64,8 +66,9 @@ def write_raw():
         share = random.random(last - first)
         # Popularity falls with the rank in the field, as a power law with exponent 2.5 for the degrees.
         rank = (share**2.5 * (nodes // CLASSES)).astype(np.int64)
-        near = cites // (nodes // CLASSES) * (nodes // CLASSES) + rank
-        cited = np.where(random.random(last - first) < 0.8, near, random.integers(0, nodes, last - first))
+        own = random.random(last - first) < 0.8
+        field = np.where(own, cites // (nodes // CLASSES), random.integers(0, CLASSES, last - first))
+        cited = field * (nodes // CLASSES) + rank
         edge_index[0, first:last] = np.minimum(cited, nodes - 1) * scatter % nodes
         edge_index[1, first:last] = cites * scatter % nodes
     del edge_index, feat, label
@@ -76,9 +79,17 @@ def write_raw():
         np.save(folder / f"raw/{name}.npy", np.sort(part))
 
 
-def size(path):
-    """Bytes of all files below a folder."""
-    return sum(file.stat().st_blocks * 512 for file in path.rglob("*") if file.is_file())
+def size():
+    """Bytes of all files in the folder, and of the unnamed ones that processes have open there."""
+    named = {}
+    for file in [*folder.rglob("*"), *pathlib.Path("/proc").glob("[0-9]*/fd/*")]:
+        try:
+            if file.is_relative_to(folder) or os.readlink(file).startswith(f"{folder}/"):
+                status = file.stat()
+                named[status.st_ino] = status.st_blocks * 512 * stat.S_ISREG(status.st_mode)
+        except OSError:  # gone between listing and looking, or another user's
+            continue
+    return sum(named.values())
 
 
 def timed(name, work):
@@ -87,10 +98,7 @@ def timed(name, work):
 
     def watch():
         while not done.wait(2):
-            try:
-                most[0] = max(most[0], size(folder))
-            except FileNotFoundError:  # removed between listing and looking
-                continue
+            most[0] = max(most[0], size())
 
     watcher = threading.Thread(target=watch)
     watcher.start()
@@ -101,7 +109,7 @@ def timed(name, work):
         done.set()
         watcher.join()
     seconds = time.monotonic() - began
-    print(f"| {name} | {seconds:.0f} | {figures} | {max(most[0], size(folder)) / 2**30:.1f} |", flush=True)
+    print(f"| {name} | {seconds:.0f} | {figures} | {max(most[0], size()) / 2**30:.1f} |", flush=True)
 
 
 def run(*flags):
