@@ -154,7 +154,7 @@ fn every_kind_of_value_comes_back_the_same() {
         builder.push(i * 7 % 40, i % 13);
         builder.push_weight(i as f32);
     }
-    let (shard, _) = builder.build(20, 40, false);
+    let (shard, _) = builder.build(20, 40, false).unwrap();
     let arrays = [
         numbers(),
         Array::from_slice(&[3], &[1_u8, 0, 255]).unwrap(),

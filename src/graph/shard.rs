@@ -1,6 +1,7 @@
 //! The edges from one partition to another.
 
 use super::csr::Csr;
+use crate::error::{Error, Result};
 
 /// Edges in the order of the rows of a matrix, with their weights, types and ids if the run uses them.
 #[derive(Debug, Clone, PartialEq)]
@@ -112,8 +113,17 @@ impl ShardBuilder {
 
     /// Builds the shard. With `dense` the columns are all `num_src` rows of the source rank; otherwise only rows with an edge
     /// get a column, and the second result lists them.
-    pub fn build(self, num_dst: usize, num_src: usize, dense: bool) -> (GraphShard, Vec<u32>) {
+    ///
+    /// # Errors
+    /// If there are 2^32 edges or more, as a shard numbers its edges in 32 bits.
+    pub fn build(
+        self,
+        num_dst: usize,
+        num_src: usize,
+        dense: bool,
+    ) -> Result<(GraphShard, Vec<u32>)> {
         let ShardBuilder { mut src, dst, weights, types, edge_ids } = self;
+        check_number(src.len())?;
         let mut sources = Vec::new();
         let mut num_cols = num_src;
         if !dense {
@@ -137,8 +147,17 @@ impl ShardBuilder {
             types: in_order(known(&types), &origin),
             edge_ids: in_order(known(&edge_ids), &origin),
         };
-        (GraphShard { by_src: by_dst.transpose(), by_dst }, sources)
+        Ok((GraphShard { by_src: by_dst.transpose(), by_dst }, sources))
     }
+}
+
+/// Refuses more edges between two partitions than 32 bits can number.
+fn check_number(edges: usize) -> Result<()> {
+    if u32::try_from(edges).is_ok() {
+        return Ok(());
+    }
+    let problem = format!("has {edges} edges from one partition; at most 2^32 - 1 are possible");
+    Err(Error::config("partition", problem).with_hint("cut the graph into more partitions"))
 }
 
 /// The values, or `None` if none were pushed.
@@ -158,7 +177,7 @@ mod tests {
             builder.push_weight(weight);
             builder.push_edge_id(u64::from(src) * 10);
         }
-        let (shard, sources) = builder.build(2, 9, false);
+        let (shard, sources) = builder.build(2, 9, false).unwrap();
         assert_eq!(sources, [2, 7]);
         assert_eq!(shard.by_dst.ends.indices(), [0, 1, 1]);
         assert_eq!(shard.by_src.ends.indices(), [0, 0, 1]);
@@ -168,10 +187,17 @@ mod tests {
     }
 
     #[test]
+    fn more_edges_than_can_be_numbered_are_refused() {
+        check_number(u32::MAX as usize).unwrap();
+        let error = check_number(1 << 32).unwrap_err().to_string();
+        assert!(error.contains("4294967296 edges") && error.contains("more partitions"), "{error}");
+    }
+
+    #[test]
     fn the_own_shard_has_every_node_as_a_column() {
         let mut builder = ShardBuilder::default();
         builder.push(4, 4);
-        let (shard, sources) = builder.build(5, 5, true);
+        let (shard, sources) = builder.build(5, 5, true).unwrap();
         assert_eq!((shard.by_dst.ends.num_cols(), sources.len()), (5, 0));
     }
 }

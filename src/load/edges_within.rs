@@ -50,6 +50,6 @@ pub fn load_edges_within(partition: &Partition, ntype: usize) -> Result<Shards> 
         .into_iter()
         .enumerate()
         .map(|(source, builder)| builder.build(num_nodes(own), num_nodes(source), source == own));
-    let (shards, sources) = built.unzip();
+    let (shards, sources) = built.collect::<Result<Vec<_>>>()?.into_iter().unzip();
     Ok(Shards { shards, sources })
 }

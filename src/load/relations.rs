@@ -62,8 +62,8 @@ pub fn load_relations(partition: &Partition, columns: EdgeData<'_>) -> Result<Ve
             let num_src = length(&book.node_type_range(source, src_type));
             builder.build(num_dst, num_src, source == own)
         });
-        let (shards, sources) = built.unzip();
-        Shards { shards, sources }
+        let (shards, sources) = built.collect::<Result<Vec<_>>>()?.into_iter().unzip();
+        Ok(Shards { shards, sources })
     });
-    Ok(relations.collect())
+    relations.collect()
 }

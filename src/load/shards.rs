@@ -77,7 +77,7 @@ impl Shards {
         let built = builders.into_iter().enumerate().map(|(source, builder)| {
             builder.build(num_nodes(own), num_nodes(source), source == own)
         });
-        let (shards, sources) = built.unzip();
+        let (shards, sources) = built.collect::<Result<Vec<_>>>()?.into_iter().unzip();
         Ok(Shards { shards, sources })
     }
 }

@@ -39,12 +39,12 @@ impl TestGraph {
     /// # Errors
     /// If the collective fails.
     pub fn on(&self, context: &RankContext) -> Result<GraphShardManager> {
-        let (shards, sources): (Vec<_>, Vec<_>) = (0..context.group.world_size())
-            .map(|source| {
-                let (shard, sources) = self.shard(context.rank, source);
-                (context.manager.track_shard("shard", shard), sources)
-            })
-            .unzip();
+        let shards = (0..context.group.world_size()).map(|source| {
+            let (shard, sources) = self.shard(context.rank, source)?;
+            Ok((context.manager.track_shard("shard", shard), sources))
+        });
+        let (shards, sources): (Vec<_>, Vec<_>) =
+            shards.collect::<Result<Vec<_>>>()?.into_iter().unzip();
         let manager = &context.manager;
         let set = manager.partition_data.set(shards);
         set.map_err(|_| Error::internal("a second graph on one rank".to_owned()))?;
@@ -63,7 +63,7 @@ impl TestGraph {
         EdgeSource { width: 1, kind: Kind::Double, read: Rc::new(read) }
     }
 
-    fn shard(&self, rank: usize, source: usize) -> (GraphShard, Vec<u32>) {
+    fn shard(&self, rank: usize, source: usize) -> Result<(GraphShard, Vec<u32>)> {
         let (own, theirs) = (self.nodes(rank), self.nodes(source));
         let mut builder = ShardBuilder::default();
         for (i, &(src, dst, weight)) in self.edges.iter().enumerate() {

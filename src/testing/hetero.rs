@@ -53,7 +53,7 @@ impl TestHeteroGraph {
             for [src, dst] in edges {
                 builder.push(*src, *dst);
             }
-            let (shard, sources) = builder.build(count(&etype.dst)?, count(&etype.src)?, true);
+            let (shard, sources) = builder.build(count(&etype.dst)?, count(&etype.src)?, true)?;
             Ok((vec![shard], vec![sources]))
         });
         let shards = shards.collect::<Result<Vec<_>>>()?;

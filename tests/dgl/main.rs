@@ -13,6 +13,7 @@ mod fixtures;
 mod golden_partitions;
 mod graphbolt_partitions;
 mod json_forms;
+mod large_ids;
 mod original_ids;
 mod other_orders;
 mod sample_files;

@@ -61,7 +61,7 @@ impl EdgesInto {
         for (shard, rows) in full.shards.iter().zip(&full.sources) {
             let rows = rows.pin()?;
             let edges = shard.by_dst()?.edges_into(&row_of, |column| column);
-            let (shard, columns) = edges.build(num_destinations, shard.num_sources(), false);
+            let (shard, columns) = edges.build(num_destinations, shard.num_sources(), false)?;
             // The own shard's columns are the rows themselves.
             let row = |column: u32| rows.get(column as usize).copied().unwrap_or(column);
             shards.push(manager.track_shard("shard", shard));
@@ -93,7 +93,7 @@ impl EdgesInto {
         let rank = group.rank();
         let edges = full.local_shard().by_dst()?;
         let edges = edges.edges_into(&self.row_of, |row| source_of[row as usize]);
-        let (local, _) = edges.build(self.num_destinations, own_sources.len(), true);
+        let (local, _) = edges.build(self.num_destinations, own_sources.len(), true)?;
         self.shards[rank] = manager.track_shard("shard", local);
         self.sources[rank] = Vec::new();
 

@@ -57,7 +57,7 @@ impl GraphShardManager {
             }
             columns.push(begin..end);
         }
-        let (halo, _) = edges.build(num_destinations, end, true);
+        let (halo, _) = edges.build(num_destinations, end, true)?;
         let halo = self.manager.track_shard("shard", halo);
         let shards = || vec![self.local_shard(), &halo];
         let rows = |source| EdgeInputs::new(&self.manager, shards(), source);
