@@ -10,8 +10,8 @@ use crate::prepare::partition::progress::Meter;
 /// Largest number of passes over the edges.
 pub(super) const PASSES: u64 = 12;
 
-/// Number of passes at the beginning in which partitions may be larger than they may be in the end, and by how much in the first
-/// of them, in multiples of the mean; in the others, less and less.
+/// Number of passes at the beginning in which partitions may be larger than they may be in the end, if `loosely` is asked for, and
+/// by how much in the first of them, in multiples of the mean; in the others, less and less.
 const LOOSE_PASSES: u64 = 6;
 const LOOSENESS: f64 = 0.2;
 
@@ -19,20 +19,21 @@ const LOOSENESS: f64 = 0.2;
 const SETTLED: u64 = 2000;
 
 /// Moves each node to the partition that holds most of its neighbours and has room, pass after pass: restreaming (Nishimura and
-/// Ugander 2013) from an assignment that is good already. Nodes also leave partitions that are too large, but not at once: where
-/// communities have yet to find a partition, strict limits would keep them apart.
+/// Ugander 2013) from an assignment that is good already. Nodes also leave partitions that are too large; `loosely`, not at once:
+/// where communities have yet to find a partition, strict limits would keep them apart.
 pub(super) fn refine(
     adjacency: &Adjacency,
     balance: &Balance<'_>,
     parts: &mut [u16],
     num_parts: usize,
+    loosely: bool,
     meter: &mut Meter<'_, '_>,
 ) -> Result<()> {
     let mut loads = starting_loads(adjacency, parts, num_parts, balance)?;
     let mut weights = vec![0; balance.count()];
     let mut counts = LabelCounts::new(num_parts);
     for pass in 0..PASSES {
-        let loose = LOOSE_PASSES.saturating_sub(pass);
+        let loose = if loosely { LOOSE_PASSES.saturating_sub(pass) } else { 0 };
         loads.tolerate(TOLERANCE + LOOSENESS * loose as f64 / LOOSE_PASSES as f64);
         let mut reader = adjacency.read();
         let mut moved = 0;
