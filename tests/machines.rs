@@ -195,6 +195,39 @@ fn a_machine_needs_its_own_partitions_alone() {
 }
 
 #[test]
+fn questions_about_pairs_have_one_answer_and_each_machine_writes_its_trace() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let json = graph(folder.path());
+    let (out, trace) = (path("links"), path("t.json"));
+    let flags = ["--part-json", text(&json), "--task", "link", "--mode", "sample", "--layers", "2"];
+    let more = ["--fanouts", "5,5", "--batch-size", "512", "--epochs", "1", "--hidden", "8"];
+    let to = ["--out", text(&out), "--trace", text(&trace)];
+    let run = |machines: usize, flags: &[&str]| {
+        let after = Machines::start(folder.path(), &vec![vec![]; machines], flags).end();
+        assert_eq!(after.code, Some(0), "{}", after.stderr);
+    };
+    run(2, &[&flags[..], &more, &to].concat());
+    for (name, own, other) in [("t.json", 0, 2), ("t.machine-1.json", 2, 0)] {
+        let trace = fs::read_to_string(path(name)).unwrap();
+        let events: Vec<serde_json::Value> = serde_json::from_str(&trace).unwrap();
+        let of = |rank: u64| events.iter().any(|e| e["pid"] == rank && e["ph"] == "X");
+        assert!(of(own) && !of(other), "{name}");
+    }
+    fs::write(path("pairs.csv"), "0,899\n450,3\n7,7\n").unwrap();
+    let pairs = path("pairs.csv");
+    for question in [["--top-k", "3"], ["--pairs", text(&pairs)]] {
+        let answers = [1, 2, 4].map(|machines| {
+            let answer = path(&format!("answer-{machines}{}.csv", question[0]));
+            let predict = ["predict", "--run", text(&out), "--out", text(&answer)];
+            run(machines, &[&predict[..], &question].concat());
+            fs::read(answer).unwrap()
+        });
+        assert!(answers[0] == answers[1] && answers[0] == answers[2], "{question:?}");
+    }
+}
+
+#[test]
 fn what_does_not_fit_is_one_message() {
     let folder = tempfile::tempdir().unwrap();
     let json = graph(folder.path());
