@@ -169,26 +169,31 @@ fn a_machine_needs_its_own_partitions_alone() {
     let [one, two] = [[0, 3], [1, 2]]
         .map(|parts| copy_of(&json, &folder.path().join(format!("copy-{}", parts[0])), &parts));
     let out = |name: &str| folder.path().join(name);
-    let flags = |out: &Path| {
-        let flags = ["--hidden", "16", "--epochs", "2", "--out", text(out)];
-        flags.map(str::to_owned).to_vec()
+    let train = |each: &[Vec<&str>], out: &Path, mode: &[&str]| {
+        let flags = ["--hidden", "16", "--layers", "2", "--epochs", "2", "--out", text(out)];
+        Machines::start(folder.path(), each, &[&flags[..], mode].concat()).end()
     };
-    let train = |each: &[Vec<&str>], out: &Path| {
-        let all = flags(out);
-        let all: Vec<_> = all.iter().map(String::as_str).collect();
-        Machines::start(folder.path(), each, &all).end()
-    };
-    let after = train(&[vec!["--part-json", text(&json)]], &out("alone"));
-    assert_eq!(after.code, Some(0), "{}", after.stderr);
-    let each = [vec!["--part-json", text(&one)], vec!["--part-json", text(&two)]];
-    let after = train(&each, &out("apart"));
-    assert_eq!(after.code, Some(0), "{}", after.stderr);
-    let weights = ["alone", "apart"].map(|name| fs::read(out(name).join("model.safetensors")));
-    let [alone, apart] = weights.map(Result::unwrap);
-    assert!(alone == apart);
+    let alone = [vec!["--part-json", text(&json)]];
+    let apart = [vec!["--part-json", text(&one)], vec!["--part-json", text(&two)]];
+    let samples = ["--mode", "sample", "--fanouts", "5,5", "--batch-size", "64"];
+    for (mode, flags) in [("full", &[][..]), ("samples", &samples)] {
+        let files = [("alone", &alone[..]), ("apart", &apart)].map(|(name, each)| {
+            let out = out(&format!("{mode}-{name}"));
+            let after = train(each, &out, flags);
+            assert_eq!(after.code, Some(0), "{}", after.stderr);
+            let classes = out.join("classes.npy");
+            let predict = ["predict", "--run", text(&out), "--out", text(&classes)];
+            let each: Vec<Vec<&str>> =
+                each.iter().map(|json| [&predict[..], json].concat()).collect();
+            let after = Machines::start(folder.path(), &each, &[]).end();
+            assert_eq!(after.code, Some(0), "{}", after.stderr);
+            [out.join("model.safetensors"), classes].map(|path| fs::read(path).unwrap())
+        });
+        assert!(files[0] == files[1], "{mode}");
+    }
     // Nobody has partitions 1 and 2.
     let each = [vec!["--part-json", text(&one)], vec!["--part-json", text(&one)]];
-    let after = train(&each, &out("twice"));
+    let after = train(&each, &out("twice"), &[]);
     assert!(after.error().contains("partition 0: is on machine 0 and on machine 1"));
     assert_eq!(after.code, Some(1), "{}", after.stderr);
     assert!(!out("twice").exists());
