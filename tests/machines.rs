@@ -241,6 +241,10 @@ fn what_does_not_fit_is_one_message() {
     let refused = |each: &[Vec<&str>]| Machines::start(folder.path(), each, &all).end();
     let after = refused(&[vec!["--hidden", "16"], vec!["--hidden", "8"]]);
     assert_eq!(after.error(), "error: machines 0 and 1: differ in configuration");
+    let after = refused(&[vec!["--bogus"], vec!["--bogus"]]);
+    assert_eq!(after.error(), "error: machine 0: unexpected argument '--bogus' found");
+    let after = refused(&[vec![], vec!["--bogus"]]);
+    assert_eq!(after.error(), "error: machine 1: unexpected argument '--bogus' found");
     let after = refused(&vec![vec![]; 5]);
     assert!(after.error().contains("has no partition to work on"), "{}", after.stderr);
     // What goes wrong on one machine before it meets the others ends them, too.
