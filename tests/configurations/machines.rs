@@ -15,14 +15,11 @@ const PROGRAM: &str = env!("CARGO_BIN_EXE_sar-single");
 
 /// Runs the program on one machine, or on two.
 fn succeed(what: &str, case: &Case, machines: usize, args: &[String]) {
-    let mut command = match machines {
-        1 => Command::new(PROGRAM),
-        _ => {
-            let mut command = mpirun();
-            command.args(["-n", &machines.to_string(), PROGRAM]);
-            command
-        }
-    };
+    let mut command = Command::new(PROGRAM);
+    if machines > 1 {
+        command = mpirun();
+        command.args(["-n", &machines.to_string(), PROGRAM]);
+    }
     let output = command.args(args).stdin(Stdio::null()).output().unwrap();
     let stderr = String::from_utf8_lossy(&output.stderr);
     let (name, words) = (&case.name, args.join(" "));
