@@ -118,7 +118,9 @@ pub fn run_from(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let done = match parse(&mut definition, arguments) {
         Ok(arguments) => execute(arguments, definition).map(|()| exit::DONE),
         #[cfg(feature = "torch")]
-        Err(Refused::Usage(message)) if crate::run::is_one_of_several() && message.use_stderr() => {
+        Err(Refused::Usage(message))
+            if crate::run::is_one_of_several() && message.exit_code() != 0 =>
+        {
             Err(crate::run::end_everywhere(one_line(&message)))
         }
         Err(Refused::Usage(message)) => print_usage(&message),

@@ -58,7 +58,7 @@ impl ArraysFile {
     }
 
     /// The bytes of all arrays as rows of one byte.
-    pub(crate) fn rows(&self) -> &RowFile {
+    pub fn rows(&self) -> &RowFile {
         &self.file
     }
 
