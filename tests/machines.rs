@@ -1,6 +1,9 @@
 //! Runs on several machines, which are processes of one machine here, started by a real mpirun. Built only with the feature `mpi`.
 #![allow(clippy::unwrap_used)]
 
+#[path = "common/mpirun.rs"]
+mod mpirun;
+
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -10,17 +13,12 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use sar::engine::turns::Control;
 
+use mpirun::mpirun;
+
 /// Time limit of anything that the tests wait for.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_sar-single");
-
-/// The mpirun in the folder of the MPI's compiler, or in PATH.
-fn mpirun() -> PathBuf {
-    let compiler = std::env::var_os("MPICC").map(PathBuf::from);
-    let beside = compiler.and_then(|compiler| Some(compiler.parent()?.join("mpirun")));
-    beside.filter(|path| path.exists()).unwrap_or_else(|| PathBuf::from("mpirun"))
-}
 
 /// A graph in four partitions.
 fn graph(folder: &Path) -> PathBuf {
@@ -48,9 +46,7 @@ struct MachinesAfter {
 impl Machines {
     /// Starts a process per list of flags, with flags for all.
     fn start(folder: &Path, each: &[Vec<&str>], all: &[&str]) -> Self {
-        // A shell's background jobs, which tests may be, ignore SIGINT.
-        let mut command = Command::new("env");
-        command.arg("--default-signal=INT,TERM,HUP").arg(mpirun());
+        let mut command = mpirun();
         let mut spill = Vec::new();
         for (machine, own) in each.iter().enumerate() {
             if machine > 0 {
@@ -61,10 +57,6 @@ impl Machines {
             command.arg("--spill-dir").arg(&spill_dir);
             spill.push(spill_dir);
         }
-        for name in ["OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"] {
-            command.env(name, "1");
-        }
-        command.env("PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe");
         let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         Machines { child, spill }
     }
@@ -121,24 +113,36 @@ fn text(path: &Path) -> &str {
 fn any_number_of_machines_gives_the_same_bits() {
     let folder = tempfile::tempdir().unwrap();
     let json = graph(folder.path());
-    for layer in ["sage", "gat"] {
-        let out = |machines: usize| folder.path().join(format!("{layer}-{machines}"));
+    let samples = ["--mode", "sample", "--fanouts", "5,5", "--layers", "2", "--batch-size", "128"];
+    let links = [&samples[..], &["--task", "link"]].concat();
+    let modes: [(&str, &[&str]); 4] =
+        [("sage", &[]), ("gat", &["--model", "gat"]), ("samples", &samples), ("links", &links)];
+    for (name, mode) in modes {
+        let out = |machines: usize| folder.path().join(format!("{name}-{machines}"));
         let train = |machines: usize| {
-            let out = out(machines);
-            let flags = ["--part-json", text(&json), "--model", layer, "--hidden", "16"];
-            let more = ["--epochs", "3", "--checkpoint-every", "2", "--out", text(&out)];
-            let flags = [&flags[..], &more].concat();
-            let after = Machines::start(folder.path(), &vec![vec![]; machines], &flags).end();
+            let (out, step) = (out(machines), out(machines).with_extension("step"));
+            let flags = [&["--part-json", text(&json), "--hidden", "16"], mode].concat();
+            let run = ["--epochs", "3", "--checkpoint-every", "2", "--out", text(&out)];
+            let each = vec![vec![]; machines];
+            let after = Machines::start(folder.path(), &each, &[&flags[..], &run].concat()).end();
             assert_eq!(after.code, Some(0), "{}", after.stderr);
             // Only the first machine reports.
             assert_eq!(after.stdout.lines().filter(|line| *line == text(&out)).count(), 1);
-            ["model.safetensors", "checkpoint.safetensors"].map(|name| fs::read(out.join(name)))
+            let files = ["model.safetensors", "checkpoint.safetensors"];
+            let mut files = files.map(|name| fs::read(out.join(name)).unwrap()).to_vec();
+            if !mode.contains(&"--mode") {
+                let dump = [&flags[..], &["--dump-step", text(&step)]].concat();
+                let after = Machines::start(folder.path(), &each, &dump).end();
+                assert_eq!(after.code, Some(0), "{}", after.stderr);
+                files.push(fs::read(step).unwrap());
+            }
+            files
         };
-        let [weights, _] = train(1);
+        let alone = train(1);
         for machines in [2, 4] {
-            let [of_several, checkpoint] = train(machines);
-            assert!(of_several.unwrap() == *weights.as_ref().unwrap(), "{layer} on {machines}");
-            checkpoint.unwrap();
+            let several = train(machines);
+            assert!(several[0] == alone[0], "{name} on {machines}: other weights");
+            assert!(several.get(2) == alone.get(2), "{name} on {machines}: another first step");
         }
     }
 }
@@ -165,33 +169,71 @@ fn a_machine_needs_its_own_partitions_alone() {
     let [one, two] = [[0, 3], [1, 2]]
         .map(|parts| copy_of(&json, &folder.path().join(format!("copy-{}", parts[0])), &parts));
     let out = |name: &str| folder.path().join(name);
-    let flags = |out: &Path| {
-        let flags = ["--hidden", "16", "--epochs", "2", "--out", text(out)];
-        flags.map(str::to_owned).to_vec()
+    let train = |each: &[Vec<&str>], out: &Path, mode: &[&str]| {
+        let flags = ["--hidden", "16", "--layers", "2", "--epochs", "2", "--out", text(out)];
+        Machines::start(folder.path(), each, &[&flags[..], mode].concat()).end()
     };
-    let train = |each: &[Vec<&str>], out: &Path| {
-        let all = flags(out);
-        let all: Vec<_> = all.iter().map(String::as_str).collect();
-        Machines::start(folder.path(), each, &all).end()
-    };
-    let after = train(&[vec!["--part-json", text(&json)]], &out("alone"));
-    assert_eq!(after.code, Some(0), "{}", after.stderr);
-    let each = [vec!["--part-json", text(&one)], vec!["--part-json", text(&two)]];
-    let after = train(&each, &out("apart"));
-    assert_eq!(after.code, Some(0), "{}", after.stderr);
-    let weights = ["alone", "apart"].map(|name| fs::read(out(name).join("model.safetensors")));
-    let [alone, apart] = weights.map(Result::unwrap);
-    assert!(alone == apart);
+    let alone = [vec!["--part-json", text(&json)]];
+    let apart = [vec!["--part-json", text(&one)], vec!["--part-json", text(&two)]];
+    let samples = ["--mode", "sample", "--fanouts", "5,5", "--batch-size", "64"];
+    for (mode, flags) in [("full", &[][..]), ("samples", &samples)] {
+        let files = [("alone", &alone[..]), ("apart", &apart)].map(|(name, each)| {
+            let out = out(&format!("{mode}-{name}"));
+            let after = train(each, &out, flags);
+            assert_eq!(after.code, Some(0), "{}", after.stderr);
+            let classes = out.join("classes.npy");
+            let predict = ["predict", "--run", text(&out), "--out", text(&classes)];
+            let each: Vec<Vec<&str>> =
+                each.iter().map(|json| [&predict[..], json].concat()).collect();
+            let after = Machines::start(folder.path(), &each, &[]).end();
+            assert_eq!(after.code, Some(0), "{}", after.stderr);
+            [out.join("model.safetensors"), classes].map(|path| fs::read(path).unwrap())
+        });
+        assert!(files[0] == files[1], "{mode}");
+    }
     // Nobody has partitions 1 and 2.
     let each = [vec!["--part-json", text(&one)], vec!["--part-json", text(&one)]];
-    let after = train(&each, &out("twice"));
+    let after = train(&each, &out("twice"), &[]);
     assert!(after.error().contains("partition 0: is on machine 0 and on machine 1"));
     assert_eq!(after.code, Some(1), "{}", after.stderr);
     assert!(!out("twice").exists());
 }
 
 #[test]
-fn what_does_not_fit_or_does_not_work_yet_is_one_message() {
+fn questions_about_pairs_have_one_answer_and_each_machine_writes_its_trace() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let json = graph(folder.path());
+    let (out, trace) = (path("links"), path("t.json"));
+    let flags = ["--part-json", text(&json), "--task", "link", "--mode", "sample", "--layers", "2"];
+    let more = ["--fanouts", "5,5", "--batch-size", "512", "--epochs", "1", "--hidden", "8"];
+    let to = ["--out", text(&out), "--trace", text(&trace)];
+    let run = |machines: usize, flags: &[&str]| {
+        let after = Machines::start(folder.path(), &vec![vec![]; machines], flags).end();
+        assert_eq!(after.code, Some(0), "{}", after.stderr);
+    };
+    run(2, &[&flags[..], &more, &to].concat());
+    for (name, own, other) in [("t.json", 0, 2), ("t.machine-1.json", 2, 0)] {
+        let trace = fs::read_to_string(path(name)).unwrap();
+        let events: Vec<serde_json::Value> = serde_json::from_str(&trace).unwrap();
+        let of = |rank: u64| events.iter().any(|e| e["pid"] == rank && e["ph"] == "X");
+        assert!(of(own) && !of(other), "{name}");
+    }
+    fs::write(path("pairs.csv"), "0,899\n450,3\n7,7\n").unwrap();
+    let pairs = path("pairs.csv");
+    for question in [["--top-k", "3"], ["--pairs", text(&pairs)]] {
+        let answers = [1, 2, 4].map(|machines| {
+            let answer = path(&format!("answer-{machines}{}.csv", question[0]));
+            let predict = ["predict", "--run", text(&out), "--out", text(&answer)];
+            run(machines, &[&predict[..], &question].concat());
+            fs::read(answer).unwrap()
+        });
+        assert!(answers[0] == answers[1] && answers[0] == answers[2], "{question:?}");
+    }
+}
+
+#[test]
+fn what_does_not_fit_is_one_message() {
     let folder = tempfile::tempdir().unwrap();
     let json = graph(folder.path());
     let out = folder.path().join("out");
@@ -199,8 +241,10 @@ fn what_does_not_fit_or_does_not_work_yet_is_one_message() {
     let refused = |each: &[Vec<&str>]| Machines::start(folder.path(), each, &all).end();
     let after = refused(&[vec!["--hidden", "16"], vec!["--hidden", "8"]]);
     assert_eq!(after.error(), "error: machines 0 and 1: differ in configuration");
-    let after = refused(&[vec!["--mfg", "--trace", "t"], vec!["--mfg", "--trace", "t"]]);
-    assert!(after.error().contains("does not work on several machines yet"), "{}", after.stderr);
+    let after = refused(&[vec!["--bogus"], vec!["--bogus"]]);
+    assert_eq!(after.error(), "error: machine 0: unexpected argument '--bogus' found");
+    let after = refused(&[vec![], vec!["--bogus"]]);
+    assert_eq!(after.error(), "error: machine 1: unexpected argument '--bogus' found");
     let after = refused(&vec![vec![]; 5]);
     assert!(after.error().contains("has no partition to work on"), "{}", after.stderr);
     // What goes wrong on one machine before it meets the others ends them, too.

@@ -117,10 +117,28 @@ pub fn run_from(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     note_flags(&definition);
     let done = match parse(&mut definition, arguments) {
         Ok(arguments) => execute(arguments, definition).map(|()| exit::DONE),
+        #[cfg(feature = "torch")]
+        Err(Refused::Usage(message))
+            if crate::run::is_one_of_several() && message.exit_code() != 0 =>
+        {
+            Err(crate::run::end_everywhere(one_line(&message)))
+        }
         Err(Refused::Usage(message)) => print_usage(&message),
+        #[cfg(feature = "torch")]
+        Err(Refused::Flag(error)) => Err(crate::run::end_everywhere(error)),
+        #[cfg(not(feature = "torch"))]
         Err(Refused::Flag(error)) => Err(error),
     };
     done.unwrap_or_else(|error| report(&error))
+}
+
+/// The parser's message as an error that all machines can end with.
+#[cfg(feature = "torch")]
+fn one_line(message: &clap::Error) -> Error {
+    let text = message.to_string();
+    let line = text.lines().next().unwrap_or_default();
+    let problem = line.strip_prefix("error: ").unwrap_or(line);
+    Error::new(crate::error::ErrorKind::Config, problem).with_hint("see `sar-single --help`")
 }
 
 /// The configuration of the training run that a command line describes, which may be that of a plan. `definition` is

@@ -91,6 +91,10 @@ pub(super) fn predict(args: PredictArgs) -> Result<()> {
 
 /// Predicts nodes, and corrects and smooths the predictions if requested.
 pub(super) fn run(args: PredictArgs, correct_and_smooth: Option<CorrectAndSmooth>) -> Result<()> {
+    predict_with(args, correct_and_smooth).map_err(run::end_everywhere)
+}
+
+fn predict_with(args: PredictArgs, correct_and_smooth: Option<CorrectAndSmooth>) -> Result<()> {
     let mut run = read_config(&args.run)?;
     // The run may have been moved.
     run.out = absolute(args.run)?;
@@ -128,7 +132,7 @@ pub(super) fn run(args: PredictArgs, correct_and_smooth: Option<CorrectAndSmooth
     };
     let console = Console::new(0);
     let mut before = None;
-    run::predict(&config, &mut |event| match event {
+    let predicted = run::predict(&config, &mut |event| match event {
         Event::Note(text) => console.note(&with_flags(text)),
         Event::Progress(progress) => console.progress(progress),
         Event::Predicted(scores) if voice() == Voice::Json => show_event(&prediction_event(scores)),
@@ -137,9 +141,10 @@ pub(super) fn run(args: PredictArgs, correct_and_smooth: Option<CorrectAndSmooth
         }
         Event::Predicted(scores) => show_status(&prediction_table(before.as_ref(), scores)),
         _ => {}
-    })?;
+    });
     drop(console);
-    print_path(&config.output)
+    predicted?;
+    if run::reports() { print_path(&config.output) } else { Ok(()) }
 }
 
 fn read_config(run: &Path) -> Result<RunConfig> {

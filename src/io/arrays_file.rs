@@ -38,7 +38,7 @@ impl ArraysFile {
             places.insert(name.to_owned(), (len, bytes));
             len += bytes;
         }
-        Ok(ArraysFile { file: RowFile::open(path, header, 1)?, places, len })
+        Ok(ArraysFile { file: RowFile::open(path, header, 1)?.noting(), places, len })
     }
 
     /// Writes part of an array, from byte `first` of the array on.
@@ -55,6 +55,11 @@ impl ArraysFile {
             }
             _ => Err(Error::internal(format!("{name} has no place for {len} bytes"))),
         }
+    }
+
+    /// The bytes of all arrays as rows of one byte.
+    pub fn rows(&self) -> &RowFile {
+        &self.file
     }
 
     /// Writes the header and gives the file its final name. One rank calls this, once all have written their parts.

@@ -1,9 +1,11 @@
 //! An output file with one row per node, to which every rank writes its own rows.
 
 use std::fs::{File, OpenOptions};
+use std::ops::Range;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use parking_lot::Mutex;
 use rustix::fs::OFlags;
 
 use super::atomic::{UNFINISHED, replace};
@@ -19,6 +21,8 @@ pub struct RowFile {
     file: File,
     header: Vec<u8>,
     row_bytes: usize,
+    /// The bytes behind the header that were written here, in the order of the writes; `None` if nobody asks.
+    written: Option<Mutex<Vec<Range<u64>>>>,
 }
 
 impl RowFile {
@@ -33,10 +37,33 @@ impl RowFile {
         options
             .create(true)
             .truncate(false)
+            .read(true)
             .write(true)
             .custom_flags(OFlags::NOFOLLOW.bits() as i32);
         let file = options.open(&partial).map_err(|e| Error::io("create", &partial, e))?;
-        Ok(RowFile { path: path.to_owned(), file, header, row_bytes })
+        Ok(RowFile { path: path.to_owned(), file, header, row_bytes, written: None })
+    }
+
+    /// The same file; from now on it keeps in mind what is [`written`](RowFile::written).
+    #[must_use]
+    pub fn noting(self) -> Self {
+        RowFile { written: Some(Mutex::default()), ..self }
+    }
+
+    /// The bytes behind the header that were written by this handle since it [takes note](RowFile::noting).
+    pub(crate) fn written(&self) -> Vec<Range<u64>> {
+        self.written.as_ref().map(|written| written.lock().clone()).unwrap_or_default()
+    }
+
+    /// Reads bytes behind the header.
+    pub(crate) fn read_back(&self, begin: u64, bytes: &mut [u8]) -> Result<()> {
+        let read = self.file.read_exact_at(bytes, self.header.len() as u64 + begin);
+        read.map_err(|e| Error::io("read", &partial_path(&self.path), e))
+    }
+
+    /// Writes bytes behind the header.
+    pub(crate) fn write_bytes(&self, begin: u64, bytes: &[u8]) -> Result<()> {
+        self.write_at(self.header.len() as u64 + begin, bytes)
     }
 
     /// Writes rows from row `first` on.
@@ -44,7 +71,16 @@ impl RowFile {
     /// # Errors
     /// If the file cannot be written (`Io`, `OutOfDisk`).
     pub fn write_rows(&self, first: u64, rows: &[u8]) -> Result<()> {
-        self.write_at(self.header.len() as u64 + first * self.row_bytes as u64, rows)
+        let begin = first * self.row_bytes as u64;
+        self.write_bytes(begin, rows)?;
+        if let Some(written) = &self.written {
+            let (mut written, end) = (written.lock(), begin + rows.len() as u64);
+            match written.last_mut() {
+                Some(last) if last.end == begin => last.end = end,
+                _ => written.push(begin..end),
+            }
+        }
+        Ok(())
     }
 
     /// Writes rows at these places; rows whose places follow each other are written together.

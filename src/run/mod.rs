@@ -23,7 +23,7 @@ mod turns_file;
 #[cfg(feature = "torch")]
 pub use job::{Job, Rank, launch};
 #[cfg(feature = "torch")]
-pub use launch::connection::{end_everywhere, reports};
+pub use launch::connection::{end_everywhere, is_one_of_several, reports};
 #[cfg(feature = "torch")]
 pub use launch::results_folder::{CONFIG, METRICS, PLAN, TURNS};
 #[cfg(feature = "torch")]

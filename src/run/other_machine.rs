@@ -1,5 +1,7 @@
 //! The part that another machine takes in a training run whose results are written by the first.
 
+use std::path::Path;
+
 use super::launch::bounds;
 use super::launch::this_machine::ThisMachine;
 use super::launch::workers::{Launch, run_workers};
@@ -9,27 +11,34 @@ use crate::formats::dgl::config::PartitionConfig;
 use crate::run::config::RunConfig;
 use crate::run::rank::Surroundings;
 
-/// Trains with the ranks of this machine. `observe` gets their remarks, which name the machine.
+/// Trains with the ranks of this machine, from a checkpoint on if the run is resumed from one. `observe` gets their remarks, which
+/// name the machine.
 pub(super) fn take_part(
     config: &RunConfig,
     partitions: &PartitionConfig,
     machine: &ThisMachine,
+    resumed: Option<&Path>,
     observe: &mut dyn FnMut(&Event),
 ) -> Result<()> {
-    let work = |here: Surroundings<'_>| super::rank::train(here, config, None);
+    let work = |here: Surroundings<'_>| {
+        // Parts of the results are on their way to the first machine; meanwhile they lie with the spilled data.
+        let step = config.dump_step.as_ref().map(|_| here.folder.join("step"));
+        let out = here.folder.to_owned();
+        super::rank::train(here, &RunConfig { out, dump_step: step, ..config.clone() }, resumed)
+    };
     let resources = config.resources();
+    let trace = config.trace.as_deref().map(|path| machine.own_path(path));
     let launch = Launch {
         io: bounds::io_mode(config, partitions),
         all_fits: bounds::fits(config, partitions),
+        trace: trace.as_deref(),
         epochs: config.epochs,
         turns: 2 * config.model.num_graphs() as u32,
         machine: Some(machine),
         ..Launch::new(&resources, partitions)
     };
     let mut on_event = |event: Event, _| {
-        if let Event::Note(text) = event {
-            observe(&Event::Note(format!("machine {}: {text}", machine.here.machine)));
-        }
+        machine.remark(event).iter().for_each(&mut *observe);
         Ok(())
     };
     run_workers(&launch, &work, &mut on_event, |_| Ok(()))

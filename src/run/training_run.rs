@@ -5,9 +5,10 @@ use std::path::Path;
 
 use super::config::{check, relations};
 use super::launch::bounds;
+use super::launch::connection::reports;
 use super::launch::last_checkpoint::{LastCheckpoint, keep_checkpoint};
 use super::launch::results_folder::{CONFIG, METRICS, PLAN, ResultsFolder, TURNS};
-use super::launch::this_machine::{ThisMachine, not_yet};
+use super::launch::this_machine::{ThisMachine, Undertaking};
 use super::launch::workers::{Launch, run_workers};
 use super::other_machine::take_part;
 use super::plan;
@@ -48,8 +49,8 @@ enum Start {
     New { overwrite: bool },
     /// A run that begins with the first epoch, in a folder that is open already.
     Taken(Option<ResultsFolder>),
-    /// A run that continues after a checkpoint.
-    Resumed(ResultsFolder, Box<LastCheckpoint>),
+    /// A run that continues after a checkpoint. Only the first of several machines has the folder.
+    Resumed(Option<ResultsFolder>, Box<LastCheckpoint>),
 }
 
 /// The configuration with which the last checkpoint in a run's folder was written; results go to that folder.
@@ -68,7 +69,7 @@ pub fn resumable(folder: &Path) -> Result<RunConfig> {
 /// # Errors
 /// As for [`train`], or if the checkpoint has more epochs than the configuration.
 pub fn resume(config: &RunConfig, observe: &mut dyn FnMut(&Event)) -> Result<()> {
-    let folder = ResultsFolder::for_resumed_run(&config.out)?;
+    let folder = reports().then(|| ResultsFolder::for_resumed_run(&config.out)).transpose()?;
     let last = LastCheckpoint::find(&config.out)?;
     let epoch = last.checkpoint.progress.epoch;
     if epoch > config.epochs {
@@ -85,16 +86,17 @@ pub fn resume(config: &RunConfig, observe: &mut dyn FnMut(&Event)) -> Result<()>
 fn run(config: &RunConfig, start: Start, observe: &mut dyn FnMut(&Event)) -> Result<()> {
     let overwrite = matches!(start, Start::New { overwrite: true });
     let partitions = PartitionConfig::open(&config.part_json)?;
-    for note in partitions.notes() {
-        observe(&Event::Note(note.clone()));
-    }
-    let config = &with_relations(config, &partitions, observe)?;
-    check(config)?;
-    config.trace.as_deref().map_or(Ok(()), TraceFile::check)?;
-    check_fanouts(config, &partitions)?;
-    let machine = machine_of(config, &partitions, &start)?;
-    if let Some(machine) = machine.as_ref().filter(|machine| machine.here.machine > 0) {
-        return take_part(config, &partitions, machine, observe);
+    let config = &checked(config, &partitions, observe)?;
+    let last = match &start {
+        Start::Resumed(_, last) => Some(last),
+        _ => None,
+    };
+    let checksum = last.map_or("", |last| last.checkpoint.checksum());
+    // Runs on several machines are not planned: a plan takes all partitions, which need not be here.
+    let machine = ThisMachine::of(&Undertaking::training(config, checksum)?, &partitions)?;
+    if let Some(machine) = machine.as_ref().filter(|machine| machine.is_another()) {
+        let last = last.map(|last| last.path.as_path());
+        return take_part(config, &partitions, machine, last, observe);
     }
     // An existing folder is checked before the run is planned; a new one is created only if the run fits. If the output of a
     // step goes elsewhere, the folder is left alone.
@@ -114,7 +116,7 @@ fn run(config: &RunConfig, start: Start, observe: &mut dyn FnMut(&Event)) -> Res
     let (folder, last) = match start {
         Start::New { overwrite } => (new(overwrite)?, None),
         Start::Taken(folder) => (folder, None),
-        Start::Resumed(folder, last) => (Some(folder), Some(last)),
+        Start::Resumed(folder, last) => (folder, Some(last)),
     };
     if let Some(path) = &config.dump_step {
         made.push(MadeFolders::create_for(path, "dump_step")?);
@@ -188,16 +190,20 @@ fn run(config: &RunConfig, start: Start, observe: &mut dyn FnMut(&Event)) -> Res
     result
 }
 
-/// This machine, if the run has several. Such runs are not planned: a plan takes all partitions, which need not be here.
-fn machine_of(
+/// The configuration with what the partitions decide, once it is known that they suit each other.
+fn checked(
     config: &RunConfig,
     partitions: &PartitionConfig,
-    start: &Start,
-) -> Result<Option<ThisMachine>> {
-    match ThisMachine::of_run(config, partitions)? {
-        Some(_) if matches!(start, Start::Resumed(..)) => Err(not_yet("resume")),
-        machine => Ok(machine),
+    observe: &mut dyn FnMut(&Event),
+) -> Result<RunConfig> {
+    for note in partitions.notes() {
+        observe(&Event::Note(note.clone()));
     }
+    let config = with_relations(config, partitions, observe)?;
+    check(&config)?;
+    config.trace.as_deref().map_or(Ok(()), TraceFile::check)?;
+    check_fanouts(&config, partitions)?;
+    Ok(config)
 }
 
 /// The configuration with the choice of a layer per edge type; notes say what is chosen and what is predicted.

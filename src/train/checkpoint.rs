@@ -111,6 +111,11 @@ impl Checkpoint {
         Ok(verified)
     }
 
+    /// The checksum in the file; empty if there is none.
+    pub fn checksum(&self) -> &str {
+        self.file.text(CHECKSUM)
+    }
+
     /// A tensor's part of this size: all of it, or this rank's rows.
     ///
     /// # Errors

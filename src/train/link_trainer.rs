@@ -179,14 +179,12 @@ impl LinkTrainer<'_> {
     pub fn evaluate(&self, loader: &DistEdgeDataLoader) -> Result<LinkEvaluation> {
         let LinkTrainer { manager, group, parameters, .. } = self;
         let (mut edges, mut others) = (Vec::new(), Vec::new());
-        let batches = loader.epoch(0);
-        let in_turn = batches.is_on_demand();
+        let in_turn = loader.epoch(0).is_on_demand();
         if in_turn {
             manager.callback_func()?;
         }
-        // A rank with fewer batches than others would repeat them after its own.
-        for batch in batches.take(loader.own_len()) {
-            let batch = batch?;
+        for batch in loader.each_seed_once() {
+            let Some(batch) = batch.transpose()? else { continue };
             let neighbourhood = &batch.neighbourhood;
             let forward = self.model.take_up(manager, parameters, loader.graph(), neighbourhood)?;
             let mut tape = Tape::evaluation(manager, parameters);

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::engine::comm::{Ranks, barrier};
+use crate::engine::comm::{Ranks, barrier, is_first_here};
 use crate::engine::tape::{Graph, HeteroGraphShardManager};
 use crate::engine::tensor;
 use crate::error::Result;
@@ -18,7 +18,7 @@ pub struct RelationDegrees {
 
 impl RelationDegrees {
     /// Writes the degrees; every rank writes those of its own nodes, into files in `folder`, which the caller removes.
-    /// Collectives: two.
+    /// Collectives: two, and one for each edge type on several machines.
     ///
     /// # Errors
     /// If a file cannot be created.
@@ -48,13 +48,19 @@ impl RelationDegrees {
             });
             tensors.collect::<Result<Vec<_>>>()
         };
-        let created = if group.rank() == 0 { Some(all(true)?) } else { None };
+        let created = if is_first_here(group) { Some(all(true)?) } else { None };
         barrier(group, hooks)?;
         let degrees = created.map_or_else(|| all(false), Ok)?;
         for ((_, tensor), relation) in degrees.iter().zip(graph.relations()) {
             let own = relation.graph.out_degrees().pin()?;
             let first = book.type_nodes(group.rank(), relation.src_type).first;
             tensor.write_from(first, &tensor::slice::<i64>(&own))?;
+            drop(own);
+            let nodes = book.type_nodes(group.rank(), relation.src_type);
+            tensor.send_own_rows(
+                nodes.first..nodes.first + nodes.own as u64,
+                Ranks { group, hooks },
+            )?;
         }
         barrier(group, hooks)?;
         Ok(RelationDegrees { degrees })

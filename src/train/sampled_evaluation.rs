@@ -43,8 +43,8 @@ impl SampledTrainer<'_> {
     /// This rank's sums over the loader's nodes, each once.
     fn score_sums(&self, loader: &DataLoader) -> Result<ScoreSums> {
         let mut all = ScoreSums::default();
-        // A rank with fewer batches than others would repeat them after its own.
-        for batch in loader.epoch(0).take(loader.own_len()) {
+        for batch in loader.each_seed_once() {
+            let Some(batch) = batch else { continue };
             let sums = self.score_batch(loader, &batch?)?;
             all.0.iter_mut().zip(sums.0).for_each(|(all, sum)| *all += sum);
         }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use tch::{Kind, Tensor};
 
-use crate::engine::comm::{ProcessGroup, Ranks, barrier};
+use crate::engine::comm::{ProcessGroup, Ranks, barrier, is_first_here};
 use crate::engine::spill::PartitionDataManager;
 use crate::engine::tape::{Tape, Var};
 use crate::engine::tensor;
@@ -59,7 +59,7 @@ pub fn stored_rows(
     let all = |create: bool| -> Result<Vec<DistEmbedding>> {
         ntypes.iter().map(|(ntype, seed)| make(*ntype, *seed, create)).collect()
     };
-    let created = if group.rank() == 0 { Some(all(true)?) } else { None };
+    let created = if is_first_here(group) { Some(all(true)?) } else { None };
     barrier(group, &**manager)?;
     let embeddings = created.map_or_else(|| all(false), Ok)?;
     // The learning rate is set at each step.
@@ -82,6 +82,12 @@ impl StoredRows {
         let recipe = Rc::new(move || own_rows(&weight, nodes));
         let rows = self.manager.track_recipe("learned-rows", &layout.0, layout.1, None, recipe);
         tape.input(&rows)
+    }
+
+    /// Gives other machines the rows of own nodes, if there are other machines: one collective.
+    pub(super) fn send(&self, ranks: Ranks<'_>) -> Result<()> {
+        let TypeNodes { first, own, .. } = self.nodes;
+        self.weight.send_own_rows(first..first + own as u64, ranks)
     }
 
     /// Reads rows by type-wise ids, `[ids.len(), width]`.

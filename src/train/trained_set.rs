@@ -5,6 +5,7 @@ use tch::{Kind, Tensor};
 use super::checkpoint::{Checkpoint, Part};
 use super::forward::Forward;
 use super::stored_rows::StoredRows;
+use crate::engine::comm::Ranks;
 use crate::engine::spill::{PartitionDataManager, PointerTensor};
 use crate::engine::tape::ParameterSet;
 use crate::engine::tensor;
@@ -59,6 +60,15 @@ impl<'a> TrainedSet<'a> {
     /// The set of a model's parameters.
     pub(super) fn model(parameters: &'a ParameterSet) -> Self {
         TrainedSet { prefix: String::new(), values: Values::Model(parameters) }
+    }
+
+    /// Gives other machines this rank's rows, if they are on disk and there are other machines: one collective, and another one must
+    /// follow.
+    pub(super) fn send(&self, ranks: Ranks<'_>) -> Result<()> {
+        match self.values {
+            Values::Stored(rows) => rows.send(ranks),
+            Values::Model(_) | Values::Rows(_) => Ok(()),
+        }
     }
 
     fn stored(rows: &'a StoredRows) -> Self {

@@ -13,7 +13,7 @@ use super::regime::Regime;
 use super::sampled::SampledTrainer;
 use super::trained_set::TrainedSet;
 use super::trainer::{Mark, Trainer};
-use crate::engine::comm::{NoHooks, ReduceOp, all_reduce, barrier};
+use crate::engine::comm::{NoHooks, ReduceOp, all_reduce, barrier, spans_machines};
 use crate::engine::spill::PointerTensor;
 use crate::engine::tensor;
 use crate::error::{Error, Result};
@@ -119,6 +119,21 @@ impl<'a> Training<'a> {
             barrier(self.learner.group(), &**manager)?;
         }
         Ok(())
+    }
+
+    /// Makes learned rows that lie on disk, and were taken over from a file, known to other machines. Two collectives if there are
+    /// other machines and such rows.
+    ///
+    /// # Errors
+    /// If rows cannot be read or written (`Io`, `OutOfDisk`), or a collective fails.
+    pub fn send_rows(&self) -> Result<()> {
+        let ranks = self.learner.ranks();
+        let sets = self.sets();
+        if !spans_machines(ranks.group) || sets.iter().all(|set| set.parameters().is_some()) {
+            return Ok(());
+        }
+        sets.iter().try_for_each(|set| set.send(ranks))?;
+        barrier(ranks.group, ranks.hooks)
     }
 
     /// Number of complete epochs.

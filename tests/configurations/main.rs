@@ -5,10 +5,16 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+#[cfg(feature = "mpi")]
+#[path = "../common/mpirun.rs"]
+mod mpirun;
+
 mod case;
 mod config_file;
 mod descriptions;
 mod life;
+#[cfg(feature = "mpi")]
+mod machines;
 mod old_files;
 mod round_trip;
 mod values;

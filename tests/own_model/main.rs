@@ -6,8 +6,14 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+#[cfg(feature = "mpi")]
+#[path = "../common/mpirun.rs"]
+mod mpirun;
+
 mod cases;
 mod example;
+#[cfg(feature = "mpi")]
+mod machines;
 mod seed_loop;
 mod states;
 mod tutorial;
@@ -18,7 +24,7 @@ use std::time::Instant;
 /// What a case is: its name, and what a process of its own does.
 type Case = (&'static str, fn());
 
-const CASES: [Case; 10] = [
+const CASES: &[Case] = &[
     ("results_come_by_rank", cases::results_come_by_rank),
     ("an_error_names_its_rank", cases::an_error_names_its_rank),
     ("a_panic_is_an_error", cases::a_panic_is_an_error),
@@ -28,6 +34,8 @@ const CASES: [Case; 10] = [
         cases::a_job_that_fails_at_once_leaves_no_results,
     ),
     ("a_damaged_state_costs_the_interval_to_the_one_before", states::damaged),
+    #[cfg(feature = "mpi")]
+    ("results_come_to_all_machines", machines::results_come_to_all_machines),
     ("jobs_run_one_after_the_other", cases::jobs_run_one_after_the_other),
     ("a_killed_training_goes_on_with_the_same_bits", example::killed_and_resumed),
     ("the_loop_of_the_seed_trains_as_the_command_line_does", seed_loop::trains),
@@ -39,6 +47,11 @@ fn main() -> ExitCode {
     let first = arguments.next();
     if first.as_deref() == Some("--case") {
         let name = arguments.next().unwrap_or_default();
+        #[cfg(feature = "mpi")]
+        if name == machines::ON_A_MACHINE {
+            machines::on_a_machine();
+            return ExitCode::SUCCESS;
+        }
         let (_, run) = CASES.iter().find(|(case, _)| *case == name).unwrap();
         run();
         return ExitCode::SUCCESS;

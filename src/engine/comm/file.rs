@@ -87,6 +87,10 @@ impl ProcessGroup for FileGroup {
         self.placement.world_size()
     }
 
+    fn shares_files(&self, rank: usize) -> bool {
+        self.placement.slot(rank).is_some()
+    }
+
     fn outbox(&self, operation: Operation) -> Result<Box<dyn Outbox + '_>> {
         let tag = Tag { sequence: self.next.replace(self.next.get() + 1), operation };
         let path = self.path(tag.sequence, self.rank);

@@ -18,6 +18,9 @@ pub trait ProcessGroup {
     /// Number of ranks.
     fn world_size(&self) -> usize;
 
+    /// Whether a rank sees the files that this one writes, and the other way round: whether both run on one machine.
+    fn shares_files(&self, rank: usize) -> bool;
+
     /// Starts this rank's messages of the next collective, which is to be this operation on every rank.
     ///
     /// # Errors

@@ -59,6 +59,10 @@ impl ProcessGroup for LocalGroup {
         self.control.num_ranks()
     }
 
+    fn shares_files(&self, _rank: usize) -> bool {
+        true
+    }
+
     fn outbox(&self, operation: Operation) -> Result<Box<dyn Outbox + '_>> {
         let tag = Tag { sequence: self.next.replace(self.next.get() + 1), operation };
         let letter = Letter { tag, bytes: Vec::new(), messages: vec![0..0; self.world_size()] };

@@ -6,6 +6,7 @@
 //! calls `precall` (spill, give the turn up), waits until all ranks have arrived, and calls `callback` (take the next turn)
 //! before it reads what the others sent.
 
+mod between_machines;
 mod collectives;
 mod file;
 mod group;
@@ -21,6 +22,9 @@ mod tag;
 mod tensor;
 mod total;
 
+pub use between_machines::{
+    bring_together, is_first_here, share_files, spans_machines, tell_machines,
+};
 pub use collectives::{
     ReduceOp, all_gather, all_reduce, all_to_all, barrier, broadcast, exchange_single_tensor,
     exchange_tensors, gather_grads, post_reduce, reduced, sync_params,

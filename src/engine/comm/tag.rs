@@ -25,12 +25,14 @@ pub enum Operation {
     PushRows,
     /// Scores of classes, for the area under the curve.
     CompareScores,
+    /// [`tell_machines`](super::tell_machines).
+    TellMachines,
     /// The work of a rank is complete; no other collective may follow.
     End,
 }
 
 /// All operations; the place in this list is the code in a message.
-const OPERATIONS: [Operation; 10] = [
+const OPERATIONS: [Operation; 11] = [
     Operation::ExchangeTensors,
     Operation::ExchangeSingleTensor,
     Operation::AllGather,
@@ -40,6 +42,7 @@ const OPERATIONS: [Operation; 10] = [
     Operation::PullRows,
     Operation::PushRows,
     Operation::CompareScores,
+    Operation::TellMachines,
     Operation::End,
 ];
 
@@ -55,6 +58,7 @@ impl fmt::Display for Operation {
             Operation::PullRows => "pull of rows",
             Operation::PushRows => "push of rows",
             Operation::CompareScores => "comparison of scores",
+            Operation::TellMachines => "message to other machines",
             Operation::End => "end of the run",
         })
     }

@@ -5,10 +5,13 @@ use std::path::Path;
 
 use tch::Tensor;
 
-use crate::engine::comm::{Hooks, ProcessGroup, Ranks, all_gather};
+use crate::engine::comm::{
+    Hooks, ProcessGroup, Ranks, Recipient, all_gather, bring_together, is_first_here,
+    spans_machines,
+};
 use crate::engine::tensor;
 use crate::error::Result;
-use crate::io::{ArraySpec, ArraysFile, CHECKSUM, Dtype, FilePart, NO_CHECKSUM};
+use crate::io::{ArraySpec, ArraysFile, CHECKSUM, Dtype, FilePart, NO_CHECKSUM, RowFile};
 
 /// An array, float32 or int64, of which each rank has all or a part.
 pub(crate) struct SharedArray<'a> {
@@ -25,7 +28,8 @@ pub(crate) struct SharedArray<'a> {
 }
 
 /// Writes a file of arrays, whole or not at all, with a checksum among the texts of its header (`metadata`); all ranks call
-/// this with the same arrays. Rank 0 writes the arrays that all ranks have. One collective if there are arrays in parts.
+/// this with the same arrays. Rank 0 writes the arrays that all ranks have. One collective if there are arrays in parts, and one more on several
+/// machines: the file is on that of rank 0; elsewhere `path` is where a part of it lies meanwhile.
 pub(crate) fn write_arrays(
     path: &Path,
     arrays: &[SharedArray<'_>],
@@ -48,6 +52,12 @@ pub(crate) fn write_arrays(
         let first = if group.rank() == 0 { first_byte.or(Some(0)) } else { *first_byte };
         if let Some(first) = first {
             parts.push(file.write(name, first, &tensor::bytes(&value()?))?);
+        }
+    }
+    if in_parts && spans_machines(group) {
+        bring_together(file.rows(), Recipient::Rank(0), Ranks { group, hooks })?;
+        if is_first_here(group) && group.rank() != 0 {
+            RowFile::remove_partial(path)?;
         }
     }
     if in_parts {

@@ -26,7 +26,7 @@ pub(in crate::run) fn of_run(
         None if partitions.book().ntypes().len() == 1 => return Ok(None),
         None => RelationMerge::Sum,
     };
-    let partition = Partition::open(partitions, 0)?;
+    let partition = Partition::open(partitions, partitions.first_present())?;
     if config.relations.is_none() {
         let key = keys.features.as_deref();
         let Err(error) = NodeFeatures::find(&partition, key, Normalize::None) else {
@@ -53,7 +53,7 @@ pub(in crate::run) fn note(
     partitions: &PartitionConfig,
     relations: &Relations,
 ) -> Result<String> {
-    let partition = Partition::open(partitions, 0)?;
+    let partition = Partition::open(partitions, partitions.first_present())?;
     let features = config.keys.features.as_deref();
     let features = NodeFeatures::by_type(&partition, features, config.normalize_features)?;
     let types = partitions.book().ntypes().iter().zip(&features);

@@ -6,6 +6,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::rank::Rank;
+use super::results;
 use super::results::{read_results, write_result};
 use super::saved_state::RestoredState;
 use crate::error::Result;
@@ -13,9 +14,12 @@ use crate::event::{Event, MetricsFile};
 use crate::formats::dgl::config::PartitionConfig;
 use crate::io::{AtomicFile, MadeFolders};
 use crate::run::config::Resources;
+use crate::run::launch::connection::{end_everywhere, reports};
 use crate::run::launch::last_checkpoint::keep_checkpoint;
 use crate::run::launch::results_folder::{METRICS, ResultsFolder};
+use crate::run::launch::this_machine::{ThisMachine, Undertaking};
 use crate::run::launch::workers::{Launch, run_workers};
+
 use crate::run::rank::{CHECKPOINT, PREVIOUS_CHECKPOINT, Surroundings};
 
 /// A program of the user's own on a partitioned graph: what it runs on.
@@ -62,7 +66,17 @@ impl Job {
 /// # Errors
 /// The first error of a rank, with its number, epoch and phase; [`ErrorKind::Interrupted`](crate::ErrorKind::Interrupted) after Ctrl-C or
 /// SIGTERM; if the partitions or the folder of results cannot be used.
+///
+/// On several machines (`mpirun` starts the program on each), every process gets what all ranks return, and the first one writes the folder of results.
 pub fn launch<T: Serialize + DeserializeOwned>(
+    job: &Job,
+    observe: &mut dyn FnMut(&Event),
+    work: impl Fn(&Rank<'_>) -> Result<T>,
+) -> Result<Vec<T>> {
+    launch_here(job, observe, work).map_err(end_everywhere)
+}
+
+fn launch_here<T: Serialize + DeserializeOwned>(
     job: &Job,
     observe: &mut dyn FnMut(&Event),
     work: impl Fn(&Rank<'_>) -> Result<T>,
@@ -72,13 +86,20 @@ pub fn launch<T: Serialize + DeserializeOwned>(
         observe(&Event::Note(note.clone()));
     }
     let out = job.out.as_deref();
-    let made = out.map(|out| MadeFolders::create(out, "out")).transpose()?;
-    let mut folder = out.map(|out| Folder::take(out, job.resume, observe)).transpose()?;
+    let first = reports();
+    let made = out.filter(|_| first).map(|out| MadeFolders::create(out, "out")).transpose()?;
+    let folder = out.filter(|_| first || job.resume);
+    let mut folder = folder.map(|out| Folder::take(out, job.resume, first, observe)).transpose()?;
     let restored = folder.as_ref().and_then(|folder| folder.restored.clone());
+    let start = restored.as_ref().map_or_else(String::new, |state| state.epoch.to_string());
+    let configuration = format!("a job; saves: {}", out.is_some());
+    let machine = ThisMachine::of(&Undertaking { configuration, start }, &partitions)?;
+    let another = machine.as_ref().filter(|machine| machine.is_another());
     let restored = restored.map(|state| state.path);
     let work = |here: Surroundings<'_>| {
         let rank = Rank::new(here, out, restored.as_deref())?;
         write_result(here.folder, here.rank, &work(&rank)?)?;
+        rank.share(&|rank| results::path(here.folder, rank))?;
         rank.end()
     };
     let mut on_event = |event: Event, peak| {
@@ -87,14 +108,22 @@ pub fn launch<T: Serialize + DeserializeOwned>(
             (Event::Checkpoint(epoch), Some(folder)) => folder.keep_state(*epoch)?,
             _ => {}
         }
-        observe(&event);
+        match another {
+            None => observe(&event),
+            Some(machine) => machine.remark(event).iter().for_each(&mut *observe),
+        }
         Ok(())
     };
     let world_size = partitions.book().num_parts();
-    let launch = Launch { results: out, ..Launch::new(&job.resources, &partitions) };
+    let own = out.filter(|_| first);
+    let launch = Launch {
+        results: own,
+        machine: machine.as_ref(),
+        ..Launch::new(&job.resources, &partitions)
+    };
     let results =
         run_workers(&launch, &work, &mut on_event, |folder| read_results(folder, world_size));
-    if let (Err(_), Some(out)) = (&results, out) {
+    if let (Err(_), Some(out)) = (&results, own) {
         AtomicFile::remove_leftovers(out)?;
     }
     if let (Ok(_), Some(made)) = (&results, made) {
@@ -112,18 +141,23 @@ struct Folder {
     restored: Option<LastState>,
     /// Whether the last state in the folder is damaged, so that the one before must stay.
     last_is_damaged: bool,
-    /// Keeps other runs from writing to it.
-    _lock: ResultsFolder,
+    /// Keeps other runs from writing to it; only the first of several machines writes to it.
+    _lock: Option<ResultsFolder>,
 }
 
 impl Folder {
-    fn take(out: &Path, resume: bool, observe: &mut dyn FnMut(&Event)) -> Result<Self> {
-        let lock = if resume {
-            ResultsFolder::for_resumed_run(out)?
-        } else {
-            ResultsFolder::for_new_run(out, false)?
+    fn take(
+        out: &Path,
+        resume: bool,
+        writes: bool,
+        observe: &mut dyn FnMut(&Event),
+    ) -> Result<Self> {
+        let lock = match (writes, resume) {
+            (false, _) => None,
+            (true, true) => Some(ResultsFolder::for_resumed_run(out)?),
+            (true, false) => Some(ResultsFolder::for_new_run(out, false)?),
         };
-        if let Some(note) = &lock.note {
+        if let Some(note) = lock.as_ref().and_then(|lock| lock.note.as_ref()) {
             observe(&Event::Note(note.clone()));
         }
         let restored = if resume { last_state(out, observe)? } else { None };

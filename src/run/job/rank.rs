@@ -8,7 +8,7 @@ use tch::{Kind, Tensor};
 
 use super::mark::EpochMark;
 use super::saved_state::{RestoredState, SavedState};
-use crate::engine::comm::{self, ProcessGroup, ReduceOp};
+use crate::engine::comm::{self, ProcessGroup, ReduceOp, share_files, spans_machines};
 use crate::engine::spill::{PartitionDataManager, PointerTensor};
 use crate::engine::tape::{
     Gradients, Graph, GraphShardManager, HeteroGraphShardManager, ParameterSet,
@@ -299,6 +299,12 @@ impl<'a> Rank<'a> {
     ) -> Result<Option<RestoredState>> {
         let read = |path| RestoredState::read(path, parameters, optimizer, self.manager());
         self.restored.map(read).transpose()
+    }
+
+    /// Gives all machines a file that each rank has written, at the path of the rank.
+    pub(super) fn share(&self, path_of: &dyn Fn(usize) -> PathBuf) -> Result<()> {
+        let ranks = self.setup.ranks();
+        if spans_machines(ranks.group) { share_files(path_of, ranks) } else { Ok(()) }
     }
 
     /// Ends the rank's work.

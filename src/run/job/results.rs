@@ -37,6 +37,7 @@ pub(super) fn read_results<T: DeserializeOwned>(folder: &Path, ranks: usize) -> 
     (0..ranks).map(read).collect()
 }
 
-fn path(folder: &Path, rank: usize) -> PathBuf {
+/// The file of what a rank returns.
+pub(super) fn path(folder: &Path, rank: usize) -> PathBuf {
     folder.join(format!("result-{rank}"))
 }

@@ -75,6 +75,11 @@ fn refuse(here: Launched, error: &Error) -> Result<Option<Error>> {
     }
 }
 
+/// Whether this process is one of several, each on a machine of its own.
+pub fn is_one_of_several() -> bool {
+    Launched::here().is_some()
+}
+
 /// Whether this process reports what a run on several machines does: the first does, and one that was started alone.
 pub fn reports() -> bool {
     Launched::here().is_none_or(|here| here.machine == 0)

@@ -1,10 +1,11 @@
 //! This machine among those of a run.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::engine::comm::machines::{Launched, MachineFacts};
 use crate::error::{Error, ErrorKind, Result};
+use crate::event::Event;
 use crate::formats::dgl::config::PartitionConfig;
 use crate::io::IoMode;
 use crate::run::config::{MemoryBudget, RunConfig};
@@ -18,23 +19,42 @@ pub(in crate::run) struct ThisMachine {
     pub(in crate::run) facts: MachineFacts,
 }
 
-impl ThisMachine {
-    /// This machine, with the partitions that it works on; `None` in a run on one machine.
+/// What a command does, which must be the same on all machines.
+#[derive(Debug, Clone, Default)]
+pub(in crate::run) struct Undertaking {
+    /// What it depends on.
+    pub(in crate::run) configuration: String,
+    /// The checksum of the file that it begins with, if it does.
+    pub(in crate::run) start: String,
+}
+
+impl Undertaking {
+    /// A training run, which goes on from a checkpoint with this checksum.
     ///
     /// # Errors
-    /// If the run needs something that does not work on several machines yet, or the JSON file cannot be read.
-    pub(in crate::run) fn of_run(
-        config: &RunConfig,
+    /// If the configuration cannot be written as text.
+    pub(in crate::run) fn training(config: &RunConfig, start: &str) -> Result<Self> {
+        Ok(Undertaking { configuration: common(config).to_toml()?, start: start.to_owned() })
+    }
+}
+
+impl ThisMachine {
+    /// This machine, with the partitions that it works on; `None` for a command on one machine.
+    ///
+    /// # Errors
+    /// If it has no partition to work on, or the JSON file cannot be read.
+    pub(in crate::run) fn of(
+        undertaking: &Undertaking,
         partitions: &PartitionConfig,
     ) -> Result<Option<Self>> {
         let Some(here) = Launched::here() else { return Ok(None) };
-        check(config)?;
         let json = fs::read(partitions.path());
         let json = json.map_err(|e| Error::unreadable(partitions.path(), &e))?;
         let facts = MachineFacts {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             graph: crc32fast::hash(&json),
-            configuration: crc32fast::hash(common(config).to_toml()?.as_bytes()),
+            configuration: crc32fast::hash(undertaking.configuration.as_bytes()),
+            start: undertaking.start.clone(),
             partitions: partitions.book().num_parts(),
             own: own_partitions(here, partitions),
         };
@@ -45,49 +65,60 @@ impl ThisMachine {
         }
         Ok(Some(ThisMachine { here, facts }))
     }
+
+    /// Whether the first machine writes the results, and not this one.
+    pub(in crate::run) fn is_another(&self) -> bool {
+        self.here.machine > 0
+    }
+
+    /// The event as another machine than the first reports it: only remarks, which name the machine.
+    pub(in crate::run) fn remark(&self, event: Event) -> Option<Event> {
+        match event {
+            Event::Note(text) => {
+                Some(Event::Note(format!("machine {}: {text}", self.here.machine)))
+            }
+            _ => None,
+        }
+    }
+
+    /// The path of this machine's part of a file that each machine writes by itself.
+    pub(in crate::run) fn own_path(&self, path: &Path) -> PathBuf {
+        if !self.is_another() {
+            return path.to_owned();
+        }
+        let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+        let name = format!("{stem}.machine-{}", self.here.machine);
+        let extension = path.extension().map(|end| format!(".{}", end.to_string_lossy()));
+        path.with_file_name(name + &extension.unwrap_or_default())
+    }
 }
 
 /// The partitions that this machine works on: those whose files it has, or an even part if it has all.
 fn own_partitions(here: Launched, partitions: &PartitionConfig) -> Vec<usize> {
-    let parts = partitions.parts();
-    let is_here = |part: &usize| parts[*part].node_feats.exists();
-    let own: Vec<usize> = (0..parts.len()).filter(is_here).collect();
-    if own.len() < parts.len() {
+    let (own, all) = (partitions.present(), partitions.parts().len());
+    if own.len() < all {
         return own;
     }
-    let first = |machine| machine * parts.len() / here.machines;
+    let first = |machine| machine * all / here.machines;
     (first(here.machine)..first(here.machine + 1)).collect()
 }
 
-/// Refuses what does not work on several machines yet.
-fn check(config: &RunConfig) -> Result<()> {
-    let refused = [
-        ("sampling", config.sampling.is_some()),
-        ("link", config.link.is_some()),
-        ("relations", config.relations.is_some()),
-        ("dump_step", config.dump_step.is_some()),
-        ("trace", config.trace.is_some()),
-    ];
-    match refused.iter().find(|(_, given)| *given) {
-        None => Ok(()),
-        Some((field, _)) => Err(not_yet(field)),
-    }
-}
-
 /// The error for something that does not work on several machines yet.
-pub(in crate::run) fn not_yet(field: &str) -> Error {
+pub(super) fn not_yet(field: &str) -> Error {
     Error::config(field, "does not work on several machines yet")
         .with_hint("start sar-single alone, without an MPI launcher")
 }
 
 /// The part of a configuration that is the same on all machines: paths and what is taken of a machine are left out.
-fn common(config: &RunConfig) -> RunConfig {
+pub(in crate::run) fn common(config: &RunConfig) -> RunConfig {
     RunConfig {
         part_json: PathBuf::new(),
         out: PathBuf::new(),
         spill_dir: PathBuf::new(),
+        trace: None,
+        dump_step: config.dump_step.as_ref().map(|_| PathBuf::new()),
         tensorboard: None,
-        init_params: None,
+        init_params: config.init_params.as_ref().map(|_| PathBuf::new()),
         resident: None,
         threads: 1,
         memory_budget: MemoryBudget::Min,

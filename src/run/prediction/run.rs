@@ -12,18 +12,20 @@ use crate::event::{Event, TraceFile};
 use crate::formats::dgl::Partition;
 use crate::formats::dgl::config::PartitionConfig;
 use crate::graph::PartitionBook;
-use crate::io::{MadeFolders, RowFile};
+use crate::io::{CHECKSUM, MadeFolders, RowFile};
 use crate::load::{check_original_order, etypes_within};
-use crate::nn::{Task, verify_state_dict};
+use crate::nn::{Task, state_dict_text, verify_state_dict};
 use crate::run::launch::bounds;
+use crate::run::launch::this_machine::{ThisMachine, Undertaking, common};
 use crate::run::launch::workers::{Launch, run_workers};
 use crate::run::rank;
 use crate::run::rank::{
-    ChosenNodes, NodeOrder, NodeSelection, PredictConfig, Prediction, PredictionFormat,
+    ChosenNodes, LinkQuery, NodeOrder, NodeSelection, PredictConfig, Prediction, PredictionFormat,
     PredictionWork, StoredForm, Surroundings, WEIGHTS, table_rows,
 };
 
-/// Predicts nodes of a partitioned graph, with one worker process per partition. `observe` gets every event.
+/// Predicts nodes of a partitioned graph, with one worker process per partition. `observe` gets every event. On several machines,
+/// the first writes the output.
 ///
 /// # Errors
 /// If the input or the configuration is wrong, a worker fails, or the run is interrupted. No process, no spill file and no part
@@ -43,7 +45,7 @@ pub fn predict(config: &PredictConfig, observe: &mut dyn FnMut(&Event)) -> Resul
     }
     check_propagation(config, partitions.book())?;
     let order = order(config, format, &partitions)?;
-    if order == NodeOrder::Original {
+    if order == NodeOrder::Original && partitions.present().len() == partitions.parts().len() {
         check_original_order(&partitions)?;
     }
     let space = NodeSpace::new(&partitions, &config.run, order)?;
@@ -63,21 +65,32 @@ pub fn predict(config: &PredictConfig, observe: &mut dyn FnMut(&Event)) -> Resul
         Some(_) => NodeLabels::Ids(places),
         None => NodeLabels::ascending(&space, places),
     };
+    let links = question.as_ref().map(Question::for_ranks);
+    let prediction = PredictionWork { config, order, format, chosen, links };
+    let work = |here: Surroundings<'_>| rank::predict(here, &prediction);
+    let machine = ThisMachine::of(&undertaking(config, order)?, &partitions)?;
+    let resources = config.run.resources();
+    let trace = config.trace.as_deref();
+    let own_trace = trace.zip(machine.as_ref()).map(|(path, machine)| machine.own_path(path));
+    let launch = Launch {
+        io: bounds::io_mode(&config.run, &partitions),
+        all_fits: bounds::fits(&config.run, &partitions),
+        trace: own_trace.as_deref().or(trace),
+        machine: machine.as_ref(),
+        ..Launch::new(&resources, &partitions)
+    };
+    if let Some(machine) = machine.as_ref().filter(|machine| machine.is_another()) {
+        let mut on_event = |event: Event, _| {
+            machine.remark(event).iter().for_each(&mut *observe);
+            Ok(())
+        };
+        return run_workers(&launch, &work, &mut on_event, |_| Ok(()));
+    }
     let made = MadeFolders::create_for(&config.output, "out")?;
     // A file that cannot be written is found before the work, not after it.
     RowFile::remove_partial(&config.output)?;
     drop(RowFile::open(&config.output, Vec::new(), 1)?);
     RowFile::remove_partial(&config.output)?;
-    let links = question.as_ref().map(Question::for_ranks);
-    let prediction = PredictionWork { config, order, format, chosen, links };
-    let work = |here: Surroundings<'_>| rank::predict(here, &prediction);
-    let resources = config.run.resources();
-    let launch = Launch {
-        io: bounds::io_mode(&config.run, &partitions),
-        all_fits: bounds::fits(&config.run, &partitions),
-        trace: config.trace.as_deref(),
-        ..Launch::new(&resources, &partitions)
-    };
     let mut on_event = |event: Event, _| {
         observe(&event);
         Ok(())
@@ -104,6 +117,35 @@ pub fn predict(config: &PredictConfig, observe: &mut dyn FnMut(&Event)) -> Resul
     result
 }
 
+/// What must be the same on all machines.
+fn undertaking(config: &PredictConfig, order: NodeOrder) -> Result<Undertaking> {
+    let PredictConfig { run, prediction, layer, nodes, links, correct_and_smooth, format, .. } =
+        config;
+    let of_run = common(run).to_toml()?;
+    let nodes = match nodes {
+        NodeSelection::Listed(path) => crc_of(path)?,
+        others => format!("{others:?}"),
+    };
+    let links = match links {
+        Some(LinkQuery::Pairs(path)) => crc_of(path)?,
+        Some(LinkQuery::Partners { count, of }) => {
+            let of = of.as_ref().map(|path| crc_of(path)).transpose()?;
+            format!("{count} {of:?}")
+        }
+        None => String::new(),
+    };
+    let configuration = format!(
+        "{of_run}{prediction:?}{layer:?}{nodes}{links}{order:?}{correct_and_smooth:?}{format:?}"
+    );
+    Ok(Undertaking { configuration, start: state_dict_text(&config.weights, CHECKSUM)? })
+}
+
+/// The checksum of a file of the user's, as text.
+fn crc_of(path: &Path) -> Result<String> {
+    let bytes = std::fs::read(path).map_err(|e| Error::unreadable(path, &e))?;
+    Ok(crc32fast::hash(&bytes).to_string())
+}
+
 /// The form of the rows that the ranks have written.
 fn form(config: &PredictConfig, rows: &Path, num_rows: u64) -> Result<StoredForm> {
     let written = std::fs::metadata(rows).map_err(|e| Error::io("read", rows, e))?.len();
@@ -123,7 +165,11 @@ fn order(
         return Ok(order);
     }
     let listed = matches!(config.nodes, NodeSelection::Listed(_)) || config.links.is_some();
-    let known = || Ok::<_, Error>(Partition::open(partitions, 0)?.orig_node_ids(0)?.is_some());
+    let known = || {
+        Ok::<_, Error>(
+            Partition::open(partitions, partitions.first_present())?.orig_node_ids(0)?.is_some(),
+        )
+    };
     let original = (listed || format.is_table()) && known()?;
     Ok(if original { NodeOrder::Original } else { NodeOrder::Partition })
 }

@@ -1,11 +1,12 @@
 //! The batches of a rank's training on sampled neighbourhoods.
 
+use std::rc::Rc;
 use std::sync::Arc;
 
 use super::assignment::Assignment;
 use super::hetero_graph::RankHeteroGraph;
 use super::setup::{RankSetup, Surroundings};
-use crate::engine::comm::barrier;
+use crate::engine::comm::{barrier, spans_machines};
 use crate::engine::spill::PointerTensor;
 use crate::engine::tape::Graph;
 use crate::engine::tensor;
@@ -14,8 +15,8 @@ use crate::io::DiskStorage;
 use crate::load::{EdgeFeatures, NodeColumn};
 use crate::nn::Task;
 use crate::run::config::run_config::RunConfig;
-use crate::sampling::loaders::{DataLoader, DataLoaderConfig, DistNeighborSampler};
-use crate::sampling::stores::{DistGraph, IndexConfig, write_index};
+use crate::sampling::loaders::{DataLoader, DataLoaderConfig, DistNeighborSampler, SampledGraph};
+use crate::sampling::stores::{CollectiveGraph, DistGraph, IndexConfig, write_index};
 use crate::train::{
     EDGE_FEATURES, EvaluationLoaders, FEATURES, LABELS, SamplingConfig, edge_features_of,
     features_of,
@@ -42,7 +43,7 @@ pub(super) fn of_shared_layers(
     let graph = open_graph(setup, graph, here, &index(config, sampling), None)?;
     let counters = setup.manager.store().counters().clone();
     let (key, normalize) = (config.keys.features.as_deref(), config.normalize_features);
-    let features = NodeColumn::features(here.partitions, key, normalize, counters)?;
+    let features = NodeColumn::features(here.reachable(), key, normalize, counters)?;
     let edge_features = edge_features(setup, assignment)?;
     let sampler = |sampling: &SamplingConfig| {
         let sampler = sampling.sampler(config.model.num_graphs(), book, false)?;
@@ -95,7 +96,7 @@ pub(super) fn features_by_type(
         let name = features_of(&setup.partition.book().ntypes()[ntype]);
         let counters = counters.clone();
         let column =
-            NodeColumn::features_of_type(here.partitions, ntype, key, normalize, counters)?;
+            NodeColumn::features_of_type(here.reachable(), ntype, key, normalize, counters)?;
         Ok(TypeFeatures { name, column })
     });
     features.collect()
@@ -114,7 +115,7 @@ pub(super) fn edge_features_by_type(
 ) -> Result<Vec<EdgeTypeFeatures>> {
     let Some(key) = &config.keys.edge_features else { return Ok(Vec::new()) };
     let counters = setup.manager.store().counters();
-    let found = EdgeFeatures::by_type(here.partitions, key, counters)?.into_iter();
+    let found = EdgeFeatures::by_type(here.reachable(), key, counters)?.into_iter();
     let types = found.zip(setup.partition.book().etypes());
     let named = types.filter_map(|(features, etype)| {
         Some(EdgeTypeFeatures { name: edge_features_of(etype), features: features? })
@@ -149,7 +150,7 @@ pub(super) fn edge_features(
 ) -> Result<Option<EdgeFeatures>> {
     let counters = setup.manager.store().counters().clone();
     let key = config.keys.edge_features.as_deref();
-    key.map(|key| EdgeFeatures::find(here.partitions, key, counters)).transpose()
+    key.map(|key| EdgeFeatures::find(here.reachable(), key, counters)).transpose()
 }
 
 /// A sampler that reads these edge features, if there are some.
@@ -178,19 +179,20 @@ fn finish_loaders(
     setup: &RankSetup,
     Assignment { here, config, .. }: Assignment<'_>,
     sampling: &SamplingConfig,
-    graph: DistGraph,
+    graph: SampledGraph,
     sampler: &dyn Fn(&SamplingConfig) -> Result<DistNeighborSampler>,
     first: u64,
 ) -> Result<NodeLoaders> {
     let manager = &setup.manager;
     let (key, counters) = (config.keys.labels.as_deref(), manager.store().counters().clone());
     let labels = match config.task {
-        Task::Classification => NodeColumn::labels(here.partitions, key, counters)?,
-        Task::Multilabel | Task::Regression => NodeColumn::targets(here.partitions, key, counters)?,
+        Task::Classification => NodeColumn::labels(here.reachable(), key, counters)?,
+        Task::Multilabel | Task::Regression => {
+            NodeColumn::targets(here.reachable(), key, counters)?
+        }
     };
     let masks = manager.masks.get();
     let masks = masks.ok_or_else(|| Error::internal("the rank has no masks".to_owned()))?;
-    let graph = Arc::new(graph);
     let loader = |how: &SamplingConfig, mask: &PointerTensor, shuffle| {
         let sampler = sampler(how)?.output_node_feature(LABELS, labels.clone());
         let order = DataLoaderConfig { shuffle, ..how.loader(config.seed) };
@@ -213,15 +215,15 @@ fn finish_loaders(
     Ok(NodeLoaders { train, evaluation })
 }
 
-/// Writes the index of the rank's partition, waits for those of the others, and opens the whole graph: one collective. `drawn`
-/// holds the edges that may be drawn.
+/// Writes the index of the rank's partition, waits for those of the others, and opens the whole graph: one collective. On several
+/// machines, ranks ask each other for what their indexes hold. `drawn` holds the edges that may be drawn.
 pub(super) fn open_graph(
     setup: &RankSetup,
     graph: &dyn Graph,
     here: Surroundings<'_>,
     keys: &IndexConfig,
     drawn: Option<&[f32]>,
-) -> Result<DistGraph> {
+) -> Result<SampledGraph> {
     let out_degrees: Vec<u32> = {
         let degrees = graph.out_degrees().pin()?;
         tensor::slice::<i64>(&degrees).iter().map(|degree| *degree as u32).collect()
@@ -236,13 +238,19 @@ pub(super) fn open_index(
     here: Surroundings<'_>,
     keys: &IndexConfig,
     drawn: Option<&[f32]>,
-) -> Result<DistGraph> {
+) -> Result<SampledGraph> {
     let RankSetup { manager, partition, group } = setup;
     let counters = manager.store().counters();
     let storage = DiskStorage::default();
     write_index(partition, out_degrees, keys, drawn, here.folder, &storage, counters)?;
     barrier(&**group, &**manager)?;
-    DistGraph::open(here.partitions, keys, here.folder, &storage, counters.clone())
+    let (config, folder) = (here.partitions, here.folder);
+    if spans_machines(&**group) {
+        let graph = CollectiveGraph::open(config, keys, folder, group.clone(), manager.clone())?;
+        return Ok(Rc::new(graph).into());
+    }
+    let graph = DistGraph::open(config, keys, folder, &storage, counters.clone())?;
+    Ok(Arc::new(graph).into())
 }
 
 /// The global ids of a mask's nodes; `first` is that of its first row.

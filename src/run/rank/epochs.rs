@@ -21,6 +21,9 @@ pub(super) fn run_epochs(
     if let Some(path) = resumed {
         training.set_state(&Checkpoint::open(path)?)?;
     }
+    if resumed.is_some() || config.init_params.is_some() {
+        training.send_rows()?;
+    }
     let mut noted = false;
     let mut diverged = |training: &Training<'_>, divergence: Divergence| match config.on_nan {
         // Rank 0 reports the epoch and then the error; the others wait until they are stopped.

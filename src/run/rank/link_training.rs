@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
-use std::sync::Arc;
 
 use super::assignment::Assignment;
 use super::epochs::run_epochs;
@@ -14,8 +13,10 @@ use crate::event::Event;
 use crate::load::EdgeUse;
 use crate::nn::{LearnedRows, LinkScore, save_state_dict};
 use crate::run::config::LinkConfig;
-use crate::sampling::loaders::{DistEdgeDataLoader, DistNeighborSampler, Exclude, NegativeSampler};
-use crate::sampling::stores::{DistGraph, IndexConfig};
+use crate::sampling::loaders::{
+    DistEdgeDataLoader, DistNeighborSampler, Exclude, NegativeSampler, SampledGraph,
+};
+use crate::sampling::stores::IndexConfig;
 use crate::train::{BatchModel, LinkLoaders, LinkTrainer, SamplingConfig, StoredRows, Training};
 
 /// How a rank trains a model whose rows are compared in pairs.
@@ -77,7 +78,7 @@ impl LinkTraining<'_> {
     /// index edges with value 0 are left out; `sampler` draws neighbours. A collective for each loader, and those of `open`.
     pub(super) fn loaders(
         self,
-        open: &dyn Fn(&IndexConfig, &[f32]) -> Result<DistGraph>,
+        open: &dyn Fn(&IndexConfig, &[f32]) -> Result<SampledGraph>,
         sampler: &dyn Fn() -> Result<DistNeighborSampler>,
     ) -> Result<LinkLoaders> {
         let LinkTraining { setup, assignment, link, sampling } = self;
@@ -89,7 +90,7 @@ impl LinkTraining<'_> {
         let drawn: Vec<f32> = uses.iter().map(|edge| f32::from(u8::from(carries(edge)))).collect();
         let weight = config.keys.edge_weight.clone();
         let keys = IndexConfig { weight, drawn: true, ends: true, probability: None };
-        let graph = Arc::new(open(&keys, &drawn)?);
+        let graph = open(&keys, &drawn)?;
         let first = partition.book().edge_range(here.rank).start;
         let between = match target {
             Some(target) => Exclude::BetweenEndsOf(target.etypes().collect()),

@@ -53,7 +53,7 @@ fn loaders(training: LinkTraining<'_>, graph: &dyn Graph) -> Result<LinkLoaders>
     let edge_features = edge_features(setup, assignment)?;
     let counters = setup.manager.store().counters().clone();
     let (key, normalize) = (config.keys.features.as_deref(), config.normalize_features);
-    let features = NodeColumn::features(here.partitions, key, normalize, counters)?;
+    let features = NodeColumn::features(here.reachable(), key, normalize, counters)?;
     let kind = config.model.kind;
     training.loaders(&|keys, drawn| open_graph(setup, graph, here, keys, Some(drawn)), &|| {
         let sampler = sampling.sampler(config.model.num_graphs(), setup.partition.book(), false)?;

@@ -17,7 +17,7 @@ use crate::event::{Event, EventSender};
 use crate::formats::dgl::Partition;
 use crate::formats::dgl::config::PartitionConfig;
 use crate::io::{DiskStorage, IoCounters, IoMode, Reserve, ReservedStorage, Storage};
-use crate::load::NodeFeatures;
+use crate::load::{NodeFeatures, Reachable};
 use crate::platform::blocks::keep_blocks;
 use crate::platform::{prepare_allocator, prepare_allocator_for_batches};
 use crate::run::config::{Resources, RunConfig};
@@ -52,6 +52,16 @@ pub struct Surroundings<'a> {
     pub stand_in: Option<f64>,
     /// The file that holds the disk space reserved for the run, if space is reserved.
     pub reserve: Option<&'a Path>,
+}
+
+impl<'a> Surroundings<'a> {
+    /// The partitions whose files the rank reads: all, or its own if others are on other machines.
+    pub(in crate::run) fn reachable(&self) -> Reachable<'a> {
+        match self.placement.remote().next() {
+            None => self.partitions.into(),
+            Some(_) => Reachable::only(self.partitions, self.rank),
+        }
+    }
 }
 
 /// What a rank computes on.

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use tch::{Kind, Tensor};
 
-use crate::engine::comm::barrier;
+use crate::engine::comm::{Ranks, Recipient, barrier, bring_together, spans_machines};
 use crate::engine::tensor;
 use crate::error::Result;
 use crate::graph::TypeNodes;
@@ -45,14 +45,17 @@ impl StepDump {
         self.write("logits", nodes.first * self.row_bytes, logits)
     }
 
-    /// Writes loss and gradients, and gives the file its final name. One collective if there are learned rows.
+    /// Writes loss and gradients, and gives the file its final name. One collective if there are learned rows, or several machines.
     pub(super) fn finish(self, trainer: &Trainer<'_>, step: &Step) -> Result<()> {
         let learned = trainer.forward.learned();
         for (rows, gradient) in learned.iter().zip(&step.learned) {
             self.write(&gradient_of(rows.key()), rows.first_byte(), &*gradient.pin()?)?;
         }
-        if !learned.is_empty() {
-            barrier(trainer.group, &**trainer.manager)?;
+        let ranks = Ranks { group: trainer.group, hooks: &**trainer.manager };
+        if spans_machines(ranks.group) {
+            bring_together(self.file.rows(), Recipient::Rank(0), ranks)?;
+        } else if !learned.is_empty() {
+            barrier(ranks.group, ranks.hooks)?;
         }
         if trainer.group.rank() != 0 {
             return Ok(());

@@ -75,6 +75,18 @@ impl<T: LoaderTask> Loader<T> {
         self.schedule.num_batches()
     }
 
+    /// The batches of epoch 0 that an evaluation goes through: this rank's own ones. If others are asked for each batch, all ranks go
+    /// through as many; `None` stands for those after the own ones.
+    pub fn each_seed_once(&self) -> impl Iterator<Item = Option<Result<T::Item>>> + use<T> {
+        let own = self.own_len();
+        let count = match self.graph {
+            SampledGraph::Files(_) => own,
+            SampledGraph::Ranks(_) => self.len(),
+        };
+        let batches = self.epoch(0).take(count).enumerate();
+        batches.map(move |(number, batch)| (number < own || batch.is_err()).then_some(batch))
+    }
+
     /// The graph that is sampled.
     pub fn graph(&self) -> &dyn GraphSource {
         self.graph.source()

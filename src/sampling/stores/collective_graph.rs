@@ -66,6 +66,22 @@ impl CollectiveGraph {
             degrees.iter_mut().zip(counts.iter()).for_each(|(sum, count)| *sum += *count as u32);
         }
         write_index(&partition, &degrees, keys, None, folder, &storage, &counters)?;
+        Self::open(config, keys, folder, group, hooks)
+    }
+
+    /// Opens the graph with the index that [`write_index`] wrote into `folder` for the rank's partition.
+    ///
+    /// # Errors
+    /// If the index is missing or its length does not match its partition.
+    pub fn open(
+        config: &PartitionConfig,
+        keys: &IndexConfig,
+        folder: &Path,
+        group: Rc<dyn ProcessGroup>,
+        hooks: Rc<dyn Hooks>,
+    ) -> Result<Self> {
+        let (book, part, counters) = (config.book(), group.rank(), IoCounters::default());
+        let storage = DiskStorage::default();
         let index = NeighborIndex::open(book, part, keys, folder, &storage, counters.clone())?;
         Ok(CollectiveGraph { config: config.clone(), index, counters, group, hooks })
     }

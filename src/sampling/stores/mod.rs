@@ -16,6 +16,7 @@ mod fanout;
 mod frequent_sources;
 mod graph_source;
 mod index_writer;
+mod machine_rows;
 mod mask;
 mod mt19937;
 mod neighbor_index;

@@ -8,7 +8,7 @@ use tch::{Kind, Tensor};
 use super::dist_embedding::DistEmbedding;
 use super::dist_tensor::{DistTensor, DistTensorConfig};
 use super::sparse_rule::{Adagrad, Adam, SparseRule};
-use crate::engine::comm::{Ranks, barrier, exchange_tensors};
+use crate::engine::comm::{Ranks, barrier, exchange_tensors, is_first_here};
 use crate::engine::tensor;
 use crate::error::{Error, Result};
 
@@ -27,7 +27,7 @@ pub struct SparseOptimizer<R> {
 }
 
 impl<R: SparseRule> SparseOptimizer<R> {
-    /// An optimizer before its first step. Rank 0 creates the state, in the embeddings' folders; one collective.
+    /// An optimizer before its first step. Rank 0 creates the state (on several machines, the first rank of each), in the embeddings' folders; one collective.
     ///
     /// # Errors
     /// If two embeddings have the same name, or the state cannot be created.
@@ -49,7 +49,7 @@ impl<R: SparseRule> SparseOptimizer<R> {
             };
             embeddings.iter().map(|embedding| states(embedding).collect()).collect()
         };
-        let made = if group.rank() == 0 { Some(make(true)?) } else { None };
+        let made = if is_first_here(group) { Some(make(true)?) } else { None };
         barrier(group, hooks)?;
         let states = made.map_or_else(|| make(false), Ok)?;
         Ok(SparseOptimizer { rule, embeddings, states })
@@ -81,7 +81,7 @@ impl<R: SparseRule> SparseOptimizer<R> {
     }
 
     /// Sends every gradient to the rank that owns the row's partition, and updates the rows of this rank's partitions. Two
-    /// collectives per embedding; afterwards every rank sees the new rows. Returns the number of rows of each embedding that
+    /// collectives per embedding, and one more on several machines; afterwards every rank sees the new rows. Returns the number of rows of each embedding that
     /// this rank has updated.
     ///
     /// # Errors
@@ -95,7 +95,9 @@ impl<R: SparseRule> SparseOptimizer<R> {
                 1 => (ids, gradients),
                 _ => to_owners(embedding, &ids, &gradients, ranks)?,
             };
-            updated.push(update(&self.rule, embedding, states, &ids, &gradients)?);
+            let rows = update(&self.rule, embedding, states, &ids, &gradients)?;
+            updated.push(rows.len() as u64);
+            embedding.weight().send_rows(&rows, ranks)?;
             if group.world_size() > 1 {
                 barrier(group, hooks)?;
             }
@@ -163,14 +165,14 @@ fn to_owners(
     Ok((ids, all))
 }
 
-/// Updates each named row with the mean of its gradients; returns the number of rows.
+/// Updates each named row with the mean of its gradients; returns the rows, ascending.
 fn update(
     rule: &impl SparseRule,
     embedding: &DistEmbedding,
     states: &[DistTensor<f32>],
     ids: &[u64],
     gradients: &[f32],
-) -> Result<u64> {
+) -> Result<Vec<u64>> {
     let dim = embedding.embedding_dim();
     let mut order: Vec<u32> = (0..ids.len() as u32).collect();
     order.sort_by_key(|i| ids[*i as usize]);
@@ -200,5 +202,5 @@ fn update(
         state.write(&rows, values)?;
     }
     embedding.weight().write(&rows, &weights)?;
-    Ok(rows.len() as u64)
+    Ok(rows)
 }

@@ -17,6 +17,8 @@ pub struct MachineFacts {
     pub graph: u32,
     /// Checksum of what the run depends on.
     pub configuration: u32,
+    /// Checksum of the file that the run begins with: a checkpoint, or weights. Empty if there is none.
+    pub start: String,
     /// Number of partitions of the graph.
     pub partitions: usize,
     /// Partitions that the machine works on, ascending.
@@ -100,6 +102,10 @@ fn check(machines: &[MachineFacts]) -> Result<()> {
         if facts.configuration != first.configuration {
             return differs("configuration", "start all machines with the same flags");
         }
+        if facts.start != first.start {
+            let hint = "copy the file of the first machine to all others";
+            return differs("the checkpoint, or the weights, that they begin with", hint);
+        }
     }
     let mut owners: Vec<Vec<usize>> = vec![Vec::new(); first.partitions];
     for (machine, facts) in machines.iter().enumerate() {
@@ -135,7 +141,8 @@ mod tests {
 
     fn facts(own: &[usize]) -> MachineFacts {
         let version = "1".to_owned();
-        MachineFacts { version, graph: 7, configuration: 8, partitions: 4, own: own.to_vec() }
+        let (start, own) = (String::new(), own.to_vec());
+        MachineFacts { version, graph: 7, configuration: 8, start, partitions: 4, own }
     }
 
     /// Every machine gets the same answer; returns it.
@@ -176,6 +183,10 @@ mod tests {
         assert_eq!(error, "machines 0 and 1: differ in the partition directory's JSON file");
         let error = refused(MachineFacts { configuration: 1, ..facts(&[2, 3]) });
         assert_eq!(error, "machines 0 and 1: differ in configuration");
+        let error = refused(MachineFacts { start: "crc".to_owned(), ..facts(&[2, 3]) });
+        let differ =
+            "machines 0 and 1: differ in the checkpoint, or the weights, that they begin with";
+        assert_eq!(error, differ);
         let trouble = Trouble::of(&Error::interrupted());
         assert_eq!(agreed(vec![Ok(facts(&[0])), Err(trouble)]).unwrap_err(), "interrupted");
     }

@@ -70,6 +70,8 @@ pub struct Carrier {
     trouble: Option<Trouble>,
     /// How machines have ended; that of this one, once its ranks have.
     ends: Vec<Option<MachineEnd>>,
+    /// Number of bytes that were sent to other machines.
+    sent: u64,
     /// When machines that have not reported their end are given up.
     lost_at: Option<Instant>,
 }
@@ -101,6 +103,7 @@ impl Carrier {
             stopped_by_others: false,
             trouble: None,
             ends: vec![None; machines.len()],
+            sent: 0,
             lost_at: None,
         }
     }
@@ -115,6 +118,7 @@ impl Carrier {
             });
             self.look_for_end(ended);
             if self.is_over() {
+                debug!(bytes = self.sent, pauses = self.pauses, "sent to other machines");
                 let lost = |end: Option<MachineEnd>| end.unwrap_or(MachineEnd::Lost);
                 let ends: Vec<_> = self.ends.into_iter().map(lost).collect();
                 let transport = (!ends.contains(&MachineEnd::Lost)).then_some(self.transport);
@@ -157,8 +161,12 @@ impl Carrier {
     fn send_to(&mut self, machine: usize) -> Result<bool> {
         let mut some = false;
         while let Some(piece) = self.outgoing[machine].next(&self.files)? {
+            let len = piece.bytes.len() as u64;
             match self.transport.try_send(machine, piece) {
-                Ok(None) => some = true,
+                Ok(None) => {
+                    self.sent += len;
+                    some = true;
+                }
                 Ok(Some(piece)) => {
                     self.outgoing[machine].put_back(piece);
                     break;

@@ -50,6 +50,17 @@ impl PartitionConfig {
         &self.parts
     }
 
+    /// The partitions whose files are on this machine.
+    pub fn present(&self) -> Vec<usize> {
+        let is_here = |part: &usize| self.parts[*part].node_feats.exists();
+        (0..self.parts.len()).filter(is_here).collect()
+    }
+
+    /// The first partition whose files are on this machine; 0 if none is, so that what opens it says what is missing.
+    pub fn first_present(&self) -> usize {
+        self.present().first().copied().unwrap_or(0)
+    }
+
     /// Whether the files number nodes and edges by original ids (`reshuffle=False`).
     pub fn keeps_original_ids(&self) -> bool {
         self.original.is_some()

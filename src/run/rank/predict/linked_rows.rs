@@ -8,11 +8,10 @@ use tch::{Kind, Tensor};
 
 use super::own_prediction::{OwnPart, OwnPrediction};
 use super::rows;
-use crate::engine::comm::barrier;
+use crate::engine::comm::{Recipient, barrier, bring_together, is_first_here};
 use crate::engine::spill::PointerTensor;
 use crate::engine::tensor;
 use crate::error::{Error, Result};
-use crate::io::RowFile;
 
 /// Rows of `float32` that can be read in any order.
 pub(super) struct LinkedRows {
@@ -32,14 +31,18 @@ impl LinkedRows {
     ) -> Result<Self> {
         let width = outputs.first().map_or(0, |output| output.size()[1]) as usize;
         let path = own.here.folder.join("linked-rows");
-        let file = RowFile::open(&path, Vec::new(), width * size_of::<f32>())?;
+        let file = rows::open_rows(own.here, &path, width * size_of::<f32>())?;
         for (part, output) in parts.iter().zip(outputs) {
             let values = output.pin()?.f_to_kind(Kind::Float)?.f_contiguous()?;
             part.write(own.setup, &file, &values)?;
         }
-        rows::finish(own.setup, file, num_rows)?;
-        // Rank 0 has named the file.
-        barrier(&*own.setup.group, &*own.setup.manager)?;
+        let ranks = own.setup.ranks();
+        bring_together(&file, Recipient::Everyone, ranks)?;
+        if is_first_here(ranks.group) {
+            file.finish(num_rows, &[])?;
+        }
+        // The first rank of each machine has named the file.
+        barrier(ranks.group, ranks.hooks)?;
         let file = File::open(&path).map_err(|e| Error::io("open", &path, e))?;
         Ok(LinkedRows { path, file, width })
     }

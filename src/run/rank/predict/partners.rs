@@ -12,15 +12,14 @@ use super::form::NodeOrder;
 use super::linked_rows::LinkedRows;
 use super::own_nodes::ChosenNodes;
 use super::own_prediction::{OwnPart, OwnPrediction};
-use super::rows::table_rows;
-use crate::engine::comm::barrier;
+use super::rows::{self, table_rows};
+use crate::engine::comm::share_files;
 use crate::engine::spill::PointerTensor;
 use crate::engine::tape::{GraphShardManager, OutEdges};
 use crate::engine::tensor;
 use crate::error::{Error, Result};
 use crate::formats::dgl::Partition;
 use crate::graph::TypeNodes;
-use crate::io::RowFile;
 use crate::load::original_places;
 
 /// Number of nodes whose partners are searched at a time.
@@ -173,7 +172,7 @@ impl PartnerSearch<'_> {
                 }
             }
         }
-        barrier(&*own.setup.group, &*own.setup.manager)?;
+        share_files(&|rank| path_of(own, rank), own.setup.ranks())?;
         self.merge(own, total)
     }
 
@@ -244,7 +243,7 @@ impl PartnerSearch<'_> {
         });
         let files: Vec<(PathBuf, File)> = files.collect::<Result<_>>()?;
         let row_bytes = self.count * PARTNER_BYTES;
-        let result = RowFile::open(&table_rows(own.here.folder), Vec::new(), row_bytes)?;
+        let result = rows::open_rows(own.here, &table_rows(own.here.folder), row_bytes)?;
         let bound = |rank: u64| total * rank / world_size;
         let rank = own.here.rank as u64;
         let mut found = vec![0; row_bytes];
@@ -258,7 +257,7 @@ impl PartnerSearch<'_> {
             }
             result.write_rows(row, &self.bytes(&best.0))?;
         }
-        super::rows::finish(own.setup, result, total)
+        rows::finish(own.setup, result, total)
     }
 }
 

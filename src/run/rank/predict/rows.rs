@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::form::{PredictionFormat, StoredForm};
 use super::work::PredictionWork;
-use crate::engine::comm::barrier;
+use crate::engine::comm::{Ranks, Recipient, barrier, bring_together, spans_machines};
 use crate::engine::turns::Phase;
 use crate::error::Result;
 use crate::io::{ArraySpec, RowFile, npy_header, safetensors_header};
@@ -14,6 +14,11 @@ use crate::run::rank::setup::{RankSetup, Surroundings};
 /// The file of rows from which the launcher makes a table, in the folder of the run's spilled data.
 pub(in crate::run) fn table_rows(folder: &Path) -> PathBuf {
     folder.join("prediction")
+}
+
+/// Opens a file of rows in the folder of the run's spilled data; all ranks do so in the same way.
+pub(super) fn open_rows(here: Surroundings<'_>, path: &Path, row_bytes: usize) -> Result<RowFile> {
+    Ok(noting(here, RowFile::open(path, Vec::new(), row_bytes)?))
 }
 
 /// Opens the file; all ranks do so in the same way.
@@ -34,10 +39,18 @@ pub(super) fn open(
             safetensors_header(&[array], &BTreeMap::new())?
         }
         PredictionFormat::Csv | PredictionFormat::Parquet => {
-            return RowFile::open(&table_rows(here.folder), Vec::new(), form.row_bytes());
+            return open_rows(here, &table_rows(here.folder), form.row_bytes());
         }
     };
-    RowFile::open(&config.output, header, form.row_bytes())
+    // Rows of other machines are on their way to the first one; meanwhile they lie with the spilled data.
+    let is_first = here.placement.slot(0).is_some();
+    let path = if is_first { config.output.clone() } else { here.folder.join("output") };
+    Ok(noting(here, RowFile::open(&path, header, form.row_bytes())?))
+}
+
+/// A file of all ranks, which keeps in mind what has to go to other machines.
+fn noting(here: Surroundings<'_>, file: RowFile) -> RowFile {
+    if here.placement.remote().next().is_some() { file.noting() } else { file }
 }
 
 /// Completes the file of [`open`] once all ranks have written. If it is the output, the launcher gives it its final name when the
@@ -52,13 +65,21 @@ pub(super) fn seal(
         return finish(setup, file, rows);
     }
     setup.manager.set_phase(Phase::Finishing);
-    barrier(&*setup.group, &*setup.manager)?;
+    await_rows(setup.ranks(), &file)?;
     if setup.group.rank() == 0 { file.seal(rows, &[]) } else { Ok(()) }
 }
 
 /// Gives the file its final name once all ranks have written.
 pub(super) fn finish(setup: &RankSetup, file: RowFile, rows: u64) -> Result<()> {
     setup.manager.set_phase(Phase::Finishing);
-    barrier(&*setup.group, &*setup.manager)?;
+    await_rows(setup.ranks(), &file)?;
     if setup.group.rank() == 0 { file.finish(rows, &[]) } else { Ok(()) }
+}
+
+/// Waits until all ranks have written; those of other machines send the first what they have. One collective.
+fn await_rows(ranks: Ranks<'_>, file: &RowFile) -> Result<()> {
+    if spans_machines(ranks.group) {
+        return bring_together(file, Recipient::Rank(0), ranks);
+    }
+    barrier(ranks.group, ranks.hooks)
 }
