@@ -112,6 +112,7 @@ fn run(
     report("folder", &folder.path().display().to_string(), before)?;
     let budget = if job.budget == 0 { 0 } else { job.budget + before };
     let supervision = Supervision {
+        samples_memory: true,
         control: &control,
         limits: Limits { budget, resident: job.resident, all_fits: false, lends: true },
         saves: false,

@@ -177,6 +177,10 @@ pub struct Usage {
     pub rank: usize,
     /// Peak of its process's own memory, in bytes, beyond what the process began with.
     pub memory: u64,
+    /// The most of it at a pause, with pages of the launcher that the process has changed, in bytes.
+    pub waiting: u64,
+    /// Pages of files, such as code, that the launcher did not have in memory, in bytes.
+    pub files: u64,
     /// Peak of the disk space of all ranks' files, in bytes, as far as this rank saw.
     pub disk: u64,
 }

@@ -3,6 +3,8 @@
 pub mod blocks;
 mod clock;
 mod end;
+#[cfg(feature = "torch")]
+mod file_pages;
 pub(crate) mod fork;
 pub(crate) mod free_memory;
 pub(crate) mod free_space;
@@ -15,6 +17,8 @@ pub mod signals;
 
 pub use clock::nanoseconds;
 pub use end::{leave, run_exit_handlers};
+#[cfg(feature = "torch")]
+pub use file_pages::FilePages;
 pub use fork::{fork, has_one_thread};
 pub use free_memory::{MemoryGroups, free_memory, machine_memory};
 pub use free_space::free_space;

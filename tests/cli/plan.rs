@@ -14,11 +14,11 @@ fn sar() -> Command {
 }
 
 /// Number of edges above that of a stand-in.
-fn generated(folder: &Path) -> PathBuf {
+fn generated(folder: &Path, parts: &str) -> PathBuf {
     let out = folder.join("graph");
     sar()
         .args(["generate", "--nodes", "30000", "--edges", "900000", "--features", "16"])
-        .args(["--classes", "5", "--num-parts", "5", "--out"])
+        .args(["--classes", "5", "--num-parts", parts, "--out"])
         .arg(&out)
         .assert()
         .success();
@@ -63,7 +63,7 @@ fn assert_close(what: &str, planned: &Value, taken: &Value, within: f64) {
 #[test]
 fn bytes_and_memory_are_planned() {
     let folder = tempfile::tempdir().unwrap();
-    let json = generated(folder.path());
+    let json = generated(folder.path(), "5");
     let flags = ["--hidden", "48", "--memory-budget", "min"];
     let plan = plan(&json, folder.path(), &flags);
     let epoch = third_epoch(&json, folder.path(), &flags);
@@ -78,6 +78,22 @@ fn bytes_and_memory_are_planned() {
     assert!(number(&plan["disk"]["peak"]) > 1e6, "{plan}");
     let all = number(&plan["disk"]["epochs"]) * number(&plan["epoch"]["written"]);
     assert_close("written in the run", &plan["disk"]["written"], &all.into(), 0.001);
+}
+
+/// With many partitions, most of the memory is that of waiting processes.
+#[test]
+fn many_partitions_take_no_more_than_is_planned() {
+    let folder = tempfile::tempdir().unwrap();
+    let flags = ["--hidden", "32", "--memory-budget", "min"];
+    for parts in ["16", "48"] {
+        let graph = folder.path().join(parts);
+        let json = generated(&graph, parts);
+        let planned = number(&plan(&json, folder.path(), &flags)["memory"]["least"]);
+        let taken = number(&third_epoch(&json, &graph, &flags)["peak_memory_bytes"]);
+        // Processes that share libraries with others, such as those of other tests, count less of them.
+        assert!(planned > 0.97 * taken, "{parts}: {planned} planned, {taken} taken");
+        assert!(planned < 1.5 * taken, "{parts}: {planned} planned, {taken} taken");
+    }
 }
 
 #[test]

@@ -62,12 +62,13 @@ fn assert_same_bits(graph: &Path, expected: &Path, stop: impl FnOnce(&Run)) {
     assert_same_bits_with(&SETTINGS, graph, expected, stop);
 }
 
+/// Returns the resumed run's folders.
 fn assert_same_bits_with(
     settings: &[&str],
     graph: &Path,
     expected: &Path,
     stop: impl FnOnce(&Run),
-) {
+) -> Ended {
     let run = Run::start(graph, settings);
     let control = run.control();
     let workers = run.workers(2);
@@ -101,6 +102,7 @@ fn assert_same_bits_with(
     ];
     assert_eq!(files, expected);
     ended.assert_no_spill_files();
+    ended
 }
 
 #[test]
@@ -126,6 +128,53 @@ fn learned_rows_go_on_to_the_same_bits_too() {
     assert_same_bits(&graph, &out(&expected), |run| {
         kill_process(run.workers(2)[1], Signal::KILL).unwrap();
     });
+}
+
+/// A graph from tables, in which each node is in a town that has a learned row.
+fn towns(folder: &Path) -> PathBuf {
+    let rows = |row: &dyn Fn(usize) -> String| (0..90).map(row).collect::<String>();
+    let edges = rows(&|i| format!("u{i},u{}\nu{i},u{}\n", (i + 1) % 90, (i * 7 + 3) % 90));
+    let nodes = rows(&|i| {
+        let kind = ["red", "blue"][usize::from((i * 7 % 13).is_multiple_of(3))];
+        let [train, val] = [i % 3 < 2, i % 3 == 2].map(u8::from);
+        format!("u{i},{},town {},{kind},{train},{val}\n", i % 5, i * 7 % 13)
+    });
+    fs::write(folder.join("edges.csv"), edges).unwrap();
+    fs::write(folder.join("nodes.csv"), "id,x,town,kind,train_mask,val_mask\n".to_owned() + &nodes)
+        .unwrap();
+    let words = "partition --edges edges.csv --undirected --node-table nodes.csv --id id --label kind \
+                 --embed town --num-parts 2 --out p";
+    let mut command = Command::new(env!("CARGO_BIN_EXE_sar-single"));
+    let output = command.current_dir(folder).args(words.split_whitespace()).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    folder.join("p/g.json")
+}
+
+#[test]
+fn learned_rows_of_columns_go_on_to_the_same_bits_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let graph = towns(folder.path());
+    let expected = Run::start(&graph, &SETTINGS).end();
+    assert_eq!(expected.code, Some(0), "{}", expected.stderr);
+    let predicted = |ended: &Ended, name: &str| {
+        let path = folder.path().join(name);
+        let mut command = Command::new(env!("CARGO_BIN_EXE_sar-single"));
+        command.args(["predict", "--run"]).arg(out(ended)).arg("--out").arg(&path);
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        fs::read_to_string(path).unwrap()
+    };
+    let due = predicted(&expected, "expected.csv");
+    assert_eq!(due.lines().count(), 91);
+    assert!(due.contains("red") && due.contains("blue"), "{due}");
+    for worker in [None, Some(1)] {
+        let ended = assert_same_bits_with(&SETTINGS, &graph, &out(&expected), |run| match worker {
+            None => run.signal(Signal::KILL),
+            Some(rank) => kill_process(run.workers(2)[rank], Signal::KILL).unwrap(),
+        });
+        assert_eq!(predicted(&ended, "resumed.csv"), due);
+        fs::remove_file(folder.path().join("resumed.csv")).unwrap();
+    }
 }
 
 #[test]

@@ -13,6 +13,7 @@ use super::store::SpillStore;
 #[cfg(feature = "torch")]
 use super::tensor::{Masks, PointerTensor};
 use super::value::Spill;
+use super::waiting_memory::WaitingMemory;
 use crate::engine::turns::{Phase, TurnLock};
 use crate::error::{Error, Result};
 use crate::event::{SpanKind, span_of};
@@ -51,7 +52,8 @@ pub struct PartitionDataManager {
     base: u64,
     /// Size in bytes below which values count as small.
     small: Cell<u64>,
-    stands_in: Cell<bool>,
+    /// What this rank takes while it waits, in a stand-in of a run.
+    waiting: OnceCell<Rc<WaitingMemory>>,
     /// The type in which rows that outlive an operation are held.
     pub spill_dtype: Cell<SpillDtype>,
     /// The type that layers compute with.
@@ -83,7 +85,7 @@ impl PartitionDataManager {
             turn_began: Cell::new(0),
             base: anonymous_bytes("self").unwrap_or(0),
             small: Cell::new(SMALL),
-            stands_in: Cell::new(false),
+            waiting: OnceCell::new(),
             spill_dtype: Cell::default(),
             compute_dtype: Cell::default(),
             partition_data: OnceCell::new(),
@@ -97,10 +99,11 @@ impl PartitionDataManager {
     }
 
     /// Prepares for a stand-in of `scale` times the size of a run. Its values are smaller too, but the other memory of a
-    /// process is not, so that memory does not count.
-    pub fn stand_in(&self, scale: f64) {
+    /// process is not, so that memory does not count as kept; it is noted in `waiting`.
+    pub fn stand_in(&self, scale: f64, waiting: Rc<WaitingMemory>) {
         self.small.set((SMALL as f64 * scale) as u64);
-        self.stands_in.set(true);
+        // A rank stands in once.
+        let _ = self.waiting.set(waiting);
     }
 
     /// Tracks a value. `label` shows in the names of spill files.
@@ -300,6 +303,9 @@ impl PartitionDataManager {
             self.spill(slots, resident, room)?;
             give_memory_back();
         }
+        if let Some(waiting) = self.waiting.get() {
+            waiting.look();
+        }
         self.lock.keep(self.own_memory().unwrap_or(resident.min(room)));
         Ok(())
     }
@@ -320,7 +326,7 @@ impl PartitionDataManager {
 
     /// Memory of this process in bytes, less what it took before it kept anything, if the system reports it.
     fn own_memory(&self) -> Option<u64> {
-        if self.stands_in.get() {
+        if self.waiting.get().is_some() {
             return None;
         }
         anonymous_bytes("self").map(|bytes| bytes.saturating_sub(self.base))

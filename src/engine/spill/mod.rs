@@ -19,6 +19,7 @@ mod tensor;
 #[cfg(feature = "torch")]
 mod tracked_tensor;
 mod value;
+mod waiting_memory;
 
 pub use dtype::{ComputeDtype, SpillDtype, read_narrow, write_narrow};
 pub use hold::{Hold, Lent};
@@ -29,3 +30,4 @@ pub use store::{SpillReader, SpillStore, SpillWriter};
 #[cfg(feature = "torch")]
 pub use tensor::{Masks, PointerTensor, TensorLayout};
 pub use value::{EdgesLayout, Spill};
+pub use waiting_memory::WaitingMemory;

@@ -41,6 +41,8 @@ pub struct Supervision<'a> {
     pub control: &'a Arc<Control>,
     /// The memory that all processes may take together.
     pub limits: Limits,
+    /// Whether the memory of all processes is looked at again and again, and held within the limits.
+    pub samples_memory: bool,
     /// Whether rank 0 saves something after an interrupt. It gets all the time it needs for that.
     pub saves: bool,
     /// How a worker is forked: [`fork_plainly`], or what an interpreter does around it.
@@ -68,7 +70,7 @@ pub fn supervise(
     work: &dyn Fn(usize, &EventSender) -> Result<()>,
     on_event: &mut dyn FnMut(Event, u64) -> Result<()>,
 ) -> Result<()> {
-    let Supervision { control, limits, saves, fork, forked } = supervision;
+    let Supervision { control, fork, forked, .. } = supervision;
     if !has_one_thread() {
         let problem = "workers can only be forked while the program has one thread";
         return Err(Error::config("launcher", problem).with_hint(
@@ -76,7 +78,7 @@ pub fn supervise(
         ));
     }
     let (sender, receiver) = event_pipe()?;
-    let mut supervisor = Supervisor::new(control.clone(), limits, saves);
+    let mut supervisor = Supervisor::new(supervision);
     for slot in 0..control.num_ranks() {
         match fork("a worker", &mut || run_worker(slot, control, &sender, work)) {
             Ok(pid) => {
@@ -205,6 +207,7 @@ struct Supervisor {
     control: Arc<Control>,
     workers: Vec<Worker>,
     memory: MemorySampler,
+    samples_memory: bool,
     out_of_memory: OutOfMemory,
     stalls: StallWatch,
     progress: ProgressMeter,
@@ -222,7 +225,9 @@ struct Supervisor {
 }
 
 impl Supervisor {
-    fn new(control: Arc<Control>, limits: Limits, saves: bool) -> Self {
+    fn new(supervision: Supervision<'_>) -> Self {
+        let Supervision { control, limits, samples_memory, saves, .. } = supervision;
+        let control = control.clone();
         let memory = MemorySampler::new();
         let governor = Governor::new(control.clone(), limits);
         let progress = ProgressMeter::new(control.clone());
@@ -230,6 +235,7 @@ impl Supervisor {
             control,
             workers: Vec::new(),
             memory,
+            samples_memory,
             out_of_memory: OutOfMemory::watch(),
             stalls: StallWatch::new(),
             progress,
@@ -257,7 +263,9 @@ impl Supervisor {
                 Ok(Input::Event(event)) => self.take(*event, on_event),
                 Ok(Input::EndOfEvents) | Err(RecvTimeoutError::Disconnected) => events_ended = true,
             }
-            if let Some(usage) = self.memory.sample(&self.workers, &self.control) {
+            let usage =
+                self.samples_memory.then(|| self.memory.sample(&self.workers, &self.control));
+            if let Some(usage) = usage.flatten() {
                 self.used = usage.sum;
                 self.control.run().set_memory(usage.sum, self.memory.peak());
                 if let Err(error) = self.governor.watch(usage) {

@@ -20,9 +20,9 @@ use crate::event::{Event, EventSender, Recording, TraceFile, size};
 use crate::formats::dgl::PartitionSummary;
 use crate::formats::dgl::config::PartitionConfig;
 use crate::io::IoMode;
-use crate::platform::share_one_heap;
 use crate::platform::signals;
 use crate::platform::{MemoryGroups, machine_memory};
+use crate::platform::{give_memory_back, share_one_heap};
 use crate::run::config::{Resources, limits};
 use crate::run::rank::Surroundings;
 
@@ -187,6 +187,7 @@ pub(in crate::run) fn run_workers<T>(
             threads,
             io,
             stand_in: stand_in.map(|stand_in| stand_in.scale),
+            waiting: None,
             reserve: reserve.as_deref(),
         })?;
         match recording.and_then(Recording::end) {
@@ -205,10 +206,13 @@ pub(in crate::run) fn run_workers<T>(
         }
         Ok(())
     };
+    // Workers are copies of this process, including the memory that it has freed and not returned.
+    give_memory_back();
     let supervision = Supervision {
         control: &control,
         limits,
         saves: launch.saves,
+        samples_memory: stand_in.is_none(),
         fork: &fork_plainly,
         forked: &forked,
     };

@@ -12,14 +12,20 @@ use crate::run::config::RunConfig;
 
 /// The smaller number of ranks of a stand-in, at which memory is measured, so that each rank is large enough to stand out from
 /// a process's own memory.
-const RANKS: usize = 4;
+const RANKS: usize = 3;
 /// The larger number of ranks.
-const MORE_RANKS: usize = 8;
+const MORE_RANKS: usize = 6;
+/// Size of stand-ins whose memory and files nobody asks for, relative to the others: bytes that are moved are linear from small
+/// sizes on.
+const PART: f64 = 0.5;
 /// The least relative difference between stand-ins that separates two terms.
 const DISTINCT: f64 = 0.1;
 
-/// Memory of a waiting process in bytes, where the measurement does not show it.
-const WAITING: f64 = (6 << 20) as f64;
+/// An allowance for what the launcher takes after it has forked workers, for records, and for pages that both have and it changes.
+const LAUNCHER: f64 = (4 << 20) as f64;
+/// Memory of a waiting process for each further rank: files, messages and edges have an entry for each. Too little to be
+/// measured with a few ranks, and much in a run of hundreds. From 4 to 64 ranks, it was 5 to 6 KiB.
+const BY_RANK: f64 = (6 << 10) as f64;
 /// Rows that a rank works on, relative to those of a rank with twice the nodes: foreign rows do not halve.
 const PIECE: f64 = 0.6;
 
@@ -51,12 +57,10 @@ pub(super) fn forecast(run: &RunConfig, sizes: &GraphSizes) -> Result<Forecast> 
     let mut weights: Vec<f64> =
         (0..sizes.ranks.len()).map(|rank| rows_of(&sizes.ranks, rank)).collect();
     weights.sort_by(|a, b| b.total_cmp(a));
-    let resident = run.resident.unwrap_or(1);
-    let waiting = trends.waiting(resident);
-    let further = (sizes.ranks.len() - trends.few.ranks) as f64;
-    let base = trends.few.idle_memory(resident) + waiting * further;
+    let waiting = trends.waiting();
     let epoch = trends.epoch();
-    Ok(Forecast { memory: MemoryForecast { base, waiting, weights, trend: trends.few }, epoch })
+    let memory = MemoryForecast { waiting, weights, trend: trends.few };
+    Ok(Forecast { memory, epoch })
 }
 
 /// Forecasts an epoch in which each waiting rank keeps `share` bytes.
@@ -67,9 +71,7 @@ pub(super) fn keeping(run: &RunConfig, sizes: &GraphSizes, share: u64) -> Result
 /// The peak memory of all processes together.
 #[derive(Clone)]
 pub(super) struct MemoryForecast {
-    /// Memory of processes that do nothing.
-    base: f64,
-    /// Memory of one waiting process.
+    /// Memory of a waiting process, among as many ranks as the trend has.
     waiting: f64,
     /// Number of rows that each rank works on, descending.
     weights: Vec<f64>,
@@ -77,24 +79,19 @@ pub(super) struct MemoryForecast {
 }
 
 impl MemoryForecast {
-    /// Number of ranks of the measurement.
-    pub(super) fn measured_ranks(&self) -> usize {
-        self.trend.ranks
-    }
-
-    /// Memory of all processes if nothing of the graph is in memory, in bytes.
-    pub(super) fn idle(&self) -> f64 {
-        self.base
+    /// Memory of all processes if all ranks wait, each cut into `pieces`, in bytes.
+    pub(super) fn idle(&self, pieces: usize) -> f64 {
+        let ranks = (self.weights.len() * pieces) as f64;
+        let further = (ranks - self.trend.ranks as f64).max(0.0);
+        self.trend.launcher() + LAUNCHER + ranks * (self.waiting + BY_RANK * further)
     }
 
     /// The peak in bytes with `resident` ranks working at a time, and each rank cut into `pieces`.
     pub(super) fn bytes(&self, resident: usize, pieces: usize) -> u64 {
-        let ranks = self.weights.len();
         let shrink = PIECE.powf((pieces as f64).log2());
         let working = self.weights.iter().flat_map(|weight| std::iter::repeat_n(*weight, pieces));
         let working = working.take(resident).map(|weight| self.trend.memory(weight * shrink));
-        let more = self.waiting * (ranks * (pieces - 1)) as f64;
-        (self.base + more + working.sum::<f64>()) as u64
+        (self.idle(pieces) + working.sum::<f64>()) as u64
     }
 }
 
@@ -112,10 +109,11 @@ struct Trends {
 impl Trends {
     fn measure(run: &RunConfig, sizes: &GraphSizes, share: u64) -> Result<Self> {
         let all = &sizes.ranks;
-        let few = Trend::measure(run, sizes, &representatives(all, RANKS), share)?;
+        let part = if share == 0 { 1.0 } else { PART };
+        let few = Trend::measure(run, sizes, &representatives(all, RANKS), share, part)?;
         let more = if all.len() > few.ranks {
             let ranks = representatives(all, MORE_RANKS);
-            Some(Trend::measure(run, sizes, &ranks, share)?)
+            Some(Trend::measure(run, sizes, &ranks, share, part)?)
         } else {
             None
         };
@@ -125,7 +123,7 @@ impl Trends {
 
     fn epoch(&self) -> EpochForecast {
         EpochForecast {
-            disk: self.figure(|at| at.disk),
+            disk: self.figure_within(|at| at.disk, |at| at.written),
             written: self.figure(|at| at.written),
             read: self.figure(|at| at.read),
             cached: self.figure(|at| at.cached),
@@ -135,6 +133,19 @@ impl Trends {
 
     /// A figure of the real graph.
     fn figure(&self, figure: Figure) -> f64 {
+        self.figure_within(figure, figure)
+    }
+
+    /// How much a figure grows by with each rank more, for each rank, whatever the size of the graph.
+    fn by_pair(&self, more: &Trend, figure: Figure) -> f64 {
+        let by_rank = |trend: &Trend| trend.constant(figure) / trend.ranks as f64;
+        let further = (more.ranks - self.few.ranks) as f64;
+        ((by_rank(more) - by_rank(&self.few)) / further).max(0.0)
+    }
+
+    /// A figure of the real graph, which has no more for each pair of ranks than another one: peaks differ by chance, and many
+    /// pairs multiply that.
+    fn figure_within(&self, figure: Figure, bound: Figure) -> f64 {
         let few = &self.few;
         let by_row = few.growth(figure) / few.rows;
         let by_rank = few.constant(figure) / few.ranks as f64;
@@ -149,17 +160,15 @@ impl Trends {
             0.0
         };
         let by_row = by_row - by_destination * spread(few);
-        let further = (more.ranks - few.ranks) as f64;
-        let by_pair = (more.constant(figure) / more.ranks as f64 - by_rank) / further;
-        let by_rank = by_rank + by_pair.max(0.0) * (self.ranks - few.ranks as f64);
+        let by_pair = self.by_pair(more, figure).min(self.by_pair(more, bound));
+        let by_rank = by_rank + by_pair * (self.ranks - few.ranks as f64);
         let sized = by_row * self.rows + by_destination * self.destinations;
         (sized + by_rank * self.ranks).max(0.0)
     }
 
     /// Memory of a waiting process.
-    fn waiting(&self, resident: usize) -> f64 {
-        let Some(more) = &self.more else { return WAITING };
-        let idle = more.idle_memory(resident) - self.few.idle_memory(resident);
-        (idle / (more.ranks - self.few.ranks) as f64).max(0.0)
+    fn waiting(&self) -> f64 {
+        let more = self.more.as_ref().map_or(0.0, Trend::waiting);
+        self.few.waiting().max(more)
     }
 }

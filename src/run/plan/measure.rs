@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::formats::dgl::config::PartitionConfig;
 use crate::load::DataKeys;
-use crate::platform::give_memory_back;
+use crate::platform::{FilePages, Rollup, give_memory_back};
 use crate::run::config::{MemoryBudget, OnNan, RunConfig};
 use crate::run::launch::workers::{Launch, StandIn, run_workers};
 use crate::run::rank::Surroundings;
@@ -36,8 +36,10 @@ pub(super) struct Measured {
     pub(super) disk: f64,
     /// Peak of each rank's own memory.
     pub(super) memory: Vec<f64>,
-    /// Peak memory of all processes together, as far as samples show.
-    pub(super) tree: f64,
+    /// The most of each rank's memory at a pause.
+    pub(super) waiting: Vec<f64>,
+    /// Memory of the launcher, and of code that only workers run.
+    pub(super) launcher: f64,
 }
 
 /// While this lives, only their owner can access new files of this process and of those it forks. The umask applies to all
@@ -100,17 +102,18 @@ pub(super) fn measure(
         epoch_s: f64::INFINITY,
         disk: 0.0,
         memory: vec![0.0; ranks.len()],
-        tree: 0.0,
+        waiting: vec![0.0; ranks.len()],
+        launcher: 0.0,
     };
-    let work =
-        |here: Surroundings<'_>| rank::measured(here, |here| rank::train(here, &config, None));
-    // Workers are copies of this process, including the memory that it has freed and not returned.
     give_memory_back();
+    let (launcher, pages) = (Rollup::of("self").bytes("Rss:"), FilePages::of_this_process());
+    let work = |here: Surroundings<'_>| {
+        rank::measured(here, &pages, |here| rank::train(here, &config, None))
+    };
     let stand_in = StandIn { scale, share: (share as f64 * scale) as u64 };
     let resources = config.resources();
     let launch = Launch { stand_in: Some(stand_in), ..Launch::new(&resources, &partitions) };
-    let mut on_event = |event, tree| {
-        measured.tree = tree as f64;
+    let mut on_event = |event, _| {
         match event {
             Event::Epoch(report) => {
                 measured.written = report.io.written as f64;
@@ -121,6 +124,8 @@ pub(super) fn measure(
             Event::Usage(usage) => {
                 measured.disk = measured.disk.max(usage.disk as f64);
                 measured.memory[usage.rank] = usage.memory as f64;
+                measured.waiting[usage.rank] = usage.waiting as f64;
+                measured.launcher = measured.launcher.max((launcher + usage.files) as f64);
             }
             _ => {}
         }

@@ -2,7 +2,7 @@
 //!
 //! The plan has no cost model of layers. All that a run takes (bytes exchanged, spilled and read, memory, files) is linear in
 //! each rank's nodes, halo rows and edges, for a given model and its widths. So the model is run, by the same code and in as
-//! processes of the same kind, on small stand-ins for the graph, of two sizes and of up to eight ranks. Ranks and pairs of ranks
+//! processes of the same kind, on small stand-ins for the graph, of two sizes and of up to six ranks. Ranks and pairs of ranks
 //! have the real ones' proportions. The line through two sizes, extended to the real size and number of ranks, is the forecast.
 
 mod advice;

@@ -6,7 +6,6 @@ use super::forecast::forecast;
 use super::graph_shape::GraphShape;
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::size;
-use crate::platform::Rollup;
 use crate::run::config::{MemoryBudget, RunConfig, check};
 
 /// The largest number that is tried. With more partitions, the processes' own memory is all that counts.
@@ -47,9 +46,6 @@ pub(super) fn check_run(run: &RunConfig) -> Result<()> {
 /// # Errors
 /// If no number of partitions makes it fit.
 pub(super) fn num_parts(run: &RunConfig, shape: &GraphShape) -> Result<PlannedParts> {
-    // Of pages that this process shares with the one that it was forked from, measurements count one part less than a run.
-    let pages = Rollup::of("self");
-    let shared = pages.bytes("Rss:").saturating_sub(pages.bytes("Pss:"));
     // A layer per edge type works on fewer rows at a time than one layer for all.
     let run = RunConfig { relations: None, ..run.clone() };
     let budget = run.memory_budget.bytes();
@@ -58,13 +54,12 @@ pub(super) fn num_parts(run: &RunConfig, shape: &GraphShape) -> Result<PlannedPa
     let (mut parts, mut fewer) = (1, None);
     loop {
         let memory = forecast(&run, &shape.cut(parts))?.memory;
-        let uncounted = 2.0 * shared as f64 / (memory.measured_ranks() + 2) as f64;
-        let bytes = memory.bytes(resident, 1) + uncounted as u64;
+        let bytes = memory.bytes(resident, 1);
         if bytes as f64 <= room {
             return Ok(PlannedParts { parts: parts as usize, memory: bytes, budget, fewer });
         }
         fewer = Some((parts as usize, bytes));
-        let idle = memory.idle() + uncounted;
+        let idle = memory.idle(1);
         // Twice as many partitions take half of the memory for rows, or more: what others send does not halve.
         // One worker alone exchanges nothing, and holds more.
         let least =

@@ -14,6 +14,9 @@ use crate::run::launch::governor::Limits;
 
 use crate::run::config::{MemoryBudget, RunConfig, check, relations};
 
+/// Share of an epoch's bytes below which time for the disk is not looked at.
+const NEGLIGIBLE: f64 = 0.001;
+
 /// What a run will take, in bytes and seconds.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Plan {
@@ -165,7 +168,11 @@ fn compose(
     };
     let bound = bound(config, sizes, memory.kept as f64) as u64;
     let around = (1.0 - cached / (written + read).max(1.0)).max(0.0);
-    let disk_s = rate(&config.spill_dir, config.io)
+    // Nobody waits for a disk that nothing moves to.
+    let rate = || rate(&config.spill_dir, config.io);
+    let disk_s = Some(around)
+        .filter(|around| *around > NEGLIGIBLE)
+        .and_then(|_| rate())
         .map_or(0.0, |disk| around * (written / disk.write + read / disk.read));
     Plan {
         partitions: sizes.ranks.len(),

@@ -6,9 +6,9 @@ use super::measure::{Measured, measure};
 use crate::error::Result;
 use crate::run::config::RunConfig;
 
-/// Largest number of edges of a stand-in, and of bytes of the rows of a layer: an epoch takes a tenth of a second or less.
-const EDGES: f64 = 400_000.0;
-const ROW_BYTES: f64 = (16 << 20) as f64;
+/// Largest number of edges of a stand-in, and of bytes of the rows of a layer: an epoch takes a twentieth of a second or so.
+const EDGES: f64 = 200_000.0;
+const ROW_BYTES: f64 = (8 << 20) as f64;
 /// Size of the smaller of two stand-ins relative to the larger.
 const SMALLER: f64 = 0.25;
 
@@ -28,14 +28,15 @@ pub(super) struct Trend {
 }
 
 impl Trend {
-    /// Waiting ranks keep `share` bytes each.
+    /// Waiting ranks keep `share` bytes each. The stand-ins have `part` of the size that memory is measured at.
     pub(super) fn measure(
         run: &RunConfig,
         sizes: &GraphSizes,
         ranks: &[RankCounts],
         share: u64,
+        part: f64,
     ) -> Result<Self> {
-        let scale = scale(run, sizes, ranks);
+        let scale = scale(run, sizes, ranks, part);
         let large = measure(run, sizes, ranks, scale, share)?;
         let small = measure(run, sizes, ranks, scale * SMALLER, share)?;
         let (rows, destinations) = (rows(ranks), destinations(ranks));
@@ -60,24 +61,28 @@ impl Trend {
         small + growth * (size - self.small.scale)
     }
 
-    /// Memory of all processes without the data of the working ones. Waiting ones keep pieces of freed memory that the
-    /// allocator cannot return: as much more, as measured, for each time that sizes grow by the same factor.
-    pub(super) fn idle_memory(&self, resident: usize) -> f64 {
-        let idle =
-            |at: &Measured| at.tree - resident.min(at.memory.len()) as f64 * mean(&at.memory);
-        let (small, large) = (idle(&self.small), idle(&self.large));
-        large + (large - small).max(0.0) * (1.0 / self.large.scale).ln() / (1.0 / SMALLER).ln()
+    /// Memory of the launcher, and of code that only workers run.
+    pub(super) fn launcher(&self) -> f64 {
+        self.small.launcher.max(self.large.launcher)
+    }
+
+    /// Memory of a waiting rank. Waiting ranks keep pieces of freed memory that the allocator cannot return: as much more, as
+    /// measured, for each time that sizes grow by the same factor.
+    pub(super) fn waiting(&self) -> f64 {
+        let (small, large) = (mean(&self.small.waiting), mean(&self.large.waiting));
+        let growth = (large - small).max(0.0) * (1.0 / self.large.scale).ln();
+        small.max(large) + growth / (1.0 / SMALLER).ln()
     }
 }
 
 /// The scale of the larger stand-in: at most that of the real graph.
-fn scale(run: &RunConfig, sizes: &GraphSizes, ranks: &[RankCounts]) -> f64 {
+fn scale(run: &RunConfig, sizes: &GraphSizes, ranks: &[RankCounts], part: f64) -> f64 {
     let features = sizes.features.width as usize * sizes.features.dtype.size();
     let hidden = (run.model.hidden * run.model.kind.heads()) as usize * size_of::<f32>();
     let (nodes, edges) =
         ranks.iter().fold((0, 0), |(n, e), rank| (n + rank.nodes, e + rank.edges()));
     let bytes = nodes as f64 * features.max(hidden) as f64;
-    (EDGES / edges as f64).min(ROW_BYTES / bytes).min(1.0)
+    (part * (EDGES / edges as f64).min(ROW_BYTES / bytes)).min(1.0)
 }
 
 /// The number of rows that a rank works on.

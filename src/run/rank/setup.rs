@@ -8,7 +8,7 @@ use tch::{Kind, Tensor};
 
 use super::usage::metered;
 use crate::engine::comm::{FileGroup, Placement, ProcessGroup, Ranks, all_gather, sync_params};
-use crate::engine::spill::{PartitionDataManager, PointerTensor, SpillStore};
+use crate::engine::spill::{PartitionDataManager, PointerTensor, SpillStore, WaitingMemory};
 use crate::engine::tape::ParameterSet;
 use crate::engine::tensor;
 use crate::engine::turns::{Control, TurnLock};
@@ -50,6 +50,8 @@ pub struct Surroundings<'a> {
     pub io: IoMode,
     /// Size of the graph relative to the one it stands for, if it is a stand-in.
     pub stand_in: Option<f64>,
+    /// Notes what the rank takes while it waits, if somebody wants to know.
+    pub waiting: Option<&'a Rc<WaitingMemory>>,
     /// The file that holds the disk space reserved for the run, if space is reserved.
     pub reserve: Option<&'a Path>,
 }
@@ -135,8 +137,8 @@ impl RankSetup {
         let store = SpillStore::new(&spill, storage.clone(), counters.clone());
         let lock = TurnLock::counting(control.clone(), slot, counters.clone());
         let manager = PartitionDataManager::new(lock, store);
-        if let Some(scale) = here.stand_in {
-            manager.stand_in(scale);
+        if let (Some(scale), Some(waiting)) = (here.stand_in, here.waiting) {
+            manager.stand_in(scale, waiting.clone());
         }
         manager.spill_dtype.set(here.resources.spill_dtype);
         manager.compute_dtype.set(here.resources.compute_dtype);

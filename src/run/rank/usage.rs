@@ -1,13 +1,14 @@
 //! The resources of a rank, measured in runs that a plan is made from.
 
+use std::rc::Rc;
 use std::sync::Arc;
 
 use super::setup::Surroundings;
+use crate::engine::spill::WaitingMemory;
 use crate::error::{Error, Result};
 use crate::event::{Event, Usage};
 use crate::io::{MeteredStorage, Storage};
-use crate::platform::give_memory_back;
-use crate::platform::{peak_anonymous_bytes, reset_peak};
+use crate::platform::{FilePages, Rollup, give_memory_back, peak_anonymous_bytes, reset_peak};
 
 /// The storage of a rank whose disk use is measured.
 pub(super) fn metered(
@@ -19,22 +20,33 @@ pub(super) fn metered(
     Ok(Arc::new(metered.map_err(|e| Error::io("measure", folder, e))?))
 }
 
-/// Does a rank's work and reports what it took.
+/// Does a rank's work and reports what it took. `launcher` are the pages of files that the launcher had when it forked.
 ///
 /// # Errors
 /// If `work` fails, the ledger cannot be read, or the launcher is gone (`Io`).
 pub fn measured(
     here: Surroundings<'_>,
+    launcher: &FilePages,
     work: impl FnOnce(Surroundings<'_>) -> Result<()>,
 ) -> Result<()> {
     let Surroundings { rank, folder, .. } = here;
     // Memory that the launcher has freed, and left to this process, does not count as its own.
     give_memory_back();
     let before = reset_peak();
-    work(here)?;
+    let waiting = Rc::new(WaitingMemory::default());
+    work(Surroundings { waiting: Some(&waiting), ..here })?;
     // Where the system does not report memory, the plan has no numbers for it.
-    let memory = before.zip(peak_anonymous_bytes());
-    let memory = memory.map_or(0, |(before, peak)| peak.saturating_sub(before));
+    let peak = peak_anonymous_bytes();
+    let before = before.or(peak).unwrap_or(0);
+    let now = Rollup::of("self");
+    let own = now.bytes("Anonymous:").saturating_sub(before);
+    let changed = now.bytes("Private_Dirty:").saturating_sub(own);
     let disk = MeteredStorage::peak(folder).map_err(|e| Error::io("measure", folder, e))?;
-    here.events.send(Event::Usage(Usage { rank, memory, disk }))
+    here.events.send(Event::Usage(Usage {
+        rank,
+        memory: peak.unwrap_or(0).saturating_sub(before),
+        waiting: waiting.anonymous().saturating_sub(before) + changed,
+        files: FilePages::of_this_process().bytes_beyond(launcher),
+        disk,
+    }))
 }

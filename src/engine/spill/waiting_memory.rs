@@ -1,0 +1,23 @@
+//! What a process takes while it waits for others.
+
+use std::cell::Cell;
+
+use crate::platform::anonymous_bytes;
+
+/// The most that a process takes at a pause, in bytes.
+#[derive(Debug, Default)]
+pub struct WaitingMemory {
+    anonymous: Cell<u64>,
+}
+
+impl WaitingMemory {
+    /// Notes what this process takes now.
+    pub fn look(&self) {
+        self.anonymous.set(self.anonymous.get().max(anonymous_bytes("self").unwrap_or(0)));
+    }
+
+    /// Anonymous memory, with what the allocator cannot return to the system.
+    pub fn anonymous(&self) -> u64 {
+        self.anonymous.get()
+    }
+}
