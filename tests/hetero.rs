@@ -241,7 +241,7 @@ fn shards(counts: &Counts, rank: usize) -> Vec<(Vec<GraphShard>, Vec<Vec<u32>>)>
                 }
             }
             let sizes = ((own.end - own.start) as usize, (theirs.end - theirs.start) as usize);
-            builder.build(sizes.0, sizes.1, source == rank)
+            builder.build(sizes.0, sizes.1, source == rank).unwrap()
         });
         built.unzip()
     });

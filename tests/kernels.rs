@@ -46,7 +46,7 @@ impl Problem {
             builder.push(src, dst);
             builder.push_weight(weight);
         }
-        builder.build(self.rows, self.cols, true).0
+        builder.build(self.rows, self.cols, true).unwrap().0
     }
 }
 
@@ -154,7 +154,7 @@ proptest! {
                 expected[place] += p.x[src as usize * p.width + j];
             }
         }
-        let shard = builder.build(p.rows, p.cols, true).0;
+        let shard = builder.build(p.rows, p.cols, true).unwrap().0;
         let [by_dst, by_src] = [&shard.by_dst, &shard.by_src]
             .map(|edges| (&edges.ends, edges.types.as_deref().unwrap_or_default()));
         let mut y = vec![1.0; expected.len()];

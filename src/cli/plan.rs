@@ -102,14 +102,16 @@ fn show(plan: &Plan, disk_endurance: DiskEndurance) -> String {
             "around the page cache, where the budget has room for the rest",
         ]);
     }
-    let ratio = match epoch.bound {
-        0 => "the lower bound: everything fits".to_owned(),
-        bound => format!(
-            "the lower bound of any schedule; this run moves {:.2} times that",
-            past as f64 / bound as f64
-        ),
-    };
-    table.row(["", &size(epoch.bound), &ratio]);
+    if let Some(bound) = epoch.bound {
+        let ratio = match bound {
+            0 => "the lower bound: everything fits".to_owned(),
+            bound => format!(
+                "the lower bound of any schedule; this run moves {:.2} times that",
+                past as f64 / bound as f64
+            ),
+        };
+        table.row(["", &size(bound), &ratio]);
+    }
     let at_once = if epoch.resident > 1 { ", side by side" } else { "" };
     let seconds = format!(
         "{:.2} s of computing, {:.2} s for the disk{at_once}",

@@ -51,8 +51,8 @@ pub struct RunData {
 pub(super) struct PlannedBytes {
     pub(super) written: f64,
     pub(super) read: f64,
-    /// A lower bound for any schedule.
-    pub(super) bound: f64,
+    /// A lower bound for any schedule, where one is known.
+    pub(super) bound: Option<f64>,
 }
 
 impl RunData {

@@ -155,7 +155,7 @@ fn bytes(runs: &[RunData]) -> Chart {
             ("written", run.values("bytes_written")),
             ("read", run.values("bytes_read")),
             ("planned at most", level(run, run.plan.map(|plan| plan.written + plan.read))),
-            ("lower bound of any schedule", level(run, run.plan.map(|plan| plan.bound))),
+            ("lower bound of any schedule", level(run, run.plan.and_then(|plan| plan.bound))),
         ];
         for (i, (what, points)) in lines.into_iter().enumerate() {
             let colour = if runs.len() == 1 { i } else { r };

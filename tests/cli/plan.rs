@@ -91,7 +91,7 @@ fn many_partitions_take_no_more_than_is_planned() {
         let planned = number(&plan(&json, folder.path(), &flags)["memory"]["least"]);
         let taken = number(&third_epoch(&json, &graph, &flags)["peak_memory_bytes"]);
         // Processes that share libraries with others, such as those of other tests, count less of them.
-        assert!(planned > 0.97 * taken, "{parts}: {planned} planned, {taken} taken");
+        assert!(planned > 0.9 * taken, "{parts}: {planned} planned, {taken} taken");
         assert!(planned < 1.5 * taken, "{parts}: {planned} planned, {taken} taken");
     }
 }
@@ -130,6 +130,7 @@ fn people_get_a_table() {
     assert =
         assert.stdout(contains("in 100 epochs: 0.0").and(contains(" % of the drive's endurance")));
     assert = assert.stdout(contains("advice")).stdout(starts_with("graph "));
+    assert = assert.stdout(contains("lower bound").not());
     for line in lines {
         assert = assert.stdout(contains(line));
     }

@@ -59,7 +59,7 @@ impl LocalGraph {
     /// The edges of a block, numbered in its order; `row` of an edge is its place in the arrays.
     ///
     /// # Errors
-    /// If an edge has an end that the block lacks.
+    /// If an edge has an end that the block lacks, or there are 2^32 edges or more.
     pub(crate) fn of_block(
         num_sources: usize,
         num_nodes: usize,
@@ -79,7 +79,7 @@ impl LocalGraph {
             builder.push_edge_id(row as u64);
             out_degrees[src as usize] += 1;
         }
-        let (shard, _) = builder.build(num_nodes, num_sources, true);
+        let (shard, _) = builder.build(num_nodes, num_sources, true)?;
         let mut graph = LocalGraph {
             own: 0,
             num_nodes,

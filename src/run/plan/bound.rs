@@ -17,8 +17,11 @@ use super::graph_sizes::GraphSizes;
 use crate::engine::spill::SpillDtype;
 use crate::run::config::RunConfig;
 
-/// Bytes per epoch, with a cache of `cache` bytes.
-pub(super) fn bound(run: &RunConfig, sizes: &GraphSizes, cache: f64) -> f64 {
+/// Bytes per epoch, with a cache of `cache` bytes. None is known for message flow graphs, whose layers differ in size.
+pub(super) fn bound(run: &RunConfig, sizes: &GraphSizes, cache: f64) -> Option<u64> {
+    if run.mfg {
+        return None;
+    }
     let model = &run.model;
     let (nodes, edges, halo) =
         (sizes.nodes() as f64, sizes.edges() as f64, sizes.halo_rows() as f64);
@@ -47,5 +50,5 @@ pub(super) fn bound(run: &RunConfig, sizes: &GraphSizes, cache: f64) -> f64 {
             rows + every_epoch.min(once)
         }
     };
-    (bytes - 2.0 * graphs.max(1.0) * cache).max(0.0)
+    Some((bytes - 2.0 * graphs.max(1.0) * cache).max(0.0) as u64)
 }

@@ -29,8 +29,8 @@ pub(in crate::run) struct PlannedRun {
     memory: u64,
     written: u64,
     read: u64,
-    /// A lower bound of both for any schedule in the memory budget.
-    bound: u64,
+    /// A lower bound of both for any schedule in the memory budget, where one is known.
+    bound: Option<u64>,
 }
 
 /// Reports what a run on the full graph will take, unless that is negligible.
@@ -102,7 +102,7 @@ pub(in crate::run) fn check(
     )));
     give_memory_back();
     let [written, read] = [forecast.epoch.written, forecast.epoch.read].map(|bytes| bytes as u64);
-    let bound = bound(run, &sizes, budget as f64) as u64;
+    let bound = bound(run, &sizes, budget as f64);
     Ok(Some(PlannedRun { disk, memory: least, written, read, bound }))
 }
 

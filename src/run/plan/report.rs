@@ -75,8 +75,9 @@ pub struct EpochPlan {
     pub cached: u64,
     /// Bytes written and read if waiting workers keep nothing.
     pub moved_at_least_memory: u64,
-    /// Lower bound on what any schedule writes and reads with as much kept.
-    pub bound: u64,
+    /// Lower bound on what any schedule writes and reads with as much kept; none for message flow graphs, whose layers differ in
+    /// size.
+    pub bound: Option<u64>,
     /// Seconds of computing, and of copying from and to the page cache.
     pub compute_s: f64,
     /// Seconds of waiting for the disk, at its rate, for what is not cached.
@@ -166,7 +167,7 @@ fn compose(
         epochs: config.epochs,
         written: (forecast.epoch.written + later) as u64,
     };
-    let bound = bound(config, sizes, memory.kept as f64) as u64;
+    let bound = bound(config, sizes, memory.kept as f64);
     let around = (1.0 - cached / (written + read).max(1.0)).max(0.0);
     // Nobody waits for a disk that nothing moves to.
     let rate = || rate(&config.spill_dir, config.io);
