@@ -74,7 +74,12 @@ class Loader:
         self._seeds = (torch.nonzero(seeds).flatten() if seeds.dtype in (torch.bool, torch.uint8) else seeds.long()) + rank.first_node
         self._rank, self._fanouts, self._batch_size = rank, list(fanouts), batch_size
         self._shuffle, self._seed, self._epoch = shuffle, seed, 0
-        self._in_edges = rank._in_edges()
+        # The engine reads the arrays where they are, so they live as long as their addresses.
+        self._arrays = rank._in_edges()
+        self._in_edges: List[InEdges] = [
+            {"first": part["first"], "begins": _place(part["begins"]), "sources": _place(part["sources"]), "ids": _place(part["ids"])}
+            for part in self._arrays
+        ]
         self._batches = int(rank.all_reduce(-(-len(self._seeds) // batch_size), op="max"))
 
     def __len__(self) -> int:
@@ -99,11 +104,7 @@ class Loader:
 
     def _draw(self, nodes: Tensor, fanout: Optional[int], key: int) -> Block:
         """A block with edges to ``nodes``, which come first among its sources."""
-        parts: List[InEdges] = [
-            {"first": part["first"], "begins": _place(part["begins"]), "sources": _place(part["sources"]), "ids": _place(part["ids"])}
-            for part in self._in_edges
-        ]
-        drawn_arrays = sample(place(nodes), parts, fanout, key)
+        drawn_arrays = sample(place(nodes), self._in_edges, fanout, key)
         counts, drawn, edges = (torch.from_numpy(np.frombuffer(a, dtype=np.int64).copy()) for a in drawn_arrays)
         everyone = torch.cat([nodes, drawn]).numpy()
         unique, first, inverse = np.unique(everyone, return_index=True, return_inverse=True)

@@ -189,8 +189,9 @@ mod tests {
     #[test]
     fn more_edges_than_can_be_numbered_are_refused() {
         check_number(u32::MAX as usize).unwrap();
-        let error = check_number(1 << 32).unwrap_err().to_string();
-        assert!(error.contains("4294967296 edges") && error.contains("more partitions"), "{error}");
+        let error = check_number(1 << 32).unwrap_err();
+        assert!(error.to_string().contains("4294967296 edges"), "{error}");
+        assert_eq!(error.hint().as_deref(), Some("cut the graph into more partitions"));
     }
 
     #[test]
