@@ -44,7 +44,7 @@ impl RowFile {
         Ok(RowFile { path: path.to_owned(), file, header, row_bytes, written: None })
     }
 
-    /// The same file; from now on it keeps in mind what is [`written`](RowFile::written).
+    /// The same file; from now on it keeps in mind which rows are written.
     #[must_use]
     pub fn noting(self) -> Self {
         RowFile { written: Some(Mutex::default()), ..self }
