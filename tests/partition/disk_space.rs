@@ -10,7 +10,7 @@ use std::thread;
 use std::time::Duration;
 
 const NODES: u64 = 200_000;
-const EDGES: u64 = 4_000_000;
+const EDGES: u64 = 8_000_000;
 
 /// Edges without a pattern, nearly all of them between partitions, as (2, E) `int64`.
 fn write_edges(path: &Path) {
@@ -44,7 +44,7 @@ fn temporary_files_take_one_and_a_half_times_the_input() {
     write_edges(&input);
     let mut command = Command::new(env!("CARGO_BIN_EXE_sar-single"));
     command.arg("partition").arg("--edges").arg(&input).arg("--out").arg(&out);
-    let flags = ["--num-parts", "8", "--method", "random", "--memory", "128MiB"];
+    let flags = ["--num-parts", "8", "--method", "random", "--memory", "200MiB"];
     let mut process = command.args(flags).stderr(Stdio::null()).spawn().unwrap();
     let mut most = 0;
     let status = loop {
@@ -57,5 +57,5 @@ fn temporary_files_take_one_and_a_half_times_the_input() {
     assert!(status.success());
     let of_input = most as f64 / (16 * EDGES) as f64;
     // Blocks of the buckets that are not full, and read-ahead of the runs, count little for larger inputs.
-    assert!((1.0..1.6).contains(&of_input), "{of_input} times the input");
+    assert!((0.8..1.6).contains(&of_input), "{of_input} times the input");
 }
