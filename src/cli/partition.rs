@@ -197,7 +197,7 @@ fn cut(args: PartitionArgs, choose: &mut Choose) -> Result<()> {
     };
     let start = Instant::now();
     let mut bar = StepBar::new();
-    // Shown before the work begins, beside its bar.
+    // Shown before the work begins, along with its bar.
     let remarks = RefCell::new(Vec::new());
     let mut choose = |graph: &RawGraph, edges| {
         let chosen = choose(&Uncut::Read(graph, edges))?;

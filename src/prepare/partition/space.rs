@@ -31,7 +31,7 @@ impl PartitionSpace {
         let neighbour = KeyLayout::new([nodes, nodes, 2])?.bytes() as u64;
         let sorted = KeyLayout::new([num_parts as u64, types, nodes, nodes, num_edges])?.bytes();
         let ordered = KeyLayout::new([nodes, nodes, num_edges])?.bytes() as u64;
-        // As they were read, beside the runs of the first sort and of the second; then, in order, those from other partitions
+        // As they were read, along with the runs of the first sort and of the second; then, in order, those from other partitions
         // twice. Sorted runs shrink while what is made of them grows.
         let while_sorted = RawEdges::BYTES + (2 * neighbour).max(sorted as u64);
         let of_edges = num_edges * while_sorted.max(2 * ordered);
