@@ -105,6 +105,10 @@ fn show(plan: &Plan, disk_endurance: DiskEndurance) -> String {
     if let Some(bound) = epoch.bound {
         let ratio = match bound {
             0 => "the lower bound: everything fits".to_owned(),
+            // A bound that is nearly zero is far below any run.
+            bound if bound < past / 10 || bound > past => {
+                "the lower bound of any schedule".to_owned()
+            }
             bound => format!(
                 "the lower bound of any schedule; this run moves {:.2} times that",
                 past as f64 / bound as f64

@@ -6,6 +6,7 @@ use super::progress::RunProgress;
 use super::scores::{Confusion, Metric, PredictionScores, Scores};
 use crate::error::ErrorKind;
 use crate::io::IoTotals;
+use crate::platform::ProcessorSeconds;
 
 /// A message from a rank to the launcher.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -54,8 +55,8 @@ pub struct EpochReport {
     pub evaluation: Option<EpochEvaluation>,
     /// Wall-clock seconds of the training pass, without those of evaluations.
     pub epoch_s: f64,
-    /// Seconds of processor time that the kernel has spent in the training pass, over all ranks.
-    pub system_s: f64,
+    /// Processor time of the training pass, over all ranks.
+    pub processor: ProcessorSeconds,
     /// Turns taken by each worker in the training pass.
     pub lock_turns: u64,
     /// Bytes written and read by all ranks.

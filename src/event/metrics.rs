@@ -125,7 +125,8 @@ impl Line {
             line.field("evaluation_s", evaluation.seconds);
         }
         line.field("epoch_s", report.epoch_s);
-        line.field("system_s", report.system_s);
+        line.field("user_s", report.processor.user);
+        line.field("system_s", report.processor.system);
         line.field("lock_turns", report.lock_turns);
         line.field("bytes_written", report.io.written);
         line.field("bytes_read", report.io.read);
@@ -204,6 +205,7 @@ mod tests {
     use super::super::{EpochEvaluation, Metric};
     use super::*;
     use crate::io::IoTotals;
+    use crate::platform::ProcessorSeconds;
 
     fn report(epoch: u32) -> EpochReport {
         let metric = Metric::Accuracy;
@@ -214,7 +216,7 @@ mod tests {
             lr: 0.01,
             evaluation: None,
             epoch_s: 0.25,
-            system_s: 0.5,
+            processor: ProcessorSeconds { user: 1.0, system: 0.5 },
             lock_turns: 7,
             io: IoTotals { written: 1, read: 2, cached: 1 },
             samples: None,
@@ -248,7 +250,7 @@ mod tests {
             file.epoch(&report(epoch), 3).unwrap();
         }
         let all = std::fs::read_to_string(&path).unwrap();
-        let line = r#"{"event":"epoch","epoch":1,"loss":null,"train_acc_with_dropout":0.5,"test_acc_with_dropout":1.0,"lr":0.01,"epoch_s":0.25,"system_s":0.5,"lock_turns":7,"bytes_written":1,"bytes_read":2,"bytes_cached":1,"peak_memory_bytes":3}"#;
+        let line = r#"{"event":"epoch","epoch":1,"loss":null,"train_acc_with_dropout":0.5,"test_acc_with_dropout":1.0,"lr":0.01,"epoch_s":0.25,"user_s":1.0,"system_s":0.5,"lock_turns":7,"bytes_written":1,"bytes_read":2,"bytes_cached":1,"peak_memory_bytes":3}"#;
         assert_eq!(all.lines().next(), Some(line));
         std::fs::write(&path, format!("{all}{{\"event\":\"ep")).unwrap();
         let mut file = MetricsFile::resume(&path, 3).unwrap();

@@ -34,11 +34,11 @@ pub fn prepare_allocator(scale: f64) {
     }
 }
 
-/// Like [`prepare_allocator`], for a worker that trains on batches: blocks of any size come from the heap, which keeps them
-/// until the next pause. The features of a batch take many megabytes, and batches follow one another.
+/// Like [`prepare_allocator`], for a worker that soon needs again what it frees: blocks of any size come from the heap, which
+/// keeps them until [`give_memory_back`] is called.
 ///
 /// Called once, instead of `prepare_allocator`.
-pub fn prepare_allocator_for_batches() {
+pub fn prepare_allocator_to_keep() {
     prepare_allocator(1.0);
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     // SAFETY: mallopt takes two integers and changes settings of the allocator only.

@@ -22,13 +22,11 @@ pub use file_pages::FilePages;
 pub use fork::{fork, has_one_thread};
 pub use free_memory::{MemoryGroups, free_memory, machine_memory};
 pub use free_space::free_space;
-pub use heap::{
-    give_memory_back, prepare_allocator, prepare_allocator_for_batches, share_one_heap,
-};
+pub use heap::{give_memory_back, prepare_allocator, prepare_allocator_to_keep, share_one_heap};
 pub use open_files::raise_open_files;
 pub(crate) use process_memory::Rollup;
 pub use process_memory::{
     anonymous_bytes, peak_anonymous_bytes, proportional_bytes, reset_peak, resident_bytes,
 };
 #[cfg(feature = "torch")]
-pub use processor_time::system_seconds;
+pub use processor_time::ProcessorSeconds;

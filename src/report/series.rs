@@ -17,13 +17,14 @@ const METRICS: [(&str, &str, Unit); 6] = [
 ];
 
 /// Fields that have charts of their own, or say nothing about learning.
-const OTHERS: [&str; 17] = [
+const OTHERS: [&str; 18] = [
     "epoch",
     "loss",
     "lr",
     "validation",
     "epoch_s",
     "evaluation_s",
+    "user_s",
     "system_s",
     "lock_turns",
     "turns",

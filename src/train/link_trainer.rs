@@ -17,7 +17,7 @@ use crate::error::Result;
 use crate::event::{Metric, SampleReport, Scores};
 use crate::io::IoTotals;
 use crate::nn::{LinkScore, Optimizer, auc, link_loss, mean_reciprocal_rank};
-use crate::platform::system_seconds;
+use crate::platform::ProcessorSeconds;
 use crate::sampling::loaders::{DistEdgeDataLoader, EdgeMiniBatch};
 
 /// A model whose outputs are compared in pairs, and the data that it learns from. The loss is the binary cross entropy of the
@@ -50,8 +50,8 @@ pub struct LinkPass {
     pub loss: f64,
     /// Bytes written and read by all ranks.
     pub io: IoTotals,
-    /// Seconds of processor time that the kernel has spent for all ranks.
-    pub system_s: f64,
+    /// Processor time of all ranks.
+    pub processor: ProcessorSeconds,
     /// The batches of all ranks and the rows they needed.
     pub samples: SampleReport,
 }
@@ -93,8 +93,8 @@ impl LinkTrainer<'_> {
     ) -> Result<LinkPass> {
         let LinkTrainer { manager, group, parameters, .. } = self;
         manager.lock().status().set_epoch(epoch);
-        let mut totals = [0.0; 8];
-        let mut system_s = system_seconds();
+        let mut totals = [0.0; 9];
+        let mut processor = ProcessorSeconds::of_this_process();
         let mut before = (manager.store().counters().totals(), loader.sampler().row_bytes());
         let mut all = loader.epoch(epoch);
         let logged = LoggedSteps::of_epoch(self.log, epoch, all.steps());
@@ -111,19 +111,19 @@ impl LinkTrainer<'_> {
             let [written, read, cached] = (now.0 - before.0).to_f64();
             let [needed, rows_read] = [rows.needed, rows.read].map(|bytes| bytes as f64);
             before = now;
-            let system_before = std::mem::replace(&mut system_s, system_seconds());
-            let system = system_s - system_before;
-            let counts = [loss, batches, written, read, cached, needed, rows_read, system];
+            let earlier = std::mem::replace(&mut processor, ProcessorSeconds::of_this_process());
+            let ProcessorSeconds { user, system } = processor - earlier;
+            let counts = [loss, batches, written, read, cached, needed, rows_read, user, system];
             let sums =
                 update(*group, self.reduce, gradient, &counts, parameters, optimizer, clip_norm)?;
             totals.iter_mut().zip(&sums).for_each(|(total, sum)| *total += sum);
             logged.step(number, sums[0] / sums[1].max(1.0), scores)?;
         }
-        let [loss, batches, written, read, cached, needed, rows_read, system_s] = totals;
+        let [loss, batches, written, read, cached, needed, rows_read, user, system] = totals;
         Ok(LinkPass {
             loss: loss / batches.max(1.0),
             io: IoTotals::from_f64([written, read, cached]),
-            system_s,
+            processor: ProcessorSeconds { user, system },
             samples: SampleReport {
                 batches: batches as u64,
                 row_bytes_needed: needed as u64,

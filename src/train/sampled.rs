@@ -20,7 +20,7 @@ use crate::event::{SampleReport, Scores};
 use crate::graph::Block;
 use crate::io::IoTotals;
 use crate::nn::{Optimizer, ScoreSums};
-use crate::platform::system_seconds;
+use crate::platform::ProcessorSeconds;
 use crate::sampling::loaders::{DataLoader, MiniBatch};
 use crate::sampling::stores::GraphSource;
 
@@ -57,15 +57,15 @@ pub struct SampledPass {
     pub score: Option<f64>,
     /// Bytes written and read by all ranks.
     pub io: IoTotals,
-    /// Seconds of processor time that the kernel has spent for all ranks.
-    pub system_s: f64,
+    /// Processor time of all ranks.
+    pub processor: ProcessorSeconds,
     /// The batches of all ranks and the rows they needed.
     pub samples: SampleReport,
 }
 
 /// Numbers that ranks sum at each step, along with the gradient: loss, batches, the sums of the score, seeds, bytes written and
-/// read, bytes of rows needed and read, seconds in the kernel.
-type Counts = [f64; 12];
+/// read, bytes of rows needed and read, seconds in the program and in the kernel.
+type Counts = [f64; 13];
 
 impl SampledTrainer<'_> {
     /// One pass (epochs count from 1): for each batch a forward and a backward pass, one collective, and the optimizer's
@@ -87,9 +87,9 @@ impl SampledTrainer<'_> {
     ) -> Result<SampledPass> {
         let Trainer { manager, group, parameters, outputs, .. } = *self.full;
         manager.lock().status().set_epoch(epoch);
-        let mut totals: Counts = [0.0; 12];
+        let mut totals: Counts = [0.0; 13];
         let mut io = manager.store().counters().totals();
-        let mut system_s = system_seconds();
+        let mut processor = ProcessorSeconds::of_this_process();
         let mut rows = self.loader.sampler().row_bytes();
         self.loader.keep_rows(room)?;
         let mut all = self.loader.epoch(epoch);
@@ -105,11 +105,11 @@ impl SampledTrainer<'_> {
             let before = std::mem::replace(&mut rows, self.loader.sampler().row_bytes());
             let of_rows = rows - before;
             let of_rows = [of_rows.needed, of_rows.read].map(|bytes| bytes as f64);
-            let before = std::mem::replace(&mut system_s, system_seconds());
-            let system = system_s - before;
+            let before = std::mem::replace(&mut processor, ProcessorSeconds::of_this_process());
+            let ProcessorSeconds { user: x, system: y } = processor - before;
             let [needed, rows_read] = of_rows;
             let counts: Counts =
-                [loss, batches, a, b, c, seeds, written, read, cached, needed, rows_read, system];
+                [loss, batches, a, b, c, seeds, written, read, cached, needed, rows_read, x, y];
             let counts =
                 update(group, self.reduce, gradient, &counts, parameters, optimizer, clip_norm)?;
             let counts: Counts = std::array::from_fn(|i| counts[i]);
@@ -119,8 +119,9 @@ impl SampledTrainer<'_> {
             let scores = Scores { metric, train, val: None, test: None };
             logged.step(number, loss / batches.max(1.0), scores)?;
         }
-        let [loss, batches, a, b, c, seeds, written, read, cached, needed, rows_read, system_s] =
+        let [loss, batches, a, b, c, seeds, written, read, cached, needed, rows_read, x, y] =
             totals;
+        let processor = ProcessorSeconds { user: x, system: y };
         let io = IoTotals::from_f64([written, read, cached]);
         let score = ScoreSums([a, b, c]).score(task, seeds as i64, outputs);
         let samples = SampleReport {
@@ -129,7 +130,7 @@ impl SampledTrainer<'_> {
             row_bytes_read: rows_read as u64,
         };
         let loss = (batches > 0.0).then(|| loss / batches);
-        Ok(SampledPass { loss, score, io, system_s, samples })
+        Ok(SampledPass { loss, score, io, processor, samples })
     }
 
     /// This rank's gradient of the mean loss over the batch, and its counts.

@@ -55,7 +55,7 @@ impl Training<'_> {
             lr,
             evaluation: scores.map(|scores| EpochEvaluation { scores, seconds }),
             epoch_s,
-            system_s: pass.system_s,
+            processor: pass.processor,
             lock_turns,
             io: pass.io,
             samples: Some(pass.samples),

@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::event::{Scores, SpanKind, span};
 use crate::io::IoTotals;
 use crate::nn::{Loss, sum_of_squares};
-use crate::platform::system_seconds;
+use crate::platform::ProcessorSeconds;
 
 /// A model with this rank's part of the data.
 pub struct Trainer<'a> {
@@ -63,9 +63,9 @@ pub struct Step {
     pub scores: Scores,
     /// Bytes written and read by all ranks since the mark.
     pub io: IoTotals,
-    /// Seconds of processor time that the kernel has spent for all ranks since the mark.
-    pub system_s: f64,
-    /// The moment up to which `io` and `system_s` count.
+    /// Processor time of all ranks since the mark.
+    pub processor: ProcessorSeconds,
+    /// The moment up to which `io` and `processor` count.
     pub(super) counted: Mark,
 }
 
@@ -75,7 +75,7 @@ pub struct Mark {
     time: Instant,
     turns: u64,
     io: IoTotals,
-    system_s: f64,
+    processor: ProcessorSeconds,
 }
 
 impl Mark {
@@ -86,13 +86,13 @@ impl Mark {
             time: manager.last_collective().unwrap_or_else(Instant::now),
             turns: manager.lock().turns(),
             io: manager.store().counters().totals(),
-            system_s: system_seconds(),
+            processor: ProcessorSeconds::of_this_process(),
         }
     }
 
     /// The same moment, with bytes and processor time counted from `other` on.
     pub(super) fn counted(self, other: &Mark) -> Self {
-        Mark { io: other.io, system_s: other.system_s, ..self }
+        Mark { io: other.io, processor: other.processor, ..self }
     }
 
     /// The same moment, with turns counted from `later` on.
@@ -149,8 +149,8 @@ impl Trainer<'_> {
         drop(gradients);
         let counted = self.mark();
         let [written, read, cached] = (counted.io - since.io).to_f64();
-        let system_s = counted.system_s - since.system_s;
-        let numbers = Tensor::f_from_slice(&[written, read, cached, squares, system_s])?;
+        let ProcessorSeconds { user, system } = counted.processor - since.processor;
+        let numbers = Tensor::f_from_slice(&[written, read, cached, squares, user, system])?;
         let sums = vec![flat, counts.to_tensor()?, numbers];
         let sums = gather_grads(self.group, sums, &**self.manager)?;
         let [gradient, counts, numbers] = <[Tensor; 3]>::try_from(sums)
@@ -159,8 +159,9 @@ impl Trainer<'_> {
         let (loss, scores) = counts.over(self.loss.task(), self.totals, self.outputs);
         let numbers: Vec<f64> = Vec::try_from(numbers)?;
         let io = IoTotals::from_f64([numbers[0], numbers[1], numbers[2]]);
-        let (learned_squares, system_s) = (numbers[3], numbers[4]);
-        Ok(Step { loss, gradient, learned, learned_squares, scores, io, system_s, counted })
+        let (learned_squares, user, system) = (numbers[3], numbers[4], numbers[5]);
+        let processor = ProcessorSeconds { user, system };
+        Ok(Step { loss, gradient, learned, learned_squares, scores, io, processor, counted })
     }
 
     /// The logits of own nodes, without a backward pass.

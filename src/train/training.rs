@@ -210,7 +210,7 @@ impl<'a> Training<'a> {
             lr,
             evaluation,
             epoch_s: end.seconds_since(&begin),
-            system_s: step.system_s,
+            processor: step.processor,
             lock_turns: end.turns_since(&begin),
             io: step.io,
             samples: None,

@@ -70,7 +70,8 @@ fn bytes_and_memory_are_planned() {
     assert_close("written", &plan["epoch"]["written"], &epoch["bytes_written"], 0.02);
     assert_close("read", &plan["epoch"]["read"], &epoch["bytes_read"], 0.02);
     // Samples of a short run miss peaks, so this can only be rough.
-    assert_close("memory", &plan["memory"]["least"], &epoch["peak_memory_bytes"], 0.5);
+    let [planned, taken] = [&plan["memory"]["least"], &epoch["peak_memory_bytes"]].map(number);
+    assert!(planned > 0.8 * taken && planned < 2.0 * taken, "{planned} planned, {taken} taken");
     assert_eq!(plan["edges"], 900_000);
     assert_eq!(plan["sampled"], false);
     let moved = number(&plan["epoch"]["written"]) + number(&plan["epoch"]["read"]);

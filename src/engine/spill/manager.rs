@@ -52,8 +52,8 @@ pub struct PartitionDataManager {
     base: u64,
     /// Size in bytes below which values count as small.
     small: Cell<u64>,
-    /// What this rank takes while it waits, in a stand-in of a run.
-    waiting: OnceCell<Rc<WaitingMemory>>,
+    /// Set in a stand-in for a larger run; notes what the process takes at pauses, if somebody wants to know.
+    stand_in: OnceCell<Option<Rc<WaitingMemory>>>,
     /// The type in which rows that outlive an operation are held.
     pub spill_dtype: Cell<SpillDtype>,
     /// The type that layers compute with.
@@ -85,7 +85,7 @@ impl PartitionDataManager {
             turn_began: Cell::new(0),
             base: anonymous_bytes("self").unwrap_or(0),
             small: Cell::new(SMALL),
-            waiting: OnceCell::new(),
+            stand_in: OnceCell::new(),
             spill_dtype: Cell::default(),
             compute_dtype: Cell::default(),
             partition_data: OnceCell::new(),
@@ -99,11 +99,12 @@ impl PartitionDataManager {
     }
 
     /// Prepares for a stand-in of `scale` times the size of a run. Its values are smaller too, but the other memory of a
-    /// process is not, so that memory does not count as kept; it is noted in `waiting`.
-    pub fn stand_in(&self, scale: f64, waiting: Rc<WaitingMemory>) {
+    /// process is not, so that memory does not count as kept; it is noted in `waiting`. Without that, freed memory is not given
+    /// back.
+    pub fn stand_in(&self, scale: f64, waiting: Option<Rc<WaitingMemory>>) {
         self.small.set((SMALL as f64 * scale) as u64);
         // A rank stands in once.
-        let _ = self.waiting.set(waiting);
+        let _ = self.stand_in.set(waiting);
     }
 
     /// Tracks a value. `label` shows in the names of spill files.
@@ -301,9 +302,11 @@ impl PartitionDataManager {
         self.store.share_cache(self.lock.parked_share().saturating_sub(soon));
         if room == 0 || room < all {
             self.spill(slots, resident, room)?;
-            give_memory_back();
+            if !matches!(self.stand_in.get(), Some(None)) {
+                give_memory_back();
+            }
         }
-        if let Some(waiting) = self.waiting.get() {
+        if let Some(Some(waiting)) = self.stand_in.get() {
             waiting.look();
         }
         self.lock.keep(self.own_memory().unwrap_or(resident.min(room)));
@@ -326,7 +329,7 @@ impl PartitionDataManager {
 
     /// Memory of this process in bytes, less what it took before it kept anything, if the system reports it.
     fn own_memory(&self) -> Option<u64> {
-        if self.waiting.get().is_some() {
+        if self.stand_in.get().is_some() {
             return None;
         }
         anonymous_bytes("self").map(|bytes| bytes.saturating_sub(self.base))

@@ -6,6 +6,7 @@
 
 use super::counts::representatives;
 use super::graph_sizes::GraphSizes;
+use super::measure::Measure;
 use super::trend::{Figure, Trend, destinations, rows, rows_of};
 use crate::error::Result;
 use crate::run::config::RunConfig;
@@ -15,9 +16,6 @@ use crate::run::config::RunConfig;
 const RANKS: usize = 3;
 /// The larger number of ranks.
 const MORE_RANKS: usize = 6;
-/// Size of stand-ins whose memory and files nobody asks for, relative to the others: bytes that are moved are linear from small
-/// sizes on.
-const PART: f64 = 0.5;
 /// The least relative difference between stand-ins that separates two terms.
 const DISTINCT: f64 = 0.1;
 
@@ -34,6 +32,28 @@ const PIECE: f64 = 0.6;
 pub(super) struct Forecast {
     pub(super) memory: MemoryForecast,
     pub(super) epoch: EpochForecast,
+    /// The measurements with the larger number of ranks.
+    trend: Trend,
+}
+
+impl Forecast {
+    /// An epoch in which each waiting rank keeps `share` bytes.
+    pub(super) fn keeping(
+        &self,
+        run: &RunConfig,
+        sizes: &GraphSizes,
+        share: u64,
+    ) -> Result<EpochForecast> {
+        let kept = self.trend.keeping(run, sizes, share)?;
+        let EpochForecast { disk, written, read, seconds, .. } = self.epoch;
+        Ok(EpochForecast {
+            disk,
+            written: written * kept.left(|at| at.written),
+            read: read * kept.left(|at| at.read),
+            cached: (written + read) * kept.share(|at| at.cached, |at| at.written + at.read),
+            seconds: seconds * kept.left(|at| at.epoch_s),
+        })
+    }
 }
 
 /// What an epoch takes, over all ranks.
@@ -53,19 +73,15 @@ pub(super) struct EpochForecast {
 
 /// Forecasts what the run takes if waiting ranks keep nothing.
 pub(super) fn forecast(run: &RunConfig, sizes: &GraphSizes) -> Result<Forecast> {
-    let trends = Trends::measure(run, sizes, 0)?;
+    let trends = Trends::measure(run, sizes)?;
     let mut weights: Vec<f64> =
         (0..sizes.ranks.len()).map(|rank| rows_of(&sizes.ranks, rank)).collect();
     weights.sort_by(|a, b| b.total_cmp(a));
-    let waiting = trends.waiting();
+    let waiting = trends.few.waiting();
     let epoch = trends.epoch();
+    let trend = trends.more.unwrap_or_else(|| trends.few.clone());
     let memory = MemoryForecast { waiting, weights, trend: trends.few };
-    Ok(Forecast { memory, epoch })
-}
-
-/// Forecasts an epoch in which each waiting rank keeps `share` bytes.
-pub(super) fn keeping(run: &RunConfig, sizes: &GraphSizes, share: u64) -> Result<EpochForecast> {
-    Ok(Trends::measure(run, sizes, share)?.epoch())
+    Ok(Forecast { memory, epoch, trend })
 }
 
 /// The peak memory of all processes together.
@@ -107,13 +123,12 @@ struct Trends {
 }
 
 impl Trends {
-    fn measure(run: &RunConfig, sizes: &GraphSizes, share: u64) -> Result<Self> {
+    fn measure(run: &RunConfig, sizes: &GraphSizes) -> Result<Self> {
         let all = &sizes.ranks;
-        let part = if share == 0 { 1.0 } else { PART };
-        let few = Trend::measure(run, sizes, &representatives(all, RANKS), share, part)?;
+        let few = Trend::measure(run, sizes, representatives(all, RANKS), Measure::Memory)?;
         let more = if all.len() > few.ranks {
             let ranks = representatives(all, MORE_RANKS);
-            Some(Trend::measure(run, sizes, &ranks, share, part)?)
+            Some(Trend::measure(run, sizes, ranks, Measure::Epochs { share: 0 })?)
         } else {
             None
         };
@@ -126,9 +141,17 @@ impl Trends {
             disk: self.figure_within(|at| at.disk, |at| at.written),
             written: self.figure(|at| at.written),
             read: self.figure(|at| at.read),
-            cached: self.figure(|at| at.cached),
-            seconds: self.figure(|at| at.epoch_s),
+            cached: 0.0,
+            seconds: self.seconds(),
         }
+    }
+
+    /// Where memory is measured, blocks of a stand-in take longer than those of a graph of the real size.
+    fn seconds(&self) -> f64 {
+        let trend = self.more.as_ref().unwrap_or(&self.few);
+        let by_row = trend.growth(|at| at.epoch_s) / trend.rows;
+        let by_rank = trend.constant(|at| at.epoch_s).max(0.0) / trend.ranks as f64;
+        by_row * self.rows + by_rank * self.ranks
     }
 
     /// A figure of the real graph.
@@ -164,11 +187,5 @@ impl Trends {
         let by_rank = by_rank + by_pair * (self.ranks - few.ranks as f64);
         let sized = by_row * self.rows + by_destination * self.destinations;
         (sized + by_rank * self.ranks).max(0.0)
-    }
-
-    /// Memory of a waiting process.
-    fn waiting(&self) -> f64 {
-        let more = self.more.as_ref().map_or(0.0, Trend::waiting);
-        self.few.waiting().max(more)
     }
 }

@@ -58,13 +58,22 @@ impl Drop for PrivateUmask {
     }
 }
 
-/// Trains a few epochs on a stand-in of `scale` times the size. Waiting ranks keep `share` bytes each.
+/// What is measured, at the cost of other figures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Measure {
+    /// Memory too. Waiting ranks keep nothing, and give all memory back, for which small blocks cost much time.
+    Memory,
+    /// All but memory. Waiting ranks keep so many bytes each, on a graph of the real size.
+    Epochs { share: u64 },
+}
+
+/// Trains a few epochs on a stand-in of `scale` times the size.
 pub(super) fn measure(
     run: &RunConfig,
     sizes: &GraphSizes,
     ranks: &[RankCounts],
     scale: f64,
-    share: u64,
+    what: Measure,
 ) -> Result<Measured> {
     let _umask = PrivateUmask::set();
     // The folder has a control file, like the folder of a run, so that the next start removes it if this process is killed.
@@ -106,9 +115,13 @@ pub(super) fn measure(
         launcher: 0.0,
     };
     give_memory_back();
-    let (launcher, pages) = (Rollup::of("self").bytes("Rss:"), FilePages::of_this_process());
+    let launcher = Rollup::of("self").bytes("Rss:");
+    let (pages, share) = match what {
+        Measure::Memory => (Some(FilePages::of_this_process()), 0),
+        Measure::Epochs { share } => (None, share),
+    };
     let work = |here: Surroundings<'_>| {
-        rank::measured(here, &pages, |here| rank::train(here, &config, None))
+        rank::measured(here, pages.as_ref(), |here| rank::train(here, &config, None))
     };
     let stand_in = StandIn { scale, share: (share as f64 * scale) as u64 };
     let resources = config.resources();

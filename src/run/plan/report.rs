@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::advice::advice;
 use super::bound::bound;
-use super::forecast::{EpochForecast, Forecast, forecast, keeping};
+use super::forecast::{EpochForecast, Forecast, forecast};
 use super::graph_sizes::GraphSizes;
 use crate::error::{Error, Result};
 use crate::formats::dgl::config::PartitionConfig;
@@ -142,7 +142,7 @@ pub fn plan(config: &RunConfig) -> Result<Plan> {
     let (resident, share) = limits.room(sizes.ranks.len(), resident, least, another);
     let epoch = match share {
         0 => forecast.epoch,
-        _ => keeping(config, &sizes, share)?,
+        _ => forecast.keeping(config, &sizes, share)?,
     };
     let kept = share * sizes.ranks.len() as u64;
     let memory = MemoryPlan { least, budget, kept };

@@ -42,7 +42,7 @@ pub(super) fn write(
         let path = folder.join(format!("part{part}"));
         std::fs::create_dir(&path).map_err(|e| Error::io("create", &path, e))?;
     }
-    let writer = PartitionWriter::new(folder, "g", "stand-in", 1, Arc::clone(&book));
+    let writer = PartitionWriter::new(folder, "g", "stand-in", 1, Arc::clone(&book)).temporary();
     let edges = Edges { ranks, book: &book };
     for part in 0..ranks.len() {
         write_structure(&writer, &book, part, &edges, &mut |_| Ok(()))?;

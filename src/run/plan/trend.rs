@@ -2,13 +2,16 @@
 
 use super::counts::RankCounts;
 use super::graph_sizes::GraphSizes;
-use super::measure::{Measured, measure};
+use super::measure::{Measure, Measured, measure};
 use crate::error::Result;
 use crate::run::config::RunConfig;
 
-/// Largest number of edges of a stand-in, and of bytes of the rows of a layer: an epoch takes a twentieth of a second or so.
+/// Largest number of edges of a stand-in, and of bytes of the rows of a layer, if memory is measured: an epoch takes a tenth of a
+/// second or so.
 const EDGES: f64 = 200_000.0;
 const ROW_BYTES: f64 = (8 << 20) as f64;
+/// Size of the other stand-ins, relative to those: bytes that are moved are linear from small sizes on.
+const PART: f64 = 0.5;
 /// Size of the smaller of two stand-ins relative to the larger.
 const SMALLER: f64 = 0.25;
 
@@ -20,6 +23,7 @@ pub(super) type Figure = fn(&Measured) -> f64;
 pub(super) struct Trend {
     small: Measured,
     large: Measured,
+    counts: Vec<RankCounts>,
     pub(super) ranks: usize,
     /// Number of rows that these ranks work on in the real graph.
     pub(super) rows: f64,
@@ -28,19 +32,30 @@ pub(super) struct Trend {
 }
 
 impl Trend {
-    /// Waiting ranks keep `share` bytes each. The stand-ins have `part` of the size that memory is measured at.
+    /// Measures runs in which waiting ranks keep nothing.
     pub(super) fn measure(
         run: &RunConfig,
         sizes: &GraphSizes,
-        ranks: &[RankCounts],
-        share: u64,
-        part: f64,
+        counts: Vec<RankCounts>,
+        what: Measure,
     ) -> Result<Self> {
-        let scale = scale(run, sizes, ranks, part);
-        let large = measure(run, sizes, ranks, scale, share)?;
-        let small = measure(run, sizes, ranks, scale * SMALLER, share)?;
-        let (rows, destinations) = (rows(ranks), destinations(ranks));
-        Ok(Trend { small, large, ranks: ranks.len(), rows, destinations })
+        let scale = scale(run, sizes, &counts, what);
+        let large = measure(run, sizes, &counts, scale, what)?;
+        let small = measure(run, sizes, &counts, scale * SMALLER, what)?;
+        let (rows, destinations, ranks) = (rows(&counts), destinations(&counts), counts.len());
+        Ok(Trend { small, large, counts, ranks, rows, destinations })
+    }
+
+    /// The share of figures of the real size that is left if each waiting rank keeps `share` bytes there.
+    pub(super) fn keeping(
+        &self,
+        run: &RunConfig,
+        sizes: &GraphSizes,
+        share: u64,
+    ) -> Result<Kept<'_>> {
+        let what = Measure::Epochs { share };
+        let kept = measure(run, sizes, &self.counts, self.large.scale, what)?;
+        Ok(Kept { trend: self, kept })
     }
 
     /// What a figure grows by from a graph of size 0 to the real size.
@@ -75,13 +90,40 @@ impl Trend {
     }
 }
 
+/// A measurement of a run in which waiting ranks keep something.
+pub(super) struct Kept<'a> {
+    trend: &'a Trend,
+    kept: Measured,
+}
+
+impl Kept<'_> {
+    /// A figure, relative to what it is if they keep nothing: what they save grows with the graph, as they keep more of a larger
+    /// one.
+    pub(super) fn left(&self, figure: Figure) -> f64 {
+        let Trend { large, .. } = self.trend;
+        let saved = (figure(large) - figure(&self.kept)) / large.scale;
+        (1.0 - saved / self.whole(figure)).max(0.0)
+    }
+
+    /// A figure that is 0 if they keep nothing, relative to another.
+    pub(super) fn share(&self, figure: Figure, of: Figure) -> f64 {
+        figure(&self.kept) / self.kept.scale / self.whole(of)
+    }
+
+    /// A figure of the real size, if they keep nothing.
+    fn whole(&self, figure: Figure) -> f64 {
+        (self.trend.constant(figure) + self.trend.growth(figure)).max(f64::MIN_POSITIVE)
+    }
+}
+
 /// The scale of the larger stand-in: at most that of the real graph.
-fn scale(run: &RunConfig, sizes: &GraphSizes, ranks: &[RankCounts], part: f64) -> f64 {
+fn scale(run: &RunConfig, sizes: &GraphSizes, ranks: &[RankCounts], what: Measure) -> f64 {
     let features = sizes.features.width as usize * sizes.features.dtype.size();
     let hidden = (run.model.hidden * run.model.kind.heads()) as usize * size_of::<f32>();
     let (nodes, edges) =
         ranks.iter().fold((0, 0), |(n, e), rank| (n + rank.nodes, e + rank.edges()));
     let bytes = nodes as f64 * features.max(hidden) as f64;
+    let part = if what == Measure::Memory { 1.0 } else { PART };
     (part * (EDGES / edges as f64).min(ROW_BYTES / bytes)).min(1.0)
 }
 

@@ -19,7 +19,7 @@ use crate::formats::dgl::config::PartitionConfig;
 use crate::io::{DiskStorage, IoCounters, IoMode, Reserve, ReservedStorage, Storage};
 use crate::load::{NodeFeatures, Reachable};
 use crate::platform::blocks::keep_blocks;
-use crate::platform::{prepare_allocator, prepare_allocator_for_batches};
+use crate::platform::{prepare_allocator, prepare_allocator_to_keep};
 use crate::run::config::{Resources, RunConfig};
 
 /// The element type in which models compute.
@@ -57,6 +57,11 @@ pub struct Surroundings<'a> {
 }
 
 impl<'a> Surroundings<'a> {
+    /// Whether the rank stands in for one of a larger graph, and nobody asks for its memory.
+    fn frees_nothing(&self) -> bool {
+        self.stand_in.is_some() && self.waiting.is_none()
+    }
+
     /// The partitions whose files the rank reads: all, or its own if others are on other machines.
     pub(in crate::run) fn reachable(&self) -> Reachable<'a> {
         match self.placement.remote().next() {
@@ -108,7 +113,8 @@ impl RankSetup {
     /// (`OutOfProcesses`), or the run is being stopped (`Aborted`, `Interrupted`).
     pub fn new(here: Surroundings<'_>, passes: Passes) -> Result<Self> {
         match passes {
-            Passes::Batches => prepare_allocator_for_batches(),
+            Passes::Batches => prepare_allocator_to_keep(),
+            Passes::WholeGraph if here.frees_nothing() => prepare_allocator_to_keep(),
             Passes::WholeGraph => {
                 prepare_allocator(here.stand_in.unwrap_or(1.0));
                 keep_blocks()?;
@@ -137,8 +143,8 @@ impl RankSetup {
         let store = SpillStore::new(&spill, storage.clone(), counters.clone());
         let lock = TurnLock::counting(control.clone(), slot, counters.clone());
         let manager = PartitionDataManager::new(lock, store);
-        if let (Some(scale), Some(waiting)) = (here.stand_in, here.waiting) {
-            manager.stand_in(scale, waiting.clone());
+        if let Some(scale) = here.stand_in {
+            manager.stand_in(scale, here.waiting.cloned());
         }
         manager.spill_dtype.set(here.resources.spill_dtype);
         manager.compute_dtype.set(here.resources.compute_dtype);

@@ -7,9 +7,10 @@ use std::path::Path;
 use serde_json::Value;
 
 /// Fields of metrics that depend on time, on memory or on the number of turns.
-const FREE: [&str; 9] = [
+const FREE: [&str; 10] = [
     "epoch_s",
     "evaluation_s",
+    "user_s",
     "system_s",
     "peak_memory_bytes",
     "bytes_written",

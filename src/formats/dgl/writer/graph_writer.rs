@@ -38,13 +38,15 @@ struct Columns {
 }
 
 impl GraphWriter {
-    /// Starts `path` for partition `part` with all its inner nodes.
+    /// Starts `path` for partition `part` with all its inner nodes. Unless the file is `durable`, the end of the writing does not wait
+    /// for the disk.
     pub(super) fn create(
         path: &Path,
         book: &Arc<PartitionBook>,
         part: usize,
         num_halo_nodes: u64,
         num_halo_edges: u64,
+        durable: bool,
     ) -> Result<Self> {
         let (nodes, edges) = (book.node_range(part), book.edge_range(part));
         let num_nodes = (nodes.end - nodes.start).checked_add(num_halo_nodes);
@@ -52,7 +54,7 @@ impl GraphWriter {
         let (Some(num_nodes), Some(num_edges)) = (num_nodes, num_edges) else {
             return Err(Error::internal("a partition has too many nodes or edges".to_owned()));
         };
-        let mut file = OutputFile::create(path)?;
+        let mut file = OutputFile::create(path)?.durable(durable);
         let (src, dst) = put_structure(&mut file, num_nodes, num_edges)?;
         file.put_u64s(&[1, num_nodes]);
         let alone = book.num_parts() == 1;

@@ -19,6 +19,8 @@ pub(super) struct OutputFile {
     /// Headers that are not written yet, and their offset.
     pending: Vec<u8>,
     pending_at: u64,
+    /// Whether the content has to outlive a crash of the machine.
+    durable: bool,
 }
 
 impl OutputFile {
@@ -37,7 +39,13 @@ impl OutputFile {
             file: Arc::new(file),
             pending: Vec::new(),
             pending_at: 0,
+            durable: true,
         })
+    }
+
+    /// The same file; unless it is `durable`, the end of the writing does not wait for the disk.
+    pub(super) fn durable(self, durable: bool) -> Self {
+        OutputFile { durable, ..self }
     }
 
     /// Offset of the next header.
@@ -88,7 +96,9 @@ impl OutputFile {
         // The last array may have no elements.
         let end = self.pos();
         self.file.set_len(end).map_err(|e| Error::io("write", &self.path, e))?;
-        self.file.sync_all().map_err(|e| Error::io("write", &self.path, e))?;
+        if self.durable {
+            self.file.sync_all().map_err(|e| Error::io("write", &self.path, e))?;
+        }
         let renamed = self.temporary.persist(&self.path);
         renamed.map_err(|e| Error::io("rename to", &self.path, e.error))?;
         Ok(())

@@ -32,6 +32,7 @@ pub struct PartitionWriter {
     part_method: String,
     halo_hops: u64,
     book: Arc<PartitionBook>,
+    durable: bool,
 }
 
 impl PartitionWriter {
@@ -50,7 +51,13 @@ impl PartitionWriter {
             part_method: part_method.to_owned(),
             halo_hops,
             book,
+            durable: true,
         }
+    }
+
+    /// The same writer for files that need not outlive a crash of the machine, so that nobody waits for the disk.
+    pub fn temporary(self) -> Self {
+        PartitionWriter { durable: false, ..self }
     }
 
     /// Starts the structure of a partition.
@@ -64,7 +71,8 @@ impl PartitionWriter {
         num_halo_edges: u64,
     ) -> Result<GraphWriter> {
         let path = self.file(part, "graph.dgl")?;
-        GraphWriter::create(&path, &self.book, part, num_halo_nodes, num_halo_edges)
+        let PartitionWriter { book, durable, .. } = self;
+        GraphWriter::create(&path, book, part, num_halo_nodes, num_halo_edges, *durable)
     }
 
     /// Starts the features of a partition's inner nodes: for each, a row per inner node of the type.
@@ -77,7 +85,7 @@ impl PartitionWriter {
             tensor(feature, name, self.book.node_type_range(part, feature.ty))
         });
         let specs: Vec<TensorSpec> = specs.collect::<Result<_>>()?;
-        TensorWriter::create(&self.file(part, "node_feat.dgl")?, &specs)
+        self.tensors(part, "node_feat.dgl", &specs)
     }
 
     /// Starts the features of a partition's inner edges: for each, a row per inner edge of the type.
@@ -90,7 +98,7 @@ impl PartitionWriter {
             tensor(feature, name, self.book.edge_type_range(part, feature.ty))
         });
         let specs: Vec<TensorSpec> = specs.collect::<Result<_>>()?;
-        TensorWriter::create(&self.file(part, "edge_feat.dgl")?, &specs)
+        self.tensors(part, "edge_feat.dgl", &specs)
     }
 
     /// Starts `orig_nids.dgl`, as the chunked pipeline writes it: per node type, an original type-wise id per inner node.
@@ -100,7 +108,7 @@ impl PartitionWriter {
     pub fn original_node_ids(&self, part: usize) -> Result<TensorWriter> {
         let types = self.book.ntypes().iter().enumerate();
         let specs = types.map(|(ty, name)| ids(name, self.book.node_type_range(part, ty)));
-        TensorWriter::create(&self.file(part, "orig_nids.dgl")?, &specs.collect::<Vec<_>>())
+        self.tensors(part, "orig_nids.dgl", &specs.collect::<Vec<_>>())
     }
 
     /// Starts `orig_eids.dgl`: per edge type, an original type-wise id per inner edge.
@@ -110,7 +118,7 @@ impl PartitionWriter {
     pub fn original_edge_ids(&self, part: usize) -> Result<TensorWriter> {
         let types = self.book.etypes().iter().enumerate();
         let specs = types.map(|(ty, name)| ids(name, self.book.edge_type_range(part, ty)));
-        TensorWriter::create(&self.file(part, "orig_eids.dgl")?, &specs.collect::<Vec<_>>())
+        self.tensors(part, "orig_eids.dgl", &specs.collect::<Vec<_>>())
     }
 
     /// Writes the JSON file and returns its path.
@@ -133,10 +141,14 @@ impl PartitionWriter {
             book: &self.book,
         };
         let path = self.folder.join(format!("{}.json", self.graph_name));
-        let mut file = OutputFile::create(&path)?;
+        let mut file = OutputFile::create(&path)?.durable(self.durable);
         file.put(&json.to_bytes()?);
         file.finish()?;
         Ok(path)
+    }
+
+    fn tensors(&self, part: usize, name: &str, specs: &[TensorSpec]) -> Result<TensorWriter> {
+        Ok(TensorWriter::create(&self.file(part, name)?, specs)?.durable(self.durable))
     }
 
     fn file(&self, part: usize, name: &str) -> Result<PathBuf> {

@@ -42,6 +42,11 @@ impl TensorWriter {
         Ok(TensorWriter { file, arrays })
     }
 
+    /// The same writer; unless the file is `durable`, `finish` does not wait for the disk.
+    pub(super) fn durable(self, durable: bool) -> Self {
+        TensorWriter { file: self.file.durable(durable), ..self }
+    }
+
     /// The writers of the tensors' elements, in the order of the specs.
     pub fn arrays(&mut self) -> &mut [ArrayWriter] {
         &mut self.arrays
