@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::assignment::Assignment;
 use super::hetero_graph::RankHeteroGraph;
-use super::labelled::LabelledGroup;
+use super::labelled::{LabelledGroup, rows_by_group};
 use super::setup::{RankSetup, Surroundings};
 use crate::engine::comm::{barrier, spans_machines};
 use crate::engine::spill::PointerTensor;
@@ -200,11 +200,16 @@ fn finish_loaders(
     let masks = manager.masks.get();
     let masks = masks.ok_or_else(|| Error::internal("the rank has no masks".to_owned()))?;
     let first_node = setup.partition.book().node_range(here.rank).start;
-    let nodes: Vec<u64> = groups.iter().flat_map(|group| group.ids(first_node)).collect();
     let loader = |how: &SamplingConfig, mask: &PointerTensor, shuffle| {
         let sampler = sampler(how)?.output_node_feature(LABELS, labels.clone());
         let order = DataLoaderConfig { shuffle, ..how.loader(config.seed) };
-        DataLoader::new(graph.clone(), nodes_of(mask, &nodes)?, sampler, order, setup.ranks())
+        DataLoader::new(
+            graph.clone(),
+            nodes_of(mask, groups, first_node)?,
+            sampler,
+            order,
+            setup.ranks(),
+        )
     };
     let mut train = loader(sampling, &masks.train, true)?;
     if sampling.optimized_batches {
@@ -261,8 +266,13 @@ pub(super) fn open_index(
     Ok(Arc::new(graph).into())
 }
 
-/// The global ids of a mask's nodes; `nodes` holds those of all its rows.
-fn nodes_of(mask: &PointerTensor, nodes: &[u64]) -> Result<Vec<u64>> {
+/// The global ids of the nodes in a mask of all groups; `first_node` is that of the rank's first inner node.
+fn nodes_of(mask: &PointerTensor, groups: &[LabelledGroup], first_node: u64) -> Result<Vec<u64>> {
     let rows = mask.pin()?.f_nonzero()?.f_contiguous()?;
-    Ok(tensor::slice::<i64>(&rows).iter().map(|row| nodes[*row as usize]).collect())
+    let by_group = rows_by_group(groups, &tensor::slice(&rows));
+    let ids = groups.iter().zip(by_group).flat_map(|(group, rows)| {
+        let first = group.first_id(first_node);
+        rows.into_iter().map(move |row| first + u64::from(row))
+    });
+    Ok(ids.collect())
 }

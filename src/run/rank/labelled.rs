@@ -10,7 +10,6 @@ use crate::error::Result;
 use crate::graph::TypeNodes;
 
 /// Nodes of a rank that have labels: all, or those of a type.
-#[derive(Clone)]
 pub(super) struct Labelled {
     /// The node type; `None` if the nodes are all.
     pub(super) ntype: Option<usize>,
@@ -31,11 +30,23 @@ pub(super) struct LabelledGroup {
 }
 
 impl LabelledGroup {
-    /// The global ids of the nodes; `first_node` is that of the rank's first inner node.
-    pub(super) fn ids(&self, first_node: u64) -> Range<u64> {
-        let first = first_node + self.labelled.first_row as u64;
-        first..first + self.labelled.nodes.own as u64
+    /// The global id of the first node; `first_node` is that of the rank's first inner node.
+    pub(super) fn first_id(&self, first_node: u64) -> u64 {
+        first_node + self.labelled.first_row as u64
     }
+}
+
+/// The rows of each group, counted from its first node. `rows` are ascending, and count through all groups.
+pub(super) fn rows_by_group(groups: &[LabelledGroup], mut rows: &[i64]) -> Vec<Vec<u32>> {
+    let mut first = 0;
+    let by_group = groups.iter().map(|group| {
+        let end = first + group.labelled.nodes.own as i64;
+        let (of_group, others) = rows.split_at(rows.partition_point(|row| *row < end));
+        let of_group = of_group.iter().map(|row| (row - first) as u32).collect();
+        (rows, first) = (others, end);
+        of_group
+    });
+    by_group.collect()
 }
 
 impl Labelled {

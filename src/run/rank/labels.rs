@@ -68,13 +68,19 @@ pub(super) fn take_up_labels(
     stored: Option<&[i64]>,
 ) -> Result<LabelFacts> {
     let RankSetup { manager, partition, .. } = setup;
-    let mut own = OwnLabels::read(setup, config, &labelled)?;
+    let own = OwnLabels::read(setup, config, &labelled)?;
     let mut numbers = Vec::new();
     for (labels, labelled) in own.iter().zip(&labelled) {
         let of_group = labels.numbers(setup, config, labelled)?;
         numbers.push(of_group.len() as i64);
         numbers.extend(of_group);
     }
+    let OwnLabels { labels, masks } = OwnLabels::below_one_another(own)?;
+    let labels = manager.track("labels", labels);
+    let [train, val, test] = masks.map(|mask| manager.track("mask", mask));
+    let masks = Masks { train, val, test };
+    keep(manager.masks.set(masks.clone()).map_err(drop))?;
+
     let ranks = setup.gather(&numbers)?;
     let ranks = ranks.iter().map(|numbers| GroupCounts::all(numbers));
     let ranks = ranks.collect::<Result<Vec<_>>>()?;
@@ -105,15 +111,8 @@ pub(super) fn take_up_labels(
         let notes = gaps.into_iter().chain(numbering(partition.book(), &groups));
         notes.map(Event::Note).try_for_each(|note| here.events.send(note))?;
     }
-    for (own, group) in own.iter_mut().zip(&groups) {
-        own.count_classes_from(group.classes.start)?;
-    }
-    let OwnLabels { labels, masks } = OwnLabels::below_one_another(own)?;
-    let labels = manager.track("labels", labels);
+    let labels = numbered_through(setup, labels, &groups)?;
     keep(manager.labels.set(labels.clone()))?;
-    let [train, val, test] = masks.map(|mask| manager.track("mask", mask));
-    let masks = Masks { train, val, test };
-    keep(manager.masks.set(masks.clone()).map_err(drop))?;
     Ok(LabelFacts { groups, totals, labels, masks })
 }
 
@@ -160,7 +159,8 @@ impl OwnLabels {
         for (mask, name) in self.masks.iter().zip(["training", "validation", "test"]) {
             let unlabelled = count(&unlabelled.f_logical_and(mask)?)?;
             if unlabelled > 0 {
-                let problem = format!("{unlabelled} {name} nodes have no label");
+                let of_type = of_one_type(setup, config, labelled);
+                let problem = format!("{unlabelled} {name} nodes{of_type} have no label");
                 return Err(at_labels(setup, config, problem).with_hint(
                     "remove them from the mask, or name other labels with ‹keys.labels=KEY›",
                 ));
@@ -173,15 +173,6 @@ impl OwnLabels {
         numbers.push(labelled.without_in_edges);
         numbers.extend(Classes::new(config.task, &self.labels)?.numbers());
         Ok(numbers)
-    }
-
-    /// Makes `first` the number of the first class.
-    fn count_classes_from(&mut self, first: i64) -> Result<()> {
-        if first > 0 {
-            let known = self.labels.f_ge(0)?.f_to_kind(Kind::Int64)?;
-            self.labels = self.labels.f_add(&known.f_mul_scalar(first)?)?;
-        }
-        Ok(())
     }
 
     fn below_one_another(mut groups: Vec<Self>) -> Result<Self> {
@@ -264,6 +255,27 @@ fn of_one_type(setup: &RankSetup, config: &RunConfig, labelled: &Labelled) -> St
 fn at_labels(setup: &RankSetup, config: &RunConfig, problem: String) -> Error {
     let path = setup.partition.node_features().path();
     Error::input(path, config.keys.labels.as_deref().unwrap_or("label"), problem)
+}
+
+/// The labels of all groups, with the classes of a group counted from its first one.
+fn numbered_through(
+    setup: &RankSetup,
+    labels: PointerTensor,
+    groups: &[LabelledGroup],
+) -> Result<PointerTensor> {
+    if groups.len() == 1 {
+        return Ok(labels);
+    }
+    let mut first = 0;
+    let mut numbered = Vec::new();
+    for LabelledGroup { labelled, classes } in groups {
+        let own = labelled.nodes.own as i64;
+        let rows = labels.pin()?.f_narrow(0, first, own)?;
+        let known = rows.f_ge(0)?.f_to_kind(Kind::Int64)?;
+        numbered.push(rows.f_add(&known.f_mul_scalar(classes.start)?)?);
+        first += own;
+    }
+    Ok(setup.manager.track("labels", Tensor::f_cat(&numbered, 0)?))
 }
 
 /// A remark on the numbers that classes of several node types have in one another's company.

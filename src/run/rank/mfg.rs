@@ -5,6 +5,7 @@ use std::rc::Rc;
 use tch::{Device, Kind, Tensor};
 
 use super::hetero_graph::RankHeteroGraph;
+use super::labelled::rows_by_group;
 use super::labels::LabelFacts;
 use super::setup::RankSetup;
 use crate::engine::spill::{Masks, PointerTensor};
@@ -25,13 +26,6 @@ pub(super) struct LabelledNodes {
     /// Indices of the nodes among the own ones, `int64`.
     rows: PointerTensor,
     num_nodes: i64,
-}
-
-/// The labelled nodes of a type.
-struct LabelledOfType {
-    ntype: usize,
-    /// Indices of the nodes among the own ones of the type.
-    rows: Vec<u32>,
 }
 
 impl LabelledNodes {
@@ -56,23 +50,6 @@ impl LabelledNodes {
             num_nodes: labels.size()[0],
             rows,
         })
-    }
-
-    /// The nodes of each type that is predicted.
-    fn by_type(&self, facts: &LabelFacts) -> Result<Vec<LabelledOfType>> {
-        let rows = self.rows.pin()?;
-        let mut rows = &tensor::slice::<i64>(&rows)[..];
-        let mut first = 0;
-        let groups = facts.groups.iter().map(|group| {
-            let own = group.labelled.nodes.own as i64;
-            let (of_group, others) = rows.split_at(rows.partition_point(|row| *row < first + own));
-            let of_type = of_group.iter().map(|row| (row - first) as u32).collect();
-            (rows, first) = (others, first + own);
-            let missing = || Error::internal("labelled nodes have no type".to_owned());
-            let ntype = group.labelled.ntype.ok_or_else(missing)?;
-            Ok(LabelledOfType { ntype, rows: of_type })
-        });
-        groups.collect()
     }
 
     /// Rows for all own nodes: given values for labelled nodes, and NaN for the others.
@@ -148,8 +125,12 @@ impl LabelledRelations {
     ) -> Result<Self> {
         let nodes = LabelledNodes::new(setup, facts)?;
         let mut seeds = vec![Vec::new(); hetero.graph.ntypes().len()];
-        for LabelledOfType { ntype, rows } in nodes.by_type(facts)? {
-            seeds[ntype] = rows;
+        let rows = {
+            let rows = nodes.rows.pin()?;
+            rows_by_group(&facts.groups, &tensor::slice(&rows))
+        };
+        for (ntype, rows) in hetero.targets.iter().zip(rows) {
+            seeds[*ntype] = rows;
         }
         let HeteroMfgs { graphs, sources } = construct_hetero_mfgs(&hetero.graph, seeds, layers)?;
         let with_features: Vec<usize> = hetero.types_with_features().collect();
