@@ -202,7 +202,7 @@ fn scores_of_the_types_make_up_those_of_the_run() {
     let path = folder.path();
     train(&graph(), path, &format!("{BOTH} --epochs 20")).assert().success();
     let mut right = 0.0;
-    for (ntype, nodes) in [("author", 4.0), ("paper", 5.0)] {
+    for (ntype, nodes) in [("author", 4_u32), ("paper", 5)] {
         // Authors 0, 3, 6, 9 and papers 0, 3, 6, 9, 12 are trained on.
         let flags = format!("--json --target-type {ntype} --split train");
         let output = predict(path, "train.csv", &flags).assert().success().get_output().clone();
@@ -213,10 +213,10 @@ fn scores_of_the_types_make_up_those_of_the_run() {
         let predicted = predicted.unwrap_or_else(|| panic!("{text}"));
         let mut sets = predicted["sets"].as_array().unwrap().iter();
         let train = sets.find(|set| set["name"] == "train").unwrap();
-        assert_eq!(train["nodes"].as_f64().unwrap(), nodes, "{text}");
-        right += nodes * train["scores"]["acc"].as_f64().unwrap();
+        assert_eq!(train["nodes"].as_u64(), Some(u64::from(nodes)), "{text}");
+        right += f64::from(nodes) * train["scores"]["acc"].as_f64().unwrap();
         let table = std::fs::read_to_string(path.join("train.csv")).unwrap();
-        assert_eq!(table.lines().count() as f64, nodes + 1.0, "{table}");
+        assert_eq!(table.lines().count(), nodes as usize + 1, "{table}");
     }
     let of_run = metrics(path).pop().unwrap()["train_acc"].as_f64().unwrap();
     assert!((right / 9.0 - of_run).abs() < 1e-6, "{right} of 9, not {of_run}");

@@ -182,10 +182,11 @@ pub(super) type Start = fn(&RunConfig, &mut dyn FnMut(&Event)) -> Result<()>;
 pub(super) fn run(config: &RunConfig, train: Start) -> Result<()> {
     let console = Console::new(config.epochs);
     let several = config.relations.as_ref().is_some_and(Relations::several_targets);
-    let class_names = match several {
+    let class_names = if several {
         // The names are those of one type's classes.
-        true => Vec::new(),
-        false => read_class_names(config.part_json.parent().unwrap_or(Path::new("")))?,
+        Vec::new()
+    } else {
+        read_class_names(config.part_json.parent().unwrap_or(Path::new("")))?
     };
     train(config, &mut |event| match event {
         Event::Note(text) => console.note(&with_flags(text)),

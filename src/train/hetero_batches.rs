@@ -157,9 +157,10 @@ impl BatchForward for HeteroBatch<'_> {
         let output = match &self.seeds {
             None => outputs.swap_remove(0),
             Some(rows) => {
-                let all = match self.batches.own_columns {
-                    true => tape.stack_diagonal(&outputs)?,
-                    false => tape.stack_rows(&outputs)?,
+                let all = if self.batches.own_columns {
+                    tape.stack_diagonal(&outputs)?
+                } else {
+                    tape.stack_rows(&outputs)?
                 };
                 drop(outputs);
                 tape.pick_rows(&all, rows)?
