@@ -39,6 +39,9 @@ pub(super) struct PredictArgs {
     /// Form of the predictions [default: classes; logits after a regression, and after --task link]
     #[arg(long, value_parser = choice::<Prediction>())]
     output: Option<Prediction>,
+    /// Node type that is predicted, after training for several
+    #[arg(long, value_name = "TYPE")]
+    target_type: Option<String>,
     /// Hidden layer whose output --output embeddings writes, from 1 [default: the last one]
     #[arg(long, value_name = "L")]
     layer: Option<usize>,
@@ -49,10 +52,10 @@ pub(super) struct PredictArgs {
     #[arg(long, value_parser = choice::<SplitName>())]
     split: Option<SplitName>,
     /// Score the pairs of nodes that this file lists, two ids or names on each line (after --task link)
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["nodes", "split", "output", "layer", "top_k"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["nodes", "split", "output", "target_type", "layer", "top_k"])]
     pairs: Option<PathBuf>,
     /// Find the K best partners of each node to which it has no edge yet (after --task link)
-    #[arg(long, value_name = "K", conflicts_with_all = ["nodes", "split", "output", "layer"])]
+    #[arg(long, value_name = "K", conflicts_with_all = ["nodes", "split", "output", "target_type", "layer"])]
     top_k: Option<usize>,
     /// Find partners only of the nodes that this file lists [default: of all nodes]
     #[arg(long, value_name = "FILE")]
@@ -113,6 +116,7 @@ fn predict_with(args: PredictArgs, correct_and_smooth: Option<CorrectAndSmooth>)
         run,
         weights,
         prediction,
+        target_type: args.target_type,
         layer: args.layer,
         nodes: match (args.nodes, args.split) {
             (Some(path), _) => NodeSelection::Listed(path),

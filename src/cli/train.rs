@@ -25,7 +25,7 @@ use crate::engine::spill::{ComputeDtype, SpillDtype};
 use crate::engine::tape::Policy;
 use crate::nn::{ClassWeights, OptimizerConfig, RelationMerge};
 use crate::prepare::import::read_class_names;
-use crate::run::config::{OnNan, Relations, RunConfig};
+use crate::run::config::{OnNan, Relations, RunConfig, TargetTypes};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum OptimizerName {
@@ -93,9 +93,10 @@ pub(super) struct TrainArgs {
     /// [default: sum, if node types' features differ in width or are missing; otherwise the graph is treated as homogeneous]
     #[arg(long, value_name = "MERGE", value_parser = choice::<RelationMerge>(), help_heading = "Model")]
     hetero: Option<RelationMerge>,
-    /// Node type that is predicted, with a layer for each edge type; implies --hetero sum [default: the type with labels]
-    #[arg(long, value_name = "TYPE", help_heading = "Model")]
-    target_type: Option<String>,
+    /// Node type that is predicted, with a layer for each edge type, or several: author,paper; implies --hetero sum [default: the
+    /// type with labels]
+    #[arg(long, value_name = "TYPES", help_heading = "Model")]
+    target_type: Option<TargetTypes>,
     /// Start from these weights (safetensors with the state-dict keys of DGL's modules)
     #[arg(long, value_name = "FILE", help_heading = "Model")]
     init_params: Option<PathBuf>,
@@ -180,7 +181,13 @@ pub(super) type Start = fn(&RunConfig, &mut dyn FnMut(&Event)) -> Result<()>;
 /// Trains a model, and shows the progress.
 pub(super) fn run(config: &RunConfig, train: Start) -> Result<()> {
     let console = Console::new(config.epochs);
-    let class_names = read_class_names(config.part_json.parent().unwrap_or(Path::new("")))?;
+    let several = config.relations.as_ref().is_some_and(Relations::several_targets);
+    let class_names = if several {
+        // The names are those of one type's classes.
+        Vec::new()
+    } else {
+        read_class_names(config.part_json.parent().unwrap_or(Path::new("")))?
+    };
     train(config, &mut |event| match event {
         Event::Note(text) => console.note(&with_flags(text)),
         Event::Epoch(report) => console.epoch(report),

@@ -46,6 +46,7 @@ impl NodeColumn {
             integers: rows.dtype().is_integer(),
             normalize: Normalize::None,
             finite: false,
+            first_classes: Vec::new(),
             only: (book.ntypes().len() > 1).then_some(ntype),
             counters,
             bytes: RowCounters::default(),

@@ -126,12 +126,15 @@ pub fn labelled_type(
     let labelled = ntypes.iter().zip(&labels).filter(|(_, labels)| labels.is_some());
     let labelled: Vec<&str> = labelled.map(|(name, _)| name.as_str()).collect();
     let problem = format!(
-        "several node types have labels ({}), but only one can be predicted",
+        "several node types have labels ({}), so it must be said which are predicted",
         labelled.join(", ")
     );
     let key = label.unwrap_or("label");
-    Err(Error::input(set.path(), key, problem)
-        .with_hint(format!("choose one with ‹keys.labels={}/{key}›", labelled[0])))
+    Err(Error::input(set.path(), key, problem).with_hint(format!(
+        "choose one with ‹keys.labels={}/{key}›, or predict them all with ‹relations.target={}›",
+        labelled[0],
+        labelled.join(",")
+    )))
 }
 
 /// Calls `read` to fill the part of `all`, `width` values per node, that belongs to each type's nodes.

@@ -35,6 +35,8 @@ pub struct NodeColumn {
     pub(super) normalize: Normalize,
     /// Whether values must be finite: those of features must, rows of labels may be NaN.
     pub(super) finite: bool,
+    /// What is added to the labels of each node type; empty for all other features.
+    pub(super) first_classes: Vec<i64>,
     /// The only node type of the feature, if it does not belong to all types.
     pub(super) only: Option<usize>,
     pub(super) counters: IoCounters,
@@ -121,6 +123,14 @@ impl NodeColumn {
         }
     }
 
+    /// The same labels, with the classes of a node type's nodes counted from `first` on.
+    #[must_use]
+    pub fn counted_from(mut self, ntype: usize, first: i64) -> Self {
+        self.first_classes.resize(self.book.ntypes().len(), 0);
+        self.first_classes[ntype] = first;
+        self
+    }
+
     /// The rows of labels (several classes, or numbers) that `key` (or else the usual name) selects, in every partition, as
     /// `float32`.
     ///
@@ -184,6 +194,7 @@ impl NodeColumn {
             integers: false,
             normalize,
             finite: false,
+            first_classes: Vec::new(),
             only: None,
             counters,
             bytes: RowCounters::default(),
@@ -327,8 +338,8 @@ impl NodeColumn {
     pub fn read_i64(&self, nodes: &[u64], out: &mut [i64]) -> Result<()> {
         self.check_size(nodes.len(), out.len())?;
         self.bytes.needed(nodes.len() as u64 * self.stored_row());
-        let nodes = nodes.iter().copied().zip(0..).collect();
-        self.gather(nodes, out, Some(UNLABELLED), |array, rows, out| {
+        let numbered = nodes.iter().copied().zip(0..).collect();
+        self.gather(numbered, out, Some(UNLABELLED), |array, rows, out| {
             if array.dtype().is_integer() {
                 return array.read_i64(rows, out);
             }
@@ -338,7 +349,15 @@ impl NodeColumn {
                 *value = if float.is_nan() { UNLABELLED } else { float as i64 };
             }
             Ok(())
-        })
+        })?;
+        if self.first_classes.iter().all(|first| *first == 0) {
+            return Ok(());
+        }
+        for (node, label) in nodes.iter().zip(out).filter(|(_, label)| **label >= 0) {
+            let first = self.book.node_type(*node).and_then(|ntype| self.first_classes.get(ntype));
+            *label += first.unwrap_or(&0);
+        }
+        Ok(())
     }
 
     /// Size of a row in its file, in bytes.

@@ -82,7 +82,10 @@ impl RunData {
             flatten("", config, &mut settings);
         }
         let graph = settings.get("part_json").and_then(|json| Path::new(json).parent());
-        let class_names = graph.map_or(Ok(Vec::new()), read_class_names)?;
+        // The names are those of one type's classes.
+        let targets = config.as_ref().and_then(|config| config.get("relations")?.get("target"));
+        let one_type = !targets.is_some_and(toml::Value::is_array);
+        let class_names = graph.filter(|_| one_type).map_or(Ok(Vec::new()), read_class_names)?;
         let budget = config.as_ref().and_then(|config| budget_of(config.get("memory_budget")?));
         let name = folder.file_name().map_or_else(
             || folder.display().to_string(),

@@ -8,7 +8,8 @@ use crate::nn::{HeteroStack, LearnedRows, Model, NodeEmbedding};
 
 /// A forward pass over a rank's data.
 pub trait Forward {
-    /// Computes the model's output, `[labels, outputs]`, and returns the [`learned`](Forward::learned) rows that it used.
+    /// Computes the model's output, `[labels, outputs]`, and returns the [`learned`](Forward::learned) rows that it used. The
+    /// outputs of several node types are one below another, [each in columns of its own](Tape::stack_diagonal).
     ///
     /// # Errors
     /// If an operation fails.
@@ -122,7 +123,11 @@ impl<G: Graph> HeteroModel<'_, G> {
 impl<G: Graph> Forward for HeteroModel<'_, G> {
     fn forward<'t>(&'t self, tape: &mut Tape<'t>) -> Result<(Var, Vec<Var>)> {
         let (mut outputs, learned) = self.outputs(tape)?;
-        Ok((outputs.swap_remove(0), learned))
+        let output = match outputs.len() {
+            1 => outputs.swap_remove(0),
+            _ => tape.stack_diagonal(&outputs)?,
+        };
+        Ok((output, learned))
     }
 
     fn learned(&self) -> Vec<&NodeEmbedding> {

@@ -38,6 +38,7 @@ pub struct HeteroBatches<'a> {
     /// Optimizer of the stored rows, in the order of node types.
     optimizer: RefCell<SparseAdam>,
     out_degrees: Option<RelationDegrees>,
+    own_columns: bool,
 }
 
 impl<'a> HeteroBatches<'a> {
@@ -49,7 +50,14 @@ impl<'a> HeteroBatches<'a> {
         optimizer: SparseAdam,
         out_degrees: Option<RelationDegrees>,
     ) -> Self {
-        HeteroBatches { model, inputs, optimizer: RefCell::new(optimizer), out_degrees }
+        let optimizer = RefCell::new(optimizer);
+        HeteroBatches { model, inputs, optimizer, out_degrees, own_columns: false }
+    }
+
+    /// The same batches, with the outputs of each node type [in columns of their own](Tape::stack_diagonal).
+    #[must_use]
+    pub fn in_own_columns(self) -> Self {
+        HeteroBatches { own_columns: true, ..self }
     }
 }
 
@@ -149,7 +157,11 @@ impl BatchForward for HeteroBatch<'_> {
         let output = match &self.seeds {
             None => outputs.swap_remove(0),
             Some(rows) => {
-                let all = tape.stack_rows(&outputs)?;
+                let all = if self.batches.own_columns {
+                    tape.stack_diagonal(&outputs)?
+                } else {
+                    tape.stack_rows(&outputs)?
+                };
                 drop(outputs);
                 tape.pick_rows(&all, rows)?
             }

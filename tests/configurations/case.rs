@@ -13,7 +13,7 @@ use sar::nn::{
     SageAggregator, SageOptions, Task,
 };
 use sar::run::config::{LinkConfig, PairScore};
-use sar::run::config::{MemoryBudget, OnNan, Relations, RunConfig};
+use sar::run::config::{MemoryBudget, OnNan, Relations, RunConfig, TargetTypes};
 use sar::train::{EvaluationConfig, ExtraMetric, Fanouts, GradientReduce, Keep, SamplingConfig};
 
 use super::common::repository;
@@ -33,6 +33,8 @@ pub(crate) enum Mode {
     OneShotRelations,
     SampledRelations,
     LinkRelations,
+    TwoTargets,
+    SampledTwoTargets,
 }
 
 /// A configuration, and its graph and mode.
@@ -128,14 +130,17 @@ fn modes() -> impl Iterator<Item = Mode> {
         Mode::MfgRelations => Some(Mode::OneShotRelations),
         Mode::OneShotRelations => Some(Mode::SampledRelations),
         Mode::SampledRelations => Some(Mode::LinkRelations),
-        Mode::LinkRelations => None,
+        Mode::LinkRelations => Some(Mode::TwoTargets),
+        Mode::TwoTargets => Some(Mode::SampledTwoTargets),
+        Mode::SampledTwoTargets => None,
     };
     successors(Some(Mode::Full), following)
 }
 
 /// A small run of a kind of model in a mode.
 fn start(kind: ModelKind, mode: Mode) -> RunConfig {
-    let by_relation = matches!(
+    let two_targets = matches!(mode, Mode::TwoTargets | Mode::SampledTwoTargets);
+    let one_target = matches!(
         mode,
         Mode::Relations
             | Mode::MfgRelations
@@ -143,8 +148,12 @@ fn start(kind: ModelKind, mode: Mode) -> RunConfig {
             | Mode::SampledRelations
             | Mode::LinkRelations
     );
-    let graph =
-        if by_relation { "tests/fixtures/hetero_uneven/g.json" } else { "data/karate/karate.json" };
+    let by_relation = one_target || two_targets;
+    let graph = match mode {
+        _ if two_targets => "tests/fixtures/hetero_two_targets/g.json",
+        _ if one_target => "tests/fixtures/hetero_uneven/g.json",
+        _ => "data/karate/karate.json",
+    };
     let mut config = RunConfig::new(repository(graph), "set by the test");
     config.model = ModelConfig { kind, layers: 2, hidden: 4, dropout: 0.25, ..config.model };
     config.threads = 1;
@@ -155,9 +164,14 @@ fn start(kind: ModelKind, mode: Mode) -> RunConfig {
     if mode == Mode::Retain {
         config.policy = Policy::Retain;
     }
-    config.relations = by_relation.then_some(Relations { merge: RelationMerge::Sum, target: None });
+    let target = two_targets.then(|| TargetTypes::new(["author", "paper"]));
+    config.relations = by_relation.then_some(Relations { merge: RelationMerge::Sum, target });
+    if two_targets && kind.uses_edge_types() {
+        // Types with different numbers of classes need outputs of their own.
+        config.model.jumping_knowledge = JumpMode::Max;
+    }
     let link = matches!(mode, Mode::Link | Mode::LinkRelations);
-    if link || matches!(mode, Mode::Sampled | Mode::SampledRelations) {
+    if link || matches!(mode, Mode::Sampled | Mode::SampledRelations | Mode::SampledTwoTargets) {
         config.sampling = Some(SamplingConfig {
             fanouts: fanouts(2, &[]).remove(0),
             replace: false,
@@ -200,7 +214,11 @@ fn choose(config: &mut RunConfig, turn: usize, seen: &mut Values) {
         }
     );
     let hetero = config.relations.is_some();
-    let classes = if hetero { 3 } else { 2 };
+    let classes = match (several_targets(config), hetero) {
+        (true, _) => 7,
+        (false, true) => 3,
+        (false, false) => 2,
+    };
     rotate!(
         turn,
         seen,
@@ -287,7 +305,7 @@ fn keys(config: &RunConfig) -> Vec<DataKeys> {
 }
 
 fn relations_of(base: &Relations) -> Vec<Relations> {
-    // The target follows from the labels.
+    // The target follows from the labels, or is that of the mode.
     vary!(base, Relations { merge: all::<RelationMerge>(), target: [] })
 }
 
@@ -358,6 +376,12 @@ fn links(base: &LinkConfig, hetero: bool) -> Vec<LinkConfig> {
     )
 }
 
+/// Whether several node types are predicted.
+fn several_targets(config: &RunConfig) -> bool {
+    let target = config.relations.as_ref().and_then(|relations| relations.target.as_ref());
+    target.is_some_and(TargetTypes::are_several)
+}
+
 /// Whether a run can have this configuration.
 fn runs(config: &RunConfig) -> bool {
     let ModelConfig { kind, norm, jumping_knowledge, residual, .. } = config.model;
@@ -403,7 +427,12 @@ fn runs(config: &RunConfig) -> bool {
         ModelKind::Sage(SageOptions { aggregator: SageAggregator::Pool, edge_weights: true })
     );
     let of_batches = !(config.mfg && norm == NormKind::Batch);
+    let of_targets = !several_targets(config)
+        || (config.task == Task::Classification
+            && !config.evaluation.metrics.contains(&ExtraMetric::RocAuc)
+            && !(kind.uses_edge_types() && jumping_knowledge == JumpMode::None));
     of_stack
+        && of_targets
         && of_relations
         && of_samples
         && of_link

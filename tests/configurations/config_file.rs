@@ -6,7 +6,7 @@ use std::path::Path;
 
 use sar::cli::{configuration, definition};
 use sar::nn::ModelKind;
-use sar::run::config::RunConfig;
+use sar::run::config::{RunConfig, TargetTypes};
 use tempfile::TempDir;
 
 use super::case::cases;
@@ -67,11 +67,16 @@ fn the_predicted_type_comes_back() {
     let folder = TempDir::new().unwrap();
     let case = cases().into_iter().find(|case| case.config.relations.is_some()).unwrap();
     let mut config = case.config;
-    config.relations.as_mut().unwrap().target = Some("paper".to_owned());
+    for names in [vec!["author", "paper"], vec!["paper"]] {
+        config.relations.as_mut().unwrap().target = Some(TargetTypes::new(names));
+        let file = write(&folder, &config);
+        assert_eq!(with(&file, &[]).unwrap().relations, config.relations);
+    }
     let file = write(&folder, &config);
-    assert_eq!(with(&file, &[]).unwrap().relations, config.relations);
-    let read = with(&file, &["--target-type", "author"]).unwrap().relations.unwrap();
-    assert_eq!(read.target.as_deref(), Some("author"));
+    // One type is a text, as in files of earlier versions.
+    assert!(fs::read_to_string(&file).unwrap().contains("target = \"paper\""));
+    let read = with(&file, &["--target-type", "author,field"]).unwrap().relations.unwrap();
+    assert_eq!(read.target, Some(TargetTypes::new(["author", "field"])));
 }
 
 #[test]

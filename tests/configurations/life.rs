@@ -102,7 +102,15 @@ fn live(case: &Case) {
     assert_eq!(found, expected);
 
     let predictions = path("predictions.npy");
-    succeed("predicting", case, &args(&["predict"], &[("run", &out), ("out", &predictions)]));
+    let one_of_two = [&["--target-type", "author"][..], &["--target-type", "paper"]];
+    let chosen = match case.mode {
+        Mode::TwoTargets | Mode::SampledTwoTargets => &one_of_two[..],
+        _ => &[&[][..]],
+    };
+    for chosen in chosen {
+        let words = [&["predict"], *chosen].concat();
+        succeed("predicting", case, &args(&words, &[("run", &out), ("out", &predictions)]));
+    }
     let RunConfig { task, relations, link, .. } = &case.config;
     let propagates = relations.is_none() || case.mode == Mode::Relations;
     if *task == Task::Classification && propagates && link.is_none() {

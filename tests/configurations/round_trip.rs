@@ -8,7 +8,7 @@ use sar::io::IoMode;
 use sar::load::{DataKeys, Normalize};
 use sar::nn::{JumpMode, ModelConfig, NormKind, RelationMerge, Task};
 use sar::run::config::{LinkConfig, PairScore};
-use sar::run::config::{MemoryBudget, OnNan, Relations, RunConfig};
+use sar::run::config::{MemoryBudget, OnNan, Relations, RunConfig, TargetTypes};
 use sar::train::{EvaluationConfig, ExtraMetric, GradientReduce, Keep, SamplingConfig};
 
 use super::case::{cases, vary};
@@ -82,7 +82,13 @@ fn variations(base: &RunConfig) -> Vec<RunConfig> {
             ),
             relations: vary!(
                 relations,
-                Relations { merge: all::<RelationMerge>(), target: texts() }
+                Relations {
+                    merge: all::<RelationMerge>(),
+                    target: [
+                        Some(TargetTypes::new(["paper"])),
+                        Some(TargetTypes::new(["author", "paper"]))
+                    ]
+                }
             )
             .into_iter()
             .map(Some),

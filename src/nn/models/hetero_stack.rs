@@ -102,19 +102,34 @@ impl HeteroConfig {
         self.model.hidden * self.model.kind.heads()
     }
 
-    /// The width of the outputs in a weights file of a model for the node type `target`.
+    /// The widths of the outputs in a weights file of a model for these node types.
     ///
     /// # Errors
-    /// If the file cannot be read or does not have the layer, or no relation leads into the target.
+    /// If the file cannot be read or does not have the layers, or no relation leads into a target.
     pub fn stored_out_feats(
         &self,
         path: &Path,
         graph: &HeteroGraphShardManager,
+        targets: &[usize],
+    ) -> Result<Vec<i64>> {
+        let width = |target: &usize| self.stored_width_of(path, graph, *target, targets.len() > 1);
+        targets.iter().map(width).collect()
+    }
+
+    /// The width of one type's outputs, which are those of `several` types.
+    fn stored_width_of(
+        &self,
+        path: &Path,
+        graph: &HeteroGraphShardManager,
         target: usize,
+        several: bool,
     ) -> Result<i64> {
         let into = graph.relations().iter().find(|relation| relation.dst_type == target);
         let into = into.ok_or_else(|| no_relation(graph, target))?;
         let OutputSide { key, side } = self.model.output_side();
+        if several && self.model.jumping_knowledge != JumpMode::None {
+            return stored_width(path, &format!("jumps.{}.{key}", graph.ntypes()[target]), side);
+        }
         if self.model.kind.uses_edge_types() {
             return stored_width(path, &key, side);
         }

@@ -11,6 +11,7 @@ pub(super) mod on_nan;
 pub(super) mod relations;
 mod resources;
 pub(super) mod run_config;
+mod target_types;
 mod weights_config;
 
 pub(super) use check::check;
@@ -20,3 +21,4 @@ pub use mode::{Layers, Mode, Pass};
 pub use on_nan::OnNan;
 pub use resources::Resources;
 pub use run_config::{Relations, RunConfig};
+pub use target_types::TargetTypes;

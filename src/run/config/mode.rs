@@ -3,8 +3,8 @@
 use super::link_config::LinkConfig;
 use super::run_config::{Relations, RunConfig};
 use crate::error::{Error, Result};
-use crate::nn::{EdgeFeatureUse, EdgeWeights, JumpMode, ModelKind, NormKind};
-use crate::train::{EvaluationConfig, SamplingConfig};
+use crate::nn::{EdgeFeatureUse, EdgeWeights, JumpMode, ModelKind, NormKind, Task};
+use crate::train::{EvaluationConfig, ExtraMetric, SamplingConfig};
 
 /// How a run trains.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -81,6 +81,7 @@ fn check_model(config: &RunConfig) -> Result<()> {
         );
     }
     check_edge_features(config)?;
+    check_targets(config)?;
     let plain = model.norm == NormKind::None
         && model.jumping_knowledge == JumpMode::None
         && !model.residual;
@@ -91,6 +92,23 @@ fn check_model(config: &RunConfig) -> Result<()> {
             "‹model.norm›, ‹model.jumping_knowledge› and ‹model.residual› need a stack of graph layers",
             &format!("leave them out of ‹model.kind={others}›"),
         );
+    }
+    Ok(())
+}
+
+/// Refuses what needs one predicted node type where there are several.
+fn check_targets(config: &RunConfig) -> Result<()> {
+    if !config.relations.as_ref().is_some_and(Relations::several_targets) {
+        return Ok(());
+    }
+    let one_type = "name one node type with ‹relations.target=TYPE›";
+    if config.task != Task::Classification && config.link.is_none() {
+        let problem = "several node types are predicted, which needs one class per node";
+        return refused("task", problem, one_type);
+    }
+    if config.evaluation.metrics.contains(&ExtraMetric::RocAuc) {
+        let problem = "the classes of several node types have no common ranking";
+        return refused("evaluation.metrics", problem, &format!("leave it out, or {one_type}"));
     }
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! The choice of a model on several node types, from the data.
 
 use super::run_config::{Relations, RunConfig};
+use super::target_types::TargetTypes;
 use crate::error::Result;
 use crate::formats::dgl::Partition;
 use crate::formats::dgl::config::PartitionConfig;
@@ -8,19 +9,23 @@ use crate::io::IoCounters;
 use crate::load::{EdgeFeatures, NodeFeatures, Normalize, labelled_type};
 use crate::nn::RelationMerge;
 
-/// Decides whether each edge type has a layer of its own, and which node type is predicted then, unless edges are. It has one if
-/// the run asks for it, if features differ in width from node type to node type, or if some types have none.
+/// Decides whether each edge type has a layer of its own, and which node types are predicted then, unless edges are. It has one if
+/// the run asks for it, if features differ in width from node type to node type, or if some types have none. Several node types
+/// are in the order of the graph's.
 ///
 /// # Errors
-/// If no node type has features or the labels' type is ambiguous.
+/// If no node type has features, the labels' type is ambiguous, or the graph lacks a type that is to be predicted.
 pub(in crate::run) fn of_run(
     config: &RunConfig,
     partitions: &PartitionConfig,
 ) -> Result<Option<Relations>> {
     let keys = &config.keys;
     let merge = match &config.relations {
-        Some(Relations { target, .. }) if target.is_some() || config.link.is_some() => {
-            return Ok(config.relations.clone());
+        Some(relations) if config.link.is_some() => return Ok(Some(relations.clone())),
+        Some(Relations { merge, target: Some(target) }) => {
+            let names = target.ids(partitions.book())?;
+            let names = names.into_iter().map(|ntype| &partitions.book().ntypes()[ntype]);
+            return Ok(Some(Relations { merge: *merge, target: Some(TargetTypes::new(names)) }));
         }
         Some(Relations { merge, .. }) => *merge,
         None if partitions.book().ntypes().len() == 1 => return Ok(None),
@@ -43,7 +48,7 @@ pub(in crate::run) fn of_run(
         return Ok(Some(Relations { merge, target: None }));
     }
     let target = labelled_type(&partition, keys.labels.as_deref(), keys.train_mask.as_deref())?;
-    let target = Some(partitions.book().ntypes()[target].clone());
+    let target = Some(TargetTypes::new([&partitions.book().ntypes()[target]]));
     Ok(Some(Relations { merge, target }))
 }
 
@@ -61,6 +66,9 @@ pub(in crate::run) fn note(
         types.filter(|(_, features)| features.is_none()).map(|(name, _)| name.as_str()).collect();
     let note = "each edge type has a layer of its own";
     let note = match &relations.target {
+        Some(target) if target.are_several() => {
+            format!("{note}; nodes of types {} are predicted", target.names().join(", "))
+        }
         Some(target) => format!("{note}; nodes of type {target} are predicted"),
         None => note.to_owned(),
     };

@@ -8,6 +8,7 @@ use super::link_config::LinkConfig;
 use super::memory_budget::MemoryBudget;
 use super::old_config::with_gcn_norm;
 use super::on_nan::OnNan;
+use super::target_types::TargetTypes;
 use crate::engine::spill::{ComputeDtype, SpillDtype};
 use crate::engine::spill_dir::default_spill_dir;
 use crate::engine::tape::Policy;
@@ -23,21 +24,23 @@ use crate::train::{EvaluationConfig, Regime, SamplingConfig};
 pub struct Relations {
     /// How the results of several edge types for one node type are merged.
     pub merge: RelationMerge,
-    /// The node type that is predicted; `None` means the one with labels.
-    pub target: Option<String>,
+    /// The node types that are predicted; `None` means the one with labels.
+    pub target: Option<TargetTypes>,
 }
 
 impl Relations {
-    /// The node type that is predicted.
+    /// The node types that are predicted, ascending.
     ///
     /// # Errors
-    /// If the graph does not have it.
-    pub(in crate::run) fn target_type(&self, book: &PartitionBook) -> Result<usize> {
-        let name = self.target.as_deref().unwrap_or_default();
-        book.ntype_id(name).ok_or_else(|| {
-            Error::config("target", format!("the graph has no node type {name:?}"))
-                .with_hint("name a graph with the node types on which the model was trained")
-        })
+    /// If none are named, or the graph does not have them.
+    pub(in crate::run) fn target_types(&self, book: &PartitionBook) -> Result<Vec<usize>> {
+        let none = || Error::internal("the run names no node type".to_owned());
+        self.target.as_ref().ok_or_else(none)?.ids(book)
+    }
+
+    /// Whether several node types are predicted.
+    pub(crate) fn several_targets(&self) -> bool {
+        self.target.as_ref().is_some_and(TargetTypes::are_several)
     }
 }
 

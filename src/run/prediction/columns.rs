@@ -5,6 +5,7 @@ use std::path::Path;
 use crate::error::{Error, Result};
 use crate::nn::Task;
 use crate::prepare::import::{CLASS_NAMES, read_class_names};
+use crate::run::config::Relations;
 use crate::run::rank::{PredictConfig, Prediction, StoredForm};
 
 /// Some rows of the table.
@@ -51,6 +52,8 @@ impl TableColumns {
         let names = match config.prediction {
             Prediction::Embeddings => Vec::new(),
             _ if !of_classes => Vec::new(),
+            // The names are those of one type's classes.
+            _ if run.relations.as_ref().is_some_and(Relations::several_targets) => Vec::new(),
             _ => class_names(folder, form.columns)?,
         };
         let prefix = match (config.prediction, run.task) {

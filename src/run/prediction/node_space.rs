@@ -15,7 +15,7 @@ use crate::platform::signals;
 use crate::prepare::import::names_file;
 use crate::prepare::import::{Lines, Records, parse_id, shown, unquoted};
 use crate::run::config::RunConfig;
-use crate::run::rank::{NodeOrder, SplitName};
+use crate::run::rank::{NodeOrder, PredictConfig, SplitName};
 
 /// The nodes that can be predicted, in the order of a prediction. A node's place is its index.
 #[derive(Clone)]
@@ -119,19 +119,14 @@ impl NodeNameLines {
 }
 
 impl<'a> NodeSpace<'a> {
-    /// The nodes that the model of a run predicts.
+    /// The nodes that a prediction is of.
     pub(super) fn new(
         partitions: &'a PartitionConfig,
-        run: &RunConfig,
+        config: &PredictConfig,
         order: NodeOrder,
     ) -> Result<Self> {
-        let book = partitions.book();
-        let ntypes = match (&run.relations, &run.link) {
-            (None, _) => (0..book.ntypes().len()).collect(),
-            (Some(_), Some(link)) => link.node_types(book)?,
-            (Some(relations), None) => vec![relations.target_type(book)?],
-        };
-        let by_type = run.relations.is_some() || order == NodeOrder::Original;
+        let ntypes = config.node_types(partitions.book())?;
+        let by_type = config.run.relations.is_some() || order == NodeOrder::Original;
         Ok(Self::of_types(partitions, ntypes, by_type, order))
     }
 

@@ -48,7 +48,7 @@ pub fn predict(config: &PredictConfig, observe: &mut dyn FnMut(&Event)) -> Resul
     if order == NodeOrder::Original && partitions.present().len() == partitions.parts().len() {
         check_original_order(&partitions)?;
     }
-    let space = NodeSpace::new(&partitions, &config.run, order)?;
+    let space = NodeSpace::new(&partitions, config, order)?;
     let (places, words) = match &config.nodes {
         NodeSelection::All => (None, None),
         NodeSelection::Split(split) => (Some(space.of_split(&config.run, *split)?), None),
@@ -119,8 +119,8 @@ pub fn predict(config: &PredictConfig, observe: &mut dyn FnMut(&Event)) -> Resul
 
 /// What must be the same on all machines.
 fn undertaking(config: &PredictConfig, order: NodeOrder) -> Result<Undertaking> {
-    let PredictConfig { run, prediction, layer, nodes, links, correct_and_smooth, format, .. } =
-        config;
+    let PredictConfig { run, prediction, target_type, layer, nodes, links, .. } = config;
+    let PredictConfig { correct_and_smooth, format, .. } = config;
     let of_run = common(run).to_toml()?;
     let nodes = match nodes {
         NodeSelection::Listed(path) => crc_of(path)?,
@@ -135,7 +135,7 @@ fn undertaking(config: &PredictConfig, order: NodeOrder) -> Result<Undertaking> 
         None => String::new(),
     };
     let configuration = format!(
-        "{of_run}{prediction:?}{layer:?}{nodes}{links}{order:?}{correct_and_smooth:?}{format:?}"
+        "{of_run}{prediction:?}{target_type:?}{layer:?}{nodes}{links}{order:?}{correct_and_smooth:?}{format:?}"
     );
     Ok(Undertaking { configuration, start: state_dict_text(&config.weights, CHECKSUM)? })
 }
@@ -210,13 +210,14 @@ fn check(config: &PredictConfig) -> Result<()> {
 
 /// Checks that edges join nodes of the predicted type where predictions are propagated along them.
 fn check_propagation(config: &PredictConfig, book: &PartitionBook) -> Result<()> {
-    let (Some(_), Some(relations)) = (config.correct_and_smooth, &config.run.relations) else {
-        return Ok(());
-    };
-    let ntype = relations.target_type(book)?;
-    if !etypes_within(book, ntype).is_empty() {
+    if config.correct_and_smooth.is_none() || config.run.relations.is_none() {
         return Ok(());
     }
+    let ntypes = config.node_types(book)?;
+    let Some(ntype) = ntypes.into_iter().find(|ntype| etypes_within(book, *ntype).is_empty())
+    else {
+        return Ok(());
+    };
     let etypes: Vec<String> = book.etypes().iter().map(ToString::to_string).collect();
     let problem = format!(
         "correct and smooth propagates along edges between nodes of the predicted type {}, but the edge types of the graph are {}",

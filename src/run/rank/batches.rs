@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::assignment::Assignment;
 use super::hetero_graph::RankHeteroGraph;
+use super::labelled::{LabelledGroup, rows_by_group};
 use super::setup::{RankSetup, Surroundings};
 use crate::engine::comm::{barrier, spans_machines};
 use crate::engine::spill::PointerTensor;
@@ -30,13 +31,14 @@ pub(super) struct NodeLoaders {
     pub(super) evaluation: Option<EvaluationLoaders>,
 }
 
-/// Builds the loaders of a rank's nodes: writes the index of its partition, waits for those of the others, and opens the whole
+/// Builds the loaders of a rank's nodes, which are labelled in these groups: writes the index of its partition, waits for those of the others, and opens the whole
 /// graph. Two collectives, and two more with loaders for evaluations.
 pub(super) fn of_shared_layers(
     setup: &RankSetup,
     graph: &dyn Graph,
     assignment: Assignment<'_>,
     sampling: &SamplingConfig,
+    groups: &[LabelledGroup],
 ) -> Result<NodeLoaders> {
     let Assignment { here, config, .. } = assignment;
     let book = setup.partition.book();
@@ -52,17 +54,17 @@ pub(super) fn of_shared_layers(
         let sampler = sampler.input_node_feature(FEATURES, features.clone());
         Ok(with_edge_features(sampler, edge_features.as_ref()))
     };
-    let first = book.node_range(here.rank).start;
-    finish_loaders(setup, assignment, sampling, graph, &sampler, first)
+    finish_loaders(setup, assignment, sampling, graph, &sampler, groups)
 }
 
-/// As [`of_shared_layers`], for a model with a layer per edge type: seeds are of the node type that is predicted, and each type has features
+/// As [`of_shared_layers`], for a model with a layer per edge type: seeds are of the node types that are predicted, and each type has features
 /// of its own.
 pub(super) fn of_relations(
     setup: &RankSetup,
     hetero: &RankHeteroGraph,
     assignment: Assignment<'_>,
     sampling: &SamplingConfig,
+    groups: &[LabelledGroup],
 ) -> Result<NodeLoaders> {
     let Assignment { here, config, .. } = assignment;
     let book = setup.partition.book();
@@ -74,8 +76,7 @@ pub(super) fn of_relations(
         let sampler = sampling.sampler(config.model.layers, book, true)?.out_degrees(false);
         Ok(with_edge_types(with_features(sampler, &features), &edge_features))
     };
-    let first = book.node_type_range(here.rank, hetero.target()).start;
-    finish_loaders(setup, assignment, sampling, graph, &sampler, first)
+    finish_loaders(setup, assignment, sampling, graph, &sampler, groups)
 }
 
 /// Features of a node type, with their name in a batch.
@@ -173,30 +174,42 @@ fn index(config: &RunConfig, sampling: &SamplingConfig) -> IndexConfig {
     }
 }
 
-/// Adds labels and seeds to samplers; `first` is the global id of the rank's first node that may have a label. One collective for
-/// each loader.
+/// Adds labels and seeds to samplers; masks have a row per node of the groups. One collective for each loader.
 fn finish_loaders(
     setup: &RankSetup,
     Assignment { here, config, .. }: Assignment<'_>,
     sampling: &SamplingConfig,
     graph: SampledGraph,
     sampler: &dyn Fn(&SamplingConfig) -> Result<DistNeighborSampler>,
-    first: u64,
+    groups: &[LabelledGroup],
 ) -> Result<NodeLoaders> {
     let manager = &setup.manager;
     let (key, counters) = (config.keys.labels.as_deref(), manager.store().counters().clone());
     let labels = match config.task {
-        Task::Classification => NodeColumn::labels(here.reachable(), key, counters)?,
+        Task::Classification => {
+            let labels = NodeColumn::labels(here.reachable(), key, counters)?;
+            let of_types = groups
+                .iter()
+                .filter_map(|group| Some((group.labelled.ntype?, group.classes.start)));
+            of_types.fold(labels, |labels, (ntype, first)| labels.counted_from(ntype, first))
+        }
         Task::Multilabel | Task::Regression => {
             NodeColumn::targets(here.reachable(), key, counters)?
         }
     };
     let masks = manager.masks.get();
     let masks = masks.ok_or_else(|| Error::internal("the rank has no masks".to_owned()))?;
+    let first_node = setup.partition.book().node_range(here.rank).start;
     let loader = |how: &SamplingConfig, mask: &PointerTensor, shuffle| {
         let sampler = sampler(how)?.output_node_feature(LABELS, labels.clone());
         let order = DataLoaderConfig { shuffle, ..how.loader(config.seed) };
-        DataLoader::new(graph.clone(), nodes_of(mask, first)?, sampler, order, setup.ranks())
+        DataLoader::new(
+            graph.clone(),
+            nodes_of(mask, groups, first_node)?,
+            sampler,
+            order,
+            setup.ranks(),
+        )
     };
     let mut train = loader(sampling, &masks.train, true)?;
     if sampling.optimized_batches {
@@ -253,8 +266,13 @@ pub(super) fn open_index(
     Ok(Arc::new(graph).into())
 }
 
-/// The global ids of a mask's nodes; `first` is that of its first row.
-fn nodes_of(mask: &PointerTensor, first: u64) -> Result<Vec<u64>> {
+/// The global ids of the nodes in a mask of all groups; `first_node` is that of the rank's first inner node.
+fn nodes_of(mask: &PointerTensor, groups: &[LabelledGroup], first_node: u64) -> Result<Vec<u64>> {
     let rows = mask.pin()?.f_nonzero()?.f_contiguous()?;
-    Ok(tensor::slice::<i64>(&rows).iter().map(|row| first + *row as u64).collect())
+    let by_group = rows_by_group(groups, &tensor::slice(&rows));
+    let ids = groups.iter().zip(by_group).flat_map(|(group, rows)| {
+        let first = group.first_id(first_node);
+        rows.into_iter().map(move |row| first + u64::from(row))
+    });
+    Ok(ids.collect())
 }

@@ -115,8 +115,8 @@ impl Classes {
         Err(Error::input(&here.partitions.parts()[owner].node_feats, key, problem).with_hint(hint))
     }
 
-    /// A remark on classes that no node has, if there are any.
-    pub(super) fn gaps(&self, task: Task) -> Option<String> {
+    /// A remark on classes that no node has, if there are any. `of_type` names the nodes' type where there are several.
+    pub(super) fn gaps(&self, task: Task, of_type: &str) -> Option<String> {
         if !task.has_classes() || self.highest >= MOST_BITS {
             return None;
         }
@@ -131,7 +131,7 @@ impl Classes {
         let listed: Vec<String> = missing.iter().take(LISTED).map(ToString::to_string).collect();
         let more = if missing.len() > LISTED { ", ..." } else { "" };
         Some(format!(
-            "{} of {} classes have no labelled node: {}{more}",
+            "{} of {} classes{of_type} have no labelled node: {}{more}",
             missing.len(),
             self.highest + 1,
             listed.join(", ")

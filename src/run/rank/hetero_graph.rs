@@ -6,7 +6,7 @@ use std::path::Path;
 use tch::Kind;
 
 use super::edge_sources::{check_needed, set_edge_sources};
-use super::labels::Labelled;
+use super::labelled::Labelled;
 use super::setup::{KIND, RankSetup};
 use crate::engine::spill::PointerTensor;
 use crate::engine::tape::{Graph, HeteroGraphShardManager, ParameterBuilder, ParameterSet};
@@ -68,33 +68,29 @@ impl RankHeteroGraph {
         }
         let targets = match &run.link {
             Some(link) => link.node_types(partition.book())?,
-            None => vec![relations.target_type(partition.book())?],
+            None => relations.target_types(partition.book())?,
         };
         let config = HeteroConfig { model: run.model.clone(), merge: relations.merge };
         Ok(RankHeteroGraph { graph, features, stored, targets, config })
     }
 
-    /// The node type that is predicted.
-    pub(super) fn target(&self) -> usize {
-        self.targets[0]
-    }
-
-    /// Creates the model.
+    /// Creates the model, with outputs of these widths for the targets.
     pub(super) fn model(
         &self,
         parameters: &mut ParameterBuilder,
-        out_feats: i64,
+        out_feats: &[i64],
     ) -> Result<HeteroStack> {
         let widths = self.features.iter().map(|f| f.as_ref().map(|features| features.size()[1]));
         let widths: Vec<_> = widths.collect();
-        let outputs = self.targets.iter().map(|ntype| HeteroOutput { ntype: *ntype, out_feats });
+        let outputs = self.targets.iter().zip(out_feats);
+        let outputs = outputs.map(|(&ntype, &out_feats)| HeteroOutput { ntype, out_feats });
         let outputs: Vec<_> = outputs.collect();
         HeteroStack::with_outputs(parameters, &self.graph, &self.config, &widths, &outputs)
     }
 
-    /// The number of outputs in a weights file.
-    pub(super) fn stored_out_feats(&self, path: &Path) -> Result<i64> {
-        self.config.stored_out_feats(path, &self.graph, self.target())
+    /// The number of outputs for each target in a weights file.
+    pub(super) fn stored_out_feats(&self, path: &Path) -> Result<Vec<i64>> {
+        self.config.stored_out_feats(path, &self.graph, &self.targets)
     }
 
     /// The input of each node type: features, or learned rows, whose initial values depend on `seed`.
@@ -215,16 +211,18 @@ impl RankHeteroGraph {
         types.collect::<Vec<_>>().join(", ")
     }
 
-    /// The nodes that have labels.
-    pub(super) fn labelled(&self, setup: &RankSetup) -> Result<Labelled> {
-        let labelled = Labelled::of_type(setup, self.target());
-        let nodes = labelled.nodes;
-        let mut in_edges = tensor::zeros(&[nodes.own as i64], Kind::Int64)?;
-        for relation in self.graph.relations().iter().filter(|r| r.dst_type == self.target()) {
-            in_edges = in_edges.f_add(&*relation.graph.in_degrees().pin()?)?;
-        }
-        let without_in_edges = in_edges.f_eq(0)?.f_sum(Kind::Int64)?.f_int64_value(&[])?;
-        Ok(Labelled { without_in_edges, ..labelled })
+    /// The nodes of each target, which have labels.
+    pub(super) fn labelled(&self, setup: &RankSetup) -> Result<Vec<Labelled>> {
+        let labelled = self.targets.iter().map(|target| {
+            let labelled = Labelled::of_type(setup, *target);
+            let mut in_edges = tensor::zeros(&[labelled.nodes.own as i64], Kind::Int64)?;
+            for relation in self.graph.relations().iter().filter(|r| r.dst_type == *target) {
+                in_edges = in_edges.f_add(&*relation.graph.in_degrees().pin()?)?;
+            }
+            let without_in_edges = in_edges.f_eq(0)?.f_sum(Kind::Int64)?.f_int64_value(&[])?;
+            Ok(Labelled { without_in_edges, ..labelled })
+        });
+        labelled.collect()
     }
 }
 

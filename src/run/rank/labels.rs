@@ -3,163 +3,292 @@
 use tch::{Kind, Tensor};
 
 use super::classes::Classes;
+use super::labelled::{Labelled, LabelledGroup};
 use super::setup::{RankSetup, Surroundings, keep};
 use crate::engine::comm::{ReduceOp, all_reduce};
 use crate::engine::spill::{Masks, PointerTensor};
-use crate::engine::tape::Graph;
 use crate::engine::tensor;
 use crate::error::{Error, Result};
 use crate::event::Event;
-use crate::graph::TypeNodes;
+use crate::graph::PartitionBook;
 use crate::load::{Targets, load_labels, load_mask, load_targets};
 use crate::nn::{Loss, Task, class_counts};
-use crate::run::config::run_config::RunConfig;
+use crate::run::config::run_config::{Relations, RunConfig};
 use crate::train::Totals;
 
 /// The facts on which all ranks agree before the model is created.
 pub(super) struct LabelFacts {
-    /// Number of columns of the model's output.
-    pub(super) outputs: i64,
+    /// The nodes with labels: all, or those of each predicted type.
+    pub(super) groups: Vec<LabelledGroup>,
     pub(super) totals: Totals,
-    /// The nodes with labels.
-    pub(super) nodes: TypeNodes,
-    /// Labels of the nodes above.
+    /// Labels of the nodes above, one group below the other.
     pub(super) labels: PointerTensor,
     /// Masks of the nodes above.
     pub(super) masks: Masks,
 }
 
-/// The nodes of a rank that have labels.
-pub(super) struct Labelled {
-    /// Index of the first of them among the inner nodes.
-    pub(super) first_row: i64,
-    /// Place of these nodes among those of all ranks.
-    pub(super) nodes: TypeNodes,
-    /// Number of these nodes without in-edges.
-    pub(super) without_in_edges: i64,
-}
-
-impl Labelled {
-    /// The nodes of a type; their in-edges are not counted.
-    pub(super) fn of_type(setup: &RankSetup, ntype: usize) -> Self {
-        let (book, part) = (setup.partition.book(), setup.partition.part());
-        let first = book.node_type_range(part, ntype).start - book.node_range(part).start;
-        let nodes = book.type_nodes(part, ntype);
-        Labelled { first_row: first as i64, nodes, without_in_edges: 0 }
+impl LabelFacts {
+    /// Number of columns of the model's output.
+    pub(super) fn outputs(&self) -> i64 {
+        self.groups.last().map_or(0, |group| group.classes.end)
     }
 
-    /// All nodes of a graph.
-    pub(super) fn all(setup: &RankSetup, graph: &dyn Graph) -> Result<Self> {
-        let book = setup.partition.book();
-        let own = book.node_range(setup.partition.part());
-        let without = graph.in_degrees().pin()?.f_eq(0)?.f_sum(Kind::Int64)?;
-        let nodes = TypeNodes {
-            first: own.start,
-            own: (own.end - own.start) as usize,
-            total: book.num_nodes(),
-        };
-        let without_in_edges = without.f_int64_value(&[])?;
-        Ok(Labelled { first_row: 0, nodes, without_in_edges })
+    /// Number of columns for each group.
+    pub(super) fn widths(&self) -> Vec<i64> {
+        self.groups.iter().map(|group| group.classes.end - group.classes.start).collect()
     }
 }
 
-/// Reads labels and masks, and agrees with all ranks on the numbers of outputs and of masked nodes: one collective. `stored` is
-/// the number of outputs of given initial weights.
+/// Labels and masks of a rank's nodes.
+struct OwnLabels {
+    labels: Tensor,
+    /// Training, validation and test nodes.
+    masks: [Tensor; 3],
+}
+
+/// Number of counts that a rank sends of a group, before its classes.
+const COUNTS: usize = 5;
+
+/// What a rank sends of the nodes of a group.
+struct GroupCounts<'r> {
+    first_row: i64,
+    /// Training, validation and test nodes.
+    in_masks: [i64; 3],
+    without_in_edges: i64,
+    classes: &'r [i64],
+}
+
+/// Reads labels and masks of each group of nodes, and agrees with all ranks on the numbers of outputs and of masked nodes: one
+/// collective. `stored` holds the number of outputs of given initial weights for each group.
 pub(super) fn take_up_labels(
     setup: &RankSetup,
     config: &RunConfig,
     here: Surroundings<'_>,
-    labelled: Labelled,
-    stored: Option<i64>,
+    labelled: Vec<Labelled>,
+    stored: Option<&[i64]>,
 ) -> Result<LabelFacts> {
     let RankSetup { manager, partition, .. } = setup;
-    let Labelled { first_row, nodes, without_in_edges } = labelled;
-    let keys = &config.keys;
-    let key = keys.labels.as_deref();
-    let labels = match config.task {
-        Task::Classification => load_labels(partition, key)?,
-        Task::Multilabel => load_targets(partition, key, Targets::Classes)?,
-        Task::Regression => load_targets(partition, key, Targets::Numbers)?,
-    };
-    let rows = |all: &Tensor| -> Result<Tensor> {
-        tensor::copy(&all.f_narrow(0, first_row, nodes.own as i64)?)
-    };
-    let labels = rows(&labels)?;
-    let mask = |key: &Option<String>, name: &str| -> Result<Tensor> {
-        match load_mask(partition, key.as_deref(), name)? {
-            Some(mask) => rows(&mask),
-            None => tensor::zeros(&[nodes.own as i64], Kind::Bool),
-        }
-    };
-    let masks = [
-        mask(&keys.train_mask, "train_mask")?,
-        mask(&keys.val_mask, "val_mask")?,
-        mask(&keys.test_mask, "test_mask")?,
-    ];
-    let count = |t: &Tensor| Ok::<_, Error>(t.f_sum(Kind::Int64)?.f_int64_value(&[])?);
-    let unlabelled = match config.task {
-        Task::Classification => labels.f_lt(0)?,
-        _ => labels.f_isnan()?.f_any_dim(1, false)?,
-    };
-    for (mask, name) in masks.iter().zip(["training", "validation", "test"]) {
-        let unlabelled = count(&unlabelled.f_logical_and(mask)?)?;
-        if unlabelled > 0 {
-            let path = partition.node_features().path();
-            let problem = format!("{unlabelled} {name} nodes have no label");
-            return Err(Error::input(path, key.unwrap_or("label"), problem).with_hint(
-                "remove them from the mask, or name other labels with ‹keys.labels=KEY›",
-            ));
-        }
+    let own = OwnLabels::read(setup, config, &labelled)?;
+    let mut numbers = Vec::new();
+    for (labels, labelled) in own.iter().zip(&labelled) {
+        let of_group = labels.numbers(setup, config, labelled)?;
+        numbers.push(of_group.len() as i64);
+        numbers.extend(of_group);
     }
-    let mut numbers =
-        vec![first_row, count(&masks[0])?, count(&masks[1])?, count(&masks[2])?, without_in_edges];
-    numbers.extend(Classes::new(config.task, &labels)?.numbers());
+    let OwnLabels { labels, masks } = OwnLabels::below_one_another(own)?;
     let labels = manager.track("labels", labels);
-    keep(manager.labels.set(labels.clone()))?;
     let [train, val, test] = masks.map(|mask| manager.track("mask", mask));
     let masks = Masks { train, val, test };
     keep(manager.masks.set(masks.clone()).map_err(drop))?;
 
-    let rows = setup.gather(&numbers)?;
-    let sum = |i: usize| rows.iter().map(|row| row[i]).sum::<i64>();
-    let of_classes: Vec<&[i64]> = rows.iter().map(|row| &row[5..]).collect();
+    let ranks = setup.gather(&numbers)?;
+    let ranks = ranks.iter().map(|numbers| GroupCounts::all(numbers));
+    let ranks = ranks.collect::<Result<Vec<_>>>()?;
+    let mut totals = Totals { train: 0, val: 0, test: 0 };
+    let (mut groups, mut first_class, mut without_in_edges) = (Vec::new(), 0, 0);
+    let mut gaps = Vec::new();
+    for (number, labelled) in labelled.into_iter().enumerate() {
+        let counts: Vec<&GroupCounts<'_>> =
+            ranks.iter().filter_map(|groups| groups.get(number)).collect();
+        let classes = agree(setup, config, here, &labelled, &counts)?;
+        let outputs = num_outputs(config, stored.map(|stored| stored[number]), classes.highest)?;
+        let sum = |of: fn(&GroupCounts<'_>) -> i64| counts.iter().map(|c| of(c)).sum::<i64>();
+        totals.train += sum(|counts| counts.in_masks[0]);
+        totals.val += sum(|counts| counts.in_masks[1]);
+        totals.test += sum(|counts| counts.in_masks[2]);
+        without_in_edges += sum(|counts| counts.without_in_edges);
+        gaps.extend(classes.gaps(config.task, &of_one_type(setup, config, &labelled)));
+        let classes = first_class..first_class + outputs;
+        first_class = classes.end;
+        groups.push(LabelledGroup { labelled, classes });
+    }
+    if here.rank == 0 && without_in_edges > 0 && config.model.kind.needs_in_edges() {
+        here.events.send(Event::Note(format!(
+            "{without_in_edges} nodes have no in-edges; a layer gives them only its bias"
+        )))?;
+    }
+    if here.rank == 0 {
+        let notes = gaps.into_iter().chain(numbering(partition.book(), &groups));
+        notes.map(Event::Note).try_for_each(|note| here.events.send(note))?;
+    }
+    let labels = numbered_through(setup, labels, &groups)?;
+    keep(manager.labels.set(labels.clone()))?;
+    Ok(LabelFacts { groups, totals, labels, masks })
+}
+
+impl OwnLabels {
+    /// The labels and masks of each group of nodes.
+    fn read(setup: &RankSetup, config: &RunConfig, groups: &[Labelled]) -> Result<Vec<Self>> {
+        let (partition, keys) = (&setup.partition, &config.keys);
+        let key = keys.labels.as_deref();
+        let labels = match config.task {
+            Task::Classification => load_labels(partition, key)?,
+            Task::Multilabel => load_targets(partition, key, Targets::Classes)?,
+            Task::Regression => load_targets(partition, key, Targets::Numbers)?,
+        };
+        let masks = [
+            load_mask(partition, keys.train_mask.as_deref(), "train_mask")?,
+            load_mask(partition, keys.val_mask.as_deref(), "val_mask")?,
+            load_mask(partition, keys.test_mask.as_deref(), "test_mask")?,
+        ];
+        let of_group = |labelled: &Labelled| {
+            let own = labelled.nodes.own as i64;
+            let rows = |all: &Tensor| tensor::copy(&all.f_narrow(0, labelled.first_row, own)?);
+            let mask = |all: &Option<Tensor>| match all {
+                Some(mask) => rows(mask),
+                None => tensor::zeros(&[own], Kind::Bool),
+            };
+            let [train, val, test] = &masks;
+            Ok(OwnLabels { labels: rows(&labels)?, masks: [mask(train)?, mask(val)?, mask(test)?] })
+        };
+        groups.iter().map(of_group).collect()
+    }
+
+    /// The numbers that are sent to other ranks.
+    fn numbers(
+        &self,
+        setup: &RankSetup,
+        config: &RunConfig,
+        labelled: &Labelled,
+    ) -> Result<Vec<i64>> {
+        let count = |t: &Tensor| Ok::<_, Error>(t.f_sum(Kind::Int64)?.f_int64_value(&[])?);
+        let unlabelled = match config.task {
+            Task::Classification => self.labels.f_lt(0)?,
+            _ => self.labels.f_isnan()?.f_any_dim(1, false)?,
+        };
+        for (mask, name) in self.masks.iter().zip(["training", "validation", "test"]) {
+            let unlabelled = count(&unlabelled.f_logical_and(mask)?)?;
+            if unlabelled > 0 {
+                let of_type = of_one_type(setup, config, labelled);
+                let problem = format!("{unlabelled} {name} nodes{of_type} have no label");
+                return Err(at_labels(setup, config, problem).with_hint(
+                    "remove them from the mask, or name other labels with ‹keys.labels=KEY›",
+                ));
+            }
+        }
+        let [train, val, test] = &self.masks;
+        let counts = [count(train)?, count(val)?, count(test)?];
+        let mut numbers = vec![labelled.first_row];
+        numbers.extend(counts);
+        numbers.push(labelled.without_in_edges);
+        numbers.extend(Classes::new(config.task, &self.labels)?.numbers());
+        Ok(numbers)
+    }
+
+    fn below_one_another(mut groups: Vec<Self>) -> Result<Self> {
+        if groups.len() == 1 {
+            return Ok(groups.remove(0));
+        }
+        let all = |of: &dyn Fn(&Self) -> Tensor| {
+            Ok::<_, Error>(Tensor::f_cat(&groups.iter().map(of).collect::<Vec<_>>(), 0)?)
+        };
+        let mask = |number: usize| all(&|own: &Self| own.masks[number].shallow_clone());
+        let labels = all(&|own: &Self| own.labels.shallow_clone())?;
+        Ok(OwnLabels { labels, masks: [mask(0)?, mask(1)?, mask(2)?] })
+    }
+}
+
+impl<'r> GroupCounts<'r> {
+    /// The groups that a rank has sent, each after the length of its numbers.
+    fn all(mut numbers: &'r [i64]) -> Result<Vec<Self>> {
+        let incomplete = || Error::internal("a rank sent no counts of its labels".to_owned());
+        let mut groups = Vec::new();
+        while let [length, rest @ ..] = numbers {
+            let (group, rest) = rest.split_at_checked(*length as usize).ok_or_else(incomplete)?;
+            let (counts, classes) = group.split_at_checked(COUNTS).ok_or_else(incomplete)?;
+            let &[first_row, train, val, test, without_in_edges] = counts else {
+                return Err(incomplete());
+            };
+            let in_masks = [train, val, test];
+            groups.push(GroupCounts { first_row, in_masks, without_in_edges, classes });
+            numbers = rest;
+        }
+        Ok(groups)
+    }
+}
+
+/// The classes of a group of nodes, from what each rank has sent of it.
+fn agree(
+    setup: &RankSetup,
+    config: &RunConfig,
+    here: Surroundings<'_>,
+    labelled: &Labelled,
+    counts: &[&GroupCounts<'_>],
+) -> Result<Classes> {
+    let of_classes: Vec<&[i64]> = counts.iter().map(|counts| counts.classes).collect();
     let highest: Vec<i64> = of_classes.iter().map(|row| row[0]).collect();
     if config.task != Task::Classification && highest.iter().any(|h| *h != highest[0]) {
         let widths: Vec<i64> = highest.iter().map(|h| h + 1).collect();
         let problem = format!("has {widths:?} columns on the partitions, but one number is needed");
-        let path = partition.node_features().path();
-        return Err(Error::input(path, key.unwrap_or("label"), problem)
+        return Err(at_labels(setup, config, problem)
             .with_hint("partition the graph again: all parts must come from one run"));
     }
-    let first_row = |rank: usize| rows[rank][0];
-    let name = key.unwrap_or("label");
+    let first_row = |rank: usize| counts[rank].first_row;
+    let name = config.keys.labels.as_deref().unwrap_or("label");
     let classes = Classes::of_all(config.task, &of_classes, here, name, first_row)?;
-    let totals = Totals { train: sum(1), val: sum(2), test: sum(3) };
-    if totals.train == 0 {
-        let path = partition.node_features().path();
-        return Err(Error::input(
-            path,
-            keys.train_mask.as_deref().unwrap_or("train_mask"),
-            "names no nodes",
-        )
-        .with_hint("name the array that marks the training nodes with ‹keys.train_mask=KEY›"));
+    let of_type = of_one_type(setup, config, labelled);
+    if !of_type.is_empty() && classes.highest < 0 {
+        let problem = format!("no node{of_type} has a label");
+        return Err(at_labels(setup, config, problem).with_hint(
+            "leave the type out of ‹relations.target›, or name other labels with ‹keys.labels=KEY›",
+        ));
     }
-    if here.rank == 0 && sum(4) > 0 && config.model.kind.needs_in_edges() {
-        here.events.send(Event::Note(format!(
-            "{} nodes have no in-edges; a layer gives them only its bias",
-            sum(4)
-        )))?;
+    if counts.iter().all(|counts| counts.in_masks[0] == 0) {
+        let path = setup.partition.node_features().path();
+        let key = config.keys.train_mask.as_deref().unwrap_or("train_mask");
+        let problem = format!("names no nodes{of_type}");
+        return Err(Error::input(path, key, problem)
+            .with_hint("name the array that marks the training nodes with ‹keys.train_mask=KEY›"));
     }
-    if let (0, Some(note)) = (here.rank, classes.gaps(config.task)) {
-        here.events.send(Event::Note(note))?;
+    Ok(classes)
+}
+
+/// The words ` of type NAME` for a message, where several types are predicted.
+fn of_one_type(setup: &RankSetup, config: &RunConfig, labelled: &Labelled) -> String {
+    let several = config.relations.as_ref().is_some_and(Relations::several_targets);
+    let ntype = labelled.ntype.filter(|_| several);
+    let name = ntype.map(|ntype| &setup.partition.book().ntypes()[ntype]);
+    name.map_or_else(String::new, |name| format!(" of type {name}"))
+}
+
+/// An error in the array of labels.
+fn at_labels(setup: &RankSetup, config: &RunConfig, problem: String) -> Error {
+    let path = setup.partition.node_features().path();
+    Error::input(path, config.keys.labels.as_deref().unwrap_or("label"), problem)
+}
+
+/// The labels of all groups, with the classes of a group counted from its first one.
+fn numbered_through(
+    setup: &RankSetup,
+    labels: PointerTensor,
+    groups: &[LabelledGroup],
+) -> Result<PointerTensor> {
+    if groups.len() == 1 {
+        return Ok(labels);
     }
-    Ok(LabelFacts {
-        outputs: num_outputs(config, stored, classes.highest)?,
-        totals,
-        nodes,
-        labels,
-        masks,
-    })
+    let mut first = 0;
+    let mut numbered = Vec::new();
+    for LabelledGroup { labelled, classes } in groups {
+        let own = labelled.nodes.own as i64;
+        let rows = labels.pin()?.f_narrow(0, first, own)?;
+        let known = rows.f_ge(0)?.f_to_kind(Kind::Int64)?;
+        numbered.push(rows.f_add(&known.f_mul_scalar(classes.start)?)?);
+        first += own;
+    }
+    Ok(setup.manager.track("labels", Tensor::f_cat(&numbered, 0)?))
+}
+
+/// A remark on the numbers that classes of several node types have in one another's company.
+fn numbering(book: &PartitionBook, groups: &[LabelledGroup]) -> Option<String> {
+    if groups.len() == 1 {
+        return None;
+    }
+    let types = groups.iter().filter_map(|LabelledGroup { labelled, classes }| {
+        let name = &book.ntypes()[labelled.ntype?];
+        Some(format!("{} to {} of {name}", classes.start, classes.end - 1))
+    });
+    let types: Vec<String> = types.collect();
+    Some(format!("classes of all types are numbered one after the other: {}", types.join(", ")))
 }
 
 /// The highest label or column plus one, or the number of outputs of given initial weights.
@@ -197,7 +326,7 @@ fn make_loss(setup: &RankSetup, config: &RunConfig, facts: &LabelFacts) -> Resul
     let Some(weights) = &config.class_weights else { return Ok(Loss::new(config.task)) };
     let counts = {
         let (labels, mask) = (facts.labels.pin()?, facts.masks.train.pin()?);
-        class_counts(config.task, &labels, &mask, facts.outputs)?
+        class_counts(config.task, &labels, &mask, facts.outputs())?
     };
     let counts = all_reduce(&*setup.group, vec![counts], ReduceOp::Sum, &*setup.manager)?;
     let counts = Vec::<i64>::try_from(&counts[0])?;

@@ -33,7 +33,7 @@ fn train_on(training: LinkTraining<'_>, relations: &Relations) -> Result<()> {
     let hetero = RankHeteroGraph::new(setup, config, relations)?;
     let mut builder = ParameterBuilder::new(config.seed);
     let width = config.model.hidden;
-    let model = hetero.model(&mut builder, width)?;
+    let model = hetero.model(&mut builder, &vec![width; hetero.targets.len()])?;
     let score = link.score(&mut builder, width);
     let parameters = Rc::new(builder.finish(&setup.manager, KIND)?);
     let (inputs, optimizer) = hetero.stored_inputs(setup, here.folder, config.seed)?;

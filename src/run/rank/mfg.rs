@@ -5,6 +5,7 @@ use std::rc::Rc;
 use tch::{Device, Kind, Tensor};
 
 use super::hetero_graph::RankHeteroGraph;
+use super::labelled::rows_by_group;
 use super::labels::LabelFacts;
 use super::setup::RankSetup;
 use crate::engine::spill::{Masks, PointerTensor};
@@ -124,10 +125,13 @@ impl LabelledRelations {
     ) -> Result<Self> {
         let nodes = LabelledNodes::new(setup, facts)?;
         let mut seeds = vec![Vec::new(); hetero.graph.ntypes().len()];
-        seeds[hetero.target()] = {
+        let rows = {
             let rows = nodes.rows.pin()?;
-            tensor::slice::<i64>(&rows).iter().map(|row| *row as u32).collect()
+            rows_by_group(&facts.groups, &tensor::slice(&rows))
         };
+        for (ntype, rows) in hetero.targets.iter().zip(rows) {
+            seeds[*ntype] = rows;
+        }
         let HeteroMfgs { graphs, sources } = construct_hetero_mfgs(&hetero.graph, seeds, layers)?;
         let with_features: Vec<usize> = hetero.types_with_features().collect();
         let sources = sources.into_iter().enumerate().map(|(ntype, rows)| {

@@ -9,6 +9,7 @@ mod epochs;
 mod files;
 mod full_graph;
 mod hetero_graph;
+mod labelled;
 mod labels;
 mod link_training;
 mod linked_relations;

@@ -73,7 +73,7 @@ impl NodeTraining<'_> {
             parameters: self.parameters,
             loss: self.goal.loss.clone(),
             divisor: self.goal.divisor,
-            outputs: self.facts.outputs,
+            outputs: self.facts.outputs(),
             totals: self.facts.totals,
             roc_auc: config.evaluation.metrics.contains(&ExtraMetric::RocAuc),
             seed: config.seed,
@@ -81,9 +81,9 @@ impl NodeTraining<'_> {
             constants: Constants::default(),
         };
         if let Some(path) = &config.dump_step {
-            let nodes = self.facts.nodes;
-            let dump = StepDump::open(path, &trainer, nodes.total)?;
-            let write = &mut |logits: &Tensor| dump.write_logits(nodes, &(self.all_rows)(logits)?);
+            let (groups, book) = (&self.facts.groups, self.setup.partition.book());
+            let dump = StepDump::open(path, &trainer, groups, book)?;
+            let write = &mut |logits: &Tensor| dump.write_logits(groups, &(self.all_rows)(logits)?);
             let step = trainer.step(1, &trainer.mark(), write)?;
             return dump.finish(&trainer, &step);
         }

@@ -21,7 +21,7 @@ use crate::train::{Forward, HeteroModel, NodeInput};
 pub(super) struct RelationLayers<'s> {
     setup: &'s RankSetup,
     pub(super) hetero: RankHeteroGraph,
-    facts: LabelFacts,
+    pub(super) facts: LabelFacts,
     goal: Goal,
     pub(super) model: HeteroStack,
     pub(super) parameters: Rc<ParameterSet>,
@@ -38,10 +38,16 @@ impl<'s> RelationLayers<'s> {
         let hetero = RankHeteroGraph::new(setup, config, relations)?;
         let stored = config.init_params.as_ref().map(|path| hetero.stored_out_feats(path));
         let labelled = hetero.labelled(setup)?;
-        let facts = take_up_labels(setup, config, assignment.here, labelled, stored.transpose()?)?;
+        let facts = take_up_labels(
+            setup,
+            config,
+            assignment.here,
+            labelled,
+            stored.transpose()?.as_deref(),
+        )?;
         let goal = goal(setup, config, &facts)?;
         let mut builder = ParameterBuilder::new(config.seed);
-        let model = hetero.model(&mut builder, facts.outputs)?;
+        let model = hetero.model(&mut builder, &facts.widths())?;
         let parameters = Rc::new(builder.finish(&setup.manager, KIND)?);
         Ok(RelationLayers { setup, hetero, facts, goal, model, parameters })
     }

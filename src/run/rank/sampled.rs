@@ -16,7 +16,13 @@ pub(super) fn train(
 ) -> Result<()> {
     let setup = RankSetup::new(assignment.here, Passes::Batches)?;
     let training = SharedLayers::new(&setup, assignment)?;
-    let loaders = batches::of_shared_layers(&setup, training.graph(), assignment, sampling)?;
+    let loaders = batches::of_shared_layers(
+        &setup,
+        training.graph(),
+        assignment,
+        sampling,
+        training.groups(),
+    )?;
     training.run(assignment, pass, Some(SampledBatches { loaders, reduce: sampling.reduce }))?;
     setup.end()
 }

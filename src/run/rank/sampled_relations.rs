@@ -29,17 +29,18 @@ fn train_on(
     pass: Pass,
 ) -> Result<()> {
     let training = RelationLayers::new(setup, assignment, relations)?;
-    let RelationLayers { hetero, model, parameters, .. } = &training;
+    let RelationLayers { hetero, facts, model, parameters, .. } = &training;
     let (inputs, optimizer) =
         hetero.stored_inputs(setup, assignment.here.folder, assignment.config.seed)?;
     training.load(assignment, &inputs)?;
-    let loaders = batches::of_relations(setup, hetero, assignment, sampling)?;
+    let loaders = batches::of_relations(setup, hetero, assignment, sampling, &facts.groups)?;
     setup.sync(parameters)?;
     let degrees = assignment.config.model.kind.uses_out_degrees().then(|| {
         let book = setup.partition.book();
         RelationDegrees::new(&hetero.graph, book, assignment.here.folder, setup.ranks())
     });
     let of_batches = HeteroBatches::new(model, &inputs, optimizer, degrees.transpose()?);
+    let of_batches = of_batches.in_own_columns();
     let samples = Samples {
         model: &of_batches,
         loader: &loaders.train,

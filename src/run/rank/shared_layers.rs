@@ -7,7 +7,8 @@ use tch::Tensor;
 
 use super::assignment::Assignment;
 use super::batches::NodeLoaders;
-use super::labels::{Goal, LabelFacts, Labelled, goal, take_up_labels};
+use super::labelled::{Labelled, LabelledGroup};
+use super::labels::{Goal, LabelFacts, goal, take_up_labels};
 use super::mfg::LabelledMfgs;
 use super::node_training::{NodeTraining, Samples};
 use super::setup::{KIND, RankSetup};
@@ -42,12 +43,19 @@ impl<'s> SharedLayers<'s> {
     pub(super) fn new(setup: &'s RankSetup, assignment: Assignment<'_>) -> Result<Self> {
         let Assignment { here, config, .. } = assignment;
         let whole = WholeGraph::new(setup, config)?;
-        let stored = config.init_params.as_ref().map(|path| stored_out_feats(path, &config.model));
+        let stored = config.init_params.as_ref();
+        let stored = stored.map(|path| stored_out_feats(path, &config.model).map(|one| [one]));
         let labelled = Labelled::all(setup, &whole.graph)?;
-        let facts = take_up_labels(setup, config, here, labelled, stored.transpose()?)?;
+        let facts = take_up_labels(
+            setup,
+            config,
+            here,
+            vec![labelled],
+            stored.transpose()?.as_ref().map(|one| &one[..]),
+        )?;
         let goal = goal(setup, config, &facts)?;
         let mut builder = ParameterBuilder::new(config.seed);
-        let model = config.model.build(&mut builder, whole.sizes(facts.outputs))?;
+        let model = config.model.build(&mut builder, whole.sizes(facts.outputs()))?;
         let parameters = Rc::new(builder.finish(&setup.manager, KIND)?);
         if let (Some(path), 0) = (&config.init_params, here.rank) {
             load_state_dict(path, &parameters, &[])?;
@@ -58,6 +66,11 @@ impl<'s> SharedLayers<'s> {
     /// The graph.
     pub(super) fn graph(&self) -> &dyn Graph {
         &self.whole.graph
+    }
+
+    /// The nodes with labels.
+    pub(super) fn groups(&self) -> &[LabelledGroup] {
+        &self.facts.groups
     }
 
     /// Trains on batches if there are some, and else on all nodes. Steps and evaluations on the full graph go as `pass` says.

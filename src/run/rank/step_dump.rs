@@ -5,28 +5,42 @@ use std::path::Path;
 
 use tch::{Kind, Tensor};
 
+use super::labelled::LabelledGroup;
 use crate::engine::comm::{Ranks, Recipient, barrier, bring_together, spans_machines};
 use crate::engine::tensor;
 use crate::error::Result;
-use crate::graph::TypeNodes;
+use crate::graph::PartitionBook;
 use crate::io::{ArraySpec, ArraysFile, Dtype};
 use crate::nn::LearnedRows;
 use crate::train::{Step, Trainer};
 
-/// The file while it is written: all ranks write `logits` and the gradients of learned rows, rank 0 writes the rest. All arrays
+/// The file while it is written: all ranks write `logits` (of several node types, `logits.TYPE`) and the gradients of learned rows, rank 0 writes the rest. All arrays
 /// are float32.
 pub(super) struct StepDump {
     file: ArraysFile,
-    /// Size of a row of logits in bytes.
-    row_bytes: u64,
+    /// The arrays of logits: of all nodes, or of each type of several.
+    logits: Vec<String>,
 }
 
 impl StepDump {
     /// Opens the file; all ranks do so in the same way.
-    pub(super) fn open(path: &Path, trainer: &Trainer<'_>, num_nodes: u64) -> Result<Self> {
-        let classes = trainer.outputs as u64;
-        let mut arrays =
-            vec![("logits".to_owned(), vec![num_nodes, classes]), ("loss".to_owned(), vec![1])];
+    pub(super) fn open(
+        path: &Path,
+        trainer: &Trainer<'_>,
+        groups: &[LabelledGroup],
+        book: &PartitionBook,
+    ) -> Result<Self> {
+        let name = |group: &LabelledGroup| match group.labelled.ntype {
+            Some(ntype) if groups.len() > 1 => format!("logits.{}", book.ntypes()[ntype]),
+            _ => "logits".to_owned(),
+        };
+        let logits: Vec<String> = groups.iter().map(name).collect();
+        let shape = |group: &LabelledGroup| {
+            let classes = group.classes.end - group.classes.start;
+            vec![group.labelled.nodes.total, classes as u64]
+        };
+        let mut arrays: Vec<_> = logits.iter().cloned().zip(groups.iter().map(shape)).collect();
+        arrays.push(("loss".to_owned(), vec![1]));
         for parameter in trainer.parameters.iter() {
             let shape = trainer.parameters.shape(parameter).iter().map(|d| *d as u64).collect();
             arrays.push((gradient_of(trainer.parameters.name(parameter)), shape));
@@ -37,12 +51,20 @@ impl StepDump {
         let specs = arrays.iter();
         let specs = specs.map(|(name, shape)| ArraySpec { name, dtype: Dtype::F32, shape });
         let file = ArraysFile::open(path, specs.collect(), &BTreeMap::new())?;
-        Ok(StepDump { file, row_bytes: classes * size_of::<f32>() as u64 })
+        Ok(StepDump { file, logits })
     }
 
-    /// Writes the logits of own nodes.
-    pub(super) fn write_logits(&self, nodes: TypeNodes, logits: &Tensor) -> Result<()> {
-        self.write("logits", nodes.first * self.row_bytes, logits)
+    /// Writes the logits of own nodes, one group below the other.
+    pub(super) fn write_logits(&self, groups: &[LabelledGroup], logits: &Tensor) -> Result<()> {
+        let mut first = 0;
+        for (name, LabelledGroup { labelled, classes }) in self.logits.iter().zip(groups) {
+            let (own, width) = (labelled.nodes.own as i64, classes.end - classes.start);
+            let rows = logits.f_narrow(0, first, own)?.f_narrow(1, classes.start, width)?;
+            let row_bytes = width as u64 * size_of::<f32>() as u64;
+            self.write(name, labelled.nodes.first * row_bytes, &rows)?;
+            first += own;
+        }
+        Ok(())
     }
 
     /// Writes loss and gradients, and gives the file its final name. One collective if there are learned rows, or several machines.

@@ -7,7 +7,7 @@ use sar::Error;
 use sar::nn::{ClassWeights, Heads, ModelKind, RelationMerge, Schedule, Task};
 use sar::run::CONFIG;
 use sar::run::config::{LinkConfig, PairScore};
-use sar::run::config::{MemoryBudget, Relations, RunConfig};
+use sar::run::config::{MemoryBudget, Relations, RunConfig, TargetTypes};
 use sar::train::SamplingConfig;
 use std::fs;
 use std::rc::Rc;
@@ -37,8 +37,10 @@ pub(super) fn configurations() -> Vec<String> {
     full.task = Task::Multilabel;
     full.keys.features = Some("feat".to_owned());
     full.class_weights = Some(ClassWeights::Balanced);
-    full.relations =
-        Some(Relations { merge: RelationMerge::default(), target: Some("paper".to_owned()) });
+    full.relations = Some(Relations {
+        merge: RelationMerge::default(),
+        target: Some(TargetTypes::new(["paper"])),
+    });
     full.schedule = Schedule::Cosine { t_max: 50, min: 1e-5 };
     full.clip_norm = Some(1.5);
     full.patience = Some(10);

@@ -18,6 +18,7 @@ mod rows;
 mod segment;
 mod segment_grad;
 mod select;
+mod stack_diagonal;
 mod stack_rows;
 mod typed;
 mod weighted_sum;

@@ -4,9 +4,14 @@ use std::path::PathBuf;
 
 use super::form::{NodeOrder, Prediction, PredictionFormat};
 use crate::choice::{Choice, Named};
+use crate::error::{Error, Result};
+use crate::graph::PartitionBook;
 use crate::nn::CorrectAndSmooth;
 use crate::run::config::RunConfig;
 use crate::run::rank::WEIGHTS;
+
+/// The field of the predicted node type.
+const TARGET_TYPE: &str = "target_type";
 
 /// A mask of nodes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,6 +67,8 @@ pub struct PredictConfig {
     pub weights: PathBuf,
     /// The form of the prediction.
     pub prediction: Prediction,
+    /// The node type, for a run that predicts several.
+    pub target_type: Option<String>,
     /// The hidden layer, from 1, whose output is written, for [embeddings](Prediction::Embeddings); `None` means the last one.
     pub layer: Option<usize>,
     /// The nodes. Where they are not all, only what their predictions depend on is computed.
@@ -88,6 +95,7 @@ impl PredictConfig {
         PredictConfig {
             weights: run.out.join(WEIGHTS),
             prediction: Prediction::default(),
+            target_type: None,
             layer: None,
             nodes: NodeSelection::default(),
             links: None,
@@ -97,6 +105,49 @@ impl PredictConfig {
             format: None,
             trace: None,
             run,
+        }
+    }
+
+    /// The node types whose nodes are predicted, ascending: all, those whose pairs are scored, or one.
+    ///
+    /// # Errors
+    /// If the graph lacks a type of the run, or it is not clear which one is predicted.
+    pub(in crate::run) fn node_types(&self, book: &PartitionBook) -> Result<Vec<usize>> {
+        let RunConfig { relations, link, .. } = &self.run;
+        let trained = match (relations, link) {
+            (None, _) => (0..book.ntypes().len()).collect(),
+            (Some(_), Some(link)) => link.node_types(book)?,
+            (Some(relations), None) => relations.target_types(book)?,
+        };
+        let names = || {
+            let names: Vec<&str> = trained.iter().map(|ty| book.ntypes()[*ty].as_str()).collect();
+            names.join(", ")
+        };
+        match (&self.target_type, relations) {
+            (Some(_), None) => {
+                Err(Error::config(TARGET_TYPE, "the run predicts nodes of all types")
+                    .with_hint("leave it out"))
+            }
+            (Some(_), Some(_)) if link.is_some() => {
+                Err(Error::config(TARGET_TYPE, "the run predicts edges").with_hint("leave it out"))
+            }
+            (Some(name), Some(_)) => {
+                let ntype = trained.iter().find(|ntype| book.ntypes()[**ntype] == *name);
+                let unknown = || {
+                    let problem = format!("the run does not predict nodes of type {name:?}");
+                    Error::config(TARGET_TYPE, problem)
+                        .with_hint(format!("name one of {}", names()))
+                };
+                Ok(vec![*ntype.ok_or_else(unknown)?])
+            }
+            (None, Some(_)) if link.is_none() && trained.len() > 1 => {
+                let problem =
+                    format!("the run predicts nodes of types {}, a file holds one", names());
+                let first = &book.ntypes()[trained[0]];
+                Err(Error::config(TARGET_TYPE, problem)
+                    .with_hint(format!("choose one, such as ‹{TARGET_TYPE}={first}›")))
+            }
+            (None, _) => Ok(trained),
         }
     }
 }

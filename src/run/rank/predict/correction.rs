@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::load::{Shards, load_edges_within, load_labels, load_mask};
 use crate::nn::KnownLabels;
 use crate::run::config::RunConfig;
-use crate::run::rank::labels::Labelled;
+use crate::run::rank::labelled::Labelled;
 use crate::run::rank::setup::RankSetup;
 
 /// The classes of the training nodes among the labelled ones.

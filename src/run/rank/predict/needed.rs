@@ -104,16 +104,17 @@ pub(super) struct NeededRelations {
 }
 
 impl NeededRelations {
-    /// What the outputs of own nodes depend on after `layers` layers, by rows of each target type. A collective per layer and edge type.
+    /// What the outputs of own nodes depend on after `layers` layers, by rows of each predicted type. A collective per layer and edge type.
     pub(super) fn of(
         setup: &RankSetup,
         hetero: &RankHeteroGraph,
         inputs: &[NodeInput],
+        predicted: &[usize],
         rows: &[&[u32]],
         layers: usize,
     ) -> Result<Self> {
         let mut seeds = vec![Vec::new(); inputs.len()];
-        hetero.targets.iter().zip(rows).for_each(|(ntype, rows)| seeds[*ntype] = rows.to_vec());
+        predicted.iter().zip(rows).for_each(|(ntype, rows)| seeds[*ntype] = rows.to_vec());
         let mfgs = construct_hetero_mfgs(&hetero.graph, seeds, layers)?;
         let counts = mfgs.graphs.iter().map(HeteroGraphShardManager::num_edges);
         let edges = EdgeCounts::of(hetero.graph.num_edges()?, counts)?;

@@ -7,7 +7,7 @@ use crate::engine::tensor;
 use crate::error::Result;
 use crate::io::RowFile;
 use crate::load::original_places;
-use crate::run::rank::labels::Labelled;
+use crate::run::rank::labelled::Labelled;
 use crate::run::rank::setup::RankSetup;
 
 /// The nodes that are predicted, where they are not all, by their places in the order of the prediction.

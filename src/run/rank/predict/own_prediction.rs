@@ -13,7 +13,7 @@ use crate::engine::tape::Graph;
 use crate::error::Result;
 use crate::event::Event;
 use crate::io::RowFile;
-use crate::run::rank::labels::Labelled;
+use crate::run::rank::labelled::Labelled;
 use crate::run::rank::setup::{RankSetup, Surroundings};
 
 /// The predicted nodes of a rank while their rows are made.

@@ -24,12 +24,16 @@ pub(super) fn predict_relations(
 ) -> Result<()> {
     let run = &work.config.run;
     let hetero = RankHeteroGraph::new(setup, run, relations)?;
-    let outputs = match run.link {
-        Some(_) => run.model.hidden,
+    let predicted = work.config.node_types(setup.partition.book())?;
+    let widths = match run.link {
+        Some(_) => vec![run.model.hidden; hetero.targets.len()],
         None => hetero.stored_out_feats(&work.config.weights)?,
     };
+    let is_predicted: Vec<bool> = hetero.targets.iter().map(|ty| predicted.contains(ty)).collect();
+    let mut of_predicted = widths.iter().zip(&is_predicted).filter(|(_, predicted)| **predicted);
+    let outputs = of_predicted.next().map_or(0, |(width, _)| *width);
     let mut builder = ParameterBuilder::new(run.seed);
-    let model = hetero.model(&mut builder, outputs)?;
+    let model = hetero.model(&mut builder, &widths)?;
     // The weights belong to the model and the score.
     let score = run.link.as_ref().map(|link| link.score(&mut builder, outputs));
     let parameters = Rc::new(builder.finish(&setup.manager, KIND)?);
@@ -42,7 +46,7 @@ pub(super) fn predict_relations(
     };
     hetero.load(setup, &work.config.weights, &parameters, &forward.all_rows())?;
     let layer = work.hidden_layer(model.hidden_layers())?;
-    let parts = OwnPart::of_types(setup, &hetero.targets, work.order, work.chosen.as_ref())?;
+    let parts = OwnPart::of_types(setup, &predicted, work.order, work.chosen.as_ref())?;
     // Correct and smooth propagates so far that everything is needed.
     let corrected = work.config.correct_and_smooth;
     let rows: Option<Vec<_>> = match corrected {
@@ -51,14 +55,14 @@ pub(super) fn predict_relations(
     };
     let needed = rows.map(|rows| {
         let layers = layer.unwrap_or_else(|| model.num_layers());
-        NeededRelations::of(setup, &hetero, &inputs, &rows, layers)
+        NeededRelations::of(setup, &hetero, &inputs, &predicted, &rows, layers)
     });
     let needed = needed.transpose()?;
-    let within = corrected.map(|_| graph_within(setup, hetero.target())).transpose()?;
+    let within = corrected.map(|_| graph_within(setup, predicted[0])).transpose()?;
     let own = OwnPrediction { setup, here, work, parts };
     {
         let mut tape = Tape::evaluation(&setup.manager, &parameters).ending_after(layer);
-        let mut values = match &needed {
+        let values = match &needed {
             Some(NeededRelations { mfgs, inputs, .. }) => {
                 // A pass that ends after a hidden layer does not reach the last graphs.
                 let last = mfgs.graphs.len() - 1;
@@ -68,6 +72,8 @@ pub(super) fn predict_relations(
             }
             None => forward.outputs(&mut tape)?.0,
         };
+        let values = values.into_iter().zip(is_predicted).filter(|(_, predicted)| *predicted);
+        let mut values: Vec<Var> = values.map(|(value, _)| value).collect();
         let part = &own.parts[0];
         let truth = own.truth(part, outputs, layer)?;
         if let (Some(how), Some(graph)) = (corrected, &within) {

@@ -10,7 +10,7 @@ use crate::event::{Event, PredictionScores};
 use crate::load::{Targets, has_labels, load_labels, load_targets, read_mask};
 use crate::nn::Task;
 use crate::run::config::RunConfig;
-use crate::run::rank::labels::Labelled;
+use crate::run::rank::labelled::Labelled;
 use crate::run::rank::setup::{RankSetup, Surroundings};
 use crate::train::PredictionSums;
 

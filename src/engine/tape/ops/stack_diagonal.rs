@@ -1,0 +1,96 @@
+//! Values below one another, each in columns of its own.
+
+use std::rc::Rc;
+
+use tch::Tensor;
+
+use crate::engine::spill::PointerTensor;
+use crate::engine::tape::record::{Adjoint, Tape};
+use crate::engine::tape::var::{Target, Var};
+use crate::engine::tensor;
+use crate::error::{Error, Result};
+
+impl Tape<'_> {
+    /// The rows of all `parts`, one part after the other, each part in the columns after those of the part before it. All other
+    /// elements are -∞: in a softmax, a row gives nothing to the columns of other parts.
+    ///
+    /// # Errors
+    /// If `parts` is empty, memory runs out (`Tensor`), or a value cannot be read back (`Io`, `Corrupt`).
+    pub fn stack_diagonal(&mut self, parts: &[Var]) -> Result<Var> {
+        let _span = self.span("rows");
+        let values: Vec<PointerTensor> = parts.iter().map(Var::value).collect();
+        let places = places(&values);
+        let Some(kind) = parts.first().map(Var::kind) else {
+            return Err(Error::internal("rows are stacked from an empty list of parts".to_owned()));
+        };
+        let size = [0, 1].map(|side| values.iter().map(|value| value.size()[side]).sum());
+        let of_values = places.clone();
+        let recipe = Rc::new(move || {
+            let mut all = tensor::empty(&size, kind)?;
+            let _filled = all.f_fill_(f64::NEG_INFINITY)?;
+            for (value, place) in values.iter().zip(&of_values) {
+                place.of(&all)?.f_copy_(&*value.pin()?)?;
+            }
+            Ok(all)
+        });
+        let value = self.manager().track_recipe("stacked", &size, kind, None, recipe);
+        let y = self.var(value, parts.iter().any(Var::needs_grad));
+        if y.needs_grad() {
+            let parts = parts.iter().map(Var::target).zip(places);
+            let parts = parts.map(|(x, place)| Part { place, x });
+            self.record(&y, DiagonalAdjoint { parts: parts.collect() });
+        }
+        Ok(y)
+    }
+}
+
+struct DiagonalAdjoint {
+    parts: Vec<Part>,
+}
+
+struct Part {
+    place: Place,
+    /// `None` if the part needs no gradient.
+    x: Option<Target>,
+}
+
+/// Each part gets the gradients of its rows and columns.
+impl Adjoint for DiagonalAdjoint {
+    fn adjoint(self: Box<Self>, tape: &mut Tape<'_>, gradient: PointerTensor) -> Result<()> {
+        for Part { place, x } in self.parts {
+            if x.is_some() {
+                let gx = tensor::copy(&place.of(&*gradient.pin()?)?)?;
+                let gx = tape.manager().track_rows("gradient", gx)?;
+                tape.add_grad(x.as_ref(), gx)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The place of a part: first and number, of rows and of columns.
+#[derive(Clone, Copy)]
+struct Place {
+    rows: [i64; 2],
+    columns: [i64; 2],
+}
+
+impl Place {
+    /// The part of `all` at the place.
+    fn of(self, all: &Tensor) -> Result<Tensor> {
+        let rows = all.f_narrow(0, self.rows[0], self.rows[1])?;
+        Ok(rows.f_narrow(1, self.columns[0], self.columns[1])?)
+    }
+}
+
+/// The places of values, each after the one before it.
+fn places(values: &[PointerTensor]) -> Vec<Place> {
+    let (mut row, mut column) = (0, 0);
+    let places = values.iter().map(|value| {
+        let [rows, columns] = [0, 1].map(|side| value.size()[side]);
+        let place = Place { rows: [row, rows], columns: [column, columns] };
+        (row, column) = (row + rows, column + columns);
+        place
+    });
+    places.collect()
+}
