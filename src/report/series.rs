@@ -17,7 +17,7 @@ const METRICS: [(&str, &str, Unit); 6] = [
 ];
 
 /// Fields that have charts of their own, or say nothing about learning.
-const OTHERS: [&str; 17] = [
+const OTHERS: [&str; 18] = [
     "epoch",
     "loss",
     "lr",
@@ -30,6 +30,7 @@ const OTHERS: [&str; 17] = [
     "bytes_written",
     "bytes_read",
     "bytes_cached",
+    "bytes_sent",
     "peak_memory_bytes",
     "batches",
     "row_bytes_needed",
@@ -68,6 +69,8 @@ pub(super) fn charts(runs: &[RunData]) -> Vec<Chart> {
     charts.push(of_fields(runs, "Seconds per epoch", Unit::Seconds, true, times));
     charts.push(memory(runs));
     charts.push(bytes(runs));
+    let sent = "Bytes to other machines per epoch";
+    charts.push(of_fields(runs, sent, Unit::Bytes, true, &[("bytes_sent", "")]));
     charts
 }
 

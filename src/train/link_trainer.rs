@@ -93,7 +93,7 @@ impl LinkTrainer<'_> {
     ) -> Result<LinkPass> {
         let LinkTrainer { manager, group, parameters, .. } = self;
         manager.lock().status().set_epoch(epoch);
-        let mut totals = [0.0; 8];
+        let mut totals = [0.0; 9];
         let mut system_s = system_seconds();
         let mut before = (manager.store().counters().totals(), loader.sampler().row_bytes());
         let mut all = loader.epoch(epoch);
@@ -108,21 +108,21 @@ impl LinkTrainer<'_> {
             self.model.update_rows(optimizer.lr(), *group)?;
             let now = (manager.store().counters().totals(), loader.sampler().row_bytes());
             let rows = now.1 - before.1;
-            let [written, read, cached] = (now.0 - before.0).to_f64();
+            let [written, read, cached, sent] = (now.0 - before.0).to_f64();
             let [needed, rows_read] = [rows.needed, rows.read].map(|bytes| bytes as f64);
             before = now;
             let system_before = std::mem::replace(&mut system_s, system_seconds());
             let system = system_s - system_before;
-            let counts = [loss, batches, written, read, cached, needed, rows_read, system];
+            let counts = [loss, batches, written, read, cached, sent, needed, rows_read, system];
             let sums =
                 update(*group, self.reduce, gradient, &counts, parameters, optimizer, clip_norm)?;
             totals.iter_mut().zip(&sums).for_each(|(total, sum)| *total += sum);
             logged.step(number, sums[0] / sums[1].max(1.0), scores)?;
         }
-        let [loss, batches, written, read, cached, needed, rows_read, system_s] = totals;
+        let [loss, batches, written, read, cached, sent, needed, rows_read, system_s] = totals;
         Ok(LinkPass {
             loss: loss / batches.max(1.0),
-            io: IoTotals::from_f64([written, read, cached]),
+            io: IoTotals::from_f64([written, read, cached, sent]),
             system_s,
             samples: SampleReport {
                 batches: batches as u64,

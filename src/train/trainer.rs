@@ -148,9 +148,9 @@ impl Trainer<'_> {
         let flat = self.parameters.flat_gradients(&gradients)?;
         drop(gradients);
         let counted = self.mark();
-        let [written, read, cached] = (counted.io - since.io).to_f64();
+        let [written, read, cached, sent] = (counted.io - since.io).to_f64();
         let system_s = counted.system_s - since.system_s;
-        let numbers = Tensor::f_from_slice(&[written, read, cached, squares, system_s])?;
+        let numbers = Tensor::f_from_slice(&[written, read, cached, sent, squares, system_s])?;
         let sums = vec![flat, counts.to_tensor()?, numbers];
         let sums = gather_grads(self.group, sums, &**self.manager)?;
         let [gradient, counts, numbers] = <[Tensor; 3]>::try_from(sums)
@@ -158,8 +158,8 @@ impl Trainer<'_> {
         let counts = Counts::from_tensor(&counts)?;
         let (loss, scores) = counts.over(self.loss.task(), self.totals, self.outputs);
         let numbers: Vec<f64> = Vec::try_from(numbers)?;
-        let io = IoTotals::from_f64([numbers[0], numbers[1], numbers[2]]);
-        let (learned_squares, system_s) = (numbers[3], numbers[4]);
+        let io = IoTotals::from_f64([numbers[0], numbers[1], numbers[2], numbers[3]]);
+        let (learned_squares, system_s) = (numbers[4], numbers[5]);
         Ok(Step { loss, gradient, learned, learned_squares, scores, io, system_s, counted })
     }
 

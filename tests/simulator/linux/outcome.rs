@@ -6,8 +6,8 @@ use std::path::Path;
 
 use serde_json::Value;
 
-/// Fields of metrics that depend on time, on memory or on the number of turns.
-const FREE: [&str; 9] = [
+/// Fields of metrics that depend on time, on memory, or on the number of turns or machines.
+const FREE: [&str; 10] = [
     "epoch_s",
     "evaluation_s",
     "system_s",
@@ -15,6 +15,7 @@ const FREE: [&str; 9] = [
     "bytes_written",
     "bytes_read",
     "bytes_cached",
+    "bytes_sent",
     "lock_turns",
     "row_bytes_read",
 ];
