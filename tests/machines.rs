@@ -1,8 +1,13 @@
 //! Runs on several machines, which are processes of one machine here, started by a real mpirun. Built only with the feature `mpi`.
 #![allow(clippy::unwrap_used)]
 
+#[path = "machines/ends.rs"]
+mod ends;
 #[path = "common/mpirun.rs"]
 mod mpirun;
+#[path = "processes/small_disk.rs"]
+#[allow(dead_code)] // Other tests use the rest.
+mod small_disk;
 
 use std::fs;
 use std::io::Read;
@@ -10,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Pid;
 use sar::engine::turns::Control;
 
 use mpirun::mpirun;
@@ -36,6 +41,9 @@ struct Machines {
     spill: Vec<PathBuf>,
 }
 
+/// The time in which a run ends once something has failed, on a machine that has nothing else to do.
+const END: Duration = Duration::from_secs(5);
+
 /// The end of a run.
 struct MachinesAfter {
     code: Option<i32>,
@@ -46,16 +54,19 @@ struct MachinesAfter {
 impl Machines {
     /// Starts a process per list of flags, with flags for all.
     fn start(folder: &Path, each: &[Vec<&str>], all: &[&str]) -> Self {
+        let spill = (0..each.len()).map(|machine| folder.join(format!("spill-{machine}")));
+        Self::start_in(spill.collect(), each, all)
+    }
+
+    /// Like [`start`](Self::start), with these spill folders.
+    fn start_in(spill: Vec<PathBuf>, each: &[Vec<&str>], all: &[&str]) -> Self {
         let mut command = mpirun();
-        let mut spill = Vec::new();
-        for (machine, own) in each.iter().enumerate() {
+        for (machine, (own, spill_dir)) in each.iter().zip(&spill).enumerate() {
             if machine > 0 {
                 command.arg(":");
             }
-            let spill_dir = folder.join(format!("spill-{machine}"));
             command.args(["-n", "1", PROGRAM]).args(own).args(all);
-            command.arg("--spill-dir").arg(&spill_dir);
-            spill.push(spill_dir);
+            command.arg("--spill-dir").arg(spill_dir);
         }
         let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         Machines { child, spill }
@@ -71,16 +82,52 @@ impl Machines {
         })
     }
 
+    /// Waits for the end of mpirun, which something has made fail.
+    fn end_soon(self) -> MachinesAfter {
+        let begin = Instant::now();
+        let after = self.end();
+        let busy = fs::read_to_string("/proc/loadavg").unwrap();
+        let load: f64 = busy.split(' ').next().unwrap().parse().unwrap();
+        let cores = std::thread::available_parallelism().map_or(1, usize::from) as f64;
+        let limit = END.mul_f64((load / cores).max(1.0));
+        assert!(begin.elapsed() < limit, "{:?}:\n{}", begin.elapsed(), after.stderr);
+        after
+    }
+
+    /// The launcher of a machine.
+    fn launcher(&self, machine: usize) -> Pid {
+        Pid::from_raw(self.control(machine).run().launcher() as i32).unwrap()
+    }
+
+    /// All processes: launchers and workers.
+    fn processes(&self) -> Vec<Pid> {
+        let of_machine = |machine: usize| {
+            let control = self.control(machine);
+            let ranks: Vec<_> = (0..control.num_ranks())
+                .map(|slot| Pid::from_raw(control.rank(slot).process() as i32).unwrap())
+                .collect();
+            ranks.into_iter().chain([self.launcher(machine)])
+        };
+        (0..self.spill.len()).flat_map(of_machine).collect()
+    }
+
     /// Waits for the end of mpirun; nothing stays behind.
-    fn end(mut self) -> MachinesAfter {
+    fn end(self) -> MachinesAfter {
+        let spill = self.spill.clone();
+        let after = self.end_with_folders();
+        for spill in spill {
+            let left: Vec<_> = fs::read_dir(spill).into_iter().flatten().flatten().collect();
+            assert!(left.is_empty(), "left behind: {left:?}\n{}", after.stderr);
+        }
+        after
+    }
+
+    /// Waits for the end of mpirun, after which folders may be left.
+    fn end_with_folders(mut self) -> MachinesAfter {
         let status = wait_for("the end of the run", || self.child.try_wait().unwrap());
         let (mut stdout, mut stderr) = (String::new(), String::new());
         self.child.stdout.take().unwrap().read_to_string(&mut stdout).unwrap();
         self.child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
-        for spill in &self.spill {
-            let left: Vec<_> = fs::read_dir(spill).into_iter().flatten().flatten().collect();
-            assert!(left.is_empty(), "left behind: {left:?}\n{stderr}");
-        }
         MachinesAfter { code: status.code(), stdout, stderr }
     }
 }
@@ -200,6 +247,133 @@ fn a_machine_needs_its_own_partitions_alone() {
 }
 
 #[test]
+fn a_machine_works_on_the_partitions_that_it_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let json = graph(folder.path());
+    let out = |name: &str| folder.path().join(name);
+    let train = |name: &str, each: &[Vec<&str>]| {
+        let (out, json) = (out(name), text(&json));
+        let all = ["--part-json", json, "--epochs", "3", "--hidden", "8", "--out", text(&out)];
+        Machines::start(folder.path(), each, &all).end()
+    };
+    let told = |list: &'static str| vec!["--partitions", list];
+    let sent = |name: &str| -> Vec<Option<u64>> {
+        let metrics = fs::read_to_string(out(name).join("metrics.jsonl")).unwrap();
+        let lines = metrics.lines().map(|line| serde_json::from_str(line).unwrap());
+        let epochs = lines.filter(|line: &serde_json::Value| line["event"] == "epoch");
+        epochs.map(|line| line["bytes_sent"].as_u64()).collect()
+    };
+    let weights = |name: &str| fs::read(out(name).join("model.safetensors")).unwrap();
+    assert_eq!(train("alone", &[vec![]]).code, Some(0));
+    let uneven = train("uneven", &[told("0,2-3"), told("1")]);
+    assert_eq!(uneven.code, Some(0), "{}", uneven.stderr);
+    assert!(uneven.stderr.contains(" to other machines"), "{}", uneven.stderr);
+    let even = train("even", &[told("0,3"), told("1-2")]);
+    assert_eq!(even.code, Some(0), "{}", even.stderr);
+    let each = train("each", &["0", "3", "2", "1"].map(told));
+    assert_eq!(each.code, Some(0), "{}", each.stderr);
+    for name in ["uneven", "even", "each"] {
+        assert!(weights(name) == weights("alone"), "{name}");
+    }
+    // The bytes of each epoch are those between ranks of different machines, so one machine per partition sends the most.
+    assert_eq!(sent("alone"), [None; 3]);
+    let [uneven, even, each] = ["uneven", "even", "each"].map(sent);
+    assert!(uneven[1] > Some(0) && uneven[1] == uneven[2], "{uneven:?}");
+    assert!(each[1] > even[1] && each[1] > uneven[1], "{each:?} {even:?} {uneven:?}");
+    let refused = |each: &[Vec<&str>]| train("none", each).error().to_owned();
+    let error = refused(&[told("0-2"), told("2,3")]);
+    assert_eq!(error, "error: partition 2: is on machine 0 and on machine 1");
+    assert_eq!(refused(&[told("0-2"), vec![]]), error, "half of all, if nothing is told");
+    assert_eq!(
+        refused(&[told("0"), told("2,3")]),
+        "error: partition 1: is on none of the machines"
+    );
+    let error = refused(&[told("1-3"), told("0")]);
+    let first = "error: partition 0: is on machine 1, but the first machine must have it";
+    assert_eq!(error, first);
+    let error = refused(&[told("0-3"), told("4")]);
+    assert_eq!(
+        error,
+        "error: machine 1: --partitions: there is no partition 4: the graph has 4, from 0 on"
+    );
+    fs::remove_dir_all(json.parent().unwrap().join("part3")).unwrap();
+    let error = refused(&[told("0,3"), told("1-2")]);
+    assert!(error.contains("machine 0: --partitions: the files of partition 3 are not here ("));
+    assert!(!out("none").exists());
+}
+
+/// A graph in two partitions with two edge types, of which the second partition has no edges of one, and no array for it either.
+fn without_an_array(folder: &Path) -> PathBuf {
+    let path = |name: &str, of_node: &dyn Fn(u32) -> String| {
+        let lines = (0..40).map(|node| of_node(node) + "\n");
+        fs::write(folder.join(name), lines.collect::<String>()).unwrap();
+        folder.join(name)
+    };
+    let weighted = |src: u32, dst: u32| format!("{src} {dst} {}.5", src % 7);
+    let data = |flag: &str, name: &str, path: PathBuf| {
+        [flag.to_owned(), format!("{name}={}", path.display())]
+    };
+    let flags = [
+        data("--edges", "a:near:a", path("near", &|i| weighted(i, i % 20))),
+        data("--edges", "a:far:a", path("far", &|i| weighted(i, (i * 7 + 3) % 40))),
+        ["--edge-columns".to_owned(), "weight".to_owned()],
+        data("--node-data", "a/feat", path("feat", &|i| format!("{}.25 {}", i % 5, i % 3))),
+        data("--node-data", "a/label", path("label", &|i| (i % 2).to_string())),
+        data("--split", "a/train", path("train", &|i| i.to_string())),
+        data("--assignment", "a", path("parts", &|i| (i / 20).to_string())),
+    ];
+    let out = folder.join("graph");
+    let mut command = Command::new(PROGRAM);
+    command.args(["partition", "--method", "file", "--num-parts", "2"]).args(flags.as_flattened());
+    let made = command.arg("--out").arg(&out).stdout(Stdio::null()).stderr(Stdio::null()).status();
+    assert!(made.unwrap().success());
+    let arrays = out.join("part1/edge_feat.dgl");
+    let mut bytes = fs::read(&arrays).unwrap();
+    let name = b"a:near:a/weight";
+    let at = bytes.windows(name.len()).position(|bytes| bytes == name).unwrap();
+    bytes[at + name.len() - 1] = b'x';
+    fs::write(arrays, bytes).unwrap();
+    out.join("g.json")
+}
+
+#[test]
+fn a_machine_without_edges_of_a_type_draws_their_features_from_the_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let json = without_an_array(folder.path());
+    let train = |machines: usize| {
+        let out = folder.path().join(format!("out-{machines}"));
+        let model = "--model gatv2 --edge-features-key weight --hetero sum --layers 2 --hidden 4";
+        let how = "--mode sample --fanouts 3,3 --batch-size 8 --epochs 2";
+        let mut flags: Vec<&str> = model.split(' ').chain(how.split(' ')).collect();
+        flags.extend(["--part-json", text(&json), "--out", text(&out)]);
+        let after = Machines::start(folder.path(), &vec![vec![]; machines], &flags).end();
+        assert_eq!(after.code, Some(0), "{}", after.stderr);
+        fs::read(out.join("model.safetensors")).unwrap()
+    };
+    assert!(train(1) == train(2));
+}
+
+#[test]
+fn a_run_goes_on_with_another_number_of_machines() {
+    let folder = tempfile::tempdir().unwrap();
+    let json = graph(folder.path());
+    let out = |name: &str| folder.path().join(name);
+    let succeed = |machines: usize, flags: &[&str]| {
+        let after = Machines::start(folder.path(), &vec![vec![]; machines], flags).end();
+        assert_eq!(after.code, Some(0), "{}", after.stderr);
+    };
+    let flags = ["--part-json", text(&json), "--hidden", "8", "--checkpoint-every", "1"];
+    let (alone, moved) = (out("alone"), out("moved"));
+    succeed(1, &[&flags[..], &["--epochs", "4", "--out", text(&alone)]].concat());
+    succeed(4, &[&flags[..], &["--epochs", "1", "--out", text(&moved)]].concat());
+    for (machines, epochs) in [(2, "2"), (1, "3"), (3, "4")] {
+        succeed(machines, &["--resume", text(&moved), "--epochs", epochs]);
+    }
+    let weights = |out: &Path| fs::read(out.join("model.safetensors")).unwrap();
+    assert!(weights(&alone) == weights(&moved));
+}
+
+#[test]
 fn questions_about_pairs_have_one_answer_and_each_machine_writes_its_trace() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
@@ -253,43 +427,4 @@ fn what_does_not_fit_is_one_message() {
     let after = refused(&[vec![], vec![]]);
     assert!(after.error().contains("is not empty"), "{}", after.stderr);
     assert_eq!(after.code, Some(1), "{}", after.stderr);
-}
-
-/// An endless run on two machines in its third epoch.
-fn endless(folder: &Path) -> Machines {
-    let json = graph(folder);
-    let out = folder.join("out");
-    let all = ["--part-json", text(&json), "--out", text(&out), "--epochs", "1000000"];
-    let machines = Machines::start(folder, &[vec![], vec![]], &all);
-    for machine in [0, 1] {
-        let control = machines.control(machine);
-        wait_for("epoch 3", || (control.rank(0).epoch() > 2).then_some(()));
-    }
-    machines
-}
-
-#[test]
-fn a_worker_that_is_killed_ends_all_machines_with_its_number() {
-    let folder = tempfile::tempdir().unwrap();
-    let machines = endless(folder.path());
-    let control = machines.control(1);
-    assert_eq!((control.num_ranks(), control.rank(1).number()), (2, 3));
-    let worker = Pid::from_raw(control.rank(1).process() as i32).unwrap();
-    kill_process(worker, Signal::KILL).unwrap();
-    let after = machines.end();
-    let error = after.error();
-    assert!(error.starts_with("error: machine 1: rank 3 (process "), "{error}");
-    assert!(error.contains("was killed by SIGKILL in epoch"), "{error}");
-    assert_eq!(after.code, Some(3), "{}", after.stderr);
-}
-
-#[test]
-fn an_interrupt_of_one_launcher_ends_all() {
-    let folder = tempfile::tempdir().unwrap();
-    let machines = endless(folder.path());
-    let launcher = Pid::from_raw(machines.control(1).run().launcher() as i32).unwrap();
-    kill_process(launcher, Signal::INT).unwrap();
-    let after = machines.end();
-    assert_eq!(after.error(), "error: interrupted");
-    assert_eq!(after.code, Some(130), "{}", after.stderr);
 }

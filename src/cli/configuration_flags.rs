@@ -92,6 +92,7 @@ pub fn flags(config: &RunConfig) -> Result<Vec<Flag>> {
         dump_step,
         tensorboard,
         trace,
+        partitions,
         out,
         spill_dir,
     } = config;
@@ -144,6 +145,7 @@ pub fn flags(config: &RunConfig) -> Result<Vec<Flag>> {
     flags.name("io", *io);
     flags.some("tensorboard", tensorboard.as_ref().map(|path| path.display()));
     flags.some("trace", trace.as_ref().map(|path| path.display()));
+    flags.some("partitions", partitions.as_ref());
     flags.some("dump-step", dump_step.as_ref().map(|path| path.display()));
     Ok(flags.0)
 }

@@ -104,9 +104,9 @@ const MORE: [Rule; 13] = [
     Rule { flags: &["seed"], on: On::Values("method", &["stream", "metis", "random"]) },
 ];
 
-/// Flags about the results of a run, of which a plan has none.
-const RESULTS: [&str; 6] =
-    ["out", "overwrite", "checkpoint_every", "dump_step", "tensorboard", "trace"];
+/// Flags about the results of a run, of which a plan has none, and about other machines.
+const RESULTS: [&str; 7] =
+    ["out", "overwrite", "checkpoint_every", "dump_step", "tensorboard", "trace", "partitions"];
 
 /// Refuses flags that are given and have no effect.
 ///
@@ -118,7 +118,10 @@ pub(super) fn check(command: &Command, given: &ArgMatches) -> Result<()> {
         && let Some(id) = RESULTS.iter().find(stands)
     {
         let problem = format!("{} has no effect with plan", flag(command, id));
-        return Err(refused(problem, "leave it out: a plan has no results".to_owned()));
+        return Err(refused(
+            problem,
+            "leave it out: a plan has no results, and one machine".to_owned(),
+        ));
     }
     for Rule { flags: ids, on } in OF_TRAINING.iter().chain(&MORE) {
         if let Some(id) = ids.iter().find(stands)

@@ -12,7 +12,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::run::config::RunConfig;
 
 /// Flags about partitions, which do not exist yet, and about results.
-const LEFT_OUT: [&str; 9] = [
+const LEFT_OUT: [&str; 10] = [
     "part-json",
     "world-size",
     "out",
@@ -22,6 +22,7 @@ const LEFT_OUT: [&str; 9] = [
     "dump-step",
     "tensorboard",
     "trace",
+    "partitions",
 ];
 
 /// The command line of a training run.

@@ -15,7 +15,7 @@ use crate::event::{Console, Event, Voice, show_event, show_status, voice};
 use crate::io::read_input;
 use crate::nn::CorrectAndSmooth;
 use crate::run::CONFIG;
-use crate::run::config::{MemoryBudget, RunConfig};
+use crate::run::config::{MemoryBudget, OwnPartitions, RunConfig};
 use crate::run::rank::{
     LinkQuery, NodeOrder, NodeSelection, PredictConfig, Prediction, PredictionFormat, SplitName,
     WEIGHTS,
@@ -85,6 +85,9 @@ pub(super) struct PredictArgs {
     /// Write what every worker does, and when, to this file: a trace for ui.perfetto.dev or chrome://tracing
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
+    /// Partitions of this machine, of several, such as 0-7 [default: those that it has; an even part, if it has all]
+    #[arg(long, value_name = "LIST")]
+    partitions: Option<OwnPartitions>,
 }
 
 /// Predicts nodes.
@@ -102,6 +105,7 @@ fn predict_with(args: PredictArgs, correct_and_smooth: Option<CorrectAndSmooth>)
     // The run may have been moved.
     run.out = absolute(args.run)?;
     run.resident = args.resident;
+    run.partitions = args.partitions;
     run.memory_budget = args.memory_budget.unwrap_or(run.memory_budget);
     run.threads = args.threads.unwrap_or(run.threads);
     run.part_json = args.part_json.unwrap_or(run.part_json);

@@ -11,7 +11,7 @@ use super::train::{TrainArgs, run};
 use crate::error::{Error, Result};
 use crate::io::IoMode;
 
-use crate::run::config::{MemoryBudget, RunConfig};
+use crate::run::config::{MemoryBudget, OwnPartitions, RunConfig};
 
 /// Flags that do not change what an epoch computes.
 #[derive(Debug, Args)]
@@ -40,6 +40,9 @@ pub(super) struct RunArgs {
     /// Write what every worker does, and when, to this file: a trace for ui.perfetto.dev or chrome://tracing
     #[arg(long, value_name = "FILE", help_heading = "Run")]
     pub(super) trace: Option<PathBuf>,
+    /// Partitions of this machine, of several, such as 0-7 [default: those that it has; an even part, if it has all]
+    #[arg(long, value_name = "LIST", help_heading = "Run")]
+    pub(super) partitions: Option<OwnPartitions>,
 }
 
 /// A flag next to `--resume` that would change the run's settings, if there is one.
@@ -74,6 +77,7 @@ pub(super) fn apply(args: RunArgs, mut config: RunConfig) -> Result<RunConfig> {
     config.io = args.io.unwrap_or(config.io);
     config.resident = args.resident.or(config.resident);
     config.threads = args.threads.unwrap_or(config.threads);
+    config.partitions = args.partitions;
     config.trace = args.trace.map(absolute).transpose()?;
     Ok(config)
 }

@@ -284,6 +284,7 @@ pub(super) fn described(args: TrainArgs, run_args: RunArgs, out: PathBuf) -> Res
         io: run_args.io.unwrap_or(defaults.io),
         tensorboard: args.tensorboard.map(absolute).transpose()?,
         dump_step: args.dump_step.map(absolute).transpose()?,
+        partitions: run_args.partitions,
         trace: run_args.trace.map(absolute).transpose()?,
         spill_dir: absolute(run_args.spill_dir.unwrap_or(defaults.spill_dir))?,
         part_json: defaults.part_json,

@@ -76,8 +76,12 @@ impl Console {
             if trained.is_empty() { trained } else { format!(" (with dropout: {trained})") };
         let evaluated = report.evaluation.map(|evaluation| scores(&evaluation.scores));
         let evaluated = evaluated.map_or_else(String::new, |text| format!(", evaluated: {text}"));
+        let sent = match report.io.sent {
+            0 => String::new(),
+            bytes => format!(", {} to other machines", size(bytes)),
+        };
         let line = format!(
-            "epoch {}/{}: loss {:.4}{trained}{evaluated}, {:.2} s, {} turns, {} written, {} read",
+            "epoch {}/{}: loss {:.4}{trained}{evaluated}, {:.2} s, {} turns, {} written, {} read{sent}",
             report.epoch,
             self.epochs,
             report.loss,

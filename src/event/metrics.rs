@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::kinds::{EpochLog, EpochReport, Evaluation, StepReport};
 use super::scores::{Confusion, Scores};
 use crate::error::{Error, Result};
-use crate::io::AtomicFile;
+use crate::io::{AtomicFile, IoTotals};
 
 /// The file of a run's metrics, written line by line.
 pub struct MetricsFile {
@@ -79,6 +79,7 @@ impl MetricsFile {
         line.field("bytes_written", log.io.written);
         line.field("bytes_read", log.io.read);
         line.field("bytes_cached", log.io.cached);
+        line.sent(log.io);
         self.line(line, peak_memory_bytes)
     }
 
@@ -131,6 +132,7 @@ impl Line {
         line.field("bytes_written", report.io.written);
         line.field("bytes_read", report.io.read);
         line.field("bytes_cached", report.io.cached);
+        line.sent(report.io);
         if let Some(samples) = report.samples {
             line.field("batches", samples.batches);
             line.field("row_bytes_needed", samples.row_bytes_needed);
@@ -182,6 +184,13 @@ impl Line {
         line
     }
 
+    /// The bytes that have crossed to other machines, if there are some.
+    fn sent(&mut self, io: IoTotals) {
+        if io.sent > 0 {
+            self.field("bytes_sent", io.sent);
+        }
+    }
+
     fn field(&mut self, key: &str, value: impl Serialize) {
         // A loss of NaN becomes null.
         self.0.push(format!("{}:{}", json!(key), json!(value)));
@@ -204,7 +213,6 @@ fn is_epoch_until(line: &str, epoch: u32) -> bool {
 mod tests {
     use super::super::{EpochEvaluation, Metric};
     use super::*;
-    use crate::io::IoTotals;
     use crate::platform::ProcessorSeconds;
 
     fn report(epoch: u32) -> EpochReport {
@@ -218,7 +226,7 @@ mod tests {
             epoch_s: 0.25,
             processor: ProcessorSeconds { user: 1.0, system: 0.5 },
             lock_turns: 7,
-            io: IoTotals { written: 1, read: 2, cached: 1 },
+            io: IoTotals { written: 1, read: 2, cached: 1, sent: 0 },
             samples: None,
         }
     }

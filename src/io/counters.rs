@@ -17,6 +17,7 @@ struct Inner {
     written: AtomicU64,
     read: AtomicU64,
     cached: AtomicU64,
+    sent: AtomicU64,
 }
 
 /// A reading of [`IoCounters`], in bytes since the start.
@@ -29,18 +30,20 @@ pub struct IoTotals {
     /// Bytes of the above that were written to or read from the part of the page cache for which the memory budget has room.
     /// The disk sees none of them, unless the system writes out old pages.
     pub cached: u64,
+    /// Bytes of messages for ranks of other machines, which cross the network; a message for all ranks of a machine counts once.
+    pub sent: u64,
 }
 
 impl IoTotals {
     /// The counts as numbers that can be summed over ranks.
-    pub fn to_f64(self) -> [f64; 3] {
-        [self.written, self.read, self.cached].map(|bytes| bytes as f64)
+    pub fn to_f64(self) -> [f64; 4] {
+        [self.written, self.read, self.cached, self.sent].map(|bytes| bytes as f64)
     }
 
     /// The counts from sums over ranks.
-    pub fn from_f64(numbers: [f64; 3]) -> Self {
-        let [written, read, cached] = numbers.map(|bytes| bytes as u64);
-        IoTotals { written, read, cached }
+    pub fn from_f64(numbers: [f64; 4]) -> Self {
+        let [written, read, cached, sent] = numbers.map(|bytes| bytes as u64);
+        IoTotals { written, read, cached, sent }
     }
 }
 
@@ -53,6 +56,7 @@ impl Sub for IoTotals {
             written: self.written - before.written,
             read: self.read - before.read,
             cached: self.cached - before.cached,
+            sent: self.sent - before.sent,
         }
     }
 }
@@ -73,12 +77,18 @@ impl IoCounters {
         self.inner.cached.fetch_add(bytes, Ordering::Relaxed);
     }
 
+    /// Counts `bytes` of a message for other machines.
+    pub fn sent(&self, bytes: u64) {
+        self.inner.sent.fetch_add(bytes, Ordering::Relaxed);
+    }
+
     /// The counts so far.
     pub fn totals(&self) -> IoTotals {
         IoTotals {
             written: self.inner.written.load(Ordering::Relaxed),
             read: self.inner.read.load(Ordering::Relaxed),
             cached: self.inner.cached.load(Ordering::Relaxed),
+            sent: self.inner.sent.load(Ordering::Relaxed),
         }
     }
 }
@@ -93,13 +103,15 @@ mod tests {
         counters.wrote(5);
         counters.read(7);
         counters.cached(3);
+        counters.sent(2);
         let before = counters.totals();
-        assert_eq!(before, IoTotals { written: 5, read: 7, cached: 3 });
+        assert_eq!(before, IoTotals { written: 5, read: 7, cached: 3, sent: 2 });
         counters.wrote(10);
         counters.read(20);
         counters.cached(30);
+        counters.sent(40);
         let epoch = counters.totals() - before;
-        assert_eq!(epoch, IoTotals { written: 10, read: 20, cached: 30 });
+        assert_eq!(epoch, IoTotals { written: 10, read: 20, cached: 30, sent: 40 });
         assert_eq!(IoTotals::from_f64(epoch.to_f64()), epoch);
     }
 }

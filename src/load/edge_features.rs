@@ -140,6 +140,18 @@ impl EdgeFeatures {
         (0..found.num_types()).map(of_type).collect()
     }
 
+    /// The features of an edge type of which no edge is here: rows have a width, and there are none.
+    pub fn none_of_type(
+        book: &Arc<PartitionBook>,
+        etype: usize,
+        width: i64,
+        counters: IoCounters,
+    ) -> Self {
+        let tables = vec![vec![None; book.etypes().len()]; book.num_parts()];
+        let only = (book.etypes().len() > 1).then_some(etype);
+        EdgeFeatures { book: book.clone(), tables, width: width as u64, only, counters }
+    }
+
     /// The members of `edges` (global ids) to which the feature belongs.
     pub fn covered<'e>(&self, edges: &'e [u64]) -> Cow<'e, [u64]> {
         match self.only {

@@ -31,6 +31,7 @@ const OTHERS: [&str; 18] = [
     "bytes_written",
     "bytes_read",
     "bytes_cached",
+    "bytes_sent",
     "peak_memory_bytes",
     "batches",
     "row_bytes_needed",
@@ -69,6 +70,8 @@ pub(super) fn charts(runs: &[RunData]) -> Vec<Chart> {
     charts.push(of_fields(runs, "Seconds per epoch", Unit::Seconds, true, times));
     charts.push(memory(runs));
     charts.push(bytes(runs));
+    let sent = "Bytes to other machines per epoch";
+    charts.push(of_fields(runs, sent, Unit::Bytes, true, &[("bytes_sent", "")]));
     charts
 }
 

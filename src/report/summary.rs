@@ -10,6 +10,7 @@ use crate::event::size;
 /// A table with a row per run. `wear` says what so many written bytes mean for the drive.
 pub(super) fn summary(runs: &[RunData], wear: &dyn Fn(u64) -> Option<String>) -> String {
     let mut html = "<div class=\"scroll\"><table><tr>".to_owned();
+    let machines = runs.iter().any(|run| sent(run).is_some());
     let headings = [
         "run",
         "epochs",
@@ -20,7 +21,7 @@ pub(super) fn summary(runs: &[RunData], wear: &dyn Fn(u64) -> Option<String>) ->
         "bytes per epoch",
         "written in all epochs",
     ];
-    for heading in headings {
+    for heading in headings.into_iter().chain(machines.then_some("to other machines per epoch")) {
         let _ = write!(html, "<th scope=\"col\">{heading}</th>");
     }
     html.push_str("</tr>");
@@ -37,7 +38,8 @@ pub(super) fn summary(runs: &[RunData], wear: &dyn Fn(u64) -> Option<String>) ->
             }),
         ];
         let _ = write!(html, "<tr><th scope=\"row\">{}</th>", escaped(&run.name));
-        for cell in cells {
+        let to_machines = machines.then(|| sent(run).map_or_else(none, |bytes| size(bytes as u64)));
+        for cell in cells.into_iter().chain(to_machines) {
             let _ = write!(html, "<td>{}</td>", escaped(&cell));
         }
         html.push_str("</tr>");
@@ -85,6 +87,11 @@ fn memory(run: &RunData) -> Option<String> {
 /// Bytes written and read in a typical epoch.
 fn moved(run: &RunData) -> Option<f64> {
     Some(median(run.values("bytes_written"))? + median(run.values("bytes_read"))?)
+}
+
+/// Bytes sent to other machines in a typical epoch, if there are other machines.
+fn sent(run: &RunData) -> Option<f64> {
+    median(run.values("bytes_sent"))
 }
 
 /// Bytes written in all epochs of a run.

@@ -76,10 +76,10 @@ pub fn resume(config: &RunConfig, observe: &mut dyn FnMut(&Event)) -> Result<()>
         let problem = format!("is {}, but the run has completed {epoch}", config.epochs);
         return Err(Error::config("epochs", problem));
     }
-    for note in &last.notes {
-        observe(&Event::Note(note.clone()));
+    if reports() {
+        last.notes.iter().for_each(|note| observe(&Event::Note(note.clone())));
+        observe(&Event::Note(format!("continuing after epoch {epoch}")));
     }
-    observe(&Event::Note(format!("continuing after epoch {epoch}")));
     run(config, Start::Resumed(folder, Box::new(last)), observe)
 }
 
@@ -87,13 +87,11 @@ fn run(config: &RunConfig, start: Start, observe: &mut dyn FnMut(&Event)) -> Res
     let overwrite = matches!(start, Start::New { overwrite: true });
     let partitions = PartitionConfig::open(&config.part_json)?;
     let config = &checked(config, &partitions, observe)?;
-    let last = match &start {
-        Start::Resumed(_, last) => Some(last),
-        _ => None,
-    };
+    let last = if let Start::Resumed(_, last) = &start { Some(last) } else { None };
     let checksum = last.map_or("", |last| last.checkpoint.checksum());
     // Runs on several machines are not planned: a plan takes all partitions, which need not be here.
-    let machine = ThisMachine::of(&Undertaking::training(config, checksum)?, &partitions)?;
+    let undertaking = Undertaking::training(config, checksum)?;
+    let machine = ThisMachine::of(&undertaking, &partitions, config.partitions.as_ref())?;
     if let Some(machine) = machine.as_ref().filter(|machine| machine.is_another()) {
         let last = last.map(|last| last.path.as_path());
         return take_part(config, &partitions, machine, last, observe);
@@ -196,10 +194,16 @@ fn checked(
     partitions: &PartitionConfig,
     observe: &mut dyn FnMut(&Event),
 ) -> Result<RunConfig> {
+    // All machines would say the same.
+    let mut observe = |event: &Event| {
+        if reports() {
+            observe(event);
+        }
+    };
     for note in partitions.notes() {
         observe(&Event::Note(note.clone()));
     }
-    let config = with_relations(config, partitions, observe)?;
+    let config = with_relations(config, partitions, &mut observe)?;
     check(&config)?;
     config.trace.as_deref().map_or(Ok(()), TraceFile::check)?;
     check_fanouts(&config, partitions)?;

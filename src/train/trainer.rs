@@ -148,9 +148,10 @@ impl Trainer<'_> {
         let flat = self.parameters.flat_gradients(&gradients)?;
         drop(gradients);
         let counted = self.mark();
-        let [written, read, cached] = (counted.io - since.io).to_f64();
+        let [written, read, cached, sent] = (counted.io - since.io).to_f64();
         let ProcessorSeconds { user, system } = counted.processor - since.processor;
-        let numbers = Tensor::f_from_slice(&[written, read, cached, squares, user, system])?;
+        let numbers = [written, read, cached, sent, squares, user, system];
+        let numbers = Tensor::f_from_slice(&numbers)?;
         let sums = vec![flat, counts.to_tensor()?, numbers];
         let sums = gather_grads(self.group, sums, &**self.manager)?;
         let [gradient, counts, numbers] = <[Tensor; 3]>::try_from(sums)
@@ -158,8 +159,8 @@ impl Trainer<'_> {
         let counts = Counts::from_tensor(&counts)?;
         let (loss, scores) = counts.over(self.loss.task(), self.totals, self.outputs);
         let numbers: Vec<f64> = Vec::try_from(numbers)?;
-        let io = IoTotals::from_f64([numbers[0], numbers[1], numbers[2]]);
-        let (learned_squares, user, system) = (numbers[3], numbers[4], numbers[5]);
+        let io = IoTotals::from_f64([numbers[0], numbers[1], numbers[2], numbers[3]]);
+        let (learned_squares, user, system) = (numbers[4], numbers[5], numbers[6]);
         let processor = ProcessorSeconds { user, system };
         Ok(Step { loss, gradient, learned, learned_squares, scores, io, processor, counted })
     }

@@ -71,7 +71,7 @@ fn machine(
     let control = Arc::new(control.unwrap());
     control.add_carrier();
     let world_size = machines.iter().map(Vec::len).sum();
-    let placement = Arc::new(Placement::new(world_size, ranks).unwrap());
+    let placement = Arc::new(Placement::new(world_size, ranks, machines.len()).unwrap());
     let group = |slot| {
         let (control, placement) = (control.clone(), placement.clone());
         let storage = Arc::new(DiskStorage::default());

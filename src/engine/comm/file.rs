@@ -182,11 +182,18 @@ impl FileOutbox<'_> {
         let hasher = std::mem::take(&mut self.message.checksum);
         let entry =
             [self.message.begin, self.len - self.message.begin, u64::from(hasher.finalize())];
+        let placement = &self.group.placement;
+        let copies = match self.message.recipient {
+            Some(Recipient::Rank(rank)) => u64::from(placement.slot(rank).is_none()),
+            Some(Recipient::Everyone) => placement.machines() as u64 - 1,
+            None => 0,
+        };
         match self.message.recipient.take() {
             Some(Recipient::Rank(rank)) => self.entries[rank] = entry,
             Some(Recipient::Everyone) => self.entries.fill(entry),
             None => {}
         }
+        self.group.counters.sent(entry[1] * copies);
         self.message.begin = self.len;
     }
 }

@@ -7,30 +7,36 @@ use crate::error::{Error, Result};
 pub struct Placement {
     world_size: usize,
     local: Vec<usize>,
+    machines: usize,
 }
 
 impl Placement {
     /// All ranks run on this machine.
     pub fn one_machine(world_size: usize) -> Self {
-        Placement { world_size, local: (0..world_size).collect() }
+        Placement { world_size, local: (0..world_size).collect(), machines: 1 }
     }
 
-    /// These of `world_size` ranks run on this machine.
+    /// These of `world_size` ranks run on this machine, which is one of `machines`.
     ///
     /// # Errors
     /// If the list is empty, does not ascend, or has a rank beyond the last (`Internal`).
-    pub fn new(world_size: usize, local: Vec<usize>) -> Result<Self> {
+    pub fn new(world_size: usize, local: Vec<usize>, machines: usize) -> Result<Self> {
         let ascends = local.windows(2).all(|pair| pair[0] < pair[1]);
         if !ascends || local.last().is_none_or(|last| *last >= world_size) {
             let problem = format!("ranks {local:?} of {world_size} on a machine");
             return Err(Error::internal(problem));
         }
-        Ok(Placement { world_size, local })
+        Ok(Placement { world_size, local, machines })
     }
 
     /// Number of ranks on all machines.
     pub fn world_size(&self) -> usize {
         self.world_size
+    }
+
+    /// Number of machines.
+    pub fn machines(&self) -> usize {
+        self.machines
     }
 
     /// Ranks of this machine, ascending; a rank's place in the list is its slot in the control block.
@@ -55,7 +61,7 @@ mod tests {
 
     #[test]
     fn slots_count_the_ranks_of_this_machine_only() {
-        let placement = Placement::new(5, vec![1, 4]).unwrap();
+        let placement = Placement::new(5, vec![1, 4], 2).unwrap();
         assert_eq!([0, 1, 4].map(|rank| placement.slot(rank)), [None, Some(0), Some(1)]);
         assert_eq!(placement.remote().collect::<Vec<_>>(), [0, 2, 3]);
         assert_eq!(Placement::one_machine(3).remote().count(), 0);
@@ -64,7 +70,7 @@ mod tests {
     #[test]
     fn lists_that_name_no_place_for_a_rank_are_refused() {
         for local in [vec![], vec![1, 1], vec![2, 0], vec![3]] {
-            assert!(Placement::new(3, local.clone()).is_err(), "{local:?}");
+            assert!(Placement::new(3, local.clone(), 2).is_err(), "{local:?}");
         }
     }
 }

@@ -116,11 +116,11 @@ impl TurnLock {
         let Some(begin) = turns.begin else { return };
         let end = nanoseconds();
         let (status, moved) = (self.status(), self.counters.totals());
-        let IoTotals { written, read, cached } = moved - turns.counted;
+        let IoTotals { written, read, cached, sent } = moved - turns.counted;
         record("turn", Interval { begin, end }, || {
             let (turn, epoch, phase) = (self.turns.get(), status.epoch(), status.phase());
             format!(
-                r#""turn":{turn},"epoch":{epoch},"phase":"{phase}","written":{written},"read":{read},"cached":{cached}"#
+                r#""turn":{turn},"epoch":{epoch},"phase":"{phase}","written":{written},"read":{read},"cached":{cached},"sent":{sent}"#
             )
         });
         turns.counted = moved;

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use super::memory_budget::MemoryBudget;
+use super::own_partitions::OwnPartitions;
 use super::run_config::RunConfig;
 use crate::engine::spill::{ComputeDtype, SpillDtype};
 use crate::engine::spill_dir::default_spill_dir;
@@ -25,6 +26,8 @@ pub struct Resources {
     pub io: IoMode,
     /// The folder of spill and exchange files. Each run has a folder of its own in it, which is removed at its end.
     pub spill_dir: PathBuf,
+    /// The partitions that this machine works on, of a run on several; `None`: those whose files it has, or an even part if it has all.
+    pub partitions: Option<OwnPartitions>,
 }
 
 impl Default for Resources {
@@ -38,6 +41,7 @@ impl Default for Resources {
             compute_dtype: ComputeDtype::default(),
             io: IoMode::default(),
             spill_dir: default_spill_dir(),
+            partitions: None,
         }
     }
 }
@@ -53,6 +57,7 @@ impl RunConfig {
             compute_dtype: self.compute_dtype,
             io: self.io,
             spill_dir: self.spill_dir.clone(),
+            partitions: self.partitions.clone(),
         }
     }
 }

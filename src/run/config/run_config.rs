@@ -8,6 +8,7 @@ use super::link_config::LinkConfig;
 use super::memory_budget::MemoryBudget;
 use super::old_config::with_gcn_norm;
 use super::on_nan::OnNan;
+use super::own_partitions::OwnPartitions;
 use super::target_types::TargetTypes;
 use crate::engine::spill::{ComputeDtype, SpillDtype};
 use crate::engine::spill_dir::default_spill_dir;
@@ -114,6 +115,10 @@ pub struct RunConfig {
     /// The file for a trace of what all ranks do. It belongs to one process, so a run's folder does not record it.
     #[serde(skip)]
     pub trace: Option<PathBuf>,
+    /// The partitions that this machine works on, of a run on several; `None`: those whose files it has, or an even part of all. A run's
+    /// folder does not record them.
+    #[serde(skip)]
+    pub partitions: Option<OwnPartitions>,
     /// The folder of results.
     pub out: PathBuf,
     /// The folder for spill and exchange files, which get a subfolder that is removed with the run.
@@ -155,6 +160,7 @@ impl RunConfig {
             dump_step: None,
             tensorboard: None,
             trace: None,
+            partitions: None,
             out: out.into(),
             spill_dir: default_spill_dir(),
         }

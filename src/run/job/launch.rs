@@ -93,7 +93,11 @@ fn launch_here<T: Serialize + DeserializeOwned>(
     let restored = folder.as_ref().and_then(|folder| folder.restored.clone());
     let start = restored.as_ref().map_or_else(String::new, |state| state.epoch.to_string());
     let configuration = format!("a job; saves: {}", out.is_some());
-    let machine = ThisMachine::of(&Undertaking { configuration, start }, &partitions)?;
+    let machine = ThisMachine::of(
+        &Undertaking { configuration, start },
+        &partitions,
+        job.resources.partitions.as_ref(),
+    )?;
     let another = machine.as_ref().filter(|machine| machine.is_another());
     let restored = restored.map(|state| state.path);
     let work = |here: Surroundings<'_>| {

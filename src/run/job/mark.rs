@@ -12,8 +12,8 @@ pub(super) struct EpochMark {
     turns: u64,
     /// Bytes that this rank has written and read in its life, as far as they are gathered.
     counted: IoTotals,
-    /// Bytes written, read and cached by all ranks since this moment.
-    gathered: [f64; 3],
+    /// Bytes written, read, cached and sent to other machines by all ranks since this moment.
+    gathered: [f64; 4],
 }
 
 impl EpochMark {
@@ -24,12 +24,12 @@ impl EpochMark {
             time: manager.last_collective().unwrap_or_else(Instant::now),
             turns: manager.lock().turns(),
             counted: manager.store().counters().totals(),
-            gathered: [0.0; 3],
+            gathered: [0.0; 4],
         }
     }
 
     /// Bytes that this rank has written and read and not yet given to the other ranks; afterwards they count as given.
-    pub(super) fn take_uncounted(&mut self, manager: &PartitionDataManager) -> [f64; 3] {
+    pub(super) fn take_uncounted(&mut self, manager: &PartitionDataManager) -> [f64; 4] {
         let totals = manager.store().counters().totals();
         let uncounted = totals - self.counted;
         self.counted = totals;
@@ -37,7 +37,7 @@ impl EpochMark {
     }
 
     /// Takes up the bytes of all ranks.
-    pub(super) fn gather(&mut self, io: [f64; 3]) {
+    pub(super) fn gather(&mut self, io: [f64; 4]) {
         for (sum, bytes) in self.gathered.iter_mut().zip(io) {
             *sum += bytes;
         }

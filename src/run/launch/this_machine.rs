@@ -8,7 +8,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::event::Event;
 use crate::formats::dgl::config::PartitionConfig;
 use crate::io::IoMode;
-use crate::run::config::{MemoryBudget, RunConfig};
+use crate::run::config::{MemoryBudget, OwnPartitions, RunConfig};
 
 /// This machine, of a run on several.
 #[derive(Debug, Clone)]
@@ -39,15 +39,19 @@ impl Undertaking {
 }
 
 impl ThisMachine {
-    /// This machine, with the partitions that it works on; `None` for a command on one machine.
+    /// This machine, with the partitions that it works on, which `told` may name; `None` for a command on one machine.
     ///
     /// # Errors
-    /// If it has no partition to work on, or the JSON file cannot be read.
+    /// If it has no partition to work on, one is named that it does not have, or the JSON file cannot be read.
+    /// On one machine, if partitions are named.
     pub(in crate::run) fn of(
         undertaking: &Undertaking,
         partitions: &PartitionConfig,
+        told: Option<&OwnPartitions>,
     ) -> Result<Option<Self>> {
-        let Some(here) = Launched::here() else { return Ok(None) };
+        let Some(here) = Launched::here() else {
+            return told.map_or(Ok(None), |_| Err(one_machine()));
+        };
         let json = fs::read(partitions.path());
         let json = json.map_err(|e| Error::unreadable(partitions.path(), &e))?;
         let facts = MachineFacts {
@@ -56,7 +60,10 @@ impl ThisMachine {
             configuration: crc32fast::hash(undertaking.configuration.as_bytes()),
             start: undertaking.start.clone(),
             partitions: partitions.book().num_parts(),
-            own: own_partitions(here, partitions),
+            own: match told {
+                Some(told) => named(told, partitions)?,
+                None => own_partitions(here, partitions),
+            },
         };
         if facts.own.is_empty() {
             let problem = "has no partition to work on";
@@ -103,6 +110,29 @@ fn own_partitions(here: Launched, partitions: &PartitionConfig) -> Vec<usize> {
     (first(here.machine)..first(here.machine + 1)).collect()
 }
 
+/// The partitions that this machine is told to work on.
+fn named(told: &OwnPartitions, partitions: &PartitionConfig) -> Result<Vec<usize>> {
+    let (present, all) = (partitions.present(), partitions.parts().len());
+    let numbers = told.numbers();
+    if let Some(beyond) = numbers.iter().find(|part| **part >= all) {
+        let problem = format!("there is no partition {beyond}: the graph has {all}, from 0 on");
+        return Err(Error::config("partitions", problem));
+    }
+    if let Some(missing) = numbers.iter().find(|part| !present.contains(part)) {
+        let path = partitions.parts()[*missing].node_feats.display();
+        let problem = format!("the files of partition {missing} are not here ({path})");
+        return Err(Error::config("partitions", problem)
+            .with_hint("copy them to this machine, or name the partitions that it has"));
+    }
+    Ok(numbers.to_vec())
+}
+
+/// The error for partitions that are named where there is nothing to choose.
+fn one_machine() -> Error {
+    Error::config("partitions", "has no effect on one machine, which works on all partitions")
+        .with_hint("leave it out, or start the program on several machines, with mpirun or srun")
+}
+
 /// The error for something that does not work on several machines yet.
 pub(super) fn not_yet(field: &str) -> Error {
     Error::config(field, "does not work on several machines yet")
@@ -116,6 +146,7 @@ pub(in crate::run) fn common(config: &RunConfig) -> RunConfig {
         out: PathBuf::new(),
         spill_dir: PathBuf::new(),
         trace: None,
+        partitions: None,
         dump_step: config.dump_step.as_ref().map(|_| PathBuf::new()),
         tensorboard: None,
         init_params: config.init_params.as_ref().map(|_| PathBuf::new()),

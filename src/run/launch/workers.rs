@@ -113,16 +113,19 @@ fn note_limits(
 fn placement_of(machine: Option<&ThisMachine>, world_size: usize) -> Result<Placement> {
     match machine {
         None => Ok(Placement::one_machine(world_size)),
-        Some(machine) => Placement::new(world_size, machine.facts.own.clone()),
+        Some(machine) => {
+            Placement::new(world_size, machine.facts.own.clone(), machine.here.machines)
+        }
     }
 }
 
-/// Names the ranks in a control block, which gets a carrier if some ranks are on other machines.
+/// Names the ranks in a control block, which gets a carrier if there are other machines.
 fn number_slots(control: &Control, placement: &Placement) {
     for (slot, rank) in placement.local().iter().enumerate() {
         control.rank(slot).set_number(*rank as u32);
     }
-    if placement.remote().next().is_some() {
+    // Also where all ranks run here: they wait until the machines have compared what they have.
+    if placement.machines() > 1 {
         control.add_carrier();
     }
 }

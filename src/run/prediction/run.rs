@@ -68,7 +68,8 @@ pub fn predict(config: &PredictConfig, observe: &mut dyn FnMut(&Event)) -> Resul
     let links = question.as_ref().map(Question::for_ranks);
     let prediction = PredictionWork { config, order, format, chosen, links };
     let work = |here: Surroundings<'_>| rank::predict(here, &prediction);
-    let machine = ThisMachine::of(&undertaking(config, order)?, &partitions)?;
+    let machine =
+        ThisMachine::of(&undertaking(config, order)?, &partitions, config.run.partitions.as_ref())?;
     let resources = config.run.resources();
     let trace = config.trace.as_deref();
     let own_trace = trace.zip(machine.as_ref()).map(|(path, machine)| machine.own_path(path));

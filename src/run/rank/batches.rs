@@ -4,6 +4,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use super::assignment::Assignment;
+use super::edge_sources::of_all_types;
 use super::hetero_graph::RankHeteroGraph;
 use super::labelled::{LabelledGroup, rows_by_group};
 use super::setup::{RankSetup, Surroundings};
@@ -109,14 +110,13 @@ pub(super) struct EdgeTypeFeatures {
     features: EdgeFeatures,
 }
 
-/// The features of the edge types that have some, if the run uses any.
+/// The features of the edge types that have some, if the run uses any; one collective then.
 pub(super) fn edge_features_by_type(
     setup: &RankSetup,
     Assignment { here, config, .. }: Assignment<'_>,
 ) -> Result<Vec<EdgeTypeFeatures>> {
     let Some(key) = &config.keys.edge_features else { return Ok(Vec::new()) };
-    let counters = setup.manager.store().counters();
-    let found = EdgeFeatures::by_type(here.reachable(), key, counters)?.into_iter();
+    let found = of_all_types(setup, here.reachable(), key)?.into_iter();
     let types = found.zip(setup.partition.book().etypes());
     let named = types.filter_map(|(features, etype)| {
         Some(EdgeTypeFeatures { name: edge_features_of(etype), features: features? })

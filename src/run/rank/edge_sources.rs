@@ -4,9 +4,8 @@ use std::rc::Rc;
 
 use super::setup::{KIND, RankSetup};
 use crate::engine::tape::{EdgeSource, HeteroGraphShardManager};
-use crate::engine::tensor;
 use crate::error::{Error, Result};
-use crate::load::EdgeFeatures;
+use crate::load::{EdgeFeatures, Reachable};
 use crate::nn::{EdgeFeatureUse, ModelKind};
 
 /// In place of a width: the edges of a type have no such feature.
@@ -15,16 +14,17 @@ const MISSING: i64 = -1;
 /// In place of a width: a rank has neither edges of a type nor features for them.
 const UNKNOWN: i64 = -2;
 
-/// Gives relations the features that `key` selects, which may differ in width from type to type, and returns the edge types
-/// without them. One collective.
-pub(in crate::run) fn set_edge_sources(
+/// The features that `key` selects for each edge type, which may differ in width from type to type; `None` for types that have none on
+/// any rank. A rank with no edges of a type, and no features for them, learns from the others that there are some. One collective.
+pub(super) fn of_all_types(
     setup: &RankSetup,
-    graph: &mut HeteroGraphShardManager,
+    reachable: Reachable<'_>,
     key: &str,
-) -> Result<Vec<usize>> {
+) -> Result<Vec<Option<EdgeFeatures>>> {
     let partition = &setup.partition;
     let (book, part) = (partition.book(), partition.part());
-    let features = EdgeFeatures::by_type(partition, key, setup.manager.store().counters())?;
+    let counters = setup.manager.store().counters();
+    let features = EdgeFeatures::by_type(reachable, key, counters)?;
     let width = |(etype, features): (usize, &Option<EdgeFeatures>)| match features {
         Some(features) => features.width(),
         None if book.edge_type_range(part, etype).is_empty() => UNKNOWN,
@@ -32,8 +32,7 @@ pub(in crate::run) fn set_edge_sources(
     };
     let widths: Vec<i64> = features.iter().enumerate().map(width).collect();
     let widths = setup.gather(&widths)?;
-    let mut without = Vec::new();
-    for (etype, features) in features.into_iter().enumerate() {
+    let known = |(etype, features): (usize, Option<EdgeFeatures>)| {
         let known = widths.iter().map(|of_types| of_types[etype]).enumerate();
         let mut known = known.filter(|(_, width)| *width != UNKNOWN);
         let (first, width) = known.next().unwrap_or((part, UNKNOWN));
@@ -46,15 +45,27 @@ pub(in crate::run) fn set_edge_sources(
             return Err(Error::input(partition.edge_features().path(), key, problem)
                 .with_hint("partition the graph again: all parts must come from one run"));
         }
-        if width < 0 {
+        let none = || EdgeFeatures::none_of_type(book, etype, width, counters.clone());
+        Ok((width >= 0).then(|| features.unwrap_or_else(none)))
+    };
+    features.into_iter().enumerate().map(known).collect()
+}
+
+/// Gives relations the features that `key` selects, and returns the edge types without them. One collective.
+pub(in crate::run) fn set_edge_sources(
+    setup: &RankSetup,
+    graph: &mut HeteroGraphShardManager,
+    key: &str,
+) -> Result<Vec<usize>> {
+    let features = of_all_types(setup, (&setup.partition).into(), key)?;
+    let mut without = Vec::new();
+    for (etype, features) in features.into_iter().enumerate() {
+        let Some(features) = features else {
             without.push(etype);
             continue;
-        }
-        let read = Rc::new(move |edges: &[u64]| match &features {
-            Some(features) => features.read_of_type(etype, edges, KIND),
-            // This rank has no edges of the type.
-            None => tensor::empty(&[edges.len() as i64, width], KIND),
-        });
+        };
+        let width = features.width();
+        let read = Rc::new(move |edges: &[u64]| features.read_of_type(etype, edges, KIND));
         graph.set_edge_source(etype, EdgeSource { width, kind: KIND, read })?;
     }
     Ok(without)

@@ -2,13 +2,18 @@
 
 use std::mem::size_of;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use super::call::{Call, KINDS, Kind, PLACES, Place};
 use super::fault::{Action, Fault};
+use super::machines::Cut;
 
 /// Number of processes of a run that are distinguished; a planned run forks workers for two small graphs before its own.
 pub(crate) const PROCESSES: usize = 24;
+/// Number of machines of a run.
+pub(crate) const MACHINES: usize = 3;
+/// Number of processes of a machine of several, whose runs are not planned.
+pub(crate) const PER_MACHINE: usize = PROCESSES / MACHINES;
 /// Number of faults of a run.
 const FAULTS: usize = 3;
 const RECORD: usize = 400;
@@ -25,7 +30,12 @@ pub(crate) struct Board {
     slots: [Slot; FAULTS],
     /// Whether the disk is full for good.
     full: AtomicU32,
-    pub(crate) launcher: AtomicI32,
+    /// Pieces that each machine has sent.
+    pieces: [AtomicU64; MACHINES],
+    /// The machine that is cut off, from 1, and the number of pieces that it sends before; afterwards, whether it is.
+    cut: AtomicU32,
+    cut_at: AtomicU64,
+    is_cut: AtomicU32,
     /// Whether a fault has struck that pauses the run.
     pub(crate) pause: AtomicU32,
 }
@@ -87,11 +97,15 @@ pub(crate) fn board() -> &'static Board {
 
 impl Board {
     /// Plans faults for the next run, and sets all counts to zero.
-    pub(crate) fn plan(&self, faults: &[Fault]) {
+    pub(crate) fn plan(&self, faults: &[Fault], cut: Option<Cut>) {
         assert!(faults.len() <= FAULTS);
         self.counts.iter().flatten().flatten().for_each(|count| count.store(0, ORDER));
         self.full.store(0, ORDER);
         self.pause.store(0, ORDER);
+        self.pieces.iter().for_each(|pieces| pieces.store(0, ORDER));
+        self.cut.store(cut.map_or(0, |cut| cut.machine as u32 + 1), ORDER);
+        self.cut_at.store(cut.map_or(0, |cut| cut.nth), ORDER);
+        self.is_cut.store(0, ORDER);
         for (i, slot) in self.slots.iter().enumerate() {
             slot.seen.store(0, ORDER);
             slot.struck.store(0, ORDER);
@@ -140,6 +154,26 @@ impl Board {
             && place != Place::Input
             && Action::StaysFull.kinds().contains(&kind);
         full.then_some(Strike { action: Action::StaysFull, detail: 0 })
+    }
+
+    /// Counts a piece that a machine sends; returns whether it is cut off instead.
+    pub(crate) fn cuts(&self, machine: usize) -> bool {
+        let sent = self.pieces[machine].fetch_add(1, ORDER);
+        let cuts = self.cut.load(ORDER) as usize == machine + 1 && sent >= self.cut_at.load(ORDER);
+        if cuts {
+            self.is_cut.store(1, ORDER);
+        }
+        cuts
+    }
+
+    /// Whether a machine has been cut off.
+    pub(crate) fn is_cut(&self) -> bool {
+        self.is_cut.load(ORDER) == 1
+    }
+
+    /// Number of pieces that each machine has sent.
+    pub(crate) fn pieces(&self) -> [u64; MACHINES] {
+        std::array::from_fn(|machine| self.pieces[machine].load(ORDER))
     }
 
     /// The calls that each planned fault has struck.

@@ -15,6 +15,8 @@ pub(crate) struct Configuration {
     pub(crate) free: Vec<String>,
     /// Whether spilled data go to a disk instead of memory.
     pub(crate) on_disk: bool,
+    /// Number of machines.
+    pub(crate) machines: usize,
 }
 
 /// The part of the graph that a training step uses.
@@ -88,7 +90,9 @@ impl Configuration {
         training(&mut flags, &mut random, mode);
         evaluations(&mut flags, &mut Random::new(seed, "evaluations"), mode, layers);
         steps(&mut flags, &mut later, mode);
-        Configuration { graph, flags: flags.0, free: free(&mut random), on_disk: random.chance(10) }
+        let machines = machines(&graph, &mut Random::new(seed, "machines"));
+        let (free, on_disk) = (free(&mut random), random.chance(10));
+        Configuration { graph, flags: flags.0, free, on_disk, machines }
     }
 
     /// The command line that trains, with results and spilled data in these folders.
@@ -124,6 +128,12 @@ impl Flags {
     fn push(&mut self, flags: &[&str]) {
         self.0.extend(flags.iter().map(|flag| (*flag).to_owned()));
     }
+}
+
+/// Number of machines: mostly one.
+fn machines(graph: &Graph, random: &mut Random) -> usize {
+    let several = random.pick(&[2, 2, 3]).min(graph.parts) as usize;
+    if random.chance(25) { several } else { 1 }
 }
 
 fn sampling(flags: &mut Flags, random: &mut Random, mode: Mode, layers: u64) {

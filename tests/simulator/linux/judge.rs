@@ -13,6 +13,8 @@ pub(crate) const UNREMOVED: &str = "cannot remove";
 pub(crate) struct Past {
     /// Faults that have struck in the run.
     pub(crate) struck: Vec<Action>,
+    /// Whether a machine has lost its connections.
+    pub(crate) cut: bool,
     /// Whether a checkpoint may have a wrong bit.
     pub(crate) damaged: bool,
     /// Whether a launcher was killed, or has said that it cannot remove something, and no run has succeeded since: a run that
@@ -29,12 +31,14 @@ pub(crate) fn judge(scene: &Scene, ended: &Ended, past: &Past) -> Result<(), Str
     if past.damaged {
         struck.push(Action::Flip);
     }
-    if struck.is_empty() {
+    if struck.is_empty() && !past.cut {
         return judge_clean(scene, ended);
     }
     basics(ended)?;
     if let Status::Code(code) = ended.status
         && !struck.iter().any(|action| codes(*action).contains(&code))
+        && !(past.cut && [0, 3].contains(&code))
+        && !(ended.lost_launcher() && code == 3)
     {
         return Err(format!("exit code {code} after {struck:?}"));
     }
@@ -46,7 +50,7 @@ pub(crate) fn judge(scene: &Scene, ended: &Ended, past: &Past) -> Result<(), Str
         _ => {}
     }
     let complete = ended.status == Status::Code(0);
-    if complete || !past.uncleaned {
+    if complete || !past.uncleaned && !ended.lost_launcher() {
         folders(scene, ended)?;
     }
     if complete { results(scene) } else { Ok(()) }
@@ -58,7 +62,7 @@ pub(crate) fn judge(scene: &Scene, ended: &Ended, past: &Past) -> Result<(), Str
 /// The first thing that should not have happened.
 pub(crate) fn judge_clean(scene: &Scene, ended: &Ended) -> Result<(), String> {
     basics(ended)?;
-    if ended.status != Status::Code(0) {
+    if ended.status != Status::Code(0) || ended.lost_launcher() {
         return Err(format!("{:?} without a fault", ended.status));
     }
     folders(scene, ended)?;
@@ -67,7 +71,7 @@ pub(crate) fn judge_clean(scene: &Scene, ended: &Ended) -> Result<(), String> {
 
 /// Checks that hold in every case.
 pub(crate) fn basics(ended: &Ended) -> Result<(), String> {
-    let Ended { status, stderr, strays, .. } = ended;
+    let Ended { status, others, stderr, strays, .. } = ended;
     if *status == Status::Hung {
         return Err("the run hangs".to_owned());
     }
@@ -77,6 +81,11 @@ pub(crate) fn basics(ended: &Ended) -> Result<(), String> {
     for word in ["panicked", "internal error"] {
         if stderr.contains(word) {
             return Err(format!("{word:?} in what the run says"));
+        }
+    }
+    for (machine, status) in (1..).zip(others) {
+        if !matches!(status, Status::Code(0) | Status::Signal(libc::SIGKILL)) {
+            return Err(format!("{status:?} of machine {machine}"));
         }
     }
     let errors = stderr.lines().filter(|line| line.starts_with("error:")).count();

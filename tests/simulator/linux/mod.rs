@@ -8,6 +8,7 @@ mod fault;
 mod graphs;
 mod jobs;
 mod judge;
+mod machines;
 mod outcome;
 mod pausing;
 mod process;

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-/// Fields of metrics that depend on time, on memory or on the number of turns.
+/// Fields of metrics that depend on time, on memory, or on the number of turns or machines.
 const FREE: [&str; 10] = [
     "epoch_s",
     "evaluation_s",
@@ -16,6 +16,7 @@ const FREE: [&str; 10] = [
     "bytes_written",
     "bytes_read",
     "bytes_cached",
+    "bytes_sent",
     "lock_turns",
     "row_bytes_read",
 ];

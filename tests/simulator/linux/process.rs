@@ -3,12 +3,15 @@
 use std::fs::File;
 use std::io::{Read, Seek};
 use std::os::fd::{AsRawFd, FromRawFd};
+use std::os::unix::net::UnixStream;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use super::board::{Counts, board};
+use sar::engine::comm::machines::bring;
+
+use super::board::{Counts, MACHINES, PER_MACHINE, board};
 use super::fault::Fault;
+use super::machines::{Machines, Sockets, connected};
 use super::pausing::Pausing;
 use super::trap;
 
@@ -29,7 +32,10 @@ pub(crate) enum Status {
 
 /// The results of a command.
 pub(crate) struct Ended {
+    /// That of the launcher; of several, the first.
     pub(crate) status: Status,
+    /// Ends of the other machines' launchers.
+    pub(crate) others: Vec<Status>,
     pub(crate) stderr: String,
     /// Processes that outlived the launcher; they have been killed.
     pub(crate) strays: usize,
@@ -38,34 +44,72 @@ pub(crate) struct Ended {
     pub(crate) counts: Counts,
     /// Number of runs of the command all of whose ranks have paused: its own, and those that it was planned with.
     pub(crate) paused: usize,
+    /// Whether a machine has lost its connections.
+    pub(crate) cut: bool,
+    /// Number of pieces that each machine has sent.
+    pub(crate) pieces: [u64; MACHINES],
+}
+
+impl Ended {
+    /// Whether another machine's launcher was killed.
+    pub(crate) fn lost_launcher(&self) -> bool {
+        self.others.iter().any(|status| matches!(status, Status::Signal(_)))
+    }
 }
 
 /// Runs `sar-single` with these arguments. Calls on files below `roots` are counted and meet the planned faults.
 pub(crate) fn run(arguments: &[String], roots: &[String], faults: &[Fault]) -> Ended {
-    board().plan(faults);
+    run_on(Machines::ONE, arguments, roots, faults)
+}
+
+/// Like [`run`], on several machines, which are processes that share all folders.
+pub(crate) fn run_on(
+    machines: Machines,
+    arguments: &[String],
+    roots: &[String],
+    faults: &[Fault],
+) -> Ended {
+    board().plan(faults, machines.cut);
     // SAFETY: the name is a C string; the call makes a descriptor.
     let descriptor = unsafe { libc::memfd_create(c"stderr".as_ptr(), 0) };
     // SAFETY: the descriptor was just made and belongs to nobody else.
     let mut stderr = unsafe { File::from_raw_fd(descriptor) };
-    // SAFETY: the simulator has one thread.
-    let child = match unsafe { libc::fork() } {
-        -1 => panic!("fork: {}", std::io::Error::last_os_error()),
-        0 => live(arguments, roots, &stderr),
-        child => child,
-    };
+    let mut ends = connected(machines.number);
+    let mut launchers = Vec::new();
+    for machine in 0..machines.number {
+        // SAFETY: the simulator has one thread.
+        match unsafe { libc::fork() } {
+            -1 => panic!("fork: {}", std::io::Error::last_os_error()),
+            0 => {
+                let own = std::mem::take(&mut ends[machine]);
+                drop(ends);
+                live(arguments, roots, &stderr, &machines, (machine, own))
+            }
+            child => launchers.push(child),
+        }
+    }
+    drop(ends);
     let mut pausing = Pausing::planned(faults, roots);
-    let status = wait(child, pausing.as_mut());
+    let status = wait(launchers[0], pausing.as_mut());
     let paused = pausing.map_or(0, |pausing| pausing.paused);
-    let strays = reap_strays();
+    let (strays, others) = reap_rest(&launchers[1..]);
     let mut text = Vec::new();
     stderr.rewind().unwrap();
     stderr.read_to_end(&mut text).unwrap();
     let stderr = String::from_utf8_lossy(&text).into_owned();
-    Ended { status, stderr, strays, struck: board().struck(), counts: board().counts(), paused }
+    let (struck, counts) = (board().struck(), board().counts());
+    let (cut, pieces) = (board().is_cut(), board().pieces());
+    Ended { status, others, stderr, strays, struck, counts, paused, cut, pieces }
 }
 
-/// The child: becomes the launcher.
-fn live(arguments: &[String], roots: &[String], stderr: &File) -> ! {
+/// The child: becomes the launcher of a machine.
+fn live(
+    arguments: &[String],
+    roots: &[String],
+    stderr: &File,
+    machines: &Machines,
+    (machine, ends): (usize, Vec<Option<UnixStream>>),
+) -> ! {
     // SAFETY: these calls change this process only, and all descriptors are open.
     unsafe {
         libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
@@ -74,9 +118,13 @@ fn live(arguments: &[String], roots: &[String], stderr: &File) -> ! {
         libc::dup2(null, 0);
         libc::dup2(null, 1);
         libc::dup2(stderr.as_raw_fd(), 2);
-        board().launcher.store(libc::getpid(), Ordering::SeqCst);
     }
-    trap::install(roots);
+    if machines.number > 1 {
+        bring(Box::new(Sockets::new(machine, ends, machines.seed)));
+        // Forked processes would draw the same names for their folders.
+        (0..100 * machine).for_each(|_| drop(tempfile::Builder::new().make(|_| Ok(()))));
+    }
+    trap::install(roots, machine * PER_MACHINE);
     let arguments = arguments.iter().map(Into::into);
     let code = catch_unwind(AssertUnwindSafe(|| sar::cli::run_from(arguments)));
     // SAFETY: ends this process, without the simulator's exit handlers.
@@ -120,10 +168,15 @@ fn wait(child: i32, mut pausing: Option<&mut Pausing>) -> Status {
         }
         libc::waitpid(child, &raw mut status, 0);
     }
-    match status {
-        _ if !ended => Status::Hung,
-        status if libc::WIFEXITED(status) => Status::Code(libc::WEXITSTATUS(status)),
-        status => Status::Signal(libc::WTERMSIG(status)),
+    if ended { Status::of(status) } else { Status::Hung }
+}
+
+impl Status {
+    fn of(status: i32) -> Self {
+        if libc::WIFEXITED(status) {
+            return Status::Code(libc::WEXITSTATUS(status));
+        }
+        Status::Signal(libc::WTERMSIG(status))
     }
 }
 
@@ -133,19 +186,27 @@ pub(crate) fn adopt_orphans() {
     unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1) };
 }
 
-/// Waits for the processes that the launcher has left to end; returns the number that had to be killed.
-fn reap_strays() -> usize {
+/// Waits for the other launchers, and for the processes that launchers have left to end; returns the number that had to be killed, and how these
+/// launchers ended.
+fn reap_rest(launchers: &[i32]) -> (usize, Vec<Status>) {
+    let mut ends = vec![Status::Hung; launchers.len()];
+    let mut status = 0;
+    let mut note = |child: i32, status: i32| {
+        if let Some(launcher) = launchers.iter().position(|launcher| *launcher == child) {
+            ends[launcher] = Status::of(status);
+        }
+    };
     let begin = Instant::now();
+    let mut killed = 0;
     loop {
         // SAFETY: this process has no children that anybody else waits for.
-        match unsafe { libc::waitpid(-1, std::ptr::null_mut(), libc::WNOHANG) } {
-            -1 => return 0,
+        match unsafe { libc::waitpid(-1, &raw mut status, libc::WNOHANG) } {
+            -1 => return (killed, ends),
             0 if begin.elapsed() > stretched(GRACE) => break,
             0 => std::thread::sleep(Duration::from_micros(500)),
-            _ => {}
+            child => note(child, status),
         }
     }
-    let mut killed = 0;
     loop {
         let children = std::fs::read_to_string("/proc/thread-self/children").unwrap_or_default();
         for child in children.split_whitespace().filter_map(|pid| pid.parse().ok()) {
@@ -155,7 +216,7 @@ fn reap_strays() -> usize {
         }
         // SAFETY: as above.
         if unsafe { libc::waitpid(-1, std::ptr::null_mut(), 0) } < 0 {
-            return killed;
+            return (killed, ends);
         }
     }
 }

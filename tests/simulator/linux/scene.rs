@@ -4,12 +4,14 @@ use std::fs::{self, File};
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
-use super::board::Counts;
+use super::board::{Counts, MACHINES};
 use super::call::{OUT, SPILL};
 use super::configuration::Configuration;
 use super::fault::Fault;
+use super::judge::judge_clean;
+use super::machines::Machines;
 use super::outcome::{Outcome, entries};
-use super::process::{Ended, Status, run};
+use super::process::{Ended, Status, run_on};
 
 /// The places of the simulator's files.
 #[derive(Debug)]
@@ -25,6 +27,8 @@ pub(crate) struct Scene {
     pub(crate) configuration: Configuration,
     pub(crate) outcome: Outcome,
     pub(crate) counts: Counts,
+    /// Number of pieces that each machine sends.
+    pub(crate) pieces: [u64; MACHINES],
     pub(crate) out: PathBuf,
     pub(crate) spill: PathBuf,
     roots: Vec<String>,
@@ -41,7 +45,7 @@ impl Folders {
 }
 
 impl Scene {
-    /// Runs a configuration undisturbed.
+    /// Runs a configuration undisturbed: on one machine, whose results count, and on several, if it has several.
     ///
     /// # Errors
     /// The program's message, if it refuses the configuration; a description, if it failed in another way.
@@ -51,22 +55,33 @@ impl Scene {
         let spill = if configuration.on_disk { &folders.disk } else { &folders.memory };
         let spill = spill.join(&SPILL[1..]);
         let outcome = Outcome { weights: None, metrics: Vec::new() };
-        let (roots, counts) = (folders.roots(), Counts::default());
-        let mut scene = Scene { number, configuration, outcome, counts, out, spill, roots };
+        let (roots, counts, pieces) = (folders.roots(), Counts::default(), [0; MACHINES]);
+        let mut scene = Scene { number, configuration, outcome, counts, pieces, out, spill, roots };
         scene.clear();
-        let ended = scene.train(&[]);
+        let ended = scene.train(Machines::ONE);
         match ended.status {
             Status::Code(0) => {}
             Status::Code(1 | 2) => return Err(Refusal::Refused(ended.stderr)),
             status => {
-                let command = scene.configuration.train(&scene.out, &scene.spill).join(" ");
-                let said = &ended.stderr;
-                return Err(Refusal::Failed(format!("$ {command}\n{status:?}:\n{said}")));
+                return Err(scene.failed(&format!("{status:?}"), &ended));
             }
         }
         scene.counts = ended.counts;
         scene.outcome = Outcome::of(&scene.out);
+        if scene.configuration.machines > 1 {
+            scene.clear();
+            let machines = Machines { number: scene.configuration.machines, ..Machines::ONE };
+            let ended = scene.train(machines);
+            judge_clean(&scene, &ended).map_err(|problem| scene.failed(&problem, &ended))?;
+            (scene.counts, scene.pieces) = (ended.counts, ended.pieces);
+        }
         Ok(scene)
+    }
+
+    fn failed(&self, problem: &str, ended: &Ended) -> Refusal {
+        let command = self.configuration.train(&self.out, &self.spill).join(" ");
+        let (machines, said) = (self.configuration.machines, &ended.stderr);
+        Refusal::Failed(format!("$ {command} (on {machines})\n{problem}:\n{said}"))
     }
 
     /// Removes the files of earlier runs.
@@ -78,13 +93,18 @@ impl Scene {
         }
     }
 
-    pub(crate) fn train(&self, faults: &[Fault]) -> Ended {
-        self.command(&self.configuration.train(&self.out, &self.spill), faults)
+    fn train(&self, machines: Machines) -> Ended {
+        self.command(machines, &self.configuration.train(&self.out, &self.spill), &[])
     }
 
-    pub(crate) fn command(&self, arguments: &[String], faults: &[Fault]) -> Ended {
+    pub(crate) fn command(
+        &self,
+        machines: Machines,
+        arguments: &[String],
+        faults: &[Fault],
+    ) -> Ended {
         self.let_time_pass();
-        run(arguments, &self.roots, faults)
+        run_on(machines, arguments, &self.roots, faults)
     }
 
     /// Makes unfinished folders in the spill folder old enough to count as abandoned.

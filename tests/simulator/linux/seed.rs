@@ -5,6 +5,7 @@ use super::call::{KINDS, Kind, PLACES, Place};
 use super::configuration::Configuration;
 use super::fault::{Action, Fault};
 use super::judge::{Past, UNREMOVED, basics, judge, judge_clean};
+use super::machines::{Cut, Machines};
 use super::outcome::Outcome;
 use super::process::{Ended, Status};
 use super::random::Random;
@@ -31,11 +32,12 @@ pub(crate) struct Story {
 /// Runs a seed in the scene of its configuration.
 pub(crate) fn play(seed: u64, scene: &Scene) -> Story {
     let mut random = Random::new(seed, "faults");
-    // Numbers of their own: seeds from before there were pauses keep their other faults.
+    // Numbers of their own: seeds from before there were pauses, and machines, keep their other faults.
     let mut pauses = Random::new(seed, "pauses");
+    let mut network = Random::new(seed, "network");
     let mut story = Story::default();
     scene.clear();
-    if let Err(problem) = story.tell(scene, &mut random, &mut pauses) {
+    if let Err(problem) = story.tell(scene, &mut random, &mut pauses, &mut network) {
         story.problem = Some(problem);
     }
     story
@@ -47,6 +49,7 @@ impl Story {
         scene: &Scene,
         random: &mut Random,
         pauses: &mut Random,
+        network: &mut Random,
     ) -> Result<(), String> {
         let rounds = if random.chance(25) { 2 } else { 1 };
         let mut past = Past::default();
@@ -54,14 +57,21 @@ impl Story {
             let mut faults = faults(random, &scene.counts);
             faults.extend(pause(pauses, &scene.counts));
             self.lines.extend(faults.iter().map(|fault| format!("planned: {fault}")));
+            let machines = machines(network, scene, true);
+            if let Some(Cut { machine, nth }) = machines.cut {
+                self.lines
+                    .push(format!("planned: machine {machine} is cut off after {nth} pieces"));
+            }
             let command = next_command(scene, random);
-            let ended = self.run(scene, &command, &faults);
+            let ended = self.run(scene, machines, &command, &faults);
             let hit = faults.iter().zip(&ended.struck).filter(|(_, struck)| struck.is_some());
             past.struck = hit.map(|(fault, _)| fault.action).collect();
             past.damaged |= past.struck.contains(&Action::Flip);
+            past.cut = ended.cut;
             said(&ended, judge(scene, &ended, &past))?;
-            past.uncleaned |=
-                matches!(ended.status, Status::Signal(_)) || ended.stderr.contains(UNREMOVED);
+            past.uncleaned |= matches!(ended.status, Status::Signal(_))
+                || ended.lost_launcher()
+                || ended.stderr.contains(UNREMOVED);
             if ended.status == Status::Code(0) {
                 break;
             }
@@ -71,29 +81,45 @@ impl Story {
         if finished && random.chance(80) {
             return Ok(());
         }
-        let mut ended = self.run(scene, &next_command(scene, random), &[]);
+        let alone = network.chance(50);
+        let machines = if alone { Machines::ONE } else { machines(network, scene, false) };
+        let mut ended = self.run(scene, machines, &next_command(scene, random), &[]);
         if past.damaged && ended.status == Status::Code(1) {
             said(&ended, basics(&ended))?;
             if scene.checkpoints() == 2 {
                 return said(&ended, Err("one damaged checkpoint of two ends the run".to_owned()));
             }
             let command = scene.configuration.train(&scene.out, &scene.spill);
-            ended = self.run(scene, &command, &[]);
+            ended = self.run(scene, machines, &command, &[]);
         }
         said(&ended, judge_clean(scene, &ended))
     }
 
-    fn run(&mut self, scene: &Scene, command: &[String], faults: &[Fault]) -> Ended {
-        self.lines.push(format!("$ {}", command.join(" ")));
-        let ended = scene.command(command, faults);
+    fn run(
+        &mut self,
+        scene: &Scene,
+        machines: Machines,
+        command: &[String],
+        faults: &[Fault],
+    ) -> Ended {
+        let several =
+            if machines.number > 1 { format!(" (on {})", machines.number) } else { String::new() };
+        self.lines.push(format!("$ {}{several}", command.join(" ")));
+        let ended = scene.command(machines, command, faults);
         self.runs += 1;
         self.paused += ended.paused;
         for struck in ended.struck.iter().flatten() {
             self.struck += 1;
             self.lines.push(format!("struck: {struck}"));
         }
+        if ended.cut {
+            self.struck += 1;
+            self.lines.push("struck: a machine is cut off".to_owned());
+        }
         let error = ended.stderr.lines().find(|line| line.starts_with("error:"));
-        self.lines.push(format!("-> {:?} {}", ended.status, error.unwrap_or_default()));
+        let (error, others) = (error.unwrap_or_default(), &ended.others);
+        let others = if others.is_empty() { String::new() } else { format!(", others {others:?}") };
+        self.lines.push(format!("-> {:?}{others} {error}", ended.status));
         ended
     }
 }
@@ -110,6 +136,19 @@ fn next_command(scene: &Scene, random: &mut Random) -> Vec<String> {
     } else {
         scene.configuration.train(&scene.out, &scene.spill)
     }
+}
+
+/// The machines of a run, one of which may be cut off in the middle of it.
+fn machines(random: &mut Random, scene: &Scene, cuts: bool) -> Machines {
+    let number = scene.configuration.machines;
+    if number == 1 {
+        return Machines::ONE;
+    }
+    let cut = (cuts && random.chance(25)).then(|| {
+        let machine = random.below(number as u64) as usize;
+        Cut { machine, nth: random.below(scene.pieces[machine] + 1) }
+    });
+    Machines { number, seed: random.next(), cut }
 }
 
 /// One fault or two, at calls that the undisturbed run has made.

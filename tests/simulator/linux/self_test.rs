@@ -12,11 +12,14 @@ pub(crate) fn self_test(folders: &Folders) -> Vec<String> {
     let scene = found.unwrap();
     let good = |stderr: &str| Ended {
         status: Status::Code(0),
+        others: Vec::new(),
         stderr: stderr.to_owned(),
         strays: 0,
         struck: Vec::new(),
         counts: scene.counts,
         paused: 0,
+        cut: false,
+        pieces: scene.pieces,
     };
     let mut unnoticed = Vec::new();
     let mut check = |what: &str, ended: Ended, wrong: bool| {
@@ -30,6 +33,8 @@ pub(crate) fn self_test(folders: &Folders) -> Vec<String> {
     check("a process that stays passes", Ended { strays: 1, ..good("") }, true);
     check("a run that hangs passes", Ended { status: Status::Hung, ..good("") }, true);
     check("exit code 101 passes", Ended { status: Status::Code(101), ..good("") }, true);
+    let panicked = vec![Status::Code(101)];
+    check("a machine that panics passes", Ended { others: panicked, ..good("") }, true);
     let weights = scene.out.join("model.safetensors");
     let bytes = fs::read(&weights).unwrap();
     let mut tampered = bytes.clone();

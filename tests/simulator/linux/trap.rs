@@ -7,20 +7,26 @@
 
 use std::ffi::{c_int, c_void};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
 
 use super::board::{Strike, board};
 use super::call::{Call, Kind, MARK, Place, numbers};
 use super::fault::Action;
 
-/// The index of this process: 0 for the one that installed the trap, then in the order of forks.
+/// The index of this process: that of the launcher for the one that installed the trap, then in the order of forks.
 static PROCESS: AtomicUsize = AtomicUsize::new(0);
 static FORKS: AtomicUsize = AtomicUsize::new(0);
+/// The launcher of this machine.
+static LAUNCHER: AtomicI32 = AtomicI32::new(0);
 /// Folders whose files are watched.
 static ROOTS: OnceLock<Vec<String>> = OnceLock::new();
 
-/// Catches, from here on, all calls of this process and of those it forks, on files below `roots`. There is no way back.
-pub(crate) fn install(roots: &[String]) {
+/// Catches, from here on, all calls of this process, a launcher with this index, and of those it forks, on files below `roots`. There is no way
+/// back.
+pub(crate) fn install(roots: &[String], index: usize) {
+    PROCESS.store(index, Ordering::SeqCst);
+    FORKS.store(index, Ordering::SeqCst);
+    LAUNCHER.store(std::process::id() as i32, Ordering::SeqCst);
     ROOTS.set(roots.to_vec()).expect("a process installs one trap");
     // SAFETY: both handlers only change atomic numbers.
     unsafe { libc::pthread_atfork(Some(before_fork), None, Some(in_child)) };
@@ -185,8 +191,8 @@ fn flip(call: Call, written: i64, detail: u64) {
 }
 
 fn signal_launcher(signal: c_int) {
-    let launcher = board().launcher.load(Ordering::SeqCst);
-    // SAFETY: the launcher's process id, which the simulator has not reaped.
+    let launcher = LAUNCHER.load(Ordering::SeqCst);
+    // SAFETY: the launcher's process id; this process ends with it, so nobody else has the number.
     unsafe { libc::kill(launcher, signal) };
 }
 

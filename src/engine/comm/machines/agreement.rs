@@ -34,7 +34,10 @@ pub fn agree(
     transport: &mut dyn Transport,
     mine: std::result::Result<MachineFacts, Trouble>,
 ) -> Result<Vec<Vec<usize>>> {
-    let all = exchange(transport, mine)?;
+    let own = transport.machine();
+    let trouble = mine.as_ref().err().cloned();
+    // A machine that is in trouble says that, and not that it could not tell the others.
+    let all = exchange(transport, mine).map_err(|lost| trouble.map_or(lost, |t| t.on(own)))?;
     let mut machines = Vec::new();
     for (machine, facts) in all.into_iter().enumerate() {
         machines.push(facts.map_err(|trouble| trouble.on(machine))?);
@@ -129,7 +132,15 @@ fn check(machines: &[MachineFacts]) -> Result<()> {
         return Err(Error::config(&format!("partition {part}"), problem)
             .with_hint("give each partition to one machine, or all partitions to every machine"));
     }
-    Ok(())
+    // Rank 0 reports what the first machine writes.
+    match owners.first().and_then(|owners| owners.first()) {
+        None | Some(0) => Ok(()),
+        Some(machine) => {
+            let problem = format!("is on machine {machine}, but the first machine must have it");
+            Err(Error::config("partition 0", problem)
+                .with_hint("start the process of the machine that has it before the others"))
+        }
+    }
 }
 
 #[cfg(test)]
@@ -176,6 +187,8 @@ mod tests {
         assert_eq!(error, "partition 2: is on none of the machines");
         let error = refused(facts(&[1, 2, 3]));
         assert_eq!(error, "partition 1: is on machine 0 and on machine 1");
+        let elsewhere = agreed(vec![Ok(facts(&[1, 2, 3])), Ok(facts(&[0]))]).unwrap_err();
+        assert_eq!(elsewhere, "partition 0: is on machine 1, but the first machine must have it");
         assert_eq!(refused(facts(&[])), "machine 1: has no partition to work on");
         let error = refused(MachineFacts { version: "2".to_owned(), ..facts(&[2, 3]) });
         assert_eq!(error, "machines 0 and 1: differ in version: 1 and 2");
@@ -188,6 +201,9 @@ mod tests {
             "machines 0 and 1: differ in the checkpoint, or the weights, that they begin with";
         assert_eq!(error, differ);
         let trouble = Trouble::of(&Error::interrupted());
+        let mut alone = InProcess::all(2, Duration::ZERO).remove(0);
+        let own = agree(&mut alone, Err(Trouble::of(&Error::aborted()))).unwrap_err();
+        assert!(own.to_string().starts_with("machine 0: "), "{own}");
         assert_eq!(agreed(vec![Ok(facts(&[0])), Err(trouble)]).unwrap_err(), "interrupted");
     }
 }

@@ -1,5 +1,7 @@
 //! What an MPI launcher has told this process before MPI can be asked: workers are forked first.
 
+use super::brought;
+
 /// Variables with the number of a process and the number of processes: of Open MPI, of MPICH and its relatives, and of Slurm's steps.
 const VARIABLES: [[&str; 2]; 3] = [
     ["OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"],
@@ -17,10 +19,11 @@ pub struct Launched {
 }
 
 impl Launched {
-    /// The place of this process; `None` for a process that was started alone, and in a program that is built without MPI.
+    /// The place of this process; `None` for a process that was started alone, and in a program that is built without MPI and has not
+    /// [brought](super::bring) a connection of its own.
     pub fn here() -> Option<Self> {
         let of_environment = || Self::of(|name| std::env::var(name).ok());
-        cfg!(feature = "mpi").then(of_environment).flatten()
+        brought::here().or_else(|| cfg!(feature = "mpi").then(of_environment).flatten())
     }
 
     fn of(variable: impl Fn(&str) -> Option<String>) -> Option<Self> {

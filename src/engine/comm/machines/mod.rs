@@ -5,7 +5,9 @@
 //! arrive at every collective.
 
 mod agreement;
+mod brought;
 mod carrier;
+mod connect;
 mod ending;
 mod in_process;
 mod incoming;
@@ -19,12 +21,10 @@ mod pace;
 mod transport;
 
 pub use agreement::{MachineFacts, agree};
+pub use brought::bring;
 pub use carrier::{Carried, Carrier, Site};
+pub use connect::connect;
 pub use ending::{MachineEnd, Trouble};
 pub use in_process::InProcess;
 pub use launched::Launched;
-#[cfg(feature = "mpi")]
-pub use mpi::connect;
-#[cfg(not(feature = "mpi"))]
-pub use no_mpi::connect;
 pub use transport::{MAX_PIECE, Piece, PieceKind, Transport};

@@ -23,7 +23,7 @@ const ON_THE_WAY: usize = 2;
 ///
 /// # Errors
 /// If MPI numbers the processes in another way than the launcher.
-pub fn connect(here: Launched) -> Result<Option<Box<dyn Transport>>> {
+pub(super) fn connect(here: Launched) -> Result<Option<Box<dyn Transport>>> {
     let Some((universe, _)) = initialize_with_threading(Threading::Funneled) else {
         return Ok(None);
     };

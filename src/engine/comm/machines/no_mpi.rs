@@ -8,6 +8,6 @@ use crate::error::{Error, Result};
 ///
 /// # Errors
 /// Always.
-pub fn connect(_here: Launched) -> Result<Option<Box<dyn Transport>>> {
+pub(super) fn connect(_here: Launched) -> Result<Option<Box<dyn Transport>>> {
     Err(Error::internal("this program is built without MPI".to_owned()))
 }
