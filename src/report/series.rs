@@ -17,7 +17,7 @@ const METRICS: [(&str, &str, Unit); 6] = [
 ];
 
 /// Fields that have charts of their own, or say nothing about learning.
-const OTHERS: [&str; 18] = [
+const OTHERS: [&str; 19] = [
     "epoch",
     "loss",
     "lr",

@@ -272,6 +272,7 @@ fn choose(config: &mut RunConfig, turn: usize, seen: &mut Values) {
             dump_step: [None],
             tensorboard: [None],
             trace: [None],
+            partitions: [config.partitions.clone()],
             out: [config.out.clone()],
             spill_dir: [config.spill_dir.clone()],
         }

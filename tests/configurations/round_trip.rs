@@ -148,8 +148,9 @@ fn variations(base: &RunConfig) -> Vec<RunConfig> {
             io: all::<IoMode>(),
             dump_step: paths(),
             tensorboard: paths(),
-            // The file does not hold it.
+            // The file does not hold these.
             trace: [None, None],
+            partitions: [None],
             out: paths().map(Option::unwrap_or_default),
             spill_dir: paths().map(Option::unwrap_or_default),
         }

@@ -7,7 +7,7 @@ use std::path::Path;
 use serde_json::Value;
 
 /// Fields of metrics that depend on time, on memory, or on the number of turns or machines.
-const FREE: [&str; 10] = [
+const FREE: [&str; 11] = [
     "epoch_s",
     "evaluation_s",
     "user_s",
