@@ -11,7 +11,6 @@ pub(crate) mod free_space;
 pub(crate) mod heap;
 mod open_files;
 mod process_memory;
-#[cfg(feature = "torch")]
 mod processor_time;
 pub mod signals;
 
@@ -28,5 +27,4 @@ pub(crate) use process_memory::Rollup;
 pub use process_memory::{
     anonymous_bytes, peak_anonymous_bytes, proportional_bytes, reset_peak, resident_bytes,
 };
-#[cfg(feature = "torch")]
 pub use processor_time::ProcessorSeconds;

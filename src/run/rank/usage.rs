@@ -30,12 +30,11 @@ pub fn measured(
     launcher: Option<&FilePages>,
     work: impl FnOnce(Surroundings<'_>) -> Result<()>,
 ) -> Result<()> {
-    let memory = match launcher {
-        Some(launcher) => measure_memory(here, launcher, work)?,
-        None => {
-            work(here)?;
-            RankMemory::default()
-        }
+    let memory = if let Some(launcher) = launcher {
+        measure_memory(here, launcher, work)?
+    } else {
+        work(here)?;
+        RankMemory::default()
     };
     let Surroundings { rank, folder, .. } = here;
     let disk = MeteredStorage::peak(folder).map_err(|e| Error::io("measure", folder, e))?;

@@ -56,6 +56,7 @@ impl PartitionWriter {
     }
 
     /// The same writer for files that need not outlive a crash of the machine, so that nobody waits for the disk.
+    #[must_use]
     pub fn temporary(self) -> Self {
         PartitionWriter { durable: false, ..self }
     }
