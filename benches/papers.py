@@ -9,15 +9,14 @@ exist, and a run's folder as soon as its figures are taken. Sizes on disk includ
 """
 import argparse
 import json
-import os
 import pathlib
 import shutil
-import stat
 import subprocess
-import threading
 import time
 
 import numpy as np
+
+from disk_use import most_on_disk
 
 NODES, EDGES, FEATURES, CLASSES, TRAINED = 111_059_956, 1_615_685_872, 128, 172, 1_207_179
 PIECE = 1 << 20
@@ -80,37 +79,12 @@ def write_raw():
         np.save(folder / f"raw/{name}.npy", np.sort(part))
 
 
-def size():
-    """Bytes of all files in the folder, and of the unnamed ones that processes have open there."""
-    named = {}
-    for file in [*folder.rglob("*"), *pathlib.Path("/proc").glob("[0-9]*/fd/*")]:
-        try:
-            if file.is_relative_to(folder) or os.readlink(file).startswith(f"{folder}/"):
-                status = file.stat()
-                named[status.st_ino] = status.st_blocks * 512 * stat.S_ISREG(status.st_mode)
-        except OSError:  # gone between listing and looking, or another user's
-            continue
-    return sum(named.values())
-
-
 def timed(name, work):
     """Does a step; prints its time and the most that the folder took on disk meanwhile."""
-    most, done = [0], threading.Event()
-
-    def watch():
-        while not done.wait(2):
-            most[0] = max(most[0], size())
-
-    watcher = threading.Thread(target=watch)
-    watcher.start()
     began = time.monotonic()
-    try:
+    with most_on_disk(folder) as most:
         figures = work()
-    finally:
-        done.set()
-        watcher.join()
-    seconds = time.monotonic() - began
-    print(f"| {name} | {seconds:.0f} | {figures} | {max(most[0], size()) / 2**30:.1f} |", flush=True)
+    print(f"| {name} | {time.monotonic() - began:.0f} | {figures} | {most[0] / 2**30:.1f} |", flush=True)
 
 
 def run(*flags):

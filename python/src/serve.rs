@@ -114,7 +114,7 @@ fn run(
     let supervision = Supervision {
         samples_memory: true,
         control: &control,
-        limits: Limits { budget, resident: job.resident, all_fits: false, lends: true },
+        limits: Limits { budget, resident: job.resident, planned: None, lends: true },
         saves: false,
         fork: &fork_interpreter,
         forked: &|| Ok(()),

@@ -30,7 +30,7 @@ pub(super) fn take_part(
     let trace = config.trace.as_deref().map(|path| machine.own_path(path));
     let launch = Launch {
         io: bounds::io_mode(config, partitions),
-        all_fits: bounds::fits(config, partitions),
+        memory: bounds::certain(config, partitions),
         trace: trace.as_deref(),
         epochs: config.epochs,
         turns: 2 * config.model.num_graphs() as u32,

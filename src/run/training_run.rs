@@ -133,8 +133,8 @@ fn run(config: &RunConfig, start: Start, observe: &mut dyn FnMut(&Event)) -> Res
     let resources = config.resources();
     let launch = Launch {
         io: bounds::io_mode(config, &partitions),
-        planned: planned.as_ref().map(|planned| planned.disk),
-        all_fits: bounds::fits(config, &partitions),
+        disk: planned.as_ref().map(|planned| planned.disk),
+        memory: bounds::certain(config, &partitions).or(planned.map(|planned| planned.memory())),
         saves: config.checkpoint_every.is_some(),
         results: folder.as_ref().map(|_| config.out.as_path()),
         trace: config.trace.as_deref(),

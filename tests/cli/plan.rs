@@ -182,6 +182,31 @@ fn what_is_planned_is_said_at_the_start_of_a_run() {
 }
 
 #[test]
+fn a_planned_run_keeps_values_from_the_first_epoch_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let json = generated(folder.path(), "4");
+    let first_epoch = |budget: &str| {
+        let out = folder.path().join(budget);
+        let mut command = sar();
+        command.arg("--part-json").arg(&json).arg("--spill-dir").arg(folder.path());
+        command.args(["--epochs", "1", "--memory-budget", budget, "--out"]).arg(&out);
+        let output = command.output().unwrap();
+        let text = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.success(), "{text}");
+        let metrics = std::fs::read_to_string(out.join("metrics.jsonl")).unwrap();
+        let epoch: Value = serde_json::from_str(metrics.lines().next().unwrap()).unwrap();
+        let bytes = |name: &str| epoch[name].as_u64().unwrap();
+        let moved = bytes("bytes_written") + bytes("bytes_read") - bytes("bytes_cached");
+        (moved, bytes("peak_memory_bytes"), text.contains("note: planned: "))
+    };
+    let (nothing_kept, _, _) = first_epoch("min");
+    let (moved, peak, planned) = first_epoch("400MiB");
+    assert!(planned);
+    assert!(moved < nothing_kept / 4, "{moved} of {nothing_kept} bytes");
+    assert!(peak < 400 << 20, "{peak}");
+}
+
+#[test]
 fn misuse_is_told() {
     let karate = repository("data/karate/karate.json");
     sar().arg("plan").assert().code(2).stderr(contains("--part-json <FILE>"));

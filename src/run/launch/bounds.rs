@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::governor::LeastMemory;
 use crate::engine::spill_dir::RunFolder;
 use crate::formats::dgl::PartitionSummary;
 use crate::formats::dgl::config::PartitionConfig;
@@ -18,6 +19,14 @@ pub(in crate::run) const LARGE: u64 = 1 << 30;
 /// Whether a run certainly fits into its memory budget.
 pub(in crate::run) fn fits(run: &RunConfig, partitions: &PartitionConfig) -> bool {
     most(run, partitions).is_some_and(|most| most <= run.memory_budget.bytes())
+}
+
+/// The least memory of a run that certainly fits into its budget: nothing needs to leave room.
+pub(in crate::run) fn certain(
+    run: &RunConfig,
+    partitions: &PartitionConfig,
+) -> Option<LeastMemory> {
+    fits(run, partitions).then(LeastMemory::default)
 }
 
 /// How files of a run without room in the page cache are written and read: in the faster mode, found by a short test, if their

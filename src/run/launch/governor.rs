@@ -23,6 +23,18 @@ const RESIDENT: usize = 2;
 /// Factor by which a worker may grow in its first epoch beyond what any has taken so far, without the budget being exceeded.
 const GROWTH: u64 = 3;
 
+/// Factor by which a run may take more than was planned, without the budget being exceeded.
+const DOUBT: f64 = 1.5;
+
+/// Memory that a run takes if waiting workers keep nothing, in bytes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct LeastMemory {
+    /// Memory of all processes together.
+    pub all: u64,
+    /// What one more resident worker adds to it.
+    pub another: u64,
+}
+
 /// Limits of a run's memory that are known before it starts.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
@@ -30,17 +42,18 @@ pub struct Limits {
     pub budget: u64,
     /// Number of workers that may be resident at a time; `None` means as many as fit.
     pub resident: Option<usize>,
-    /// Whether the run certainly fits into the budget.
-    pub all_fits: bool,
+    /// What the run is planned to take; nothing for one that certainly fits into the budget.
+    pub planned: Option<LeastMemory>,
     /// Whether waiting workers may keep memory in the first epoch while all of them are small compared with the budget.
     pub lends: bool,
 }
 
 /// A governor that divides a budget.
 ///
-/// If the run may not fit, waiting workers keep nothing in the first epoch, and only one is resident. That shows the minimum
-/// that the run needs. Then there may be a second resident worker, and the rest of the budget is divided among the waiting
-/// ones: more of it after each epoch that has not used it up, less if the sum exceeds the budget.
+/// What a planned run leaves of the budget is divided among the waiting workers from the start; in a run without a plan, they keep
+/// nothing in the first epoch, and only one worker is resident. That shows the minimum that the run needs. Then there may be a
+/// second resident worker, and the waiting ones get the rest of the budget: more of it after each epoch that has not used it up,
+/// less if the sum exceeds the budget.
 pub(in crate::run) struct Governor {
     control: Arc<Control>,
     limits: Limits,
@@ -57,20 +70,19 @@ pub(in crate::run) struct Governor {
 }
 
 impl Limits {
-    /// Number of workers that may be resident, and the share of each of `workers` that waits, if the run takes `peak` bytes
-    /// with `resident` of them and nothing kept, and `another` with one more.
+    /// Number of workers that may be resident, and the share of each of `workers` that waits, if the run takes as little as
+    /// this with `resident` of them.
     pub(in crate::run) fn room(
         &self,
         workers: usize,
         resident: usize,
-        peak: u64,
-        another: u64,
+        least: LeastMemory,
     ) -> (usize, u64) {
-        let (mut resident, mut peak) = (resident, peak);
+        let (mut resident, mut peak) = (resident, least.all);
         let left = |peak| (self.budget.saturating_sub(peak) as f64 * SAFETY) as u64;
-        while resident < self.resident.unwrap_or(RESIDENT).min(workers) && left(peak + another) > 0
-        {
-            peak += another;
+        let most = self.resident.unwrap_or(RESIDENT).min(workers);
+        while resident < most && left(peak + least.another) > 0 {
+            peak += least.another;
             resident += 1;
         }
         (resident, left(peak) / workers as u64)
@@ -90,8 +102,9 @@ impl Governor {
             start: None,
             turns: Vec::new(),
         };
-        if limits.all_fits {
-            governor.share_out(0);
+        if let Some(LeastMemory { all, another }) = limits.planned.filter(|_| limits.budget > 0) {
+            let doubted = |bytes: u64| (bytes as f64 * DOUBT) as u64;
+            governor.share_out(LeastMemory { all: doubted(all), another: doubted(another) });
         }
         governor
     }
@@ -104,7 +117,7 @@ impl Governor {
         if self.shared_out {
             self.raise(peak);
         } else {
-            self.share_out(peak);
+            self.share_out(LeastMemory { all: peak, another: self.worker });
         }
     }
 
@@ -118,10 +131,10 @@ impl Governor {
         }
     }
 
-    fn share_out(&mut self, peak: u64) {
+    fn share_out(&mut self, least: LeastMemory) {
         self.shared_out = true;
         let (workers, slots) = (self.control.num_ranks(), self.control.slots());
-        let (resident, share) = self.limits.room(workers, slots, peak, self.worker);
+        let (resident, share) = self.limits.room(workers, slots, least);
         self.control.set_slots(resident);
         // What has been lent was part of the peak.
         self.control.set_parked_share(share.max(self.control.parked_share()));
@@ -199,7 +212,7 @@ mod tests {
     const GIB: u64 = 1 << 30;
 
     fn limits(budget: u64, resident: Option<usize>) -> Limits {
-        Limits { budget, resident, all_fits: false, lends: false }
+        Limits { budget, resident, planned: None, lends: false }
     }
 
     /// A governor of four workers that has seen the largest of them take a gibibyte.
@@ -223,13 +236,14 @@ mod tests {
     #[test]
     fn a_second_worker_is_resident_where_there_is_room_for_it() {
         let share = |left: u64| (left as f64 * SAFETY) as u64 / 4;
-        let room = |resident, budget| limits(budget, resident).room(4, 1, 2 * GIB, GIB);
+        let least = LeastMemory { all: 2 * GIB, another: GIB };
+        let room = |resident, budget| limits(budget, resident).room(4, 1, least);
         assert_eq!(room(None, 8 * GIB), (2, share(5 * GIB)));
         assert_eq!(room(None, 3 * GIB), (1, share(GIB)));
         assert_eq!(room(None, GIB), (1, 0));
         assert_eq!(room(Some(1), 8 * GIB), (1, share(6 * GIB)));
         assert_eq!(room(Some(4), 8 * GIB), (4, share(3 * GIB)));
-        assert_eq!(limits(8 * GIB, None).room(1, 1, 2 * GIB, GIB).0, 1);
+        assert_eq!(limits(8 * GIB, None).room(1, 1, least).0, 1);
     }
 
     #[test]
@@ -293,11 +307,19 @@ mod tests {
     }
 
     #[test]
-    fn what_fits_is_kept_from_the_start_and_min_keeps_nothing() {
-        let all_fits = Limits { all_fits: true, ..limits(8 * GIB, None) };
-        let (_governor, control) = governor(all_fits);
-        assert_eq!(control.slots(), 2);
-        assert!(control.parked_share() > GIB);
+    fn a_planned_run_keeps_what_fits_from_the_start_and_min_keeps_nothing() {
+        let planned = |budget, all, another| {
+            let planned = Some(LeastMemory { all, another });
+            let (_governor, control) = governor(Limits { planned, ..limits(budget, None) });
+            (control.slots(), control.parked_share())
+        };
+        // Shares are whole kibibytes.
+        let share = |left: u64| ((left as f64 * SAFETY) as u64 / 4) >> 10 << 10;
+        assert_eq!(planned(8 * GIB, 0, 0), (2, share(8 * GIB)));
+        assert_eq!(planned(8 * GIB, 2 * GIB, GIB), (2, share(7 * GIB / 2)));
+        assert_eq!(planned(4 * GIB, 2 * GIB, GIB), (1, share(GIB)));
+        assert_eq!(planned(2 * GIB, 2 * GIB, GIB), (1, 0));
+        assert_eq!(planned(0, 2 * GIB, GIB), (1, 0));
         let (mut governor, control) = self::governor(limits(0, None));
         governor.epoch(2 * GIB);
         assert_eq!((control.slots(), control.parked_share()), (1, 0));

@@ -28,5 +28,5 @@ mod worker;
 #[cfg(feature = "torch")]
 pub(super) mod workers;
 
-pub use governor::Limits;
+pub use governor::{LeastMemory, Limits};
 pub use supervise::{Fork, Supervision, fork_plainly, supervise};

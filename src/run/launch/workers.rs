@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::carriage::{Carriage, CarriageSite};
-use super::governor::Limits;
+use super::governor::{LeastMemory, Limits};
 use super::reservation::reserve;
 use super::run_link::RunLink;
 use super::supervise::{Supervision, fork_plainly, supervise};
@@ -46,9 +46,9 @@ pub(in crate::run) struct Launch<'a> {
     /// How files that the page cache has no room for are written and read.
     pub(in crate::run) io: IoMode,
     /// Bytes of disk space to reserve for the files.
-    pub(in crate::run) planned: Option<u64>,
-    /// Whether everything fits into the memory budget, beyond doubt.
-    pub(in crate::run) all_fits: bool,
+    pub(in crate::run) disk: Option<u64>,
+    /// What they are planned to take if those that wait keep nothing; nothing where everything certainly fits into the budget.
+    pub(in crate::run) memory: Option<LeastMemory>,
     /// Whether rank 0 saves its state after an interrupt.
     pub(in crate::run) saves: bool,
     /// The folder of results, which shows other processes the way to the run.
@@ -71,8 +71,8 @@ impl<'a> Launch<'a> {
             partitions,
             stand_in: None,
             io: resources.io,
-            planned: None,
-            all_fits: false,
+            disk: None,
+            memory: None,
             saves: false,
             results: None,
             trace: None,
@@ -170,7 +170,7 @@ pub(in crate::run) fn run_workers<T>(
     }
     control.set_parked_share(stand_in.map_or(0, |stand_in| stand_in.share));
     let folder = run_folder.path();
-    let reserve = match launch.planned {
+    let reserve = match launch.disk {
         Some(bytes) => reserve(folder, bytes, &mut |event| on_event(event, 0))?,
         None => None,
     };
@@ -198,8 +198,8 @@ pub(in crate::run) fn run_workers<T>(
             None => Ok(()),
         }
     };
-    let limits =
-        Limits { budget, resident: resources.resident, all_fits: launch.all_fits, lends: false };
+    let resident = resources.resident;
+    let limits = Limits { budget, resident, planned: launch.memory, lends: false };
     let carriage = RefCell::new(None);
     let forked = || {
         if let Some(machine) = machine {

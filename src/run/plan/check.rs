@@ -13,6 +13,7 @@ use crate::formats::dgl::config::PartitionConfig;
 use crate::platform::free_space;
 use crate::platform::give_memory_back;
 use crate::run::config::RunConfig;
+use crate::run::launch::LeastMemory;
 use crate::run::launch::bounds::{LARGE, most};
 use crate::run::launch::reservation::REMEDY;
 
@@ -27,10 +28,20 @@ pub(in crate::run) struct PlannedRun {
     pub(in crate::run) disk: u64,
     /// Least memory of all processes.
     memory: u64,
+    /// What one more resident worker adds to it.
+    #[serde(skip)]
+    another: u64,
     written: u64,
     read: u64,
     /// A lower bound of both for any schedule in the memory budget, where one is known.
     bound: Option<u64>,
+}
+
+impl PlannedRun {
+    /// Memory that the run takes if waiting workers keep nothing.
+    pub(in crate::run) fn memory(&self) -> LeastMemory {
+        LeastMemory { all: self.memory, another: self.another }
+    }
 }
 
 /// Reports what a run on the full graph will take, unless that is negligible.
@@ -70,7 +81,7 @@ pub(in crate::run) fn check(
         Ok(forecast) => forecast,
     };
     let resident = run.resident.unwrap_or(1);
-    let least = forecast.memory.bytes(resident, 1);
+    let LeastMemory { all: least, another } = forecast.memory.least(resident);
     if budget > 0 && least as f64 * DOUBT > budget as f64 {
         let problem = format!(
             "the run takes {} with nothing kept by waiting workers, but the memory budget is {}",
@@ -103,7 +114,7 @@ pub(in crate::run) fn check(
     give_memory_back();
     let [written, read] = [forecast.epoch.written, forecast.epoch.read].map(|bytes| bytes as u64);
     let bound = bound(run, &sizes, budget as f64);
-    Ok(Some(PlannedRun { disk, memory: least, written, read, bound }))
+    Ok(Some(PlannedRun { disk, memory: least, another, written, read, bound }))
 }
 
 /// Changes with which the run would fit into the budget.

@@ -10,6 +10,7 @@ use super::measure::Measure;
 use super::trend::{Figure, Trend, destinations, rows, rows_of};
 use crate::error::Result;
 use crate::run::config::RunConfig;
+use crate::run::launch::LeastMemory;
 
 /// The smaller number of ranks of a stand-in, at which memory is measured, so that each rank is large enough to stand out from
 /// a process's own memory.
@@ -108,6 +109,12 @@ impl MemoryForecast {
         let working = self.weights.iter().flat_map(|weight| std::iter::repeat_n(*weight, pieces));
         let working = working.take(resident).map(|weight| self.trend.memory(weight * shrink));
         (self.idle(pieces) + working.sum::<f64>()) as u64
+    }
+
+    /// The peak with `resident` ranks working at a time, and with one more.
+    pub(super) fn least(&self, resident: usize) -> LeastMemory {
+        let all = self.bytes(resident, 1);
+        LeastMemory { all, another: self.bytes(resident + 1, 1) - all }
     }
 }
 

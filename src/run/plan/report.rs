@@ -47,7 +47,7 @@ pub struct MemoryPlan {
     pub least: u64,
     /// The memory budget; `None` if the run takes as little as possible.
     pub budget: Option<u64>,
-    /// Bytes that all waiting workers together may keep from the second epoch on.
+    /// Bytes that all waiting workers together may keep after the first epoch.
     pub kept: u64,
 }
 
@@ -60,7 +60,7 @@ pub struct DiskPlan {
     pub free: Option<u64>,
     /// Number of epochs of the run.
     pub epochs: u32,
-    /// Bytes that all epochs write at most: the system may write out all of the page cache, and the first epoch keeps nothing.
+    /// Bytes that all epochs write at most: the system may write out all of the page cache, and the first epoch keeps less than the others.
     pub written: u64,
 }
 
@@ -132,14 +132,14 @@ pub fn plan(config: &RunConfig) -> Result<Plan> {
         MemoryBudget::Min => None,
         MemoryBudget::Bytes(bytes) => Some(bytes),
     };
-    let another = forecast.memory.bytes(resident + 1, 1) - least;
     let limits = Limits {
         budget: budget.unwrap_or(0),
         resident: config.resident,
-        all_fits: false,
+        planned: None,
         lends: false,
     };
-    let (resident, share) = limits.room(sizes.ranks.len(), resident, least, another);
+    let (resident, share) =
+        limits.room(sizes.ranks.len(), resident, forecast.memory.least(resident));
     let epoch = match share {
         0 => forecast.epoch,
         _ => forecast.keeping(config, &sizes, share)?,

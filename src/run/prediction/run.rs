@@ -75,7 +75,7 @@ pub fn predict(config: &PredictConfig, observe: &mut dyn FnMut(&Event)) -> Resul
     let own_trace = trace.zip(machine.as_ref()).map(|(path, machine)| machine.own_path(path));
     let launch = Launch {
         io: bounds::io_mode(&config.run, &partitions),
-        all_fits: bounds::fits(&config.run, &partitions),
+        memory: bounds::certain(&config.run, &partitions),
         trace: own_trace.as_deref().or(trace),
         machine: machine.as_ref(),
         ..Launch::new(&resources, &partitions)
