@@ -2,8 +2,8 @@
 
     sudo python benches/many_edges.py --folder FOLDER [--edges 100 500]     # in millions; needs numpy, control groups of version 1
 
-The graphs are R-MAT (Graph500's quadrants, scrambled ids), written in pieces from a seed: 2^23 nodes per 100 million edges, rounded
-down to a power of two. Each is cut into 64 partitions with `--memory 2GiB`, or what is given, by a process in a control group of that size and an eighth more, which
+The graphs are R-MAT (Graph500's quadrants, scrambled ids) with communities, written in pieces from a seed: 2^23 nodes per 100 million edges, rounded
+down to a power of two; four in five edges stay in one of 1024 communities. Each is cut into 64 partitions with `--memory 2GiB`, or what is given, by a process in a control group of that size and an eighth more, which
 counts the page cache, too. The input and the partitions of a graph go before the next one is made.
 """
 import argparse
@@ -20,6 +20,7 @@ from disk_use import most_on_disk
 
 PIECE = 1 << 22
 QUADRANTS = (0.57, 0.76, 0.95)
+COMMUNITIES = 10  # as a power of two
 GROUP = pathlib.Path("/sys/fs/cgroup/memory/sar-single-many-edges")
 BINARY = pathlib.Path(__file__).resolve().parent.parent / "target/release/sar-single"
 
@@ -46,6 +47,9 @@ def write_edges(nodes, edges):
             upper, right = drawn < QUADRANTS[1], (drawn >= QUADRANTS[0]) & (drawn < QUADRANTS[1]) | (drawn >= QUADRANTS[2])
             ends[0] = ends[0] << np.uint64(1) | ~upper
             ends[1] = ends[1] << np.uint64(1) | right
+        # The first bits are the community.
+        inside, low = random.random(count, np.float32) < 0.8, np.uint64((nodes >> COMMUNITIES) - 1)
+        ends[0, inside] = ends[0, inside] & low | ends[1, inside] & ~low
         for _ in range(2):
             ends = (ends ^ ends >> np.uint64(levels // 2)) * np.uint64(0x9E3779B1) % np.uint64(nodes)
         array[:, first : first + count] = ends

@@ -7,6 +7,7 @@ use crate::engine::spill_dir::RunFolder;
 use crate::formats::dgl::PartitionSummary;
 use crate::formats::dgl::config::PartitionConfig;
 use crate::io::{DiskRate, IoMode};
+use crate::platform::share_one_heap;
 use crate::run::config::RunConfig;
 
 /// Bound on what a run takes, in multiples of the bytes of its partitions and of a layer's rows for each layer; more is added
@@ -57,6 +58,8 @@ pub(in crate::run) fn most(run: &RunConfig, partitions: &PartitionConfig) -> Opt
 
 /// The rates of writing and reading files in a folder; `None` if they cannot be measured.
 pub(in crate::run) fn rate(folder: &Path, mode: IoMode) -> Option<DiskRate> {
+    // Measuring takes threads, and workers are forked after it.
+    share_one_heap();
     let (folder, _control) = RunFolder::create(folder, 1, 1).ok()?;
     DiskRate::measure(folder.path(), mode).ok()
 }

@@ -49,6 +49,8 @@ pub(in crate::run) struct Launch<'a> {
     pub(in crate::run) disk: Option<u64>,
     /// What they are planned to take if those that wait keep nothing; nothing where everything certainly fits into the budget.
     pub(in crate::run) memory: Option<LeastMemory>,
+    /// Whether those that wait may keep memory in the first epoch, or the only one, while all of them are small compared with the budget.
+    pub(in crate::run) lends: bool,
     /// Whether rank 0 saves its state after an interrupt.
     pub(in crate::run) saves: bool,
     /// The folder of results, which shows other processes the way to the run.
@@ -73,6 +75,7 @@ impl<'a> Launch<'a> {
             io: resources.io,
             disk: None,
             memory: None,
+            lends: false,
             saves: false,
             results: None,
             trace: None,
@@ -199,7 +202,7 @@ pub(in crate::run) fn run_workers<T>(
         }
     };
     let resident = resources.resident;
-    let limits = Limits { budget, resident, planned: launch.memory, lends: false };
+    let limits = Limits { budget, resident, planned: launch.memory, lends: launch.lends };
     let carriage = RefCell::new(None);
     let forked = || {
         if let Some(machine) = machine {

@@ -76,6 +76,7 @@ pub fn predict(config: &PredictConfig, observe: &mut dyn FnMut(&Event)) -> Resul
     let launch = Launch {
         io: bounds::io_mode(&config.run, &partitions),
         memory: bounds::certain(&config.run, &partitions),
+        lends: true,
         trace: own_trace.as_deref().or(trace),
         machine: machine.as_ref(),
         ..Launch::new(&resources, &partitions)
