@@ -1,6 +1,8 @@
 """Trains DGL's own layers in memory on a partition directory put together again; prints seconds per epoch and peak memory as JSON.
 
-    python dgl_in_memory.py g.json [--model sage|gat] [--layers 3] [--hidden 128] [--heads 4] [--epochs 6] [--threads 2]
+    python dgl_in_memory.py g.json [--model sage|gat|gcn] [--layers 3] [--hidden 128] [--heads 4] [--epochs 6] [--threads 2] [--fanouts 15,10,5]
+
+With fan-outs, an epoch is a pass over batches of 1024 training nodes.
 """
 import argparse
 import json
@@ -16,6 +18,8 @@ arguments.add_argument("--hidden", type=int, default=128)
 arguments.add_argument("--heads", type=int, default=4)
 arguments.add_argument("--epochs", type=int, default=6)
 arguments.add_argument("--threads", type=int, default=2)
+arguments.add_argument("--fanouts")
+arguments.add_argument("--batch-size", type=int, default=1024)
 arguments = arguments.parse_args()
 os.environ["OMP_NUM_THREADS"] = str(arguments.threads)
 os.environ.setdefault("DGLBACKEND", "pytorch")
@@ -58,15 +62,17 @@ class Net(nn.Module):
             out = classes if layer + 1 == arguments.layers else hidden
             if gat:
                 convs.append(dgl.nn.GATConv(width, out, heads, allow_zero_in_degree=True))
+            elif arguments.model == "gcn":
+                convs.append(dgl.nn.GraphConv(width, out, allow_zero_in_degree=True))
             else:
                 convs.append(dgl.nn.SAGEConv(width, out, "mean"))
             width = out * heads if gat else out
         self.convs = nn.ModuleList(convs)
 
-    def forward(self, graph, x):
+    def forward(self, graphs, x):
         for layer, conv in enumerate(self.convs):
             last = layer + 1 == len(self.convs)
-            x = conv(graph, x)
+            x = conv(graphs[layer], x)
             if arguments.model == "gat":
                 x = x.mean(1) if last else F.elu(x.flatten(1))
             elif not last:
@@ -77,13 +83,29 @@ class Net(nn.Module):
 graph, x, y, train = whole_graph()
 net = Net(x.shape[1], int(y.max()) + 1)
 optimizer = torch.optim.Adam(net.parameters(), lr=0.01)
+if arguments.fanouts:
+    sampler = dgl.dataloading.NeighborSampler([int(fanout) for fanout in arguments.fanouts.split(",")])
+    seeds = train.nonzero().flatten()
+    loader = dgl.dataloading.DataLoader(graph, seeds, sampler, batch_size=arguments.batch_size, shuffle=True)
+
+
+def steps():
+    """Predictions and labels of the training nodes, step by step."""
+    if not arguments.fanouts:
+        yield net([graph] * arguments.layers, x)[train], y[train]
+        return
+    for inputs, outputs, blocks in loader:
+        yield net(blocks, x[inputs]), y[outputs]
+
+
 seconds = []
 for _ in range(arguments.epochs):
     begin = time.perf_counter()
-    loss = F.cross_entropy(net(graph, x)[train], y[train])
-    optimizer.zero_grad()
-    loss.backward()
-    optimizer.step()
+    for predicted, labels in steps():
+        loss = F.cross_entropy(predicted, labels)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
     seconds.append(time.perf_counter() - begin)
 peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
 print(json.dumps({"epoch_s": seconds[1:], "loss": float(loss.detach()), "peak_bytes": peak}))
