@@ -35,15 +35,33 @@ pub(in crate::run) fn most(run: &RunConfig, partitions: &PartitionConfig) -> Opt
     if run.sampling.is_some() || run.relations.is_some() {
         return None;
     }
-    let model = &run.model;
-    let width = (model.hidden.max(1) * model.kind.heads()) as u64;
-    let rows = partitions.book().num_nodes().saturating_mul(width);
-    let rows = rows.saturating_mul((model.layers as u64 + 1) * 4);
     let parts = partitions.parts().len();
     let summaries = (0..parts).map(|part| PartitionSummary::open(partitions, part));
     let bytes: u64 = summaries.flatten().map(|summary| summary.bytes).sum();
-    let times = bytes.saturating_add(rows).saturating_mul(TIMES);
+    let times = times(run, bytes, partitions.book().num_nodes());
     Some(times.saturating_add(EACH * parts as u64 + ALL))
+}
+
+/// An upper bound on what a worker takes in an evaluation on the full graph, in bytes; `None` if training is on the full graph, too,
+/// or a layer's rows are not known.
+pub(in crate::run) fn evaluation(run: &RunConfig, partitions: &PartitionConfig) -> Option<u64> {
+    if run.sampling.is_none() || run.relations.is_some() {
+        return None;
+    }
+    let of_part = |part| {
+        let summary = PartitionSummary::open(partitions, part).ok()?;
+        Some(times(run, summary.bytes, summary.num_inner_nodes).saturating_add(EACH))
+    };
+    let all: Option<Vec<u64>> = partitions.present().into_iter().map(of_part).collect();
+    all?.into_iter().max()
+}
+
+/// A bound on what the values of so many nodes take, whose partitions' files have so many bytes.
+fn times(run: &RunConfig, bytes: u64, nodes: u64) -> u64 {
+    let model = &run.model;
+    let width = (model.hidden.max(1) * model.kind.heads()) as u64;
+    let rows = nodes.saturating_mul(width).saturating_mul((model.layers as u64 + 1) * 4);
+    bytes.saturating_add(rows).saturating_mul(TIMES)
 }
 
 /// The rates of writing and reading files in a folder; `None` if they cannot be measured.

@@ -49,6 +49,8 @@ pub(in crate::run) struct Launch<'a> {
     pub(in crate::run) planned: Option<u64>,
     /// Whether everything fits into the memory budget, beyond doubt.
     pub(in crate::run) all_fits: bool,
+    /// Upper bound in bytes on what a worker takes in an evaluation between epochs on samples, if one is known.
+    pub(in crate::run) evaluating: Option<u64>,
     /// Whether rank 0 saves its state after an interrupt.
     pub(in crate::run) saves: bool,
     /// The folder of results, which shows other processes the way to the run.
@@ -73,6 +75,7 @@ impl<'a> Launch<'a> {
             io: resources.io,
             planned: None,
             all_fits: false,
+            evaluating: None,
             saves: false,
             results: None,
             trace: None,
@@ -198,8 +201,13 @@ pub(in crate::run) fn run_workers<T>(
             None => Ok(()),
         }
     };
-    let limits =
-        Limits { budget, resident: resources.resident, all_fits: launch.all_fits, lends: false };
+    let limits = Limits {
+        budget,
+        resident: resources.resident,
+        all_fits: launch.all_fits,
+        lends: false,
+        evaluating: launch.evaluating,
+    };
     let carriage = RefCell::new(None);
     let forked = || {
         if let Some(machine) = machine {

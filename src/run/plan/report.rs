@@ -138,6 +138,7 @@ pub fn plan(config: &RunConfig) -> Result<Plan> {
         resident: config.resident,
         all_fits: false,
         lends: false,
+        evaluating: None,
     };
     let (resident, share) = limits.room(sizes.ranks.len(), resident, least, another);
     let epoch = match share {
