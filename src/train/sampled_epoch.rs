@@ -41,8 +41,7 @@ impl Training<'_> {
         let begin = Instant::now();
         let evaluates = self.regime.evaluates(self.epoch);
         let sampled = samples.evaluation.filter(|_| evaluates);
-        let evaluation =
-            if sampled.is_some() { Work::SampledEvaluation } else { Work::Evaluation };
+        let evaluation = if sampled.is_some() { Work::SampledEvaluation } else { Work::Evaluation };
         if evaluates && trainer.manager.begin_work(evaluation)? {
             barrier(trainer.group, &NoHooks)?;
         }

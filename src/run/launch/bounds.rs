@@ -6,6 +6,7 @@ use crate::engine::spill_dir::RunFolder;
 use crate::formats::dgl::PartitionSummary;
 use crate::formats::dgl::config::PartitionConfig;
 use crate::io::{DiskRate, IoMode};
+use crate::nn::ModelKind;
 use crate::run::config::RunConfig;
 
 /// Bound on what a run takes, in multiples of the bytes of its partitions and of a layer's rows for each layer; more is added
@@ -13,6 +14,8 @@ use crate::run::config::RunConfig;
 const TIMES: u64 = 4;
 const EACH: u64 = 16 << 20;
 const ALL: u64 = 256 << 20;
+/// Bound on the values of a layer that a worker holds at a time in a pass without gradients, with those of other ranks that it adds.
+const VALUES: u64 = 6;
 /// Size in bytes below which writing finishes before direct I/O pays off.
 pub(in crate::run) const LARGE: u64 = 1 << 30;
 /// Whether a run certainly fits into its memory budget.
@@ -42,15 +45,22 @@ pub(in crate::run) fn most(run: &RunConfig, partitions: &PartitionConfig) -> Opt
     Some(times.saturating_add(EACH * parts as u64 + ALL))
 }
 
-/// An upper bound on what a worker takes in an evaluation on the full graph, in bytes; `None` if training is on the full graph, too,
-/// or a layer's rows are not known.
+/// An upper bound on what a worker takes in an evaluation on the full graph, in bytes, if it keeps nothing; `None` if training is on
+/// the full graph, too, or a layer's rows are not known.
 pub(in crate::run) fn evaluation(run: &RunConfig, partitions: &PartitionConfig) -> Option<u64> {
     if run.sampling.is_none() || run.relations.is_some() {
         return None;
     }
     let of_part = |part| {
         let summary = PartitionSummary::open(partitions, part).ok()?;
-        Some(times(run, summary.bytes, summary.num_inner_nodes).saturating_add(EACH))
+        let PartitionSummary { bytes, num_inner_nodes: nodes, .. } = summary;
+        let most = match run.model.kind {
+            ModelKind::Sage(_) | ModelKind::Gcn(_) | ModelKind::Gin(_) => {
+                bytes.saturating_mul(2).saturating_add(layer(run, nodes).saturating_mul(VALUES))
+            }
+            _ => times(run, bytes, nodes),
+        };
+        Some(most.saturating_add(EACH))
     };
     let all: Option<Vec<u64>> = partitions.present().into_iter().map(of_part).collect();
     all?.into_iter().max()
@@ -58,10 +68,14 @@ pub(in crate::run) fn evaluation(run: &RunConfig, partitions: &PartitionConfig) 
 
 /// A bound on what the values of so many nodes take, whose partitions' files have so many bytes.
 fn times(run: &RunConfig, bytes: u64, nodes: u64) -> u64 {
-    let model = &run.model;
-    let width = (model.hidden.max(1) * model.kind.heads()) as u64;
-    let rows = nodes.saturating_mul(width).saturating_mul((model.layers as u64 + 1) * 4);
+    let rows = layer(run, nodes).saturating_mul(run.model.layers as u64 + 1);
     bytes.saturating_add(rows).saturating_mul(TIMES)
+}
+
+/// Bytes of the rows of so many nodes in a hidden layer.
+fn layer(run: &RunConfig, nodes: u64) -> u64 {
+    let width = (run.model.hidden.max(1) * run.model.kind.heads()) as u64;
+    nodes.saturating_mul(width).saturating_mul(4)
 }
 
 /// The rates of writing and reading files in a folder; `None` if they cannot be measured.

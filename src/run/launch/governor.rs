@@ -171,7 +171,8 @@ impl Governor {
     fn raise(&mut self, peak: u64) {
         let left = (self.limits.budget as f64 * FULL) as u64;
         let workers = self.control.num_ranks() as u64;
-        let share = self.control.parked_share_of(self.work) + left.saturating_sub(peak) / 2 / workers;
+        let share =
+            self.control.parked_share_of(self.work) + left.saturating_sub(peak) / 2 / workers;
         if !self.known().exceeded {
             // No more than an equal part of the budget is ever used.
             let share = share.min(self.limits.budget / workers);

@@ -53,12 +53,7 @@ struct Sample {
 
 impl MemorySampler {
     pub(super) fn new() -> Self {
-        MemorySampler {
-            processes: Vec::new(),
-            samples: 0,
-            last: Instant::now(),
-            peak: 0,
-        }
+        MemorySampler { processes: Vec::new(), samples: 0, last: Instant::now(), peak: 0 }
     }
 
     /// Takes a sample, if one is due; call this often.
