@@ -114,7 +114,13 @@ fn run(
     let supervision = Supervision {
         samples_memory: true,
         control: &control,
-        limits: Limits { budget, resident: job.resident, planned: None, lends: true },
+        limits: Limits {
+            budget,
+            resident: job.resident,
+            planned: None,
+            lends: true,
+            evaluating: None,
+        },
         saves: false,
         fork: &fork_interpreter,
         forked: &|| Ok(()),

@@ -21,6 +21,7 @@ pub use describe::{HiddenLayers, Sizes};
 pub use learned_rows::LearnedRows;
 pub use linear::{Linear, Mlp, Network};
 pub use losses::class_weights::{ClassWeights, class_counts};
+pub(crate) use losses::link::mean_link_loss;
 pub use losses::link::{LinkScore, auc, link_loss, mean_reciprocal_rank};
 pub use losses::loss::Loss;
 pub use losses::score::{ScoreSums, f1};

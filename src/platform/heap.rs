@@ -1,6 +1,8 @@
 //! The C allocator, from which libtorch's tensors come. Freed memory has to return to the system, or a parked worker would keep
 //! the pages of the tensors it has spilled.
-#![allow(unsafe_code)] // two calls of the C library
+#![allow(unsafe_code)] // calls of the C library
+
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::blocks;
 
@@ -40,10 +42,27 @@ pub fn prepare_allocator(scale: f64) {
 /// Called once, instead of `prepare_allocator`.
 pub fn prepare_allocator_to_keep() {
     prepare_allocator(1.0);
+    KEEPS.store(true, Ordering::Relaxed);
+    map_blocks(false);
+}
+
+/// Whether this process has been prepared to keep what it frees.
+static KEEPS: AtomicBool = AtomicBool::new(false);
+
+/// Number of blocks that glibc maps one by one at most, as long as nobody says otherwise.
+const MOST_MAPPED: i32 = 65536;
+
+/// Whether large blocks are mapped one by one from here on, and those of libtorch are used again ([`keep_blocks`](blocks::keep_blocks)), or
+/// come from the heap. Has an effect after [`prepare_allocator_to_keep`] only. Blocks in use stay where they are.
+pub(crate) fn map_blocks(mapped: bool) {
+    if !KEEPS.load(Ordering::Relaxed) {
+        return;
+    }
+    blocks::serve(mapped);
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     // SAFETY: mallopt takes two integers and changes settings of the allocator only.
     unsafe {
-        libc::mallopt(libc::M_MMAP_MAX, 0);
+        libc::mallopt(libc::M_MMAP_MAX, if mapped { MOST_MAPPED } else { 0 });
     }
 }
 

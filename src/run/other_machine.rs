@@ -31,6 +31,7 @@ pub(super) fn take_part(
     let launch = Launch {
         io: bounds::io_mode(config, partitions),
         memory: bounds::certain(config, partitions),
+        evaluating: bounds::evaluation(config, partitions),
         trace: trace.as_deref(),
         epochs: config.epochs,
         turns: 2 * config.model.num_graphs() as u32,

@@ -135,6 +135,7 @@ fn run(config: &RunConfig, start: Start, observe: &mut dyn FnMut(&Event)) -> Res
         io: bounds::io_mode(config, &partitions),
         disk: planned.as_ref().map(|planned| planned.disk),
         memory: bounds::certain(config, &partitions).or(planned.map(|planned| planned.memory())),
+        evaluating: bounds::evaluation(config, &partitions),
         saves: config.checkpoint_every.is_some(),
         results: folder.as_ref().map(|_| config.out.as_path()),
         trace: config.trace.as_deref(),

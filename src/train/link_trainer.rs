@@ -8,7 +8,7 @@ use super::batch_model::{BatchForward, BatchModel};
 use super::batch_turn::with_next_batch;
 use super::step_log::{LoggedSteps, StepLog};
 use super::update::{GradientReduce, update};
-use crate::engine::comm::{NoHooks, ProcessGroup, all_gather};
+use crate::engine::comm::{NoHooks, ProcessGroup, broadcast, exchange_tensors};
 use crate::engine::spill::PartitionDataManager;
 use crate::engine::tape::{ParameterSet, Policy, Tape, Var};
 use crate::engine::tensor;
@@ -16,7 +16,7 @@ use crate::engine::turns::Phase;
 use crate::error::Result;
 use crate::event::{Metric, SampleReport, Scores};
 use crate::io::IoTotals;
-use crate::nn::{LinkScore, Optimizer, auc, link_loss, mean_reciprocal_rank};
+use crate::nn::{LinkScore, Optimizer, auc, link_loss, mean_link_loss, mean_reciprocal_rank};
 use crate::platform::ProcessorSeconds;
 use crate::sampling::loaders::{DistEdgeDataLoader, EdgeMiniBatch};
 
@@ -173,7 +173,7 @@ impl LinkTrainer<'_> {
     }
 
     /// Scores the loader's edges, each once, and the pairs drawn for them, the same pairs each time; in one turn, if batches
-    /// are sampled on demand. Two collectives; every rank then has all scores (4 bytes for each edge and pair).
+    /// are sampled on demand. Three collectives; rank 0 holds all scores meanwhile, several times 4 bytes for each edge and pair.
     ///
     /// # Errors
     /// If a batch cannot be read, or an operation or a collective fails.
@@ -199,19 +199,56 @@ impl LinkTrainer<'_> {
         if in_turn {
             manager.precall_func()?;
         }
-        let gather = |values: &[f32]| -> Result<Tensor> {
-            let all = all_gather(*group, Tensor::f_from_slice(values)?, &NoHooks)?;
-            Ok(Tensor::f_cat(&all, 0)?)
+        // On every rank, the scores would take a multiple of the memory.
+        let [edges, others] = [self.bring_to_first(edges)?, self.bring_to_first(others)?];
+        let evaluation = match group.rank() {
+            0 => LinkEvaluation::of(edges, others)?,
+            _ => LinkEvaluation::default(),
         };
-        let [edges, others] = [gather(&edges)?, gather(&others)?];
-        let pairs = edges.size()[0] + others.size()[0];
+        let numbers = vec![Tensor::f_from_slice(&evaluation.to_numbers())?];
+        let numbers = broadcast(*group, numbers, 0, &NoHooks)?;
+        Ok(LinkEvaluation::from_numbers(&tensor::slice::<f64>(&numbers[0])))
+    }
+
+    /// The values of all ranks, one rank after the other, on rank 0; one collective.
+    fn bring_to_first(&self, values: Vec<f32>) -> Result<Tensor> {
+        let send = (0..self.group.world_size()).map(|rank| {
+            Ok(match rank {
+                0 => Tensor::f_from_slice(&values)?,
+                _ => tensor::zeros(&[0], Kind::Float)?,
+            })
+        });
+        let send = send.collect::<Result<_>>()?;
+        drop(values);
+        let all: Vec<Tensor> = exchange_tensors(self.group, send, &NoHooks)?;
+        Ok(Tensor::f_cat(&all, 0)?)
+    }
+}
+
+impl LinkEvaluation {
+    /// The evaluation of these scores of edges and of drawn pairs.
+    fn of(edges: Tensor, others: Tensor) -> Result<Self> {
+        let (auc, mean_reciprocal_rank) = {
+            let (edges, others) = (&tensor::slice::<f32>(&edges), &tensor::slice::<f32>(&others));
+            (auc(edges, others), mean_reciprocal_rank(edges, others))
+        };
+        let count = edges.size()[0];
         let all = Tensor::f_cat(&[&edges, &others], 0)?.f_view([-1, 1])?;
-        let loss = link_loss(&all, edges.size()[0])?.0;
-        let (edges, others) = (&tensor::slice::<f32>(&edges), &tensor::slice::<f32>(&others));
-        Ok(LinkEvaluation {
-            loss: (pairs > 0).then_some(loss),
-            auc: auc(edges, others),
-            mean_reciprocal_rank: mean_reciprocal_rank(edges, others),
-        })
+        drop((edges, others));
+        let loss = if all.size()[0] > 0 { Some(mean_link_loss(&all, count)?) } else { None };
+        Ok(LinkEvaluation { loss, auc, mean_reciprocal_rank })
+    }
+
+    /// Three numbers, each after a 1 if there is one, else 0.
+    fn to_numbers(self) -> [f64; 6] {
+        let [a, b, c] = [self.loss, self.auc, self.mean_reciprocal_rank]
+            .map(|number| [f64::from(u8::from(number.is_some())), number.unwrap_or(0.0)]);
+        [a[0], a[1], b[0], b[1], c[0], c[1]]
+    }
+
+    /// The opposite of [`to_numbers`](Self::to_numbers).
+    fn from_numbers(numbers: &[f64]) -> Self {
+        let number = |i: usize| Some(numbers[2 * i + 1]).filter(|_| numbers[2 * i] > 0.0);
+        LinkEvaluation { loss: number(0), auc: number(1), mean_reciprocal_rank: number(2) }
     }
 }

@@ -4,6 +4,8 @@ use std::time::Instant;
 
 use super::sampled::SampledTrainer;
 use super::training::Training;
+use crate::engine::comm::{NoHooks, barrier};
+use crate::engine::turns::Work;
 use crate::error::Result;
 use crate::event::{EpochEvaluation, EpochReport, Scores};
 
@@ -20,7 +22,11 @@ impl Training<'_> {
         let turns = trainer.manager.lock().turns();
         self.epoch += 1;
         let lr = self.set_learning_rate();
+        let is_new = trainer.manager.begin_work(Work::Training)?;
         trainer.manager.precall_func()?;
+        if is_new {
+            barrier(trainer.group, &NoHooks)?;
+        }
         let begin = Instant::now();
         let sampler = samples.loader.sampler();
         let before = sampler.row_bytes();
@@ -35,6 +41,10 @@ impl Training<'_> {
         let begin = Instant::now();
         let evaluates = self.regime.evaluates(self.epoch);
         let sampled = samples.evaluation.filter(|_| evaluates);
+        let evaluation = if sampled.is_some() { Work::SampledEvaluation } else { Work::Evaluation };
+        if evaluates && trainer.manager.begin_work(evaluation)? {
+            barrier(trainer.group, &NoHooks)?;
+        }
         let sampled = sampled.map(|loaders| samples.evaluate(loaders)).transpose()?;
         trainer.manager.callback_func()?;
         let scores = match sampled {

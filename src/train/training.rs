@@ -16,6 +16,7 @@ use super::trainer::{Mark, Trainer};
 use crate::engine::comm::{NoHooks, ReduceOp, all_reduce, barrier, spans_machines};
 use crate::engine::spill::PointerTensor;
 use crate::engine::tensor;
+use crate::engine::turns::Work;
 use crate::error::{Error, Result};
 use crate::event::{EpochEvaluation, EpochReport, Evaluation, Scores};
 use crate::nn::{LearningRate, Optimizer, SharedArray, ValidationScore, clip_factor};
@@ -355,6 +356,11 @@ impl<'a> Training<'a> {
         }
         let learner = self.learner;
         drop(self);
+        if let Learner::Nodes(trainer, Some(_)) = learner
+            && trainer.manager.begin_work(Work::Evaluation)?
+        {
+            barrier(trainer.group, &**trainer.manager)?;
+        }
         learner.evaluate(epoch)
     }
 }

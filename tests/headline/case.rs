@@ -24,15 +24,18 @@ impl Case {
         let mut flags: Vec<String> = Vec::new();
         let mut add = |more: &[&str]| flags.extend(more.iter().map(|flag| (*flag).to_owned()));
         add(&["--model", &models[random.below(models.len() as u64) as usize]]);
-        let modes: [&[&str]; 6] = [
+        let modes: [&[&str]; 9] = [
             &[],
             &["--mfg"],
             &["--one-shot"],
             &["--no-remat"],
             &["--mode", "sample", "--batch-size", "512"],
             &["--mode", "sample", "--task", "link", "--batch-size", "8192"],
+            &["--mode", "sample", "--batch-size", "512", "--eval-every", "2"],
+            &["--mode", "sample", "--batch-size", "512", "--sampler-threads", "1"],
+            &["--mode", "sample", "--eval-every", "2", "--eval-fanouts", "20,20,20"],
         ];
-        add(modes[random.below(6) as usize]);
+        add(modes[random.below(modes.len() as u64) as usize]);
         add(&["--hidden", random.pick(&["32", "64", "128"])]);
         for (chance, more) in [
             (30, ["--spill-dtype", "bf16"]),

@@ -6,6 +6,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod case;
+mod evaluation;
 mod group;
 
 use std::fs;
@@ -36,15 +37,29 @@ fn models() -> Vec<String> {
 }
 
 fn graph(folder: &Path, parts: usize) -> String {
-    let out = folder.join(format!("graph{parts}"));
+    let sizes = ["--nodes", "30000", "--edges", "300000", "--features", "64", "--classes", "8"];
+    made_graph(&folder.join(format!("graph{parts}")), &sizes, parts)
+}
+
+/// The JSON file of a generated graph, which is made if the folder does not exist.
+fn made_graph(out: &Path, sizes: &[&str], parts: usize) -> String {
     if !out.exists() {
-        let sizes = ["--nodes", "30000", "--edges", "300000", "--features", "64", "--classes", "8"];
         let mut command = program();
         command.arg("generate").args(sizes).args(["--num-parts", &parts.to_string(), "--out"]);
-        let made = command.arg(&out).output().unwrap();
+        let made = command.arg(out).output().unwrap();
         assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
     }
     out.join("g.json").to_str().unwrap().to_owned()
+}
+
+/// The largest memory that a run reports; 0 if it reports none.
+fn largest_peak(out: &Path) -> u64 {
+    let metrics = fs::read_to_string(out.join("metrics.jsonl")).unwrap_or_default();
+    let peaks = metrics.lines().filter_map(|line| {
+        let line: serde_json::Value = serde_json::from_str(line).unwrap();
+        line["peak_memory_bytes"].as_u64()
+    });
+    peaks.max().unwrap_or(0)
 }
 
 /// Trains, and gives what the program said and the peak of memory that it reports.
@@ -59,12 +74,7 @@ fn train(folder: &Path, case: &Case, budget: &str, group: Option<&Group>) -> (Ou
         group.take_in(&mut command);
     }
     let output = command.output().unwrap();
-    let metrics = fs::read_to_string(out.join("metrics.jsonl")).unwrap_or_default();
-    let peaks = metrics.lines().filter_map(|line| {
-        let line: serde_json::Value = serde_json::from_str(line).unwrap();
-        line["peak_memory_bytes"].as_u64()
-    });
-    (output, peaks.max().unwrap_or(0))
+    (output, largest_peak(&out))
 }
 
 #[test]

@@ -14,11 +14,11 @@ use super::store::SpillStore;
 use super::tensor::{Masks, PointerTensor};
 use super::value::Spill;
 use super::waiting_memory::WaitingMemory;
-use crate::engine::turns::{Phase, TurnLock};
+use crate::engine::turns::{Phase, TurnLock, Work};
 use crate::error::{Error, Result};
 use crate::event::{SpanKind, span_of};
 use crate::graph::GraphShard;
-use crate::platform::heap::give_memory_back;
+use crate::platform::heap::{give_memory_back, map_blocks};
 use crate::platform::{anonymous_bytes, blocks};
 
 /// Size in bytes below which values stay in memory until the pause, and then share a file when they are written: there are many
@@ -48,6 +48,8 @@ pub struct PartitionDataManager {
     resumed: Cell<Option<Instant>>,
     /// Start of the turn, by the store's clock.
     turn_began: Cell<u64>,
+    /// What the ranks work on.
+    work: Cell<Work>,
     /// Memory of this process before it kept anything, in bytes.
     base: u64,
     /// Size in bytes below which values count as small.
@@ -83,6 +85,7 @@ impl PartitionDataManager {
             longest: Cell::new(64),
             resumed: Cell::new(None),
             turn_began: Cell::new(0),
+            work: Cell::new(Work::Training),
             base: anonymous_bytes("self").unwrap_or(0),
             small: Cell::new(SMALL),
             stand_in: OnceCell::new(),
@@ -227,6 +230,28 @@ impl PartitionDataManager {
     /// The moment when the last collective was complete, before this rank waited for its turn: about the same on all ranks.
     pub fn last_collective(&self) -> Option<Instant> {
         self.resumed.get()
+    }
+
+    /// Prepares to begin this work, in which ranks may take more or less than in the work before: what this rank may not keep leaves
+    /// memory, and an evaluation on the full graph gets an allocator that suits large values. Says whether the work is new.
+    /// All ranks call this, with or without a turn, and then wait for one another (a [`barrier`](crate::engine::comm::barrier))
+    /// before the first of them does the work.
+    ///
+    /// # Errors
+    /// If a value cannot be written (`Io`, `OutOfDisk`).
+    pub fn begin_work(&self, work: Work) -> Result<bool> {
+        if self.work.replace(work) == work {
+            return Ok(false);
+        }
+        let slots: Vec<_> = self.tracked.borrow().iter().filter_map(Weak::upgrade).collect();
+        let resident = slots.iter().map(|slot| slot.resident_bytes()).sum();
+        self.spill(slots, resident, self.lock.parked_share_of(work))?;
+        // What batches have left is of no use to an evaluation, nor the other way round.
+        map_blocks(work == Work::Evaluation);
+        give_memory_back();
+        self.lock.keep(self.own_memory().unwrap_or(0));
+        self.lock.begin(work);
+        Ok(true)
     }
 
     /// Bytes of tracked values in memory.

@@ -16,11 +16,12 @@ use super::pool::Pool;
 use super::protocol::{Protocol, Stop};
 use super::run_status::RunStatus;
 use super::status::RankStatus;
+use super::work::Work;
 use crate::error::{Error, Result};
 use crate::io::{new_private_file, uninterrupted};
 
 const MAGIC: u32 = u32::from_le_bytes(*b"SARC");
-const VERSION: u32 = 6;
+const VERSION: u32 = 7;
 /// Largest number of workers on one machine; more are a mistake in a flag.
 const MAX_RANKS: u32 = 4096;
 
@@ -30,11 +31,21 @@ struct Header {
     magic: AtomicU32,
     version: AtomicU32,
     ranks: AtomicU32,
-    parked_kib: AtomicU32,
+    work: AtomicU32,
     carriers: AtomicU32,
+    grants: [Grant; Work::ALL.len()],
     protocol: Protocol<FutexWord>,
     pool: Pool<FutexWord>,
     run: RunStatus,
+}
+
+/// What the ranks may take during a kind of work.
+#[repr(C)]
+struct Grant {
+    /// Number of ranks that may be resident at a time.
+    slots: AtomicU32,
+    /// KiB that each rank may keep in memory while it waits.
+    parked_kib: AtomicU32,
 }
 
 /// The shared state of a run on this machine: the protocol's words and the status of each rank that runs here.
@@ -122,6 +133,7 @@ impl Control {
         header.version.store(VERSION, Ordering::SeqCst);
         header.ranks.store(ranks, Ordering::SeqCst);
         header.protocol.set_slots(slots);
+        header.grants.iter().for_each(|grant| grant.slots.store(slots, Ordering::SeqCst));
         (0..ranks).for_each(|slot| control.rank(slot as usize).set_number(slot));
         // A block in memory has none yet. Nobody maps the file of a run before its folder has its final name.
         header.magic.store(MAGIC, Ordering::SeqCst);
@@ -154,22 +166,73 @@ impl Control {
         self.header().protocol.slots() as usize
     }
 
-    /// Sets the number of ranks that may be resident at a time, at least 1.
+    /// Number of ranks that may be resident at a time during a kind of work.
+    pub fn slots_of(&self, work: Work) -> usize {
+        self.grant(work).slots.load(Ordering::SeqCst) as usize
+    }
+
+    /// Sets the number of ranks that may be resident at a time during the present work, at least 1.
     pub fn set_slots(&self, slots: usize) {
-        debug!(slots, "ranks may be resident");
-        self.header().protocol.set_slots(slots.min(self.num_ranks()) as u32);
+        self.set_slots_of(self.work(), slots);
+    }
+
+    /// Sets the number of ranks that may be resident at a time during a kind of work, at least 1.
+    pub fn set_slots_of(&self, work: Work, slots: usize) {
+        debug!(slots, ?work, "ranks may be resident");
+        let slots = slots.min(self.num_ranks()) as u32;
+        self.grant(work).slots.store(slots, Ordering::SeqCst);
+        self.admit();
+    }
+
+    /// Lets as many ranks be resident as may be during the present work, also if another process changes the work meanwhile.
+    fn admit(&self) {
+        loop {
+            let work = self.work();
+            self.header().protocol.set_slots(self.grant(work).slots.load(Ordering::SeqCst));
+            if self.work() == work {
+                return;
+            }
+        }
     }
 
     /// Bytes that each rank may keep in memory while it waits; initially 0.
     pub fn parked_share(&self) -> u64 {
-        u64::from(self.header().parked_kib.load(Ordering::SeqCst)) << 10
+        self.parked_share_of(self.work())
     }
 
-    /// Sets the bytes that each rank may keep in memory while it waits, rounded to KiB. Ranks act on it at their next pause.
+    /// Bytes that each rank may keep in memory while it waits during a kind of work; initially 0.
+    pub fn parked_share_of(&self, work: Work) -> u64 {
+        u64::from(self.grant(work).parked_kib.load(Ordering::SeqCst)) << 10
+    }
+
+    /// Sets the bytes that each rank may keep in memory while it waits during the present work, rounded to KiB. Ranks act on it at
+    /// their next pause.
     pub fn set_parked_share(&self, bytes: u64) {
-        debug!(bytes, "waiting ranks may keep");
+        self.set_parked_share_of(self.work(), bytes);
+    }
+
+    /// [`set_parked_share`](Self::set_parked_share) of a kind of work.
+    pub fn set_parked_share_of(&self, work: Work, bytes: u64) {
+        debug!(bytes, ?work, "waiting ranks may keep");
         let kib = u32::try_from(bytes >> 10).unwrap_or(u32::MAX);
-        self.header().parked_kib.store(kib, Ordering::SeqCst);
+        self.grant(work).parked_kib.store(kib, Ordering::SeqCst);
+    }
+
+    fn grant(&self, work: Work) -> &Grant {
+        &self.header().grants[work as usize]
+    }
+
+    /// The present work of the ranks; at first, training.
+    pub fn work(&self) -> Work {
+        Work::of(self.header().work.load(Ordering::SeqCst))
+    }
+
+    /// Begins another kind of work, with what the ranks may take during it. One rank calls this, before it arrives at a collective
+    /// that the others have not completed.
+    pub fn begin(&self, work: Work) {
+        debug!(?work, "begins");
+        self.header().work.store(work as u32, Ordering::SeqCst);
+        self.admit();
     }
 
     /// What the ranks have claimed of the memory that they may keep while they wait.
@@ -291,8 +354,10 @@ mod tests {
     fn the_layout_is_the_one_the_readme_states() {
         assert_eq!(size_for(0), 448);
         assert_eq!(size_of::<RankStatus>(), 64);
-        assert_eq!(std::mem::offset_of!(Header, parked_kib), 12);
+        assert_eq!(std::mem::offset_of!(Header, work), 12);
         assert_eq!(std::mem::offset_of!(Header, carriers), 16);
+        assert_eq!(std::mem::offset_of!(Header, grants), 20);
+        assert_eq!(size_of::<Grant>(), 8);
         assert_eq!(std::mem::offset_of!(Header, protocol.released), 64);
         assert_eq!(std::mem::offset_of!(Header, protocol.arrived), 128);
         assert_eq!(std::mem::offset_of!(Header, protocol.generation), 192);
@@ -317,6 +382,24 @@ mod tests {
         assert_eq!((theirs.num_ranks(), theirs.slots(), theirs.rank(2).epoch()), (3, 3, 7));
         assert_eq!(theirs.stopped(), Some(Stop::Interrupted));
         assert_eq!(theirs.acquire(0).unwrap_err().kind(), ErrorKind::Interrupted);
+    }
+
+    #[test]
+    fn each_kind_of_work_has_its_own_grant() {
+        let control = Control::in_memory(4, 1).unwrap();
+        assert_eq!(control.work(), Work::Training);
+        control.set_slots(3);
+        control.set_parked_share(5 << 20);
+        control.begin(Work::Evaluation);
+        assert_eq!((control.slots(), control.parked_share()), (1, 0));
+        control.set_slots_of(Work::Evaluation, 2);
+        control.set_parked_share_of(Work::Evaluation, 1 << 20);
+        // What is learned of other work has no effect now.
+        control.set_slots_of(Work::Training, 4);
+        assert_eq!((control.slots(), control.parked_share()), (2, 1 << 20));
+        control.begin(Work::Training);
+        assert_eq!((control.slots(), control.parked_share()), (4, 5 << 20));
+        assert!(Work::ALL.into_iter().all(|work| Work::of(work as u32) == work));
     }
 
     #[test]

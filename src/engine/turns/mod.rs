@@ -8,6 +8,7 @@ mod run_status;
 mod status;
 mod turn;
 mod word;
+mod work;
 
 pub use control::Control;
 pub use pool::Pool;
@@ -16,3 +17,4 @@ pub use run_status::RunStatus;
 pub use status::{Activity, Phase, RankStatus, Steps};
 pub use turn::TurnLock;
 pub use word::Word;
+pub use work::Work;

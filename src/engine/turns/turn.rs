@@ -8,6 +8,7 @@ use tracing::debug;
 
 use super::control::Control;
 use super::status::{Activity, RankStatus};
+use super::work::Work;
 use crate::error::Result;
 use crate::event::{Interval, SpanKind, TurnSpan, record, span};
 use crate::io::{IoCounters, IoTotals};
@@ -145,6 +146,19 @@ impl TurnLock {
     /// An equal part of what all ranks together may keep between turns, in bytes.
     pub fn parked_share(&self) -> u64 {
         self.control.parked_share()
+    }
+
+    /// [`parked_share`](Self::parked_share) during a kind of work.
+    pub fn parked_share_of(&self, work: Work) -> u64 {
+        self.control.parked_share_of(work)
+    }
+
+    /// Begins other work on this machine, if this rank is the one to do so. All ranks have prepared for it when they have completed
+    /// the next collective.
+    pub fn begin(&self, work: Work) {
+        if self.slot == 0 {
+            self.control.begin(work);
+        }
     }
 
     /// Bytes that this rank could claim now; see [`claim_room`](Self::claim_room).

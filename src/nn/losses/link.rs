@@ -62,17 +62,28 @@ impl LinkScore {
 /// If the shapes or types do not fit (`Tensor`).
 pub fn link_loss(scores: &Tensor, num_positive: i64) -> Result<(f64, Tensor)> {
     let pairs = scores.size()[0];
-    let labels = scores.f_zeros_like()?;
-    let _ones = labels.f_narrow(0, 0, num_positive)?.f_fill_(1.0)?;
+    let labels = labels(scores, num_positive)?;
     if pairs == 0 {
         return Ok((0.0, labels));
     }
-    // -log of the probability that is given to the truth.
-    let signs = labels.f_mul_scalar(2.0)?.f_add_scalar(-1.0)?;
-    let likelihood = scores.f_mul(&signs)?.f_log_sigmoid()?;
-    let loss = -likelihood.f_sum(Kind::Double)?.f_double_value(&[])? / pairs as f64;
+    let loss = mean_link_loss(scores, num_positive)?;
     let gradient = scores.f_sigmoid()?.f_sub(&labels)?.f_div_scalar(pairs as f64)?;
     Ok((loss, gradient))
+}
+
+/// The loss of [`link_loss`] alone, which takes less memory; there has to be a score.
+pub(crate) fn mean_link_loss(scores: &Tensor, num_positive: i64) -> Result<f64> {
+    // -log of the probability that is given to the truth.
+    let signs = labels(scores, num_positive)?.f_mul_scalar(2.0)?.f_add_scalar(-1.0)?;
+    let likelihood = scores.f_mul(&signs)?.f_log_sigmoid()?;
+    Ok(-likelihood.f_sum(Kind::Double)?.f_double_value(&[])? / scores.size()[0] as f64)
+}
+
+/// 1 for each of the first `num_positive` scores, and 0 for the others.
+fn labels(scores: &Tensor, num_positive: i64) -> Result<Tensor> {
+    let labels = scores.f_zeros_like()?;
+    let _ones = labels.f_narrow(0, 0, num_positive)?.f_fill_(1.0)?;
+    Ok(labels)
 }
 
 /// The probability that an edge has a higher score than a negative pair (ties count half): the area under the ROC curve. `None`

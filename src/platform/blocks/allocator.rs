@@ -3,6 +3,7 @@
 
 use std::ffi::{c_int, c_void};
 use std::ptr;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::cache::{Cache, MemoryBlock};
@@ -18,6 +19,9 @@ const HUGE: usize = 2 << 20;
 
 static CACHE: Mutex<Cache> = Mutex::new(Cache::new());
 
+/// Whether libtorch's large blocks come from here.
+static SERVES: AtomicBool = AtomicBool::new(true);
+
 /// Makes libtorch use freed blocks again from here on, in this process. Where its library is not found, it goes on as it is.
 ///
 /// # Errors
@@ -32,6 +36,13 @@ pub fn keep_blocks() -> Result<()> {
         replace_function("libc10.so", c"free", hooked_free as *const ()).map_err(unchanged)?;
     }
     Ok(())
+}
+
+/// Whether libtorch's large blocks are used again from here on, after [`keep_blocks`]; otherwise they come from the C library. Blocks
+/// that wait are freed.
+pub fn serve(serves: bool) {
+    SERVES.store(serves, Ordering::Relaxed);
+    release();
 }
 
 /// Sets what this process may keep, in bytes; at first it may keep anything. Blocks wait for their next use only if that is as much as
@@ -79,6 +90,9 @@ pub fn give_back(block: &MemoryBlock) {
 fn let_wait(address: usize) -> bool {
     let excess = cache().give_back(address);
     excess.iter().flatten().for_each(free);
+    if excess.is_some() && !SERVES.load(Ordering::Relaxed) {
+        release();
+    }
     excess.is_some()
 }
 
@@ -119,7 +133,7 @@ fn cache() -> MutexGuard<'static, Cache> {
 
 /// `posix_memalign` for libtorch.
 unsafe extern "C" fn hooked_memalign(out: *mut *mut c_void, alignment: usize, len: usize) -> c_int {
-    if len < LARGE || alignment > HUGE {
+    if len < LARGE || alignment > HUGE || !SERVES.load(Ordering::Relaxed) {
         // SAFETY: what the caller says of its arguments holds for the function that it meant.
         return unsafe { libc::posix_memalign(out, alignment, len) };
     }

@@ -7,6 +7,7 @@ use crate::engine::spill_dir::RunFolder;
 use crate::formats::dgl::PartitionSummary;
 use crate::formats::dgl::config::PartitionConfig;
 use crate::io::{DiskRate, IoMode};
+use crate::nn::ModelKind;
 use crate::platform::share_one_heap;
 use crate::run::config::RunConfig;
 
@@ -15,6 +16,8 @@ use crate::run::config::RunConfig;
 const TIMES: u64 = 4;
 const EACH: u64 = 16 << 20;
 const ALL: u64 = 256 << 20;
+/// Bound on the values of a layer that a worker holds at a time in a pass without gradients, with those of other ranks that it adds.
+const VALUES: u64 = 6;
 /// Size in bytes below which writing finishes before direct I/O pays off.
 pub(in crate::run) const LARGE: u64 = 1 << 30;
 /// Whether a run certainly fits into its memory budget.
@@ -45,15 +48,44 @@ pub(in crate::run) fn most(run: &RunConfig, partitions: &PartitionConfig) -> Opt
     if run.sampling.is_some() || run.relations.is_some() {
         return None;
     }
-    let model = &run.model;
-    let width = (model.hidden.max(1) * model.kind.heads()) as u64;
-    let rows = partitions.book().num_nodes().saturating_mul(width);
-    let rows = rows.saturating_mul((model.layers as u64 + 1) * 4);
     let parts = partitions.parts().len();
     let summaries = (0..parts).map(|part| PartitionSummary::open(partitions, part));
     let bytes: u64 = summaries.flatten().map(|summary| summary.bytes).sum();
-    let times = bytes.saturating_add(rows).saturating_mul(TIMES);
+    let times = times(run, bytes, partitions.book().num_nodes());
     Some(times.saturating_add(EACH * parts as u64 + ALL))
+}
+
+/// An upper bound on what a worker takes in an evaluation on the full graph, in bytes, if it keeps nothing; `None` if training is on
+/// the full graph, too, or a layer's rows are not known.
+pub(in crate::run) fn evaluation(run: &RunConfig, partitions: &PartitionConfig) -> Option<u64> {
+    if run.sampling.is_none() || run.relations.is_some() {
+        return None;
+    }
+    let of_part = |part| {
+        let summary = PartitionSummary::open(partitions, part).ok()?;
+        let PartitionSummary { bytes, num_inner_nodes: nodes, .. } = summary;
+        let most = match run.model.kind {
+            ModelKind::Sage(_) | ModelKind::Gcn(_) | ModelKind::Gin(_) => {
+                bytes.saturating_mul(2).saturating_add(layer(run, nodes).saturating_mul(VALUES))
+            }
+            _ => times(run, bytes, nodes),
+        };
+        Some(most.saturating_add(EACH))
+    };
+    let all: Option<Vec<u64>> = partitions.present().into_iter().map(of_part).collect();
+    all?.into_iter().max()
+}
+
+/// A bound on what the values of so many nodes take, whose partitions' files have so many bytes.
+fn times(run: &RunConfig, bytes: u64, nodes: u64) -> u64 {
+    let rows = layer(run, nodes).saturating_mul(run.model.layers as u64 + 1);
+    bytes.saturating_add(rows).saturating_mul(TIMES)
+}
+
+/// Bytes of the rows of so many nodes in a hidden layer.
+fn layer(run: &RunConfig, nodes: u64) -> u64 {
+    let width = (run.model.hidden.max(1) * run.model.kind.heads()) as u64;
+    nodes.saturating_mul(width).saturating_mul(4)
 }
 
 /// The rates of writing and reading files in a folder; `None` if they cannot be measured.

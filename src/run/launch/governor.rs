@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::memory::{MemoryUsage, WorkerUsage};
-use crate::engine::turns::Control;
+use crate::engine::turns::{Control, Work};
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::size;
 
@@ -46,6 +46,23 @@ pub struct Limits {
     pub planned: Option<LeastMemory>,
     /// Whether waiting workers may keep memory in the first epoch while all of them are small compared with the budget.
     pub lends: bool,
+    /// Upper bound in bytes on what a worker takes in an evaluation on the full graph, if one is known.
+    pub evaluating: Option<u64>,
+}
+
+/// What a governor knows of a kind of work.
+#[derive(Debug, Clone, Copy, Default)]
+struct Knowledge {
+    /// Whether shares were given out after what was measured.
+    shared_out: bool,
+    /// Whether shares have ever been too large.
+    exceeded: bool,
+    /// Memory of the largest worker before any share was given out, in bytes.
+    worker: u64,
+    /// The most that all processes took since it was last judged, in bytes; `None` without a sample.
+    recent: Option<u64>,
+    /// The least that all processes took, in bytes; `None` without a sample.
+    least: Option<u64>,
 }
 
 /// A governor that divides a budget.
@@ -54,14 +71,17 @@ pub struct Limits {
 /// nothing in the first epoch, and only one worker is resident. That shows the minimum that the run needs. Then there may be a
 /// second resident worker, and the waiting ones get the rest of the budget: more of it after each epoch that has not used it up,
 /// less if the sum exceeds the budget.
+///
+/// Each kind of [`Work`] is measured for itself: a batch of samples says nothing of an evaluation on the full graph.
 pub(in crate::run) struct Governor {
     control: Arc<Control>,
     limits: Limits,
-    shared_out: bool,
-    /// Whether shares have ever been too large.
-    exceeded: bool,
-    /// Memory of the largest worker before any share was given out, in bytes.
-    worker: u64,
+    /// The work that the last sample was taken in.
+    work: Work,
+    /// What is known of each kind of work.
+    known: [Knowledge; Work::ALL.len()],
+    /// Whether the training of the present epoch was judged when an evaluation began.
+    judged: bool,
     /// Memory of all processes when they were first looked at, in bytes.
     start: Option<u64>,
     /// Number of turns that each rank had begun when shares were last lowered: before its next turn, a rank cannot have
@@ -92,16 +112,10 @@ impl Limits {
 impl Governor {
     /// The governor of a run that has not started yet.
     pub(in crate::run) fn new(control: Arc<Control>, limits: Limits) -> Self {
-        let (shared_out, exceeded) = (false, false);
-        let mut governor = Governor {
-            control,
-            limits,
-            shared_out,
-            exceeded,
-            worker: 0,
-            start: None,
-            turns: Vec::new(),
-        };
+        let work = control.work();
+        let known = [Knowledge::default(); Work::ALL.len()];
+        let (judged, start, turns) = (false, None, Vec::new());
+        let mut governor = Governor { control, limits, work, known, judged, start, turns };
         if let Some(LeastMemory { all, another }) = limits.planned.filter(|_| limits.budget > 0) {
             let doubted = |bytes: u64| (bytes as f64 * DOUBT) as u64;
             governor.share_out(LeastMemory { all: doubted(all), another: doubted(another) });
@@ -109,35 +123,86 @@ impl Governor {
         governor
     }
 
-    /// Adapts the shares after an epoch in which all processes together took at most `peak` bytes.
-    pub(in crate::run) fn epoch(&mut self, peak: u64) {
-        if self.limits.budget == 0 {
-            return;
-        }
-        if self.shared_out {
-            self.raise(peak);
-        } else {
-            self.share_out(LeastMemory { all: peak, another: self.worker });
+    /// Adapts the shares after an epoch.
+    pub(in crate::run) fn epoch(&mut self) {
+        // After an evaluation, what has been measured since may belong to the next epoch.
+        if !std::mem::take(&mut self.judged) {
+            self.judge();
         }
     }
 
-    fn raise(&self, peak: u64) {
+    /// Notes what all ranks work on.
+    fn follow(&mut self) {
+        let work = self.control.work();
+        if work == self.work {
+            return;
+        }
+        self.judge();
+        self.judged |= self.work == Work::Training;
+        self.work = work;
+        // All ranks have given back what they may not keep during this work.
+        self.turns.clear();
+    }
+
+    /// Gives out what a bound on the workers of an evaluation leaves, until they have been measured.
+    fn foresee(&self, Knowledge { least, exceeded, .. }: Knowledge) {
+        let (Some(worker), Some(least), false) = (self.limits.evaluating, least, exceeded) else {
+            return;
+        };
+        let Limits { resident, .. } = self.limits;
+        let (workers, slots) = (self.control.num_ranks(), resident.unwrap_or(1));
+        let (resident, share) = self.limits.room(
+            workers,
+            slots,
+            LeastMemory { all: least + slots as u64 * worker, another: worker },
+        );
+        let share = share >> 10 << 10;
+        if (resident, share) != (self.control.slots(), self.control.parked_share()) {
+            self.grant(resident, share);
+        }
+    }
+
+    fn known(&mut self) -> &mut Knowledge {
+        &mut self.known[self.work as usize]
+    }
+
+    /// Lets so many ranks be resident, and each keep so much while it waits, during the present work.
+    fn grant(&self, resident: usize, share: u64) {
+        self.control.set_slots_of(self.work, resident);
+        self.control.set_parked_share_of(self.work, share);
+    }
+
+    /// Adapts the shares to what the present work has taken since it was last judged.
+    fn judge(&mut self) {
+        let Some(peak) = self.known().recent.take().filter(|_| self.limits.budget > 0) else {
+            return;
+        };
+        if self.known().shared_out {
+            self.raise(peak);
+        } else {
+            let another = self.known().worker;
+            self.share_out(LeastMemory { all: peak, another });
+        }
+    }
+
+    fn raise(&mut self, peak: u64) {
         let left = (self.limits.budget as f64 * FULL) as u64;
         let workers = self.control.num_ranks() as u64;
-        let share = self.control.parked_share() + left.saturating_sub(peak) / 2 / workers;
-        if !self.exceeded {
+        let share =
+            self.control.parked_share_of(self.work) + left.saturating_sub(peak) / 2 / workers;
+        if !self.known().exceeded {
             // No more than an equal part of the budget is ever used.
-            self.control.set_parked_share(share.min(self.limits.budget / workers));
+            let share = share.min(self.limits.budget / workers);
+            self.control.set_parked_share_of(self.work, share);
         }
     }
 
     fn share_out(&mut self, least: LeastMemory) {
-        self.shared_out = true;
-        let (workers, slots) = (self.control.num_ranks(), self.control.slots());
+        self.known().shared_out = true;
+        let (workers, slots) = (self.control.num_ranks(), self.control.slots_of(self.work));
         let (resident, share) = self.limits.room(workers, slots, least);
-        self.control.set_slots(resident);
         // What has been lent was part of the peak.
-        self.control.set_parked_share(share.max(self.control.parked_share()));
+        self.grant(resident, share.max(self.control.parked_share_of(self.work)));
     }
 
     /// Lends half of what the budget has left beyond residents that grow.
@@ -145,16 +210,17 @@ impl Governor {
         let start = *self.start.get_or_insert(sum);
         let Limits { budget, resident, .. } = self.limits;
         let workers = self.control.num_ranks();
+        let worker = self.known().worker;
         let free = |residents: usize| {
-            budget.saturating_sub(start + GROWTH * residents as u64 * self.worker) / 2
+            budget.saturating_sub(start + GROWTH * residents as u64 * worker) / 2
         };
         let most = resident.unwrap_or(RESIDENT).min(workers);
         let least = resident.unwrap_or(1).min(workers);
         let residents = if free(most) > 0 { most } else { least };
-        if residents != self.control.slots() {
-            self.control.set_slots(residents);
+        if residents != self.control.slots_of(self.work) {
+            self.control.set_slots_of(self.work, residents);
         }
-        self.control.set_parked_share(free(residents) / workers as u64);
+        self.control.set_parked_share_of(self.work, free(residents) / workers as u64);
     }
 
     /// Checks what all processes take now, and lowers shares if it exceeds the budget.
@@ -163,10 +229,17 @@ impl Governor {
     /// If it exceeds the budget although waiting workers keep nothing, and no more are resident than requested.
     pub(super) fn watch(&mut self, usage: MemoryUsage) -> Result<()> {
         let Limits { budget, resident, .. } = self.limits;
-        if !self.shared_out {
-            self.worker = self.worker.max(usage.largest.bytes);
-            if self.limits.lends && budget > 0 && !self.exceeded {
-                self.lend(usage.sum);
+        self.follow();
+        let known = self.known();
+        known.recent = known.recent.max(Some(usage.sum));
+        known.least = Some(known.least.map_or(usage.sum, |least| least.min(usage.sum)));
+        if !known.shared_out && budget > 0 {
+            known.worker = known.worker.max(usage.largest.bytes);
+            let known = *known;
+            match self.work {
+                Work::Training if self.limits.lends && !known.exceeded => self.lend(usage.sum),
+                Work::Evaluation => self.foresee(known),
+                Work::Training | Work::SampledEvaluation => {}
             }
         }
         if budget == 0 || usage.sum <= budget {
@@ -177,16 +250,17 @@ impl Governor {
         if turns.iter().zip(&self.turns).any(|(now, then)| now == then) {
             return Ok(());
         }
-        self.exceeded = true;
-        let share = self.control.parked_share();
+        self.known().exceeded = true;
+        let share = self.control.parked_share_of(self.work);
         if share > 0 {
             self.turns = turns;
-            self.control.set_parked_share(if share > LEAST { share / 2 } else { 0 });
+            let share = if share > LEAST { share / 2 } else { 0 };
+            self.control.set_parked_share_of(self.work, share);
             return Ok(());
         }
-        if self.control.slots() > resident.unwrap_or(1) {
+        if self.control.slots_of(self.work) > resident.unwrap_or(1) {
             self.turns = turns;
-            self.control.set_slots(resident.unwrap_or(1));
+            self.control.set_slots_of(self.work, resident.unwrap_or(1));
             return Ok(());
         }
         let WorkerUsage { slot, bytes } = usage.largest;
@@ -200,7 +274,14 @@ impl Governor {
             size(bytes),
             status.phase()
         );
-        let hint = "raise ‹memory_budget›, lower ‹resident›, ‹model.hidden› or ‹sampling.batch_size›, or cut the graph into more partitions";
+        let hint = match self.work {
+            Work::Training | Work::SampledEvaluation => {
+                "raise ‹memory_budget›, lower ‹resident›, ‹model.hidden› or ‹sampling.batch_size›, or cut the graph into more partitions"
+            }
+            Work::Evaluation => {
+                "the evaluation is on the full graph: raise ‹memory_budget› (a run with ‹checkpoint_every› goes on from its last checkpoint), lower ‹resident› or ‹model.hidden›, or cut the graph into more partitions"
+            }
+        };
         Err(Error::new(ErrorKind::OutOfMemory, problem).with_hint(hint))
     }
 }
@@ -212,7 +293,7 @@ mod tests {
     const GIB: u64 = 1 << 30;
 
     fn limits(budget: u64, resident: Option<usize>) -> Limits {
-        Limits { budget, resident, planned: None, lends: false }
+        Limits { budget, resident, planned: None, lends: false, evaluating: None }
     }
 
     /// A governor of four workers that has seen the largest of them take a gibibyte.
@@ -226,6 +307,12 @@ mod tests {
 
     fn usage(sum: u64) -> MemoryUsage {
         MemoryUsage { sum, largest: WorkerUsage { slot: 2, bytes: GIB } }
+    }
+
+    /// An epoch in which all processes took so many bytes at most.
+    fn epoch(governor: &mut Governor, sum: u64) {
+        governor.watch(usage(sum)).unwrap();
+        governor.epoch();
     }
 
     /// Makes every rank begin another turn.
@@ -250,14 +337,14 @@ mod tests {
     fn shares_grow_until_the_budget_is_used_and_shrink_when_it_is_exceeded() {
         let (mut governor, control) = governor(limits(8 * GIB, None));
         assert_eq!((control.slots(), control.parked_share()), (1, 0));
-        governor.epoch(2 * GIB);
+        governor.epoch();
         let first = control.parked_share();
         assert_eq!(control.slots(), 2);
         assert!(first > GIB);
-        governor.epoch(4 * GIB);
+        epoch(&mut governor, 4 * GIB);
         let second = control.parked_share();
         assert!(second > first && second <= 2 * GIB);
-        governor.epoch(8 * GIB);
+        epoch(&mut governor, 8 * GIB);
         assert_eq!(control.parked_share(), second);
 
         let halved = (second / 2) >> 10 << 10;
@@ -267,7 +354,7 @@ mod tests {
         // No rank has had a turn since.
         governor.watch(usage(9 * GIB)).unwrap();
         assert_eq!(control.parked_share(), halved);
-        governor.epoch(4 * GIB);
+        epoch(&mut governor, 4 * GIB);
         assert_eq!(control.parked_share(), halved, "not raised again");
     }
 
@@ -285,14 +372,14 @@ mod tests {
         assert_eq!(look(GIB / 2), (2, 4 * GIB / 8));
         assert_eq!(look(2 * GIB), (1, GIB / 8));
         assert_eq!(look(GIB / 2), (1, GIB / 8), "the largest so far counts");
-        governor.epoch(6 * GIB);
+        governor.epoch();
         assert!(control.parked_share() >= GIB / 8);
     }
 
     #[test]
     fn the_run_ends_when_nothing_is_left_to_give_up() {
         let (mut governor, control) = governor(limits(8 * GIB, None));
-        governor.epoch(2 * GIB);
+        governor.epoch();
         let mut slots = Vec::new();
         let error = loop {
             turn(&control);
@@ -321,7 +408,47 @@ mod tests {
         assert_eq!(planned(2 * GIB, 2 * GIB, GIB), (1, 0));
         assert_eq!(planned(0, 2 * GIB, GIB), (1, 0));
         let (mut governor, control) = self::governor(limits(0, None));
-        governor.epoch(2 * GIB);
+        governor.epoch();
+        assert_eq!((control.slots(), control.parked_share()), (1, 0));
+    }
+
+    #[test]
+    fn an_evaluation_begins_with_what_is_known_of_evaluations() {
+        let (mut governor, control) = governor(limits(8 * GIB, None));
+        control.begin(Work::Evaluation);
+        assert_eq!((control.slots(), control.parked_share()), (1, 0));
+        governor.watch(usage(7 * GIB)).unwrap();
+        // The training was judged when the evaluation began, and all of it was.
+        let trained = (control.slots_of(Work::Training), control.parked_share_of(Work::Training));
+        assert_eq!(trained.0, 2);
+        assert!(trained.1 > GIB);
+        assert_eq!((control.slots(), control.parked_share()), (1, 0));
+        control.begin(Work::Training);
+        assert_eq!((control.slots(), control.parked_share()), trained);
+        governor.watch(usage(2 * GIB)).unwrap();
+        governor.epoch();
+        assert_eq!((control.slots(), control.parked_share()), trained, "a part of an epoch counts");
+        let left = (GIB as f64 * SAFETY) as u64 / 4;
+        control.begin(Work::Evaluation);
+        assert_eq!((control.slots(), control.parked_share()), (1, left >> 10 << 10));
+    }
+
+    #[test]
+    fn an_evaluation_gets_what_a_bound_leaves() {
+        let control = Arc::new(Control::in_memory(4, 1).unwrap());
+        let bounded = Limits { evaluating: Some(2 * GIB), ..limits(8 * GIB, None) };
+        let mut governor = Governor::new(control.clone(), bounded);
+        control.begin(Work::Evaluation);
+        let mut look = |bytes| {
+            governor.watch(usage(bytes)).unwrap();
+            (control.slots(), control.parked_share())
+        };
+        let share = |left: u64| ((left as f64 * SAFETY) as u64 / 4) >> 10 << 10;
+        // Ranks may still be giving back what the training has left them.
+        assert_eq!(look(5 * GIB), (1, share(GIB)));
+        assert_eq!(look(2 * GIB), (2, share(2 * GIB)));
+        assert_eq!(look(6 * GIB), (2, share(2 * GIB)));
+        control.begin(Work::Training);
         assert_eq!((control.slots(), control.parked_share()), (1, 0));
     }
 }

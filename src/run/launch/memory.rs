@@ -42,7 +42,6 @@ pub(super) struct MemorySampler {
     samples: usize,
     last: Instant,
     peak: u64,
-    recent: Option<u64>,
 }
 
 /// A process at the last reading of its proportional set size.
@@ -54,13 +53,7 @@ struct Sample {
 
 impl MemorySampler {
     pub(super) fn new() -> Self {
-        MemorySampler {
-            processes: Vec::new(),
-            samples: 0,
-            last: Instant::now(),
-            peak: 0,
-            recent: None,
-        }
+        MemorySampler { processes: Vec::new(), samples: 0, last: Instant::now(), peak: 0 }
     }
 
     /// Takes a sample, if one is due; call this often.
@@ -100,18 +93,12 @@ impl MemorySampler {
         }
         self.samples += 1;
         self.peak = self.peak.max(usage.sum);
-        self.recent = self.recent.max(Some(usage.sum));
         Some(usage)
     }
 
     /// The largest sum of a sample, in bytes.
     pub(super) fn peak(&self) -> u64 {
         self.peak
-    }
-
-    /// The largest sum of a sample since the last call, in bytes; `None` without a sample.
-    pub(super) fn take_recent(&mut self) -> Option<u64> {
-        self.recent.take()
     }
 }
 

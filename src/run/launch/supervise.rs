@@ -308,9 +308,8 @@ impl Supervisor {
             self.fail(error.unwrap_or_else(unknown));
             return;
         }
-        let epoch = matches!(event, Event::Epoch(_) | Event::Log(_) | Event::Step);
-        if let Some(peak) = epoch.then(|| self.memory.take_recent()).flatten() {
-            self.governor.epoch(peak);
+        if matches!(event, Event::Epoch(_) | Event::Log(_) | Event::Step) {
+            self.governor.epoch();
         }
         // After an event that was not recorded, a checkpoint would be ahead of the metrics.
         if self.records

@@ -51,6 +51,8 @@ pub(in crate::run) struct Launch<'a> {
     pub(in crate::run) memory: Option<LeastMemory>,
     /// Whether those that wait may keep memory in the first epoch, or the only one, while all of them are small compared with the budget.
     pub(in crate::run) lends: bool,
+    /// Upper bound in bytes on what a worker takes in an evaluation between epochs on samples, if one is known.
+    pub(in crate::run) evaluating: Option<u64>,
     /// Whether rank 0 saves its state after an interrupt.
     pub(in crate::run) saves: bool,
     /// The folder of results, which shows other processes the way to the run.
@@ -76,6 +78,7 @@ impl<'a> Launch<'a> {
             disk: None,
             memory: None,
             lends: false,
+            evaluating: None,
             saves: false,
             results: None,
             trace: None,
@@ -201,8 +204,13 @@ pub(in crate::run) fn run_workers<T>(
             None => Ok(()),
         }
     };
-    let resident = resources.resident;
-    let limits = Limits { budget, resident, planned: launch.memory, lends: launch.lends };
+    let limits = Limits {
+        budget,
+        resident: resources.resident,
+        planned: launch.memory,
+        lends: launch.lends,
+        evaluating: launch.evaluating,
+    };
     let carriage = RefCell::new(None);
     let forked = || {
         if let Some(machine) = machine {

@@ -137,6 +137,7 @@ pub fn plan(config: &RunConfig) -> Result<Plan> {
         resident: config.resident,
         planned: None,
         lends: false,
+        evaluating: None,
     };
     let (resident, share) =
         limits.room(sizes.ranks.len(), resident, forecast.memory.least(resident));

@@ -20,7 +20,7 @@ use crate::io::{DiskStorage, IoCounters, IoMode, Reserve, ReservedStorage, Stora
 use crate::load::{NodeFeatures, Reachable};
 use crate::platform::blocks::keep_blocks;
 use crate::platform::{prepare_allocator, prepare_allocator_to_keep};
-use crate::run::config::{Resources, RunConfig};
+use crate::run::config::Resources;
 
 /// The element type in which models compute.
 pub(super) const KIND: Kind = Kind::Float;
@@ -76,18 +76,8 @@ impl<'a> Surroundings<'a> {
 pub enum Passes {
     /// The whole graph: ranks pause in every layer.
     WholeGraph,
-    /// Batches of sampled neighbourhoods, of which each takes fresh memory.
+    /// Batches of sampled neighbourhoods, of which each takes fresh memory; evaluations may be on the whole graph.
     Batches,
-}
-
-impl Passes {
-    /// What a rank of the run computes on.
-    pub(super) fn of(run: &RunConfig) -> Self {
-        match run.sampling {
-            Some(_) => Passes::Batches,
-            None => Passes::WholeGraph,
-        }
-    }
 }
 
 /// A rank with its partition opened, in its first turn.
@@ -113,7 +103,10 @@ impl RankSetup {
     /// (`OutOfProcesses`), or the run is being stopped (`Aborted`, `Interrupted`).
     pub fn new(here: Surroundings<'_>, passes: Passes) -> Result<Self> {
         match passes {
-            Passes::Batches => prepare_allocator_to_keep(),
+            Passes::Batches => {
+                prepare_allocator_to_keep();
+                keep_blocks()?;
+            }
             Passes::WholeGraph if here.frees_nothing() => prepare_allocator_to_keep(),
             Passes::WholeGraph => {
                 prepare_allocator(here.stand_in.unwrap_or(1.0));

@@ -11,7 +11,7 @@ use crate::run::rank::setup::{Passes, RankSetup, Surroundings};
 /// # Errors
 /// If a file is wrong (`Input`), the output cannot be written (`Io`, `OutOfDisk`), or an operation fails.
 pub fn predict(here: Surroundings<'_>, work: &PredictionWork<'_>) -> Result<()> {
-    let setup = RankSetup::new(here, Passes::of(&work.config.run))?;
+    let setup = RankSetup::new(here, Passes::WholeGraph)?;
     match &work.config.run.relations {
         Some(relations) => predict_relations(&setup, here, work, relations)?,
         None => predict_whole(&setup, here, work)?,

@@ -1,0 +1,23 @@
+//! What the ranks of a run work on together.
+
+/// Work of all ranks, of which each kind takes memory of its own. Ranks begin it together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Work {
+    /// Everything up to the first evaluation, and later epochs.
+    Training = 0,
+    /// An evaluation on sampled neighbourhoods, between epochs on samples.
+    SampledEvaluation = 1,
+    /// An evaluation on the full graph, between or after epochs on samples.
+    Evaluation = 2,
+}
+
+impl Work {
+    /// All kinds of work, each at the place of its number.
+    pub const ALL: [Work; 3] = [Work::Training, Work::SampledEvaluation, Work::Evaluation];
+
+    /// The kind of work with this number.
+    pub(super) fn of(number: u32) -> Self {
+        Self::ALL.into_iter().find(|work| *work as u32 == number).unwrap_or(Work::Training)
+    }
+}

@@ -1,0 +1,51 @@
+//! Evaluations on the full graph between and after epochs on samples: batches are small, and say nothing of what an evaluation takes.
+
+use std::fs;
+use std::path::Path;
+
+use super::{largest_peak, made_graph, program};
+
+/// A model whose hidden rows take most of the memory of an evaluation, and little of a batch's: with two workers at a time, or one that
+/// keeps what it frees, an evaluation takes 340 MiB.
+const RUN: [&str; 14] = [
+    "--model",
+    "gcn",
+    "--layers",
+    "2",
+    "--hidden",
+    "2048",
+    "--mode",
+    "sample",
+    "--fanouts",
+    "1,1",
+    "--eval-every",
+    "2",
+    "--epochs",
+    "3",
+];
+
+/// Enough for one worker at a time.
+const BUDGET: u64 = 280 << 20;
+
+/// Trains within a budget; gives the largest memory that was reported, and the weights.
+fn trained(folder: &Path, json: &str, budget: &str) -> (u64, Vec<u8>) {
+    let out = folder.join(budget);
+    let mut command = program();
+    command.args(["--part-json", json, "--memory-budget", budget]).args(RUN);
+    command.arg("--out").arg(&out).arg("--spill-dir").arg(folder.join("spill"));
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    (largest_peak(&out), fs::read(out.join("model.safetensors")).unwrap())
+}
+
+#[test]
+fn an_evaluation_after_batches_stays_within_the_budget() {
+    let folder = tempfile::tempdir().unwrap();
+    let sizes = ["--nodes", "60000", "--edges", "300000", "--features", "16", "--classes", "8"];
+    let json = made_graph(&folder.path().join("graph"), &sizes, 4);
+    let (peak, weights) = trained(folder.path(), &json, &BUDGET.to_string());
+    println!("{peak} bytes of {BUDGET}");
+    assert!(peak <= BUDGET, "{:.2} of the budget", peak as f64 / BUDGET as f64);
+    let (_, least) = trained(folder.path(), &json, "min");
+    assert!(weights == least, "the budget changes the weights");
+}
