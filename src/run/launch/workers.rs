@@ -87,6 +87,13 @@ impl<'a> Launch<'a> {
             turns: 0,
         }
     }
+
+    /// What is known of the workers' memory.
+    fn limits(&self) -> Limits {
+        let Launch { resources, memory: planned, lends, evaluating, .. } = *self;
+        let (budget, resident) = (resources.memory_budget.bytes(), resources.resident);
+        Limits { budget, resident, planned, lends, evaluating }
+    }
 }
 
 /// Notes where less of the machine is taken, or is there, than was requested.
@@ -204,13 +211,6 @@ pub(in crate::run) fn run_workers<T>(
             None => Ok(()),
         }
     };
-    let limits = Limits {
-        budget,
-        resident: resources.resident,
-        planned: launch.memory,
-        lends: launch.lends,
-        evaluating: launch.evaluating,
-    };
     let carriage = RefCell::new(None);
     let forked = || {
         if let Some(machine) = machine {
@@ -224,7 +224,7 @@ pub(in crate::run) fn run_workers<T>(
     give_memory_back();
     let supervision = Supervision {
         control: &control,
-        limits,
+        limits: launch.limits(),
         saves: launch.saves,
         samples_memory: stand_in.is_none(),
         fork: &fork_plainly,
