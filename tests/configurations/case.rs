@@ -44,6 +44,18 @@ pub(crate) struct Case {
     pub(crate) config: RunConfig,
 }
 
+impl Case {
+    /// The flags of each prediction that covers a node type; none where the run predicts one type.
+    pub(crate) fn predictions(&self) -> Vec<Vec<&'static str>> {
+        match self.mode {
+            Mode::TwoTargets | Mode::SampledTwoTargets => {
+                vec![vec!["--target-type=author"], vec!["--target-type=paper"]]
+            }
+            _ => vec![Vec::new()],
+        }
+    }
+}
+
 /// The values that options can have, and those that they have had, by the name of the option.
 #[derive(Default)]
 struct Values {

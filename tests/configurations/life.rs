@@ -102,13 +102,8 @@ fn live(case: &Case) {
     assert_eq!(found, expected);
 
     let predictions = path("predictions.npy");
-    let one_of_two = [&["--target-type", "author"][..], &["--target-type", "paper"]];
-    let chosen = match case.mode {
-        Mode::TwoTargets | Mode::SampledTwoTargets => &one_of_two[..],
-        _ => &[&[][..]],
-    };
-    for chosen in chosen {
-        let words = [&["predict"], *chosen].concat();
+    for chosen in case.predictions() {
+        let words = [&["predict"], &chosen[..]].concat();
         succeed("predicting", case, &args(&words, &[("run", &out), ("out", &predictions)]));
     }
     let RunConfig { task, relations, link, .. } = &case.config;

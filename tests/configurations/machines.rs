@@ -49,11 +49,14 @@ fn live(case: &Case) {
     let of = |folder: &Path, name: &str| fs::read(folder.join(name)).unwrap();
     let weights = |out: &Path| of(out, "model.safetensors");
     assert!(weights(&one) == weights(&two), "{}: other weights", case.name);
-    for (machines, out) in [(1, &one), (2, &two)] {
-        let file = format!("--out={}", out.join("p.npy").display());
-        succeed("predicting", case, machines, &words(&["predict", &file], out));
+    for chosen in case.predictions() {
+        for (machines, out) in [(1, &one), (2, &two)] {
+            let file = format!("--out={}", out.join("p.npy").display());
+            let flags = [&["predict", &file], &chosen[..]].concat();
+            succeed("predicting", case, machines, &words(&flags, out));
+        }
+        assert!(of(&one, "p.npy") == of(&two, "p.npy"), "{}: other predictions", case.name);
     }
-    assert!(of(&one, "p.npy") == of(&two, "p.npy"), "{}: other predictions", case.name);
 }
 
 /// A case of each kind of model, each in another mode, and one of each mode; with `SAR_ALL_MACHINES`, all cases.
