@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 /// Shortest and longest sleep. A thread that has waited long looks less often, so a machine that waits for another takes hardly any
 /// processor time.
 const SHORTEST: Duration = Duration::from_micros(50);
-const LONGEST: Duration = Duration::from_millis(10);
+const LONGEST: Duration = Duration::from_millis(20);
 /// Share of the time waited so far that a sleep lasts; it is the most that a sleep can add to a wait.
 const SHARE: u32 = 8;
 
