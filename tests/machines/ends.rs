@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -49,6 +50,14 @@ fn a_loss_that_is_no_number_ends_all_machines_with_one_message() {
     let error = after.error();
     assert!(error.contains("in epoch"), "{error}");
     assert_eq!(after.code, Some(3), "{}", after.stderr);
+}
+
+/// Seconds of processor time that a process has taken.
+fn processor_s(process: Pid) -> f64 {
+    let stat = fs::read_to_string(format!("/proc/{}/stat", process.as_raw_nonzero())).unwrap();
+    let fields: Vec<&str> = stat.rsplit(')').next().unwrap().split_whitespace().collect();
+    let ticks: f64 = fields[11..13].iter().map(|ticks| ticks.parse::<f64>().unwrap()).sum();
+    ticks / rustix::param::clock_ticks_per_second() as f64
 }
 
 /// Whether a process is there, and has not only to be reaped.
@@ -115,4 +124,27 @@ fn an_interrupt_of_one_launcher_ends_all() {
     let after = machines.end_soon();
     assert_eq!(after.error(), "error: interrupted");
     assert_eq!(after.code, Some(130), "{}", after.stderr);
+}
+
+#[test]
+fn a_launcher_that_waits_takes_hardly_any_processor_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let machines = endless(folder.path());
+    // The ranks of one machine stop, so those of the other wait for them.
+    machines.control(0).pause();
+    std::thread::sleep(Duration::from_secs(2));
+    let launchers = [0, 1].map(|machine| machines.launcher(machine));
+    let before = launchers.map(processor_s);
+    let begin = Instant::now();
+    // Memory is measured in full every few seconds, and more often at the start.
+    std::thread::sleep(Duration::from_secs(8));
+    let seconds = begin.elapsed().as_secs_f64();
+    let after = launchers.map(processor_s);
+    for (after, before) in after.iter().zip(before) {
+        let share = (after - before) / seconds;
+        assert!(share < 0.02, "{:.1} % of a processor", 100.0 * share);
+    }
+    machines.control(0).go_on();
+    kill_process(launchers[0], Signal::INT).unwrap();
+    assert_eq!(machines.end().code, Some(130));
 }

@@ -36,6 +36,13 @@ const CASES: &[Case] = &[
     ("a_damaged_state_costs_the_interval_to_the_one_before", states::damaged),
     #[cfg(feature = "mpi")]
     ("results_come_to_all_machines", machines::results_come_to_all_machines),
+    #[cfg(feature = "mpi")]
+    (
+        "machines_work_on_the_partitions_that_a_job_names",
+        machines::machines_work_on_the_partitions_that_a_job_names,
+    ),
+    #[cfg(feature = "mpi")]
+    ("failures_end_a_job_on_all_machines", machines::failures_end_a_job_on_all_machines),
     ("jobs_run_one_after_the_other", cases::jobs_run_one_after_the_other),
     ("a_killed_training_goes_on_with_the_same_bits", example::killed_and_resumed),
     ("the_loop_of_the_seed_trains_as_the_command_line_does", seed_loop::trains),
@@ -48,8 +55,7 @@ fn main() -> ExitCode {
     if first.as_deref() == Some("--case") {
         let name = arguments.next().unwrap_or_default();
         #[cfg(feature = "mpi")]
-        if name == machines::ON_A_MACHINE {
-            machines::on_a_machine();
+        if machines::take_part(&name, &arguments.collect::<Vec<_>>()) {
             return ExitCode::SUCCESS;
         }
         let (_, run) = CASES.iter().find(|(case, _)| *case == name).unwrap();
