@@ -14,7 +14,9 @@ if not shutil.which(compiler):
     missing.append((f"an MPI: {compiler} is not in PATH", "pip install mpich==5.0.2, then set MPICC to its bin/mpicc",
                     "apt install libopenmpi-dev (or libmpich-dev)"))
 folders = [os.environ["LIBCLANG_PATH"]] if "LIBCLANG_PATH" in os.environ else FOLDERS
-if not any(glob.glob(f"{folder}/libclang*.so*") for folder in folders):
+# libclang-cpp.so is another library.
+names = ["libclang.so*", "libclang-[0-9]*.so*"]
+if not any(glob.glob(f"{folder}/{name}") for folder in folders for name in names):
     missing.append((f"libclang: no libclang.so in {', '.join(folders)}",
                     "pip install libclang, then set LIBCLANG_PATH to its site-packages/clang/native", "apt install libclang-dev"))
 for what, pip, debian in missing:

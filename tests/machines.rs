@@ -1,6 +1,8 @@
 //! Runs on several machines, which are processes of one machine here, started by a real mpirun. Built only with the feature `mpi`.
 #![allow(clippy::unwrap_used)]
 
+#[path = "machines/build.rs"]
+mod build;
 #[path = "machines/ends.rs"]
 mod ends;
 #[path = "common/mpirun.rs"]
