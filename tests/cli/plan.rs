@@ -93,7 +93,7 @@ fn many_partitions_take_no_more_than_is_planned() {
         let taken = number(&third_epoch(&json, &graph, &flags)["peak_memory_bytes"]);
         // Processes that share libraries with others, such as those of other tests, count less of them.
         assert!(planned > 0.9 * taken, "{parts}: {planned} planned, {taken} taken");
-        assert!(planned < 1.5 * taken, "{parts}: {planned} planned, {taken} taken");
+        assert!(planned < 2.0 * taken, "{parts}: {planned} planned, {taken} taken");
     }
 }
 

@@ -11,7 +11,7 @@ use crate::run::config::RunConfig;
 const EDGES: f64 = 200_000.0;
 const ROW_BYTES: f64 = (8 << 20) as f64;
 /// Size of the other stand-ins, relative to those: bytes that are moved are linear from small sizes on.
-const PART: f64 = 0.5;
+const PART: f64 = 0.25;
 /// Size of the smaller of two stand-ins relative to the larger.
 const SMALLER: f64 = 0.25;
 
