@@ -42,7 +42,7 @@ pub struct Limits {
     pub budget: u64,
     /// Number of workers that may be resident at a time; `None` means as many as fit.
     pub resident: Option<usize>,
-    /// What the run is planned to take; nothing for one that certainly fits into the budget.
+    /// What the run is planned to take, 0 bytes if it certainly fits into the budget; `None` if nobody has planned it.
     pub planned: Option<LeastMemory>,
     /// Whether waiting workers may keep memory in the first epoch while all of them are small compared with the budget.
     pub lends: bool,
