@@ -13,7 +13,7 @@ import signal
 import subprocess
 import time
 
-from disk_use import most_on_disk
+from peaks import most_on_disk
 
 GROUP = pathlib.Path("/sys/fs/cgroup/memory/sar-single-doubling")
 BINARY = pathlib.Path(__file__).resolve().parent.parent / "target/release/sar-single"

@@ -3,8 +3,9 @@
     sudo python benches/many_edges.py --folder FOLDER [--edges 100 500]     # in millions; needs numpy, control groups of version 1
 
 The graphs are R-MAT (Graph500's quadrants, scrambled ids) with communities, written in pieces from a seed: 2^23 nodes per 100 million edges, rounded
-down to a power of two; four in five edges stay in one of 1024 communities. Each is cut into 64 partitions with `--memory 2GiB`, or what is given, by a process in a control group of that size and an eighth more, which
-counts the page cache, too. The input and the partitions of a graph go before the next one is made.
+down to a power of two; four in five edges stay in one of 1024 communities. Each is cut into 64 partitions with `--memory 2GiB`, or what is given, by a
+process in a control group of that size and an eighth more, which counts the page cache, too; the input leaves the cache before. "Peak" is memory that
+is no page cache. The input and the partitions of a graph go before the next one is made.
 """
 import argparse
 import os
@@ -16,7 +17,7 @@ import time
 
 import numpy as np
 
-from disk_use import most_on_disk
+from peaks import largest, most_on_disk
 
 PIECE = 1 << 22
 QUADRANTS = (0.57, 0.76, 0.95)
@@ -53,22 +54,32 @@ def write_edges(nodes, edges):
         for _ in range(2):
             ends = (ends ^ ends >> np.uint64(levels // 2)) * np.uint64(0x9E3779B1) % np.uint64(nodes)
         array[:, first : first + count] = ends
+    array.flush()
+    with open(folder / "edges.npy", "rb") as file:
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+
+def own_memory():
+    """Memory of the group's processes that is no page cache, in bytes."""
+    stat = (GROUP / "memory.stat").read_text().splitlines()
+    return int(next(line for line in stat if line.startswith("total_rss ")).split()[1])
 
 
 def partition(nodes):
-    """Seconds of wall and of processor time, the largest resident memory in bytes, and what the command printed."""
+    """Seconds of wall and of processor time, the most of the process's own memory in bytes, and what the command printed."""
     GROUP.mkdir(exist_ok=True)
     (GROUP / "memory.limit_in_bytes").write_text(str((arguments.memory * 9 // 8) << 20))
     before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
     enter = f'echo $$ > {GROUP}/cgroup.procs && exec "$0" "$@"'
     command = ["sh", "-c", enter, arguments.sar_single, "partition", "--edges", folder / "edges.npy", "--num-nodes", nodes,
                "--num-parts", arguments.num_parts, "--method", "stream", "--memory", f"{arguments.memory}MiB", "--out", folder / "parts"]
-    done = subprocess.run(list(map(str, command)), capture_output=True, text=True)
+    with largest(own_memory) as memory:
+        done = subprocess.run(list(map(str, command)), capture_output=True, text=True)
     if done.returncode:
         raise SystemExit(f"exit code {done.returncode}: {done.stderr}")
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     spent = after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
-    return time.monotonic() - began, spent, after.ru_maxrss * 1024, done.stdout + done.stderr
+    return time.monotonic() - began, spent, memory[0], done.stdout + done.stderr
 
 
 print("| million edges | million nodes | seconds | processor s | processor µs per edge | peak MiB | input, GiB | most on disk with the input, GiB | partitions, GiB | |")

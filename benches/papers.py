@@ -16,7 +16,7 @@ import time
 
 import numpy as np
 
-from disk_use import most_on_disk
+from peaks import most_on_disk
 
 NODES, EDGES, FEATURES, CLASSES, TRAINED = 111_059_956, 1_615_685_872, 128, 172, 1_207_179
 PIECE = 1 << 20

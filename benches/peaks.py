@@ -1,4 +1,4 @@
-"""The most that a folder takes on disk while something works in it."""
+"""The largest of a number, such as the bytes of a folder, while something runs."""
 import contextlib
 import os
 import pathlib
@@ -20,19 +20,24 @@ def size(folder):
 
 
 @contextlib.contextmanager
-def most_on_disk(folder):
-    """Gives a list whose one number is the most bytes that the folder, an absolute path, has taken so far; looks every two seconds."""
-    most, done = [size(folder)], threading.Event()
+def largest(measure):
+    """Gives a list whose one number is the largest that `measure` has returned so far; calls it every two seconds."""
+    found, done = [measure()], threading.Event()
 
     def watch():
         while not done.wait(2):
-            most[0] = max(most[0], size(folder))
+            found[0] = max(found[0], measure())
 
     watcher = threading.Thread(target=watch)
     watcher.start()
     try:
-        yield most
+        yield found
     finally:
         done.set()
         watcher.join()
-        most[0] = max(most[0], size(folder))
+        found[0] = max(found[0], measure())
+
+
+def most_on_disk(folder):
+    """The most bytes that the folder, an absolute path, takes."""
+    return largest(lambda: size(folder))
