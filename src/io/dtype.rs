@@ -90,6 +90,26 @@ impl Dtype {
         }
     }
 
+    /// Fills `bytes` (`values.len() * size()` of them) with the nearest values of this type; the reverse of [`to_f32`](Self::to_f32) for
+    /// values that come from there.
+    pub fn from_f32(self, values: &[f32], bytes: &mut [u8]) {
+        match self {
+            Dtype::I8 => put(values, bytes, |v| (v as i8).to_le_bytes()),
+            Dtype::I16 => put(values, bytes, |v| (v as i16).to_le_bytes()),
+            Dtype::I32 => put(values, bytes, |v| (v as i32).to_le_bytes()),
+            Dtype::I64 => put(values, bytes, |v| (v as i64).to_le_bytes()),
+            Dtype::U8 => put(values, bytes, |v| (v as u8).to_le_bytes()),
+            Dtype::U16 => put(values, bytes, |v| (v as u16).to_le_bytes()),
+            Dtype::U32 => put(values, bytes, |v| (v as u32).to_le_bytes()),
+            Dtype::U64 => put(values, bytes, |v| (v as u64).to_le_bytes()),
+            Dtype::Bool => put(values, bytes, |v| [u8::from(v != 0.0)]),
+            Dtype::F16 => put(values, bytes, |v| f16::from_f32(v).to_le_bytes()),
+            Dtype::BF16 => put(values, bytes, |v| bf16::from_f32(v).to_le_bytes()),
+            Dtype::F32 => put(values, bytes, f32::to_le_bytes),
+            Dtype::F64 => put(values, bytes, |v| f64::from(v).to_le_bytes()),
+        }
+    }
+
     /// Fills `out` from `bytes` (`out.len() * size()` of them); integers beyond 53 bits are rounded.
     pub fn to_f64(self, bytes: &[u8], out: &mut [f64]) {
         match self {
@@ -153,6 +173,13 @@ fn fill<const N: usize, T>(bytes: &[u8], out: &mut [T], convert: impl Fn([u8; N]
     debug_assert_eq!(bytes.len(), out.len() * N);
     for (slot, &chunk) in out.iter_mut().zip(bytes.as_chunks::<N>().0) {
         *slot = convert(chunk);
+    }
+}
+
+fn put<const N: usize>(values: &[f32], bytes: &mut [u8], convert: impl Fn(f32) -> [u8; N]) {
+    debug_assert_eq!(bytes.len(), values.len() * N);
+    for (chunk, &value) in bytes.as_chunks_mut::<N>().0.iter_mut().zip(values) {
+        *chunk = convert(value);
     }
 }
 

@@ -61,6 +61,8 @@ pub struct NodeFeatures {
     normalize: Normalize,
     /// Whether large arrays are dropped from the system's page cache once they have been read.
     leave_cache: bool,
+    /// The type in which rows are sent to other ranks, if it is narrower than single precision.
+    sent_as: Option<Dtype>,
 }
 
 impl NodeFeatures {
@@ -119,7 +121,7 @@ impl NodeFeatures {
         }
         let rows = partition.num_inner_nodes();
         let (width, leave_cache) = (width.unwrap_or(0), false);
-        Ok(NodeFeatures { tables, rows, width, normalize, leave_cache })
+        Ok(NodeFeatures { tables, rows, width, normalize, leave_cache, sent_as: None })
     }
 
     /// The features of each node type separately, as `key` selects them; `None` for types without features.
@@ -138,7 +140,7 @@ impl NodeFeatures {
             let ids = partition.book().node_type_range(partition.part(), ntype);
             let (rows, width) = (ids.end - ids.start, feature.array().row_len());
             let (tables, leave_cache) = (vec![(0..rows, feature.clone())], false);
-            Some(NodeFeatures { tables, rows, width, normalize, leave_cache })
+            Some(NodeFeatures { tables, rows, width, normalize, leave_cache, sent_as: None })
         };
         Ok(found.into_iter().enumerate().map(of_type).collect())
     }
@@ -147,6 +149,27 @@ impl NodeFeatures {
     #[must_use]
     pub fn leaving_cache(self, leave_cache: bool) -> Self {
         NodeFeatures { leave_cache, ..self }
+    }
+
+    /// Sets the type in which rows are sent to other ranks, which all ranks must have agreed on. It holds the values exactly if it is
+    /// that of [`exact_dtype`](Self::exact_dtype).
+    #[must_use]
+    pub fn sent_as(self, sent_as: Option<Dtype>) -> Self {
+        NodeFeatures { sent_as, ..self }
+    }
+
+    /// The type in which rows are sent to other ranks, if it is narrower than single precision.
+    pub fn message_dtype(&self) -> Option<Dtype> {
+        self.sent_as
+    }
+
+    /// A type narrower than single precision that holds all values exactly: that of the files, unless the values are changed when they
+    /// are read.
+    pub fn exact_dtype(&self) -> Option<Dtype> {
+        let dtype = self.dtype();
+        let same = self.tables.iter().all(|(_, feature)| feature.array().dtype() == dtype);
+        (same && dtype.size() < Dtype::F32.size() && self.normalize == Normalize::None)
+            .then_some(dtype)
     }
 
     /// Number of columns.

@@ -15,6 +15,8 @@ mod defaults;
 #[cfg(feature = "torch")]
 mod evaluation;
 #[cfg(feature = "torch")]
+mod feature_types;
+#[cfg(feature = "torch")]
 mod link;
 #[cfg(feature = "torch")]
 mod link_types;

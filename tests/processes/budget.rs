@@ -37,9 +37,9 @@ fn budgets_change_what_is_written_and_not_what_is_learned() {
     let (least, some, everything) = (train("min"), train("250MiB"), train("2GiB"));
     assert_eq!(least.0, some.0);
     assert_eq!(least.0, everything.0);
-    // Where the run may not fit, the first epoch keeps nothing, and shows how much room there is.
-    assert_eq!(least.1[0], some.1[0]);
-    assert!(everything.1[0] < some.1[0], "{} of {}", everything.1[0], some.1[0]);
+    // The first epoch keeps what the plan has room for.
+    assert!(some.1[0] <= least.1[0], "{} of {}", some.1[0], least.1[0]);
+    assert!(everything.1[0] < least.1[0], "{} of {}", everything.1[0], least.1[0]);
     for budget in [&some, &everything] {
         let last = (least.1.last().unwrap(), budget.1.last().unwrap());
         assert!(last.1 < last.0, "{last:?}");

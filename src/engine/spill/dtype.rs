@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::choice::{Choice, Named};
 use crate::error::Result;
+use crate::io::Dtype;
 use crate::kernels::{narrow_to_bf16, widen_bf16};
 
 /// Number of columns from which on matrices are rounded. Narrower ones, such as statistics and attention scores, keep their
@@ -68,33 +69,44 @@ impl Choice for ComputeDtype {
     ];
 }
 
-/// Passes the nearest bfloat16s to `write`, piece by piece.
+/// Passes the nearest values of a narrower type to `write`, piece by piece.
 ///
 /// # Errors
 /// If `write` fails.
-pub fn write_narrow(values: &[f32], mut write: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
-    let mut narrow = vec![0_u16; values.len().min(CHUNK)];
+pub fn write_narrow(
+    values: &[f32],
+    dtype: Dtype,
+    mut write: impl FnMut(&[u8]) -> Result<()>,
+) -> Result<()> {
+    let mut narrow = vec![0; values.len().min(CHUNK) * dtype.size()];
     for values in values.chunks(CHUNK) {
-        let narrow = &mut narrow[..values.len()];
-        narrow_to_bf16(values, narrow);
-        write(bytemuck::cast_slice(narrow))?;
+        let narrow = &mut narrow[..values.len() * dtype.size()];
+        match dtype {
+            Dtype::BF16 => narrow_to_bf16(values, bytemuck::cast_slice_mut(narrow)),
+            _ => dtype.from_f32(values, narrow),
+        }
+        write(narrow)?;
     }
     Ok(())
 }
 
-/// Fills `values` from bfloat16s that `read` returns, piece by piece.
+/// Fills `values` from those of a narrower type that `read` returns, piece by piece.
 ///
 /// # Errors
 /// If `read` fails.
 pub fn read_narrow(
     values: &mut [f32],
+    dtype: Dtype,
     mut read: impl FnMut(&mut [u8]) -> Result<()>,
 ) -> Result<()> {
-    let mut narrow = vec![0_u16; values.len().min(CHUNK)];
+    let mut narrow = vec![0; values.len().min(CHUNK) * dtype.size()];
     for values in values.chunks_mut(CHUNK) {
-        let narrow = &mut narrow[..values.len()];
-        read(bytemuck::cast_slice_mut(narrow))?;
-        widen_bf16(narrow, values);
+        let narrow = &mut narrow[..values.len() * dtype.size()];
+        read(narrow)?;
+        match dtype {
+            Dtype::BF16 => widen_bf16(bytemuck::cast_slice(narrow), values),
+            _ => dtype.to_f32(narrow, values),
+        }
     }
     Ok(())
 }

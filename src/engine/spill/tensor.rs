@@ -9,6 +9,7 @@ use super::store::{SpillReader, SpillWriter};
 use super::value::Spill;
 use crate::engine::tensor;
 use crate::error::Result;
+use crate::io::Dtype;
 use crate::kernels::{narrow_to_bf16, widen_bf16};
 
 /// Number of elements that a thread converts at a time.
@@ -33,6 +34,11 @@ impl PointerTensor {
         self.layout().held
     }
 
+    /// A narrower element type that holds all values exactly, if one is known.
+    pub fn exact_dtype(&self) -> Option<Dtype> {
+        self.layout().exact
+    }
+
     /// A tensor of its own with the value, in the type in which it is used.
     ///
     /// # Errors
@@ -51,6 +57,8 @@ pub struct TensorLayout {
     pub(super) kind: Kind,
     /// The element type in which it is held.
     pub(super) held: Kind,
+    /// A narrower type that holds all values exactly.
+    pub(super) exact: Option<Dtype>,
 }
 
 /// Contiguous CPU tensors of any element type.
@@ -58,7 +66,7 @@ impl Spill for Tensor {
     type Layout = TensorLayout;
 
     fn layout(&self) -> TensorLayout {
-        TensorLayout { shape: self.size(), kind: self.kind(), held: self.kind() }
+        TensorLayout { shape: self.size(), kind: self.kind(), held: self.kind(), exact: None }
     }
 
     fn byte_len(layout: &TensorLayout) -> u64 {

@@ -9,6 +9,7 @@ use super::manager::PartitionDataManager;
 use super::tensor::{PointerTensor, TensorLayout, converted};
 use super::value::Spill;
 use crate::error::Result;
+use crate::io::Dtype;
 
 impl PartitionDataManager {
     /// Tracks a matrix with one row per node, held as [`held_kind`](Self::held_kind) says; it may have that type already. It
@@ -54,13 +55,44 @@ impl PartitionDataManager {
         value: Option<Tensor>,
         recipe: Rc<dyn Fn() -> Result<Tensor>>,
     ) -> PointerTensor {
+        let layout = self.recipe_layout(shape, kind, None);
+        self.track_made_in(label, layout, value, recipe)
+    }
+
+    /// Like [`track_recipe`](Self::track_recipe), for values all of which the narrower type `exact` holds exactly, if it is known. In messages
+    /// they have that type.
+    pub fn track_exact(
+        &self,
+        label: &str,
+        shape: &[i64],
+        kind: Kind,
+        exact: Option<Dtype>,
+        recipe: Rc<dyn Fn() -> Result<Tensor>>,
+    ) -> PointerTensor {
+        let layout = self.recipe_layout(shape, kind, exact);
+        self.track_made_in(label, layout, None, recipe)
+    }
+
+    fn recipe_layout(&self, shape: &[i64], kind: Kind, exact: Option<Dtype>) -> TensorLayout {
         let kind = if kind == Kind::BFloat16 { Kind::Float } else { kind };
         let held = self.computed_kind(shape.iter().skip(1).product(), kind);
+        // What is rounded has other values.
+        let exact = exact.filter(|_| held == Kind::Float);
+        TensorLayout { shape: shape.to_vec(), kind, held, exact }
+    }
+
+    fn track_made_in(
+        &self,
+        label: &str,
+        layout: TensorLayout,
+        value: Option<Tensor>,
+        recipe: Rc<dyn Fn() -> Result<Tensor>>,
+    ) -> PointerTensor {
+        let held = layout.held;
         let recipe = Rc::new(move || {
             let value = recipe()?;
             if value.kind() == held { Ok(value) } else { converted(&value, held) }
         });
-        let layout = TensorLayout { shape: shape.to_vec(), kind, held };
         self.track_made(label, layout, value, recipe)
     }
 }

@@ -5,6 +5,7 @@ use std::rc::Rc;
 use tch::{Kind, Tensor};
 
 use crate::engine::spill::{Hold, Lent, PartitionDataManager, Pinned, PointerTensor};
+use crate::engine::tape::graphs::graph::RowLayout;
 use crate::engine::tensor;
 use crate::error::Result;
 
@@ -121,6 +122,20 @@ impl Var {
     /// The element type in which the value is held.
     pub(super) fn held_kind(&self) -> Kind {
         self.0.value.held_kind()
+    }
+
+    /// The layout of the value's rows in messages.
+    pub(super) fn rows(&self) -> RowLayout {
+        RowLayout {
+            width: self.width() as usize,
+            kind: self.kind(),
+            exact: self.0.value.exact_dtype(),
+        }
+    }
+
+    /// [`rows`](Self::rows), in the type in which the value is held.
+    pub(super) fn held_rows(&self) -> RowLayout {
+        RowLayout { kind: self.held_kind(), ..self.rows() }
     }
 
     /// The value, without its place in the forward pass.

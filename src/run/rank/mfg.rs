@@ -85,13 +85,13 @@ impl LabelledMfgs {
         let seeds = manager.track("seeds", seeds);
         let Mfgs { graphs, sources } = construct_mfgs(graph, &seeds, num_graphs)?;
         let features = {
-            let (all, kind) = (input.clone(), input.kind());
+            let (all, kind, exact) = (input.clone(), input.kind(), input.exact_dtype());
             let size = [sources.len() as i64, input.size()[1]];
             let read = Rc::new(move || {
                 let rows: Vec<i64> = sources.pin()?.iter().map(|row| i64::from(*row)).collect();
                 Ok(all.pin()?.f_index_select(0, &Tensor::f_from_slice(&rows)?)?)
             });
-            manager.track_recipe("features", &size, kind, None, read)
+            manager.track_exact("features", &size, kind, exact, read)
         };
         Ok(LabelledMfgs { graphs, features, nodes })
     }

@@ -157,16 +157,18 @@ impl RankSetup {
     pub(in crate::run) fn track_features(&self, features: NodeFeatures) -> PointerTensor {
         let counters = self.manager.store().counters().clone();
         let size = features.size();
+        let exact = features.message_dtype();
         let read = Rc::new(move || features.read(KIND, &counters));
-        self.manager.track_recipe("features", &size, KIND, None, read)
+        self.manager.track_exact("features", &size, KIND, exact, read)
     }
 
     /// Takes some rows of features into care, ascending, which are read from the partition whenever they are needed.
     pub(super) fn track_rows(&self, features: NodeFeatures, rows: Vec<u32>) -> PointerTensor {
         let counters = self.manager.store().counters().clone();
         let size = [rows.len() as i64, features.width()];
+        let exact = features.message_dtype();
         let read = Rc::new(move || features.read_rows(&rows, &counters));
-        self.manager.track_recipe("features", &size, KIND, None, read)
+        self.manager.track_exact("features", &size, KIND, exact, read)
     }
 
     /// Sends every rank one row of numbers from each rank; one collective.
@@ -183,10 +185,30 @@ impl RankSetup {
         parameters.set_flat(synced.remove(0))
     }
 
-    /// Checks that all ranks have features of one width, by node type (-1: none); one collective.
+    /// Checks that all ranks have features of one width, and lets their rows be sent in the type that they have in the files, if it is
+    /// narrow and that of all ranks; one collective.
+    pub(super) fn agree_on_features(&self, features: NodeFeatures) -> Result<NodeFeatures> {
+        let (width, exact) = (features.width(), features.exact_dtype());
+        let dtype = exact.map_or(-1, |dtype| dtype as i64);
+        let all = self.gather(&[width, dtype])?;
+        self.compare_widths(&[width], all.iter().map(|row| &row[..1]))?;
+        let agreed = all.iter().all(|row| row[1] == dtype);
+        Ok(features.sent_as(exact.filter(|_| agreed)))
+    }
+
+    /// Checks that all ranks have features of one width, by node or edge type (-1: none); one collective.
     pub(super) fn check_widths(&self, widths: &[i64]) -> Result<()> {
-        for (part, theirs) in self.gather(widths)?.into_iter().enumerate() {
-            if let Some((own, other)) = widths.iter().zip(theirs).find(|(own, other)| *own != other)
+        let all = self.gather(widths)?;
+        self.compare_widths(widths, all.iter().map(Vec::as_slice))
+    }
+
+    fn compare_widths<'w>(
+        &self,
+        widths: &[i64],
+        of_parts: impl Iterator<Item = &'w [i64]>,
+    ) -> Result<()> {
+        for (part, theirs) in of_parts.enumerate() {
+            if let Some((own, other)) = widths.iter().zip(theirs).find(|(own, other)| own != other)
             {
                 let path = self.partition.node_features().path();
                 let problem = format!(

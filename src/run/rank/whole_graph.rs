@@ -30,10 +30,6 @@ impl WholeGraph {
         let features = NodeFeatures::find(partition, key, run.normalize_features)?
             // Samplers read single rows between two readings of all of them.
             .leaving_cache(run.sampling.is_none());
-        let in_feats = features.width();
-        let stored = features.clone();
-        let features = setup.track_features(features);
-        keep(manager.features.set(features.clone()))?;
         let columns = EdgeData {
             weight: run.keys.edge_weight.as_deref(),
             types: run.model.kind.uses_edge_types(),
@@ -47,7 +43,10 @@ impl WholeGraph {
         if run.model.kind.normalises_edge_weights() {
             graph.normalise_edge_weights()?;
         }
-        setup.check_widths(&[in_feats])?;
+        let in_feats = features.width();
+        let stored = setup.agree_on_features(features)?;
+        let features = setup.track_features(stored.clone());
+        keep(manager.features.set(features.clone()))?;
         let edge_features = run
             .keys
             .edge_features

@@ -169,7 +169,7 @@ impl Graph for BlockGraph {
         vec![&self.shard]
     }
 
-    fn pull(&self, _: &[&Tensor], _: bool) -> Result<Transfer> {
+    fn pull(&self, _: &[&Tensor], _: &[RowLayout], _: bool) -> Result<Transfer> {
         Ok(Transfer::Nothing)
     }
 

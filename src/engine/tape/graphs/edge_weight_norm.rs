@@ -2,7 +2,7 @@
 
 use tch::{Kind, Tensor};
 
-use super::graph::Graph;
+use super::graph::{Graph, RowLayout};
 use super::graph_shard_manager::GraphShardManager;
 use crate::engine::spill::ShardPointer;
 use crate::engine::tape::ops::aggregate::add_rows;
@@ -25,10 +25,10 @@ impl GraphShardManager {
         let own = self.manager.track("weight-sums", own);
         let collective = self.complete_all(vec![transfer])?.pop().flatten();
         let mut sources = own.take()?;
-        self.pushed(collective.as_ref(), &[(1, KIND)], &mut |rows, parts| {
+        self.pushed(collective.as_ref(), &[RowLayout::new(1, KIND)], &mut |rows, parts| {
             add_rows(&parts[0], rows, &mut sources)
         })?;
-        let transfer = self.pull(&[&sources], false)?;
+        let transfer = self.pull(&[&sources], &[RowLayout::new(1, KIND)], false)?;
         let sources = self.manager.track("weight-sums", sources);
         let collective = self.complete_all(vec![transfer])?.pop().flatten();
         let mut destinations = vec![0.0; self.num_destinations()];
@@ -41,7 +41,7 @@ impl GraphShardManager {
         }
         // The own shard comes first, then those of the other ranks in order.
         let mut normalised = vec![divided(self.local_shard(), &*sources.pin()?, &destinations)?];
-        self.pulled(collective.as_ref(), &[(1, KIND)], &mut |shard, parts| {
+        self.pulled(collective.as_ref(), &[RowLayout::new(1, KIND)], &mut |shard, parts| {
             normalised.push(divided(shard, &parts[0], &destinations)?);
             Ok(())
         })?;

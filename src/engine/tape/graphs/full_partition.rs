@@ -70,7 +70,7 @@ impl FullPartitionGraph<'_> {
     /// Receives the pulled rows of all other ranks.
     fn receive(&self, collective: &Collective, layout: &[RowLayout]) -> Result<Vec<Tensor>> {
         let rows = self.columns.last().map_or(0, |columns| columns.end) as i64;
-        let empty = |(width, kind): &RowLayout| tensor::empty(&[rows, *width as i64], *kind);
+        let empty = |part: &RowLayout| tensor::empty(&[rows, part.width as i64], part.kind);
         let parts = layout.iter().map(empty).collect::<Result<Vec<_>>>()?;
         for message in self.graph.messages(collective, &self.graph.sources, layout) {
             let (rank, received) = message?;
@@ -100,8 +100,8 @@ impl Graph for FullPartitionGraph<'_> {
         vec![self.local_shard(), &self.halo]
     }
 
-    fn pull(&self, parts: &[&Tensor], keep: bool) -> Result<Transfer> {
-        self.graph.pull(parts, keep)
+    fn pull(&self, parts: &[&Tensor], layout: &[RowLayout], keep: bool) -> Result<Transfer> {
+        self.graph.pull(parts, layout, keep)
     }
 
     fn push(&self, kept: Option<Pulled<'_>>, make: &mut MakeRows<'_>) -> Result<Transfer> {

@@ -9,6 +9,7 @@ use crate::engine::array::ArrayLayout;
 use crate::engine::comm::{Collective, Posted};
 use crate::engine::spill::{PartitionDataManager, Pointer, PointerTensor, ShardPointer};
 use crate::error::{Error, Result};
+use crate::io::Dtype;
 
 /// Messages in transit between the partitions of a graph.
 #[must_use]
@@ -19,8 +20,23 @@ pub enum Transfer {
     Posted(Posted),
 }
 
-/// Width and element type of the rows in one part of a message.
-pub type RowLayout = (usize, Kind);
+/// The rows in one part of a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RowLayout {
+    /// Number of columns.
+    pub width: usize,
+    /// Element type in which they are used.
+    pub kind: Kind,
+    /// A narrower type that holds all values exactly, in which single-precision rows are sent, if one is known to all ranks.
+    pub exact: Option<Dtype>,
+}
+
+impl RowLayout {
+    /// Rows of any values.
+    pub fn new(width: usize, kind: Kind) -> Self {
+        RowLayout { width, kind, exact: None }
+    }
+}
 
 /// A function that takes a shard and the rows of its sources.
 pub type VisitShard<'v> = dyn FnMut(&ShardPointer, &[Tensor]) -> Result<()> + 'v;
@@ -148,12 +164,12 @@ pub trait Graph {
         None
     }
 
-    /// Posts the rows of `parts` (each `[num_sources, width]` or `[num_sources]`) from which other ranks have edges. With
-    /// `keep` they can be read again for as long as the collective lives.
+    /// Posts the rows of `parts` (each `[num_sources, width]` or `[num_sources]`) from which other ranks have edges, in the layout that
+    /// [`pulled`](Graph::pulled) gets. With `keep` they can be read again for as long as the collective lives.
     ///
     /// # Errors
     /// If a message cannot be written (`Io`, `OutOfDisk`).
-    fn pull(&self, parts: &[&Tensor], keep: bool) -> Result<Transfer>;
+    fn pull(&self, parts: &[&Tensor], layout: &[RowLayout], keep: bool) -> Result<Transfer>;
 
     /// Posts, for each other rank, the rows that `make` computes for the sources of its shard (parts of `[shard.num_sources(),
     /// width]`). Rows that were pulled and kept are passed to `make` again.
@@ -206,7 +222,7 @@ pub trait Graph {
     ) -> Result<()>;
 
     /// After a push: passes own source rows (ascending) and what another rank computed for them (parts of `[rows.len(),
-    /// width]`) to `visit`.
+    /// width]`) to `visit`. They have any values: `exact` does not count here.
     ///
     /// # Errors
     /// If `visit` fails, or a message cannot be read (`Io`, `Corrupt`).

@@ -17,11 +17,12 @@ use crate::engine::comm::{
 use crate::engine::spill::{
     PartitionDataManager, Pointer, PointerTensor, ShardPointer, write_narrow,
 };
-use crate::engine::tape::ops::messages::Messages;
+use crate::engine::tape::ops::messages::{Messages, SentRows};
 use crate::engine::tensor;
 use crate::engine::tensor::with_element;
 use crate::error::{Error, Result};
 use crate::event::{Span, SpanKind, span};
+use crate::io::Dtype;
 use crate::kernels::gather_rows;
 
 /// Number of bytes gathered before they are written to an outbox.
@@ -176,10 +177,10 @@ impl GraphShardManager {
         Ok(Transfer::Posted(outbox.post()?))
     }
 
-    /// Whether the rows of a part are sent as bfloat16, though they are held in another type.
-    fn narrows(&self, part: &Tensor) -> bool {
-        let width = part.size().iter().skip(1).product();
-        self.manager.held_kind(width, part.kind()) != part.kind()
+    /// The narrower type in which rows are sent, if there is one: one that holds them exactly, or bfloat16.
+    fn sent_as(&self, rows: &RowLayout) -> Option<Dtype> {
+        let rounded = self.manager.held_kind(rows.width as i64, rows.kind) != rows.kind;
+        rows.exact.or_else(|| rounded.then_some(Dtype::BF16))
     }
 
     /// Writes all rows of a part to an outbox.
@@ -188,10 +189,10 @@ impl GraphShardManager {
         part: &Tensor,
         outbox: &mut dyn Outbox,
     ) -> Result<()> {
-        if self.narrows(part) {
-            write_narrow(&tensor::slice(part), |bytes| outbox.write(bytes))
-        } else {
-            outbox.write(&tensor::bytes(part))
+        let width = part.size().iter().skip(1).product::<i64>() as usize;
+        match self.sent_as(&RowLayout::new(width, part.kind())) {
+            Some(dtype) => write_narrow(&tensor::slice(part), dtype, |bytes| outbox.write(bytes)),
+            None => outbox.write(&tensor::bytes(part)),
         }
     }
 
@@ -203,8 +204,8 @@ impl GraphShardManager {
         layout: &[RowLayout],
     ) -> Messages<'m> {
         let senders = self.others().map(|rank| (rank, rows[rank].len()));
-        let sent = |&(width, kind): &RowLayout| self.manager.held_kind(width as i64, kind);
-        let layout = layout.iter().map(|part| (*part, sent(part)));
+        let layout =
+            layout.iter().map(|rows| SentRows { rows: *rows, sent_as: self.sent_as(rows) });
         Messages::new(&*self.group, collective, senders, layout.collect())
     }
 }
@@ -229,16 +230,21 @@ pub(in crate::engine::tape) fn node_ids(
 }
 
 /// Writes the given rows of a part to an outbox, a bounded number at a time.
-fn write_rows(part: &Tensor, rows: &[u32], narrow: bool, outbox: &mut dyn Outbox) -> Result<()> {
+fn write_rows(
+    part: &Tensor,
+    rows: &[u32],
+    sent_as: Option<Dtype>,
+    outbox: &mut dyn Outbox,
+) -> Result<()> {
     let width = part.size()[1..].iter().product::<i64>() as usize;
     if part.kind() == Kind::Int64 {
         let part = &tensor::slice::<i64>(part);
         return write_chunks(part, width, rows, |rows| outbox.write(bytemuck::cast_slice(rows)));
     }
-    if narrow {
+    if let Some(dtype) = sent_as {
         let part = &tensor::slice::<f32>(part);
         return write_chunks(part, width, rows, |rows| {
-            write_narrow(rows, |bytes| outbox.write(bytes))
+            write_narrow(rows, dtype, |bytes| outbox.write(bytes))
         });
     }
     with_element!(part.kind(), T => {
@@ -281,10 +287,13 @@ impl Graph for GraphShardManager {
         std::iter::once(self.local_shard()).chain(others).collect()
     }
 
-    fn pull(&self, parts: &[&Tensor], keep: bool) -> Result<Transfer> {
+    fn pull(&self, parts: &[&Tensor], layout: &[RowLayout], keep: bool) -> Result<Transfer> {
         self.post(Operation::PullRows, keep, |rank, outbox| {
             let rows = self.requested[rank].pin()?;
-            parts.iter().try_for_each(|part| write_rows(part, &rows, self.narrows(part), outbox))
+            let mut parts = parts.iter().zip(layout);
+            parts.try_for_each(|(part, layout)| {
+                write_rows(part, &rows, self.sent_as(layout), outbox)
+            })
         })
     }
 
@@ -352,7 +361,9 @@ impl Graph for GraphShardManager {
         visit: &mut VisitRows<'_>,
     ) -> Result<()> {
         let Some(collective) = collective else { return Ok(()) };
-        self.messages(collective, &self.requested, layout).try_for_each(|message| {
+        let layout = layout.iter().map(|rows| RowLayout::new(rows.width, rows.kind));
+        let layout: Vec<_> = layout.collect();
+        self.messages(collective, &self.requested, &layout).try_for_each(|message| {
             let (rank, parts) = message?;
             let _span = edges_of(rank);
             visit(&self.requested[rank].pin()?, &parts)

@@ -8,7 +8,7 @@ use super::dense::column_sums;
 use crate::engine::comm::Collective;
 use crate::engine::spill::{PointerTensor, ShardPointer};
 use crate::engine::tape::computation::Computation;
-use crate::engine::tape::graphs::graph::Graph;
+use crate::engine::tape::graphs::graph::{Graph, RowLayout};
 use crate::engine::tape::parameters::Parameter;
 use crate::engine::tape::record::{PausingAdjoint, Tape};
 use crate::engine::tape::var::{Target, Var};
@@ -171,18 +171,18 @@ impl<'a> Tape<'a> {
         if let Some(bias) = bias {
             sum = sum.f_add_(&self.parameters().value(bias)?)?;
         }
+        let layout = [x.held_rows()];
         let transfer = {
             let rows = x.pin_held()?;
-            let transfer = graph.pull(&[&rows], false)?;
+            let transfer = graph.pull(&[&rows], &layout, false)?;
             product(graph.local_shard(), &rows, &mut sum)?;
             transfer
         };
-        let held = x.held_kind();
         drop(x);
         let partial = self.manager().track_rows("partial-sum", sum)?;
         Computation::after(self, graph, transfer, move |tape, collective| {
             let mut sum = partial.take()?;
-            graph.pulled(collective.as_ref(), &[(width as usize, held)], &mut |shard, parts| {
+            graph.pulled(collective.as_ref(), &layout, &mut |shard, parts| {
                 product(shard, &parts[0], &mut sum)
             })?;
             let value = tape.manager().track_rows("aggregate", sum)?;
@@ -252,8 +252,8 @@ pub(in crate::engine::tape) fn add_pushed(
     held: Kind,
     gx: &mut Tensor,
 ) -> Result<()> {
-    let width = gx.size()[1] as usize;
-    graph.pushed(collective, &[(width, held)], &mut |rows, parts| add_rows(&parts[0], rows, gx))
+    let layout = [RowLayout::new(gx.size()[1] as usize, held)];
+    graph.pushed(collective, &layout, &mut |rows, parts| add_rows(&parts[0], rows, gx))
 }
 
 /// `x[rows[i]] += values[i]`; `rows` is ascending, without repetition.

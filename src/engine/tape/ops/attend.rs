@@ -99,7 +99,7 @@ impl<'a> Tape<'a> {
             let parts = sources.pin(graph, dropout.is_some())?;
             let parts: Vec<&Tensor> = parts.iter().map(|part| &**part).collect();
             pinned.forward(graph.local_shard(), &parts, &mut state)?;
-            graph.pull(&parts, record)?
+            graph.pull(&parts, &layout, record)?
         };
         let sources = record.then_some(sources);
         let [largest, sum, weighted] = [state.largest, state.sum, state.weighted]
@@ -225,7 +225,8 @@ impl<'a> PausingAdjoint<'a> for AttendAdjoint<'a> {
         Computation::after(tape, graph, transfer, move |tape, collective| {
             let local = local.into_iter().map(PointerTensor::take);
             let mut local = local.collect::<Result<Vec<_>>>()?;
-            let layout: Vec<_> = local.iter().map(|part| (part.size()[1] as usize, kind)).collect();
+            let rows = |part: &Tensor| RowLayout::new(part.size()[1] as usize, kind);
+            let layout: Vec<_> = local.iter().map(rows).collect();
             graph.pushed(collective.as_ref(), &layout, &mut |rows, parts| {
                 local.iter_mut().zip(parts).try_for_each(|(sum, part)| add_rows(part, rows, sum))
             })?;

@@ -40,9 +40,9 @@ impl Sources {
 
     /// The layout of those parts.
     pub(in crate::engine::tape) fn layout(&self, with_ids: bool) -> Vec<RowLayout> {
-        let of = |v: &Var| (v.width() as usize, v.kind());
-        let ids = with_ids.then_some((1, Kind::Int64));
-        [of(&self.messages)].into_iter().chain(self.scores.as_ref().map(of)).chain(ids).collect()
+        let ids = with_ids.then_some(RowLayout::new(1, Kind::Int64));
+        let scores = self.scores.as_ref().map(Var::rows);
+        [self.messages.rows()].into_iter().chain(scores).chain(ids).collect()
     }
 }
 

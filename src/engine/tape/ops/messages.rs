@@ -3,27 +3,34 @@
 use std::collections::VecDeque;
 use std::thread::{self, JoinHandle};
 
-use tch::{Kind, Tensor};
+use tch::Tensor;
 
 use crate::engine::comm::{Collective, Inbox, ProcessGroup};
 use crate::engine::spill::read_narrow;
 use crate::engine::tape::graphs::graph::RowLayout;
 use crate::engine::tensor;
 use crate::error::{Error, Result};
+use crate::io::Dtype;
 
 /// The messages of some ranks, in order. If they come from a disk, the next one is read while the caller works on the one
 /// before.
 pub(in crate::engine::tape) struct Messages<'a> {
     group: &'a dyn ProcessGroup,
     collective: &'a Collective,
-    layout: Vec<SentLayout>,
+    layout: Vec<SentRows>,
     /// Ranks that are left, and their numbers of rows.
     left: VecDeque<(usize, usize)>,
     ahead: Option<(usize, Reading)>,
 }
 
-/// The layout in which a part of a message is wanted, and the element type in which it is sent.
-type SentLayout = (RowLayout, Kind);
+/// A part of a message.
+#[derive(Clone, Copy)]
+pub(in crate::engine::tape) struct SentRows {
+    /// The layout in which it is wanted.
+    pub(in crate::engine::tape) rows: RowLayout,
+    /// The narrower type in which it is sent, if it is.
+    pub(in crate::engine::tape) sent_as: Option<Dtype>,
+}
 
 /// A message: the rank that sent it, and its parts, `[rows, width]` each.
 type Message = (usize, Vec<Tensor>);
@@ -34,7 +41,7 @@ impl<'a> Messages<'a> {
         group: &'a dyn ProcessGroup,
         collective: &'a Collective,
         senders: impl Iterator<Item = (usize, usize)>,
-        layout: Vec<SentLayout>,
+        layout: Vec<SentRows>,
     ) -> Self {
         Messages { group, collective, layout, left: senders.collect(), ahead: None }
     }
@@ -94,14 +101,17 @@ fn read(
     mut inbox: Box<dyn Inbox>,
     from: usize,
     rows: usize,
-    layout: &[SentLayout],
+    layout: &[SentRows],
 ) -> Result<Vec<Tensor>> {
-    let parts = layout.iter().map(|&((width, kind), sent)| {
+    let parts = layout.iter().map(|part| {
+        let RowLayout { width, kind, .. } = part.rows;
+        let sent_as = part.sent_as;
         let mut part = tensor::empty(&[rows as i64, width as i64], kind)?;
-        if sent == kind {
-            inbox.read(&mut tensor::bytes_mut(&mut part))?;
-        } else {
-            read_narrow(&mut tensor::slice_mut(&mut part), |bytes| inbox.read(bytes))?;
+        match sent_as {
+            None => inbox.read(&mut tensor::bytes_mut(&mut part))?,
+            Some(dtype) => {
+                read_narrow(&mut tensor::slice_mut(&mut part), dtype, |bytes| inbox.read(bytes))?;
+            }
         }
         Ok(part)
     });

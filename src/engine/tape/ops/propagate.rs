@@ -12,7 +12,7 @@ use super::segment_grad::SegmentGrad;
 use crate::engine::comm::Collective;
 use crate::engine::spill::PointerTensor;
 use crate::engine::tape::computation::Computation;
-use crate::engine::tape::graphs::graph::{Graph, Pulled};
+use crate::engine::tape::graphs::graph::{Graph, Pulled, RowLayout};
 use crate::engine::tape::parameters::Parameter;
 use crate::engine::tape::record::{PausingAdjoint, Tape};
 use crate::engine::tape::var::Var;
@@ -137,7 +137,7 @@ impl<'a> Tape<'a> {
         let inputs = [Some(&src), Some(&dst), edge.as_ref()];
         let needs_grad = inputs.into_iter().flatten().any(Var::needs_grad);
         let record = self.records() && (needs_grad || !parameters.is_empty());
-        let (layout, kind) = ([(src.width() as usize, src.kind())], src.kind());
+        let (layout, kind) = ([src.rows()], src.kind());
         let values = messages.values(self)?;
         let width = messages.width(inputs.map(|v| v.map_or(0, Var::width)), kind, &values)?;
         let mut rows = Collected::new(how, [how.rows(graph)?, width], kind)?;
@@ -146,7 +146,7 @@ impl<'a> Tape<'a> {
             let edge = edge.as_ref().map(Var::pin).transpose()?;
             let ends = Inputs { src: &src, dst: &dst, edge: edge.as_deref() };
             messages.collect(&*graph.local_shard().by_dst()?, ends, &values, &mut rows)?;
-            graph.pull(&[&src], record)?
+            graph.pull(&[&src], &layout, record)?
         };
         drop(values);
         let src = record.then_some(src);
@@ -337,7 +337,7 @@ struct PropagateAdjoint<'a> {
     messages: Messages,
     how: Collect,
     winner: Option<PointerTensor>,
-    layout: [(usize, Kind); 1],
+    layout: [RowLayout; 1],
     collective: Option<Collective>,
 }
 

@@ -31,13 +31,13 @@ impl<'a> Tape<'a> {
             _ => Selection::Max,
         };
         let (target, kind) = (x.target(), x.kind());
-        let width = x.width() as usize;
         let size = [graph.num_destinations() as i64, x.width()];
         let mut state = Selected::new(selection, &size, kind)?;
+        let layout = [x.rows()];
         let transfer = {
             let rows = x.pin()?;
             state.take_from(graph.local_shard(), &rows)?;
-            graph.pull(&[&rows], false)?
+            graph.pull(&[&rows], &layout, false)?
         };
         drop(x);
         let Selected { value, source, base, .. } = state;
@@ -46,7 +46,7 @@ impl<'a> Tape<'a> {
         Computation::after(self, graph, transfer, move |tape, collective| {
             let (value, source) = (value.take()?, source.take()?);
             let mut state = Selected { selection, value, source, base };
-            graph.pulled(collective.as_ref(), &[(width, kind)], &mut |shard, parts| {
+            graph.pulled(collective.as_ref(), &layout, &mut |shard, parts| {
                 state.take_from(shard, &parts[0])
             })?;
             let value = tape.manager().track_rows("maximum", state.value)?;

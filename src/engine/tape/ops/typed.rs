@@ -53,16 +53,17 @@ impl<'a> Tape<'a> {
                 Ok(())
             })
         };
+        let layout = [x.rows()];
         let transfer = {
             let rows = x.pin()?;
             add(graph.local_shard(), &rows, &mut sums)?;
-            graph.pull(&[&rows], false)?
+            graph.pull(&[&rows], &layout, false)?
         };
         drop(x);
         let partial = self.manager().track_rows("partial-sum", sums)?;
         let computation = Computation::after(self, graph, transfer, move |tape, collective| {
             let mut sums = partial.take()?;
-            graph.pulled(collective.as_ref(), &[(width, kind)], &mut |shard, parts| {
+            graph.pulled(collective.as_ref(), &layout, &mut |shard, parts| {
                 add(shard, &parts[0], &mut sums)
             })?;
             let value = tape.manager().track_rows("aggregate", sums)?;

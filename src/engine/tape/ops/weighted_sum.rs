@@ -1,13 +1,13 @@
 //! Sums over in-edges with a factor per edge and head.
 
-use tch::{Kind, Tensor};
+use tch::Tensor;
 
 use super::aggregate::add_pushed;
 use super::edge_softmax::check_edge_values;
 use crate::engine::comm::Collective;
 use crate::engine::spill::{PointerTensor, ShardPointer};
 use crate::engine::tape::computation::Computation;
-use crate::engine::tape::graphs::graph::{Graph, Pulled};
+use crate::engine::tape::graphs::graph::{Graph, Pulled, RowLayout};
 use crate::engine::tape::record::{PausingAdjoint, Tape};
 use crate::engine::tape::var::Var;
 use crate::engine::tensor;
@@ -47,13 +47,13 @@ impl<'a> Tape<'a> {
             return Err(Error::config("heads", problem));
         }
         let record = self.records() && (x.needs_grad() || factors.needs_grad());
-        let layout = (columns as usize, kind);
+        let layout = [x.rows()];
         let mut y = tensor::zeros(&[graph.num_destinations() as i64, columns], kind)?;
         let mut edges = EdgeValues { heads, first: 0 };
         let transfer = {
             let (rows, factors) = (x.pin()?, factors.pin()?);
             edges.add(graph.local_shard(), &factors, &rows, &mut y)?;
-            graph.pull(&[&rows], record)?
+            graph.pull(&[&rows], &layout, record)?
         };
         let x = record.then_some(x);
         let partial = self.manager().track_rows("partial-sum", y)?;
@@ -61,7 +61,7 @@ impl<'a> Tape<'a> {
             let mut y = partial.take()?;
             {
                 let factors = factors.pin()?;
-                graph.pulled(collective.as_ref(), &[layout], &mut |shard, parts| {
+                graph.pulled(collective.as_ref(), &layout, &mut |shard, parts| {
                     edges.add(shard, &factors, &parts[0], &mut y)
                 })?;
             }
@@ -149,7 +149,7 @@ struct WeightedSumAdjoint<'a> {
     graph: &'a dyn Graph,
     x: Var,
     factors: Var,
-    layout: (usize, Kind),
+    layout: [RowLayout; 1],
     collective: Option<Collective>,
 }
 
@@ -171,7 +171,6 @@ impl<'a> PausingAdjoint<'a> for WeightedSumAdjoint<'a> {
             let (gy, values) = (gradient.pin()?, factors.pin()?);
             let known = AdjointInputs { factors: &values, gy: &gy };
             let local = edges.adjoint(graph.local_shard(), &known, &*x.pin()?, &mut gfactors)?;
-            let layout = [layout];
             let kept = collective.as_ref().map(|collective| Pulled { collective, layout: &layout });
             let transfer = graph.push(kept, &mut |shard, parts| {
                 Ok(vec![edges.adjoint(shard, &known, &parts[0], &mut gfactors)?])
