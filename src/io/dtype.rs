@@ -210,6 +210,29 @@ mod tests {
     }
 
     #[test]
+    fn what_comes_from_a_type_goes_back_to_it() {
+        let types =
+            [Dtype::I8, Dtype::I16, Dtype::I32, Dtype::I64, Dtype::U8, Dtype::U16, Dtype::U32];
+        let types = types.into_iter().chain([Dtype::U64, Dtype::Bool, Dtype::F16, Dtype::BF16]);
+        for dtype in types.chain([Dtype::F32, Dtype::F64]) {
+            let size = dtype.size();
+            let mut bytes = vec![0; 2 * size];
+            dtype.from_f32(&[1.0, 0.0], &mut bytes);
+            let mut values = [7.0; 2];
+            dtype.to_f32(&bytes, &mut values);
+            assert_eq!(values, [1.0, 0.0], "{dtype}");
+        }
+        let mut all = [0; 256];
+        let values: Vec<f32> = (0..=255).map(|byte: u8| f32::from(byte)).collect();
+        Dtype::U8.from_f32(&values, &mut all);
+        assert_eq!(all.to_vec(), (0..=255).collect::<Vec<u8>>());
+        Dtype::I8.from_f32(&[-128.0, 127.0], &mut all[..2]);
+        assert_eq!(all[..2], [0x80, 0x7f]);
+        Dtype::F16.from_f32(&[-0.125], &mut all[..2]);
+        assert_eq!(all[..2], f16::from_f32(-0.125).to_le_bytes());
+    }
+
+    #[test]
     fn halves_keep_their_value() {
         let mut out = [0.0f32; 1];
         Dtype::F16.to_f32(&f16::from_f32(0.125).to_le_bytes(), &mut out);
