@@ -220,7 +220,7 @@ mod tests {
             dtype.from_f32(&[1.0, 0.0], &mut bytes);
             let mut values = [7.0; 2];
             dtype.to_f32(&bytes, &mut values);
-            assert_eq!(values, [1.0, 0.0], "{dtype}");
+            assert_eq!(values.map(f32::to_bits), [1.0_f32, 0.0].map(f32::to_bits), "{dtype}");
         }
         let mut all = [0; 256];
         let values: Vec<f32> = (0..=255).map(|byte: u8| f32::from(byte)).collect();
