@@ -122,7 +122,7 @@ fn features_of_several_types_are_sent_in_single_precision() {
     let byte = graph("byte", [&BYTE, &BYTE]);
     let expected = run(&single, &[]);
     assert!(run(&graph("mixed", [&BYTE, &HALF]), &[]) == expected);
-    // Rows that are divided by their sums are no bytes any more.
+    // Rows that are divided by their sums are fractions.
     let normalised = ["--normalize-features", "row"];
     assert!(run(&byte, &normalised) == run(&single, &normalised));
     let features = |json: &Path| json.parent().unwrap().join("part1/node_feat.dgl");
