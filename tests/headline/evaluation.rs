@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use super::{largest_peak, made_graph, program};
+use super::{alone, largest_peak, made_graph, program};
 
 /// A model whose hidden rows take most of the memory of an evaluation, and little of a batch's: with two workers at a time, or one that
 /// keeps what it frees, an evaluation takes 340 MiB.
@@ -40,6 +40,7 @@ fn trained(folder: &Path, json: &str, budget: &str) -> (u64, Vec<u8>) {
 
 #[test]
 fn an_evaluation_after_batches_stays_within_the_budget() {
+    let _alone = alone();
     let folder = tempfile::tempdir().unwrap();
     let sizes = ["--nodes", "60000", "--edges", "300000", "--features", "16", "--classes", "8"];
     let json = made_graph(&folder.path().join("graph"), &sizes, 4);

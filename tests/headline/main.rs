@@ -12,6 +12,7 @@ mod group;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use case::{BUDGETS, Case};
 use group::Group;
@@ -52,6 +53,12 @@ fn made_graph(out: &Path, sizes: &[&str], parts: usize) -> String {
     out.join("g.json").to_str().unwrap().to_owned()
 }
 
+/// The tests run one after the other: processes count less of libraries that they share with those of another test.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// The largest memory that a run reports; 0 if it reports none.
 fn largest_peak(out: &Path) -> u64 {
     let metrics = fs::read_to_string(out.join("metrics.jsonl")).unwrap_or_default();
@@ -79,6 +86,7 @@ fn train(folder: &Path, case: &Case, budget: &str, group: Option<&Group>) -> (Ou
 
 #[test]
 fn memory_stays_within_the_budget() {
+    let _alone = alone();
     let number = |name: &str| std::env::var(name).ok().map(|text| text.parse::<u64>().unwrap());
     let cases = number("SAR_BUDGET_CASES").map_or(CASES, |cases| cases as usize);
     let seed = number("SAR_SEED").unwrap_or(1);
