@@ -39,13 +39,13 @@ def make_graph(program, folder):
         "feat": rng.standard_normal((NODES, FEATURES), np.float32),
         "label": rng.integers(0, CLASSES, NODES),
         "train": np.arange(0, NODES, 2),
-        "parts": np.arange(NODES) // (NODES // PARTS),
     }
     path = lambda name: str(folder / f"{name}.npy")
     for name, array in files.items():
         np.save(path(name), array)
+    np.savetxt(folder / "parts.txt", np.arange(NODES) // (NODES // PARTS), "%d")
     data = ["--edges", path("edges"), "--node-data", "feat=" + path("feat"), "--node-data", "label=" + path("label")]
-    data += ["--split", "train=" + path("train"), "--method", "file", "--assignment", path("parts")]
+    data += ["--split", "train=" + path("train"), "--method", "file", "--assignment", str(folder / "parts.txt")]
     out = ["--num-parts", str(PARTS), "--name", "g", "--out", str(folder / "graph")]
     subprocess.run([program, "partition", *data, *out], check=True, stdout=sys.stderr)
 
