@@ -15,8 +15,8 @@ use crate::error::{Error, Result};
 use crate::event::show_note;
 use crate::io::MadeFolders;
 
-/// How often a folder is created again after another process has taken it for that of a dead process. That takes a process that
-/// stands still for a minute while it creates one.
+/// How often a folder is created again after another process has taken it for that of a dead process (that takes a process that
+/// stands still for a minute while it creates one) or has drawn the same name (names come from the clock).
 const ATTEMPTS: usize = 100;
 
 /// A folder that only its owner can access; it is removed when this is dropped.
@@ -95,9 +95,10 @@ impl Drop for UnfinishedFolder {
     }
 }
 
-/// Whether creating a folder failed because another process has removed it, or is about to.
+/// Whether creating a folder failed because another process has removed it, or is about to, or has one of the same name.
 fn is_lost(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::WouldBlock)
+    use io::ErrorKind::{AlreadyExists, DirectoryNotEmpty, NotFound, WouldBlock};
+    matches!(error.kind(), NotFound | WouldBlock | DirectoryNotEmpty | AlreadyExists)
 }
 
 impl Drop for RunFolder {
@@ -136,6 +137,21 @@ mod tests {
         fs::write(root.path().join("a/mine"), "x").unwrap();
         drop(one);
         assert!(root.path().join("a/mine").exists() && !spill.exists());
+    }
+
+    /// Launchers that start in the same tick of the clock draw the same names.
+    #[test]
+    fn a_name_that_another_process_has_drawn_is_drawn_again() {
+        let spill = tempfile::tempdir().unwrap();
+        let create = || {
+            fastrand::seed(7);
+            RunFolder::create(spill.path(), 2, 1).unwrap()
+        };
+        let folders = [create(), create(), create()];
+        assert_eq!(fs::read_dir(spill.path()).unwrap().count(), folders.len());
+        assert!(folders.iter().all(|(folder, _)| folder.control_path().exists()));
+        drop(folders);
+        assert_eq!(fs::read_dir(spill.path()).unwrap().count(), 0);
     }
 
     /// Starts sweep while others create their folders.
