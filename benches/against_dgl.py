@@ -1,5 +1,5 @@
 """Times sar-single and DGL in memory on one generated graph, in turns, and prints medians, spreads and ratios: of medians, of the fastest
-epochs, and of whole runs from start to end (ours also evaluate).
+epochs, and of whole runs from start to end (ours also evaluate). With `--pyg` it times PyTorch Geometric, too; with `--fio` the disk.
 
     make build && python benches/against_dgl.py [--python PYTHON_WITH_DGL] [--model sage|gat|gcn] [--parts 4,8,16] [--rounds 2] [--fanouts 15,10,5]
 
@@ -35,6 +35,8 @@ arguments.add_argument("--budgets", default="min,6GiB")
 arguments.add_argument("--dtypes", default="f32,bf16")
 arguments.add_argument("--epochs", type=int, default=7)
 arguments.add_argument("--rounds", type=int, default=2)
+arguments.add_argument("--pyg", action="store_true", help="time PyTorch Geometric in memory, too")
+arguments.add_argument("--fio", action="store_true", help="show what fio takes for as many bytes, read and written side by side")
 arguments.add_argument("--folder", default=os.path.join(tempfile.gettempdir(), "sar-single-bench"))
 arguments = arguments.parse_args()
 
@@ -66,7 +68,7 @@ def ours(parts, budget, dtype):
         with open(f"{out}/metrics.jsonl") as file:
             lines = [json.loads(line) for line in file]
     whole = time.monotonic() - begin
-    epochs = [line for line in lines if line["event"] == "epoch"][2:]
+    first, _, *epochs = [line for line in lines if line["event"] == "epoch"]
     last = epochs[-1]
     return {
         "epoch_s": [epoch["epoch_s"] for epoch in epochs],
@@ -75,12 +77,15 @@ def ours(parts, budget, dtype):
         "turns": last["lock_turns"],
         "written": last["bytes_written"],
         "read": last["bytes_read"],
+        "cached": last["bytes_cached"],
+        "first_s": first["epoch_s"],
+        "processor": (last["user_s"], last["system_s"]),
     }
 
 
-def dgl(parts):
-    script = os.path.join(HERE, "dgl_in_memory.py")
-    flags = ["--model", arguments.model, *shape, "--epochs", str(arguments.epochs), "--threads", arguments.threads]
+def in_memory(library, parts):
+    script = os.path.join(HERE, "in_memory.py")
+    flags = ["--library", library, "--model", arguments.model, *shape, "--epochs", str(arguments.epochs), "--threads", arguments.threads]
     if arguments.fanouts:
         flags += ["--fanouts", arguments.fanouts]
     begin = time.monotonic()
@@ -92,27 +97,44 @@ def dgl(parts):
     return {**json.loads(run.stdout.splitlines()[-1]), "whole_s": time.monotonic() - begin}
 
 
+def fio_seconds(run):
+    """Seconds that fio takes for the bytes of an epoch that go past the page cache, most of them read and the rest written meanwhile."""
+    read, written = run["read"] - run["cached"] / 2, run["written"] - run["cached"] / 2
+    job = ["--name=sar-single-bench", f"--directory={tempfile.gettempdir()}", "--bs=1M", "--size=2G", "--fallocate=none", "--direct=1"]
+    job += ["--ioengine=libaio", "--iodepth=4", "--rw=rw", f"--rwmixread={round(100 * read / (read + written))}", "--unlink=1"]
+    job += ["--output-format=json"]
+    shown = json.loads(subprocess.run(["fio", *job], check=True, capture_output=True, text=True).stdout)["jobs"][0]
+    rate = shown["read"]["bw_bytes"] + shown["write"]["bw_bytes"]
+    print(f"fio: {rate / 1e6:.0f} MB/s, {(read + written) / rate:.1f} s for the bytes of an epoch", flush=True)
+
+
 parts = [int(part) for part in arguments.parts.split(",")]
 results = {}
 for _ in range(arguments.rounds):
-    results.setdefault("DGL in memory", []).append(dgl(parts[0]))
+    results.setdefault("DGL in memory", []).append(in_memory("dgl", parts[0]))
+    if arguments.pyg:
+        results.setdefault("PyTorch Geometric in memory", []).append(in_memory("pyg", parts[0]))
     for part in parts:
         for budget in arguments.budgets.split(","):
             for dtype in arguments.dtypes.split(","):
                 name = f"{part} partitions, {budget}, {dtype}"
                 results.setdefault(name, []).append(ours(part, budget, dtype))
+                if arguments.fio:
+                    fio_seconds(results[name][-1])
 
 theirs = [t for run in results["DGL in memory"] for t in run["epoch_s"]]
 whole = min(run["whole_s"] for run in results["DGL in memory"])
-print("| run | s per epoch (least to most) | ratio | of the fastest | whole run, s | ratio | peak MiB | written MiB | read MiB | turns |")
-print("|---|---|---|---|---|---|---|---|---|---|")
+print("| run | s per epoch (least to most) | ratio | of the fastest | whole run, s | ratio | peak MiB | written MiB | read MiB | turns | first epoch, s | processor, user + system, s |")
+print("|---|---|---|---|---|---|---|---|---|---|---|---|")
 for name, runs in results.items():
     seconds = [t for run in runs for t in run["epoch_s"]]
     median = statistics.median(seconds)
     peak = max(run["peak_bytes"] for run in runs) >> 20
     rest = [f"{runs[-1][key] >> 20}" if key in runs[-1] else "" for key in ("written", "read")]
     turns = runs[-1].get("turns", "")
+    first = min(run["first_s"] for run in runs) if "first_s" in runs[-1] else ""
+    processor = "{:.2f} + {:.2f}".format(*runs[-1]["processor"]) if "processor" in runs[-1] else ""
     spread = f"{median:.3f} ({min(seconds):.3f} to {max(seconds):.3f})"
     ratios = f"{median / statistics.median(theirs):.2f} | {min(seconds) / min(theirs):.2f}"
     run_s = min(run["whole_s"] for run in runs)
-    print(f"| {name} | {spread} | {ratios} | {run_s:.1f} | {run_s / whole:.2f} | {peak} | {rest[0]} | {rest[1]} | {turns} |")
+    print(f"| {name} | {spread} | {ratios} | {run_s:.1f} | {run_s / whole:.2f} | {peak} | {rest[0]} | {rest[1]} | {turns} | {first and f'{first:.2f}'} | {processor} |")

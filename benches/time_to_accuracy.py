@@ -49,7 +49,7 @@ def ours(way):
 
 def dgl(way):
     flags = [*SHAPE, "--epochs", EPOCHS[way], "--evaluate"] + (["--fanouts", FANOUTS] if way == "samples" else [])
-    result = json.loads(output([arguments.python, HERE / "dgl_in_memory.py", graph, *flags]).splitlines()[-1])
+    result = json.loads(output([arguments.python, HERE / "in_memory.py", graph, *flags]).splitlines()[-1])
     return result["all_epoch_s"], result["val_acc"]
 
 

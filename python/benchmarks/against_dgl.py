@@ -84,7 +84,7 @@ def ours(graph, name, layers, budget, arguments):
 
 
 def dgl_in_memory(graph, name, arguments):
-    script = ROOT / "benches" / "dgl_in_memory.py"
+    script = ROOT / "benches" / "in_memory.py"
     shape = ["--layers", "2", "--hidden", "32", "--heads", "4"] if name == "gat" else ["--layers", "3", "--hidden", "128"]
     flags = ["--model", name, *shape, "--epochs", str(arguments.epochs)]
     run = subprocess.run([sys.executable, str(script), graph, *flags], capture_output=True, text=True, check=True)

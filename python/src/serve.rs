@@ -16,7 +16,7 @@ use sar::platform::{
     fork, free_memory, prepare_allocator, proportional_bytes, raise_open_files, share_one_heap,
     signals,
 };
-use sar::run::launch::{Limits, Supervision, supervise};
+use sar::run::launch::{Limits, Supervision, WorkerBounds, supervise};
 use sar::{Error, Result};
 
 use crate::errors::exception;
@@ -119,7 +119,7 @@ fn run(
             resident: job.resident,
             planned: None,
             lends: true,
-            evaluating: None,
+            bounds: WorkerBounds::default(),
         },
         saves: false,
         fork: &fork_interpreter,

@@ -31,7 +31,7 @@ pub(super) struct RunArgs {
     /// How to spill what the budget has no room for: around the page cache, or through it [default: auto]
     #[arg(long, value_parser = choice::<IoMode>(), help_heading = "Run")]
     pub(super) io: Option<IoMode>,
-    /// Workers that may be in memory at a time [default: 2 where the memory budget allows it, else 1]
+    /// Workers that may be in memory at a time [default: 2 or 3 where the memory budget allows it, else 1]
     #[arg(long, value_name = "K", help_heading = "Run")]
     pub(super) resident: Option<usize>,
     /// Threads of a worker [default: all cores]

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use super::launch::bounds;
 use super::launch::this_machine::ThisMachine;
 use super::launch::workers::{Launch, run_workers};
+use super::launch::{WorkerBounds, bounds};
 use crate::error::Result;
 use crate::event::Event;
 use crate::formats::dgl::config::PartitionConfig;
@@ -31,7 +31,7 @@ pub(super) fn take_part(
     let launch = Launch {
         io: bounds::io_mode(config, partitions),
         memory: bounds::certain(config, partitions),
-        evaluating: bounds::evaluation(config, partitions),
+        bounds: WorkerBounds::of(config, partitions),
         trace: trace.as_deref(),
         epochs: config.epochs,
         turns: 2 * config.model.num_graphs() as u32,

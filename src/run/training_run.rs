@@ -4,12 +4,12 @@ use std::io::Write;
 use std::path::Path;
 
 use super::config::{check, relations};
-use super::launch::bounds;
 use super::launch::connection::reports;
 use super::launch::last_checkpoint::{LastCheckpoint, keep_checkpoint};
 use super::launch::results_folder::{CONFIG, METRICS, PLAN, ResultsFolder, TURNS};
 use super::launch::this_machine::{ThisMachine, Undertaking};
 use super::launch::workers::{Launch, run_workers};
+use super::launch::{WorkerBounds, bounds};
 use super::other_machine::take_part;
 use super::plan;
 use super::plan::PlannedRun;
@@ -135,7 +135,7 @@ fn run(config: &RunConfig, start: Start, observe: &mut dyn FnMut(&Event)) -> Res
         io: bounds::io_mode(config, &partitions),
         disk: planned.as_ref().map(|planned| planned.disk),
         memory: bounds::certain(config, &partitions).or(planned.map(|planned| planned.memory())),
-        evaluating: bounds::evaluation(config, &partitions),
+        bounds: WorkerBounds::of(config, &partitions),
         saves: config.checkpoint_every.is_some(),
         results: folder.as_ref().map(|_| config.out.as_path()),
         trace: config.trace.as_deref(),

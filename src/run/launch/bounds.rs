@@ -3,13 +3,15 @@
 use std::path::Path;
 
 use super::governor::LeastMemory;
+use super::worker_bounds::WorkerBounds;
 use crate::engine::spill_dir::RunFolder;
-use crate::formats::dgl::PartitionSummary;
 use crate::formats::dgl::config::PartitionConfig;
+use crate::formats::dgl::{FeatureSet, PartitionSummary};
 use crate::io::{DiskRate, IoMode};
 use crate::nn::ModelKind;
 use crate::platform::share_one_heap;
 use crate::run::config::RunConfig;
+use crate::train::Fanouts;
 
 /// Bound on what a run takes, in multiples of the bytes of its partitions and of a layer's rows for each layer; more is added
 /// for each process and for the run. A run that fits by this bound needs no plan.
@@ -18,8 +20,18 @@ const EACH: u64 = 16 << 20;
 const ALL: u64 = 256 << 20;
 /// Bound on the values of a layer that a worker holds at a time in a pass without gradients, with those of other ranks that it adds.
 const VALUES: u64 = 6;
+/// Bound on the bytes of a drawn edge: ids of its ends in both orders of a block, its own, and the mapping from one order to the other.
+const EDGE: u64 = 64;
 /// Size in bytes below which writing finishes before direct I/O pays off.
 pub(in crate::run) const LARGE: u64 = 1 << 30;
+
+impl WorkerBounds {
+    /// The bounds of a run's workers.
+    pub(in crate::run) fn of(run: &RunConfig, partitions: &PartitionConfig) -> Self {
+        WorkerBounds { batch: batch(run, partitions), evaluation: evaluation(run, partitions) }
+    }
+}
+
 /// Whether a run certainly fits into its memory budget.
 pub(in crate::run) fn fits(run: &RunConfig, partitions: &PartitionConfig) -> bool {
     most(run, partitions).is_some_and(|most| most <= run.memory_budget.bytes())
@@ -55,25 +67,68 @@ pub(in crate::run) fn most(run: &RunConfig, partitions: &PartitionConfig) -> Opt
     Some(times.saturating_add(EACH * parts as u64 + ALL))
 }
 
-/// An upper bound on what a worker takes in an evaluation on the full graph, in bytes, if it keeps nothing; `None` if training is on
-/// the full graph, too, or a layer's rows are not known.
-pub(in crate::run) fn evaluation(run: &RunConfig, partitions: &PartitionConfig) -> Option<u64> {
+/// The bound for evaluations on the full graph; `None` if training is on the full graph, too, or a layer's rows are not known.
+fn evaluation(run: &RunConfig, partitions: &PartitionConfig) -> Option<u64> {
     if run.sampling.is_none() || run.relations.is_some() {
         return None;
     }
     let of_part = |part| {
-        let summary = PartitionSummary::open(partitions, part).ok()?;
-        let PartitionSummary { bytes, num_inner_nodes: nodes, .. } = summary;
-        let most = match run.model.kind {
-            ModelKind::Sage(_) | ModelKind::Gcn(_) | ModelKind::Gin(_) => {
-                bytes.saturating_mul(2).saturating_add(layer(run, nodes).saturating_mul(VALUES))
-            }
-            _ => times(run, bytes, nodes),
+        let PartitionSummary { bytes, num_inner_nodes: nodes, .. } =
+            PartitionSummary::open(partitions, part).ok()?;
+        let most = if by_rows(run) {
+            bytes.saturating_mul(2).saturating_add(layer(run, nodes).saturating_mul(VALUES))
+        } else {
+            times(run, bytes, nodes)
         };
         Some(most.saturating_add(EACH))
     };
     let all: Option<Vec<u64>> = partitions.present().into_iter().map(of_part).collect();
     all?.into_iter().max()
+}
+
+/// The bound for batches of nodes. A layer of a batch has no more rows than its fan-outs allow, nor than the graph has nodes; before
+/// the first batch, a worker sorts the edges of its partition.
+fn batch(run: &RunConfig, partitions: &PartitionConfig) -> Option<u64> {
+    let sampling =
+        run.sampling.as_ref().filter(|_| run.relations.is_none() && run.link.is_none())?;
+    let Fanouts::Same(fanouts) = &sampling.fanouts else { return None };
+    if !by_rows(run) {
+        return None;
+    }
+    let (mut partition, mut columns, mut edge_columns) = (0, 0, 0);
+    for part in partitions.present() {
+        let summary = PartitionSummary::open(partitions, part).ok()?;
+        partition = partition.max(summary.bytes);
+        columns = columns.max(all_columns(&summary.node_features));
+        edge_columns = edge_columns.max(all_columns(&summary.edge_features));
+    }
+    let book = partitions.book();
+    let (mut rows, mut drawn, mut values) = (sampling.batch_size as u64, 0_u64, 0_u64);
+    for fanout in fanouts.iter().rev() {
+        let edges = match u64::try_from(*fanout) {
+            Ok(fanout) => rows.saturating_mul(fanout),
+            Err(_) => book.num_edges(),
+        };
+        rows = rows.saturating_add(edges).min(book.num_nodes());
+        drawn = drawn.saturating_add(edges);
+        values = values.saturating_add(layer(run, rows));
+    }
+    // Of each thread that samples ahead, one batch waits and one is being drawn.
+    let batches = 1 + 2 * sampling.sampler_threads as u64;
+    let values = values.saturating_add(rows.saturating_mul(4 * columns)).saturating_mul(VALUES);
+    let blocks = drawn.saturating_mul(EDGE + 4 * edge_columns).saturating_mul(batches);
+    Some(values.saturating_add(blocks).saturating_add(2 * partition).saturating_add(EACH))
+}
+
+/// Whether the rows of its layers are all that a model holds besides the graph.
+fn by_rows(run: &RunConfig) -> bool {
+    matches!(run.model.kind, ModelKind::Sage(_) | ModelKind::Gcn(_) | ModelKind::Gin(_))
+}
+
+/// Number of columns of all tables together.
+fn all_columns(tables: &FeatureSet) -> u64 {
+    let columns = |shape: &[u64]| shape.iter().skip(1).product::<u64>();
+    tables.features().iter().map(|feature| columns(feature.array().shape())).sum()
 }
 
 /// A bound on what the values of so many nodes take, whose partitions' files have so many bytes.

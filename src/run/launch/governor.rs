@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::memory::{MemoryUsage, WorkerUsage};
+use super::worker_bounds::WorkerBounds;
 use crate::engine::turns::{Control, Work};
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::size;
@@ -19,6 +20,12 @@ const LEAST: u64 = 4 << 20;
 /// Number of workers that are resident at a time where the budget allows it: one computes while the other waits for the disk,
 /// or does single-threaded work.
 const RESIDENT: usize = 2;
+
+/// Number of workers from which a planned run may have a third resident worker: while two wait for the disk, it computes.
+const MANY: usize = 8;
+
+/// Multiple of a third resident worker's memory that has to be left for waiting workers: what they cannot keep is read again.
+const WORTH: u64 = 3;
 
 /// Factor by which a worker may grow in its first epoch beyond what any has taken so far, without the budget being exceeded.
 const GROWTH: u64 = 3;
@@ -46,8 +53,8 @@ pub struct Limits {
     pub planned: Option<LeastMemory>,
     /// Whether waiting workers may keep memory in the first epoch while all of them are small compared with the budget.
     pub lends: bool,
-    /// Upper bound in bytes on what a worker takes in an evaluation on the full graph, if one is known.
-    pub evaluating: Option<u64>,
+    /// What a worker takes at most.
+    pub bounds: WorkerBounds,
 }
 
 /// What a governor knows of a kind of work.
@@ -69,7 +76,7 @@ struct Knowledge {
 ///
 /// What a planned run leaves of the budget is divided among the waiting workers from the start; in a run without a plan, they keep
 /// nothing in the first epoch, and only one worker is resident. That shows the minimum that the run needs. Then there may be a
-/// second resident worker, and the waiting ones get the rest of the budget: more of it after each epoch that has not used it up,
+/// second resident worker (and a third in planned runs with many workers), and the waiting ones get the rest of the budget: more of it after each epoch that has not used it up,
 /// less if the sum exceeds the budget.
 ///
 /// Each kind of [`Work`] is measured for itself: a batch of samples says nothing of an evaluation on the full graph.
@@ -102,6 +109,11 @@ impl Limits {
         let left = |peak| (self.budget.saturating_sub(peak) as f64 * SAFETY) as u64;
         let most = self.resident.unwrap_or(RESIDENT).min(workers);
         while resident < most && left(peak + least.another) > 0 {
+            peak += least.another;
+            resident += 1;
+        }
+        let many = self.resident.is_none() && self.planned.is_some() && workers >= MANY;
+        if many && resident == RESIDENT && left(peak) > WORTH * least.another {
             peak += least.another;
             resident += 1;
         }
@@ -144,9 +156,10 @@ impl Governor {
         self.turns.clear();
     }
 
-    /// Gives out what a bound on the workers of an evaluation leaves, until they have been measured.
+    /// Gives out what a bound on the workers leaves, until they have been measured.
     fn foresee(&self, Knowledge { least, exceeded, .. }: Knowledge) {
-        let (Some(worker), Some(least), false) = (self.limits.evaluating, least, exceeded) else {
+        let bound = self.limits.bounds.during(self.work);
+        let (Some(worker), Some(least), false) = (bound, least, exceeded) else {
             return;
         };
         let Limits { resident, .. } = self.limits;
@@ -236,10 +249,10 @@ impl Governor {
         if !known.shared_out && budget > 0 {
             known.worker = known.worker.max(usage.largest.bytes);
             let known = *known;
-            match self.work {
-                Work::Training if self.limits.lends && !known.exceeded => self.lend(usage.sum),
-                Work::Evaluation => self.foresee(known),
-                Work::Training | Work::SampledEvaluation => {}
+            if self.limits.lends && self.work == Work::Training && !known.exceeded {
+                self.lend(usage.sum);
+            } else {
+                self.foresee(known);
             }
         }
         if budget == 0 || usage.sum <= budget {
@@ -293,7 +306,7 @@ mod tests {
     const GIB: u64 = 1 << 30;
 
     fn limits(budget: u64, resident: Option<usize>) -> Limits {
-        Limits { budget, resident, planned: None, lends: false, evaluating: None }
+        Limits { budget, resident, planned: None, lends: false, bounds: WorkerBounds::default() }
     }
 
     /// A governor of four workers that has seen the largest of them take a gibibyte.
@@ -331,6 +344,18 @@ mod tests {
         assert_eq!(room(Some(1), 8 * GIB), (1, share(6 * GIB)));
         assert_eq!(room(Some(4), 8 * GIB), (4, share(3 * GIB)));
         assert_eq!(limits(8 * GIB, None).room(1, 1, least).0, 1);
+    }
+
+    #[test]
+    fn a_third_of_many_workers_is_resident_where_it_is_small() {
+        let least = LeastMemory { all: 2 * GIB, another: GIB };
+        let room = |workers, budget, planned| {
+            Limits { planned, ..limits(budget, None) }.room(workers, 1, least).0
+        };
+        assert_eq!(room(8, 7 * GIB, Some(least)), 3);
+        assert_eq!(room(8, 6 * GIB, Some(least)), 2);
+        assert_eq!(room(7, 7 * GIB, Some(least)), 2);
+        assert_eq!(room(8, 7 * GIB, None), 2);
     }
 
     #[test]
@@ -436,7 +461,8 @@ mod tests {
     #[test]
     fn an_evaluation_gets_what_a_bound_leaves() {
         let control = Arc::new(Control::in_memory(4, 1).unwrap());
-        let bounded = Limits { evaluating: Some(2 * GIB), ..limits(8 * GIB, None) };
+        let bounds = WorkerBounds { batch: None, evaluation: Some(2 * GIB) };
+        let bounded = Limits { bounds, ..limits(8 * GIB, None) };
         let mut governor = Governor::new(control.clone(), bounded);
         control.begin(Work::Evaluation);
         let mut look = |bytes| {
@@ -450,5 +476,14 @@ mod tests {
         assert_eq!(look(6 * GIB), (2, share(2 * GIB)));
         control.begin(Work::Training);
         assert_eq!((control.slots(), control.parked_share()), (1, 0));
+    }
+
+    #[test]
+    fn two_workers_begin_on_batches_where_a_bound_allows_it() {
+        let slots = |batch| {
+            let bounds = WorkerBounds { batch, evaluation: None };
+            governor(Limits { bounds, ..limits(8 * GIB, None) }).1.slots()
+        };
+        assert_eq!((slots(Some(2 * GIB)), slots(Some(3 * GIB)), slots(None)), (2, 1, 1));
     }
 }

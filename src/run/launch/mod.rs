@@ -25,8 +25,10 @@ pub(super) mod this_machine;
 #[cfg(feature = "torch")]
 mod threads;
 mod worker;
+mod worker_bounds;
 #[cfg(feature = "torch")]
 pub(super) mod workers;
 
 pub use governor::{LeastMemory, Limits};
 pub use supervise::{Fork, Supervision, fork_plainly, supervise};
+pub use worker_bounds::WorkerBounds;

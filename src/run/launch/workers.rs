@@ -11,6 +11,7 @@ use super::run_link::RunLink;
 use super::supervise::{Supervision, fork_plainly, supervise};
 use super::this_machine::{ThisMachine, not_yet};
 use super::threads::capped;
+use super::worker_bounds::WorkerBounds;
 use crate::engine::comm::Placement;
 use crate::engine::comm::machines::Launched;
 use crate::engine::spill_dir::{RunFolder, sweep};
@@ -52,8 +53,8 @@ pub(in crate::run) struct Launch<'a> {
     pub(in crate::run) memory: Option<LeastMemory>,
     /// Whether those that wait may keep memory in the first epoch, or the only one, while all of them are small compared with the budget.
     pub(in crate::run) lends: bool,
-    /// Upper bound in bytes on what a worker takes in an evaluation between epochs on samples, if one is known.
-    pub(in crate::run) evaluating: Option<u64>,
+    /// Upper bounds on the memory of a worker.
+    pub(in crate::run) bounds: WorkerBounds,
     /// Whether rank 0 saves its state after an interrupt.
     pub(in crate::run) saves: bool,
     /// The folder of results, which shows other processes the way to the run.
@@ -79,7 +80,7 @@ impl<'a> Launch<'a> {
             disk: None,
             memory: None,
             lends: false,
-            evaluating: None,
+            bounds: WorkerBounds::default(),
             saves: false,
             results: None,
             trace: None,
@@ -91,9 +92,9 @@ impl<'a> Launch<'a> {
 
     /// What is known of the workers' memory.
     fn limits(&self) -> Limits {
-        let Launch { resources, memory: planned, lends, evaluating, .. } = *self;
+        let Launch { resources, memory: planned, lends, bounds, .. } = *self;
         let (budget, resident) = (resources.memory_budget.bytes(), resources.resident);
-        Limits { budget, resident, planned, lends, evaluating }
+        Limits { budget, resident, planned, lends, bounds }
     }
 }
 

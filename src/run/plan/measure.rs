@@ -83,8 +83,6 @@ pub(super) fn measure(
         stand_in::write(folder.path(), &scaled(ranks, scale), sizes, run.task, edge_weights)?;
     let out = folder.path().join("out");
     std::fs::create_dir(&out).map_err(|e| Error::io("create", &out, e))?;
-    // Each rank's memory is measured by itself, so two may work side by side.
-    let resident = if what == Measure::Memory { Some(2) } else { run.resident };
     let config = RunConfig {
         part_json,
         keys: DataKeys {
@@ -101,7 +99,8 @@ pub(super) fn measure(
         dump_step: None,
         epochs: EPOCHS,
         memory_budget: MemoryBudget::Min,
-        resident,
+        // Two work side by side in most runs; each rank's memory is measured by itself.
+        resident: run.resident.or(Some(2)),
         out,
         ..run.clone()
     };

@@ -9,6 +9,7 @@ use super::graph_sizes::GraphSizes;
 use crate::error::{Error, Result};
 use crate::formats::dgl::config::PartitionConfig;
 use crate::platform::free_space;
+use crate::run::launch::WorkerBounds;
 use crate::run::launch::bounds::rate;
 use crate::run::launch::governor::Limits;
 
@@ -128,6 +129,7 @@ pub fn plan(config: &RunConfig) -> Result<Plan> {
     let forecast = forecast(config, &sizes)?;
     let resident = config.resident.unwrap_or(1);
     let least = forecast.memory.bytes(resident, 1);
+    let planned = forecast.memory.least(resident);
     let budget = match config.memory_budget {
         MemoryBudget::Min => None,
         MemoryBudget::Bytes(bytes) => Some(bytes),
@@ -135,12 +137,11 @@ pub fn plan(config: &RunConfig) -> Result<Plan> {
     let limits = Limits {
         budget: budget.unwrap_or(0),
         resident: config.resident,
-        planned: None,
+        planned: Some(planned),
         lends: false,
-        evaluating: None,
+        bounds: WorkerBounds::default(),
     };
-    let (resident, share) =
-        limits.room(sizes.ranks.len(), resident, forecast.memory.least(resident));
+    let (resident, share) = limits.room(sizes.ranks.len(), resident, planned);
     let epoch = match share {
         0 => forecast.epoch,
         _ => forecast.keeping(config, &sizes, share)?,

@@ -1,8 +1,10 @@
-"""Trains DGL's own layers in memory on a partition directory put together again; prints seconds per epoch and peak memory as JSON.
+"""Trains DGL's or PyTorch Geometric's own layers in memory on a partition directory put together again; prints seconds per epoch and
+peak memory as JSON.
 
-    python dgl_in_memory.py g.json [--model sage|gat|gcn] [--layers 3] [--hidden 128] [--heads 4] [--epochs 6] [--threads 2] [--fanouts 15,10,5] [--evaluate]
+    python in_memory.py g.json [--library dgl|pyg] [--model sage|gat|gcn] [--layers 3] [--hidden 128] [--heads 4] [--epochs 6] [--threads 2] [--fanouts 15,10,5] [--evaluate]
 
-With fan-outs, an epoch is a pass over batches of 1024 training nodes. With `--evaluate`, the validation accuracy on the full graph follows each epoch.
+With fan-outs, an epoch is a pass over batches of 1024 training nodes (DGL only). PyTorch Geometric gets a sparse CSR adjacency, its fast
+path on a CPU, except for GAT, which needs the list of edges; reading the files takes DGL in either case. With `--evaluate`, the validation accuracy on the full graph follows each epoch.
 """
 import argparse
 import json
@@ -12,6 +14,7 @@ import time
 
 arguments = argparse.ArgumentParser()
 arguments.add_argument("part_json")
+arguments.add_argument("--library", default="dgl", choices=["dgl", "pyg"])
 arguments.add_argument("--model", default="sage")
 arguments.add_argument("--layers", type=int, default=3)
 arguments.add_argument("--hidden", type=int, default=128)
@@ -54,34 +57,70 @@ def whole_graph():
     return graph, whole["feat"].float(), whole["label"].long(), whole["train_mask"].bool(), whole["val_mask"].bool()
 
 
+class Dgl:
+    """DGL's layers, on its graph."""
+
+    def graph(self, graph):
+        return graph
+
+    def layer(self, width, out, last):
+        if arguments.model == "gat":
+            return dgl.nn.GATConv(width, out, arguments.heads, allow_zero_in_degree=True)
+        if arguments.model == "gcn":
+            return dgl.nn.GraphConv(width, out, allow_zero_in_degree=True)
+        return dgl.nn.SAGEConv(width, out, "mean")
+
+    def apply(self, conv, graph, x, last):
+        x = conv(graph, x)
+        if arguments.model == "gat":
+            return x.mean(1) if last else x.flatten(1)
+        return x
+
+
+class Pyg:
+    """PyTorch Geometric's layers, on in-edges by destination."""
+
+    def graph(self, graph):
+        src, dst = graph.edges()
+        if arguments.model == "gat":
+            return torch.stack([src, dst])
+        nodes = graph.num_nodes()
+        return torch.sparse_coo_tensor(torch.stack([dst, src]), torch.ones(len(src)), (nodes, nodes)).coalesce().to_sparse_csr()
+
+    def layer(self, width, out, last):
+        from torch_geometric.nn import GATConv, GCNConv, SAGEConv
+
+        if arguments.model == "gat":
+            return GATConv(width, out, arguments.heads, concat=not last, add_self_loops=False)
+        return GCNConv(width, out, add_self_loops=False) if arguments.model == "gcn" else SAGEConv(width, out)
+
+    def apply(self, conv, graph, x, last):
+        return conv(x, graph)
+
+
 class Net(nn.Module):
     def __init__(self, width, classes):
         super().__init__()
-        gat, heads, hidden = arguments.model == "gat", arguments.heads, arguments.hidden
         convs = []
         for layer in range(arguments.layers):
-            out = classes if layer + 1 == arguments.layers else hidden
-            if gat:
-                convs.append(dgl.nn.GATConv(width, out, heads, allow_zero_in_degree=True))
-            elif arguments.model == "gcn":
-                convs.append(dgl.nn.GraphConv(width, out, allow_zero_in_degree=True))
-            else:
-                convs.append(dgl.nn.SAGEConv(width, out, "mean"))
-            width = out * heads if gat else out
+            last = layer + 1 == arguments.layers
+            out = classes if last else arguments.hidden
+            convs.append(library.layer(width, out, last))
+            width = out * arguments.heads if arguments.model == "gat" else out
         self.convs = nn.ModuleList(convs)
 
     def forward(self, graphs, x):
         for layer, conv in enumerate(self.convs):
             last = layer + 1 == len(self.convs)
-            x = conv(graphs[layer], x)
-            if arguments.model == "gat":
-                x = x.mean(1) if last else F.elu(x.flatten(1))
-            elif not last:
-                x = F.relu(x)
+            x = library.apply(conv, graphs[layer], x, last)
+            if not last:
+                x = F.elu(x) if arguments.model == "gat" else F.relu(x)
         return x
 
 
+library = {"dgl": Dgl, "pyg": Pyg}[arguments.library]()
 graph, x, y, train, validation = whole_graph()
+graph = library.graph(graph)
 net = Net(x.shape[1], int(y.max()) + 1)
 optimizer = torch.optim.Adam(net.parameters(), lr=0.01)
 if arguments.fanouts:
