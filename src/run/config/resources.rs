@@ -14,7 +14,8 @@ use crate::io::IoMode;
 pub struct Resources {
     /// Memory that all processes of the run take together, at most.
     pub memory_budget: MemoryBudget,
-    /// Number of workers that may be in memory at a time; if not given, two (in training on the full graph three of 8 or more) as soon as the memory budget allows it.
+    /// Number of workers that may be in memory at a time; if not given, two (in training on the full graph three of 8 or more) as
+    /// soon as the memory budget allows it.
     pub resident: Option<usize>,
     /// Number of threads that a resident worker computes with.
     pub threads: usize,

@@ -95,7 +95,8 @@ pub struct RunConfig {
     pub seed: u64,
     /// A safetensors file of initial values, in place of random ones.
     pub init_params: Option<PathBuf>,
-    /// Number of workers that may be in memory at a time; `None` means two (on the full graph three of 8 or more) as soon as the memory budget allows it.
+    /// Number of workers that may be in memory at a time; `None` means two (on the full graph three of 8 or more) as soon as the
+    /// memory budget allows it.
     pub resident: Option<usize>,
     /// Number of threads with which a resident worker computes.
     pub threads: usize,

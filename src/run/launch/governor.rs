@@ -76,8 +76,8 @@ struct Knowledge {
 ///
 /// What a planned run leaves of the budget is divided among the waiting workers from the start; in a run without a plan, they keep
 /// nothing in the first epoch, and only one worker is resident. That shows the minimum that the run needs. Then there may be a
-/// second resident worker (and a third in planned runs with many workers), and the waiting ones get the rest of the budget: more of it after each epoch that has not used it up,
-/// less if the sum exceeds the budget.
+/// second resident worker (and a third in planned runs with many workers), and the waiting ones get the rest of the budget: more of
+/// it after each epoch that has not used it up, less if the sum exceeds the budget.
 ///
 /// Each kind of [`Work`] is measured for itself: a batch of samples says nothing of an evaluation on the full graph.
 pub(in crate::run) struct Governor {

@@ -50,7 +50,8 @@ pub(crate) fn judge(scene: &Scene, ended: &Ended, past: &Past) -> Result<(), Str
         _ => {}
     }
     let complete = ended.status == Status::Code(0);
-    if complete || !past.uncleaned && !ended.lost_launcher() {
+    // A machine whose launcher is killed after it has sent everything leaves its folder, though the others succeed.
+    if !ended.lost_launcher() && (complete || !past.uncleaned) {
         folders(scene, ended)?;
     }
     if complete { results(scene) } else { Ok(()) }
