@@ -8,7 +8,7 @@ use crate::engine::spill_dir::RunFolder;
 use crate::formats::dgl::config::PartitionConfig;
 use crate::formats::dgl::{FeatureSet, PartitionSummary};
 use crate::io::{DiskRate, IoMode};
-use crate::nn::ModelKind;
+use crate::nn::{JumpMode, ModelKind, NormKind};
 use crate::platform::share_one_heap;
 use crate::run::config::RunConfig;
 use crate::train::Fanouts;
@@ -20,6 +20,10 @@ const EACH: u64 = 16 << 20;
 const ALL: u64 = 256 << 20;
 /// Bound on the values of a layer that a worker holds at a time in a pass without gradients, with those of other ranks that it adds.
 const VALUES: u64 = 6;
+/// The same of a normalisation.
+const NORM_VALUES: u64 = 3;
+/// The same, for each layer whose output is joined with those of the others.
+const JUMP_VALUES: u64 = 3;
 /// Bound on the bytes of a drawn edge: ids of its ends in both orders of a block, its own, and the mapping from one order to the other.
 const EDGE: u64 = 64;
 /// Size in bytes below which writing finishes before direct I/O pays off.
@@ -76,7 +80,7 @@ fn evaluation(run: &RunConfig, partitions: &PartitionConfig) -> Option<u64> {
         let PartitionSummary { bytes, num_inner_nodes: nodes, .. } =
             PartitionSummary::open(partitions, part).ok()?;
         let most = if by_rows(run) {
-            bytes.saturating_mul(2).saturating_add(layer(run, nodes).saturating_mul(VALUES))
+            bytes.saturating_mul(2).saturating_add(layer(run, nodes).saturating_mul(values(run)))
         } else {
             times(run, bytes, nodes)
         };
@@ -115,7 +119,8 @@ fn batch(run: &RunConfig, partitions: &PartitionConfig) -> Option<u64> {
     }
     // Of each thread that samples ahead, one batch waits and one is being drawn.
     let batches = 1 + 2 * sampling.sampler_threads as u64;
-    let values = values.saturating_add(rows.saturating_mul(4 * columns)).saturating_mul(VALUES);
+    let values =
+        values.saturating_add(rows.saturating_mul(4 * columns)).saturating_mul(self::values(run));
     let blocks = drawn.saturating_mul(EDGE + 4 * edge_columns).saturating_mul(batches);
     Some(values.saturating_add(blocks).saturating_add(2 * partition).saturating_add(EACH))
 }
@@ -123,6 +128,16 @@ fn batch(run: &RunConfig, partitions: &PartitionConfig) -> Option<u64> {
 /// Whether the rows of its layers are all that a model holds besides the graph.
 fn by_rows(run: &RunConfig) -> bool {
     matches!(run.model.kind, ModelKind::Sage(_) | ModelKind::Gcn(_) | ModelKind::Gin(_))
+}
+
+/// Bound on the values of a layer that a worker holds at a time.
+fn values(run: &RunConfig) -> u64 {
+    let norm = if run.model.norm == NormKind::None { 0 } else { NORM_VALUES };
+    let jumps = match run.model.jumping_knowledge {
+        JumpMode::None => 0,
+        JumpMode::Cat | JumpMode::Max => JUMP_VALUES * run.model.layers as u64,
+    };
+    VALUES + norm + jumps
 }
 
 /// Number of columns of all tables together.
