@@ -70,6 +70,13 @@ impl Csr {
         Csr::from_entries(self.num_cols, self.num_rows, &self.indices, &row)
     }
 
+    /// The matrix with column c moved to `columns[c]`, which ascend, of `num_cols`.
+    #[must_use]
+    pub fn with_columns(mut self, columns: &[u32], num_cols: usize) -> Self {
+        self.indices.iter_mut().for_each(|column| *column = columns[*column as usize]);
+        Csr { num_cols, ..self }
+    }
+
     /// Number of rows of the matrix, including empty ones.
     pub fn num_rows(&self) -> usize {
         self.num_rows

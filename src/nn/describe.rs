@@ -49,6 +49,8 @@ pub(in crate::nn) struct Facts {
     pub(in crate::nn) in_degrees: bool,
     /// Whether layers use out-degrees.
     pub(in crate::nn) out_degrees: bool,
+    /// Whether layers add up or average rows of neighbours in every epoch.
+    pub(in crate::nn) sums: bool,
     /// Number of rows of the hidden width that a layer's output has side by side.
     pub(in crate::nn) heads: i64,
     /// Number of graphs that a forward pass takes.
@@ -75,6 +77,7 @@ impl Default for Facts {
             edge_weights: false,
             in_degrees: false,
             out_degrees: false,
+            sums: false,
             heads: 1,
             graphs: Graphs::PerLayer(1),
             precomputed: None,

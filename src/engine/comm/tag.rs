@@ -23,6 +23,8 @@ pub enum Operation {
     PullRows,
     /// Gradients of sources, on their way to the ranks that own these.
     PushRows,
+    /// Edges whose messages the owner of the sources sums.
+    CutEdges,
     /// Scores of classes, for the area under the curve.
     CompareScores,
     /// [`tell_machines`](super::tell_machines).
@@ -32,7 +34,7 @@ pub enum Operation {
 }
 
 /// All operations; the place in this list is the code in a message.
-const OPERATIONS: [Operation; 11] = [
+const OPERATIONS: [Operation; 12] = [
     Operation::ExchangeTensors,
     Operation::ExchangeSingleTensor,
     Operation::AllGather,
@@ -41,6 +43,7 @@ const OPERATIONS: [Operation; 11] = [
     Operation::Barrier,
     Operation::PullRows,
     Operation::PushRows,
+    Operation::CutEdges,
     Operation::CompareScores,
     Operation::TellMachines,
     Operation::End,
@@ -57,6 +60,7 @@ impl fmt::Display for Operation {
             Operation::Barrier => "barrier",
             Operation::PullRows => "pull of rows",
             Operation::PushRows => "push of rows",
+            Operation::CutEdges => "division of edges",
             Operation::CompareScores => "comparison of scores",
             Operation::TellMachines => "message to other machines",
             Operation::End => "end of the run",

@@ -178,6 +178,7 @@ impl Describe for GcnConv {
         Facts {
             edge_weights: options.edge_weights,
             out_degrees: matches!(options.norm, Norm::Both | Norm::Left),
+            sums: true,
             ..Facts::default()
         }
     }

@@ -177,7 +177,12 @@ impl Describe for Gcn2Conv {
     };
 
     fn facts(options: &Gcn2Options) -> Facts {
-        Facts { edge_weights: options.edge_weights, in_degrees: true, ..Facts::default() }
+        Facts {
+            edge_weights: options.edge_weights,
+            in_degrees: true,
+            sums: true,
+            ..Facts::default()
+        }
     }
 }
 

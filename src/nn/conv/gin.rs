@@ -117,7 +117,7 @@ impl Describe for GinConv {
     };
 
     fn facts(options: &GinOptions) -> Facts {
-        Facts { edge_weights: options.edge_weights, ..Facts::default() }
+        Facts { edge_weights: options.edge_weights, sums: true, ..Facts::default() }
     }
 }
 

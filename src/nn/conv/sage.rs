@@ -222,7 +222,8 @@ impl Describe for SageConv {
     };
 
     fn facts(options: &SageOptions) -> Facts {
-        Facts { edge_weights: options.edge_weights, ..Facts::default() }
+        let sums = options.aggregator != SageAggregator::Pool;
+        Facts { edge_weights: options.edge_weights, sums, ..Facts::default() }
     }
 }
 

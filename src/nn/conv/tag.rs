@@ -162,6 +162,7 @@ impl Describe for TagConv {
         Facts {
             edge_weights: options.edge_weights,
             in_degrees: true,
+            sums: true,
             graphs: Graphs::PerLayer(options.hops),
             ..Facts::default()
         }

@@ -173,6 +173,7 @@ impl Describe for Appnp {
         Facts {
             edge_weights: options.edge_weights,
             out_degrees: true,
+            sums: true,
             graphs: Graphs::Total(options.hops),
             ..Facts::default()
         }

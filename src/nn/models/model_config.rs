@@ -50,6 +50,11 @@ impl ModelConfig {
         self.kind.num_graphs(self.layers)
     }
 
+    /// Whether an epoch adds up rows of neighbours. A single layer does so once, as features do not change.
+    pub fn repeats_sums(&self) -> bool {
+        self.kind.sums_neighbours() && self.num_graphs() > 1
+    }
+
     /// The layers between features and outputs.
     pub fn hidden_layers(&self) -> HiddenLayers {
         HiddenLayers { layers: self.layers, width: self.hidden, dropout: self.dropout }

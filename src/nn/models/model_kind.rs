@@ -113,6 +113,11 @@ impl ModelKind {
         self.facts().out_degrees
     }
 
+    /// Whether its layers add up or average rows of neighbours in every epoch.
+    pub fn sums_neighbours(self) -> bool {
+        self.facts().sums
+    }
+
     /// Whether a node without in-edges gets only a bias.
     pub fn needs_in_edges(self) -> bool {
         self.spec().needs_in_edges

@@ -10,11 +10,11 @@ use super::labels::{Goal, LabelFacts, goal, take_up_labels};
 use super::mfg::{LabelledNodes, LabelledRelations};
 use super::node_training::{NodeTraining, Samples};
 use super::setup::{KIND, RankSetup};
-use crate::engine::tape::{ParameterBuilder, ParameterSet};
+use crate::engine::tape::{HeteroGraphShardManager, ParameterBuilder, ParameterSet};
 use crate::error::Result;
 use crate::event::Event;
 use crate::nn::HeteroStack;
-use crate::run::config::{Pass, Relations};
+use crate::run::config::{Pass, Relations, RunConfig};
 use crate::train::{Forward, HeteroModel, NodeInput};
 
 /// The model with its graph and labels.
@@ -59,6 +59,14 @@ impl<'s> RelationLayers<'s> {
         self.hetero.load(self.setup, path, &self.parameters, &learned.all_rows())
     }
 
+    /// Makes sums along edges take fewer rows between ranks, if the model works on all of the graph many times.
+    pub(super) fn cover_sums(&mut self, config: &RunConfig, pass: Pass) -> Result<()> {
+        if config.model.repeats_sums() && pass == Pass::Sequential {
+            self.hetero.graph.cover_sums()?;
+        }
+        Ok(())
+    }
+
     /// Trains on batches if there are some, and else on all nodes. Steps and evaluations on the full graph go as `pass` says.
     pub(super) fn run(
         &self,
@@ -77,7 +85,10 @@ impl<'s> RelationLayers<'s> {
                 self.train(assignment, &forward, None, samples)
             }
             Pass::MessageFlow => {
-                let mfgs = LabelledRelations::new(setup, &self.hetero, &self.facts, layers)?;
+                let mut mfgs = LabelledRelations::new(setup, &self.hetero, &self.facts, layers)?;
+                if assignment.config.model.repeats_sums() && samples.is_none() {
+                    mfgs.graphs.iter_mut().try_for_each(HeteroGraphShardManager::cover_sums)?;
+                }
                 let note = Event::Note(mfgs.share_of_edges(setup, full)?);
                 if assignment.here.rank == 0 {
                     assignment.here.events.send(note)?;

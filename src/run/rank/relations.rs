@@ -19,7 +19,8 @@ fn train_on(
     relations: &Relations,
     pass: Pass,
 ) -> Result<()> {
-    let training = RelationLayers::new(setup, assignment, relations)?;
+    let mut training = RelationLayers::new(setup, assignment, relations)?;
+    training.cover_sums(assignment.config, pass)?;
     let inputs = training.hetero.inputs(setup, assignment.config.seed)?;
     training.load(assignment, &inputs)?;
     setup.sync(&training.parameters)?;

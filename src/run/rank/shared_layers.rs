@@ -80,10 +80,14 @@ impl<'s> SharedLayers<'s> {
         pass: Pass,
         batches: Option<SampledBatches>,
     ) -> Result<()> {
-        let SharedLayers { setup, whole, facts, goal, model, parameters } = self;
+        let SharedLayers { setup, mut whole, facts, goal, model, parameters } = self;
         let Assignment { here, config, .. } = assignment;
         setup.sync(&parameters)?;
         let num_graphs = config.model.num_graphs();
+        let sums = config.model.repeats_sums() && batches.is_none();
+        if sums && pass == Pass::Sequential {
+            whole.graph.cover_sums()?;
+        }
         let one_shot = (pass == Pass::OneShot).then(|| whole.graph.get_full_partition_graph());
         let one_shot = one_shot.transpose()?;
         let graph: &dyn Graph = match &one_shot {
@@ -93,7 +97,10 @@ impl<'s> SharedLayers<'s> {
         let input = whole.model_input(setup, &*model, &parameters, graph)?;
         let mfgs = (pass == Pass::MessageFlow)
             .then(|| LabelledMfgs::new(setup, &whole.graph, &input, &facts, num_graphs));
-        let mfgs = mfgs.transpose()?;
+        let mut mfgs = mfgs.transpose()?;
+        for graph in mfgs.iter_mut().flat_map(|mfgs| &mut mfgs.graphs).filter(|_| sums) {
+            graph.cover_sums()?;
+        }
         let (graphs, features, labels, masks) = match &mfgs {
             Some(LabelledMfgs { graphs, features, nodes }) => {
                 let graphs = graphs.iter().map(|graph| graph as &dyn Graph).collect();

@@ -121,6 +121,7 @@ impl EdgesInto {
             ends,
             edge_source: None,
             edge_inputs: None,
+            covered: None,
         };
         if let Some(source) = &full.edge_source {
             graph.set_edge_source(source.clone());

@@ -72,7 +72,7 @@ impl FullPartitionGraph<'_> {
         let rows = self.columns.last().map_or(0, |columns| columns.end) as i64;
         let empty = |part: &RowLayout| tensor::empty(&[rows, part.width as i64], part.kind);
         let parts = layout.iter().map(empty).collect::<Result<Vec<_>>>()?;
-        for message in self.graph.messages(collective, &self.graph.sources, layout) {
+        for message in self.graph.messages_of_sources(collective, layout) {
             let (rank, received) = message?;
             let Range { start, end } = self.columns[rank];
             for (part, received) in parts.iter().zip(received) {

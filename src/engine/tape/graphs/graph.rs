@@ -164,6 +164,12 @@ pub trait Graph {
         None
     }
 
+    /// A graph whose sums over in-edges are those of this one, up to rounding, and take fewer rows between ranks, if there is one.
+    /// `weighted` says whether the sums are weighted. Sources of its remote shards may be sums of rows.
+    fn for_sums(&self, _weighted: bool) -> Option<&dyn Graph> {
+        None
+    }
+
     /// Posts the rows of `parts` (each `[num_sources, width]` or `[num_sources]`) from which other ranks have edges, in the layout that
     /// [`pulled`](Graph::pulled) gets. With `keep` they can be read again for as long as the collective lives.
     ///

@@ -42,6 +42,8 @@ pub struct GraphShardManager {
     pub(in crate::engine::tape) ends: Ends,
     pub(in crate::engine::tape) edge_source: Option<EdgeSource>,
     pub(in crate::engine::tape) edge_inputs: Option<EdgeInputs>,
+    /// The graph that [`cover_sums`](Self::cover_sums) makes.
+    pub(in crate::engine::tape) covered: Option<Box<dyn Graph>>,
 }
 
 impl GraphShardManager {
@@ -127,6 +129,7 @@ impl GraphShardManager {
             ends,
             edge_source: None,
             edge_inputs: None,
+            covered: None,
         })
     }
 
@@ -196,17 +199,37 @@ impl GraphShardManager {
         }
     }
 
-    /// The messages of the other ranks, in parts of this layout; `rows[q]` rows come from rank q.
+    /// The messages of the other ranks, in parts of this layout; `rows(q)` rows come from rank q.
     pub(in crate::engine::tape) fn messages<'m>(
         &'m self,
         collective: &'m Collective,
-        rows: &[Pointer<Vec<u32>>],
+        rows: impl Fn(usize) -> usize,
         layout: &[RowLayout],
     ) -> Messages<'m> {
-        let senders = self.others().map(|rank| (rank, rows[rank].len()));
+        let senders = self.others().map(|rank| (rank, rows(rank)));
         let layout =
             layout.iter().map(|rows| SentRows { rows: *rows, sent_as: self.sent_as(rows) });
         Messages::new(&*self.group, collective, senders, layout.collect())
+    }
+
+    /// The messages that hold a row for each source of a rank's shard.
+    pub(in crate::engine::tape) fn messages_of_sources<'m>(
+        &'m self,
+        collective: &'m Collective,
+        layout: &[RowLayout],
+    ) -> Messages<'m> {
+        self.messages(collective, |rank| self.shards[rank].num_sources(), layout)
+    }
+
+    /// Writes the given rows of a part of this layout to an outbox, a bounded number at a time.
+    pub(in crate::engine::tape) fn write_rows(
+        &self,
+        part: &Tensor,
+        rows: &[u32],
+        layout: &RowLayout,
+        outbox: &mut dyn Outbox,
+    ) -> Result<()> {
+        write_rows(part, rows, self.sent_as(layout), outbox)
     }
 }
 
@@ -229,7 +252,6 @@ pub(in crate::engine::tape) fn node_ids(
     manager.track_recipe("node-ids", &[num_nodes], kind, None, Rc::new(ids))
 }
 
-/// Writes the given rows of a part to an outbox, a bounded number at a time.
 fn write_rows(
     part: &Tensor,
     rows: &[u32],
@@ -287,19 +309,21 @@ impl Graph for GraphShardManager {
         std::iter::once(self.local_shard()).chain(others).collect()
     }
 
+    fn for_sums(&self, weighted: bool) -> Option<&dyn Graph> {
+        self.covered.as_ref()?.for_sums(weighted)
+    }
+
     fn pull(&self, parts: &[&Tensor], layout: &[RowLayout], keep: bool) -> Result<Transfer> {
         self.post(Operation::PullRows, keep, |rank, outbox| {
             let rows = self.requested[rank].pin()?;
             let mut parts = parts.iter().zip(layout);
-            parts.try_for_each(|(part, layout)| {
-                write_rows(part, &rows, self.sent_as(layout), outbox)
-            })
+            parts.try_for_each(|(part, layout)| self.write_rows(part, &rows, layout, outbox))
         })
     }
 
     fn push(&self, kept: Option<Pulled<'_>>, make: &mut MakeRows<'_>) -> Result<Transfer> {
-        let mut pulled = kept
-            .map(|Pulled { collective, layout }| self.messages(collective, &self.sources, layout));
+        let mut pulled =
+            kept.map(|Pulled { collective, layout }| self.messages_of_sources(collective, layout));
         self.post(Operation::PushRows, false, |rank, outbox| {
             let pulled = match pulled.as_mut().and_then(Messages::next).transpose()? {
                 Some((_, parts)) => parts,
@@ -347,7 +371,7 @@ impl Graph for GraphShardManager {
         visit: &mut VisitShard<'_>,
     ) -> Result<()> {
         let Some(collective) = collective else { return Ok(()) };
-        self.messages(collective, &self.sources, layout).try_for_each(|message| {
+        self.messages_of_sources(collective, layout).try_for_each(|message| {
             let (rank, parts) = message?;
             let _span = edges_of(rank);
             visit(&self.shards[rank], &parts)
@@ -363,7 +387,8 @@ impl Graph for GraphShardManager {
         let Some(collective) = collective else { return Ok(()) };
         let layout = layout.iter().map(|rows| RowLayout::new(rows.width, rows.kind));
         let layout: Vec<_> = layout.collect();
-        self.messages(collective, &self.requested, &layout).try_for_each(|message| {
+        let rows = |rank: usize| self.requested[rank].len();
+        self.messages(collective, rows, &layout).try_for_each(|message| {
             let (rank, parts) = message?;
             let _span = edges_of(rank);
             visit(&self.requested[rank].pin()?, &parts)
@@ -372,7 +397,7 @@ impl Graph for GraphShardManager {
 }
 
 /// Begins a span of the work on what another rank has sent.
-fn edges_of(rank: usize) -> Span {
+pub(super) fn edges_of(rank: usize) -> Span {
     let mut span = span(SpanKind::Operation, "add rows of a rank");
     span.set("from", rank);
     span

@@ -100,6 +100,15 @@ impl HeteroGraphShardManager {
         Ok(())
     }
 
+    /// Makes sums along edges take fewer rows between ranks, as [`GraphShardManager::cover_sums`] does. One collective per
+    /// relation.
+    ///
+    /// # Errors
+    /// As for the graph of a relation.
+    pub fn cover_sums(&mut self) -> Result<()> {
+        self.relations.iter_mut().try_for_each(|relation| relation.graph.cover_sums())
+    }
+
     /// Builds the graph of each relation in one piece; see
     /// [`get_full_partition_graph`](GraphShardManager::get_full_partition_graph). No collective.
     ///

@@ -1,6 +1,8 @@
 //! The graphs that layers run on.
 
 pub(super) mod block_graph;
+mod cover_sums;
+mod covered_graph;
 pub(super) mod edge_inputs;
 mod edge_weight_norm;
 mod edges_into;

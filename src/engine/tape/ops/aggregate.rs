@@ -145,6 +145,10 @@ impl<'a> Tape<'a> {
     ) -> Result<Computation<'a, Var>> {
         let Aggregation { weighted, scale, onto, bias, .. } = how;
         let (width, kind) = (x.width(), x.kind());
+        let layout = [x.held_rows()];
+        // Sums would not have the narrow type in which constants are sent.
+        let exact = layout[0].exact.is_some();
+        let graph = graph.for_sums(weighted).filter(|_| !exact).unwrap_or(graph);
         let adjoint = SumAdjoint {
             graph,
             weighted,
@@ -171,7 +175,6 @@ impl<'a> Tape<'a> {
         if let Some(bias) = bias {
             sum = sum.f_add_(&self.parameters().value(bias)?)?;
         }
-        let layout = [x.held_rows()];
         let transfer = {
             let rows = x.pin_held()?;
             let transfer = graph.pull(&[&rows], &layout, false)?;
@@ -280,7 +283,7 @@ fn edge_weights(edges: &SortedEdges, weighted: bool) -> Result<Option<&[f32]>> {
 }
 
 /// What the entries of a sparse matrix are multiplied by.
-struct Factors<'a> {
+pub(in crate::engine::tape) struct Factors<'a> {
     /// Weight of each edge.
     weights: Option<&'a [f32]>,
     /// Factor of each row.
@@ -289,7 +292,23 @@ struct Factors<'a> {
     columns: Option<&'a Tensor>,
 }
 
-fn spmm(graph: &Csr, factors: &Factors<'_>, x: &Tensor, y: &mut Tensor) -> Result<()> {
+impl<'a> Factors<'a> {
+    /// The weights of edges, if they are used.
+    pub(in crate::engine::tape) fn of_edges(
+        edges: &'a SortedEdges,
+        weighted: bool,
+    ) -> Result<Self> {
+        Ok(Factors { weights: edge_weights(edges, weighted)?, rows: None, columns: None })
+    }
+}
+
+/// Adds the product of a matrix and `x` to `y`, which has the type of `x` or the one in which that is summed.
+pub(in crate::engine::tape) fn spmm(
+    graph: &Csr,
+    factors: &Factors<'_>,
+    x: &Tensor,
+    y: &mut Tensor,
+) -> Result<()> {
     let width = x.size()[1] as usize;
     with_element!(x.kind(), E => {
         let rows = factors.rows.map(tensor::slice::<<E as Element>::Real>);
