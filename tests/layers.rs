@@ -165,6 +165,8 @@ enum On {
     Mfgs,
     /// Each partition's graph in one piece.
     OneShot,
+    /// The full graph, whose sums take fewer rows between ranks.
+    Covered,
 }
 
 impl<'a> How<'a> {
@@ -247,6 +249,9 @@ fn whole_steps(boundaries: &[u32], slots: usize, hows: &[(How<'_>, Option<Nudge>
         for normalised in [false, true] {
             if normalised {
                 full.normalise_edge_weights()?;
+            }
+            if hows.iter().any(|(how, _)| how.on == On::Covered) {
+                full.cover_sums()?;
             }
             for (i, (how, nudge)) in hows.iter().enumerate() {
                 if how.model.kind.normalises_edge_weights() == normalised {
@@ -348,6 +353,36 @@ fn one_shot_aggregation_gives_the_same_numbers() {
             ..How::new(model, Kind::Double)
         });
         assert_same("in one shot", &models, &one_shot, &sequential, 1e-12);
+    }
+}
+
+#[test]
+fn sums_over_fewer_rows_give_the_same_numbers() {
+    let models = models(8);
+    for boundaries in PARTITIONINGS {
+        let rows = each(boundaries, 1, &models, |model| How::new(model, Kind::Double));
+        let covered = each(boundaries, 1, &models, |model| How {
+            on: On::Covered,
+            ..How::new(model, Kind::Double)
+        });
+        assert_same("over fewer rows", &models, &covered, &rows, 1e-12);
+    }
+}
+
+#[test]
+fn sums_take_fewer_rows_than_sources() {
+    let sources = |graph: &dyn Graph| -> usize {
+        graph.shards().iter().skip(1).map(|shard| shard.num_sources()).sum()
+    };
+    let graph = TestGraph { edges: edges(), types: vec![], boundaries: PARTITIONINGS[1].to_vec() };
+    let fewer = on_ranks(2, 1, |context| {
+        let mut full = graph.on(&context)?;
+        full.cover_sums()?;
+        assert!(full.for_sums(false).is_none(), "the edges have weights");
+        Ok((sources(full.for_sums(true).unwrap()), sources(&full)))
+    });
+    for (fewer, all) in fewer.unwrap() {
+        assert!(10 * fewer <= 9 * all && fewer > 0, "{fewer} of {all}");
     }
 }
 

@@ -11,6 +11,8 @@ mod clean;
 mod closed_outputs;
 mod completions;
 #[cfg(feature = "torch")]
+mod covered_sums;
+#[cfg(feature = "torch")]
 mod defaults;
 #[cfg(feature = "torch")]
 mod evaluation;

@@ -1,0 +1,48 @@
+//! Sums along edges take fewer rows between partitions than there are sources, and nothing else changes.
+
+use std::fs;
+use std::path::Path;
+
+use assert_cmd::Command;
+use serde_json::Value;
+
+/// Bytes that the third epoch writes, all of them messages, and the losses of all epochs.
+fn run(graph: &Path, flags: &[&str]) -> (f64, Vec<f64>) {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out");
+    let mut command = Command::cargo_bin("sar-single").unwrap();
+    command.arg("--part-json").arg(graph).arg("--out").arg(&out).args(flags);
+    command.args(["--hidden", "32", "--epochs", "3", "--memory-budget", "4GiB"]).assert().success();
+    let metrics = fs::read_to_string(out.join("metrics.jsonl")).unwrap();
+    let epochs = metrics.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let epochs: Vec<_> = epochs.filter(|line| line["event"] == "epoch").collect();
+    let losses = epochs.iter().map(|line| line["loss"].as_f64().unwrap()).collect();
+    (epochs[2]["bytes_written"].as_f64().unwrap(), losses)
+}
+
+#[test]
+fn sums_between_random_partitions_of_a_skewed_graph_take_two_thirds_of_the_rows() {
+    let folder = tempfile::tempdir().unwrap();
+    let words =
+        "generate --kind rmat --nodes 4000 --edges 64000 --features 8 --classes 5 --num-parts 4";
+    let mut generate = Command::cargo_bin("sar-single").unwrap();
+    generate.args(words.split(' ')).arg("--out").arg(folder.path().join("g")).assert().success();
+    let graph = folder.path().join("g/g.json");
+    for flags in [&["--model", "sage"][..], &["--model", "gin"], &["--model", "gcn", "--mfg"]] {
+        let (written, losses) = run(&graph, flags);
+        // One-shot aggregation sends the row of every source.
+        let flags: Vec<_> = flags.iter().copied().filter(|flag| *flag != "--mfg").collect();
+        let (all, expected) = run(&graph, &[&flags[..], &["--one-shot"]].concat());
+        assert!(written < 0.75 * all, "{flags:?}: {written} of {all} bytes");
+        for (loss, expected) in losses.iter().zip(&expected) {
+            assert!(
+                (loss - expected).abs() < 1e-4 * expected,
+                "{flags:?}: {losses:?}, {expected:?}"
+            );
+        }
+    }
+    // The maximum of neighbours is no sum.
+    let pool = ["--model", "sage", "--aggregator", "pool"];
+    let (written, _) = run(&graph, &pool);
+    assert_eq!(written, run(&graph, &[&pool[..], &["--one-shot"]].concat()).0);
+}
