@@ -25,6 +25,9 @@ fn a_build_and_the_tests_have_the_same_dependencies() {
         let tests = dependencies("normal,build,dev", features);
         assert!(build.len() > 100, "{build:?}");
         let lost: Vec<_> = build.difference(&tests).collect();
-        assert!(lost.is_empty(), "tests add features to these; Cargo.toml says what to do: {lost:#?}");
+        assert!(
+            lost.is_empty(),
+            "tests add features to these; Cargo.toml says what to do: {lost:#?}"
+        );
     }
 }
