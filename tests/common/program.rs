@@ -37,6 +37,7 @@ impl Program {
         Program { words, folder: None, variables: Vec::new(), outputs: PathBuf::new() }
     }
 
+    #[allow(dead_code)]
     pub(crate) fn arg(&mut self, word: impl AsRef<OsStr>) -> &mut Self {
         self.words.push(word.as_ref().to_owned());
         self
@@ -132,7 +133,7 @@ fn keep(mut client: UnixStream) -> ! {
         match unsafe { libc::fork() } {
             0 => {
                 drop(client);
-                let code = catch_unwind(|| program.run()).unwrap_or(PANICKED);
+                let code = catch_unwind(|| live(program)).unwrap_or(PANICKED);
                 sar::platform::leave(code);
             }
             // SAFETY: a child of this process that has not been reaped.
@@ -145,24 +146,22 @@ fn keep(mut client: UnixStream) -> ! {
     unsafe { libc::_exit(0) }
 }
 
-impl Program {
-    /// What `main` does, with the folder, variables and descriptors of the command.
-    fn run(self) -> u8 {
-        let output = |name| File::create(self.outputs.join(name)).unwrap();
-        let files = [File::open("/dev/null").unwrap(), output("stdout"), output("stderr")];
-        for (file, descriptor) in files.into_iter().zip(0..) {
-            // SAFETY: both descriptors are open or will be; they belong to this process, which has one thread.
-            unsafe { libc::dup2(file.as_raw_fd(), descriptor) };
-        }
-        // SAFETY: changes this process only, as Rust's start does before `main`.
-        unsafe { libc::signal(libc::SIGPIPE, libc::SIG_IGN) };
-        for (name, value) in &self.variables {
-            // SAFETY: the process has one thread.
-            unsafe { std::env::set_var(name, value) };
-        }
-        if let Some(folder) = &self.folder {
-            std::env::set_current_dir(folder).unwrap();
-        }
-        sar::cli::run_from(self.words)
+/// What `main` does, with the folder, variables and descriptors of the command.
+fn live(program: Program) -> u8 {
+    let output = |name| File::create(program.outputs.join(name)).unwrap();
+    let files = [File::open("/dev/null").unwrap(), output("stdout"), output("stderr")];
+    for (file, descriptor) in files.into_iter().zip(0..) {
+        // SAFETY: both descriptors belong to this process, which has one thread.
+        unsafe { libc::dup2(file.as_raw_fd(), descriptor) };
     }
+    // SAFETY: changes this process only, as Rust's start does before `main`.
+    unsafe { libc::signal(libc::SIGPIPE, libc::SIG_IGN) };
+    for (name, value) in &program.variables {
+        // SAFETY: the process has one thread.
+        unsafe { std::env::set_var(name, value) };
+    }
+    if let Some(folder) = &program.folder {
+        std::env::set_current_dir(folder).unwrap();
+    }
+    sar::cli::run_from(program.words)
 }
