@@ -26,8 +26,9 @@ build-mpi: libtorch
 # itself does not link libtorch.
 WITHOUT_TORCH = env -u LIBTORCH -u LIBTORCH_USE_PYTORCH CARGO_TARGET_DIR=$(CURDIR)/target/without-torch
 
+# Both packages are named so that dependencies have the features that maturin builds them with.
 wheel: build $(TOOLS)/maturin/bin/maturin
-	$(WITHOUT_TORCH) cargo build --release --locked --no-default-features
+	$(WITHOUT_TORCH) cargo build --release --locked --no-default-features -p sar-single -p sar-single-python --bin sar-single
 	install -s -D $(BIN) python/sar_single/bin/sar-single
 	install -s -D target/without-torch/release/sar-single python/sar_single/bin/sar-single-prepare
 	rm -rf target/wheels
@@ -45,8 +46,15 @@ install: build
 dist: build
 	python3 .cargo/install.py $(BIN) --tarball target/dist
 
+# Unit tests are a second copy of the whole library. They run in seconds as they are, and optimising them would take minutes.
+UNIT_TESTS = cargo test --release --locked --lib --config profile.release.package.sar-single.opt-level=0
+
+# Some tests start examples.
 test: libtorch
-	cargo test --release --locked
+	cargo build --release --locked --examples
+	cargo test --release --locked --bins --test '*' --example custom_layer
+	cargo test --release --locked --doc
+	$(UNIT_TESTS)
 
 # How many seeds of the simulator `make soak` plays; docs/src/testing.md describes them.
 SEEDS ?= 20000

@@ -3,6 +3,8 @@
 
 #[path = "architecture/cycles.rs"]
 mod cycles;
+#[path = "architecture/features.rs"]
+mod features;
 #[path = "architecture/names.rs"]
 mod names;
 #[path = "architecture/parameters.rs"]

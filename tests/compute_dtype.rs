@@ -1,17 +1,21 @@
 //! Training with bfloat16 compared with training in single precision.
 #![allow(clippy::unwrap_used)]
 
+#[path = "common/program.rs"]
+mod program;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use assert_cmd::Command;
 use safetensors::SafeTensors;
+
+use program::Program;
 
 /// Features of an odd number of columns, and hidden layers and classes that are wide enough to be narrowed.
 fn graph(folder: &Path) -> PathBuf {
     let sizes = "generate --nodes 1500 --edges 20000 --features 33 --classes 20 --num-parts 3";
     let out = folder.join("graph");
-    let mut command = Command::cargo_bin("sar-single").unwrap();
+    let mut command = Program::new();
     command.args(sizes.split(' ')).arg("--out").arg(&out).assert().success();
     out.join("g.json")
 }
@@ -20,7 +24,7 @@ fn graph(folder: &Path) -> PathBuf {
 fn step(json: &Path, flags: &str) -> BTreeMap<String, Vec<f32>> {
     let folder = tempfile::tempdir().unwrap();
     let dump = folder.path().join("step.safetensors");
-    let mut command = Command::cargo_bin("sar-single").unwrap();
+    let mut command = Program::new();
     command.arg("--part-json").arg(json);
     command.arg("--spill-dir").arg(folder.path()).arg("--dump-step").arg(&dump);
     let hidden = if flags.contains("sgc") { "--threads 2" } else { "--threads 2 --hidden 32" };

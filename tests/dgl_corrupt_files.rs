@@ -154,17 +154,16 @@ fn read_all(array: &ArrayRef) {
         return;
     }
     let (mut floats, mut integers) = ([0.0; 64], [0; 64]);
-    for row in 0..array.num_rows().min(1 << 20) {
-        let _ = array.read_f32(row..row + 1, &mut floats[..width as usize]);
-        let _ = array.read_u64(row..row + 1, &mut integers[..width as usize]);
-        if row % 64 == 0 {
-            let rows = row..array.num_rows().min(row + 64 / width);
-            let _ = array.read_u64(
-                rows.clone(),
-                &mut integers[..((rows.end - rows.start) * width) as usize],
-            );
-        }
+    let end = array.num_rows().min(1 << 20);
+    for row in (0..end).step_by((64 / width) as usize) {
+        let rows = row..end.min(row + 64 / width);
+        let len = ((rows.end - rows.start) * width) as usize;
+        let _ = array.read_f32(rows.clone(), &mut floats[..len]);
+        let _ = array.read_u64(rows, &mut integers[..len]);
     }
+    let last = end - 1..end;
+    let _ = array.read_f32(last.clone(), &mut floats[..width as usize]);
+    let _ = array.read_u64(last, &mut integers[..width as usize]);
 }
 
 /// Reads all partitions of a directory.

@@ -5,6 +5,8 @@
 mod common;
 #[path = "common/karate.rs"]
 mod karate;
+#[path = "common/program.rs"]
+mod program;
 
 use karate::{assert_close, case, check_correct_and_smooth, check_curve, check_step, run, tensors};
 

@@ -6,6 +6,8 @@
 mod common;
 #[path = "common/karate.rs"]
 mod karate;
+#[path = "common/program.rs"]
+mod program;
 
 use std::rc::Rc;
 use std::sync::Arc;

@@ -5,18 +5,20 @@
 mod common;
 #[path = "common/karate.rs"]
 mod karate;
+#[path = "common/program.rs"]
+mod program;
 #[path = "common/uneven.rs"]
 mod uneven;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use assert_cmd::Command;
 use common::repository;
 use karate::{
     assert_close, check_correct_and_smooth, check_curve, check_step, check_step_with, tensors,
 };
 use predicates::str::contains;
+use program::Program;
 use sar::formats::dgl::Partition;
 use sar::formats::dgl::config::PartitionConfig;
 use sar::load::original_places;
@@ -29,8 +31,8 @@ fn file(path: &Path) -> Vec<u8> {
 }
 
 /// A command that makes a file of the trained model's predictions.
-fn sar(command: &str, folder: &Path, name: &str) -> Command {
-    let mut sar = Command::cargo_bin("sar-single").unwrap();
+fn sar(command: &str, folder: &Path, name: &str) -> Program {
+    let mut sar = Program::new();
     sar.arg(command).arg("--run").arg(folder.join("run")).arg("--out").arg(folder.join(name));
     sar
 }
@@ -179,7 +181,7 @@ fn a_resumed_run_ends_in_the_same_bits_whatever_its_memory() {
         let flags = format!("{STATEFUL} --memory-budget {budget} --epochs {}", epochs[0]);
         train(&uneven(), folder.path(), &flags).assert().success();
         for epochs in &epochs[1..] {
-            let mut command = Command::cargo_bin("sar-single").unwrap();
+            let mut command = Program::new();
             command.args(["--epochs", epochs, "--resume"]).arg(folder.path().join("run"));
             command.assert().success();
         }
@@ -213,7 +215,7 @@ fn early_stopping_keeps_the_best_rows_after_a_stop_too() {
         best + 2
     );
     train(&uneven(), resumed.path(), &flags).assert().success();
-    let mut command = Command::cargo_bin("sar-single").unwrap();
+    let mut command = Program::new();
     command.args(["--epochs", "100", "--resume"]).arg(resumed.path().join("run"));
     command.assert().success();
     assert!(stopped == weights(resumed.path()));
@@ -231,7 +233,7 @@ fn predictions_are_those_of_the_weights_for_the_labelled_type() {
     assert_eq!(logits.0, [14, 3]);
     // Learned rows are in the order of partitions.
     let other = repartitioned(path, 3, "range");
-    let mut command = Command::cargo_bin("sar-single").unwrap();
+    let mut command = Program::new();
     command.arg("predict").arg("--run").arg(path.join("run")).arg("--part-json").arg(other);
     let error = command.arg("--out").arg(path.join("x.npy")).assert().code(1);
     error.stderr(contains("other partitions, with author 6+4 nodes instead of author 3+3+4"));
@@ -359,7 +361,7 @@ fn correct_and_smooth_needs_edges_between_predicted_nodes() {
 /// A graph of two node types, one of which has labels, that no edge type joins with itself.
 fn without_features(folder: &Path) -> PathBuf {
     let out = folder.join("featureless");
-    let mut command = Command::cargo_bin("sar-single").unwrap();
+    let mut command = Program::new();
     std::fs::write(folder.join("ab"), "0 1\n1 2\n2 0\n").unwrap();
     std::fs::write(folder.join("label"), "0\n1\n1\n").unwrap();
     command.current_dir(folder).args(["partition", "--num-parts", "2", "--out"]);

@@ -7,15 +7,18 @@ mod common;
 #[path = "common/karate.rs"]
 #[allow(dead_code)]
 mod karate;
+#[path = "common/program.rs"]
+mod program;
 #[path = "common/uneven.rs"]
 mod uneven;
 
 use std::path::Path;
 
-use assert_cmd::Command;
 use karate::{assert_close, tensors};
 use predicates::str::contains;
 use uneven::{metrics, repartitioned, step, train, uneven, weights};
+
+use program::Program;
 
 fn losses(folder: &Path) -> Vec<f64> {
     let lines = metrics(folder).into_iter().filter(|line| line["event"] == "epoch");
@@ -92,7 +95,7 @@ fn a_resumed_run_ends_in_the_same_bits() {
         let flags = format!("{STATEFUL} --epochs {}", epochs[0]);
         train(&uneven(), folder.path(), &flags).assert().success();
         for epochs in &epochs[1..] {
-            let mut command = Command::cargo_bin("sar-single").unwrap();
+            let mut command = Program::new();
             command.args(["--epochs", epochs, "--resume"]).arg(folder.path().join("run"));
             command.assert().success();
         }
@@ -121,7 +124,7 @@ fn early_stopping_keeps_the_best_rows_and_predictions_are_theirs() {
     train(&uneven(), short.path(), &flags).assert().success();
     assert!(stopped == weights(short.path()));
 
-    let mut command = Command::cargo_bin("sar-single").unwrap();
+    let mut command = Program::new();
     command.args(["predict", "--output", "logits", "--run"]).arg(path.join("run"));
     command.arg("--out").arg(path.join("logits.safetensors")).assert().success();
     let logits = std::fs::read(path.join("logits.safetensors")).unwrap();
@@ -189,7 +192,7 @@ fn edges_are_drawn_with_the_probabilities_that_a_feature_holds() {
     write("bad", "1\n1\n-2\n1\n1\n1\n");
     write("label", "0\n1\n1\n");
     let partition = |name: &str, edges: &str, probabilities: &[&str]| {
-        let mut command = Command::cargo_bin("sar-single").unwrap();
+        let mut command = Program::new();
         command.current_dir(path).args(["partition", "--num-parts", "1", "--out", name]);
         command.args(["--edges", &format!("a:r:b={edges}"), "--edges", "b:s:a=ba"]);
         for data in probabilities {

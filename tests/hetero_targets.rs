@@ -6,17 +6,19 @@ mod common;
 #[path = "common/karate.rs"]
 #[allow(dead_code)]
 mod karate;
+#[path = "common/program.rs"]
+mod program;
 #[path = "common/uneven.rs"]
 #[allow(dead_code)]
 mod uneven;
 
 use std::path::{Path, PathBuf};
 
-use assert_cmd::Command;
 use common::repository;
 use karate::{assert_close, case, check_curve, check_step, check_step_with, run, tensors};
 use predicates::prelude::PredicateBooleanExt;
 use predicates::str::contains;
+use program::Program;
 use uneven::{metrics, train, uneven, weights};
 
 const STEPS: &str = "hetero_targets";
@@ -31,14 +33,14 @@ fn graph() -> PathBuf {
 /// The graph in other partitions.
 fn repartitioned(folder: &Path, parts: usize) -> PathBuf {
     let out = folder.join(format!("p{parts}"));
-    let mut command = Command::cargo_bin("sar-single").unwrap();
+    let mut command = Program::new();
     command.args(["partition", "--method", "random", "--num-parts", &parts.to_string()]);
     command.arg("--part-json").arg(graph()).arg("--out").arg(&out).assert().success();
     out.join("g.json")
 }
 
-fn predict(folder: &Path, name: &str, flags: &str) -> Command {
-    let mut command = Command::cargo_bin("sar-single").unwrap();
+fn predict(folder: &Path, name: &str, flags: &str) -> Program {
+    let mut command = Program::new();
     command.args(["predict", "--run"]).arg(folder.join("run")).arg("--out").arg(folder.join(name));
     command.args(flags.split_whitespace());
     command
@@ -147,7 +149,7 @@ fn a_resumed_run_ends_in_the_same_bits_whatever_its_memory() {
             );
             train(&graph(), folder.path(), &flags).assert().success();
             for epochs in &epochs[1..] {
-                let mut command = Command::cargo_bin("sar-single").unwrap();
+                let mut command = Program::new();
                 command.args(["--epochs", epochs, "--resume"]).arg(folder.path().join("run"));
                 command.assert().success();
             }
@@ -273,11 +275,9 @@ fn correct_and_smooth_works_on_one_of_the_types() {
     let path = folder.path();
     train(&graph(), path, &format!("{BOTH} --epochs 2")).assert().success();
     let smooth = |ntype: &str| {
-        let mut command = predict(path, "y.csv", "");
-        command.args(["--target-type", ntype]);
-        let arguments: Vec<_> = command.get_args().skip(1).map(ToOwned::to_owned).collect();
-        let mut command = Command::cargo_bin("sar-single").unwrap();
-        command.arg("correct-and-smooth").args(arguments);
+        let mut command = Program::new();
+        command.args(["correct-and-smooth", "--target-type", ntype]);
+        command.arg("--run").arg(path.join("run")).arg("--out").arg(path.join("y.csv"));
         command.assert()
     };
     smooth("paper").success();

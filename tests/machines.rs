@@ -1,4 +1,5 @@
-//! Runs on several machines, which are processes of one machine here, started by a real mpirun. Built only with the feature `mpi`.
+//! Runs on several machines, which are processes of one machine here, started by a real mpirun. Empty without the feature `mpi`.
+#![cfg(feature = "mpi")]
 #![allow(clippy::unwrap_used)]
 
 #[path = "machines/build.rs"]

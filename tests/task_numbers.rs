@@ -5,6 +5,8 @@ mod common;
 #[allow(dead_code)]
 #[path = "common/karate.rs"]
 mod karate;
+#[path = "common/program.rs"]
+mod program;
 
 fn check_curves(names: &[&str]) {
     for name in names {

@@ -4,7 +4,6 @@ use std::fs::{self, OpenOptions};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use assert_cmd::Command;
 use assert_cmd::assert::Assert;
 use predicates::prelude::PredicateBooleanExt;
 use predicates::str::contains;
@@ -12,9 +11,10 @@ use sar::formats::dgl::Partition;
 use sar::formats::dgl::config::PartitionConfig;
 
 use super::common::repository;
+use super::program::Program;
 
-fn sar() -> Command {
-    Command::cargo_bin("sar-single").unwrap()
+fn sar() -> Program {
+    Program::new()
 }
 
 /// A copy of the karate club that may be damaged.

@@ -2,24 +2,24 @@
 
 use std::path::Path;
 
-use assert_cmd::Command;
 use assert_cmd::assert::Assert;
 use predicates::prelude::PredicateBooleanExt;
 use predicates::str::contains;
 use serde_json::Value;
 
 use super::common::repository;
+use super::program::Program;
 
 /// A run of six epochs on karate into `out`, unless the flags say otherwise.
 fn train(out: &Path, flags: &str) -> Assert {
-    let mut command = Command::cargo_bin("sar-single").unwrap();
+    let mut command = Program::new();
     command.arg("--part-json").arg(repository("data/karate/karate.json")).arg("--out").arg(out);
     command.args("--epochs 6 --layers 2 --hidden 8 --overwrite".split(' '));
     command.args(flags.split_whitespace()).assert()
 }
 
 fn resume(out: &Path, flags: &str) -> Assert {
-    let mut command = Command::cargo_bin("sar-single").unwrap();
+    let mut command = Program::new();
     command.arg("--resume").arg(out).args(flags.split_whitespace()).assert()
 }
 

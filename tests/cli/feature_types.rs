@@ -3,9 +3,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use assert_cmd::Command;
 use half::f16;
 use serde_json::Value;
+
+use super::program::Program;
 
 const NODES: u32 = 300;
 const WIDTH: usize = 20;
@@ -43,7 +44,7 @@ fn graph(folder: &Path, name: &str, features: [&Elements; 2]) -> PathBuf {
     fs::write(path("label"), lines(&|i| (i % 3).to_string())).unwrap();
     fs::write(path("train"), lines(&|i| i.to_string())).unwrap();
     fs::write(path("parts"), lines(&|i| (i % PARTS).to_string())).unwrap();
-    let mut command = Command::cargo_bin("sar-single").unwrap();
+    let mut command = Program::new();
     command.args(["partition", "--method", "file", "--num-parts", &PARTS.to_string()]);
     for (relation, file) in [("a:cites:a", "near"), ("b:is_by:a", "far"), ("a:has:b", "near")] {
         command.arg("--edges").arg(format!("{relation}={}", path(file).display()));
@@ -64,7 +65,7 @@ fn graph(folder: &Path, name: &str, features: [&Elements; 2]) -> PathBuf {
 fn run(json: &Path, mode: &[&str]) -> (Vec<u8>, i64) {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("out");
-    let mut command = Command::cargo_bin("sar-single").unwrap();
+    let mut command = Program::new();
     command
         .arg("--part-json")
         .arg(json)

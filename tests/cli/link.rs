@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use assert_cmd::Command;
 use predicates::str::contains;
 
 use super::common::repository;
+use super::program::Program;
 
-fn link(folder: &Path, more: &[&str]) -> Command {
-    let mut command = Command::cargo_bin("sar-single").unwrap();
+fn link(folder: &Path, more: &[&str]) -> Program {
+    let mut command = Program::new();
     command.arg("--part-json").arg(repository("data/karate/karate.json"));
     command.arg("--out").arg(folder.join("out")).arg("--spill-dir").arg(folder.join("spill"));
     command.args(["--task", "link", "--mode", "sample", "--hidden", "8", "--layers", "2"]);
@@ -35,7 +35,7 @@ fn held_out_edges_are_told_from_drawn_pairs() {
     assert!(!folder.path().join("spill").exists());
     // The rows that are compared; no classes.
     let predict = |more: &[&str]| {
-        let mut command = Command::cargo_bin("sar-single").unwrap();
+        let mut command = Program::new();
         command.arg("predict").arg("--run").arg(folder.path().join("out"));
         command.arg("--out").arg(folder.path().join("rows.npy")).args(more).assert()
     };
@@ -72,7 +72,7 @@ fn weights_of_a_bilinear_score_are_saved_with_the_model_and_used_again() {
     let weights = std::fs::read(folder.path().join("out/model.safetensors")).unwrap();
     let saved = safetensors::SafeTensors::deserialize(&weights).unwrap();
     assert_eq!(saved.tensor("score.weight").unwrap().shape(), [8, 8]);
-    let mut predict = Command::cargo_bin("sar-single").unwrap();
+    let mut predict = Program::new();
     predict.arg("predict").arg("--run").arg(folder.path().join("out"));
     predict.arg("--out").arg(folder.path().join("rows.npy")).assert().success();
     let start = folder.path().join("out/model.safetensors");
@@ -98,7 +98,7 @@ fn edges_are_split_by_masks_that_files_hold() {
     std::fs::write(path("test.csv"), mask(|i| i % 10 == 0)).unwrap();
     let rows: Vec<_> = (0..40).map(|i| format!("{},{}", i % 7, i % 3)).collect();
     std::fs::write(path("feat.csv"), rows.join("\n")).unwrap();
-    let mut partition = Command::cargo_bin("sar-single").unwrap();
+    let mut partition = Program::new();
     partition.arg("partition").arg("--edges").arg(path("edges.csv"));
     for (flag, name) in [("--node-data", "feat"), ("--edge-data", "train"), ("--edge-data", "test")]
     {
@@ -106,7 +106,7 @@ fn edges_are_split_by_masks_that_files_hold() {
     }
     partition.args(["--num-parts", "2", "--out"]).arg(path("parts")).assert().success();
     let run = |more: &[&str]| {
-        let mut command = Command::cargo_bin("sar-single").unwrap();
+        let mut command = Program::new();
         command.arg("--part-json").arg(path("parts/g.json")).arg("--out").arg(path("out"));
         command.arg("--spill-dir").arg(path("spill")).args(["--task", "link", "--mode", "sample"]);
         command
@@ -136,7 +136,7 @@ fn what_makes_no_sense_names_its_flag() {
     refused(&["--label-key", "label"]).stderr(contains("no labels"));
     refused(&["--patience", "2", "--val-fraction", "0"]).stderr(contains("--val-fraction"));
     let train = |more: &[&str]| {
-        let mut command = Command::cargo_bin("sar-single").unwrap();
+        let mut command = Program::new();
         command.arg("--part-json").arg(repository("data/karate/karate.json"));
         command.arg("--out").arg(folder.path().join("out")).args(more).assert().code(1)
     };

@@ -4,10 +4,10 @@
 use std::collections::HashSet;
 use std::path::Path;
 
-use assert_cmd::Command;
 use predicates::str::contains;
 
 use super::common::repository;
+use super::program::Program;
 
 const USERS: usize = 60;
 const ITEMS: usize = 40;
@@ -19,7 +19,7 @@ fn likes(user: usize, item: usize) -> bool {
 }
 
 fn sar(folder: &Path, words: &str) -> assert_cmd::assert::Assert {
-    let mut command = Command::cargo_bin("sar-single").unwrap();
+    let mut command = Program::new();
     command.current_dir(folder).args(words.split_whitespace()).assert()
 }
 

@@ -2,16 +2,16 @@
 
 use std::path::Path;
 
-use assert_cmd::Command;
 use predicates::str::{contains, starts_with};
 
 use super::common::repository;
+use super::program::Program;
 
-fn sar() -> Command {
-    Command::cargo_bin("sar-single").unwrap()
+fn sar() -> Program {
+    Program::new()
 }
 
-fn on_karate() -> Command {
+fn on_karate() -> Program {
     let folder = tempfile::tempdir().unwrap().keep();
     let mut command = sar();
     command.arg("--part-json").arg(repository("data/karate/karate.json"));

@@ -2,19 +2,19 @@
 
 use std::path::Path;
 
-use assert_cmd::Command;
 use predicates::str::{contains, starts_with};
 use sar::nn::{ModelKind, OptionValues};
 
 use super::common::repository;
+use super::program::Program;
 
-fn sar(folder: &Path, flags: &str) -> Command {
-    let mut command = Command::cargo_bin("sar-single").unwrap();
+fn sar(folder: &Path, flags: &str) -> Program {
+    let mut command = Program::new();
     command.args(flags.split_whitespace()).arg("--spill-dir").arg(folder);
     command
 }
 
-fn train(folder: &Path, flags: &str) -> Command {
+fn train(folder: &Path, flags: &str) -> Program {
     let mut command = sar(folder, flags);
     command.arg("--part-json").arg(repository("data/karate/karate.json"));
     command.arg("--overwrite").arg("--out").arg(folder.join("run"));
@@ -105,7 +105,7 @@ fn message_flow_graphs_that_differ_between_ranks_train_gin() {
         format!("--split train={}", file("train.txt", "0\n1\n2\n")),
         format!("--out {}", folder.path().join("graph").display()),
     ];
-    let mut command = Command::cargo_bin("sar-single").unwrap();
+    let mut command = Program::new();
     command.args(partition.join(" ").split_whitespace()).assert().success();
     let mut command = sar(&folder.path().join("spill"), "--mfg --model gin --layers 1 --epochs 3");
     command.arg("--part-json").arg(folder.path().join("graph/g.json"));
@@ -133,8 +133,7 @@ fn a_resumed_run_ends_in_the_same_bits_running_statistics_included() {
         let flags_of_all = "--norm batch --jk cat --hidden 8 --checkpoint-every 2";
         train(folder.path(), flags_of_all).args(["--epochs", flags[0]]).assert().success();
         for epochs in &flags[1..] {
-            Command::cargo_bin("sar-single")
-                .unwrap()
+            Program::new()
                 .args(["--epochs", epochs, "--resume"])
                 .arg(folder.path().join("run"))
                 .assert()

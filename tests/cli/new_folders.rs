@@ -3,15 +3,14 @@
 use std::fs;
 use std::path::Path;
 
-use assert_cmd::Command;
-
 use super::common::repository;
+use super::program::Program;
 
-fn sar() -> Command {
-    Command::cargo_bin("sar-single").unwrap()
+fn sar() -> Program {
+    Program::new()
 }
 
-fn on_karate(folder: &Path) -> Command {
+fn on_karate(folder: &Path) -> Program {
     let mut command = sar();
     command.arg("--part-json").arg(repository("data/karate/karate.json"));
     command.args(["--hidden", "4", "--layers", "2"]);
@@ -21,7 +20,7 @@ fn on_karate(folder: &Path) -> Command {
 }
 
 /// A run of two epochs on karate.
-fn training(folder: &Path) -> Command {
+fn training(folder: &Path) -> Program {
     let mut command = on_karate(folder);
     command.args(["--epochs", "2", "--out"]).arg(folder.join("a/run"));
     command
@@ -55,7 +54,7 @@ fn folders_of_results_are_made_and_those_of_spilled_data_go() {
     assert_eq!(names(folder), ["a", "b", "correct-and-smooth", "predict"]);
 }
 
-fn on_run(command: &str, run: &Path) -> Command {
+fn on_run(command: &str, run: &Path) -> Program {
     let mut on_run = sar();
     on_run.arg(command).arg("--run").arg(run);
     on_run

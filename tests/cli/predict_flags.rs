@@ -2,13 +2,12 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
-use assert_cmd::cargo::CommandCargoExt;
 use clap::Arg;
 use sar::cli::definition;
 
 use super::common::repository;
+use super::program::Program;
 
 /// Flags about the way to the predictions, which stay the same.
 const ABOUT_THE_WAY: [&str; 9] = [
@@ -27,7 +26,7 @@ const ABOUT_THE_WAY: [&str; 9] = [
 const VALUES: [&str; 4] = ["1", "list.txt", "other/model.safetensors", "other.json"];
 
 fn sar(folder: &Path, words: &[&str]) -> bool {
-    let mut command = Command::cargo_bin("sar-single").unwrap();
+    let mut command = Program::new();
     command.current_dir(folder).args(words).output().unwrap().status.success()
 }
 

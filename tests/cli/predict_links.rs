@@ -3,7 +3,6 @@
 use std::collections::HashSet;
 use std::path::Path;
 
-use assert_cmd::Command;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
 use predicates::str::contains;
@@ -11,9 +10,10 @@ use sar::formats::dgl::config::PartitionConfig;
 use sar::formats::dgl::{EdgeBlock, Partition};
 
 use super::common::repository;
+use super::program::Program;
 
 fn sar(folder: &Path, words: &str) -> assert_cmd::assert::Assert {
-    let mut command = Command::cargo_bin("sar-single").unwrap();
+    let mut command = Program::new();
     command.current_dir(folder).args(words.split_whitespace()).assert()
 }
 

@@ -2,14 +2,14 @@
 
 use std::path::Path;
 
-use assert_cmd::Command;
 use predicates::str::contains;
 use safetensors::SafeTensors;
 
 use super::common::repository;
+use super::program::Program;
 
-fn sar() -> Command {
-    Command::cargo_bin("sar-single").unwrap()
+fn sar() -> Program {
+    Program::new()
 }
 
 fn trained(folder: &Path) {

@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use assert_cmd::Command;
 use predicates::str::contains;
 
 use super::common::repository;
+use super::program::Program;
 
-fn sample(folder: &Path, more: &[&str]) -> Command {
-    let mut command = Command::cargo_bin("sar-single").unwrap();
+fn sample(folder: &Path, more: &[&str]) -> Program {
+    let mut command = Program::new();
     command.arg("--part-json").arg(repository("data/karate/karate.json"));
     command.arg("--out").arg(folder.join("out")).arg("--spill-dir").arg(folder.join("spill"));
     command.args(["--mode", "sample", "--hidden", "8", "--epochs", "3", "--overwrite"]).args(more);
@@ -87,12 +87,12 @@ fn steps_of_links_are_reported_too() {
 fn batches_of_seeds_with_common_neighbours_read_fewer_rows() {
     let folder = tempfile::tempdir().unwrap();
     let graph = folder.path().join("graph");
-    let mut generate = Command::cargo_bin("sar-single").unwrap();
+    let mut generate = Program::new();
     generate.args(["generate", "--nodes", "4000", "--edges", "30000", "--classes", "40"]);
     generate.args(["--num-parts", "2", "--out"]).arg(&graph).assert().success();
     let run = |out: &str, more: &[&str]| {
         let out = folder.path().join(out);
-        let mut command = Command::cargo_bin("sar-single").unwrap();
+        let mut command = Program::new();
         command.arg("--part-json").arg(graph.join("g.json")).arg("--out").arg(&out);
         command.args(["--mode", "sample", "--layers", "2", "--hidden", "8", "--epochs", "2"]);
         command.args(["--fanouts", "5,5", "--batch-size", "100"]).args(more);
@@ -122,7 +122,7 @@ fn a_run_leaves_its_configuration_metrics_and_nothing_in_the_spill_folder() {
     assert!(metrics.contains("\"val_acc\""));
     assert!(!folder.path().join("spill").exists());
     // Full-graph inference with the weights.
-    let mut predict = Command::cargo_bin("sar-single").unwrap();
+    let mut predict = Program::new();
     predict.arg("predict").arg("--run").arg(folder.path().join("out"));
     predict.arg("--out").arg(folder.path().join("classes.npy")).assert().success();
 }

@@ -2,16 +2,15 @@
 
 use std::path::Path;
 
-use assert_cmd::Command;
 use predicates::prelude::PredicateBooleanExt;
 use predicates::str::contains;
 
 use super::common::repository;
+use super::program::Program;
 
 /// A run of two epochs on karate into `folder`, unless the flags say otherwise.
 fn train(folder: &Path, flags: &[&str]) -> assert_cmd::assert::Assert {
-    Command::cargo_bin("sar-single")
-        .unwrap()
+    Program::new()
         .arg("--part-json")
         .arg(repository("data/karate/karate.json"))
         .args(["--epochs", "2", "--layers", "2", "--hidden", "8", "--overwrite", "--out"])
@@ -23,7 +22,7 @@ fn train(folder: &Path, flags: &[&str]) -> assert_cmd::assert::Assert {
 }
 
 fn predict(folder: &Path, flags: &[&str]) -> assert_cmd::assert::Assert {
-    let mut command = Command::cargo_bin("sar-single").unwrap();
+    let mut command = Program::new();
     command.arg("predict").arg("--run").arg(folder.join("run"));
     command.arg("--out").arg(folder.join("out.npy")).args(flags).assert()
 }
@@ -171,7 +170,7 @@ fn flags_that_make_no_sense_together_are_named() {
     refused(&["--patience", "0"], "--patience: must be 1 or more");
     refused(&["--checkpoint-every", "0"], "--checkpoint-every: must be 1 or more");
     train(folder.path(), &["--resume", "runs/x"]).code(2).stderr(contains("--resume"));
-    let mut command = Command::cargo_bin("sar-single").unwrap();
+    let mut command = Program::new();
     let refused = command.args(["--resume", "runs/x", "--lr", "0.1"]).assert().code(2);
     refused.stderr(contains("--resume takes the settings of the run: --lr cannot be passed"));
 }

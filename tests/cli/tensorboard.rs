@@ -3,13 +3,13 @@
 use std::io::Write;
 use std::path::Path;
 
-use assert_cmd::Command;
 use predicates::str::contains;
 
 use super::common::repository;
+use super::program::Program;
 
 fn sar(folder: &Path, words: &str) -> assert_cmd::assert::Assert {
-    let mut command = Command::cargo_bin("sar-single").unwrap();
+    let mut command = Program::new();
     command.current_dir(folder).args(words.split_whitespace()).assert()
 }
 

@@ -4,10 +4,10 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use assert_cmd::Command;
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 
 use super::common::repository;
+use crate::program::Program;
 
 /// The tolerance of the conformance check: |ours - DGL's| <= 1e-4 + 1e-4 |DGL's|; DGL's own float32 is within 1e-5.
 const TOLERANCE: f64 = 1e-4;
@@ -69,8 +69,7 @@ fn start(case: &Case, folder: &Path, more: &[&str]) {
     // SGC is one linear layer.
     let is_sgc = case.flags.iter().any(|flag| flag == "sgc");
     let hidden = if is_sgc { &[][..] } else { &["--hidden", "5", "--dropout", "0"] };
-    Command::cargo_bin("sar-single")
-        .unwrap()
+    Program::new()
         .args(hidden)
         .args(["--world-size", "2", "--part-json"])
         .arg(&case.graph)
@@ -135,8 +134,7 @@ pub(crate) fn check_correct_and_smooth(folder: &str) {
         let folder = tempfile::tempdir().unwrap();
         run(&case, folder.path(), &[]);
         let output = folder.path().join("scores.safetensors");
-        Command::cargo_bin("sar-single")
-            .unwrap()
+        Program::new()
             .args(["correct-and-smooth", "--output", "logits", "--run"])
             .arg(folder.path().join("run"))
             .arg("--out")

@@ -2,9 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use assert_cmd::Command;
-
 use crate::common::repository;
+use crate::program::Program;
 
 /// The graph, in two partitions.
 pub(crate) fn uneven() -> PathBuf {
@@ -14,15 +13,15 @@ pub(crate) fn uneven() -> PathBuf {
 /// The graph in other partitions; those of "range" have the original order of nodes.
 pub(crate) fn repartitioned(folder: &Path, parts: usize, method: &str) -> PathBuf {
     let out = folder.join(format!("p{parts}"));
-    let mut command = Command::cargo_bin("sar-single").unwrap();
+    let mut command = Program::new();
     command.args(["partition", "--method", method, "--num-parts", &parts.to_string()]);
     command.arg("--part-json").arg(uneven()).arg("--out").arg(&out).assert().success();
     out.join("g.json")
 }
 
 /// Trains and leaves the results in `run` below the folder.
-pub(crate) fn train(graph: &Path, folder: &Path, flags: &str) -> Command {
-    let mut command = Command::cargo_bin("sar-single").unwrap();
+pub(crate) fn train(graph: &Path, folder: &Path, flags: &str) -> Program {
+    let mut command = Program::new();
     command.arg("--part-json").arg(graph).arg("--out").arg(folder.join("run"));
     command.arg("--overwrite");
     command.arg("--spill-dir").arg(folder.join("spill")).args(flags.split_whitespace());
@@ -32,8 +31,8 @@ pub(crate) fn train(graph: &Path, folder: &Path, flags: &str) -> Command {
 
 /// Writes the first step of a training to a file.
 #[allow(dead_code)]
-pub(crate) fn step(graph: &Path, folder: &Path, flags: &str, file: &Path) -> Command {
-    let mut command = Command::cargo_bin("sar-single").unwrap();
+pub(crate) fn step(graph: &Path, folder: &Path, flags: &str, file: &Path) -> Program {
+    let mut command = Program::new();
     command.arg("--part-json").arg(graph).arg("--dump-step").arg(file);
     command.arg("--spill-dir").arg(folder.join("spill")).args(flags.split_whitespace());
     command.args(["--hidden", "6", "--layers", "2"]);

@@ -14,6 +14,7 @@ use sar::run::config::RunConfig;
 use sar::train::Checkpoint;
 
 use super::case::{Case, Mode, cases};
+use super::program::Program;
 
 fn sar(args: &[String]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_sar-single"));
@@ -22,7 +23,7 @@ fn sar(args: &[String]) -> Command {
 }
 
 fn succeed(what: &str, case: &Case, args: &[String]) -> Output {
-    let output = sar(args).output().unwrap();
+    let output = Program::new().args(args).output().unwrap();
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{what} of {}\n{}\n{stderr}", case.name, args.join(" "));
     output

@@ -4,6 +4,8 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+#[path = "../common/program.rs"]
+mod program;
 
 #[cfg(feature = "mpi")]
 #[path = "../common/mpirun.rs"]
