@@ -13,6 +13,7 @@ use super::direct::{DirectWriter, read_direct};
 use super::page_cache::{CacheShare, drop_pages};
 use super::private_file::new_private_file;
 use super::request_queue::RequestQueue;
+use super::spare_files::SpareFiles;
 use super::storage::{FileWriter, Storage, StorageFile};
 use crate::choice::{Choice, Named};
 
@@ -58,13 +59,21 @@ pub struct DiskStorage {
     share: Option<Arc<CacheShare>>,
     mode: IoMode,
     queue: Arc<RequestQueue>,
+    spare: Option<Arc<SpareFiles>>,
 }
 
 impl DiskStorage {
     /// A storage whose files take no page cache until they are [allowed](Storage::set_cache_share) some. Anything smaller than
     /// a request of direct I/O (a megabyte) stays in the cache all the same and is not counted.
     pub fn with_share(mode: IoMode) -> Self {
-        DiskStorage { share: Some(Arc::default()), mode, queue: Arc::default() }
+        DiskStorage { share: Some(Arc::default()), mode, ..DiskStorage::default() }
+    }
+
+    /// The same storage, whose removed files become new ones: until then they are empty, and keep their names. It is for a process
+    /// that never opens a file that has been removed.
+    #[must_use]
+    pub fn reusing_files(self) -> Self {
+        DiskStorage { spare: Some(Arc::default()), ..self }
     }
 
     /// Opens the same file for direct I/O; `None` where the file system does not support it, or the user does not want it.
@@ -89,7 +98,8 @@ impl DiskStorage {
 
 impl Storage for DiskStorage {
     fn create(&self, path: &Path) -> io::Result<Box<dyn FileWriter>> {
-        let file = new_private_file().open(path)?;
+        let spare = self.spare.as_ref().and_then(|spare| spare.take(path));
+        let file = spare.map_or_else(|| new_private_file().open(path), Ok)?;
         let (storage, path) = (self.clone(), path.to_owned());
         let way = Way::Cached;
         Ok(Box::new(DiskWriter { storage, path, file, len: 0, cached: 0, way }))
@@ -104,7 +114,11 @@ impl Storage for DiskStorage {
         if let Some(share) = &self.share {
             share.forget(path);
         }
-        fs::remove_file(path)
+        match self.spare.as_ref().map(|spare| spare.keep(path)) {
+            Some(Ok(true)) => Ok(()),
+            // What keeps a file from being emptied may not keep it from being removed.
+            None | Some(Ok(false) | Err(_)) => fs::remove_file(path),
+        }
     }
 
     fn set_cache_share(&self, bytes: u64) {

@@ -27,6 +27,7 @@ mod request_queue;
 mod reserve;
 mod reserved_storage;
 mod row_file;
+mod spare_files;
 mod storage;
 
 pub use array_header::{ArraySpec, npy_header, safetensors_header};

@@ -116,12 +116,13 @@ impl RankSetup {
         set_threads(here.threads, passes == Passes::WholeGraph)?;
         let Surroundings { rank, slot, placement, control, folder, .. } = here;
         let counters = IoCounters::default();
-        let disk = Arc::new(match (here.stand_in, control.parked_share()) {
+        let disk = match (here.stand_in, control.parked_share()) {
             // Requests around the page cache have buffers of one size. If some files of a stand-in filled them and others did
             // not, they would look like something that grows with the graph.
             (Some(_), 0) => DiskStorage::default(),
             _ => DiskStorage::with_share(here.io),
-        });
+        };
+        let disk = Arc::new(disk.reusing_files());
         let storage: Arc<dyn Storage> = match (here.stand_in, here.reserve) {
             (Some(_), _) => metered(disk, here)?,
             (None, Some(path)) => {
