@@ -41,7 +41,7 @@ fn sums_between_random_partitions_of_a_skewed_graph_take_two_thirds_of_the_rows(
             );
         }
     }
-    // The maximum of neighbours is no sum.
+    // A maximum cannot be divided into sums.
     let pool = ["--model", "sage", "--aggregator", "pool"];
     let (written, _) = run(&graph, &pool);
     assert_eq!(written, run(&graph, &[&pool[..], &["--one-shot"]].concat()).0);

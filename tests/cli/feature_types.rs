@@ -39,14 +39,23 @@ fn graph(folder: &Path, name: &str, features: [&Elements; 2]) -> PathBuf {
     let path = |name: &str| folder.join(name);
     let lines =
         |of_node: &dyn Fn(u32) -> String| (0..NODES).map(|i| of_node(i) + "\n").collect::<String>();
-    fs::write(path("near"), lines(&|i| format!("{i} {}", (i * 5 + 1) % NODES))).unwrap();
-    fs::write(path("far"), lines(&|i| format!("{} {i}", (i * 7 + 3) % NODES))).unwrap();
+    // No two edges have an end in common, so that sums of sources would not be fewer rows than sources.
+    let cited = |i: u32| (i * 7 + 1) % NODES;
+    let edges = |kept: &dyn Fn(u32) -> bool, edge: &dyn Fn(u32) -> [u32; 2]| -> String {
+        let edges = (0..NODES).filter(|i| kept(*i)).map(edge);
+        edges.map(|[src, dst]| format!("{src} {dst}\n")).collect()
+    };
+    let cites = |i: u32| i < NODES / 3;
+    let is_cited = |node: u32| (0..NODES / 3).any(|i| cited(i) == node);
+    fs::write(path("near"), edges(&cites, &|i| [i, cited(i)])).unwrap();
+    fs::write(path("has"), edges(&|i| !cites(i), &|i| [i, cited(i)])).unwrap();
+    fs::write(path("far"), edges(&|i| !is_cited(i), &|i| [(i * 7 + 3) % NODES, i])).unwrap();
     fs::write(path("label"), lines(&|i| (i % 3).to_string())).unwrap();
     fs::write(path("train"), lines(&|i| i.to_string())).unwrap();
     fs::write(path("parts"), lines(&|i| (i % PARTS).to_string())).unwrap();
     let mut command = Program::new();
     command.args(["partition", "--method", "file", "--num-parts", &PARTS.to_string()]);
-    for (relation, file) in [("a:cites:a", "near"), ("b:is_by:a", "far"), ("a:has:b", "near")] {
+    for (relation, file) in [("a:cites:a", "near"), ("b:is_by:a", "far"), ("a:has:b", "has")] {
         command.arg("--edges").arg(format!("{relation}={}", path(file).display()));
     }
     for (ntype, elements) in ["a", "b"].into_iter().zip(features) {

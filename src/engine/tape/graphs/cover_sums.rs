@@ -5,7 +5,7 @@ use super::graph::Graph;
 use super::graph_shard_manager::GraphShardManager;
 use crate::engine::comm::{Inbox, Operation, Outbox};
 use crate::error::{Error, Result};
-use crate::graph::{Cut, SummedEdges};
+use crate::graph::{CoveredEdges, SummedEdges};
 
 impl GraphShardManager {
     /// Makes sums along edges take fewer rows between ranks from now on: for each edge, either the row of its source is sent, or the sum
@@ -27,9 +27,9 @@ impl GraphShardManager {
             let edges = shard.by_dst()?;
             let has_weights = edges.weights.is_some();
             weighted |= has_weights;
-            let summed = match Cut::of(&edges, &*shard.by_src()?)? {
+            let summed = match CoveredEdges::of(&edges, &*shard.by_src()?)? {
                 None => SentEdges { rows: sources.to_vec(), summed: SummedEdges::default() },
-                Some(Cut { sent, received, mut summed }) => {
+                Some(CoveredEdges { sent, received, mut summed }) => {
                     shards[rank] = self.manager.track_shard("shard", received);
                     let row = |column: &u32| sources[*column as usize];
                     summed.sources.iter_mut().for_each(|source| *source = row(source));

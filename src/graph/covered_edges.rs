@@ -6,7 +6,7 @@ use crate::error::Result;
 
 /// The edges from one partition to another, of which the smaller number of rows travels (SuperGCN's minimum vertex cover): for
 /// each edge the row of its source, or the sum that the source's owner computes for its destination.
-pub struct Cut {
+pub struct CoveredEdges {
     /// Columns of the shard whose rows are sent, ascending.
     pub sent: Vec<u32>,
     /// Edges into the receiver's rows: from the rows that are sent, then, with weight 1, from the sums that are sent.
@@ -26,7 +26,7 @@ pub struct SummedEdges {
     pub weights: Option<Vec<f32>>,
 }
 
-impl Cut {
+impl CoveredEdges {
     /// Divides the edges of another rank's shard, or returns `None` where rows of sources alone are at most a tenth more.
     ///
     /// # Errors
@@ -66,7 +66,7 @@ impl Cut {
         }
         let sources = sent.len() + summed.len();
         let (received, _) = received.build(ends.num_rows(), sources, true)?;
-        Ok(Some(Cut { sent, received, summed: sums }))
+        Ok(Some(CoveredEdges { sent, received, summed: sums }))
     }
 }
 
@@ -116,7 +116,8 @@ mod tests {
     #[test]
     fn a_row_is_sent_for_many_destinations_and_a_sum_for_many_sources() {
         let GraphShard { by_dst, by_src } = shard();
-        let Cut { sent, received, summed } = Cut::of(&by_dst, &by_src).unwrap().unwrap();
+        let CoveredEdges { sent, received, summed } =
+            CoveredEdges::of(&by_dst, &by_src).unwrap().unwrap();
         assert_eq!(sent, [2]);
         let received = received.by_dst;
         assert_eq!(received.ends.rows(), [1, 3, 4, 5, 6, 7, 8]);
@@ -137,6 +138,6 @@ mod tests {
         let mut edges = ShardBuilder::default();
         (0..6).for_each(|node| edges.push(node, node));
         let GraphShard { by_dst, by_src } = edges.build(6, 6, false).unwrap().0;
-        assert!(Cut::of(&by_dst, &by_src).unwrap().is_none());
+        assert!(CoveredEdges::of(&by_dst, &by_src).unwrap().is_none());
     }
 }
