@@ -2,17 +2,21 @@
 
 use std::io;
 use std::path::Path;
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
 
 use super::disk_storage::{DiskStorage, IoMode};
 use super::storage::Storage;
 
-/// Bytes that a measurement writes and reads, and bytes per call.
-const BYTES: usize = 64 << 20;
+/// Most bytes that a measurement writes and reads, and bytes per call.
+const BYTES: usize = 32 << 20;
 const CALL: usize = 4 << 20;
+/// Time after which it writes or reads no more: on a slow or busy disk, fewer bytes tell as much.
+const TIME: Duration = Duration::from_millis(250);
 
 /// The rates at which files without room in the page cache are written and read, in bytes per second.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct DiskRate {
     /// How the bytes move: direct or buffered.
     pub mode: IoMode,
@@ -53,19 +57,31 @@ impl DiskRate {
         let mut bytes = vec![0x5a; CALL];
         let begin = Instant::now();
         let mut file = storage.create(&path)?;
-        let written = (0..BYTES / CALL).try_for_each(|_| file.write(&bytes));
-        let file = written.and_then(|()| file.finish());
-        let written = begin.elapsed();
+        let written = in_time(BYTES, |_| file.write(&bytes));
+        let file = written.and_then(|len| Ok((len, file.finish()?)));
+        let written_s = begin.elapsed().as_secs_f64();
         let begin = Instant::now();
-        let read = file.and_then(|file| {
-            (0..BYTES).step_by(CALL).try_for_each(|at| file.read_around(&mut bytes, at as u64))
+        let moved = file.and_then(|(len, file)| {
+            Ok([len, in_time(len, |at| file.read_around(&mut bytes, at as u64))?])
         });
-        let rate = |seconds: f64| BYTES as f64 / seconds;
-        let (write, of_reading) =
-            (rate(written.as_secs_f64()), rate(begin.elapsed().as_secs_f64()));
+        let read_s = begin.elapsed().as_secs_f64();
         storage.remove(&path)?;
-        read.map(|()| DiskRate { mode, write, read: of_reading })
+        moved.map(|[written, read]| {
+            let (write, read) = (written as f64 / written_s, read as f64 / read_s);
+            DiskRate { mode, write, read }
+        })
     }
+}
+
+/// Makes calls for up to `most` bytes, each with its offset, until the time is over. Returns the number of bytes.
+fn in_time(most: usize, mut call: impl FnMut(usize) -> io::Result<()>) -> io::Result<usize> {
+    let begin = Instant::now();
+    let mut done = 0;
+    while done < most && (done == 0 || begin.elapsed() < TIME) {
+        call(done)?;
+        done += CALL;
+    }
+    Ok(done)
 }
 
 #[cfg(test)]

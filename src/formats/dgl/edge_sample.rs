@@ -1,9 +1,18 @@
 //! Samples of a partition's edges, without a pass over all of them.
 
+use std::ops::Range;
+
 use crate::error::Result;
+use crate::formats::dgl::array::ArrayRef;
 use crate::formats::dgl::blocks;
+use crate::formats::dgl::config::PartitionConfig;
 use crate::formats::dgl::local_graph::Entries;
+use crate::formats::dgl::node_table::NodeTable;
 use crate::formats::dgl::partition::Partition;
+use crate::formats::dgl::topology::Topology;
+
+/// Number of edges per run where all edges are taken.
+const BLOCK: u64 = 64 << 10;
 
 /// A run of consecutive inner edges.
 #[derive(Clone, Debug, Default)]
@@ -14,58 +23,124 @@ pub struct EdgeRun {
     pub by_destination: bool,
 }
 
-impl Partition {
-    /// Reads `runs` runs of at most `max` edges each, from places all over the file, or all edges if the partition has no more.
-    /// Edge ids are not read.
+/// A partition of which edges are sampled. The ids of nodes, which opening a partition checks, are read once.
+#[derive(Debug)]
+pub struct SampledPartition {
+    partition: Partition,
+    nodes: NodeTable,
+}
+
+/// How a sample is spread over a file: a number of runs, each of at most so many edges.
+#[derive(Clone, Copy, Debug)]
+pub struct Spread {
+    /// Number of runs.
+    pub runs: u64,
+    /// Largest number of edges of a run.
+    pub max: u64,
+}
+
+impl SampledPartition {
+    /// Opens the files of partition `part`.
     ///
     /// # Errors
-    /// If the ids of nodes or the ends of edges cannot be read.
-    pub fn sample_edges(&self, runs: u64, max: u64) -> Result<Vec<EdgeRun>> {
-        let graph = self.topology().graph();
-        let nodes = self.topology().nodes()?;
+    /// As for [`Partition::open`].
+    pub fn open(config: &PartitionConfig, part: usize) -> Result<Self> {
+        let (topology, nodes) = Topology::open_with_nodes(config, part)?;
+        Ok(SampledPartition { partition: Partition::with_features(config, part, topology)?, nodes })
+    }
+
+    /// The partition.
+    pub fn partition(&self) -> &Partition {
+        &self.partition
+    }
+
+    /// Calls `take` with runs from places all over the file, or with all edges, run by run, if the partition has no more than the
+    /// sample. Edge ids are not read.
+    ///
+    /// # Errors
+    /// If the ends of edges cannot be read.
+    pub fn visit(&self, spread: Spread, take: &mut dyn FnMut(&EdgeRun)) -> Result<()> {
+        let graph = self.partition.topology().graph();
         let total = graph.num_edges;
-        let (runs, max) = if total <= runs * max { (1, total) } else { (runs, max) };
-        let (mut src, mut dst, mut indptr) = (Vec::new(), Vec::new(), Vec::new());
-        let mut found = Vec::new();
+        let whole = total <= spread.runs.saturating_mul(spread.max);
+        let runs = if whole { total.div_ceil(BLOCK).max(1) } else { spread.runs };
+        let (mut ends, mut found) = (Ends::default(), EdgeRun::default());
         for run in 0..runs {
-            // The run lies in the middle of its share of the file.
-            let begin = (total / runs * run + (total / runs).saturating_sub(max) / 2).min(total);
-            let entries = begin..total.min(begin + max);
+            let part = |rows: u64| rows * run / runs..rows * (run + 1) / runs;
             match &graph.entries {
-                Entries::Pairs { src: sources, dst: destinations } => {
-                    blocks::read(sources, entries.clone(), &mut src)?;
-                    blocks::read(destinations, entries.clone(), &mut dst)?;
+                Entries::Pairs { src, dst } if whole => {
+                    blocks::read(src, part(total), &mut ends.src)?;
+                    blocks::read(dst, part(total), &mut ends.dst)?;
                 }
-                Entries::ByDestination { indptr: starts, src: other }
-                | Entries::BySource { indptr: starts, dst: other } => {
-                    let rows = starts.num_rows().saturating_sub(1);
-                    let each = if runs == 1 { rows } else { (rows * max / total.max(1)).max(1) };
-                    let first = rows / runs * run;
-                    blocks::read(starts, first..(first + each).min(rows) + 1, &mut indptr)?;
-                    let first_entry = indptr.first().copied().unwrap_or(0);
-                    let last_entry = indptr.last().copied().unwrap_or(0).min(total);
-                    let last_entry = last_entry.min(first_entry.saturating_add(max));
-                    blocks::read(other, first_entry.min(last_entry)..last_entry, &mut src)?;
-                    dst.clear();
-                    for (row, ends) in (first..).zip(indptr.windows(2)) {
-                        let end = ends[1].saturating_sub(first_entry).min(src.len() as u64);
-                        dst.resize((end as usize).max(dst.len()), row);
+                Entries::Pairs { src, dst } => {
+                    // The run lies in the middle of its share of the file.
+                    let Spread { max, .. } = spread;
+                    let begin = total / runs * run + (total / runs).saturating_sub(max) / 2;
+                    let entries = begin.min(total)..total.min(begin + max);
+                    blocks::read(src, entries.clone(), &mut ends.src)?;
+                    blocks::read(dst, entries, &mut ends.dst)?;
+                }
+                Entries::ByDestination { indptr, src: other }
+                | Entries::BySource { indptr, dst: other } => {
+                    let rows = indptr.num_rows().saturating_sub(1);
+                    if whole {
+                        ends.read_rows([indptr, other], part(rows), u64::MAX)?;
+                    } else {
+                        let each = (rows * spread.max / total.max(1)).max(1);
+                        let first = rows / runs * run;
+                        let some = first..(first + each).min(rows);
+                        ends.read_rows([indptr, other], some, spread.max)?;
                     }
                     if matches!(graph.entries, Entries::BySource { .. }) {
-                        std::mem::swap(&mut src, &mut dst);
+                        std::mem::swap(&mut ends.src, &mut ends.dst);
                     }
                 }
             }
-            let global = |local: &u64| nodes.global(*local);
-            let edges: Vec<[u64; 2]> = src
-                .iter()
-                .zip(&dst)
-                .filter_map(|(src, dst)| Some([global(src)?, nodes.inner_index(global(dst)?)?]))
-                .collect();
-            let rising = edges.windows(2).filter(|pair| pair[0][1] <= pair[1][1]).count();
-            let by_destination = (rising + 1) as f64 >= 0.98 * edges.len() as f64;
-            found.push(EdgeRun { edges, by_destination });
+            self.name(&ends, &mut found.edges);
+            let rising = found.edges.windows(2).filter(|pair| pair[0][1] <= pair[1][1]).count();
+            found.by_destination = (rising + 1) as f64 >= 0.98 * found.edges.len() as f64;
+            take(&found);
         }
-        Ok(found)
+        Ok(())
+    }
+
+    /// The inner edges among those with these ends.
+    fn name(&self, ends: &Ends, edges: &mut Vec<[u64; 2]>) {
+        let nodes = &self.nodes;
+        edges.clear();
+        edges.extend(ends.src.iter().zip(&ends.dst).filter_map(|(src, dst)| {
+            Some([nodes.global(*src)?, nodes.inner_index(nodes.global(*dst)?)?])
+        }));
+    }
+}
+
+/// Local nodes at the two ends of edges, in buffers that are used again.
+#[derive(Default)]
+struct Ends {
+    src: Vec<u64>,
+    dst: Vec<u64>,
+    indptr: Vec<u64>,
+}
+
+impl Ends {
+    /// Reads at most `max` edges of some rows of an array that is sorted by rows: the other ends become the sources.
+    fn read_rows(
+        &mut self,
+        [indptr, other]: [&ArrayRef; 2],
+        rows: Range<u64>,
+        max: u64,
+    ) -> Result<()> {
+        blocks::read(indptr, rows.start..rows.end + 1, &mut self.indptr)?;
+        let total = other.num_rows();
+        let first = self.indptr.first().copied().unwrap_or(0);
+        let last = self.indptr.last().copied().unwrap_or(0).min(total);
+        let last = last.min(first.saturating_add(max));
+        blocks::read(other, first.min(last)..last, &mut self.src)?;
+        self.dst.clear();
+        for (row, ends) in rows.zip(self.indptr.windows(2)) {
+            let end = ends[1].saturating_sub(first).min(self.src.len() as u64);
+            self.dst.resize((end as usize).max(self.dst.len()), row);
+        }
+        Ok(())
     }
 }

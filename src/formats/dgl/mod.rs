@@ -48,7 +48,7 @@ pub use array::ArrayRef;
 pub use config::partition_config::PartitionConfig;
 pub use edge_block::EdgeBlock;
 pub use edge_reader::EdgeReader;
-pub use edge_sample::EdgeRun;
+pub use edge_sample::{EdgeRun, SampledPartition, Spread};
 pub use feature::Feature;
 pub use feature_set::FeatureSet;
 pub use original_ids::OriginalIds;

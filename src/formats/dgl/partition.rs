@@ -31,7 +31,15 @@ impl Partition {
     /// If the partition does not exist; a file is missing, unreadable, of the wrong kind or cut short; or its counts, node ids
     /// or feature rows contradict the JSON file.
     pub fn open(config: &PartitionConfig, part: usize) -> Result<Self> {
-        let topology = Topology::open(config, part)?;
+        Self::with_features(config, part, Topology::open(config, part)?)
+    }
+
+    /// Opens the files of features of a partition whose structure is open.
+    pub(super) fn with_features(
+        config: &PartitionConfig,
+        part: usize,
+        topology: Topology,
+    ) -> Result<Self> {
         let (node_features, edge_features) = open_features(config, part, topology.graph())?;
         Ok(Partition { topology, node_features, edge_features })
     }

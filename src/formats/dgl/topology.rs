@@ -20,9 +20,18 @@ pub(crate) struct Topology {
 impl Topology {
     /// Opens the structure file and checks the node ids.
     pub(crate) fn open(config: &PartitionConfig, part: usize) -> Result<Self> {
+        Ok(Self::open_with_nodes(config, part)?.0)
+    }
+
+    /// The same, with the ids that have been checked.
+    pub(crate) fn open_with_nodes(
+        config: &PartitionConfig,
+        part: usize,
+    ) -> Result<(Self, NodeTable)> {
         let (graph, notes) = open_structure(config, part)?;
-        let inner_first = NodeTable::load(config, part, &graph)?.is_inner_first();
-        Ok(Topology { config: config.clone(), part, graph, inner_first, notes })
+        let nodes = NodeTable::load(config, part, &graph)?;
+        let (config, inner_first) = (config.clone(), nodes.is_inner_first());
+        Ok((Topology { config, part, graph, inner_first, notes }, nodes))
     }
 
     pub(crate) fn config(&self) -> &PartitionConfig {

@@ -1,11 +1,11 @@
 //! The sizes of a partitioned graph on which a run's needs depend.
 
-use super::counts::{Pair, RankCounts};
+use super::counts::RankCounts;
+use super::edge_count::EdgeCount;
 use crate::engine::tensor;
 use crate::error::{Error, Result};
 use crate::formats::dgl::config::PartitionConfig;
-use crate::formats::dgl::{EdgeRun, Partition};
-use crate::graph::{Bitmap, PartitionBook};
+use crate::formats::dgl::{Partition, SampledPartition, Spread};
 use crate::io::{Dtype, IoCounters};
 use crate::load::{DataKeys, EdgeFeatures, NodeFeatures, label_columns, load_labels, load_mask};
 use crate::nn::Task;
@@ -62,22 +62,27 @@ impl GraphSizes {
         let (mut masks, mut known) = ([0_u64; 3], [false; 3]);
         for part in 0..parts {
             signals::check()?;
-            let partition = Partition::open(partitions, part)?;
+            let opened = SampledPartition::open(partitions, part)?;
+            let partition = opened.partition();
             let found = NodeFeatures::find(
-                &partition,
+                partition,
                 run.keys.features.as_deref(),
                 run.normalize_features,
             )?;
             features = FeatureColumns { width: found.width() as u64, dtype: found.dtype() };
-            outputs = outputs.max(num_outputs(&partition, run)?);
-            for (i, mask) in mask_counts(&partition, &run.keys)?.into_iter().enumerate() {
+            outputs = outputs.max(num_outputs(partition, run)?);
+            for (i, mask) in mask_counts(partition, &run.keys)?.into_iter().enumerate() {
                 known[i] |= mask.is_some();
                 masks[i] += mask.unwrap_or(0);
             }
-            let (runs, max) =
-                if sampled { (RUNS, SAMPLED / RUNS / parts as u64) } else { (1, u64::MAX) };
-            let edges = partition.sample_edges(runs, max)?;
-            ranks.push(counts(&partition, &edges, sampled));
+            let spread = if sampled {
+                Spread { runs: RUNS, max: SAMPLED / RUNS / parts as u64 }
+            } else {
+                Spread { runs: 1, max: u64::MAX }
+            };
+            let mut count = EdgeCount::new(partition, sampled);
+            opened.visit(spread, &mut |run| count.add(run))?;
+            ranks.push(count.finish());
         }
         let share = |i: usize| known[i].then(|| masks[i] as f64 / book.num_nodes().max(1) as f64);
         let counters = IoCounters::default();
@@ -142,69 +147,6 @@ fn mask_counts(partition: &Partition, keys: &DataKeys) -> Result<[Option<u64>; 3
         count(&keys.val_mask, "val_mask")?,
         count(&keys.test_mask, "test_mask")?,
     ])
-}
-
-/// Counts the edges of a partition, or estimates the counts from samples.
-fn counts(partition: &Partition, runs: &[EdgeRun], sampled: bool) -> RankCounts {
-    let (book, own) = (partition.book(), partition.part());
-    let nodes = partition.num_inner_nodes();
-    let mut pairs = vec![Pair::default(); book.num_parts()];
-    let whole = runs.iter().map(|run| whole_destinations(&run.edges, sampled));
-    let whole: Vec<&[[u64; 2]]> = whole.collect();
-    count_distinct(book, nodes, &whole, &mut pairs);
-    if !sampled {
-        return RankCounts { nodes, pairs };
-    }
-    let seen: u64 = pairs.iter().map(|pair| pair.edges).sum();
-    let factor = partition.num_inner_edges() as f64 / seen.max(1) as f64;
-    let by_destination = runs.iter().all(|run| run.by_destination);
-    for (source, pair) in pairs.iter_mut().enumerate() {
-        pair.edges = (pair.edges as f64 * factor) as u64;
-        pair.destinations = if by_destination {
-            ((pair.destinations as f64 * factor) as u64).min(nodes)
-        } else {
-            hit(nodes, pair.edges)
-        };
-        let range = book.node_range(source);
-        if source == own {
-            pair.sources = hit(range.end - range.start, pair.edges);
-        }
-    }
-    // The number of foreign nodes is known; the sample shows how they are spread over the ranks.
-    let others = |pairs: &[Pair]| -> u64 {
-        let others = pairs.iter().enumerate().filter(|(source, _)| *source != own);
-        others.map(|(_, pair)| pair.sources).sum()
-    };
-    let factor = partition.num_halo_nodes() as f64 / others(&pairs).max(1) as f64;
-    for (source, pair) in pairs.iter_mut().enumerate().filter(|(source, _)| *source != own) {
-        let range = book.node_range(source);
-        let sources = (pair.sources as f64 * factor) as u64;
-        pair.sources = sources.min(range.end - range.start).min(pair.edges);
-    }
-    RankCounts { nodes, pairs }
-}
-
-/// A run of a sample without its first and last destination, which may have more edges than it holds.
-fn whole_destinations(edges: &[[u64; 2]], sampled: bool) -> &[[u64; 2]] {
-    let (Some([_, first]), Some([_, last])) = (edges.first(), edges.last()) else { return edges };
-    let begin = edges.iter().position(|[_, dst]| dst != first);
-    let end = edges.iter().rposition(|[_, dst]| dst != last);
-    match (sampled, begin, end) {
-        (true, Some(begin), Some(end)) if begin <= end => &edges[begin..=end],
-        _ => edges,
-    }
-}
-
-fn count_distinct(book: &PartitionBook, nodes: u64, runs: &[&[[u64; 2]]], pairs: &mut [Pair]) {
-    let mut sources = Bitmap::new(book.num_nodes());
-    let mut destinations = Bitmap::new(nodes * pairs.len() as u64);
-    for [src, dst] in runs.iter().copied().flatten() {
-        let Some(part) = book.part_of_node(*src) else { continue };
-        let pair = &mut pairs[part];
-        pair.edges += 1;
-        pair.sources += u64::from(sources.insert(*src));
-        pair.destinations += u64::from(destinations.insert(part as u64 * nodes + dst));
-    }
 }
 
 /// Expected number of `nodes` that are hit by `edges` random edges.

@@ -6,9 +6,12 @@
 //! have the real ones' proportions. The line through two sizes, extended to the real size and number of ranks, is the forecast.
 
 mod advice;
+mod aside;
 mod bound;
 mod check;
 mod counts;
+mod disk_probe;
+mod edge_count;
 mod forecast;
 mod graph_shape;
 mod graph_sizes;

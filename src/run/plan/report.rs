@@ -4,13 +4,14 @@ use serde::Serialize;
 
 use super::advice::advice;
 use super::bound::bound;
+use super::disk_probe::DiskProbe;
 use super::forecast::{EpochForecast, Forecast, forecast};
 use super::graph_sizes::GraphSizes;
 use crate::error::{Error, Result};
 use crate::formats::dgl::config::PartitionConfig;
 use crate::platform::free_space;
 use crate::run::launch::WorkerBounds;
-use crate::run::launch::bounds::rate;
+use crate::run::launch::bounds::{fits, rate};
 use crate::run::launch::governor::Limits;
 
 use crate::run::config::{MemoryBudget, RunConfig, check, relations};
@@ -125,6 +126,8 @@ pub fn plan(config: &RunConfig) -> Result<Plan> {
         return Err(Error::config("part_json", problem)
             .with_hint("use a graph with features of one width on every node type"));
     }
+    // A run that certainly fits into its budget is likely to move nothing to the disk.
+    let probe = if fits(config, &partitions) { None } else { Some(DiskProbe::start(config)?) };
     let sizes = GraphSizes::read(config, &partitions)?;
     let forecast = forecast(config, &sizes)?;
     let resident = config.resident.unwrap_or(1);
@@ -149,10 +152,31 @@ pub fn plan(config: &RunConfig) -> Result<Plan> {
     let kept = share * sizes.ranks.len() as u64;
     let memory = MemoryPlan { least, budget, kept };
     let mut plan = compose(config, &sizes, &forecast, memory, &epoch, resident);
+    plan.epoch.disk_s = disk_seconds(config, &epoch, probe)?;
     plan.advice = advice(config, &sizes, &forecast, &plan);
     Ok(plan)
 }
 
+/// Seconds in which the disk moves what an epoch does not cache; 0 if the disk cannot be measured.
+fn disk_seconds(
+    config: &RunConfig,
+    epoch: &EpochForecast,
+    probe: Option<DiskProbe>,
+) -> Result<f64> {
+    let EpochForecast { written, read, cached, .. } = *epoch;
+    let around = (1.0 - cached / (written + read).max(1.0)).max(0.0);
+    // Nobody waits for a disk that nothing moves to.
+    if around <= NEGLIGIBLE {
+        return Ok(0.0);
+    }
+    let disk = match probe {
+        Some(probe) => probe.rate()?,
+        None => rate(&config.spill_dir, config.io),
+    };
+    Ok(disk.map_or(0.0, |disk| around * (written / disk.write + read / disk.read)))
+}
+
+/// The plan, without the time for the disk and advice.
 fn compose(
     config: &RunConfig,
     sizes: &GraphSizes,
@@ -170,13 +194,6 @@ fn compose(
         written: (forecast.epoch.written + later) as u64,
     };
     let bound = bound(config, sizes, memory.kept as f64);
-    let around = (1.0 - cached / (written + read).max(1.0)).max(0.0);
-    // Nobody waits for a disk that nothing moves to.
-    let rate = || rate(&config.spill_dir, config.io);
-    let disk_s = Some(around)
-        .filter(|around| *around > NEGLIGIBLE)
-        .and_then(|_| rate())
-        .map_or(0.0, |disk| around * (written / disk.write + read / disk.read));
     Plan {
         partitions: sizes.ranks.len(),
         nodes: sizes.nodes(),
@@ -192,7 +209,7 @@ fn compose(
             moved_at_least_memory: (forecast.epoch.written + forecast.epoch.read) as u64,
             bound,
             compute_s,
-            disk_s,
+            disk_s: 0.0,
             resident,
         },
         advice: Vec::new(),

@@ -189,8 +189,8 @@ fn spec(ty: usize, name: &str, dtype: Dtype, row_shape: &[u64]) -> FeatureSpec {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::formats::dgl::Partition;
     use crate::formats::dgl::config::PartitionConfig;
+    use crate::formats::dgl::{SampledPartition, Spread};
 
     #[test]
     fn a_stand_in_has_the_counts_it_is_asked_for() {
@@ -214,9 +214,11 @@ mod tests {
         let config = PartitionConfig::open(&json).unwrap();
         assert!(crate::formats::dgl::verify(&config).is_empty());
         for part in 0..2 {
-            let partition = Partition::open(&config, part).unwrap();
-            assert_eq!(partition.num_halo_nodes(), 12);
-            let edges = &partition.sample_edges(1, u64::MAX).unwrap()[0].edges;
+            let sampled = SampledPartition::open(&config, part).unwrap();
+            assert_eq!(sampled.partition().num_halo_nodes(), 12);
+            let mut edges = Vec::new();
+            let all = Spread { runs: 1, max: u64::MAX };
+            sampled.visit(all, &mut |run| edges.extend(&run.edges)).unwrap();
             assert_eq!(edges.len(), 123);
             let inside = config.book().node_range(part);
             let inner = edges.iter().filter(|[src, _]| inside.contains(src));

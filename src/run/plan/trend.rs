@@ -8,10 +8,10 @@ use crate::run::config::RunConfig;
 
 /// Largest number of edges of a stand-in, and of bytes of the rows of a layer, if memory is measured: an epoch takes a tenth of a
 /// second or so.
-const EDGES: f64 = 200_000.0;
-const ROW_BYTES: f64 = (8 << 20) as f64;
+const EDGES: f64 = 100_000.0;
+const ROW_BYTES: f64 = (4 << 20) as f64;
 /// Size of the other stand-ins, relative to those: bytes that are moved are linear from small sizes on.
-const PART: f64 = 0.25;
+const PART: f64 = 0.5;
 /// Size of the smaller of two stand-ins relative to the larger.
 const SMALLER: f64 = 0.25;
 

@@ -1,0 +1,87 @@
+//! A process beside this one that works out one answer.
+
+use std::io::{ErrorKind as IoErrorKind, Read, Write};
+use std::net::Shutdown;
+use std::os::unix::net::UnixStream;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
+
+use crate::engine::spill_dir::sweep;
+use crate::error::{Error, Result};
+use crate::platform::{fork, signals};
+
+/// Interval at which a waiting process looks for signals.
+const TICK: Duration = Duration::from_millis(50);
+
+/// A forked process with its own threads, which may use a folder for spilled data. It is killed when this is dropped.
+#[derive(Debug)]
+pub(super) struct Aside {
+    process: Pid,
+    link: UnixStream,
+    spill_dir: PathBuf,
+}
+
+impl Aside {
+    /// Starts the process; `work` talks to this one.
+    ///
+    /// # Errors
+    /// If the system starts no process.
+    pub(super) fn start(
+        what: &str,
+        spill_dir: &Path,
+        work: impl FnOnce(UnixStream) -> Result<()>,
+    ) -> Result<Self> {
+        let (link, other) = UnixStream::pair().map_err(failed)?;
+        let process = fork(what, move || {
+            u8::from(!matches!(catch_unwind(AssertUnwindSafe(|| work(other))), Ok(Ok(()))))
+        })?;
+        Ok(Aside { process, link, spill_dir: spill_dir.to_owned() })
+    }
+
+    /// Sends the process a question, the only one.
+    pub(super) fn ask(&mut self, question: &[u8]) -> Result<()> {
+        self.link.write_all(question).map_err(failed)?;
+        self.link.shutdown(Shutdown::Write).map_err(failed)
+    }
+
+    /// Waits for the answer; it is empty if the process has ended without one.
+    ///
+    /// # Errors
+    /// If the user asks to stop, or the answer cannot be read.
+    pub(super) fn answer(mut self) -> Result<Vec<u8>> {
+        self.link.set_read_timeout(Some(TICK)).map_err(failed)?;
+        let (mut bytes, mut block) = (Vec::new(), [0; 1 << 12]);
+        loop {
+            signals::check()?;
+            match self.link.read(&mut block) {
+                Ok(0) => return Ok(bytes),
+                Ok(count) => bytes.extend(&block[..count]),
+                Err(e) if is_early(&e) => {}
+                Err(e) => return Err(failed(e)),
+            }
+        }
+    }
+}
+
+impl Drop for Aside {
+    fn drop(&mut self) {
+        // It fails only if the process has ended, and its workers end with it.
+        let _ = kill_process(self.process, Signal::KILL);
+        let _ = waitpid(Some(self.process), WaitOptions::empty());
+        // What it leaves behind if it is killed; what cannot be removed now is removed by the next run.
+        sweep(&self.spill_dir);
+    }
+}
+
+fn is_early(error: &std::io::Error) -> bool {
+    use IoErrorKind::{Interrupted, TimedOut, WouldBlock};
+    matches!(error.kind(), Interrupted | TimedOut | WouldBlock)
+}
+
+/// An error of the link between the two processes.
+pub(super) fn failed(error: std::io::Error) -> Error {
+    Error::io("talk to", Path::new("the process that plans"), error)
+}
