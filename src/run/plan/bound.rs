@@ -11,7 +11,7 @@
 //! ```
 //!
 //! If the first layer's sums of features are computed once and kept, they are read twice, and that layer needs no foreign rows
-//! and no edges. The smaller number is the bound.
+//! and no edges. The smaller number is the bound. Where partial sums are fewer rows than H, a run may go below it.
 
 use super::graph_sizes::GraphSizes;
 use crate::engine::spill::SpillDtype;
