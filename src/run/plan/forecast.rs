@@ -153,10 +153,11 @@ impl Trends {
         }
     }
 
-    /// Where memory is measured, blocks of a stand-in take longer than those of a graph of the real size.
+    /// Where memory is measured, blocks of a stand-in take longer than those of a graph of the real size. On a busy machine the
+    /// smaller stand-in may take longer than the larger one.
     fn seconds(&self) -> f64 {
         let trend = self.more.as_ref().unwrap_or(&self.few);
-        let by_row = trend.growth(|at| at.epoch_s) / trend.rows;
+        let by_row = trend.growth(|at| at.epoch_s).max(0.0) / trend.rows;
         let by_rank = trend.constant(|at| at.epoch_s).max(0.0) / trend.ranks as f64;
         by_row * self.rows + by_rank * self.ranks
     }

@@ -216,7 +216,7 @@ mod tests {
         for part in 0..2 {
             let sampled = SampledPartition::open(&config, part).unwrap();
             assert_eq!(sampled.partition().num_halo_nodes(), 12);
-            let mut edges = Vec::new();
+            let mut edges: Vec<[u64; 2]> = Vec::new();
             let all = Spread { runs: 1, max: u64::MAX };
             sampled.visit(all, &mut |run| edges.extend(&run.edges)).unwrap();
             assert_eq!(edges.len(), 123);

@@ -8,10 +8,10 @@ use crate::run::config::RunConfig;
 
 /// Largest number of edges of a stand-in, and of bytes of the rows of a layer, if memory is measured: an epoch takes a tenth of a
 /// second or so.
-const EDGES: f64 = 100_000.0;
-const ROW_BYTES: f64 = (4 << 20) as f64;
+const EDGES: f64 = 200_000.0;
+const ROW_BYTES: f64 = (8 << 20) as f64;
 /// Size of the other stand-ins, relative to those: bytes that are moved are linear from small sizes on.
-const PART: f64 = 0.5;
+const PART: f64 = 0.25;
 /// Size of the smaller of two stand-ins relative to the larger.
 const SMALLER: f64 = 0.25;
 
@@ -101,19 +101,26 @@ impl Kept<'_> {
     /// one.
     pub(super) fn left(&self, figure: Figure) -> f64 {
         let Trend { large, .. } = self.trend;
-        let saved = (figure(large) - figure(&self.kept)) / large.scale;
-        (1.0 - saved / self.whole(figure)).max(0.0)
+        let (saved, whole) =
+            ((figure(large) - figure(&self.kept)) / large.scale, self.whole(figure));
+        left_of(whole, saved)
     }
 
     /// A figure that is 0 if they keep nothing, relative to another.
     pub(super) fn share(&self, figure: Figure, of: Figure) -> f64 {
-        figure(&self.kept) / self.kept.scale / self.whole(of)
+        figure(&self.kept) / self.kept.scale / self.whole(of).max(f64::MIN_POSITIVE)
     }
 
     /// A figure of the real size, if they keep nothing.
     fn whole(&self, figure: Figure) -> f64 {
-        (self.trend.constant(figure) + self.trend.growth(figure)).max(f64::MIN_POSITIVE)
+        self.trend.constant(figure) + self.trend.growth(figure)
     }
+}
+
+/// The share of a figure that is left if so much of it is saved. Times on a busy machine may show a figure that shrinks as the graph
+/// grows: then nothing is known of the share.
+fn left_of(whole: f64, saved: f64) -> f64 {
+    if whole > 0.0 { (1.0 - saved / whole).max(0.0) } else { 1.0 }
 }
 
 /// The scale of the larger stand-in: at most that of the real graph.
@@ -146,4 +153,15 @@ pub(super) fn destinations(ranks: &[RankCounts]) -> f64 {
 
 fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len().max(1) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::left_of;
+
+    #[test]
+    fn a_share_of_an_impossible_figure_is_the_whole() {
+        let shares = [left_of(4.0, 1.0), left_of(4.0, 5.0), left_of(-0.1, 2.0), left_of(0.0, -2.0)];
+        assert_eq!(shares.map(|share| format!("{share:.2}")), ["0.75", "0.00", "1.00", "1.00"]);
+    }
 }
