@@ -23,20 +23,17 @@ impl GraphShardManager {
         let mut weighted = false;
         let transfer = self.post(Operation::CutEdges, false, |rank, outbox| {
             let shard = &self.shards[rank];
-            let sources = self.sources[rank].pin()?;
             let edges = shard.by_dst()?;
             let has_weights = edges.weights.is_some();
             weighted |= has_weights;
-            let summed = match CoveredEdges::of(&edges, &*shard.by_src()?)? {
-                None => SentEdges { rows: sources.to_vec(), summed: SummedEdges::default() },
-                Some(CoveredEdges { sent, received, mut summed }) => {
+            let wanted = match CoveredEdges::of(&edges, &*shard.by_src()?)? {
+                None => SentEdges::default(),
+                Some(CoveredEdges { sent, received, summed }) => {
                     shards[rank] = self.manager.track_shard("shard", received);
-                    let row = |column: &u32| sources[*column as usize];
-                    summed.sources.iter_mut().for_each(|source| *source = row(source));
-                    SentEdges { rows: sent.iter().map(row).collect(), summed }
+                    SentEdges { rows: sent, summed }
                 }
             };
-            summed.write(has_weights, outbox)
+            wanted.write(has_weights, outbox)
         })?;
         let Some(collective) = self.complete_all(vec![transfer])?.pop().flatten() else {
             return Ok(());
@@ -46,7 +43,7 @@ impl GraphShardManager {
         for rank in self.others() {
             let mut inbox = self.group.inbox(&collective, rank)?;
             let (SentEdges { rows, summed }, has_weights) =
-                SentEdges::read(&mut *inbox, self.num_sources())?;
+                SentEdges::read(&mut *inbox, &self.requested[rank].pin()?)?;
             weighted |= has_weights;
             if summed.degrees.is_empty() {
                 continue;
@@ -74,8 +71,10 @@ impl GraphShardManager {
     }
 }
 
-/// What the owner of sources sends: rows, and sums over rows. As a message: the numbers of rows, sums and summed edges and whether edges have
-/// weights (u64 each), then rows, degrees of the sums, sources (u32 each) and weights of the summed edges (f32 each).
+/// What the owner of sources is to send: rows, and sums over rows; nothing if all rows that are requested so far are sent as they are. As a
+/// message, in which rows are counted among those: the numbers of rows, sums and summed edges and whether edges have weights (u64 each), then
+/// rows, degrees of the sums, sources (u32 each) and weights of the summed edges (f32 each).
+#[derive(Default)]
 struct SentEdges {
     rows: Vec<u32>,
     summed: SummedEdges,
@@ -92,8 +91,8 @@ impl SentEdges {
         outbox.write(bytemuck::cast_slice(weights.as_deref().unwrap_or_default()))
     }
 
-    /// Reads such a message to a rank with so many sources, and whether edges have weights.
-    fn read(inbox: &mut dyn Inbox, num_sources: usize) -> Result<(Self, bool)> {
+    /// Reads such a message of a rank that has requested these own rows, and whether edges have weights.
+    fn read(inbox: &mut dyn Inbox, requested: &[u32]) -> Result<(Self, bool)> {
         let mut head = [0_u64; 4];
         inbox.read(bytemuck::cast_slice_mut(&mut head))?;
         let [rows, sums, edges, has_weights] = head;
@@ -106,11 +105,12 @@ impl SentEdges {
             inbox.read(bytemuck::cast_slice_mut(&mut numbers))?;
             Ok(numbers)
         };
-        let (rows, degrees, sources) = (numbers(rows)?, numbers(sums)?, numbers(edges)?);
+        let (mut rows, degrees, mut sources) = (numbers(rows)?, numbers(sums)?, numbers(edges)?);
         let bits = numbers(weights)?;
-        let unknown = rows.iter().chain(&sources).find(|row| **row as usize >= num_sources);
-        if let Some(row) = unknown {
-            return Err(Error::internal(format!("row {row} of {num_sources} is asked for")));
+        for row in rows.iter_mut().chain(&mut sources) {
+            let unknown =
+                || Error::internal(format!("row {row} of {} is asked for", requested.len()));
+            *row = *requested.get(*row as usize).ok_or_else(unknown)?;
         }
         let weights = bits.into_iter().map(f32::from_bits).collect();
         let weights = (has_weights != 0).then_some(weights);
