@@ -55,13 +55,17 @@ impl CoveredEdges {
                     sums.push(column, weight);
                 } else {
                     received.push(source, row);
-                    weight.into_iter().for_each(|weight| received.push_weight(weight));
+                    if let Some(weight) = weight {
+                        received.push_weight(weight);
+                    }
                 }
             }
             if let Some((sum, _)) = next.next_if(|(_, summed)| **summed == row) {
                 sums.degrees.push((sums.sources.len() - before) as u32);
                 received.push((sent.len() + sum) as u32, row);
-                weights.into_iter().for_each(|_| received.push_weight(1.0));
+                if weights.is_some() {
+                    received.push_weight(1.0);
+                }
             }
         }
         let sources = sent.len() + summed.len();

@@ -69,7 +69,9 @@ impl<'a> Search<'a> {
                 if self.left[leaf as usize] == 1 {
                     let uncovered = |v: &u32| !self.covered[*v as usize];
                     let neighbour = self.neighbours(leaf).find(uncovered);
-                    neighbour.into_iter().for_each(|neighbour| self.cover(neighbour));
+                    if let Some(neighbour) = neighbour {
+                        self.cover(neighbour);
+                    }
                 }
             }
             let Some((left, Reverse(vertex))) = largest.pop() else { break };

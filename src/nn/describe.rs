@@ -42,6 +42,7 @@ pub(in crate::nn) trait WholeModel: Describe + Model + Sized {
 
 /// Facts about a kind of model that depend on its options.
 #[derive(Debug, Clone, Copy)]
+#[allow(clippy::struct_excessive_bools)] // Each is a fact of its own.
 pub(in crate::nn) struct Facts {
     /// Whether messages are multiplied by edge weights.
     pub(in crate::nn) edge_weights: bool,

@@ -43,7 +43,7 @@ fn graph(folder: &Path, name: &str, features: [&Elements; 2]) -> PathBuf {
     let cited = |i: u32| (i * 7 + 1) % NODES;
     let edges = |kept: &dyn Fn(u32) -> bool, edge: &dyn Fn(u32) -> [u32; 2]| -> String {
         let edges = (0..NODES).filter(|i| kept(*i)).map(edge);
-        edges.map(|[src, dst]| format!("{src} {dst}\n")).collect()
+        edges.map(|[src, dst]| format!("{src} {dst}\n")).collect::<Vec<_>>().concat()
     };
     let cites = |i: u32| i < NODES / 3;
     let is_cited = |node: u32| (0..NODES / 3).any(|i| cited(i) == node);
