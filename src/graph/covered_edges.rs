@@ -27,7 +27,7 @@ pub struct SummedEdges {
 }
 
 impl CoveredEdges {
-    /// Divides the edges of another rank's shard, or returns `None` where rows of sources alone are at most a tenth more.
+    /// Divides the edges of another rank's shard, or returns `None` where that saves less than a tenth of the rows.
     ///
     /// # Errors
     /// If there are 2^32 edges or more.

@@ -29,8 +29,8 @@ impl SpareFiles {
         Ok(true)
     }
 
-    /// A spare file of the folder of `path`, under its new name; `None` where a new file has to be made: there is no spare one, the
-    /// folder has been cleared, or the file system cannot rename without overwriting. Making the new file reports what is wrong.
+    /// Renames a spare file of the same folder to `path` and opens it. Returns `None` if the folder has no spare file, has been
+    /// cleared, or lies on a file system that cannot rename without overwriting. The caller then makes a new file, which reports errors.
     pub(super) fn take(&self, path: &Path) -> Option<File> {
         let spare = self.choose(path)?;
         if spare != path {

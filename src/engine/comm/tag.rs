@@ -24,7 +24,7 @@ pub enum Operation {
     /// Gradients of sources, on their way to the ranks that own these.
     PushRows,
     /// Edges whose messages the owner of the sources sums.
-    CutEdges,
+    CoverEdges,
     /// Scores of classes, for the area under the curve.
     CompareScores,
     /// [`tell_machines`](super::tell_machines).
@@ -43,7 +43,7 @@ const OPERATIONS: [Operation; 12] = [
     Operation::Barrier,
     Operation::PullRows,
     Operation::PushRows,
-    Operation::CutEdges,
+    Operation::CoverEdges,
     Operation::CompareScores,
     Operation::TellMachines,
     Operation::End,
@@ -60,7 +60,7 @@ impl fmt::Display for Operation {
             Operation::Barrier => "barrier",
             Operation::PullRows => "pull of rows",
             Operation::PushRows => "push of rows",
-            Operation::CutEdges => "division of edges",
+            Operation::CoverEdges => "division of edges",
             Operation::CompareScores => "comparison of scores",
             Operation::TellMachines => "message to other machines",
             Operation::End => "end of the run",

@@ -10,8 +10,8 @@ use crate::graph::{CoveredEdges, SummedEdges};
 impl GraphShardManager {
     /// Makes sums along edges take fewer rows between ranks from now on: for each edge, either the row of its source is sent, or the sum
     /// that the source's owner makes for its destination (SuperGCN's minimum vertex cover of the edges between two partitions,
-    /// here a greedy one). It is worth its price for models that sum or average neighbours many times. Pairs of ranks where rows of
-    /// sources are at most a tenth more stay as they are. One collective; edge weights must have their final values.
+    /// here a greedy one). It is worth its price for models that sum or average neighbours many times. Where this would save
+    /// less than a tenth of the rows between two ranks, all rows are sent as before. One collective; edge weights must have their final values.
     ///
     /// Sums are then rounded in another order, which depends on the partitions only.
     ///
@@ -21,7 +21,7 @@ impl GraphShardManager {
     pub fn cover_sums(&mut self) -> Result<()> {
         let mut shards = self.shards.clone();
         let mut weighted = false;
-        let transfer = self.post(Operation::CutEdges, false, |rank, outbox| {
+        let transfer = self.post(Operation::CoverEdges, false, |rank, outbox| {
             let shard = &self.shards[rank];
             let edges = shard.by_dst()?;
             let has_weights = edges.weights.is_some();
