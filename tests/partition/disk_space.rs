@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
@@ -41,11 +41,12 @@ fn unnamed(process: u32) -> u64 {
 fn temporary_files_take_one_and_a_half_times_the_input() {
     let folder = tempfile::tempdir().unwrap();
     let (input, out) = (folder.path().join("edges.npy"), folder.path().join("parts"));
+    let messages = folder.path().join("messages");
     write_edges(&input);
     let mut command = Command::new(env!("CARGO_BIN_EXE_sar-single"));
     command.arg("partition").arg("--edges").arg(&input).arg("--out").arg(&out);
-    let flags = ["--num-parts", "8", "--method", "random", "--memory", "200MiB"];
-    let mut process = command.args(flags).stderr(Stdio::null()).spawn().unwrap();
+    let flags = ["--num-parts", "8", "--method", "random", "--memory", "256MiB"];
+    let mut process = command.args(flags).stderr(File::create(&messages).unwrap()).spawn().unwrap();
     let mut most = 0;
     let status = loop {
         most = unnamed(process.id()).max(most);
@@ -54,7 +55,7 @@ fn temporary_files_take_one_and_a_half_times_the_input() {
         }
         thread::sleep(Duration::from_millis(2));
     };
-    assert!(status.success());
+    assert!(status.success(), "{}", fs::read_to_string(&messages).unwrap());
     let of_input = most as f64 / (16 * EDGES) as f64;
     // Blocks of the buckets that are not full, and read-ahead of the runs, count little for larger inputs.
     assert!((0.8..1.6).contains(&of_input), "{of_input} times the input");
