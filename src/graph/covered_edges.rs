@@ -27,14 +27,14 @@ pub struct SummedEdges {
 }
 
 impl CoveredEdges {
-    /// Divides the edges of another rank's shard, or returns `None` where that saves less than a tenth of the rows.
+    /// Divides the edges of another rank's shard, or returns `None` where that saves less than a fifth of the rows.
     ///
     /// # Errors
     /// If there are 2^32 edges or more.
     pub fn of(by_dst: &SortedEdges, by_src: &SortedEdges) -> Result<Option<Self>> {
         let (ends, columns) = (&by_dst.ends, by_dst.ends.num_cols());
         let VertexCover { columns: sent, rows: summed } = VertexCover::of(ends, &by_src.ends);
-        if 10 * (sent.len() + summed.len()) > 9 * columns {
+        if 5 * (sent.len() + summed.len()) > 4 * columns {
             return Ok(None);
         }
         let mut source_of = vec![u32::MAX; columns];

@@ -11,7 +11,7 @@ impl GraphShardManager {
     /// Makes sums along edges take fewer rows between ranks from now on: for each edge, either the row of its source is sent, or the sum
     /// that the source's owner makes for its destination (SuperGCN's minimum vertex cover of the edges between two partitions,
     /// here a greedy one). It is worth its price for models that sum or average neighbours many times. Where this would save
-    /// less than a tenth of the rows between two ranks, all rows are sent as before. One collective; edge weights must have their final values.
+    /// less than a fifth of the rows between two ranks, all rows are sent as before. One collective; edge weights must have their final values.
     ///
     /// Sums are then rounded in another order, which depends on the partitions only.
     ///
