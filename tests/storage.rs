@@ -82,3 +82,35 @@ fn files_take_page_cache_in_the_order_they_are_written() {
     storage.remove(&folder.path().join("first")).unwrap();
     assert_eq!(storage.cached_bytes(), 1 << 20);
 }
+
+#[test]
+fn pages_of_a_file_are_read_into_pages_of_memory() {
+    const PAGE: usize = 4096;
+    // Several requests, and less than a page behind them.
+    let content = content((9 << 20) + 1000);
+    for mode in MODES {
+        let folder = tempfile::tempdir().unwrap();
+        if refuses(&folder, mode) {
+            continue;
+        }
+        let storage = DiskStorage::with_share(mode);
+        storage.set_cache_share(0);
+        let path = folder.path().join("x");
+        let mut file = storage.create(&path).unwrap();
+        file.write(&content).unwrap();
+        let file = file.finish().unwrap();
+        let mut memory = vec![0; content.len() + 2 * PAGE];
+        let start = memory.as_ptr().align_offset(PAGE);
+        for (from, to) in [(0, content.len()), (PAGE, 6 << 20), (0, content.len() + 1)] {
+            let bytes = &mut memory[start..][..to - from];
+            bytes.fill(0);
+            let read = file.read_around(bytes, from as u64);
+            if to > content.len() {
+                assert!(read.is_err(), "{mode:?}: read beyond the end");
+            } else {
+                read.unwrap();
+                assert!(*bytes == content[from..to], "{mode:?}: bytes {from} to {to}");
+            }
+        }
+    }
+}

@@ -1,16 +1,22 @@
-//! Direct I/O around the page cache: requests of a megabyte at page boundaries, several in flight.
+//! Direct I/O around the page cache: requests at page boundaries, several in flight.
 
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
+use std::thread;
+
+use parking_lot::Mutex;
 
 use super::aligned_buffer::{AlignedBuffer, PAGE};
 use super::interrupted::uninterrupted;
-use super::request_queue::{InFlight, RequestQueue};
+use super::request_queue::{DEPTH, InFlight, RequestQueue};
 
-/// Size of a request in bytes.
+/// Size in bytes of a request that goes through a buffer.
 const REQUEST: u64 = 1 << 20;
+
+/// Size in bytes of a request without a buffer: a huge page, which two threads would clear twice.
+const HUGE: usize = 2 << 20;
 
 /// A writer that appends to a file around the page cache.
 pub(super) struct DirectWriter {
@@ -93,6 +99,44 @@ pub(super) fn read_direct(
     bytes: &mut [u8],
     offset: u64,
 ) -> io::Result<()> {
+    let is_page = |place: u64| place.is_multiple_of(PAGE);
+    if bytes.len() < 2 * HUGE || !is_page(offset) || !is_page(bytes.as_ptr() as u64) {
+        return read_buffered(file, queue, bytes, offset);
+    }
+    let whole = bytes.len() - bytes.len() % PAGE as usize;
+    let (pages, rest) = bytes.split_at_mut(whole);
+    read_pages(file, pages, offset)?;
+    read_buffered(file, queue, rest, offset + whole as u64)
+}
+
+/// Fills whole pages of memory from whole pages of the file.
+fn read_pages(file: &File, pages: &mut [u8], offset: u64) -> io::Result<()> {
+    let places = (offset..).step_by(HUGE);
+    let requests = Mutex::new(pages.chunks_mut(HUGE).zip(places));
+    let next = || requests.lock().next();
+    let read = || {
+        while let Some((bytes, place)) = next() {
+            file.read_exact_at(bytes, place)?;
+        }
+        Ok(())
+    };
+    thread::scope(|scope| {
+        // A thread that cannot be started does no harm, as this one reads, too.
+        let start = |i| thread::Builder::new().name(format!("disk-{i}")).spawn_scoped(scope, read);
+        let others: Vec<_> = (1..DEPTH).filter_map(|i| start(i).ok()).collect();
+        let own = read();
+        let died = |_| Err(io::Error::other("a thread for disk requests has died"));
+        others.into_iter().fold(own, |read, other| read.and(other.join().unwrap_or_else(died)))
+    })
+}
+
+/// Fills `bytes` through buffers that begin and end at pages.
+fn read_buffered(
+    file: &Arc<File>,
+    queue: &Arc<RequestQueue>,
+    bytes: &mut [u8],
+    offset: u64,
+) -> io::Result<()> {
     let end = offset + bytes.len() as u64;
     let mut requests = InFlight::new(queue);
     let mut next = offset - offset % PAGE;
@@ -103,7 +147,7 @@ pub(super) fn read_direct(
             next += len;
             let buffer = buffers.pop().unwrap_or_else(|| AlignedBuffer::new(REQUEST as usize));
             let file = file.clone();
-            requests.submit(move || read_pages(&file, buffer, start, len))?;
+            requests.submit(move || Pages::read(&file, buffer, start, len))?;
         }
         let Some(Pages { start, read, buffer }) = requests.next()? else { return Ok(()) };
         let from = start.max(offset);
@@ -126,17 +170,19 @@ struct Pages {
     buffer: AlignedBuffer,
 }
 
-/// Fills the first `len` bytes of the buffer, or as far as the file reaches.
-fn read_pages(file: &File, mut buffer: AlignedBuffer, start: u64, len: u64) -> io::Result<Pages> {
-    let mut read = 0;
-    while read < len {
-        let missing = &mut buffer.bytes_mut()[read as usize..len as usize];
-        let got = uninterrupted(|| file.read_at(missing, start + read))?;
-        read += got as u64;
-        // The end of the file may lie in the middle of a page; bytes behind it cannot be requested.
-        if got == 0 || !(got as u64).is_multiple_of(PAGE) {
-            break;
+impl Pages {
+    /// Fills the first `len` bytes of the buffer, or as far as the file reaches.
+    fn read(file: &File, mut buffer: AlignedBuffer, start: u64, len: u64) -> io::Result<Self> {
+        let mut read = 0;
+        while read < len {
+            let missing = &mut buffer.bytes_mut()[read as usize..len as usize];
+            let got = uninterrupted(|| file.read_at(missing, start + read))?;
+            read += got as u64;
+            // The end of the file may lie in the middle of a page; bytes behind it cannot be requested.
+            if got == 0 || !(got as u64).is_multiple_of(PAGE) {
+                break;
+            }
         }
+        Ok(Pages { start, read, buffer })
     }
-    Ok(Pages { start, read, buffer })
 }

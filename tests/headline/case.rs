@@ -30,7 +30,17 @@ impl Case {
             &["--one-shot"],
             &["--no-remat"],
             &["--mode", "sample", "--batch-size", "512"],
-            &["--mode", "sample", "--task", "link", "--batch-size", "8192"],
+            // A rank has two or three batches of training edges.
+            &[
+                "--mode",
+                "sample",
+                "--task",
+                "link",
+                "--batch-size",
+                "8192",
+                "--test-fraction",
+                "0.6",
+            ],
             &["--mode", "sample", "--batch-size", "512", "--eval-every", "2"],
             &["--mode", "sample", "--batch-size", "512", "--sampler-threads", "1"],
             &["--mode", "sample", "--eval-every", "2", "--eval-fanouts", "20,20,20"],
