@@ -11,12 +11,10 @@ use parking_lot::Mutex;
 use super::aligned_buffer::{AlignedBuffer, PAGE};
 use super::interrupted::uninterrupted;
 use super::request_queue::{DEPTH, InFlight, RequestQueue};
+use crate::platform::blocks::{HUGE, LARGE};
 
 /// Size in bytes of a request that goes through a buffer.
 const REQUEST: u64 = 1 << 20;
-
-/// Size in bytes of a request without a buffer: a huge page, which two threads would clear twice.
-const HUGE: usize = 2 << 20;
 
 /// A writer that appends to a file around the page cache.
 pub(super) struct DirectWriter {
@@ -100,7 +98,7 @@ pub(super) fn read_direct(
     offset: u64,
 ) -> io::Result<()> {
     let is_page = |place: u64| place.is_multiple_of(PAGE);
-    if bytes.len() < 2 * HUGE || !is_page(offset) || !is_page(bytes.as_ptr() as u64) {
+    if bytes.len() < LARGE || !is_page(offset) || !is_page(bytes.as_ptr() as u64) {
         return read_buffered(file, queue, bytes, offset);
     }
     let whole = bytes.len() - bytes.len() % PAGE as usize;
@@ -109,7 +107,8 @@ pub(super) fn read_direct(
     read_buffered(file, queue, rest, offset + whole as u64)
 }
 
-/// Fills whole pages of memory from whole pages of the file.
+/// Fills whole pages of memory from whole pages of the file, with threads of its own: those of the queue cannot borrow memory.
+/// A request is a huge page, which two threads would clear twice.
 fn read_pages(file: &File, pages: &mut [u8], offset: u64) -> io::Result<()> {
     let places = (offset..).step_by(HUGE);
     let requests = Mutex::new(pages.chunks_mut(HUGE).zip(places));

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
+use super::aligned_buffer::AlignedBuffer;
 use super::disk_storage::{DiskStorage, IoMode};
 use super::storage::Storage;
 
@@ -54,15 +55,18 @@ impl DiskRate {
     fn of(folder: &Path, mode: IoMode) -> io::Result<Self> {
         let storage = DiskStorage::with_share(mode);
         let path = folder.join("disk-rate");
-        let mut bytes = vec![0x5a; CALL];
+        // At a page, as large values are.
+        let mut memory = AlignedBuffer::new(CALL);
+        let bytes = memory.bytes_mut();
+        bytes.fill(0x5a);
         let begin = Instant::now();
         let mut file = storage.create(&path)?;
-        let written = in_time(BYTES, |_| file.write(&bytes));
+        let written = in_time(BYTES, |_| file.write(bytes));
         let file = written.and_then(|len| Ok((len, file.finish()?)));
         let written_s = begin.elapsed().as_secs_f64();
         let begin = Instant::now();
         let moved = file.and_then(|(len, file)| {
-            Ok([len, in_time(len, |at| file.read_around(&mut bytes, at as u64))?])
+            Ok([len, in_time(len, |at| file.read_around(bytes, at as u64))?])
         });
         let read_s = begin.elapsed().as_secs_f64();
         storage.remove(&path)?;

@@ -24,7 +24,7 @@ pub enum IoMode {
     /// The faster mode, where it has been measured; otherwise direct I/O where the file system supports it.
     #[default]
     Auto,
-    /// Around the page cache, in requests of a megabyte, several at a time.
+    /// Around the page cache, several requests at a time.
     Direct,
     /// Through the page cache, which is told to drop the pages afterwards.
     Buffered,
@@ -37,11 +37,7 @@ impl Choice for IoMode {
             "auto",
             "The faster mode, where it has been measured; otherwise direct I/O where the file system supports it",
         ),
-        Named::new(
-            IoMode::Direct,
-            "direct",
-            "Around the page cache, in requests of a megabyte, several at a time",
-        ),
+        Named::new(IoMode::Direct, "direct", "Around the page cache, several requests at a time"),
         Named::new(
             IoMode::Buffered,
             "buffered",

@@ -15,7 +15,7 @@ use rustix::mm::{Advice, madvise};
 pub const LARGE: usize = 4 << 20;
 
 /// Bytes of a huge page.
-const HUGE: usize = 2 << 20;
+pub const HUGE: usize = 2 << 20;
 
 static CACHE: Mutex<Cache> = Mutex::new(Cache::new());
 

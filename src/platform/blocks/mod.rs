@@ -9,6 +9,6 @@ mod cache;
 mod hook;
 
 pub use allocator::{
-    LARGE, forget, give_back, keep_blocks, large_block, release, reusable, serve, set_room,
+    HUGE, LARGE, forget, give_back, keep_blocks, large_block, release, reusable, serve, set_room,
 };
 pub use cache::MemoryBlock;
