@@ -30,7 +30,7 @@ impl Case {
             &["--one-shot"],
             &["--no-remat"],
             &["--mode", "sample", "--batch-size", "512"],
-            // A rank has two or three batches of training edges.
+            // Most edges are held out, as an epoch would take half a minute with all of them.
             &[
                 "--mode",
                 "sample",
