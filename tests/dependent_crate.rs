@@ -19,7 +19,7 @@ fn block(guide: &str, file: &str) -> String {
 /// again, so it is not optimised.
 fn profiles() -> String {
     let manifest = fs::read_to_string(repository("Cargo.toml")).unwrap();
-    let from = manifest.find("[profile.release.package.").unwrap();
+    let from = manifest.find("[profile.release.").unwrap();
     let to = manifest.find("[lints]").unwrap();
     let profiles = &manifest[from..to];
     format!("{profiles}[profile.release.package.sar-single]\nopt-level = 0\ndebug = false\n")

@@ -78,36 +78,43 @@ impl Csr {
     }
 
     /// Number of rows of the matrix, including empty ones.
+    #[inline]
     pub fn num_rows(&self) -> usize {
         self.num_rows
     }
 
     /// Number of columns of the matrix.
+    #[inline]
     pub fn num_cols(&self) -> usize {
         self.num_cols
     }
 
     /// Number of entries.
+    #[inline]
     pub fn num_entries(&self) -> usize {
         self.indices.len()
     }
 
     /// The rows that have entries, ascending.
+    #[inline]
     pub fn rows(&self) -> &[u32] {
         &self.rows
     }
 
     /// First and last index of the entries of `rows()[i]` in `indices()`: `indptr()[i]..indptr()[i + 1]`.
+    #[inline]
     pub fn indptr(&self) -> &[u32] {
         &self.indptr
     }
 
     /// The column of each entry.
+    #[inline]
     pub fn indices(&self) -> &[u32] {
         &self.indices
     }
 
     /// The columns of `rows()[i]`.
+    #[inline]
     pub fn columns(&self, i: usize) -> &[u32] {
         &self.indices[self.indptr[i] as usize..self.indptr[i + 1] as usize]
     }

@@ -57,7 +57,7 @@ pub(super) fn for_row_blocks<R: SplitRows>(
     graph: &Csr,
     result: R,
     width: usize,
-    work: &(impl Fn(RowBlock<R>) + Sync),
+    work: &(dyn Fn(RowBlock<R>) + Sync),
 ) {
     divide(graph, width, RowBlock { rows: 0..graph.rows().len(), first: 0, result }, work);
 }
@@ -66,7 +66,7 @@ fn divide<R: SplitRows>(
     graph: &Csr,
     width: usize,
     block: RowBlock<R>,
-    work: &(impl Fn(RowBlock<R>) + Sync),
+    work: &(dyn Fn(RowBlock<R>) + Sync),
 ) {
     let rows = block.rows.clone();
     let indptr = graph.indptr();

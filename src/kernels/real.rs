@@ -70,6 +70,7 @@ impl Real for f32 {
     const ONE: f32 = 1.0;
     const NEG_INFINITY: f32 = f32::NEG_INFINITY;
 
+    #[inline(always)]
     fn from_f64(value: f64) -> f32 {
         value as f32
     }
@@ -79,10 +80,12 @@ impl Real for f32 {
         exp_f32(self)
     }
 
+    #[inline(always)]
     fn ln(self) -> f32 {
         self.ln()
     }
 
+    #[inline(always)]
     fn max(self, other: f32) -> f32 {
         self.max(other)
     }
@@ -92,18 +95,22 @@ impl Real for f64 {
     const ONE: f64 = 1.0;
     const NEG_INFINITY: f64 = f64::NEG_INFINITY;
 
+    #[inline(always)]
     fn from_f64(value: f64) -> f64 {
         value
     }
 
+    #[inline(always)]
     fn exp(self) -> f64 {
         self.exp()
     }
 
+    #[inline(always)]
     fn ln(self) -> f64 {
         self.ln()
     }
 
+    #[inline(always)]
     fn max(self, other: f64) -> f64 {
         self.max(other)
     }
