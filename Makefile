@@ -49,9 +49,9 @@ dist: build
 # Unit tests are a second copy of the whole library. They run in seconds as they are, and optimising them would take minutes.
 UNIT_TESTS = cargo test --release --locked --lib --config profile.release.package.sar-single.opt-level=0
 
-# Some tests start examples.
+# Some tests start examples. All is compiled in one go, which keeps all processors busy.
 test: libtorch
-	cargo build --release --locked --examples
+	cargo build --release --locked --bins --examples --test '*'
 	cargo test --release --locked --bins --test '*' --example custom_layer
 	cargo test --release --locked --doc
 	$(UNIT_TESTS)

@@ -3,27 +3,41 @@
 /// Alignment of addresses, offsets and lengths in direct I/O, in bytes; it suits every block size in use.
 pub(super) const PAGE: u64 = 4096;
 
-/// A buffer of bytes that begins at a multiple of [`PAGE`] in memory.
+/// A buffer of bytes that begins at a multiple of [`PAGE`] in memory. Memory that has not been filled is not touched.
 pub(super) struct AlignedBuffer {
     memory: Vec<u8>,
+    /// Number of bytes before the first one, for the alignment.
     start: usize,
-    len: usize,
 }
 
 impl AlignedBuffer {
-    /// Allocates a buffer of `len` bytes, a multiple of [`PAGE`].
-    pub(super) fn new(len: usize) -> Self {
-        let memory = vec![0; len + PAGE as usize];
+    /// An empty buffer with room for `capacity` bytes.
+    pub(super) fn new(capacity: usize) -> Self {
+        let mut memory: Vec<u8> = Vec::with_capacity(capacity + PAGE as usize);
         let start = memory.as_ptr().align_offset(PAGE as usize);
-        AlignedBuffer { memory, start, len }
+        memory.resize(start, 0);
+        AlignedBuffer { memory, start }
     }
 
     pub(super) fn bytes(&self) -> &[u8] {
-        &self.memory[self.start..][..self.len]
+        &self.memory[self.start..]
     }
 
-    pub(super) fn bytes_mut(&mut self) -> &mut [u8] {
-        &mut self.memory[self.start..][..self.len]
+    /// Appends bytes, for which there is room.
+    pub(super) fn append(&mut self, bytes: &[u8]) {
+        assert!(bytes.len() <= self.memory.capacity() - self.memory.len(), "the buffer would move");
+        self.memory.extend_from_slice(bytes);
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.memory.truncate(self.start);
+    }
+
+    /// The first `len` bytes, for which there is room, to be overwritten.
+    pub(super) fn first_mut(&mut self, len: usize) -> &mut [u8] {
+        assert!(len <= self.memory.capacity() - self.start, "the buffer would move");
+        self.memory.resize(self.start + len, 0);
+        &mut self.memory[self.start..]
     }
 }
 
@@ -32,11 +46,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn buffers_begin_at_pages() {
+    fn buffers_begin_at_pages_and_stay_there() {
         for len in [4096, 8192, 1 << 20] {
             let mut buffer = AlignedBuffer::new(len);
+            assert!(buffer.bytes().is_empty());
+            buffer.append(&[1, 2]);
+            buffer.append(&vec![3; len - 2]);
             assert!((buffer.bytes().as_ptr() as usize).is_multiple_of(PAGE as usize));
-            assert_eq!(buffer.bytes_mut().len(), len);
+            assert_eq!((buffer.bytes().len(), &buffer.bytes()[..3]), (len, &[1, 2, 3][..]));
+            buffer.clear();
+            assert!(buffer.bytes().is_empty());
+            assert_eq!(buffer.first_mut(len).len(), len);
+            assert!((buffer.bytes().as_ptr() as usize).is_multiple_of(PAGE as usize));
         }
     }
 }

@@ -21,7 +21,6 @@ pub(super) struct DirectWriter {
     file: Arc<File>,
     /// Bytes collected for the next request, whose offset is a multiple of a request, except for the first.
     buffer: AlignedBuffer,
-    filled: usize,
     start: u64,
     /// Offset of the first request.
     first: Option<u64>,
@@ -33,7 +32,7 @@ impl DirectWriter {
     pub(super) fn new(file: Arc<File>, queue: &Arc<RequestQueue>, start: u64) -> Self {
         let buffer = AlignedBuffer::new(REQUEST as usize);
         let requests = InFlight::new(queue);
-        DirectWriter { file, buffer, filled: 0, start, first: None, requests }
+        DirectWriter { file, buffer, start, first: None, requests }
     }
 
     /// Offset from which on the file has been written around the page cache, if it has.
@@ -45,10 +44,9 @@ impl DirectWriter {
     pub(super) fn write(&mut self, mut bytes: &[u8], cached: &File) -> io::Result<()> {
         while !bytes.is_empty() {
             // The first request ends where the second begins: at a multiple of a page.
-            let room = (REQUEST - self.start % PAGE) as usize - self.filled;
+            let room = (REQUEST - self.start % PAGE) as usize - self.buffer.bytes().len();
             let (now, later) = bytes.split_at(room.min(bytes.len()));
-            self.buffer.bytes_mut()[self.filled..][..now.len()].copy_from_slice(now);
-            self.filled += now.len();
+            self.buffer.append(now);
             bytes = later;
             if now.len() == room {
                 self.flush(cached)?;
@@ -59,20 +57,22 @@ impl DirectWriter {
 
     /// Sends a full buffer off.
     fn flush(&mut self, cached: &File) -> io::Result<()> {
-        let (start, filled) = (self.start, self.filled);
-        self.start += filled as u64;
-        self.filled = 0;
+        let start = self.start;
+        self.start += self.buffer.bytes().len() as u64;
         if !start.is_multiple_of(PAGE) {
             // This happens once per file: where it left the page cache in the middle of a page.
-            return cached.write_all_at(&self.buffer.bytes()[..filled], start);
+            cached.write_all_at(self.buffer.bytes(), start)?;
+            self.buffer.clear();
+            return Ok(());
         }
         self.first.get_or_insert(start);
         let next = if self.requests.is_full() { self.requests.next()? } else { None };
-        let next = next.unwrap_or_else(|| AlignedBuffer::new(REQUEST as usize));
+        let mut next = next.unwrap_or_else(|| AlignedBuffer::new(REQUEST as usize));
+        next.clear();
         let buffer = std::mem::replace(&mut self.buffer, next);
         let file = self.file.clone();
         self.requests.submit(move || {
-            file.write_all_at(&buffer.bytes()[..filled], start)?;
+            file.write_all_at(buffer.bytes(), start)?;
             Ok(buffer)
         })
     }
@@ -80,9 +80,9 @@ impl DirectWriter {
     /// Writes what is left and waits for all requests.
     pub(super) fn finish(mut self, cached: &File) -> io::Result<()> {
         // Less than a page goes through the cache, and so does a file that never filled a buffer.
-        let pages =
-            if self.first.is_some() { self.filled - self.filled % PAGE as usize } else { 0 };
-        let (whole, rest) = self.buffer.bytes()[..self.filled].split_at(pages);
+        let left = self.buffer.bytes();
+        let pages = if self.first.is_some() { left.len() - left.len() % PAGE as usize } else { 0 };
+        let (whole, rest) = left.split_at(pages);
         self.file.write_all_at(whole, self.start)?;
         cached.write_all_at(rest, self.start + pages as u64)?;
         while self.requests.next()?.is_some() {}
@@ -144,7 +144,8 @@ fn read_buffered(
         while next < end && !requests.is_full() {
             let (start, len) = (next, (end - next).min(REQUEST).next_multiple_of(PAGE));
             next += len;
-            let buffer = buffers.pop().unwrap_or_else(|| AlignedBuffer::new(REQUEST as usize));
+            // Only the last request is shorter than those whose buffers are used again.
+            let buffer = buffers.pop().unwrap_or_else(|| AlignedBuffer::new(len as usize));
             let file = file.clone();
             requests.submit(move || Pages::read(&file, buffer, start, len))?;
         }
@@ -173,8 +174,9 @@ impl Pages {
     /// Fills the first `len` bytes of the buffer, or as far as the file reaches.
     fn read(file: &File, mut buffer: AlignedBuffer, start: u64, len: u64) -> io::Result<Self> {
         let mut read = 0;
+        let bytes = buffer.first_mut(len as usize);
         while read < len {
-            let missing = &mut buffer.bytes_mut()[read as usize..len as usize];
+            let missing = &mut bytes[read as usize..];
             let got = uninterrupted(|| file.read_at(missing, start + read))?;
             read += got as u64;
             // The end of the file may lie in the middle of a page; bytes behind it cannot be requested.

@@ -57,7 +57,7 @@ impl DiskRate {
         let path = folder.join("disk-rate");
         // At a page, as large values are.
         let mut memory = AlignedBuffer::new(CALL);
-        let bytes = memory.bytes_mut();
+        let bytes = memory.first_mut(CALL);
         bytes.fill(0x5a);
         let begin = Instant::now();
         let mut file = storage.create(&path)?;

@@ -2,11 +2,12 @@
 
 use std::any::TypeId;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Output;
 
 use sar::nn::ModelKind;
 
 use super::common::repository;
+use super::program::Program;
 
 const VALUES: [&str; 6] = ["-1", "0", "nan", "inf", "1e308", "9223372036854775808"];
 
@@ -51,9 +52,7 @@ fn context(flag: &str) -> String {
 
 /// Runs a command; none of them takes longer than the limit.
 fn run(words: &[String]) -> Output {
-    let mut command = Command::new("timeout");
-    command.arg("100").arg(env!("CARGO_BIN_EXE_sar-single")).args(words);
-    command.output().unwrap()
+    Program::new().args(words).limit(100).output().unwrap()
 }
 
 fn words(text: &str) -> Vec<String> {

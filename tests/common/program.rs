@@ -27,6 +27,8 @@ pub(crate) struct Program {
     words: Vec<OsString>,
     folder: Option<PathBuf>,
     variables: Vec<(OsString, OsString)>,
+    /// Seconds after which the command is killed; 0: never.
+    limit: u32,
     /// The folder that standard output and standard error are written to.
     outputs: PathBuf,
 }
@@ -34,7 +36,7 @@ pub(crate) struct Program {
 impl Program {
     pub(crate) fn new() -> Self {
         let words = vec!["sar-single".into()];
-        Program { words, folder: None, variables: Vec::new(), outputs: PathBuf::new() }
+        Program { words, folder: None, variables: Vec::new(), limit: 0, outputs: PathBuf::new() }
     }
 
     #[allow(dead_code)]
@@ -57,6 +59,12 @@ impl Program {
     #[allow(dead_code)]
     pub(crate) fn env(&mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> &mut Self {
         self.variables.push((name.as_ref().to_owned(), value.as_ref().to_owned()));
+        self
+    }
+
+    #[allow(dead_code)]
+    pub(crate) fn limit(&mut self, seconds: u32) -> &mut Self {
+        self.limit = seconds;
         self
     }
 
@@ -154,8 +162,11 @@ fn live(program: Program) -> u8 {
         // SAFETY: both descriptors belong to this process, which has one thread.
         unsafe { libc::dup2(file.as_raw_fd(), descriptor) };
     }
-    // SAFETY: changes this process only, as Rust's start does before `main`.
-    unsafe { libc::signal(libc::SIGPIPE, libc::SIG_IGN) };
+    // SAFETY: these calls change this process only; the first as Rust's start does before `main`.
+    unsafe {
+        libc::signal(libc::SIGPIPE, libc::SIG_IGN);
+        libc::alarm(program.limit);
+    }
     for (name, value) in &program.variables {
         // SAFETY: the process has one thread.
         unsafe { std::env::set_var(name, value) };
