@@ -61,9 +61,9 @@ impl DirectWriter {
         self.start += self.buffer.bytes().len() as u64;
         if !start.is_multiple_of(PAGE) {
             // This happens once per file: where it left the page cache in the middle of a page.
-            cached.write_all_at(self.buffer.bytes(), start)?;
+            let written = cached.write_all_at(self.buffer.bytes(), start);
             self.buffer.clear();
-            return Ok(());
+            return written;
         }
         self.first.get_or_insert(start);
         let next = if self.requests.is_full() { self.requests.next()? } else { None };
