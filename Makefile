@@ -12,7 +12,7 @@ DGL_PYTHON ?= python3
 PREFIX ?= /usr/local
 INSTALL = $(DESTDIR)$(PREFIX)
 
-.PHONY: build build-mpi wheel install dist test soak demo bench bench-python bench-papers book soak-parsers fuzz-parsers libtorch clean
+.PHONY: build build-mpi wheel install dist test campaign soak demo bench bench-python bench-papers book soak-parsers fuzz-parsers libtorch clean
 
 build: libtorch
 	cargo build --release --locked
@@ -55,6 +55,13 @@ test: libtorch
 	cargo test --release --locked --bins --test '*' --example custom_layer
 	cargo test --release --locked --doc
 	$(UNIT_TESTS)
+
+# Cases that are drawn, many times as many as `make test` plays, and a crate that depends on this one: what each change has to pass, too.
+campaign: libtorch
+	SAR_CALLS=16 cargo test --release --locked --test simulator
+	SAR_SEEDS=600 cargo test --release --locked --test simulator
+	SAR_BUDGET_CASES=4 cargo test --release --locked --test headline
+	cargo test --release --locked --test dependent_crate -- --ignored
 
 # How many seeds of the simulator `make soak` plays; docs/src/testing.md describes them.
 SEEDS ?= 20000

@@ -26,6 +26,7 @@ fn profiles() -> String {
 }
 
 #[test]
+#[ignore = "compiles the library once more; `make campaign` runs it"]
 fn a_crate_with_the_lines_of_the_guide_builds_and_runs() {
     let guide = fs::read_to_string(repository("docs/src/guides/own-model.md")).unwrap();
     let folder = tempfile::tempdir().unwrap();

@@ -83,6 +83,17 @@ pub fn replace(from: &Path, to: &Path) -> Result<()> {
     renamed.map_err(|e| Error::io("write", to, e))
 }
 
+/// Removes a file, if there is one.
+///
+/// # Errors
+/// If the file cannot be removed (`Io`).
+pub fn remove_if_exists(path: &Path) -> Result<()> {
+    match std::fs::remove_file(path) {
+        Err(e) if e.kind() != io::ErrorKind::NotFound => Err(Error::io("remove", path, e)),
+        _ => Ok(()),
+    }
+}
+
 fn sync_folder(path: &Path) -> io::Result<()> {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => File::open(parent)?.sync_all(),

@@ -32,7 +32,7 @@ mod storage;
 
 pub use array_header::{ArraySpec, npy_header, safetensors_header};
 pub use arrays_file::ArraysFile;
-pub use atomic::{AtomicFile, UNFINISHED, replace};
+pub use atomic::{AtomicFile, UNFINISHED, remove_if_exists, replace};
 pub(crate) use bucket_spool::BucketSpool;
 pub use checksum::{CHECKSUM, FilePart, NO_CHECKSUM, is_intact};
 pub use codec::{decode, encode};

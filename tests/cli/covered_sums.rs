@@ -3,14 +3,15 @@
 use std::fs;
 use std::path::Path;
 
-use assert_cmd::Command;
 use serde_json::Value;
+
+use super::program::Program;
 
 /// Bytes that the third epoch writes, all of them messages, and the losses of all epochs.
 fn run(graph: &Path, flags: &[&str]) -> (u64, Vec<f64>) {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("out");
-    let mut command = Command::cargo_bin("sar-single").unwrap();
+    let mut command = Program::new();
     command.arg("--part-json").arg(graph).arg("--out").arg(&out).args(flags);
     command.args(["--hidden", "32", "--epochs", "3", "--memory-budget", "4GiB"]).assert().success();
     let metrics = fs::read_to_string(out.join("metrics.jsonl")).unwrap();
@@ -25,7 +26,7 @@ fn sums_between_random_partitions_of_a_skewed_graph_take_two_thirds_of_the_rows(
     let folder = tempfile::tempdir().unwrap();
     let words =
         "generate --kind rmat --nodes 4000 --edges 64000 --features 8 --classes 5 --num-parts 4";
-    let mut generate = Command::cargo_bin("sar-single").unwrap();
+    let mut generate = Program::new();
     generate.args(words.split(' ')).arg("--out").arg(folder.path().join("g")).assert().success();
     let graph = folder.path().join("g/g.json");
     for flags in [&["--model", "sage"][..], &["--model", "gin"], &["--model", "gcn", "--mfg"]] {

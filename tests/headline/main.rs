@@ -17,8 +17,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use case::{BUDGETS, Case};
 use group::Group;
 
-/// How many cases `cargo test` draws; `SAR_BUDGET_CASES` is another number.
-const CASES: usize = 4;
+/// How many cases are drawn; `SAR_BUDGET_CASES` is another number.
+const CASES: usize = 1;
 
 /// Memory of a control group beyond the budget: code of the program and of libtorch, which the kernel counts and can drop.
 const CODE: u64 = 64 << 20;

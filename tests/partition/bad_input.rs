@@ -2,16 +2,15 @@
 
 use std::path::Path;
 
-use assert_cmd::Command;
 use predicates::str::contains;
 
+use super::program::Program;
 use super::support::write;
 
 /// The command's message about wrong input.
 fn complaint(folder: &Path, arguments: &[&str]) -> String {
     let out = folder.join("out");
-    let output = Command::cargo_bin("sar-single")
-        .unwrap()
+    let output = Program::new()
         .current_dir(folder)
         .args(["partition", "--num-parts", "2", "--out", "out"])
         .args(arguments)
@@ -177,7 +176,7 @@ fn the_likeliest_mistakes_get_a_hint() {
         assert!(said.contains(problem), "{flags}: {said}");
         assert!(said.contains("hint: ") && said.contains(hint), "{flags}: {said}");
     }
-    let mut count = Command::cargo_bin("sar-single").unwrap();
+    let mut count = Program::new();
     count.current_dir(folder.path()).args(["partition", "--num-parts", "1", "--out", "out"]);
     count.args(["--edges", "named.csv", "--node-ids", "string"]).assert().success();
 }
@@ -187,7 +186,7 @@ fn a_folder_that_holds_something_is_not_written_to() {
     let folder = tempfile::tempdir().unwrap();
     let path = write(folder.path(), "e.txt", "0 1\n1 2\n");
     let partition = || {
-        let mut command = Command::cargo_bin("sar-single").unwrap();
+        let mut command = Program::new();
         command.args(["partition", "--num-parts", "2", "--edges"]).arg(&path).arg("--out");
         command
     };

@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use assert_cmd::Command;
 use predicates::str::contains;
 use sar::formats::dgl::config::PartitionConfig;
 use sar::graph::PartitionBook;
 use sar::prepare::import::GraphFiles;
 use sar::prepare::partition::{Method, PartitionRequest};
 
+use super::program::Program;
 use super::support::{edges, lines, partition, request, write};
 
 /// A ring with chords over the nodes from `first` on, as text.
@@ -109,7 +109,7 @@ fn too_many_values_are_refused_by_flag() {
     let folder = tempfile::tempdir().unwrap();
     let path = write(folder.path(), "edges.txt", &ring(0, 100));
     let data = write(folder.path(), "id.csv", &lines(0..100));
-    let mut command = Command::cargo_bin("sar-single").unwrap();
+    let mut command = Program::new();
     command.arg("partition").arg("--edges").arg(&path);
     command.arg("--node-data").arg(format!("id={}", data.display()));
     command.args(["--num-parts", "2", "--balance-ntypes", "id", "--out"]);

@@ -13,8 +13,10 @@ use predicates::prelude::PredicateBooleanExt;
 use predicates::str::contains;
 
 use super::formats::content;
+use super::program::Program;
 use super::support::write;
 
+/// A command that can be given a standard input.
 pub(crate) fn command(folder: &Path, words: &str) -> Command {
     let mut command = Command::cargo_bin("sar-single").unwrap();
     command.current_dir(folder).arg("partition").args(words.split(' '));
@@ -22,7 +24,7 @@ pub(crate) fn command(folder: &Path, words: &str) -> Command {
 }
 
 pub(crate) fn sar(folder: &Path, words: &str) -> Assert {
-    command(folder, words).assert()
+    Program::new().current_dir(folder).arg("partition").args(words.split(' ')).assert()
 }
 
 /// Refused with a message, and nothing is left behind.

@@ -3,16 +3,16 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use assert_cmd::Command;
 use predicates::str::contains;
 use sar::formats::dgl::config::PartitionConfig;
 use sar::formats::dgl::{EdgeBlock, Partition};
 
 use super::common::repository;
+use super::program::Program;
 use super::support::{lines, write};
 
 fn sar(folder: &Path, arguments: &str) -> assert_cmd::assert::Assert {
-    let mut command = Command::cargo_bin("sar-single").unwrap();
+    let mut command = Program::new();
     command.current_dir(folder).env("TMPDIR", folder);
     command.args(arguments.split_whitespace()).assert()
 }

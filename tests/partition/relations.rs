@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use assert_cmd::Command;
 use predicates::str::contains;
 use sar::formats::dgl::config::PartitionConfig;
 use sar::formats::dgl::verify;
@@ -10,6 +9,7 @@ use sar::prepare::import::GraphFiles;
 use sar::prepare::partition::{EdgeRules, PartitionRequest};
 
 use super::formats::{content, gzip};
+use super::program::Program;
 use super::support::{partition, request, write};
 
 fn reversed(num_parts: usize) -> PartitionRequest {
@@ -73,7 +73,7 @@ fn every_relation_between_types_gets_a_reverse_and_all_others_both_directions() 
 }
 
 fn sar(folder: &Path, words: &str) -> assert_cmd::assert::Assert {
-    let mut command = Command::cargo_bin("sar-single").unwrap();
+    let mut command = Program::new();
     command.current_dir(folder).arg("partition").args(words.split(' ')).assert()
 }
 

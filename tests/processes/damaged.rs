@@ -2,9 +2,10 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Output;
 
 use super::common::repository;
+use super::program::Program;
 use super::run::{Ended, Run};
 
 /// A finished run with two checkpoints; each of the other flags adds tensors.
@@ -21,7 +22,7 @@ fn out(run: &Ended) -> PathBuf {
 }
 
 fn sar(args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_sar-single")).args(args).output().unwrap()
+    Program::new().args(args).output().unwrap()
 }
 
 fn resume(out: &Path, more: &[&str]) -> Output {

@@ -3,6 +3,8 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+#[path = "../common/program.rs"]
+mod program;
 
 mod budget;
 mod damaged;

@@ -2,11 +2,11 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use rustix::process::{Pid, Signal};
 use sar::engine::turns::{Activity, Control};
 
+use super::program::Program;
 use super::run::Run;
 
 const WORLD_SIZE: usize = 4;
@@ -16,7 +16,7 @@ const TENSOR_BYTES: u64 = 10_000 * 128 * 4;
 const BARE_BYTES: u64 = 16 << 20;
 
 fn graph(folder: &Path) -> PathBuf {
-    let generated = Command::new(env!("CARGO_BIN_EXE_sar-single"))
+    let generated = Program::new()
         .args(["generate", "--nodes", "40000", "--edges", "400000", "--features", "128"])
         .args(["--num-parts", "4", "--out"])
         .arg(folder.join("graph"))

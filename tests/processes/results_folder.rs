@@ -7,6 +7,7 @@ use std::process::Command;
 use rustix::process::Signal;
 
 use super::common::repository;
+use super::program::Program;
 use super::run::{Run, wait_for};
 
 #[test]
@@ -49,7 +50,7 @@ fn results_are_not_written_through_links() {
     let (out, victim) = (folder.path().join("run"), folder.path().join("victim"));
     fs::write(&victim, "precious").unwrap();
     let sar = |args: &[&str]| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_sar-single"));
+        let mut command = Program::new();
         command.args(args).arg("--spill-dir").arg(folder.path().join("spill"));
         command.output().unwrap()
     };
@@ -81,7 +82,7 @@ fn what_a_killed_run_left_unfinished_does_not_make_a_folder_taken() {
     let out = folder.path().join("run");
     fs::create_dir(&out).unwrap();
     let train = |more: &[&str]| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_sar-single"));
+        let mut command = Program::new();
         command.arg("--part-json").arg(repository("data/karate/karate.json"));
         command.args(["--epochs", "1"]).arg("--out").arg(&out).args(more);
         let done = command.arg("--spill-dir").arg(folder.path().join("spill")).output().unwrap();

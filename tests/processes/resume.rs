@@ -2,11 +2,12 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Output;
 
 use rustix::process::{Signal, kill_process};
 
 use super::common::repository;
+use super::program::Program;
 use super::run::{Ended, Run, is_running, wait_for};
 
 /// Flags with everything that has state: moments, the schedule, early stopping, dropout.
@@ -37,7 +38,7 @@ fn out(ended: &Ended) -> PathBuf {
 }
 
 fn resume(out: &Path, more: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_sar-single"));
+    let mut command = Program::new();
     command.arg("--resume").arg(out).args(more).output().unwrap()
 }
 
@@ -144,7 +145,7 @@ fn towns(folder: &Path) -> PathBuf {
         .unwrap();
     let words = "partition --edges edges.csv --undirected --node-table nodes.csv --id id --label kind \
                  --embed town --num-parts 2 --out p";
-    let mut command = Command::new(env!("CARGO_BIN_EXE_sar-single"));
+    let mut command = Program::new();
     let output = command.current_dir(folder).args(words.split_whitespace()).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     folder.join("p/g.json")
@@ -158,7 +159,7 @@ fn learned_rows_of_columns_go_on_to_the_same_bits_too() {
     assert_eq!(expected.code, Some(0), "{}", expected.stderr);
     let predicted = |ended: &Ended, name: &str| {
         let path = folder.path().join(name);
-        let mut command = Command::new(env!("CARGO_BIN_EXE_sar-single"));
+        let mut command = Program::new();
         command.args(["predict", "--run"]).arg(out(ended)).arg("--out").arg(&path);
         let output = command.output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

@@ -3,13 +3,13 @@
 use std::fs;
 use std::path::Path;
 
-use assert_cmd::Command;
+use super::program::Program;
 
 /// Rows of megabytes, so that spill and exchange files are larger than one request to the disk.
 fn graph(folder: &Path) -> std::path::PathBuf {
     let sizes = "generate --nodes 24000 --edges 120000 --features 48 --classes 8 --num-parts 3";
     let out = folder.join("graph");
-    let mut command = Command::cargo_bin("sar-single").unwrap();
+    let mut command = Program::new();
     command.args(sizes.split(' ')).arg("--out").arg(&out).assert().success();
     out.join("g.json")
 }
@@ -18,7 +18,7 @@ fn graph(folder: &Path) -> std::path::PathBuf {
 fn train(json: &Path, flags: &str) -> (Vec<u8>, u64) {
     let folder = tempfile::tempdir().unwrap();
     let run = folder.path().join("run");
-    let mut command = Command::cargo_bin("sar-single").unwrap();
+    let mut command = Program::new();
     command.arg("--part-json").arg(json).arg("--out").arg(&run);
     command.arg("--spill-dir").arg(folder.path().join("spill"));
     command.args("--hidden 96 --epochs 3".split(' ')).args(flags.split(' ')).assert().success();

@@ -2,13 +2,11 @@
 
 use std::path::Path;
 
-use assert_cmd::Command;
-
 use super::common::{repository, shared};
+use super::program::Program;
 
 fn train(json: &Path, out: &Path, more: &[&str]) -> Vec<serde_json::Value> {
-    Command::cargo_bin("sar-single")
-        .unwrap()
+    Program::new()
         .arg("--part-json")
         .arg(json)
         .args(["--epochs", "3", "--hidden", "8", "--spill-dir"])

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::error::Result;
-use crate::io::replace;
+use crate::io::{remove_if_exists, replace};
 use crate::run::rank::{CHECKPOINT, PREVIOUS_CHECKPOINT, pending_checkpoint};
 use crate::train::Checkpoint;
 
@@ -56,6 +56,12 @@ impl LastCheckpoint {
 
 /// Makes the pending checkpoint the last one of the folder. The former last one becomes the one before, unless that is to be
 /// kept because the last one is damaged.
+///
+/// The folder has a last checkpoint all the time: scripts that ask whether there is one decide by it between resuming a run and
+/// starting it again. On file systems without hard links it has none for the moment between two renames.
+///
+/// # Errors
+/// If a file cannot be renamed or removed (`Io`, `OutOfDisk`).
 pub(in crate::run) fn keep_checkpoint(
     folder: &Path,
     epoch: u32,
@@ -63,7 +69,53 @@ pub(in crate::run) fn keep_checkpoint(
 ) -> Result<()> {
     let last = folder.join(CHECKPOINT);
     if !spare_previous && fs::symlink_metadata(&last).is_ok() {
-        replace(&last, &folder.join(PREVIOUS_CHECKPOINT))?;
+        let previous = folder.join(PREVIOUS_CHECKPOINT);
+        remove_if_exists(&previous)?;
+        if fs::hard_link(&last, &previous).is_err() {
+            replace(&last, &previous)?;
+        }
     }
     replace(&pending_checkpoint(folder, epoch), &last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn keep(folder: &Path, epoch: u32, spare_previous: bool) {
+        fs::write(pending_checkpoint(folder, epoch), epoch.to_string()).unwrap();
+        keep_checkpoint(folder, epoch, spare_previous).unwrap();
+    }
+
+    fn kept(folder: &Path) -> [Option<String>; 2] {
+        [CHECKPOINT, PREVIOUS_CHECKPOINT].map(|name| fs::read_to_string(folder.join(name)).ok())
+    }
+
+    #[test]
+    fn the_last_two_checkpoints_are_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path();
+        keep(folder, 1, false);
+        assert_eq!(kept(folder), [Some("1".to_owned()), None]);
+        keep(folder, 2, false);
+        assert_eq!(kept(folder), ["2", "1"].map(|text| Some(text.to_owned())));
+        keep(folder, 3, false);
+        assert_eq!(kept(folder), ["3", "2"].map(|text| Some(text.to_owned())));
+        keep(folder, 4, true);
+        assert_eq!(kept(folder), ["4", "2"].map(|text| Some(text.to_owned())));
+        assert_eq!(fs::read_dir(folder).unwrap().count(), 2);
+    }
+
+    #[test]
+    fn there_is_a_last_checkpoint_all_the_time() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path();
+        keep(folder, 0, false);
+        std::thread::scope(|scope| {
+            let keeper = scope.spawn(|| (1..2_000).for_each(|epoch| keep(folder, epoch, false)));
+            while !keeper.is_finished() {
+                assert!(folder.join(CHECKPOINT).exists());
+            }
+        });
+    }
 }

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use crate::error::{Error, Result};
-use crate::io::{AtomicFile, UNFINISHED, replace};
+use crate::io::{AtomicFile, UNFINISHED, remove_if_exists, replace};
 use crate::run::config::RunConfig;
 use crate::run::rank::{CHECKPOINT, PREVIOUS_CHECKPOINT, WEIGHTS, pending_weights};
 
@@ -84,13 +84,7 @@ impl ResultsFolder {
     /// Removes the files of an earlier run, its weights first: they never lie next to another configuration.
     pub(in crate::run) fn clear(&self) -> Result<()> {
         for name in [WEIGHTS, CHECKPOINT, PREVIOUS_CHECKPOINT, METRICS, TURNS, PLAN, CONFIG] {
-            let path = self.path.join(name);
-            match fs::remove_file(&path) {
-                Err(e) if e.kind() != ErrorKind::NotFound => {
-                    return Err(Error::io("remove", &path, e));
-                }
-                _ => {}
-            }
+            remove_if_exists(&self.path.join(name))?;
         }
         Ok(())
     }
