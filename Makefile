@@ -49,9 +49,9 @@ dist: build
 # Unit tests are a second copy of the whole library. They run in seconds as they are, and optimising them would take minutes.
 UNIT_TESTS = cargo test --release --locked --lib --config profile.release.package.sar-single.opt-level=0
 
-# Some tests start examples. All is compiled in one go, which keeps all processors busy.
+# All is compiled in one go, which keeps all processors busy; with the examples that tests start.
 test: libtorch
-	cargo build --release --locked --bins --examples --test '*'
+	cargo build --release --locked --bins --example from_ddp --example from_sar --example own_model --test '*'
 	cargo test --release --locked --bins --test '*' --example custom_layer
 	cargo test --release --locked --doc
 	$(UNIT_TESTS)
@@ -61,6 +61,7 @@ campaign: libtorch
 	SAR_CALLS=16 cargo test --release --locked --test simulator
 	SAR_SEEDS=600 cargo test --release --locked --test simulator
 	SAR_BUDGET_CASES=4 cargo test --release --locked --test headline
+	SAR_CAMPAIGN=1 cargo test --release --locked --test configurations --test processes -- life:: signals:: kills::
 	cargo test --release --locked --test dependent_crate -- --ignored
 
 # How many seeds of the simulator `make soak` plays; docs/src/testing.md describes them.

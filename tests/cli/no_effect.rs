@@ -115,18 +115,18 @@ fn check(
 
 /// The configuration without what a run that ends after its first step does not look at.
 fn effective(config: &RunConfig) -> RunConfig {
+    if config.dump_step.is_none() {
+        return config.clone();
+    }
     let plain = RunConfig::new("", "");
-    match config.dump_step {
-        None => config.clone(),
-        Some(_) => RunConfig {
-            optimizer: plain.optimizer,
-            schedule: plain.schedule,
-            clip_norm: plain.clip_norm,
-            patience: plain.patience,
-            on_nan: plain.on_nan,
-            checkpoint_every: plain.checkpoint_every,
-            ..config.clone()
-        },
+    RunConfig {
+        optimizer: plain.optimizer,
+        schedule: plain.schedule,
+        clip_norm: plain.clip_norm,
+        patience: plain.patience,
+        on_nan: plain.on_nan,
+        checkpoint_every: plain.checkpoint_every,
+        ..config.clone()
     }
 }
 

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 
+use super::campaign::drawn;
 use super::common::repository;
 use super::run::{Run, wait_for};
 
@@ -58,7 +59,7 @@ fn edges(path: &Path) {
 /// Sends signals to a command at many moments. `outputs` may stay only if the command succeeded, `results` in any case.
 fn sweep(arguments: &[&str], folder: &Path, outputs: &[&Path], results: &[&Path]) {
     let moments = [0, 3, 40, 150, 260, 330, 400, 480, 600, 900, 1500, 2300];
-    for (i, moment) in moments.into_iter().enumerate() {
+    for (i, moment) in drawn(moments.into_iter().enumerate()) {
         let signal = SIGNALS[i % 3];
         // Files of earlier runs do not matter.
         for path in outputs.iter().chain(results).filter(|path| path.exists()) {

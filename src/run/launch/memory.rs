@@ -11,8 +11,9 @@ use crate::platform::{Rollup, anonymous_bytes};
 
 /// Smallest interval between samples.
 const INTERVAL: Duration = Duration::from_millis(50);
-/// Number of samples between two readings of proportional set sizes, which are read more often at the start, when processes
-/// change most.
+/// Numbers of the first samples for which proportional set sizes are read: often at the start, when processes change most.
+const FIRST: [usize; 5] = [0, 2, 8, 32, 128];
+/// Number of samples between two such readings of a process later on.
 const CALIBRATION: usize = 200;
 
 /// Memory that a worker takes.
@@ -65,7 +66,7 @@ impl MemorySampler {
         let workers = workers.iter().map(|worker| worker.pid().to_string());
         let processes: Vec<String> = std::iter::once("self".to_owned()).chain(workers).collect();
         for (i, process) in processes.iter().enumerate() {
-            let start = self.samples.is_power_of_two();
+            let start = FIRST.contains(&self.samples);
             // Later on, not all processes at once.
             let due = start || (self.samples + i).is_multiple_of(CALIBRATION);
             if i >= self.processes.len() || due {
