@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use super::campaign::drawn;
 use super::common::repository;
 
 /// All pages for readers: those at the root, and those of the book.
@@ -81,8 +82,9 @@ fn the_readmes_commands_work_in_an_empty_folder() {
 #[test]
 fn the_books_commands_work_in_an_empty_folder() {
     let book = repository("docs");
-    let pages: Vec<PathBuf> = pages().into_iter().filter(|page| page.starts_with(&book)).collect();
-    run_blocks(&pages);
+    let pages = pages().into_iter().filter(|page| page.starts_with(&book));
+    let commands = pages.filter(|page| !blocks(&read(page), "sh").is_empty());
+    run_blocks(&drawn(commands));
 }
 
 #[test]
