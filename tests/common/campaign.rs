@@ -13,5 +13,6 @@ pub(crate) fn drawn<T>(cases: impl IntoIterator<Item = T>) -> Vec<T> {
     }
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis() as usize;
     let first = now % STRIDE.min(cases.len());
+    println!("of {} cases, every {STRIDE}th from case {first} on", cases.len());
     cases.into_iter().skip(first).step_by(STRIDE).collect()
 }

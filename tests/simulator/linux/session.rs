@@ -12,7 +12,7 @@ use super::seed::{PER_CONFIGURATION, Story, play};
 use super::self_test::self_test;
 
 // What `make test` plays, to know soon that nothing has gone wrong; `make campaign` plays many times as much.
-/// Seeds that always run.
+/// Seeds that always run, the first of those of `make campaign`.
 const FIXED: Range<u64> = 0..36;
 /// Number of new seeds per run.
 const FRESH: u64 = 36;
