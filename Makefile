@@ -56,14 +56,13 @@ test: libtorch
 	cargo test --release --locked --doc
 	$(UNIT_TESTS)
 
-# Cases that are drawn, many times as many as `make test` plays, and a crate that depends on this one: what each change has to pass, too.
+# Seeds and models that are drawn, many times as many as `make test` draws, and a crate that depends on this one: what each change has to
+# pass, too.
 campaign: libtorch
 	SAR_CALLS=16 cargo test --release --locked --test simulator
 	SAR_SEED=0 SAR_SEEDS=480 cargo test --release --locked --test simulator
 	SAR_SEEDS=240 cargo test --release --locked --test simulator
 	SAR_BUDGET_CASES=4 cargo test --release --locked --test headline
-	SAR_CAMPAIGN=1 cargo test --release --locked --test configurations --test processes --test cli -- \
-		life:: signals:: kills:: interrupted:: readme::
 	cargo test --release --locked --test dependent_crate -- --ignored
 
 # How many seeds of the simulator `make soak` plays; docs/src/testing.md describes them.

@@ -4,6 +4,7 @@
 
 #[path = "machines/build.rs"]
 mod build;
+mod common;
 #[path = "machines/ends.rs"]
 mod ends;
 #[path = "common/mpirun.rs"]

@@ -8,7 +8,7 @@ use std::process::{Command, ExitStatus, Stdio};
 
 use rustix::process::{Pid, Signal};
 
-use super::common::repository;
+use super::common::{repository, with_default_signals};
 
 /// A standard error that refuses to be written to.
 #[derive(Clone, Copy, Debug)]
@@ -34,7 +34,7 @@ fn unread_pipe() -> Stdio {
 }
 
 fn sar() -> Command {
-    Command::new(env!("CARGO_BIN_EXE_sar-single"))
+    with_default_signals(env!("CARGO_BIN_EXE_sar-single"))
 }
 
 /// A short run on karate.

@@ -1,9 +1,6 @@
 //! The command line as a user sees it.
 #![allow(clippy::unwrap_used)]
 
-#[cfg(feature = "torch")]
-#[path = "../common/campaign.rs"]
-mod campaign;
 #[path = "../common/mod.rs"]
 mod common;
 #[path = "../common/program.rs"]

@@ -10,10 +10,10 @@ use sar::engine::spill_dir::LivingRun;
 use sar::engine::turns::{Activity, RankStatus};
 use serde_json::Value;
 
-use super::common::repository;
+use super::common::{repository, with_default_signals};
 
 fn sar(words: &str) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_sar-single"));
+    let mut command = with_default_signals(env!("CARGO_BIN_EXE_sar-single"));
     command.args(words.split_whitespace());
     command
 }

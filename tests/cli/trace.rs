@@ -10,11 +10,11 @@ use rustix::process::{Pid, Signal, kill_process};
 use sar::engine::spill_dir::LivingRun;
 use serde_json::Value;
 
-use super::common::repository;
+use super::common::{repository, with_default_signals};
 
 /// A command in `folder`.
 fn sar(folder: &Path, words: &str) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_sar-single"));
+    let mut command = with_default_signals(env!("CARGO_BIN_EXE_sar-single"));
     command.current_dir(folder).args(words.split_whitespace()).stdin(Stdio::null());
     command
 }

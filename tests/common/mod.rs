@@ -1,7 +1,9 @@
 //! Helpers that several test binaries share.
 
+use std::ffi::OsStr;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// A folder of the sample data that may lie next to the repository. `None`, and a line on the terminal, if it does not exist.
 #[allow(dead_code)]
@@ -20,4 +22,12 @@ pub(crate) fn shared(folder: &str) -> Option<PathBuf> {
 #[allow(dead_code)]
 pub(crate) fn repository(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
+}
+
+/// A program with signals as a terminal sets them: a shell's background jobs, which tests may be, ignore SIGINT.
+#[allow(dead_code)]
+pub(crate) fn with_default_signals(program: impl AsRef<OsStr>) -> Command {
+    let mut command = Command::new("env");
+    command.arg("--default-signal=INT,TERM,HUP").arg(program);
+    command
 }

@@ -13,7 +13,6 @@ use sar::nn::Task;
 use sar::run::config::RunConfig;
 use sar::train::Checkpoint;
 
-use super::campaign::drawn;
 use super::case::{Case, Mode, cases};
 use super::program::Program;
 
@@ -118,7 +117,7 @@ fn live(case: &Case) {
 
 #[test]
 fn every_run_goes_on_to_the_same_bits_and_is_predicted() {
-    let cases = drawn(cases());
+    let cases = cases();
     let next = Mutex::new(cases.iter());
     let failed = Mutex::new(Vec::new());
     let one = || loop {

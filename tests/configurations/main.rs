@@ -2,8 +2,6 @@
 //! made from the types themselves: a field or variant that is not named here does not compile.
 #![allow(clippy::unwrap_used)]
 
-#[path = "../common/campaign.rs"]
-mod campaign;
 #[path = "../common/mod.rs"]
 mod common;
 #[path = "../common/program.rs"]

@@ -6,7 +6,6 @@ use std::process::Command;
 
 use rustix::process::Signal;
 
-use super::campaign::drawn;
 use super::common::repository;
 use super::run::{Ended, Run, wait_for};
 
@@ -47,7 +46,7 @@ fn assert_goes_on(graph: &Path, settings: &[&str], every: &str, all: bool) {
     let expected = Run::start(graph, &settings).end();
     assert_eq!(expected.code, Some(0), "{}", expected.stderr);
     let weights = |ended: &Ended| fs::read(out(ended).join("model.safetensors")).unwrap();
-    for micros in drawn([0, 1_700, 5_300]) {
+    for micros in [0, 1_700, 5_300] {
         let (saved, complete, ended) = interrupted(graph, &settings, micros);
         if all {
             assert_eq!(saved as usize, complete, "{}", ended.stderr);

@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use sar::engine::turns::{Control, Phase};
 
-use super::campaign::drawn;
 use super::run::{Run, is_running, wait_for};
 
 /// The moment when the victim is killed.
@@ -77,14 +76,14 @@ fn kill_worker(rank: usize, moment: Moment, resident: &str) {
 
 #[test]
 fn a_killed_worker_ends_the_run_with_one_message() {
-    for (i, moment) in drawn(moments().into_iter().enumerate()) {
+    for (i, moment) in moments().into_iter().enumerate() {
         kill_worker(i % 2, moment, if i % 3 == 0 { "2" } else { "1" });
     }
 }
 
 #[test]
 fn a_killed_launcher_takes_its_workers_along_and_the_next_start_cleans_up() {
-    for moment in drawn(moments()) {
+    for moment in moments() {
         let run = Run::endless(&[]);
         let control = run.control();
         let workers = run.workers(2);

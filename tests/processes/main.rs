@@ -1,8 +1,6 @@
 //! Real processes: what happens when they are killed, interrupted, or fail, and which are in memory at a time.
 #![allow(clippy::unwrap_used)]
 
-#[path = "../common/campaign.rs"]
-mod campaign;
 #[path = "../common/mod.rs"]
 mod common;
 #[path = "../common/program.rs"]

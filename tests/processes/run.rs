@@ -3,11 +3,13 @@
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use sar::engine::turns::Control;
+
+use super::common::{repository, with_default_signals};
 
 /// Time limit of anything that the tests wait for.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
@@ -29,14 +31,12 @@ pub(crate) struct Ended {
 impl Run {
     /// Trains on karate for so many epochs that the run has to be stopped.
     pub(crate) fn endless(more: &[&str]) -> Self {
-        Self::start(&super::common::repository("data/karate/karate.json"), more)
+        Self::start(&repository("data/karate/karate.json"), more)
     }
 
     pub(crate) fn start(part_json: &Path, more: &[&str]) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        // A shell's background jobs, which tests may be, ignore SIGINT.
-        let mut command = Command::new("env");
-        command.arg("--default-signal=INT,TERM,HUP").arg(env!("CARGO_BIN_EXE_sar-single"));
+        let mut command = with_default_signals(env!("CARGO_BIN_EXE_sar-single"));
         command.arg("--part-json").arg(part_json);
         command.arg("--spill-dir").arg(folder.path().join("spill"));
         command.arg("--out").arg(folder.path().join("out"));

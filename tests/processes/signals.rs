@@ -9,16 +9,13 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::campaign::drawn;
-use super::common::repository;
+use super::common::{repository, with_default_signals};
 use super::run::{Run, wait_for};
 
 const SIGNALS: [Signal; 3] = [Signal::INT, Signal::TERM, Signal::HUP];
 
-/// The program with signals as a terminal sets them, whatever runs these tests (a shell's background jobs ignore SIGINT).
 fn program() -> Command {
-    let mut command = Command::new("env");
-    command.arg("--default-signal=INT,TERM,HUP").arg(env!("CARGO_BIN_EXE_sar-single"));
+    let mut command = with_default_signals(env!("CARGO_BIN_EXE_sar-single"));
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }
@@ -59,7 +56,7 @@ fn edges(path: &Path) {
 /// Sends signals to a command at many moments. `outputs` may stay only if the command succeeded, `results` in any case.
 fn sweep(arguments: &[&str], folder: &Path, outputs: &[&Path], results: &[&Path]) {
     let moments = [0, 3, 40, 150, 260, 330, 400, 480, 600, 900, 1500, 2300];
-    for (i, moment) in drawn(moments.into_iter().enumerate()) {
+    for (i, moment) in moments.into_iter().enumerate() {
         let signal = SIGNALS[i % 3];
         // Files of earlier runs do not matter.
         for path in outputs.iter().chain(results).filter(|path| path.exists()) {
