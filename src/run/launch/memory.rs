@@ -15,10 +15,6 @@ const INTERVAL: Duration = Duration::from_millis(50);
 const FIRST: [usize; 5] = [0, 2, 8, 32, 128];
 /// Number of samples between two such readings of a process later on.
 const CALIBRATION: usize = 200;
-/// Time per process, many times the 8 µs that a reading takes, in which workers can hardly free or allocate anything.
-const AT_ONCE: Duration = Duration::from_micros(200);
-/// Number of sums in search of one that took no longer.
-const ATTEMPTS: usize = 4;
 
 /// Memory that a worker takes.
 #[derive(Debug, Clone, Copy, Default)]
@@ -81,14 +77,7 @@ impl MemorySampler {
                 }
             }
         }
-        let at_once = AT_ONCE * processes.len() as u32;
-        let usage = undisturbed(at_once, || self.sum(&processes, control));
-        self.samples += 1;
-        self.peak = self.peak.max(usage.sum);
-        Some(usage)
-    }
-
-    fn sum(&self, processes: &[String], control: &Control) -> MemoryUsage {
+        // Summed in one go, which takes microseconds: turns that change meanwhile would count twice.
         let mut usage = MemoryUsage::default();
         for (i, process) in processes.iter().enumerate() {
             let Sample { proportional, anonymous } = self.processes[i];
@@ -103,7 +92,9 @@ impl MemorySampler {
                 }
             }
         }
-        usage
+        self.samples += 1;
+        self.peak = self.peak.max(usage.sum);
+        Some(usage)
     }
 
     /// The largest sum of a sample, in bytes.
@@ -112,49 +103,11 @@ impl MemorySampler {
     }
 }
 
-/// A sum that took less than `at_once`, or the smallest of some: memory that passes from one worker to another counts twice where the
-/// launcher has to wait for a processor between the two.
-fn undisturbed(at_once: Duration, mut sum: impl FnMut() -> MemoryUsage) -> MemoryUsage {
-    let mut timed = || {
-        let begin = Instant::now();
-        (sum(), begin.elapsed())
-    };
-    let (mut least, mut took) = timed();
-    for _ in 1..ATTEMPTS {
-        if took < at_once {
-            break;
-        }
-        let (usage, again) = timed();
-        took = again;
-        if usage.sum < least.sum {
-            least = usage;
-        }
-    }
-    least
-}
-
 impl Sample {
     /// Reads both numbers at the same moment; they are 0 for a process that has ended.
     fn take(pid: &str) -> Self {
         let rollup = Rollup::of(pid);
         let bytes = |name| rollup.bytes(name);
         Sample { proportional: bytes("Pss:"), anonymous: bytes("Anonymous:") }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_sum_that_took_long_is_taken_again() {
-        let sums = |at_once| {
-            let mut left = [30, 10, 20, 40].into_iter();
-            let sum = || MemoryUsage { sum: left.next().unwrap(), ..MemoryUsage::default() };
-            let found = undisturbed(at_once, sum).sum;
-            (found, left.len())
-        };
-        assert_eq!(sums(Duration::MAX), (30, 3));
-        assert_eq!(sums(Duration::ZERO), (10, 0));
     }
 }

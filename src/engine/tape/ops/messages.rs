@@ -1,9 +1,8 @@
 //! Messages of the other ranks, one rank after the other.
 
 use std::collections::VecDeque;
-use std::thread;
+use std::thread::{self, JoinHandle};
 
-use crossbeam::channel::{Receiver, Sender, bounded, unbounded};
 use tch::Tensor;
 
 use crate::engine::comm::{Collective, Inbox, ProcessGroup};
@@ -22,8 +21,6 @@ pub(in crate::engine::tape) struct Messages<'a> {
     /// Ranks that are left, and their numbers of rows.
     left: VecDeque<(usize, usize)>,
     ahead: Option<(usize, Reading)>,
-    /// Started with the first message that comes from a disk.
-    reader: Option<Reader>,
 }
 
 /// A part of a message.
@@ -46,7 +43,7 @@ impl<'a> Messages<'a> {
         senders: impl Iterator<Item = (usize, usize)>,
         layout: Vec<SentRows>,
     ) -> Self {
-        Messages { group, collective, layout, left: senders.collect(), ahead: None, reader: None }
+        Messages { group, collective, layout, left: senders.collect(), ahead: None }
     }
 
     fn start_next(&mut self) -> Result<Option<(usize, Reading)>> {
@@ -54,16 +51,13 @@ impl<'a> Messages<'a> {
         let inbox = self.group.inbox(self.collective, rank)?;
         let layout = self.layout.clone();
         let from_disk = inbox.waits_for_disk();
-        let read: Read = Box::new(move || read(inbox, rank, rows, &layout));
+        let read = Box::new(move || read(inbox, rank, rows, &layout));
         if !from_disk {
             return Ok(Some((rank, Reading::Later(read))));
         }
-        let reader = match self.reader.take() {
-            Some(reader) => reader,
-            None => Reader::start()?,
-        };
-        let answer = self.reader.insert(reader).submit(read);
-        Ok(Some((rank, Reading::Ahead(answer))))
+        let thread = thread::Builder::new().name("read-ahead".to_owned()).spawn(read);
+        let thread = thread.map_err(|e| Error::no_process("a thread", &e))?;
+        Ok(Some((rank, Reading::Ahead(thread))))
     }
 
     fn message(&mut self) -> Result<Option<Message>> {
@@ -86,44 +80,20 @@ impl Iterator for Messages<'_> {
     }
 }
 
-/// Reads a message.
-type Read = Box<dyn FnOnce() -> Result<Vec<Tensor>> + Send>;
-
 /// A message that is being read, or will be when it is needed.
 enum Reading {
-    Later(Read),
-    Ahead(Receiver<Result<Vec<Tensor>>>),
+    Later(Box<dyn FnOnce() -> Result<Vec<Tensor>> + Send>),
+    Ahead(JoinHandle<Result<Vec<Tensor>>>),
 }
 
 impl Reading {
     fn parts(self) -> Result<Vec<Tensor>> {
         match self {
             Reading::Later(read) => read(),
-            Reading::Ahead(answer) => answer
-                .recv()
+            Reading::Ahead(thread) => thread
+                .join()
                 .map_err(|_| Error::internal("the thread that reads ahead panicked".to_owned()))?,
         }
-    }
-}
-
-/// A thread that reads messages, one after the other. It ends once this is dropped.
-struct Reader(Sender<(Read, Sender<Result<Vec<Tensor>>>)>);
-
-impl Reader {
-    fn start() -> Result<Self> {
-        let (sender, requests) = unbounded::<(Read, Sender<_>)>();
-        // Nobody waits for messages of a collective that has been given up.
-        let work = move || requests.iter().for_each(|(read, answer)| drop(answer.send(read())));
-        let thread = thread::Builder::new().name("read-ahead".to_owned()).spawn(work);
-        thread.map_err(|e| Error::no_process("a thread", &e))?;
-        Ok(Reader(sender))
-    }
-
-    /// Asks for a message. The answer's channel is closed if the thread has died.
-    fn submit(&self, read: Read) -> Receiver<Result<Vec<Tensor>>> {
-        let (sender, answer) = bounded(1);
-        drop(self.0.send((read, sender)));
-        answer
     }
 }
 
